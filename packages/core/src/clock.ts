@@ -1,0 +1,38 @@
+/** What time it is. `nowMs` may jump (wall clock); `monotonicMs` never goes back. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch, whole. */
+  nowMs(): number;
+  /** Milliseconds from an arbitrary start, for measuring and for deadlines inside one process. */
+  monotonicMs(): number;
+}
+
+/** A timer that was set; `cancel` may be called at any time, also after it fired. */
+export interface TimerHandle {
+  cancel(): void;
+}
+
+/** How to be woken later. Timers of `systemTimers` keep the process alive unless `unref` is asked for. */
+export interface Timers {
+  set(delayMs: number, fire: () => void, options?: { readonly unref?: boolean }): TimerHandle;
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+/** Node fires timers longer than this at once; longer waits are cut and set again. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+export const systemTimers: Timers = {
+  set(delayMs, fire, options) {
+    let handle: NodeJS.Timeout;
+    const arm = (leftMs: number): void => {
+      const partMs = Math.min(leftMs, MAX_TIMER_MS);
+      handle = setTimeout(() => (leftMs > partMs ? arm(leftMs - partMs) : fire()), partMs);
+      if (options?.unref) handle.unref();
+    };
+    arm(Math.max(0, delayMs));
+    return { cancel: () => clearTimeout(handle) };
+  },
+};

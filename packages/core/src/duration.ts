@@ -1,0 +1,63 @@
+import ms from "ms";
+import { HoldfastError } from "./errors.ts";
+
+/** Milliseconds as a number, or text such as "500ms", "5s", "2m", "1h", "7d". */
+export type DurationInput = number | string;
+
+/** The longest duration that is accepted: 366 days, as the wire protocol has it for waits. */
+export const MAX_DURATION_MS = 366 * 24 * 60 * 60 * 1000;
+
+/**
+ * Turns a duration into whole milliseconds.
+ * @throws HoldfastError `DURATION_INVALID` when it is not one, is negative or beyond `maxMs`; `name` is what the message calls it.
+ */
+export function parseDurationMs(
+  input: DurationInput,
+  name = "duration",
+  bounds: { readonly minMs?: number; readonly maxMs?: number } = {},
+): number {
+  const { minMs = 0, maxMs = MAX_DURATION_MS } = bounds;
+  const value = typeof input === "number" ? input : parseText(input);
+  if (value === undefined || !Number.isFinite(value)) {
+    throw new HoldfastError("DURATION_INVALID", `${name} is not a duration: ${JSON.stringify(input)}. Give milliseconds or text such as "5s" or "2h".`);
+  }
+  const rounded = Math.round(value);
+  if (rounded < minMs || rounded > maxMs) {
+    throw new HoldfastError("DURATION_INVALID", `${name} must be between ${minMs} ms and ${maxMs} ms, not ${rounded} ms.`);
+  }
+  return rounded;
+}
+
+function parseText(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (trimmed.length === 0 || trimmed.length > 100) return undefined;
+  const simple = ms(trimmed as ms.StringValue) as number | undefined;
+  return simple ?? parseGoDurationMs(trimmed);
+}
+
+const GO_UNITS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+};
+
+/** Text as the reference server prints it: "10s", "1m0s", "1.5h", "0s"; days and weeks as steps send them. Undefined for anything else. */
+export function parseGoDurationMs(text: string): number | undefined {
+  if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h|d|w))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const part of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h|d|w)/g)) {
+    total += Number(part[1]) * (GO_UNITS[part[2] ?? ""] ?? Number.NaN);
+  }
+  return Math.round(total);
+}
+
+/** One number and one unit, the only form that every peer understands: "250ms", "10s", "90s". */
+export function formatSingleUnit(durationMs: number): string {
+  return durationMs % 1000 === 0 ? `${durationMs / 1000}s` : `${durationMs}ms`;
+}

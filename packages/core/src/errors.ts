@@ -1,0 +1,297 @@
+/**
+ * The catalogue of stable error codes: what went wrong and how to mend it. `docs/errors.md` is generated from here.
+ * A code is never reused for something else.
+ */
+export const ERROR_CATALOGUE = {
+  // Values and options
+  DURATION_INVALID: {
+    summary: "A duration could not be read, or lies outside its bounds.",
+    cure: 'Give milliseconds as a number, or text with one unit such as "500ms", "5s", "2h" or "7d".',
+  },
+  OPTION_INVALID: {
+    summary: "An option, or the environment variable that stands for it, has a wrong value.",
+    cure: "The message names the option and where it came from; correct it there.",
+  },
+  OPTION_MISSING: {
+    summary: "A required option was not given, nor the environment variable that stands for it.",
+    cure: "Give the option that the message names, or set the variable.",
+  },
+  RUNTIME_UNSUPPORTED: {
+    summary: "The JavaScript runtime lacks something Holdfast needs.",
+    cure: "Use Node 20.19 or newer; the message names what is missing.",
+  },
+  // Functions and steps
+  FUNCTION_INVALID: {
+    summary: "A function was defined wrongly: its id, a trigger or an option.",
+    cure: "The message names the function and the option; correct its definition.",
+  },
+  FUNCTION_DUPLICATE: {
+    summary: "Two functions of one app have the same id.",
+    cure: "Give each function its own id.",
+  },
+  FUNCTION_UNKNOWN: {
+    summary: "A request named a function that this app does not have.",
+    cure: "Deploy the function, or remove it from the gateway; usually an old version of the app is still running.",
+  },
+  STEP_INVALID: {
+    summary: "A step was called with a wrong id or wrong arguments.",
+    cure: "Give the step a non-empty id of at most 256 characters and the arguments its documentation names.",
+  },
+  STEP_NESTED: {
+    summary: "A step was called inside the body of another step.",
+    cure: "Steps cannot be nested: end the first step and start the second one after it, or move the code into one step.",
+  },
+  STEP_RESULT_INVALID: {
+    summary: "A step or function returned a value that JSON cannot carry.",
+    cure: "Return plain data: no functions, symbols, BigInt or circular references.",
+  },
+  STEP_RESULT_TOO_LARGE: {
+    summary: "A step or function returned more bytes than the limit.",
+    cure: "Store large data elsewhere and return a reference to it.",
+  },
+  STEP_FAILED: {
+    summary: "A step failed for good and the function did not catch it.",
+    cure: "See the cause; the step has used up its attempts or threw a NonRetriableError.",
+  },
+  NON_DETERMINISM: {
+    summary: "A replay met another step than the one recorded under that id.",
+    cure: "Keep ids and kinds of steps while runs are in flight, or give changed steps new ids.",
+  },
+  EVENT_INVALID: {
+    summary: "An event could not be sent: its name or data is wrong.",
+    cure: 'Give every event a non-empty name that does not start with "inngest/" or "holdfast/", and plain JSON data that fits its schema.',
+  },
+  EVENT_SEND_FAILED: {
+    summary: "The gateway did not take the events.",
+    cure: "Check that the gateway runs at the base URL and accepts the event key; the message has its answer.",
+  },
+  // Connection
+  CONNECT_TIMEOUT: {
+    summary: "No connection to a gateway was ready in time.",
+    cure: "Check that the gateway runs and can be reached; the message has the last failure. `connectTimeout` sets the limit.",
+  },
+  CONNECT_REFUSED: {
+    summary: "The gateway refused this app for a reason that trying again does not cure.",
+    cure: "The message has the gateway's reason: mostly a wrong signing key or a rejected function configuration.",
+  },
+  CONNECT_CLOSED: {
+    summary: "The connection was closed before or while it was used.",
+    cure: "Call `connect()` again if the app is to go on.",
+  },
+  CONNECTION_FAILED: {
+    summary: "The connection thread crashed again and again, and was given up.",
+    cure: "The message has the last crash; report it when it comes from Holdfast, or raise the thread's memory limit.",
+  },
+  CONNECTION_LOST: {
+    summary: "The connection to the gateway broke.",
+    cure: "Nothing to do: it is made again, with all work kept. The log has the reason.",
+  },
+  HANDSHAKE_FAILED: {
+    summary: "The gateway did not follow the handshake, or not in time.",
+    cure: "Check that the address is that of a gateway and that no proxy in between changes WebSocket frames.",
+  },
+  START_FAILED: {
+    summary: "The gateway's start endpoint did not answer as it should.",
+    cure: "Check the base URL and the signing key; the message has the status and the body's beginning.",
+  },
+  FLUSH_FAILED: {
+    summary: "A reply could not be handed over by HTTP.",
+    cure: "Nothing to do while the app runs: it is tried again. The log has the answer.",
+  },
+  THREAD_CRASHED: {
+    summary: "The connection thread ended unexpectedly.",
+    cure: "Nothing to do: a new thread takes over all work in flight. The log has the cause.",
+  },
+  THREAD_PROTOCOL: {
+    summary: "Main thread and connection thread do not speak the same version of their protocol.",
+    cure: "Two versions of `holdfast` are mixed in one process; install one.",
+  },
+  DRAIN_TIMEOUT: {
+    summary: "Some work was not finished when `drainTimeout` ended; it was handed back to the gateway.",
+    cure: "Raise `drainTimeout`, or make steps shorter. The work goes on at another worker.",
+  },
+  OUTBOX_FULL: {
+    summary: "Too many replies wait for the gateway's acknowledgement; no new work is taken until it has some.",
+    cure: "Check the gateway; nothing is lost meanwhile.",
+  },
+  LEASE_LOST: {
+    summary: "The gateway gave this work to somebody else; its result will not be used.",
+    cure: "Stop the work when the AbortSignal fires. Mostly the process was paused for longer than the lease.",
+  },
+  RUN_CANCELLED: {
+    summary: "The run was cancelled.",
+    cure: "Stop the work when the AbortSignal fires.",
+  },
+  RUN_LOST: {
+    summary: "A run's work was lost again and again without any progress; it was failed to end the loop.",
+    cure: "Its code probably ends or wedges the process: look at the app's log around the dispatches that the run's log lists.",
+  },
+  REQUEST_INVALID: {
+    summary: "A request from the gateway could not be understood.",
+    cure: "Gateway and SDK disagree on the protocol; update the older one.",
+  },
+  AT_CAPACITY: {
+    summary: "This worker already runs as many requests as `maxWorkerConcurrency` allows.",
+    cure: "Nothing to do: the gateway gives the work to another worker or tries again.",
+  },
+  // Wire
+  FRAME_INVALID: {
+    summary: "A frame or body is not what the protocol says.",
+    cure: "Something between the peers changes bytes, or one peer is not a Connect peer.",
+  },
+  FRAME_TOO_LARGE: {
+    summary: "A frame or body is larger than the limit.",
+    cure: "Return less data from the step; store large data elsewhere and return a reference.",
+  },
+  // Gateway
+  GATEWAY_USAGE: {
+    summary: "The gateway was started with a wrong flag or value.",
+    cure: "The message names it; `holdfast-gateway --help` lists all flags.",
+  },
+  PORT_BUSY: {
+    summary: "The port is used by another program.",
+    cure: "Stop that program or choose another with `--port` (0 = any free one).",
+  },
+  HOST_NOT_LOOPBACK: {
+    summary: "The gateway was asked to listen beyond this machine without keys.",
+    cure: "Set a signing key and an event key, or listen on 127.0.0.1.",
+  },
+  DATABASE_UNREACHABLE: {
+    summary: "Postgres could not be reached.",
+    cure: "Check the database URL and that the server runs; the message has the driver's reason.",
+  },
+  DATABASE_TOO_OLD: {
+    summary: "The Postgres server is older than the gateway supports.",
+    cure: "Use Postgres 14 or newer, or leave out the database URL to use the embedded one.",
+  },
+  DATABASE_SCHEMA_NEWER: {
+    summary: "The database was migrated by a newer gateway.",
+    cure: "Use that version of the gateway or a newer one.",
+  },
+  DATA_DIR_UNUSABLE: {
+    summary: "The data directory cannot be used: corrupt, of another Postgres version, not writable or in use.",
+    cure: "The message says which; move the directory away, or choose another with `--data-dir`.",
+  },
+  POSTGRES_START_FAILED: {
+    summary: "The embedded Postgres did not start.",
+    cure: "The message has its last log lines; use a server of your own with `--database-url` meanwhile.",
+  },
+  BODY_INVALID: {
+    summary: "The body of an HTTP request is not what the endpoint takes.",
+    cure: "The message names the field.",
+  },
+  NOT_FOUND: {
+    summary: "There is no such run or path.",
+    cure: "Check the id.",
+  },
+  UNAUTHORIZED: {
+    summary: "The signing key or event key is missing or wrong.",
+    cure: "Use the key that the gateway was started with.",
+  },
+  STORE_FAILED: {
+    summary: "The database refused a write for good.",
+    cure: "The message has the database's reason.",
+  },
+  INTERNAL: {
+    summary: "Something happened that should not be possible.",
+    cure: "Please report it with the log around it.",
+  },
+} as const satisfies Record<string, { readonly summary: string; readonly cure: string }>;
+
+export type ErrorCode = keyof typeof ERROR_CATALOGUE;
+
+const BRAND = Symbol.for("holdfast.error");
+
+/**
+ * Every error that Holdfast raises: `code` is stable, `message` says what was wrong and how to mend it.
+ * `HoldfastError.is` also recognises errors of another copy of the package in the same process.
+ */
+export class HoldfastError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.name = "HoldfastError";
+    this.code = code;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  static is(value: unknown): value is HoldfastError {
+    return typeof value === "object" && value !== null && BRAND in value;
+  }
+}
+
+/** An error as plain data: how errors cross threads, the wire and the store. */
+export interface PlainError {
+  readonly name: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly code?: string;
+  readonly cause?: unknown;
+  /** The error's own enumerable fields, when they are JSON. */
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+const MAX_CAUSE_DEPTH = 5;
+const OWN_FIELDS = new Set(["name", "message", "stack", "cause", "code"]);
+
+/** Reads anything that was thrown. Causes are kept to a depth of 5; a thrown value that is no error becomes one. */
+export function toPlainError(thrown: unknown, depth = 0): PlainError {
+  if (!isErrorLike(thrown)) return { name: "Error", message: describe(thrown) };
+  const { cause } = thrown as { cause?: unknown };
+  const code = (thrown as { code?: unknown }).code;
+  const data = ownData(thrown);
+  return {
+    name: String(thrown.name || "Error"),
+    message: String(thrown.message),
+    ...(typeof thrown.stack === "string" ? { stack: thrown.stack } : {}),
+    ...(typeof code === "string" ? { code } : {}),
+    ...(cause !== undefined && depth < MAX_CAUSE_DEPTH
+      ? { cause: isErrorLike(cause) ? toPlainError(cause, depth + 1) : jsonOrText(cause) }
+      : {}),
+    ...(data ? { data } : {}),
+  };
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return isErrorLike(thrown) ? String(thrown.message) : describe(thrown);
+}
+
+function isErrorLike(value: unknown): value is Error {
+  if (value instanceof Error) return true;
+  return typeof value === "object" && value !== null && "message" in value && "name" in value;
+}
+
+function ownData(error: Error): Record<string, unknown> | undefined {
+  const entries = Object.entries(error).filter(([key]) => !OWN_FIELDS.has(key));
+  if (entries.length === 0) return undefined;
+  const data: Record<string, unknown> = {};
+  for (const [key, value] of entries) {
+    const json = asJson(value);
+    if (json !== undefined) data[key] = json;
+  }
+  return Object.keys(data).length > 0 ? data : undefined;
+}
+
+function asJson(value: unknown): unknown {
+  try {
+    const text = JSON.stringify(value);
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonOrText(value: unknown): unknown {
+  return asJson(value) ?? describe(value);
+}
+
+function describe(thrown: unknown): string {
+  if (typeof thrown === "string") return thrown;
+  try {
+    return JSON.stringify(thrown) ?? String(thrown);
+  } catch {
+    return String(thrown);
+  }
+}

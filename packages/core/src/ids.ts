@@ -1,0 +1,78 @@
+import { ulid as makeUlid } from "ulid";
+import type { Clock } from "./clock.ts";
+import type { Random } from "./random.ts";
+
+/** Makes ULIDs: 26 Crockford base32 characters, sorted by time, rising within one millisecond. */
+export type UlidFactory = (atMs?: number) => string;
+
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+
+/** Monotonic per factory: ids made in the same millisecond (or after a clock that went back) still rise. */
+export function createUlidFactory(clock: Clock, random: Random): UlidFactory {
+  let lastMs = -1;
+  let lastTail = "";
+  return (atMs) => {
+    if (atMs !== undefined) return makeUlid(atMs, random);
+    const nowMs = clock.nowMs();
+    if (nowMs > lastMs) {
+      lastMs = nowMs;
+      lastTail = makeUlid(nowMs, random).slice(10);
+    } else {
+      lastTail = increment(lastTail);
+    }
+    return encodeTime(lastMs) + lastTail;
+  };
+}
+
+export function isUlid(text: string): boolean {
+  return ULID_PATTERN.test(text);
+}
+
+/** The time part of a ULID, in milliseconds since the epoch. */
+export function ulidTimeMs(id: string): number {
+  let time = 0;
+  for (const char of id.slice(0, 10)) time = time * 32 + ALPHABET.indexOf(char);
+  return time;
+}
+
+/**
+ * A ULID with a given time part and 10 bytes of given entropy, plus `offset` added to its last 4 bytes (big endian):
+ * the event ids that a client's seed header asks for.
+ */
+export function ulidFromSeed(atMs: number, entropy: Uint8Array, offset: number): string {
+  const bytes = Uint8Array.from(entropy);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(6, (view.getUint32(6) + offset) >>> 0);
+  let bits = 0n;
+  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
+  let tail = "";
+  for (let i = 0; i < 16; i += 1) {
+    tail = ALPHABET.charAt(Number(bits & 31n)) + tail;
+    bits >>= 5n;
+  }
+  return encodeTime(atMs) + tail;
+}
+
+function encodeTime(timeMs: number): string {
+  let rest = timeMs;
+  let text = "";
+  for (let i = 0; i < 10; i += 1) {
+    text = ALPHABET.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+function increment(tail: string): string {
+  const chars = [...tail];
+  for (let i = chars.length - 1; i >= 0; i -= 1) {
+    const next = ALPHABET.indexOf(chars[i] ?? "0") + 1;
+    if (next < 32) {
+      chars[i] = ALPHABET.charAt(next);
+      return chars.join("");
+    }
+    chars[i] = "0";
+  }
+  return chars.join("");
+}

@@ -1,0 +1,23 @@
+export { invariant, unreachable } from "./assert.ts";
+export { type BackoffPolicy, backoffDelayMs } from "./backoff.ts";
+export { type Clock, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
+export {
+  type DurationInput,
+  formatSingleUnit,
+  MAX_DURATION_MS,
+  parseDurationMs,
+  parseGoDurationMs,
+} from "./duration.ts";
+export {
+  ERROR_CATALOGUE,
+  type ErrorCode,
+  HoldfastError,
+  messageOf,
+  type PlainError,
+  toPlainError,
+} from "./errors.ts";
+export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";
+export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord, logTo, silentLog } from "./logger.ts";
+export { createDriver, type Driver, type DriverOptions, type Step, type Transition } from "./machine.ts";
+export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
+export { type Random, seededRandom, systemRandom } from "./random.ts";

@@ -1,0 +1,86 @@
+/**
+ * The one shape of every state machine: a pure function from a state and an event to the next state and the effects
+ * that the shell is to carry out. Both are discriminated unions; the function reads no clock and no random source.
+ */
+export type Step<State, Event, Effect> = (state: State, event: Event) => readonly [State, readonly Effect[]];
+
+/** One turn of a machine, kept for the debug snapshot. */
+export interface Transition {
+  readonly atMs: number;
+  readonly event: string;
+  readonly from: string;
+  readonly to: string;
+  readonly effects: readonly string[];
+}
+
+export interface Driver<State, Event> {
+  readonly state: State;
+  /** Queues the event; turns are never nested, so an effect that raises an event waits for its own turn. */
+  send(event: Event): void;
+  /** The last transitions, oldest first. */
+  trace(): readonly Transition[];
+}
+
+export interface DriverOptions<State, Event, Effect> {
+  readonly initial: State;
+  readonly step: Step<State, Event, Effect>;
+  readonly run: (effect: Effect, send: (event: Event) => void) => void;
+  readonly nowMs: () => number;
+  /** How a state, an event and an effect are called in the trace. Default: their `type`, `do` or `phase`. */
+  readonly label?: (value: State | Event | Effect) => string;
+  /** How many transitions are kept. Default 100. */
+  readonly traceSize?: number;
+  /** Called when an effect throws; without it the error goes to whoever sent the event. */
+  readonly onError?: (error: unknown, effect: Effect) => void;
+}
+
+export function createDriver<State, Event, Effect>(
+  options: DriverOptions<State, Event, Effect>,
+): Driver<State, Event> {
+  const { step, run, nowMs, traceSize = 100, label = defaultLabel, onError } = options;
+  const waiting: Event[] = [];
+  const ring: Transition[] = [];
+  let state = options.initial;
+  let turning = false;
+
+  const turn = (event: Event): void => {
+    const from = label(state);
+    const [next, effects] = step(state, event);
+    state = next;
+    ring.push({ atMs: nowMs(), event: label(event), from, to: label(next), effects: effects.map(label) });
+    if (ring.length > traceSize) ring.shift();
+    for (const effect of effects) {
+      try {
+        run(effect, send);
+      } catch (error) {
+        if (!onError) throw error;
+        onError(error, effect);
+      }
+    }
+  };
+
+  const send = (event: Event): void => {
+    waiting.push(event);
+    if (turning) return;
+    turning = true;
+    try {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) turn(next);
+    } finally {
+      turning = false;
+    }
+  };
+
+  return {
+    get state() {
+      return state;
+    },
+    send,
+    trace: () => [...ring],
+  };
+}
+
+function defaultLabel(value: unknown): string {
+  if (typeof value !== "object" || value === null) return String(value);
+  const record = value as Record<string, unknown>;
+  return String(record.type ?? record.do ?? record.phase ?? "?");
+}
