@@ -1,0 +1,70 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "esbuild";
+import { defineConfig } from "tsup";
+import { type Notices, notices } from "../tooling/src/notices.ts";
+import { published } from "../tooling/src/tsup-base.ts";
+import { bundleThreadScript } from "./src/thread-script.ts";
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** Puts the connection thread's script into the bundle as a string, and beside it as a file for `workerUrl`. */
+function inlineThreadScript(addNotices: Notices): Plugin {
+  let bundle: ReturnType<typeof bundleThreadScript> | undefined;
+  return {
+    name: "inline-thread-script",
+    setup(build) {
+      build.onLoad({ filter: /[\\/]src[\\/]thread-script\.ts$/ }, async () => {
+        bundle ??= bundleThreadScript();
+        const { script, metafile } = await bundle;
+        addNotices.collect(metafile);
+        await mkdir(here("dist"), { recursive: true });
+        await writeFile(here("dist/connect-thread.cjs"), script);
+        const text = JSON.stringify(script);
+        return {
+          contents: `const script = ${text};\nexport const loadThreadScript = () => Promise.resolve(script);\n`,
+          loader: "js",
+        };
+      });
+    },
+  };
+}
+
+/**
+ * `holdfast/connect` re-exports from the main entry at run time: one copy of the SDK in a process, whichever of the
+ * two an app imports.
+ */
+const shareIndex: Plugin = {
+  name: "share-index",
+  setup(build) {
+    const suffix = build.initialOptions.format === "cjs" ? "cjs" : "js";
+    build.onResolve({ filter: /^\.\/index\.ts$/ }, ({ importer }) =>
+      importer === here("src/connect.ts") ? { path: `./index.${suffix}`, external: true } : undefined,
+    );
+    build.onEnd((result) => {
+      for (const [path, output] of Object.entries(result.metafile?.outputs ?? {})) {
+        if (
+          /connect\.c?js$/.test(path) &&
+          Object.keys(output.inputs).some((input) => !input.endsWith("src/connect.ts"))
+        ) {
+          return {
+            errors: [
+              {
+                text: "src/connect.ts may only re-export from ./index.ts: anything else would be a second copy of the SDK.",
+              },
+            ],
+          };
+        }
+      }
+      return undefined;
+    });
+  },
+};
+
+const thirdParty = notices(here("."));
+
+export default defineConfig({
+  ...published,
+  entry: { index: "src/index.ts", connect: "src/connect.ts" },
+  esbuildPlugins: [inlineThreadScript(thirdParty), shareIndex, thirdParty.plugin],
+});
