@@ -1,0 +1,199 @@
+import { HoldfastError, type PlainError } from "@holdfast/core";
+import { WIRE_LIMITS } from "./limits.ts";
+
+/** The JSON inside requests, replies and checkpoints. Shapes are those of the base protocol unless marked as ours. */
+
+export interface EventPayload {
+  readonly id: string;
+  readonly name: string;
+  readonly data: unknown;
+  readonly ts: number;
+  readonly user?: unknown;
+  readonly v?: string;
+  readonly meta?: unknown;
+}
+
+/** The explicit forms; `input` = not finished, run it with these arguments. */
+export type MemoEntry =
+  | { readonly type: "data"; readonly data: unknown }
+  | { readonly type: "error"; readonly error: PlainError }
+  | { readonly type: "input"; readonly input: readonly unknown[] };
+
+/** Ours, inside `ctx`, only for agents that offered the checkpoint extension. */
+export interface ExtendedContext {
+  readonly v: 1;
+  /** Steps that failed before and may be tried again: their next attempt (zero-based) and when it is due. */
+  readonly retries: Readonly<Record<string, { readonly attempt: number; readonly notBeforeMs: number }>>;
+  /** Ids of steps whose result was the JavaScript value undefined (their memo data is null). */
+  readonly undefinedSteps?: readonly string[];
+  /** Kind and name of each memoized step, for the determinism check. */
+  readonly signatures?: Readonly<Record<string, string>>;
+  readonly deadlineMs?: number;
+  readonly appVersion?: string;
+}
+
+export interface ExecutionContext {
+  readonly run_id: string;
+  /** Its presence turns checkpointing over HTTP on in agents of the plain protocol. */
+  readonly fn_id?: string;
+  readonly env?: string;
+  readonly step_id?: string;
+  /** Zero-based. */
+  readonly attempt: number;
+  readonly max_attempts?: number;
+  readonly stack: { readonly stack: readonly string[]; readonly current: number };
+  readonly qi_id?: string;
+  readonly request_id?: string;
+  readonly job_id?: string;
+  readonly disable_immediate_execution: boolean;
+  readonly use_api: boolean;
+  readonly holdfast?: ExtendedContext;
+}
+
+export interface ExecutionPayload {
+  /** -1 = undecided, else the version of the run's first ops reply. */
+  readonly version: number;
+  readonly event: EventPayload;
+  readonly events: readonly EventPayload[];
+  readonly steps: Readonly<Record<string, MemoEntry | unknown>>;
+  readonly ctx: ExecutionContext;
+  readonly use_api?: boolean;
+}
+
+export const OP_NAMES = [
+  "StepRun",
+  "StepError",
+  "StepFailed",
+  "StepPlanned",
+  "Sleep",
+  "WaitForEvent",
+  "WaitForSignal",
+  "InvokeFunction",
+  "AIGateway",
+  "Gateway",
+  "RunComplete",
+  "DeferAdd",
+  "DeferAbort",
+  "DiscoveryRequest",
+  "SyncRunComplete",
+  "None",
+  "Step",
+] as const;
+export type OpName = (typeof OP_NAMES)[number];
+
+export interface Op {
+  /** sha1 of the author's id, 40 hex digits. */
+  readonly id: string;
+  readonly op: OpName;
+  readonly name?: string;
+  readonly displayName?: string;
+  readonly opts?: Readonly<Record<string, unknown>>;
+  readonly userland?: { readonly id: string; readonly index?: number };
+  readonly data?: unknown;
+  readonly error?: PlainError & Readonly<Record<string, unknown>>;
+  /** `a` = start in ns since the epoch, `b` = duration in ns. */
+  readonly timing?: { readonly a: number; readonly b: number };
+  /** Ours: zero-based attempt of this step that the op reports. */
+  readonly attempt?: number;
+  /** Ours: when a failed attempt may be tried again (StepError), whole seconds or an ISO 8601 instant. */
+  readonly retryAfter?: string;
+  /** Ours: the result was the JavaScript value undefined. */
+  readonly undefinedResult?: boolean;
+}
+
+export function parseJsonBytes(bytes: Uint8Array, what: string): unknown {
+  const text = new TextDecoder("utf-8", { fatal: true });
+  let value: unknown;
+  try {
+    value = JSON.parse(text.decode(bytes));
+  } catch (cause) {
+    throw new HoldfastError("FRAME_INVALID", `${what} is not JSON.`, { cause });
+  }
+  if (!withinDepth(value, WIRE_LIMITS.maxJsonDepth)) {
+    throw new HoldfastError("FRAME_INVALID", `${what} nests deeper than ${WIRE_LIMITS.maxJsonDepth} levels.`);
+  }
+  return value;
+}
+
+const utf8 = new TextEncoder();
+
+export function encodeJsonBytes(value: unknown): Uint8Array {
+  return utf8.encode(JSON.stringify(value) ?? "null");
+}
+
+/** Reads the ops of a reply, a checkpoint frame or a checkpoint call; junk keys are left behind. */
+export function parseOps(value: unknown, what: string): Op[] {
+  if (!Array.isArray(value)) throw new HoldfastError("FRAME_INVALID", `${what} is not an array of ops.`);
+  return value.map((entry, index) => parseOp(entry, `${what}[${index}]`));
+}
+
+const KNOWN_OPS: ReadonlySet<string> = new Set(OP_NAMES);
+
+function parseOp(value: unknown, what: string): Op {
+  if (!isRecord(value)) throw new HoldfastError("FRAME_INVALID", `${what} is not an object.`);
+  const { id, op } = value;
+  if (typeof op !== "string" || !KNOWN_OPS.has(op)) {
+    throw new HoldfastError("FRAME_INVALID", `${what}.op is not a known op: ${JSON.stringify(op)}.`);
+  }
+  if (op !== "None" && (typeof id !== "string" || id.length === 0 || id.length > 256)) {
+    throw new HoldfastError("FRAME_INVALID", `${what}.id is not a step id.`);
+  }
+  return {
+    id: typeof id === "string" ? id : "",
+    op: op as OpName,
+    ...(typeof value.name === "string" ? { name: value.name } : {}),
+    ...(typeof value.displayName === "string" ? { displayName: value.displayName } : {}),
+    ...(isRecord(value.opts) ? { opts: value.opts } : {}),
+    ...parseUserland(value.userland),
+    ...("data" in value ? { data: value.data } : {}),
+    ...(isRecord(value.error) ? { error: normalizeError(value.error) } : {}),
+    ...parseTiming(value.timing),
+    ...(Number.isInteger(value.attempt) ? { attempt: value.attempt as number } : {}),
+    ...(typeof value.retryAfter === "string" ? { retryAfter: value.retryAfter } : {}),
+    ...(value.undefinedResult === true ? { undefinedResult: true } : {}),
+  };
+}
+
+function parseUserland(value: unknown): Pick<Op, "userland"> {
+  if (!isRecord(value) || typeof value.id !== "string") return {};
+  return { userland: { id: value.id, ...(typeof value.index === "number" ? { index: value.index } : {}) } };
+}
+
+function parseTiming(value: unknown): Pick<Op, "timing"> {
+  if (!isRecord(value) || typeof value.a !== "number" || typeof value.b !== "number") return {};
+  return { timing: { a: value.a, b: value.b } };
+}
+
+/** Gives an error object from a peer a name and a message, whatever it holds. */
+export function normalizeError(value: unknown): PlainError & Record<string, unknown> {
+  if (!isRecord(value)) {
+    return { name: "Error", message: typeof value === "string" ? value : "Unknown error" };
+  }
+  const message = typeof value.message === "string" ? value.message : value.error;
+  return {
+    ...value,
+    name: typeof value.name === "string" && value.name !== "" ? value.name : "Error",
+    message: typeof message === "string" ? message : "Unknown error",
+  };
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Iterative, so that hostile nesting cannot exhaust the stack. */
+function withinDepth(root: unknown, maxDepth: number): boolean {
+  let level: unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) return false;
+    const next: unknown[] = [];
+    for (const value of level) {
+      if (typeof value !== "object" || value === null) continue;
+      for (const child of Object.values(value)) {
+        if (typeof child === "object" && child !== null) next.push(child);
+      }
+    }
+    level = next;
+  }
+  return true;
+}

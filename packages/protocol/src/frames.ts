@@ -1,0 +1,194 @@
+/**
+ * What crosses the WebSocket, as plain unions: everyone but the codec works with these and never sees generated code.
+ * Names and meanings follow `proto/connect.proto`. Byte fields hold JSON unless said otherwise.
+ */
+
+/** The fields by which a peer recognises a request; echoed verbatim in everything that is said about it. */
+export interface RequestIdentity {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly envId: string;
+  readonly appId: string;
+  readonly functionSlug: string;
+  /** "step" for a discovery pass, else the hashed id of the one step to run. */
+  readonly stepId: string;
+  readonly systemTraceCtx: Uint8Array;
+  readonly userTraceCtx: Uint8Array;
+  readonly runId: string;
+}
+
+export interface ExecutorRequest extends RequestIdentity {
+  readonly kind: "GATEWAY_EXECUTOR_REQUEST";
+  readonly appName: string;
+  readonly functionId: string;
+  readonly requestPayload: Uint8Array;
+  readonly leaseId: string;
+  readonly jobId: string;
+}
+
+export interface ConnectionReady {
+  readonly kind: "GATEWAY_CONNECTION_READY";
+  /** Durations with one number and one unit ("10s"); empty when the peer left them out. */
+  readonly heartbeatInterval: string;
+  readonly extendLeaseInterval: string;
+  readonly statusInterval: string;
+  readonly extensions: readonly Extension[];
+}
+
+export interface ExtendLeaseAck {
+  readonly kind: "WORKER_REQUEST_EXTEND_LEASE_ACK";
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly envId: string;
+  readonly appId: string;
+  readonly functionSlug: string;
+  /** Absent: the lease is lost. */
+  readonly newLeaseId?: string;
+}
+
+/** `stored` = durable; `stale` = stop, somebody else has the work or the run ended; `invalid` = report the ops as a reply. */
+export type CheckpointOutcome = "stored" | "stale" | "invalid";
+
+export interface CheckpointAck {
+  readonly kind: "GATEWAY_CHECKPOINT_ACK";
+  readonly requestId: string;
+  readonly sequence: number;
+  readonly outcome: CheckpointOutcome;
+  readonly message: string;
+}
+
+export type GatewayFrame =
+  | { readonly kind: "GATEWAY_HELLO" }
+  | ConnectionReady
+  | ExecutorRequest
+  | { readonly kind: "WORKER_REPLY_ACK"; readonly requestId: string }
+  | { readonly kind: "GATEWAY_HEARTBEAT" }
+  | { readonly kind: "GATEWAY_CLOSING" }
+  | ExtendLeaseAck
+  | { readonly kind: "SYNC_FAILED"; readonly code: string; readonly message: string }
+  | CheckpointAck
+  | { readonly kind: "GATEWAY_CANCEL"; readonly requestId: string; readonly reason: string };
+
+export interface AppConfiguration {
+  readonly appName: string;
+  readonly appVersion?: string;
+  /** JSON array of function configurations. */
+  readonly functions: Uint8Array;
+}
+
+export interface WorkerConnect {
+  readonly kind: "WORKER_CONNECT";
+  readonly connectionId: string;
+  readonly instanceId: string;
+  readonly sessionToken: string;
+  readonly syncToken: string;
+  readonly capabilities: Uint8Array;
+  readonly apps: readonly AppConfiguration[];
+  readonly workerManualReadinessAck: boolean;
+  readonly cpuCores: number;
+  readonly memBytes: number;
+  readonly os: string;
+  readonly environment?: string;
+  readonly framework: string;
+  readonly platform?: string;
+  readonly sdkVersion: string;
+  readonly sdkLanguage: string;
+  readonly startedAtMs: number;
+  /** Absent or not positive = unlimited. */
+  readonly maxWorkerConcurrency?: number;
+}
+
+export type ReplyStatus = "NOT_COMPLETED" | "DONE" | "ERROR";
+
+/** The outcome of a request: the payload of WORKER_REPLY and the whole body of the HTTP flush. */
+export interface SdkResponse {
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly envId: string;
+  readonly appId: string;
+  readonly status: ReplyStatus;
+  readonly body: Uint8Array;
+  /** With DONE this means: failed for good. Look at it before `status`. */
+  readonly noRetry: boolean;
+  /** Whole seconds, or an ISO 8601 instant. */
+  readonly retryAfter?: string;
+  readonly sdkVersion: string;
+  readonly requestVersion: number;
+  readonly systemTraceCtx: Uint8Array;
+  readonly userTraceCtx: Uint8Array;
+  readonly runId: string;
+}
+
+export interface Checkpoint {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly leaseId: string;
+  /** 1, 2, ... within one request. */
+  readonly sequence: number;
+  /** JSON array of ops. */
+  readonly ops: Uint8Array;
+}
+
+export type NackReason =
+  | "UNKNOWN_APP"
+  | "UNKNOWN_FUNCTION"
+  | "SHUTTING_DOWN"
+  | "AT_CAPACITY"
+  | "MALFORMED"
+  | "DRAIN_TIMEOUT"
+  | "STALLED";
+
+export interface RequestNack {
+  readonly kind: "WORKER_REQUEST_NACK";
+  readonly requestId: string;
+  readonly runId: string;
+  readonly leaseId: string;
+  readonly reason: NackReason;
+  readonly message: string;
+}
+
+export interface WorkerStall {
+  readonly kind: "WORKER_STALL";
+  readonly requestId: string;
+  readonly runId: string;
+  readonly functionSlug: string;
+  readonly stepId: string;
+  readonly stalledMs: number;
+  readonly stack: string;
+  readonly ended: boolean;
+}
+
+export type WorkerFrame =
+  | WorkerConnect
+  | { readonly kind: "WORKER_READY" }
+  | ({ readonly kind: "WORKER_REQUEST_ACK" } & RequestIdentity)
+  | ({ readonly kind: "WORKER_REPLY" } & SdkResponse)
+  | { readonly kind: "WORKER_PAUSE" }
+  | { readonly kind: "WORKER_HEARTBEAT" }
+  | ({ readonly kind: "WORKER_REQUEST_EXTEND_LEASE"; readonly leaseId: string } & RequestIdentity)
+  | {
+      readonly kind: "WORKER_STATUS";
+      readonly inFlightRequestIds: readonly string[];
+      readonly shutdownRequested: boolean;
+    }
+  | ({ readonly kind: "WORKER_CHECKPOINT" } & Checkpoint)
+  | RequestNack
+  | WorkerStall;
+
+/** A kind that this version does not know: passed over with a warning, never an error. */
+export interface UnknownFrame {
+  readonly kind: "UNKNOWN";
+  readonly number: number;
+}
+
+export interface StartResponse {
+  readonly connectionId: string;
+  readonly gatewayEndpoint: string;
+  readonly gatewayGroup: string;
+  readonly sessionToken: string;
+  readonly syncToken: string;
+}
+
+/** What both sides may agree to use beyond the base protocol. */
+export const EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
+export type Extension = (typeof EXTENSIONS)[number];

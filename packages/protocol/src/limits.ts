@@ -1,0 +1,67 @@
+import { invariant } from "@holdfast/core";
+
+/** Offered and echoed in the WebSocket upgrade. */
+export const SUBPROTOCOL = "v0.connect.inngest.com";
+export const START_PATH = "/v0/connect/start";
+export const FLUSH_PATH = "/v0/connect/flush";
+export const CONNECT_PATH = "/v0/connect";
+export const PROTOBUF_CONTENT_TYPE = "application/protobuf";
+
+const MiB = 1024 * 1024;
+
+/** Sizes of what crosses the wire. Those without a note are facts of the base protocol. */
+export const WIRE_LIMITS = {
+  /** One WebSocket message, either way. */
+  maxFrameBytes: 8 * MiB,
+  /** One step's or function's result. */
+  maxOutputBytes: 4 * MiB,
+  maxRequestPayloadBytes: 4 * MiB,
+  maxStartBodyBytes: 1 * MiB,
+  maxFlushBodyBytes: 8 * MiB,
+  maxEventBytes: 3 * MiB,
+  maxEventsPerRequest: 5000,
+  maxEventNameLength: 255,
+  maxAppsPerConnection: 100,
+  maxStepsPerRun: 1000,
+  maxRetries: 20,
+  /** Ours: how deep JSON from a peer may nest. */
+  maxJsonDepth: 200,
+} as const;
+
+/** Intervals that a gateway sends to agents of the plain protocol (the reference's own) ... */
+export const PLAIN_INTERVALS = { heartbeatMs: 10_000, leaseMs: 120_000, extendLeaseMs: 30_000 } as const;
+/** ... and to those that offer the extensions. */
+export const EXTENDED_INTERVALS = { heartbeatMs: 5_000, leaseMs: 20_000, extendLeaseMs: 5_000 } as const;
+
+/** What an agent assumes when CONNECTION_READY leaves an interval empty or gives one it cannot read. */
+export const AGENT_FALLBACK_INTERVALS = { heartbeatMs: 10_000, extendLeaseMs: 5_000 } as const;
+
+export const TIMEOUTS = {
+  /** Gateway: from HELLO to WORKER_CONNECT. */
+  helloMs: 5_000,
+  /** Agent: from the upgrade request to CONNECTION_READY. */
+  openMs: 10_000,
+  /** Agent: one start or flush call. */
+  httpMs: 10_000,
+  /** Agent: a reply without acknowledgement is sent again or flushed after this. */
+  replyAckMs: 5_000,
+  /** Agent: this many heartbeats without an answer, and one interval more, and the peer is dead. */
+  missedHeartbeats: 2,
+  /** Gateway: this many silent heartbeat intervals, and the connection is dropped. */
+  gatewayMissedHeartbeats: 5,
+  /** Gateway: work that was not acknowledged after this goes elsewhere. */
+  requestAckMs: 5_000,
+  /** Gateway: how long the same instance may take to come back before its leases are released. */
+  reconnectGraceMs: 5_000,
+  /** Gateway: from GATEWAY_CLOSING to the close of the old socket. */
+  drainMs: 25_000,
+} as const;
+
+for (const intervals of [PLAIN_INTERVALS, EXTENDED_INTERVALS]) {
+  invariant(intervals.leaseMs >= 4 * intervals.extendLeaseMs, "a lease outlives three lost extensions");
+}
+invariant(TIMEOUTS.openMs > TIMEOUTS.helloMs, "the agent waits longer than the gateway's handshake timeout");
+invariant(
+  WIRE_LIMITS.maxFrameBytes >= WIRE_LIMITS.maxOutputBytes + WIRE_LIMITS.maxRequestPayloadBytes,
+  "a frame holds an output and an input of the largest size",
+);
