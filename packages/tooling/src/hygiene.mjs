@@ -1,0 +1,84 @@
+/**
+ * What must not get into the repository: hosts of package registries in the lockfile and the configuration (they differ
+ * from place to place), and paths of somebody's machine anywhere.
+ *
+ *     node hygiene.mjs registry|paths [folder]
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { fail, filesBelow, isProgram, root } from "./workspace.mjs";
+
+const configuration =
+  /(^|\/)(pnpm-lock\.yaml|pnpm-workspace\.yaml|package\.json|package-lock\.json|\.(np|pnp|yarn)mrc(\.yml)?|[^/]+\.config\.[cm]?[jt]s)$/;
+const registry =
+  /\btarball:|\bregistry\s*[=:]|_auth|https?:\/\/[^\s"'/]*(registry|npmjs|npm\.pkg|yarnpkg|artifactory|nexus|verdaccio)/i;
+const binary = /\.(png|jpe?g|gif|ico|woff2?|wasm|tgz|gz)$/;
+// Written so that this file does not match itself.
+const machinePath = new RegExp(
+  `(?<![\\w.~-])/(?:${["work", "root", "home/\\w+", "Users/\\w+"].join("|")})(?:/[\\w.-]|\\b(?=["'\`\\s]))`,
+);
+
+/** @typedef {{ path: string, text: string }} File */
+
+/** @param {readonly File[]} files */
+export const registryHosts = (files) =>
+  matches(
+    files.filter(({ path }) => configuration.test(path)),
+    registry,
+  );
+
+/** @param {readonly File[]} files */
+export const machinePaths = (files) =>
+  matches(
+    files.filter(({ path }) => !binary.test(path)),
+    machinePath,
+  );
+
+/**
+ * @param {readonly File[]} files
+ * @param {RegExp} pattern
+ */
+function matches(files, pattern) {
+  return files.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1} ${line.trim().slice(0, 120)}`] : [])),
+  );
+}
+
+/**
+ * The files that belong to the project: what git knows or would add; all files where there is no git.
+ * @param {string} base
+ * @returns {File[]}
+ */
+export function projectFiles(base) {
+  return listFiles(base).flatMap((path) => {
+    try {
+      return [{ path, text: readFileSync(resolve(base, path), "utf8") }];
+    } catch {
+      return []; // Deleted, but still in git's index.
+    }
+  });
+}
+
+/** @param {string} base */
+function listFiles(base) {
+  try {
+    const args = ["-C", base, "ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    const list = execFileSync("git", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    return [...new Set(list.split("\0"))].filter((path) => path !== "");
+  } catch {
+    return filesBelow(["."], base);
+  }
+}
+
+if (isProgram(import.meta.url)) {
+  const files = projectFiles(resolve(process.argv[3] ?? root));
+  if (files.length === 0) fail("No files were found.");
+  const [found, sentence] =
+    process.argv[2] === "registry"
+      ? [registryHosts(files), "No package registry is named in the lockfile or in configuration"]
+      : [machinePaths(files), "No path of a particular machine is written down"];
+  if (found.length > 0) fail(`${sentence}; these lines do:\n  ${found.join("\n  ")}`);
+}

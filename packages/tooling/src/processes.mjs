@@ -1,0 +1,232 @@
+/**
+ * Child processes that cannot outlive the command that started them.
+ *
+ * Every child leads a process group and inherits a marker in its environment. On SIGINT, SIGTERM or SIGHUP, on a time
+ * limit, and when the command itself is killed with -9 (then by the reaper, see `reaper.mjs`), the group is asked to
+ * end; what is left after a grace, in the group or carrying the marker, is killed.
+ */
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const markerName = "HOLDFAST_TOOLING_RUN";
+const graceMs = 10_000;
+const windows = process.platform === "win32";
+
+/**
+ * @typedef {object} RunOptions
+ * @property {string} [cwd]
+ * @property {NodeJS.ProcessEnv} [env] added to this process's environment
+ * @property {boolean} [capture] collect the output instead of showing it
+ * @property {number} [timeoutMs] end the child, with failure, after this time
+ *
+ * @typedef {object} RunResult
+ * @property {number} code exit code; 128 + signal number when a signal ended the child
+ * @property {string} output standard output and error, in order, when captured
+ * @property {boolean} timedOut
+ */
+
+/** @type {Map<string, number>} marker -> process group */
+const running = new Map();
+/** @type {import("node:child_process").ChildProcess | undefined} */
+let reaper;
+let stopping = false;
+
+/**
+ * Runs a program to its end and resolves with its exit code; it never rejects because of a failing program.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {RunOptions} [options]
+ * @returns {Promise<RunResult>}
+ */
+export async function run(command, args, options = {}) {
+  if (stopping) return new Promise(() => {});
+  const marker = randomUUID();
+  const child = spawn(command, [...args], {
+    cwd: options.cwd,
+    env: { ...process.env, ...options.env, [markerName]: marker },
+    stdio: ["ignore", options.capture ? "pipe" : "inherit", options.capture ? "pipe" : "inherit"],
+    detached: !windows,
+    shell: windows,
+  });
+  if (child.pid !== undefined) {
+    running.set(marker, child.pid);
+    tellReaper(`+ ${marker} ${child.pid}`);
+  }
+  let output = "";
+  let timedOut = false;
+  child.stdout?.setEncoding("utf8").on("data", (text) => {
+    output += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text) => {
+    output += text;
+  });
+  const limit = setTimeout(
+    () => {
+      timedOut = true;
+      void endGroup(marker, child.pid ?? 0);
+    },
+    options.timeoutMs ?? 2 ** 31 - 1,
+  );
+  try {
+    /** @type {number} */
+    const code = await new Promise((resolve) => {
+      child.on("error", (error) => {
+        output += `${command}: ${error.message}\n`;
+        if (!options.capture) console.error(`${command}: ${error.message}`);
+        resolve(127);
+      });
+      child.on("close", (exit, signal) => resolve(exit ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+    });
+    if (stopping) await new Promise(() => {});
+    return { code, output, timedOut };
+  } finally {
+    clearTimeout(limit);
+    running.delete(marker);
+    tellReaper(`- ${marker}`);
+  }
+}
+
+/**
+ * Ends everything that was started, then this process, when it is told to end or when the npm that runs it is gone.
+ * @param {() => void | Promise<void>} [cleanUp] runs last
+ */
+export function endWithChildren(cleanUp = () => {}) {
+  /** @param {NodeJS.Signals} signal */
+  const stop = async (signal) => {
+    if (stopping) return;
+    stopping = true;
+    await Promise.all([...running].map(([marker, group]) => endGroup(marker, group, signal)));
+    await cleanUp();
+    process.exit(128 + constants.signals[signal]);
+  };
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+    process.on(signal, () => void stop(signal));
+  }
+  const parent = process.ppid;
+  if (process.env.npm_lifecycle_event !== undefined) {
+    setInterval(() => {
+      if (process.ppid !== parent) void stop("SIGTERM");
+    }, 1000).unref();
+  }
+}
+
+/**
+ * Asks a group to end, waits for it and everything with its marker, kills what is left.
+ * @param {string} marker
+ * @param {number} group
+ * @param {NodeJS.Signals} [signal]
+ */
+export async function endGroup(marker, group, signal = "SIGTERM") {
+  const all = new Set([...descendants(group), ...marked(marker)]);
+  const left = () => {
+    for (const pid of marked(marker)) all.add(pid);
+    return [...all].filter(alive);
+  };
+  kill(-group, signal);
+  if (await gone(left, graceMs)) return;
+  // Postgres calls this a fast shutdown.
+  for (const pid of left()) kill(pid, "SIGINT");
+  if (await gone(left, 3000)) return;
+  kill(-group, "SIGKILL");
+  for (const pid of left()) kill(pid, "SIGKILL");
+  await gone(left, 3000);
+}
+
+/**
+ * Processes that carry the marker of a run, wherever they were moved to. Linux only; elsewhere none are found.
+ * @param {string} marker
+ * @returns {number[]}
+ */
+export function marked(marker) {
+  const text = `${markerName}=${marker}`;
+  return processIds().filter((pid) => {
+    try {
+      return pid !== process.pid && readFileSync(`/proc/${pid}/environ`, "latin1").includes(text);
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** @param {number} root */
+function descendants(root) {
+  /** @type {Map<number, number[]>} */
+  const children = new Map();
+  for (const pid of processIds()) {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+      const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+      children.set(parent, [...(children.get(parent) ?? []), pid]);
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  const found = [root];
+  for (const pid of found) found.push(...(children.get(pid) ?? []));
+  return found;
+}
+
+/** @returns {number[]} */
+function processIds() {
+  try {
+    return readdirSync("/proc").map(Number).filter(Number.isInteger);
+  } catch {
+    return [];
+  }
+}
+
+/** @param {number} pid */
+function alive(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return !/^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+  } catch {
+    if (process.platform === "linux") return false;
+  }
+  return kill(pid, 0);
+}
+
+/**
+ * @param {number} pid
+ * @param {NodeJS.Signals | 0} signal
+ */
+function kill(pid, signal) {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {() => number[]} left
+ * @param {number} limitMs
+ */
+async function gone(left, limitMs) {
+  const end = Date.now() + limitMs;
+  while (left().length > 0) {
+    if (Date.now() > end) return false;
+    await sleep(50);
+  }
+  return true;
+}
+
+/** @param {string} line */
+function tellReaper(line) {
+  if (windows) return;
+  if (reaper === undefined) {
+    reaper = spawn(process.execPath, [fileURLToPath(new URL("./reaper.mjs", import.meta.url))], {
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+    });
+    reaper.on("error", () => {});
+    reaper.stdin?.on("error", () => {});
+    reaper.unref();
+    /** @type {import("node:net").Socket} */ (reaper.stdin).unref();
+  }
+  reaper.stdin?.write(`${line}\n`);
+}

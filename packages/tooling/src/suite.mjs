@@ -1,0 +1,69 @@
+/** Runs one Vitest suite and counts what passed, what failed and what it left behind. */
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run } from "./processes.mjs";
+import { inRoot, tool } from "./workspace.mjs";
+
+/** What tools keep in the temporary folder on purpose; it goes away with the folder. */
+const toolCaches = /^(tsx-|node-compile-cache|v8-compile-cache|\.?vitest|vite-|esbuild|results\.json$)/;
+
+/**
+ * @typedef {object} Counts
+ * @property {number} passed
+ * @property {number} failed
+ * @property {string[]} problems what failed beside tests
+ */
+
+/**
+ * The numbers of a Vitest JSON report. A file that could not be loaded and a run that failed without a failing test
+ * (an unhandled error, a crash, no tests at all) count as one failure each.
+ * @param {string | undefined} json
+ * @param {number} exitCode
+ * @returns {Counts}
+ */
+export function countResults(json, exitCode) {
+  if (json === undefined) return { passed: 0, failed: 1, problems: ["It ended without a report."] };
+  /** @type {{ numPassedTests: number, numFailedTests: number, testResults: { name: string, status: string, assertionResults: unknown[] }[] }} */
+  const report = JSON.parse(json);
+  const unloaded = report.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
+  const problems = unloaded.map((file) => `${file.name} could not be loaded.`);
+  let failed = report.numFailedTests + unloaded.length;
+  if (report.numPassedTests + failed === 0) problems.push("It has no tests.");
+  else if (exitCode !== 0 && failed === 0) problems.push(`It ended with exit code ${exitCode} outside of any test.`);
+  failed = Math.max(failed, report.numFailedTests + problems.length);
+  return { passed: report.numPassedTests, failed, problems };
+}
+
+/**
+ * @param {string} folder with a Vitest configuration, relative to the root
+ * @param {{ timeoutMs: number, args?: string[] }} options
+ * @returns {Promise<Counts>}
+ */
+export async function runSuite(folder, { timeoutMs, args = [] }) {
+  console.log(`\n--- tests of ${folder}`);
+  // A temporary folder of its own shows what the suite leaves behind. Others may enter: a database server run by root
+  // works as an unprivileged user.
+  const temp = mkdtempSync(join(tmpdir(), "holdfast-test-"));
+  chmodSync(temp, 0o755);
+  try {
+    const report = join(temp, "results.json");
+    const options = ["run", "--root", inRoot(folder), "--reporter=default", "--reporter=json"];
+    const { code, timedOut } = await run(
+      process.execPath,
+      [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`, ...args],
+      { cwd: inRoot(folder), timeoutMs, env: { CI: "true", TMPDIR: temp } },
+    );
+    const counts = countResults(existsSync(report) ? readFileSync(report, "utf8") : undefined, code);
+    if (timedOut) counts.problems.push(`It took longer than ${timeoutMs / 1000} s and was ended.`);
+    const left = readdirSync(temp).filter((name) => !toolCaches.test(name));
+    if (left.length > 0) {
+      counts.problems.push(`It left temporary files behind: ${left.join(", ")}.`);
+      counts.failed += 1;
+    }
+    for (const problem of counts.problems) console.log(`FAILED ${folder}: ${problem}`);
+    return counts;
+  } finally {
+    rmSync(temp, { recursive: true, force: true });
+  }
+}

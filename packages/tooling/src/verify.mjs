@@ -1,0 +1,84 @@
+/**
+ * `pnpm verify`: every gate, two at a time. Names of gates as arguments run only those.
+ */
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { endWithChildren, run } from "./processes.mjs";
+import { isProgram, root, tool } from "./workspace.mjs";
+
+const own = (/** @type {string} */ name) => join(root, "packages/tooling/src", name);
+
+/**
+ * @typedef {object} Gate
+ * @property {string} name
+ * @property {string} proves
+ * @property {string[]} args of Node
+ */
+
+/** @type {Gate[]} */
+export const gates = [
+  gate("types", "the whole workspace type-checks", tool("typescript/bin/tsc"), "-p", "tsconfig.json"),
+  gate("types-tooling", "the tools type-check", tool("typescript/bin/tsc"), "-p", "packages/tooling/tsconfig.json"),
+  gate("format", "formatted and linted", tool("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."),
+  gate("size", "files and functions are small", tool("oxlint/bin/oxlint"), "--deny-warnings"),
+  gate(
+    "imports",
+    "who imports whom",
+    tool("dependency-cruiser/bin/dependency-cruise.mjs"),
+    ...["--config", ".dependency-cruiser.cjs", "packages", "gateway-mock", "e2e"],
+  ),
+  gate("purity", "pure files use no clock, randomness or input/output", own("purity.mjs")),
+  gate("unused", "no dead code, no unused dependency", tool("knip/bin/knip.js"), "--no-progress"),
+  gate("generated", "the protobuf code is current", join(root, "packages/protocol/scripts/generate.mjs"), "--check"),
+  gate("errors", "docs/errors.md is current", "--import", "tsx", own("docs-errors.ts"), "--check"),
+  gate("registry", "no registry host in lockfile and configuration", own("hygiene.mjs"), "registry"),
+  gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
+];
+
+/**
+ * @param {string} name
+ * @param {string} proves
+ * @param {...string} args
+ * @returns {Gate}
+ */
+function gate(name, proves, ...args) {
+  return { name, proves, args };
+}
+
+/**
+ * Runs gates and says how each went.
+ * @param {readonly string[]} [names] all when empty
+ * @returns {Promise<{ passed: number, failed: number }>}
+ */
+export async function verify(names = []) {
+  const unknown = names.filter((name) => !gates.some((each) => each.name === name));
+  if (unknown.length > 0) {
+    throw new Error(`There is no gate ${unknown.join(", ")}; there are ${gates.map(({ name }) => name).join(", ")}.`);
+  }
+  const waiting = gates.filter(({ name }) => names.length === 0 || names.includes(name));
+  const counts = { passed: 0, failed: 0 };
+  const lanes = Array.from({ length: Math.min(4, Math.max(2, availableParallelism())) }, async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const start = Date.now();
+      const { code, output, timedOut } = await run(process.execPath, next.args, {
+        cwd: root,
+        capture: true,
+        timeoutMs: 180_000,
+        env: { FORCE_COLOR: process.stdout.isTTY ? "1" : "0", NO_UPDATE_NOTIFIER: "1" },
+      });
+      const seconds = ((Date.now() - start) / 1000).toFixed(1);
+      counts[code === 0 ? "passed" : "failed"] += 1;
+      console.log(`${code === 0 ? "ok    " : "FAILED"} ${next.name} (${seconds} s): ${next.proves}`);
+      if (code !== 0) console.log(`${output.trimEnd()}${timedOut ? "\nIt took too long and was ended." : ""}\n`);
+    }
+  });
+  await Promise.all(lanes);
+  return counts;
+}
+
+if (isProgram(import.meta.url)) {
+  endWithChildren();
+  const { passed, failed } = await verify(process.argv.slice(2));
+  console.log(`${passed} passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
+}
