@@ -19,11 +19,17 @@ export function parseDurationMs(
   const { minMs = 0, maxMs = MAX_DURATION_MS } = bounds;
   const value = typeof input === "number" ? input : parseText(input);
   if (value === undefined || !Number.isFinite(value)) {
-    throw new HoldfastError("DURATION_INVALID", `${name} is not a duration: ${JSON.stringify(input)}. Give milliseconds or text such as "5s" or "2h".`);
+    throw new HoldfastError(
+      "DURATION_INVALID",
+      `${name} is not a duration: ${JSON.stringify(input)}. Give milliseconds or text such as "5s" or "2h".`,
+    );
   }
   const rounded = Math.round(value);
   if (rounded < minMs || rounded > maxMs) {
-    throw new HoldfastError("DURATION_INVALID", `${name} must be between ${minMs} ms and ${maxMs} ms, not ${rounded} ms.`);
+    throw new HoldfastError(
+      "DURATION_INVALID",
+      `${name} must be between ${minMs} ms and ${maxMs} ms, not ${rounded} ms.`,
+    );
   }
   return rounded;
 }

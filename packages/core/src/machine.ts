@@ -34,9 +34,7 @@ export interface DriverOptions<State, Event, Effect> {
   readonly onError?: (error: unknown, effect: Effect) => void;
 }
 
-export function createDriver<State, Event, Effect>(
-  options: DriverOptions<State, Event, Effect>,
-): Driver<State, Event> {
+export function createDriver<State, Event, Effect>(options: DriverOptions<State, Event, Effect>): Driver<State, Event> {
   const { step, run, nowMs, traceSize = 100, label = defaultLabel, onError } = options;
   const waiting: Event[] = [];
   const ring: Transition[] = [];

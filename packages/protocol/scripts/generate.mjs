@@ -14,7 +14,10 @@ const scratch = mkdtempSync(join(tmpdir(), "holdfast-proto-"));
 
 try {
   // `-r` keeps our root apart from the user's own protobuf code in the same process.
-  const flags = "-t static-module -w esm --dts -r holdfast --no-service --no-delimited --no-verify --no-typeurl --no-create --no-convert --force-number".split(" ");
+  const flags =
+    "-t static-module -w esm --dts -r holdfast --no-service --no-delimited --no-verify --no-typeurl --no-create --no-convert --force-number".split(
+      " ",
+    );
   await pbjs([...flags, "-o", join(scratch, "connect.js"), proto]);
   const stale = [];
   for (const name of ["connect.js", "connect.d.ts"]) {

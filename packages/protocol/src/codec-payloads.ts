@@ -96,7 +96,8 @@ export const gatewayPayload = {
     [KIND.GATEWAY_CHECKPOINT_ACK]: (payload) => {
       const data = v1.GatewayCheckpointAckData.decode(reader(payload));
       const outcome = OUTCOMES[data.outcome];
-      if (outcome === undefined) throw new HoldfastError("FRAME_INVALID", `Unknown checkpoint outcome ${data.outcome}.`);
+      if (outcome === undefined)
+        throw new HoldfastError("FRAME_INVALID", `Unknown checkpoint outcome ${data.outcome}.`);
       return {
         kind: "GATEWAY_CHECKPOINT_ACK",
         requestId: data.requestId,
@@ -309,5 +310,5 @@ function reader(bytes: Uint8Array): protobuf.Reader {
 
 /** A decoded bytes field is a view on the whole frame; a copy of exact size may cross threads and outlive it. */
 function own(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === 0 ? NO_BYTES : Uint8Array.prototype.slice.call(bytes);
+  return bytes.byteLength === 0 ? NO_BYTES : new Uint8Array(bytes);
 }

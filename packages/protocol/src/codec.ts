@@ -108,12 +108,15 @@ function reader(bytes: Uint8Array): protobuf.Reader {
 
 /** An encoder's bytes are a view on a pooled buffer; posting it would drag the pool and its neighbours' bytes along. */
 function exact(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.prototype.slice.call(bytes);
+  return new Uint8Array(bytes);
 }
 
 function checkSize(bytes: Uint8Array, maxBytes: number): void {
   if (bytes.byteLength > maxBytes) {
-    throw new HoldfastError("FRAME_TOO_LARGE", `A message of ${bytes.byteLength} bytes is over the limit of ${maxBytes}.`);
+    throw new HoldfastError(
+      "FRAME_TOO_LARGE",
+      `A message of ${bytes.byteLength} bytes is over the limit of ${maxBytes}.`,
+    );
   }
 }
 

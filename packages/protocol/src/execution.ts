@@ -101,19 +101,19 @@ export interface Op {
   readonly undefinedResult?: boolean;
 }
 
+/** @throws HoldfastError `FRAME_INVALID` when the bytes are not UTF-8 JSON or nest too deep. */
 export function parseJsonBytes(bytes: Uint8Array, what: string): unknown {
-  const text = new TextDecoder("utf-8", { fatal: true });
-  let value: unknown;
+  if (nestsDeeperThan(bytes, WIRE_LIMITS.maxJsonDepth)) {
+    throw new HoldfastError("FRAME_INVALID", `${what} nests deeper than ${WIRE_LIMITS.maxJsonDepth} levels.`);
+  }
   try {
-    value = JSON.parse(text.decode(bytes));
+    return JSON.parse(strictUtf8.decode(bytes));
   } catch (cause) {
     throw new HoldfastError("FRAME_INVALID", `${what} is not JSON.`, { cause });
   }
-  if (!withinDepth(value, WIRE_LIMITS.maxJsonDepth)) {
-    throw new HoldfastError("FRAME_INVALID", `${what} nests deeper than ${WIRE_LIMITS.maxJsonDepth} levels.`);
-  }
-  return value;
 }
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 const utf8 = new TextEncoder();
 
@@ -181,19 +181,23 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Iterative, so that hostile nesting cannot exhaust the stack. */
-function withinDepth(root: unknown, maxDepth: number): boolean {
-  let level: unknown[] = [root];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) return false;
-    const next: unknown[] = [];
-    for (const value of level) {
-      if (typeof value !== "object" || value === null) continue;
-      for (const child of Object.values(value)) {
-        if (typeof child === "object" && child !== null) next.push(child);
-      }
-    }
-    level = next;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENERS: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+const CLOSERS: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+
+/** Looks at the bytes before anything is built from them; brackets inside strings do not count. */
+function nestsDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE) inString = !inString;
+    else if (inString) at += byte === BACKSLASH ? 1 : 0;
+    else if (OPENERS.has(byte)) {
+      depth += 1;
+      if (depth > maxDepth) return true;
+    } else if (CLOSERS.has(byte)) depth -= 1;
   }
-  return true;
+  return false;
 }

@@ -1,0 +1,244 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  backoffDelayMs,
+  type Clock,
+  createDriver,
+  createUlidFactory,
+  ERROR_CATALOGUE,
+  formatSingleUnit,
+  HoldfastError,
+  isUlid,
+  logTo,
+  parseDurationMs,
+  parseGoDurationMs,
+  type Step,
+  seededRandom,
+  sleep,
+  systemTimers,
+  toPlainError,
+  ulidFromSeed,
+  ulidTimeMs,
+  withTimeout,
+} from "../src/index.ts";
+
+describe("backoff", () => {
+  const policy = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 };
+
+  test("without jitter: 1 s, 2 s, 4 s, and the cap", () => {
+    const plain = { ...policy, jitter: 0 };
+    expect([1, 2, 3, 20, 5000].map((attempt) => backoffDelayMs(plain, attempt, () => 0.5))).toEqual([
+      1000, 2000, 4000, 30_000, 30_000,
+    ]);
+  });
+
+  test("stays within the jitter and never above the cap", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -5, max: 200 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (attempt, r) => {
+        const delay = backoffDelayMs(policy, attempt, () => r);
+        const plain = Math.min(1000 * 2 ** (Math.max(attempt, 1) - 1), 30_000);
+        expect(delay).toBeGreaterThanOrEqual(Math.floor(plain * 0.8));
+        expect(delay).toBeLessThanOrEqual(Math.min(Math.ceil(plain * 1.2), 30_000));
+      }),
+    );
+  });
+});
+
+describe("durations", () => {
+  test.each([
+    ["5s", 5000],
+    ["1.5s", 1500],
+    ["2 hours", 7_200_000],
+    ["7d", 604_800_000],
+    ["1m0s", 60_000],
+    ["1h30m", 5_400_000],
+    [250, 250],
+    ["0s", 0],
+  ])("%s is %d ms", (input, expected) => expect(parseDurationMs(input)).toBe(expected));
+
+  test.each([["soon"], [""], [Number.NaN], [Number.POSITIVE_INFINITY], [-1], ["-5s"], ["9000d"], ["1m zwei"]])(
+    "%s is refused with a code",
+    (input) => {
+      expect(() => parseDurationMs(input, "timeout")).toThrowError(
+        expect.objectContaining({ code: "DURATION_INVALID", message: expect.stringContaining("timeout") }),
+      );
+    },
+  );
+
+  test("Go syntax", () => {
+    expect(parseGoDurationMs("1m0s")).toBe(60_000);
+    expect(parseGoDurationMs("2h45m30.5s")).toBe(9_930_500);
+    expect(parseGoDurationMs("10")).toBeUndefined();
+    expect(parseGoDurationMs("1m,2s")).toBeUndefined();
+  });
+
+  test("one unit only, and every peer reads it back", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 10_000_000 }), (durationMs) => {
+        const text = formatSingleUnit(durationMs);
+        expect(text).toMatch(/^\d+(ms|s)$/);
+        expect(parseDurationMs(text)).toBe(durationMs);
+      }),
+    );
+  });
+});
+
+describe("ids", () => {
+  const clockAt = (times: number[]): Clock => ({ nowMs: () => times.shift() ?? 0, monotonicMs: () => 0 });
+
+  test("rise, also within one millisecond and when the clock goes back", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 40 }), { minLength: 2 }), fc.integer(), (times, seed) => {
+        const make = createUlidFactory(clockAt([...times]), seededRandom(seed));
+        const ids = times.map(() => make());
+        for (const id of ids) expect(isUlid(id)).toBe(true);
+        expect([...ids].sort()).toEqual(ids);
+        expect(new Set(ids).size).toBe(ids.length);
+      }),
+    );
+  });
+
+  test("carry their time", () => {
+    expect(ulidTimeMs("01JZ0000000000000000000000")).toBe(1751272914944);
+    const make = createUlidFactory(clockAt([]), seededRandom(1));
+    expect(ulidTimeMs(make(1700000120000))).toBe(1700000120000);
+    expect(make(1700000120000).startsWith("01HF7YEF60")).toBe(true);
+  });
+
+  test("follow a client's seed", () => {
+    const entropy = new Uint8Array(Buffer.from("eii2YKXRVTJPuA==", "base64"));
+    expect([0, 1, 2].map((offset) => ulidFromSeed(1743130137367, entropy, offset))).toEqual([
+      "01JQDAE4RQF8MBCR55T5AK4KXR",
+      "01JQDAE4RQF8MBCR55T5AK4KXS",
+      "01JQDAE4RQF8MBCR55T5AK4KXT",
+    ]);
+  });
+});
+
+describe("errors", () => {
+  test("every code says what happened and how to mend it", () => {
+    for (const [code, { summary, cure }] of Object.entries(ERROR_CATALOGUE)) {
+      expect(code).toMatch(/^[A-Z][A-Z_]+$/);
+      expect(summary).toMatch(/\.$/);
+      expect(cure.length).toBeGreaterThan(5);
+    }
+  });
+
+  test("are recognised across copies of the package", () => {
+    const fromOtherCopy = Object.assign(new Error("x"), { code: "LEASE_LOST" });
+    Object.defineProperty(fromOtherCopy, Symbol.for("holdfast.error"), { value: true });
+    expect(HoldfastError.is(fromOtherCopy)).toBe(true);
+    expect(HoldfastError.is(new Error("x"))).toBe(false);
+    expect(HoldfastError.is(null)).toBe(false);
+  });
+
+  test("become plain data with cause and own fields", () => {
+    const error = Object.assign(new TypeError("outer", { cause: new Error("inner", { cause: "text" }) }), {
+      code: "E_X",
+      order: { id: 7 },
+      skip: 10n,
+    });
+    expect(toPlainError(error)).toMatchObject({
+      name: "TypeError",
+      message: "outer",
+      code: "E_X",
+      data: { order: { id: 7 } },
+      cause: { name: "Error", message: "inner", cause: "text" },
+    });
+    expect(() => JSON.stringify(toPlainError(error))).not.toThrow();
+  });
+
+  test("anything thrown is read, also cycles", () => {
+    const cyclic = new Error("loop");
+    cyclic.cause = cyclic;
+    expect(JSON.stringify(toPlainError(cyclic)).length).toBeLessThan(100_000);
+    const weird = { toString: () => "weird" };
+    Object.assign(weird, { self: weird });
+    for (const thrown of [undefined, null, 0, "text", Symbol("s"), 10n, { a: 1 }, weird]) {
+      expect(toPlainError(thrown)).toMatchObject({ name: "Error", message: expect.any(String) });
+    }
+  });
+});
+
+describe("machine driver", () => {
+  type State = { readonly phase: "count"; readonly seen: readonly number[] };
+  type Event = { readonly type: "add"; readonly n: number };
+  type Effect = { readonly do: "again"; readonly n: number };
+  const step: Step<State, Event, Effect> = (state, event) => [
+    { phase: "count", seen: [...state.seen, event.n] },
+    event.n > 0 ? [{ do: "again", n: event.n - 1 }] : [],
+  ];
+  const make = (run: (effect: Effect, send: (event: Event) => void) => void, onError?: () => void) =>
+    createDriver<State, Event, Effect>({
+      initial: { phase: "count", seen: [] },
+      step,
+      run,
+      nowMs: () => 7,
+      traceSize: 3,
+      ...(onError ? { onError } : {}),
+    });
+
+  test("an effect that raises an event waits for its own turn", () => {
+    const depths: number[] = [];
+    let depth = 0;
+    const driver = make((effect, send) => {
+      depth += 1;
+      depths.push(depth);
+      send({ type: "add", n: effect.n });
+      depth -= 1;
+    });
+    driver.send({ type: "add", n: 5 });
+    expect(driver.state.seen).toEqual([5, 4, 3, 2, 1, 0]);
+    expect(Math.max(...depths)).toBe(1);
+    expect(driver.trace()).toHaveLength(3);
+    expect(driver.trace()[0]).toEqual({ atMs: 7, event: "add", from: "count", to: "count", effects: ["again"] });
+  });
+
+  test("goes on after an effect that threw", () => {
+    let errors = 0;
+    const driver = make(
+      () => {
+        throw new Error("broken effect");
+      },
+      () => {
+        errors += 1;
+      },
+    );
+    driver.send({ type: "add", n: 1 });
+    driver.send({ type: "add", n: 1 });
+    expect(errors).toBe(2);
+    const strict = make(() => {
+      throw new Error("broken effect");
+    });
+    expect(() => strict.send({ type: "add", n: 1 })).toThrow("broken effect");
+    strict.send({ type: "add", n: 0 });
+    expect(strict.state.seen).toEqual([1, 0]);
+  });
+});
+
+describe("promises and logs", () => {
+  test("sleep ends at once on abort", async () => {
+    const controller = new AbortController();
+    const sleeping = sleep(systemTimers, 1_000_000, controller.signal);
+    controller.abort();
+    await sleeping;
+    await sleep(systemTimers, 1_000_000, controller.signal);
+  });
+
+  test("withTimeout gives the promise's outcome or the error", async () => {
+    await expect(withTimeout(systemTimers, Promise.resolve(1), 1000, () => new Error("late"))).resolves.toBe(1);
+    const never = new Promise(() => {});
+    await expect(withTimeout(systemTimers, never, 1, () => new Error("late"))).rejects.toThrow("late");
+  });
+
+  test("a logger that throws breaks nobody", () => {
+    const logger = {
+      ...console,
+      warn: () => Promise.reject,
+      error: (): never => {
+        throw new Error("no");
+      },
+    };
+    logTo(logger, { level: "error", message: "x", data: { a: 1 } });
+  });
+});

@@ -1,0 +1,294 @@
+import { HoldfastError } from "@holdfast/core";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type AppConfiguration,
+  decodeFlushResponse,
+  decodeGatewayFrame,
+  decodeSdkResponse,
+  decodeStartRequest,
+  decodeStartResponse,
+  decodeWorkerFrame,
+  directionOf,
+  EXTENSIONS,
+  encodeFlushResponse,
+  encodeGatewayFrame,
+  encodeSdkResponse,
+  encodeStartRequest,
+  encodeStartResponse,
+  encodeWorkerFrame,
+  type GatewayFrame,
+  type NackReason,
+  WIRE_LIMITS,
+  type WorkerFrame,
+  wrapReply,
+} from "../src/index.ts";
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+const unhex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "hex"));
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+const identity = {
+  requestId: "01JZ0000000000000000000001",
+  accountId: "acc",
+  envId: "env",
+  appId: "app",
+  functionSlug: "my-app-hello",
+  stepId: "step",
+  systemTraceCtx: utf8("{}"),
+  userTraceCtx: utf8("{}"),
+  runId: "01JZ0000000000000000000002",
+};
+
+const response = {
+  requestId: identity.requestId,
+  accountId: "acc",
+  envId: "env",
+  appId: "app",
+  sdkVersion: "inngest-js:v4.24.0",
+  requestVersion: 2,
+  systemTraceCtx: utf8("{}"),
+  userTraceCtx: utf8("{}"),
+  runId: identity.runId,
+} as const;
+
+/** Bytes produced by the published reference package for the same messages. */
+describe("vectors of the reference implementation", () => {
+  test.each<[string, GatewayFrame, string]>([
+    ["hello", { kind: "GATEWAY_HELLO" }, ""],
+    ["heartbeat", { kind: "GATEWAY_HEARTBEAT" }, "080a"],
+    ["closing", { kind: "GATEWAY_CLOSING" }, "080b"],
+    [
+      "ready",
+      {
+        kind: "GATEWAY_CONNECTION_READY",
+        heartbeatInterval: "10s",
+        extendLeaseInterval: "30s",
+        statusInterval: "0s",
+        extensions: [],
+      },
+      "0802120e0a0331307312033330731a023073",
+    ],
+    [
+      "reply ack",
+      { kind: "WORKER_REPLY_ACK", requestId: identity.requestId },
+      "0807121c0a1a30314a5a30303030303030303030303030303030303030303031",
+    ],
+    [
+      "lease extended",
+      { kind: "WORKER_REQUEST_EXTEND_LEASE_ACK", ...identity, newLeaseId: "01JZ0000000000000000000004" },
+      "080d12550a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e7622036170702a0c6d792d6170702d68656c6c6f321a30314a5a30303030303030303030303030303030303030303034",
+    ],
+    [
+      "lease lost",
+      { kind: "WORKER_REQUEST_EXTEND_LEASE_ACK", ...identity },
+      "080d12390a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e7622036170702a0c6d792d6170702d68656c6c6f",
+    ],
+  ])("gateway: %s", (_, frame, bytes) => {
+    expect(hex(encodeGatewayFrame(frame))).toBe(bytes);
+    expect(decodeGatewayFrame(unhex(bytes)).kind).toBe(frame.kind);
+  });
+
+  test.each<[string, WorkerFrame, string]>([
+    ["ready", { kind: "WORKER_READY" }, "0804"],
+    ["pause", { kind: "WORKER_PAUSE" }, "0808"],
+    ["heartbeat", { kind: "WORKER_HEARTBEAT" }, "0809"],
+    [
+      "status",
+      { kind: "WORKER_STATUS", inFlightRequestIds: [identity.requestId], shutdownRequested: true },
+      "080f121e0a1a30314a5a303030303030303030303030303030303030303030311001",
+    ],
+    [
+      "request ack",
+      { kind: "WORKER_REQUEST_ACK", ...identity },
+      "080512630a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e7622036170702a0c6d792d6170702d68656c6c6f3204737465703a027b7d42027b7d4a1a30314a5a30303030303030303030303030303030303030303032",
+    ],
+    [
+      "extend lease",
+      { kind: "WORKER_REQUEST_EXTEND_LEASE", ...identity, leaseId: "01JZ0000000000000000000003" },
+      "080c127f0a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e7622036170702a0c6d792d6170702d68656c6c6f3204737465703a027b7d42027b7d4a1a30314a5a30303030303030303030303030303030303030303032521a30314a5a30303030303030303030303030303030303030303033",
+    ],
+  ])("worker: %s", (_, frame, bytes) => {
+    expect(hex(encodeWorkerFrame(frame))).toBe(bytes);
+    expect(decodeWorkerFrame(unhex(bytes))).toEqual(frame);
+  });
+
+  test("executor request", () => {
+    const payload =
+      "0a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e7622036170702a066d792d6170703202666e3a0c6d792d6170702d68656c6c6f4204737465704a027b7d52027b7d5a027b7d621a30314a5a303030303030303030303030303030303030303030326a1a30314a5a3030303030303030303030303030303030303030303372026a31";
+    const frame: GatewayFrame = {
+      kind: "GATEWAY_EXECUTOR_REQUEST",
+      ...identity,
+      appName: "my-app",
+      functionId: "fn",
+      requestPayload: utf8("{}"),
+      leaseId: "01JZ0000000000000000000003",
+      jobId: "j1",
+    };
+    const encoded = encodeGatewayFrame(frame);
+    expect(hex(encoded).endsWith(payload)).toBe(true);
+    expect(decodeGatewayFrame(encoded)).toEqual(frame);
+  });
+
+  test("replies", () => {
+    const done = encodeSdkResponse({ ...response, status: "DONE", body: utf8("null"), noRetry: false });
+    expect(hex(done)).toBe(
+      "0a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e762203617070280132046e756c6c4a12696e6e676573742d6a733a76342e32342e3050025a027b7d62027b7d6a1a30314a5a30303030303030303030303030303030303030303032",
+    );
+    const failed = { ...response, status: "ERROR", body: utf8("{}"), noRetry: true, retryAfter: "90" } as const;
+    expect(hex(encodeSdkResponse(failed))).toBe(
+      "0a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e762203617070280232027b7d3801420239304a12696e6e676573742d6a733a76342e32342e3050025a027b7d62027b7d6a1a30314a5a30303030303030303030303030303030303030303032",
+    );
+    expect(decodeSdkResponse(encodeSdkResponse(failed))).toEqual(failed);
+    expect(decodeWorkerFrame(wrapReply(done))).toMatchObject({ kind: "WORKER_REPLY", status: "DONE" });
+  });
+
+  test("worker connect", () => {
+    const app: AppConfiguration = { appName: "my-app", functions: utf8("[]") };
+    const frame: WorkerFrame = {
+      kind: "WORKER_CONNECT",
+      connectionId: "01JZ0000000000000000000000",
+      instanceId: "host-1",
+      sessionToken: "s",
+      syncToken: "y",
+      capabilities: utf8('{"trust_probe":"v1","connect":"v1"}'),
+      apps: [app],
+      workerManualReadinessAck: true,
+      cpuCores: 2,
+      memBytes: 1024,
+      os: "linux",
+      framework: "connect",
+      sdkVersion: "v4.24.0",
+      sdkLanguage: "typescript",
+      startedAtMs: 1700000000123,
+      maxWorkerConcurrency: 7,
+    };
+    const payload =
+      "0a1a30314a5a303030303030303030303030303030303030303030301206686f73742d311a060a017312017922237b2274727573745f70726f6265223a227631222c22636f6e6e656374223a227631227d2a0c0a066d792d61707022025b5d30013a0c08021080081a056c696e75784a07636f6e6e6563745a0776342e32342e30620a747970657363726970746a0b0880e2cfaa0610c0a9d33a7007";
+    const encoded = encodeWorkerFrame(frame);
+    expect(hex(encoded).endsWith(payload)).toBe(true);
+    expect(decodeWorkerFrame(encoded)).toEqual(frame);
+  });
+
+  test("start and flush bodies", () => {
+    const start = encodeStartRequest({ excludeGateways: ["gw-a", "gw-b"] });
+    expect(hex(start)).toBe("0a0467772d610a0467772d62");
+    expect(decodeStartRequest(start)).toEqual({ excludeGateways: ["gw-a", "gw-b"] });
+    const answer = {
+      connectionId: "01JZ0000000000000000000000",
+      gatewayEndpoint: "ws://localhost:8289/v0/connect",
+      gatewayGroup: "gw-dev",
+      sessionToken: "s",
+      syncToken: "y",
+    };
+    expect(hex(encodeStartResponse(answer))).toBe(
+      "0a1a30314a5a30303030303030303030303030303030303030303030121e77733a2f2f6c6f63616c686f73743a383238392f76302f636f6e6e6563741a0667772d6465762201732a0179",
+    );
+    expect(decodeStartResponse(encodeStartResponse(answer))).toEqual(answer);
+    const flush = encodeFlushResponse({ requestId: identity.requestId });
+    expect(hex(flush)).toBe("0a1a30314a5a30303030303030303030303030303030303030303031");
+    expect(decodeFlushResponse(flush)).toEqual({ requestId: identity.requestId });
+  });
+});
+
+describe("extensions", () => {
+  const frames: WorkerFrame[] = [
+    {
+      kind: "WORKER_CHECKPOINT",
+      requestId: "r",
+      runId: "run",
+      leaseId: "l",
+      sequence: 3,
+      ops: utf8('[{"id":"x","op":"StepRun"}]'),
+    },
+    ...(["UNKNOWN_APP", "DRAIN_TIMEOUT", "STALLED"] satisfies NackReason[]).map(
+      (reason) =>
+        ({ kind: "WORKER_REQUEST_NACK", requestId: "r", runId: "run", leaseId: "l", reason, message: "why" }) as const,
+    ),
+    {
+      kind: "WORKER_STALL",
+      requestId: "r",
+      runId: "run",
+      functionSlug: "f",
+      stepId: "s",
+      stalledMs: 1234,
+      stack: "at x",
+      ended: false,
+    },
+  ];
+  test.each(frames)("worker $kind comes back as it was", (frame) => {
+    expect(decodeWorkerFrame(encodeWorkerFrame(frame))).toEqual(frame);
+    expect(directionOf(frame.kind)).toBe("worker");
+  });
+
+  const fromGateway: GatewayFrame[] = [
+    { kind: "GATEWAY_CHECKPOINT_ACK", requestId: "r", sequence: 3, outcome: "stored", message: "" },
+    { kind: "GATEWAY_CHECKPOINT_ACK", requestId: "r", sequence: 4, outcome: "stale", message: "ended" },
+    { kind: "GATEWAY_CHECKPOINT_ACK", requestId: "r", sequence: 4, outcome: "invalid", message: "too large" },
+    { kind: "GATEWAY_CANCEL", requestId: "r", reason: "cancelled by a user" },
+    { kind: "SYNC_FAILED", code: "config_invalid", message: "no" },
+    {
+      kind: "GATEWAY_CONNECTION_READY",
+      heartbeatInterval: "5s",
+      extendLeaseInterval: "5s",
+      statusInterval: "0s",
+      extensions: [...EXTENSIONS],
+    },
+  ];
+  test.each(fromGateway)("gateway $kind comes back as it was", (frame) => {
+    expect(decodeGatewayFrame(encodeGatewayFrame(frame))).toEqual(frame);
+    expect(directionOf(frame.kind)).toBe("gateway");
+  });
+});
+
+describe("hostile and unknown bytes", () => {
+  test("an unknown kind is told as such, with its number", () => {
+    expect(decodeGatewayFrame(unhex("08e807"))).toEqual({ kind: "UNKNOWN", number: 1000 });
+    // A kind that only the other direction uses is unknown to this one.
+    expect(decodeGatewayFrame(unhex("0804"))).toEqual({ kind: "UNKNOWN", number: 4 });
+  });
+
+  test("any bytes either decode or give a coded error", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        for (const decode of [decodeGatewayFrame, decodeWorkerFrame, decodeSdkResponse, decodeStartRequest]) {
+          try {
+            decode(bytes);
+          } catch (error) {
+            expect(HoldfastError.is(error)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("a frame over the limit is refused by size", () => {
+    const big = new Uint8Array(WIRE_LIMITS.maxFrameBytes + 1);
+    expect(() => decodeWorkerFrame(big)).toThrowError(expect.objectContaining({ code: "FRAME_TOO_LARGE" }));
+  });
+
+  test("unknown fields are passed over", () => {
+    const known = encodeWorkerFrame({ kind: "WORKER_READY" });
+    const withMore = Uint8Array.from([...known, 0xfa, 0x3e, 3, 1, 2, 3]); // field 1007, length-delimited
+    expect(decodeWorkerFrame(withMore)).toEqual({ kind: "WORKER_READY" });
+  });
+});
+
+describe("buffers", () => {
+  test("encoded frames and decoded byte fields own exactly their bytes", () => {
+    const frame = encodeWorkerFrame({
+      kind: "WORKER_CHECKPOINT",
+      requestId: "r",
+      runId: "run",
+      leaseId: "l",
+      sequence: 1,
+      ops: utf8("[]"),
+    });
+    expect(frame.buffer.byteLength).toBe(frame.byteLength);
+    const decoded = decodeWorkerFrame(frame);
+    if (decoded.kind !== "WORKER_CHECKPOINT") throw new Error("wrong kind");
+    expect(decoded.ops.buffer.byteLength).toBe(2);
+    expect(decoded.ops.buffer).not.toBe(frame.buffer);
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "vitest";
+import { encodeJsonBytes, normalizeError, parseJsonBytes, parseOps, WIRE_LIMITS } from "../src/index.ts";
+
+const coded = (code: string) => expect.objectContaining({ code });
+
+describe("JSON from a peer", () => {
+  test("comes back as it was", () => {
+    const value = { a: [1, "é\u0000", null, { b: true }] };
+    expect(parseJsonBytes(encodeJsonBytes(value), "payload")).toEqual(value);
+  });
+
+  test("is refused when it is not JSON, not UTF-8, or nests too deep", () => {
+    expect(() => parseJsonBytes(encodeJsonBytes("x").subarray(0, 2), "body")).toThrowError(coded("FRAME_INVALID"));
+    expect(() => parseJsonBytes(Uint8Array.of(0x22, 0xff, 0x22), "body")).toThrowError(coded("FRAME_INVALID"));
+    const nested = (depth: number) => new TextEncoder().encode("[".repeat(depth) + "]".repeat(depth));
+    expect(() => parseJsonBytes(nested(WIRE_LIMITS.maxJsonDepth + 2), "body")).toThrowError(/deeper/);
+    expect(() => parseJsonBytes(nested(100_000), "body")).toThrowError(coded("FRAME_INVALID"));
+    expect(parseJsonBytes(nested(WIRE_LIMITS.maxJsonDepth), "body")).toBeInstanceOf(Array);
+  });
+
+  test("brackets inside strings do not count as nesting", () => {
+    const text = '\\"[{'.repeat(1000);
+    expect(parseJsonBytes(encodeJsonBytes({ text }), "body")).toEqual({ text });
+  });
+});
+
+describe("ops", () => {
+  test("keep what is known and leave junk behind", () => {
+    const [op] = parseOps(
+      [
+        {
+          id: "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8",
+          op: "StepRun",
+          name: "a",
+          displayName: "a",
+          opts: {},
+          userland: { id: "a", index: 1, junk: 1 },
+          data: { v: 1 },
+          timing: { a: 1, b: 2 },
+          rawArgs: ["secret"],
+          mode: "x",
+        },
+      ],
+      "ops",
+    );
+    expect(op).toEqual({
+      id: "86f7e437faa5a7fce15d1ddcb9eaeaea377667b8",
+      op: "StepRun",
+      name: "a",
+      displayName: "a",
+      opts: {},
+      userland: { id: "a", index: 1 },
+      data: { v: 1 },
+      timing: { a: 1, b: 2 },
+    });
+  });
+
+  test.each([
+    ["not an array", {}],
+    ["no object", [1]],
+    ["unknown op", [{ id: "a", op: "Nope" }]],
+    ["no id", [{ op: "StepRun" }]],
+  ])("%s is refused", (_, value) => expect(() => parseOps(value, "ops")).toThrowError(coded("FRAME_INVALID")));
+
+  test("errors of peers get a name and a message", () => {
+    expect(normalizeError({ error: "driver says no" })).toMatchObject({ name: "Error", message: "driver says no" });
+    expect(normalizeError("text")).toEqual({ name: "Error", message: "text" });
+    expect(normalizeError({ name: "E", message: "m", stack: "s", extra: 1 })).toEqual({
+      name: "E",
+      message: "m",
+      stack: "s",
+      extra: 1,
+    });
+  });
+});
