@@ -1,0 +1,70 @@
+import type { ConnectionRecord, RunHead, RunStatus, StoredLogRow } from "./store.ts";
+
+/** What people and dashboards read. */
+export interface StoreReads {
+  /** Newest first. `cursor` is the `nextCursor` of the page before. */
+  listRuns(filter: RunFilter): Promise<RunPage>;
+  getRun(runId: string): Promise<RunDetail | null>;
+  /** Newest first. */
+  listEvents(filter: { readonly limit: number; readonly cursor?: string; readonly name?: string }): Promise<EventPage>;
+  getEvent(eventId: string): Promise<EventDetail | null>;
+  listConnections(): Promise<readonly ConnectionRecord[]>;
+  /** How many jobs there are by what they wait for. */
+  queueDepth(): Promise<QueueDepth>;
+  /** A cheap round trip, for readiness. */
+  ping(): Promise<void>;
+}
+
+export interface RunFilter {
+  readonly status?: RunStatus;
+  readonly functionId?: string;
+  readonly eventId?: string;
+  /** 1 to 1000. */
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface RunPage {
+  readonly runs: readonly RunHead[];
+  readonly nextCursor: string | null;
+}
+
+export interface JobView {
+  readonly id: string;
+  readonly kind: string;
+  readonly key: string;
+  readonly attempt: number;
+  readonly epoch: number;
+  /** When it is due, or when its lease ends. */
+  readonly availableMs: number;
+  readonly leasedBy: string | null;
+}
+
+export interface RunDetail {
+  readonly head: RunHead;
+  readonly log: readonly StoredLogRow[];
+  readonly jobs: readonly JobView[];
+}
+
+export interface EventView {
+  readonly id: string;
+  readonly name: string;
+  readonly tsMs: number;
+  readonly receivedMs: number;
+  readonly payloadJson: string;
+}
+
+export interface EventPage {
+  readonly events: readonly EventView[];
+  readonly nextCursor: string | null;
+}
+
+export interface EventDetail extends EventView {
+  readonly runIds: readonly string[];
+}
+
+export interface QueueDepth {
+  readonly due: number;
+  readonly leased: number;
+  readonly later: number;
+}

@@ -1,0 +1,349 @@
+import type { StoreReads } from "./store-reads.ts";
+
+/**
+ * The store's port: the only way to durable state. Its one implementation is `openPostgresStore`; the conformance suite
+ * in `test/store` is its contract.
+ *
+ * Words. A *job* is a row of the queue. A *dispatch* of it is named by the job's id and its `epoch`, which rises only
+ * when the job is claimed again. A *transition* is everything that one decision changes, all or nothing.
+ *
+ * Time. The database's clock alone decides what is due and how long a lease lasts, so gateways with skewed clocks agree;
+ * times come back as whole milliseconds since the epoch. JSON goes in and out as text, verbatim (fields `...Json`).
+ *
+ * Failure. Every method rejects with a `HoldfastError`: `STORE_FAILED` when the database refused for good or stayed away
+ * for longer than `retryForMs`. Lost connections, deadlocks and serialization failures are tried
+ * again inside. Nothing is half done: a rejected write changed nothing, or (only after `retryForMs` without a database)
+ * its fate is unknown, which the message says.
+ */
+export interface Store extends StoreReads {
+  /**
+   * Brings the schema up to date. Safe when several gateways start at once; does nothing when there is nothing to do.
+   * @throws HoldfastError `DATABASE_UNREACHABLE`, `DATABASE_TOO_OLD` (before Postgres 14), `DATABASE_SCHEMA_NEWER`
+   */
+  migrate(): Promise<void>;
+
+  /**
+   * Commits one transition. Those that pile up while a commit is under way become one transaction; each wins or loses on
+   * its own. Resolved means durable. Transitions on the same run are applied in the order of their calls.
+   *
+   * `cas`, `fence` and `create` are looked at under row locks, so nobody can come in between. A transition with a fence,
+   * log rows and nothing else is the fast path: it locks its queue row and inserts, the head stays untouched.
+   * A commit whose connection broke is never applied twice: its transaction's fate is read from the database and the
+   * outcome is that of the try that was committed.
+   */
+  commit(transition: Transition): Promise<CommitOutcome>;
+
+  /**
+   * Takes events in, each with the runs it triggers, through the same group commit. One event and its runs are atomic.
+   * An event whose `idempotencyKey` was seen under the same name in the last 24 hours makes nothing new and reports the
+   * event that was there first. Outcomes are in the order of `items`.
+   */
+  intake(items: readonly IntakeItem[]): Promise<readonly IntakeOutcome[]>;
+
+  /**
+   * Leases due jobs: never leased, released, and those whose lease ended. No job is given to two callers. Per function at
+   * most `limit`, higher priority first, then the longest due. Each claim raises the job's epoch by one. A job whose
+   * lease had ended (or was released as lost) gets a `LEASE_LOST` row (key = job id, iteration = the lost epoch).
+   * The head of the run is not touched by a claim; reads show a run with a leased job as RUNNING.
+   */
+  claim(request: ClaimRequest): Promise<readonly ClaimedJob[]>;
+
+  /** Moves lease ends to now + `leaseMs`; true for each that was still this dispatch, in order. */
+  extendLeases(leases: readonly LeaseExtension[]): Promise<readonly boolean[]>;
+
+  /**
+   * Ends leases at once: the jobs are due now. The epoch stays, so a late result is welcome until somebody claims again.
+   * True for each that was still this dispatch.
+   */
+  releaseLeases(leases: readonly LeaseRelease[]): Promise<readonly boolean[]>;
+
+  /** The runs that exist among `runIds`, each with its log in the order of writing. */
+  loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]>;
+
+  /** How long until the next job of these functions is due (0 = one is due now, leased ones count at their lease's end); null = none. */
+  nextDueInMs(functionIds: readonly string[]): Promise<number | null>;
+
+  /** Writes apps and their functions; returns those functions as stored, with the uuid each got when first seen. */
+  saveApps(apps: readonly AppRecord[]): Promise<readonly StoredFunction[]>;
+  loadFunctions(): Promise<readonly StoredFunction[]>;
+
+  /** For display only: who is connected where. */
+  saveConnection(connection: ConnectionRecord): Promise<void>;
+  removeConnections(connectionIds: readonly string[]): Promise<void>;
+  /** Removes the rows of a gateway that did not renew them, and marks this one's as seen. */
+  touchConnections(gatewayId: string, staleAfterMs: number): Promise<void>;
+
+  /**
+   * Calls back when another store instance told of something (never for one's own). Best effort: after a lost connection
+   * `{ type: "all" }` is sent, since tidings may have been missed. Correctness must not need it. Returns how to stop.
+   */
+  onWake(listener: (wake: Wake) => void): () => void;
+  /** Tells the others, soon; never rejects. Jobs that were put due now and not born leased are told of by themselves. */
+  notify(wake: Wake): void;
+
+  /** Counters since the start, for metrics and tests. */
+  stats(): StoreStats;
+
+  /** Lets queued writes finish (at most `timeoutMs`, default 5000), then closes every connection. */
+  close(timeoutMs?: number): Promise<void>;
+}
+
+export const LOG_KINDS = [
+  "RUN_CREATED",
+  "DISPATCHED",
+  "STEP_PLANNED",
+  "STEP_WAITING",
+  "STEP_COMPLETED",
+  "STEP_ATTEMPT_FAILED",
+  "STEP_FAILED",
+  "PASS_FAILED",
+  "LEASE_LOST",
+  "RUN_COMPLETED",
+  "RUN_FAILED",
+  "RUN_CANCELLED",
+] as const;
+export type LogKind = (typeof LOG_KINDS)[number];
+
+export const RUN_STATUSES = ["PENDING", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELLED"] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export type JobKind = "pass" | "step" | "timer";
+
+/** One fact of a run. Unique on (run, key, kind, attempt, iteration): the first one written stays. */
+export interface LogRow {
+  readonly kind: LogKind;
+  /** Hashed step id, or "" for the run itself. */
+  readonly key: string;
+  /** Zero-based. */
+  readonly attempt: number;
+  readonly iteration: number;
+  readonly dataJson: string;
+}
+
+export interface StoredLogRow extends LogRow {
+  /** Rises in the order of writing, with gaps. */
+  readonly seq: number;
+  readonly atMs: number;
+}
+
+/** A run to be made: version 1, status PENDING (RUNNING when one of its jobs is born leased). */
+export interface NewRun {
+  readonly id: string;
+  readonly functionId: string;
+  readonly appId: string;
+  /** The version of the app that is to run it; "" when unknown. */
+  readonly appVersion: string;
+  /** The (first) event that triggered it, for lists; the payloads are in the RUN_CREATED row. */
+  readonly eventId: string;
+  readonly eventName: string;
+  readonly deadlineMs?: number | null;
+}
+
+export interface NewJob {
+  readonly id: string;
+  readonly runId: string;
+  readonly kind: JobKind;
+  /** "" for a pass, the step's hashed id otherwise. A second job of one (run, kind, key) is not made. */
+  readonly key: string;
+  /** "" for timers: any gateway may claim them. */
+  readonly functionId: string;
+  readonly attempt: number;
+  readonly iteration: number;
+  /** Higher goes first; default 0. */
+  readonly priority?: number;
+  /** Due this long after now; default 0. */
+  readonly delayMs?: number;
+  /** Not due before this instant (with `delayMs`: the later of the two). */
+  readonly notBeforeMs?: number | null;
+  /** Born leased: epoch 1 instead of 0, due when the lease ends. */
+  readonly lease?: { readonly gatewayId: string; readonly leaseMs: number } | null;
+}
+
+/** Changes of a run's head. Fields left out stay. `startedAt` and `endedAt` follow from the status. */
+export interface HeadPatch {
+  readonly status: RunStatus;
+  /** With COMPLETED. */
+  readonly outputJson?: string;
+  /** With FAILED and CANCELLED. */
+  readonly errorJson?: string;
+  readonly appVersion?: string;
+}
+
+export interface Fence {
+  readonly jobId: string;
+  readonly epoch: number;
+}
+
+export interface Transition {
+  readonly runId: string;
+  /** The queue row must still carry this dispatch. Null = no fence. */
+  readonly fence: Fence | null;
+  /** The head must have exactly this version; or must not have ended; or is not looked at. */
+  readonly cas: number | "live" | null;
+  readonly create?: NewRun;
+  readonly log: readonly LogRow[];
+  /** Needs `cas` and at least one log row; the version rises by one. */
+  readonly head?: HeadPatch;
+  /** Needs `cas`. Ids of jobs of this run; removed before `addJobs` are added. */
+  readonly removeJobs: readonly string[] | "all";
+  /** Needs `cas` or `create`. */
+  readonly addJobs: readonly NewJob[];
+}
+
+/**
+ * - `stale`: the job of the fence is gone or has another epoch: somebody else has the work.
+ * - `version`: somebody else decided first; load and decide again.
+ * - `ended`: the run is over. `gone`: there is no such run. `exists`: `create` met a run of that id.
+ */
+export type LostWhy = "stale" | "version" | "ended" | "gone" | "exists";
+
+export type CommitOutcome =
+  | {
+      readonly won: true;
+      /** For each log row, in order, whether it was new. */
+      readonly inserted: readonly boolean[];
+      /** The head's version after it; null when the head was not looked at. */
+      readonly version: number | null;
+      /** The database's time of the commit: `atMs` of its rows. */
+      readonly atMs: number;
+    }
+  | { readonly won: false; readonly why: LostWhy };
+
+export interface NewEvent {
+  /** ULID. */
+  readonly id: string;
+  readonly name: string;
+  /** The id that the sender gave, if it did. */
+  readonly idempotencyKey?: string | null;
+  /** The sender's time. */
+  readonly tsMs: number;
+  /** The whole event as JSON text, as it is passed to functions. */
+  readonly payloadJson: string;
+}
+
+export interface IntakeRun {
+  readonly run: NewRun;
+  readonly log: readonly LogRow[];
+  readonly jobs: readonly NewJob[];
+}
+
+export interface IntakeItem {
+  readonly event: NewEvent;
+  readonly runs: readonly IntakeRun[];
+}
+
+export interface IntakeOutcome {
+  /** Of the event that is stored: the given one, or with `duplicate` the one that was there first. */
+  readonly eventId: string;
+  readonly duplicate: boolean;
+  readonly atMs: number;
+}
+
+export interface ClaimRequest {
+  readonly gatewayId: string;
+  readonly leaseMs: number;
+  /** "" = timers. Each function at most once. */
+  readonly wants: readonly { readonly functionId: string; readonly limit: number; readonly leaseMs?: number }[];
+}
+
+export interface ClaimedJob {
+  readonly id: string;
+  readonly runId: string;
+  readonly kind: JobKind;
+  readonly key: string;
+  readonly functionId: string;
+  readonly attempt: number;
+  readonly iteration: number;
+  readonly priority: number;
+  readonly epoch: number;
+  readonly leaseUntilMs: number;
+  readonly dueSinceMs: number;
+  /** Whether a lease of it had ended without a result. */
+  readonly lost: boolean;
+  readonly run: StoredRun;
+}
+
+export interface RunHead {
+  readonly id: string;
+  readonly functionId: string;
+  readonly appId: string;
+  readonly appVersion: string;
+  /** As stored. Reads for people (`listRuns`, `getRun`) show RUNNING while a pass or step is leased. */
+  readonly status: RunStatus;
+  readonly version: number;
+  readonly eventId: string;
+  readonly eventName: string;
+  readonly deadlineMs: number | null;
+  readonly outputJson: string | null;
+  readonly errorJson: string | null;
+  readonly createdMs: number;
+  readonly startedMs: number | null;
+  readonly endedMs: number | null;
+}
+
+export interface StoredRun {
+  readonly head: RunHead;
+  readonly log: readonly StoredLogRow[];
+}
+
+export interface LeaseExtension extends Fence {
+  readonly leaseMs: number;
+}
+
+export interface LeaseRelease extends Fence {
+  /** True when the work was lost (its worker went away): the next claim then records `LEASE_LOST`. */
+  readonly lost: boolean;
+}
+
+export interface AppRecord {
+  readonly id: string;
+  readonly version: string;
+  readonly sdk: string;
+  readonly functions: readonly FunctionRecord[];
+}
+
+export interface FunctionRecord {
+  /** As the wire has it: app id, dash, function id. */
+  readonly slug: string;
+  readonly name: string;
+  readonly triggersJson: string;
+  readonly configJson: string;
+}
+
+export interface StoredFunction extends FunctionRecord {
+  readonly appId: string;
+  readonly appVersion: string;
+  readonly uuid: string;
+}
+
+export interface ConnectionRecord {
+  readonly id: string;
+  readonly gatewayId: string;
+  readonly instanceId: string;
+  readonly appIds: readonly string[];
+  readonly status: string;
+  readonly connectedMs: number;
+}
+
+export type Wake =
+  /** Jobs of these functions may be due. */
+  | { readonly type: "jobs"; readonly functionIds: readonly string[] }
+  /** The registry of functions changed. */
+  | { readonly type: "functions" }
+  /** These runs were ended from outside (cancelled): whoever has their work should stop it. */
+  | { readonly type: "ended"; readonly runIds: readonly string[] }
+  /** Something may have been missed. */
+  | { readonly type: "all" };
+
+export interface StoreStats {
+  readonly batches: number;
+  readonly transitions: number;
+  /** Statements sent by group commits, BEGIN and COMMIT included. */
+  readonly statements: number;
+  readonly logRows: number;
+  /** Transitions that a fence turned away. */
+  readonly staleWrites: number;
+  readonly duplicateRows: number;
+  readonly batchRetries: number;
+  readonly queued: number;
+}
