@@ -126,10 +126,16 @@ module.exports = {
     ]),
     onlyWorkspace("sdk-functions-import-core", "^packages/sdk/src/(steps|functions|client|execution)/", [
       coreIndex,
+      protocol,
       "^packages/sdk/src/(steps|functions|client|execution)/",
       "^packages/sdk/src/[^/]+\\.ts$",
     ]),
-    onlyWorkspace("sdk-shared-imports-core-protocol", shared, [coreIndex, protocol, shared]),
+    onlyWorkspace("sdk-shared-imports-core-protocol", shared, [
+      coreIndex,
+      protocol,
+      shared,
+      "^packages/sdk/src/options\\.ts$",
+    ]),
     onlyWorkspace("sdk-link-core-imports", linkCore, [coreIndex, protocol, shared, linkCore]),
     onlyWorkspace("sdk-thread-imports", "^packages/sdk/src/connect/thread/", [
       coreIndex,

@@ -1,0 +1,51 @@
+import type { CheckpointOutcome, Extension, ReplyStatus } from "@holdfast/protocol";
+
+/** One request of a gateway, as the connection hands it over: run one pass of a function. */
+export interface ExecutionRequest {
+  readonly requestId: string;
+  readonly appName: string;
+  readonly functionSlug: string;
+  /** "step" or empty for a discovery pass, else the hashed id of the one step to run. */
+  readonly stepId: string;
+  readonly runId: string;
+  readonly jobId: string;
+  /** JSON; see `ExecutionPayload` of the protocol. */
+  readonly payload: Uint8Array;
+  /** What both peers agreed on; "checkpoint" makes steps run in place. */
+  readonly extensions: readonly Extension[];
+}
+
+/** How a pass makes finished steps durable while it goes on. */
+export interface CheckpointPort {
+  /**
+   * Sends a JSON array of ops and settles when the gateway has answered. The connection numbers and keeps them, and
+   * sends them again after a reconnect; a pass has at most one unanswered at a time.
+   */
+  checkpoint(ops: Uint8Array): Promise<CheckpointOutcome>;
+}
+
+/** What goes into the reply to the gateway. */
+export interface ExecutionResult {
+  readonly status: ReplyStatus;
+  /** JSON: the value, the error or the array of ops. */
+  readonly body: Uint8Array;
+  /** With DONE: failed for good. */
+  readonly noRetry: boolean;
+  /** Whole seconds or an ISO 8601 instant. */
+  readonly retryAfter?: string;
+  readonly requestVersion: number;
+  /**
+   * The work belongs to somebody else, or the signal fired: no reply must be sent. Comes once the bodies of all
+   * steps that were running have ended, so that the place in the worker is really free.
+   */
+  readonly stale?: true;
+}
+
+/** Decides where code runs; nothing else asks. */
+export interface ExecutionStrategy {
+  /**
+   * Runs one pass. Never rejects: whatever goes wrong becomes a result.
+   * @param signal fires when the work is not wanted any more (lease lost, run cancelled, forced shutdown)
+   */
+  execute(request: ExecutionRequest, port: CheckpointPort, signal: AbortSignal): Promise<ExecutionResult>;
+}
