@@ -50,7 +50,7 @@ async function buildPackage(folder) {
   rmSync(stampFile(folder), { force: true });
   const result = await run(process.execPath, [tool("tsup/dist/cli-default.js"), "--silent"], {
     cwd: inRoot(folder),
-    capture: true,
+    output: "collect",
   });
   if (result.code !== 0) return `${folder} could not be built.\n${result.output.trimEnd()}`;
   writeFileSync(stampFile(folder), `${sources}\n${outputs(folder)}`);

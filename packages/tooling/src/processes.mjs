@@ -20,13 +20,14 @@ const windows = process.platform === "win32";
  * @typedef {object} RunOptions
  * @property {string} [cwd]
  * @property {NodeJS.ProcessEnv} [env] added to this process's environment
- * @property {boolean} [capture] collect the output instead of showing it
+ * @property {"show" | "collect" | "both"} [output] what happens to standard output and error; default "show"
  * @property {number} [timeoutMs] end the child, with failure, after this time
  *
  * @typedef {object} RunResult
  * @property {number} code exit code; 128 + signal number when a signal ended the child
- * @property {string} output standard output and error, in order, when captured
+ * @property {string} output standard output and error, in order, when collected
  * @property {boolean} timedOut
+ * @property {string[]} left commands of processes that the child left behind; they have been ended (seen on Linux only)
  */
 
 /** @type {Map<string, number>} marker -> process group */
@@ -42,52 +43,75 @@ let stopping = false;
  * @param {RunOptions} [options]
  * @returns {Promise<RunResult>}
  */
-export async function run(command, args, options = {}) {
+export async function run(command, args, { cwd, env, output: where = "show", timeoutMs = 2 ** 31 - 1 } = {}) {
   if (stopping) return new Promise(() => {});
   const marker = randomUUID();
+  const markers = `${process.env[markerName] ?? ""} ${marker}`.trim();
+  const stdio = where === "show" ? "inherit" : "pipe";
   const child = spawn(command, [...args], {
-    cwd: options.cwd,
-    env: { ...process.env, ...options.env, [markerName]: marker },
-    stdio: ["ignore", options.capture ? "pipe" : "inherit", options.capture ? "pipe" : "inherit"],
+    cwd,
+    env: { ...process.env, ...env, [markerName]: markers },
+    stdio: ["ignore", stdio, stdio],
     detached: !windows,
     shell: windows,
   });
-  if (child.pid !== undefined) {
-    running.set(marker, child.pid);
-    tellReaper(`+ ${marker} ${child.pid}`);
+  const group = child.pid ?? 0;
+  if (group !== 0) {
+    running.set(marker, group);
+    tellReaper(`+ ${marker} ${group}`);
   }
   let output = "";
-  let timedOut = false;
-  child.stdout?.setEncoding("utf8").on("data", (text) => {
-    output += text;
-  });
-  child.stderr?.setEncoding("utf8").on("data", (text) => {
-    output += text;
-  });
-  const limit = setTimeout(
-    () => {
-      timedOut = true;
-      void endGroup(marker, child.pid ?? 0);
-    },
-    options.timeoutMs ?? 2 ** 31 - 1,
-  );
-  try {
-    /** @type {number} */
-    const code = await new Promise((resolve) => {
-      child.on("error", (error) => {
-        output += `${command}: ${error.message}\n`;
-        if (!options.capture) console.error(`${command}: ${error.message}`);
-        resolve(127);
-      });
-      child.on("close", (exit, signal) => resolve(exit ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
+      output += text;
+      if (where === "both") process.stdout.write(text);
     });
-    if (stopping) await new Promise(() => {});
-    return { code, output, timedOut };
-  } finally {
-    clearTimeout(limit);
-    running.delete(marker);
-    tellReaper(`- ${marker}`);
   }
+  let timedOut = false;
+  const limit = setTimeout(() => {
+    timedOut = true;
+    if (group !== 0) void endGroup(marker, group);
+  }, timeoutMs);
+  const code = await exitCode(child, command);
+  clearTimeout(limit);
+  const left = await endLeftOvers(marker, group);
+  // A signal has come: the handler ends the process, nobody needs a result any more.
+  if (stopping) await new Promise(() => {});
+  running.delete(marker);
+  tellReaper(`- ${marker}`);
+  return { code, output, timedOut, left };
+}
+
+/**
+ * @param {import("node:child_process").ChildProcess} child
+ * @param {string} command
+ * @returns {Promise<number>}
+ */
+async function exitCode(child, command) {
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  /** @type {number} */
+  const code = await new Promise((resolve) => {
+    child.once("error", (error) => {
+      console.error(`${command} could not be started: ${error.message}`);
+      resolve(127);
+    });
+    child.once("exit", (exit, signal) => resolve(exit ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+  });
+  // Output may still be under way; a process left behind may keep its end open for ever.
+  await Promise.race([closed, sleep(1000, undefined, { ref: false })]);
+  return code;
+}
+
+/**
+ * What still runs after its parent has ended: a moment's grace, then it is ended and named.
+ * @param {string} marker
+ * @param {number} group
+ */
+async function endLeftOvers(marker, group) {
+  if (await gone(() => marked(marker), 5000)) return [];
+  const commands = marked(marker).map(commandLine);
+  await endGroup(marker, group);
+  return commands;
 }
 
 /**
@@ -142,14 +166,22 @@ export async function endGroup(marker, group, signal = "SIGTERM") {
  * @returns {number[]}
  */
 export function marked(marker) {
-  const text = `${markerName}=${marker}`;
   return processIds().filter((pid) => {
     try {
-      return pid !== process.pid && readFileSync(`/proc/${pid}/environ`, "latin1").includes(text);
+      return pid !== process.pid && readFileSync(`/proc/${pid}/environ`, "latin1").includes(marker);
     } catch {
       return false;
     }
   });
+}
+
+/** @param {number} pid */
+function commandLine(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim().slice(0, 200);
+  } catch {
+    return `process ${pid}`;
+  }
 }
 
 /** @param {number} root */

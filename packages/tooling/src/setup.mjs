@@ -37,7 +37,7 @@ async function install() {
   for (const waitMs of [0, 2000, 8000]) {
     // Two npx at the same time may trip over their common cache, and a network may hiccup.
     if (waitMs > 0) await sleep(waitMs + Math.random() * 2000);
-    const result = await run("npx", args, { cwd: root, env: { CI: "true" }, capture: true });
+    const result = await run("npx", args, { cwd: root, env: { CI: "true" }, output: "collect" });
     output = result.output;
     const absent = missing();
     if (result.code === 0 && absent.length === 0) {

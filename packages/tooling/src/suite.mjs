@@ -49,13 +49,21 @@ export async function runSuite(folder, { timeoutMs, args = [] }) {
   try {
     const report = join(temp, "results.json");
     const options = ["run", "--root", inRoot(folder), "--reporter=default", "--reporter=json"];
-    const { code, timedOut } = await run(
-      process.execPath,
-      [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`, ...args],
-      { cwd: inRoot(folder), timeoutMs, env: { CI: "true", TMPDIR: temp } },
-    );
+    const {
+      code,
+      timedOut,
+      left: processes,
+    } = await run(process.execPath, [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`, ...args], {
+      cwd: inRoot(folder),
+      timeoutMs,
+      env: { CI: "true", TMPDIR: temp },
+    });
     const counts = countResults(existsSync(report) ? readFileSync(report, "utf8") : undefined, code);
     if (timedOut) counts.problems.push(`It took longer than ${timeoutMs / 1000} s and was ended.`);
+    if (processes.length > 0) {
+      counts.problems.push(`It left processes behind: ${processes.join("; ")}.`);
+      counts.failed += 1;
+    }
     const left = readdirSync(temp).filter((name) => !toolCaches.test(name));
     if (left.length > 0) {
       counts.problems.push(`It left temporary files behind: ${left.join(", ")}.`);

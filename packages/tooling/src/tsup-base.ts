@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type { Options } from "tsup";
 
 /** What the published packages have in common: ESM and CommonJS for Node 20, types beside each, private packages inside. */
@@ -10,5 +11,16 @@ export const published = {
   splitting: false,
   clean: true,
   noExternal: [/^@holdfast\/(core|protocol|postgres-server)$/],
-  dts: true,
-} as const satisfies Options;
+  dts: {
+    compilerOptions: {
+      // Found by path, private packages are sources like any other, and their types end up in the declarations; found in
+      // node_modules they would stay imports that no user can resolve.
+      baseUrl: fileURLToPath(new URL("../../../", import.meta.url)),
+      paths: {
+        "@holdfast/core": ["packages/core/src/index.ts"],
+        "@holdfast/protocol": ["packages/protocol/src/index.ts"],
+        "@holdfast/postgres-server": ["packages/postgres-server/src/index.ts"],
+      },
+    },
+  },
+} satisfies Options;

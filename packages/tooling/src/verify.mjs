@@ -62,7 +62,7 @@ export async function verify(names = []) {
       const start = Date.now();
       const { code, output, timedOut } = await run(process.execPath, next.args, {
         cwd: root,
-        capture: true,
+        output: "collect",
         timeoutMs: 180_000,
         env: { FORCE_COLOR: process.stdout.isTTY ? "1" : "0", NO_UPDATE_NOTIFIER: "1" },
       });

@@ -1,0 +1,216 @@
+/**
+ * `pnpm pack:check`: packs every published package, looks into the tarballs, installs them into throwaway projects and
+ * uses them there as an app would: ESM, CommonJS, bundled into one file, TypeScript.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspectPackage } from "./pack-inspect.mjs";
+import { endWithChildren, run } from "./processes.mjs";
+import { setup } from "./setup.mjs";
+import { fail, inRoot, pnpmVersion, publishedPackages, tool } from "./workspace.mjs";
+
+const temp = mkdtempSync(join(tmpdir(), "holdfast-pack-"));
+const counts = { passed: 0, failed: 0 };
+const toolBin = (/** @type {string} */ path) => inRoot(join("packages/tooling/node_modules", path));
+
+/** @typedef {{ folder: string, name: string, version: string, tarball: string, entries: string[], bins: string[] }} Packed */
+
+/**
+ * One check: `problem` is what is wrong, or empty.
+ * @param {string} what
+ * @param {string} problem
+ */
+function report(what, problem) {
+  counts[problem === "" ? "passed" : "failed"] += 1;
+  console.log(`${problem === "" ? "ok    " : "FAILED"} ${what}${problem === "" ? "" : `\n${problem.trimEnd()}\n`}`);
+  return problem === "";
+}
+
+/**
+ * One check: a program ends with 0.
+ * @param {string} what
+ * @param {string} command
+ * @param {string[]} args
+ * @param {import("./processes.mjs").RunOptions} [options]
+ */
+async function reportRun(what, command, args, options) {
+  const result = await run(command, args, { output: "collect", timeoutMs: 180_000, ...options });
+  const left = result.left.length > 0 ? `\nIt left processes behind: ${result.left.join("; ")}` : "";
+  return report(what, result.code === 0 && left === "" ? "" : `${result.output}\n(exit code ${result.code})${left}`);
+}
+
+/**
+ * @param {string} folder
+ * @returns {Promise<Packed | undefined>}
+ */
+async function pack(folder) {
+  const manifest = JSON.parse(readFileSync(inRoot(join(folder, "package.json")), "utf8"));
+  const target = join(temp, "tarballs", folder.replaceAll("/", "-"));
+  mkdirSync(target, { recursive: true });
+  const args = ["-y", `pnpm@${pnpmVersion}`, "pack", "--pack-destination", target];
+  if (!(await reportRun(`${manifest.name}: packs`, "npx", args, { cwd: inRoot(folder) }))) return undefined;
+  const [file = ""] = readdirSync(target);
+  return {
+    folder,
+    name: manifest.name,
+    version: manifest.version,
+    tarball: join(target, file),
+    // Entries that are scripts and not modules have no import condition.
+    entries: Object.entries(manifest.exports)
+      .filter(([, target]) => typeof target === "object" && "import" in target)
+      .map(([path]) => join(manifest.name, path)),
+    bins: Object.keys(manifest.bin ?? {}),
+  };
+}
+
+/** @param {Packed} packed */
+async function inspect({ name, tarball }) {
+  const unpacked = join(temp, "unpacked", name);
+  mkdirSync(unpacked, { recursive: true });
+  if (!(await reportRun(`${name}: unpacks`, "tar", ["-xzf", tarball, "-C", unpacked]))) return;
+  for (const { what, problem } of inspectPackage(join(unpacked, "package"))) report(`${name}: ${what}`, problem);
+  await reportRun(`${name}: publint`, process.execPath, [toolBin("publint/src/cli.js"), tarball, "--strict"]);
+  const attw = [toolBin("@arethetypeswrong/cli/dist/index.js"), tarball, "--profile", "node16", "--no-emoji"];
+  const untyped = name === "holdfast" ? ["--exclude-entrypoints", "./connect-thread"] : [];
+  await reportRun(`${name}: types resolve from ESM and CommonJS`, process.execPath, [...attw, ...untyped]);
+}
+
+/**
+ * Installs all tarballs into a new project.
+ * @param {readonly Packed[]} all
+ */
+async function project(all) {
+  const folder = join(temp, "app");
+  mkdirSync(folder, { recursive: true });
+  const files = Object.fromEntries(all.map(({ name, tarball }) => [name, `file:${tarball}`]));
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "app", private: true, dependencies: files }));
+  const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", "--no-package-lock", "--loglevel=error"];
+  const installed = await reportRun("the tarballs install with npm", "npm", args, { cwd: folder });
+  return installed ? folder : undefined;
+}
+
+/**
+ * @param {string} folder
+ * @param {readonly Packed[]} all
+ */
+async function use(folder, all) {
+  const entries = all.flatMap((packed) => packed.entries);
+  const list = JSON.stringify(entries);
+  const names =
+    "Object.keys(m).filter((k) => k !== 'default' && k !== 'module.exports' && k !== '__esModule').sort().join()";
+  writeFileSync(
+    join(folder, "esm.mjs"),
+    `import { createRequire } from "node:module";
+const require = createRequire(import.meta.url);
+for (const entry of ${list}) {
+  const names = (m) => ${names};
+  const esm = names(await import(entry));
+  const cjs = names(require(entry));
+  if (esm === "" || esm !== cjs) throw new Error(entry + " exports " + esm + " to ESM and " + cjs + " to CommonJS");
+}
+`,
+  );
+  writeFileSync(join(folder, "cjs.cjs"), `for (const entry of ${list}) require(entry);\n`);
+  await reportRun("every entry loads from ESM, with the names of CommonJS", process.execPath, ["esm.mjs"], {
+    cwd: folder,
+  });
+  await reportRun("every entry loads from CommonJS", process.execPath, ["cjs.cjs"], { cwd: folder });
+  await useBundled(folder);
+  await useTypes(folder, entries);
+  for (const { name, bins, version } of all) {
+    for (const bin of bins) {
+      const command = join(folder, "node_modules", ".bin", bin);
+      const { code, output } = await run(command, ["--version"], { cwd: folder, output: "collect", timeoutMs: 60_000 });
+      const right = code === 0 && output.includes(version);
+      report(`${name}: ${bin} --version`, right ? "" : `${output}\n(exit code ${code}; expected version ${version})`);
+    }
+  }
+}
+
+/**
+ * An app bundled into one file, moved to where there is no node_modules, still loads.
+ * @param {string} folder
+ */
+async function useBundled(folder) {
+  writeFileSync(
+    join(folder, "bundled.mjs"),
+    `import { Holdfast } from "holdfast";\nimport { connect } from "holdfast/connect";
+if (typeof Holdfast !== "function" || typeof connect !== "function") throw new Error("Holdfast or connect is missing");\n`,
+  );
+  const esbuild = toolBin("esbuild/bin/esbuild");
+  for (const [format, suffix] of [
+    ["esm", "mjs"],
+    ["cjs", "cjs"],
+  ]) {
+    const outfile = join(temp, "alone", `bundle.${suffix}`);
+    const args = [
+      "bundled.mjs",
+      "--bundle",
+      "--platform=node",
+      `--format=${format}`,
+      `--outfile=${outfile}`,
+      "--log-level=warning",
+    ];
+    if (await reportRun(`an app is bundled as ${format}`, esbuild, args, { cwd: folder })) {
+      await reportRun(`the app bundled as ${format} runs alone`, process.execPath, [outfile], { cwd: temp });
+    }
+  }
+}
+
+/**
+ * The declarations type-check as they are, under both module resolutions apps use, without any package of types that a
+ * user would have to know of (Node's own excepted).
+ * @param {string} folder
+ * @param {readonly string[]} entries
+ */
+async function useTypes(folder, entries) {
+  const text = entries.map((entry, index) => `import * as m${index} from "${entry}";\nvoid m${index};`).join("\n");
+  writeFileSync(join(folder, "types.mts"), text);
+  writeFileSync(join(folder, "types.cts"), text);
+  const nodeTypes = ["--typeRoots", inRoot("node_modules/@types"), "--types", "node"];
+  const strict = [
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--target",
+    "es2022",
+    "--lib",
+    "es2023",
+    ...nodeTypes,
+  ];
+  for (const [module, resolution, files] of /** @type {const} */ ([
+    ["nodenext", "nodenext", ["types.mts", "types.cts"]],
+    ["esnext", "bundler", ["types.mts"]],
+  ])) {
+    const args = [...strict, "--module", module, "--moduleResolution", resolution, ...files];
+    const { output } = await run(process.execPath, [tool("typescript/bin/tsc"), ...args], {
+      cwd: folder,
+      output: "collect",
+    });
+    const own = output.split("\n").filter((line) => /^(types|node_modules\/(holdfast|@holdfast)\/)/.test(line));
+    report(`declarations type-check (${resolution})`, own.join("\n"));
+  }
+}
+
+endWithChildren(() => rmSync(temp, { recursive: true, force: true }));
+try {
+  await setup();
+  /** @type {Packed[]} */
+  const all = [];
+  for (const folder of publishedPackages) {
+    const packed = await pack(folder);
+    if (packed === undefined) continue;
+    await inspect(packed);
+    all.push(packed);
+  }
+  const app = await project(all);
+  if (app !== undefined) await use(app, all);
+} catch (error) {
+  counts.failed += 1;
+  fail(error);
+} finally {
+  rmSync(temp, { recursive: true, force: true });
+}
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+if (counts.failed > 0) process.exitCode = 1;
