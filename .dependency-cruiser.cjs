@@ -221,7 +221,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: ["node_modules", "/dist/"] },
-    exclude: { path: ["/dist/", "^(packages|e2e)/.*\\.mjs$"] },
+    exclude: { path: ["/dist/", "^packages/.*\\.mjs$"] },
     tsPreCompilationDeps: true,
     combinedDependencies: true,
     preserveSymlinks: false,

@@ -13,7 +13,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const markerName = "HOLDFAST_TOOLING_RUN";
-const graceMs = 10_000;
+/** How long a group that was asked to end may take before it is killed. */
+const graceMs = Number(process.env.HOLDFAST_TOOLING_GRACE_MS ?? 10_000);
 const windows = process.platform === "win32";
 
 /**
@@ -108,8 +109,9 @@ async function exitCode(child, command) {
  * @param {number} group
  */
 async function endLeftOvers(marker, group) {
-  if (await gone(() => marked(marker), 5000)) return [];
+  if (await gone(() => marked(marker), graceMs / 2)) return [];
   const commands = marked(marker).map(commandLine);
+  for (const pid of marked(marker)) kill(pid, "SIGTERM");
   await endGroup(marker, group);
   return commands;
 }

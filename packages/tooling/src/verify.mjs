@@ -17,8 +17,9 @@ const own = (/** @type {string} */ name) => join(root, "packages/tooling/src", n
 
 /** @type {Gate[]} */
 export const gates = [
-  gate("types", "the whole workspace type-checks", tool("typescript/bin/tsc"), "-p", "tsconfig.json"),
+  gate("types", "all packages type-check", tool("typescript/bin/tsc"), "-p", "tsconfig.json"),
   gate("types-tooling", "the tools type-check", tool("typescript/bin/tsc"), "-p", "packages/tooling/tsconfig.json"),
+  gate("types-e2e", "the end-to-end tests, demo and benchmark type-check", tool("typescript/bin/tsc"), "-p", "e2e"),
   gate("format", "formatted and linted", tool("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."),
   gate("size", "files and functions are small", tool("oxlint/bin/oxlint"), "--deny-warnings"),
   gate(

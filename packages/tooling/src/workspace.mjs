@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
-import { join, relative } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** The folder of the workspace. */
@@ -27,7 +27,7 @@ export const unitSuites = [
 ];
 
 /** @param {string} path */
-export const inRoot = (path) => join(root, path);
+export const inRoot = (path) => resolve(root, path);
 
 /** Every workspace package's folder, by its package.json. */
 export function workspaceFolders() {

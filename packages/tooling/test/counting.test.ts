@@ -1,0 +1,61 @@
+import { expect, test, vi } from "vitest";
+import { inRoot } from "../src/workspace.mjs";
+import { fixture } from "./fixture.ts";
+
+// Read when the module is loaded.
+vi.stubEnv("HOLDFAST_TOOLING_GRACE_MS", "1000");
+const { sumUp } = await import("../src/ci.mjs");
+const { countResults, runSuite } = await import("../src/suite.mjs");
+
+const report = (
+  passed: number,
+  failed: number,
+  files: { status: string; assertionResults: unknown[] }[] = [],
+): string =>
+  JSON.stringify({
+    numPassedTests: passed,
+    numFailedTests: failed,
+    testResults: files.map((file, index) => ({ name: `file-${index}`, ...file })),
+  });
+
+test("passed and failed tests are counted", () => {
+  expect(countResults(report(7, 0), 0)).toMatchObject({ passed: 7, failed: 0 });
+  expect(countResults(report(7, 2), 1)).toMatchObject({ passed: 7, failed: 2 });
+});
+
+test("what fails outside of a test counts too", () => {
+  expect(countResults(undefined, 1)).toMatchObject({ passed: 0, failed: 1 });
+  expect(countResults(report(7, 0), 1)).toMatchObject({ passed: 7, failed: 1 });
+  expect(countResults(report(0, 0), 0)).toMatchObject({ passed: 0, failed: 1 });
+  const unloaded = { status: "failed", assertionResults: [] };
+  expect(countResults(report(7, 1, [unloaded]), 1)).toMatchObject({ passed: 7, failed: 2 });
+});
+
+test("the last line that counts is the one at the end", () => {
+  expect(sumUp("3 passed, 0 failed\nmore\n12 passed, 1 failed\n", 1)).toEqual({ passed: 12, failed: 1 });
+  expect(sumUp("12 passed, 0 failed\r\n", 0)).toEqual({ passed: 12, failed: 0 });
+  expect(sumUp("12 passed, 0 failed\n", 1)).toEqual({ passed: 12, failed: 1 });
+  expect(sumUp("it crashed", 0)).toEqual({ passed: 0, failed: 1 });
+  expect(sumUp("  12 passed, 0 failed, 1 skipped", 0)).toEqual({ passed: 0, failed: 1 });
+});
+
+test("a suite that leaves a temporary file or a process behind has failed", async () => {
+  const folder = fixture(
+    {
+      "a.test.ts": `import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { test } from "vitest";
+test("leaks", () => {
+  writeFileSync(tmpdir() + "/leak.txt", "");
+  spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { detached: true, stdio: "ignore" }).unref();
+});`,
+    },
+    { node_modules: inRoot("node_modules") },
+  );
+  const counts = await runSuite(folder, { timeoutMs: 60_000 });
+  expect(counts.passed).toBe(1);
+  expect(counts.problems.join("\n")).toContain("leak.txt");
+  expect(counts.failed).toBe(counts.problems.length);
+  if (process.platform === "linux") expect(counts.problems).toHaveLength(2);
+});

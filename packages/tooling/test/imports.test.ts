@@ -1,0 +1,145 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { run } from "../src/processes.mjs";
+import { root, tool } from "../src/workspace.mjs";
+import { fixture } from "./fixture.ts";
+
+const config = join(root, ".dependency-cruiser.cjs");
+const rules: { name: string }[] = createRequire(import.meta.url)(config).forbidden;
+
+/** Dependencies that the real packages have; in the fixture they are empty packages of the same names. */
+const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
+const workspaceNames: Record<string, string> = {
+  "@holdfast/core": "packages/core",
+  "@holdfast/protocol": "packages/protocol",
+  "@holdfast/postgres-server": "packages/postgres-server",
+  "@holdfast/testing": "packages/testing",
+  "@holdfast/gateway-mock": "gateway-mock",
+  holdfast: "packages/sdk",
+};
+
+/** A small tree that keeps every rule. */
+const clean: Record<string, string> = {
+  "packages/core/src/index.ts": 'export { now } from "./clock.ts";\nexport { a } from "./a.ts";',
+  "packages/core/src/a.ts": 'import ms from "ms";\nexport const a = ms;',
+  "packages/core/src/b.ts": 'import { a } from "./a.ts";\nexport const b = a;',
+  "packages/core/src/clock.ts": 'import { performance } from "node:perf_hooks";\nexport const now = performance;',
+  "packages/protocol/src/index.ts": 'export { codec } from "./codec.ts";',
+  "packages/protocol/src/codec.ts":
+    'import { a } from "@holdfast/core";\nimport { wire } from "./generated/connect.js";\nexport const codec = [a, wire];',
+  "packages/protocol/src/generated/connect.js": 'import p from "protobufjs";\nexport const wire = p;',
+  "packages/postgres-server/src/index.ts": 'import postgres from "postgres";\nexport const server = postgres;',
+  "packages/testing/src/index.ts":
+    'import { server } from "@holdfast/postgres-server";\nimport { WebSocket } from "ws";\nexport const parts = [server, WebSocket];',
+  "packages/tooling/src/vitest-base.ts": "export const limits = 1;",
+  "packages/sdk/src/index.ts":
+    'import { main } from "./connect/main/main.ts";\nimport { fn } from "./functions/fn.ts";\nexport const sdk = [main, fn];',
+  "packages/sdk/src/functions/fn.ts": 'import { a } from "@holdfast/core";\nexport const fn = a;',
+  "packages/sdk/src/connect/shared/messages.ts":
+    'import { codec } from "@holdfast/protocol";\nexport const messages = codec;',
+  "packages/sdk/src/connect/core/link-machine.ts":
+    'import { messages } from "../shared/messages.ts";\nexport const link = messages;',
+  "packages/sdk/src/connect/thread/run.ts":
+    'import { WebSocket } from "ws";\nimport { link } from "../core/link-machine.ts";\nexport const run = [WebSocket, link];',
+  "packages/sdk/src/connect/main/main.ts":
+    'import { Worker } from "node:worker_threads";\nimport { link } from "../core/link-machine.ts";\nexport const main = [Worker, link];',
+  "packages/sdk/src/connect-thread.ts": 'import { run } from "./connect/thread/run.ts";\nexport const thread = run;',
+  "gateway-mock/src/index.ts": 'import { engine } from "./engine/engine.ts";\nexport const gateway = engine;',
+  "gateway-mock/src/engine/engine.ts":
+    'import { step } from "./run-machine.ts";\nimport type { Store } from "../store/store.ts";\nexport const engine = (store: Store) => [step, store];',
+  "gateway-mock/src/engine/run-machine.ts": 'import { a } from "@holdfast/core";\nexport const step = a;',
+  "gateway-mock/src/store/store.ts": 'import postgres from "postgres";\nexport type Store = typeof postgres;',
+  "gateway-mock/src/http/server.ts": 'import { Hono } from "hono";\nexport const http = Hono;',
+  "gateway-mock/src/postgres.ts":
+    'import { server } from "@holdfast/postgres-server";\nexport const postgres = server;',
+  "e2e/run.test.ts":
+    'import { sdk } from "holdfast";\nimport { parts } from "@holdfast/testing";\nexport const e = [sdk, parts];',
+};
+
+/** One planted violation a rule: a file, and the line that breaks it. */
+const planted: Record<string, [file: string, line: string]> = {
+  "no-cycles": ["packages/core/src/a.ts", 'import "./b.ts";'],
+  resolvable: ["packages/core/src/a.ts", 'import "./nowhere.ts";'],
+  declared: ["packages/testing/src/index.ts", 'import "pino";'],
+  "no-tests-in-sources": ["packages/sdk/src/index.ts", 'import "../test/helper.ts";'],
+  "pure-no-node": ["packages/sdk/src/connect/core/link-machine.ts", 'import "node:net";'],
+  "pure-no-npm": ["gateway-mock/src/engine/run-machine.ts", 'import "hono";'],
+  "machines-import-pure-files": ["gateway-mock/src/engine/run-machine.ts", 'import "../store/store.ts";'],
+  "core-imports-nothing": ["packages/core/src/a.ts", 'import "@holdfast/protocol";'],
+  "core-npm": ["packages/core/src/clock.ts", 'import "ws";'],
+  "protocol-imports-core": ["packages/protocol/src/codec.ts", 'import "@holdfast/postgres-server";'],
+  "protocol-npm": ["packages/protocol/src/codec.ts", 'import "ws";'],
+  "generated-only-in-codec": ["packages/protocol/src/index.ts", 'import "./generated/connect.js";'],
+  "packages-by-their-entry": ["packages/sdk/src/index.ts", 'import "../../core/src/a.ts";'],
+  "postgres-server-imports-core": ["packages/postgres-server/src/index.ts", 'import "@holdfast/protocol";'],
+  "postgres-server-npm": ["packages/postgres-server/src/index.ts", 'import "ws";'],
+  "sdk-functions-import-core": ["packages/sdk/src/functions/fn.ts", 'import "../connect/main/main.ts";'],
+  "sdk-shared-imports-core-protocol": [
+    "packages/sdk/src/connect/shared/messages.ts",
+    'import "../core/link-machine.ts";',
+  ],
+  "sdk-link-core-imports": ["packages/sdk/src/connect/core/link-machine.ts", 'import "../thread/run.ts";'],
+  "sdk-thread-imports": ["packages/sdk/src/connect/thread/run.ts", 'import "../../functions/fn.ts";'],
+  "sdk-main-imports": ["packages/sdk/src/connect/main/main.ts", 'import "../thread/run.ts";'],
+  "sdk-thread-entry": ["packages/sdk/src/connect-thread.ts", 'import "./functions/fn.ts";'],
+  "sdk-npm": ["packages/sdk/src/connect/main/main.ts", 'import "ws";'],
+  "sdk-thread-npm": ["packages/sdk/src/connect/thread/run.ts", 'import "hono";'],
+  "sdk-stands-alone": ["packages/sdk/src/index.ts", 'import "@holdfast/testing";'],
+  "testing-imports": ["packages/testing/src/index.ts", 'import "holdfast";'],
+  "gateway-imports": ["gateway-mock/src/index.ts", 'import "holdfast";'],
+  "gateway-postgres-server": ["gateway-mock/src/engine/engine.ts", 'import "@holdfast/postgres-server";'],
+  "sql-only-in-store": ["gateway-mock/src/http/server.ts", 'import "postgres";'],
+  "store-imports-core": ["gateway-mock/src/store/store.ts", 'import "../http/server.ts";'],
+  "engine-behind-ports": ["gateway-mock/src/engine/engine.ts", 'import "../http/server.ts";'],
+  "e2e-imports": ["e2e/run.test.ts", 'import "../packages/core/src/index.ts";'],
+};
+
+async function cruise(files: Record<string, string>): Promise<{ rule: string; from: string }[]> {
+  const manifests = Object.entries(workspaceNames).map(([name, path]) => {
+    const dependencies = Object.fromEntries([...npmNames, ...Object.keys(workspaceNames)].map((each) => [each, "*"]));
+    if (name === "@holdfast/testing") delete dependencies.pino;
+    return [`${path}/package.json`, JSON.stringify({ name, type: "module", exports: "./src/index.ts", dependencies })];
+  });
+  const installed = npmNames.flatMap((name) => [
+    [`node_modules/${name}/package.json`, JSON.stringify({ name, version: "1.0.0", main: "index.js" })],
+    [`node_modules/${name}/index.js`, "export {};"],
+  ]);
+  const dependencies = Object.fromEntries(Object.keys(workspaceNames).map((name) => [name, "*"]));
+  const folder = fixture(
+    {
+      ...files,
+      "packages/sdk/test/helper.ts": "export {};",
+      "e2e/package.json": JSON.stringify({ name: "@holdfast/e2e", dependencies }),
+      ...Object.fromEntries([...manifests, ...installed]),
+    },
+    Object.fromEntries(
+      Object.entries(workspaceNames).map(([name, path]) => [
+        `node_modules/${name}`,
+        join(name.includes("/") ? "../.." : "..", path),
+      ]),
+    ),
+  );
+  const args = [tool("dependency-cruiser/bin/dependency-cruise.mjs"), "--config", config, "--output-type", "json"];
+  const { output } = await run(process.execPath, [...args, "packages", "gateway-mock", "e2e"], {
+    cwd: folder,
+    output: "collect",
+  });
+  const report: { summary: { violations: { rule: { name: string }; from: string }[] } } = JSON.parse(output);
+  return report.summary.violations.map(({ rule, from }) => ({ rule: rule.name, from }));
+}
+
+test("a tree that keeps the rules passes", async () => {
+  expect(await cruise(clean)).toEqual([]);
+});
+
+test("every rule has a planted violation, and every one is found", async () => {
+  expect(Object.keys(planted).sort()).toEqual(rules.map(({ name }) => name).sort());
+  const broken = { ...clean };
+  for (const [file, line] of Object.values(planted)) broken[file] = `${line}\n${broken[file]}`;
+  const found = await cruise(broken);
+  const missed = Object.entries(planted).filter(
+    ([rule, [from]]) => !found.some((violation) => violation.rule === rule && violation.from === from),
+  );
+  expect(missed).toEqual([]);
+});

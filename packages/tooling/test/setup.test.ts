@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { run } from "../src/processes.mjs";
+import { checkNode } from "../src/setup.mjs";
+import { inRoot } from "../src/workspace.mjs";
+
+test.each(["20.19.0", "20.20.2", "21.0.0", "22.0.0", "24.1.0"])("Node %s will do", (version) => {
+  expect(() => checkNode(version)).not.toThrow();
+});
+
+test.each(["18.20.4", "20.18.1", "20.9.0", "16.0.0"])("Node %s is refused in one sentence", (version) => {
+  expect(() => checkNode(version)).toThrow(`Holdfast needs Node 20.19 or newer; this is Node ${version}.`);
+});
+
+test("set-up loads nothing that is not part of Node: it runs before anything is installed", async () => {
+  const loaded = new Set<string>();
+  const visit = async (path: string): Promise<void> => {
+    if (loaded.has(path)) return;
+    loaded.add(path);
+    const { readFileSync } = await import("node:fs");
+    const text = readFileSync(inRoot(`packages/tooling/src/${path}`), "utf8");
+    for (const [, module = ""] of text.matchAll(/^import .*?from "(.+?)";$|^} from "(.+?)";$/gms)) {
+      if (module.startsWith("./")) await visit(module.slice(2));
+      else expect(module, path).toMatch(/^node:/);
+    }
+  };
+  await visit("setup.mjs");
+  await visit("test.mjs");
+  expect(loaded.size).toBeGreaterThan(4);
+});
+
+test("set-up done already takes a moment and says so", async () => {
+  const { code, output } = await run(process.execPath, [inRoot("packages/tooling/src/setup.mjs")], {
+    output: "collect",
+  });
+  expect(output).toContain("Ready");
+  expect(output).not.toContain("Installing");
+  expect(code).toBe(0);
+});
