@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import type { Identity } from "./identity.ts";
+
+export interface CommandResult {
+  /** Exit code; 127 when the program could not be started; 128 + n when a signal ended it. */
+  readonly code: number;
+  /** Standard output and error, in order, at most 64 KiB. */
+  readonly output: string;
+}
+
+const MAX_OUTPUT_CHARS = 64 * 1024;
+
+/** Runs a short program to its end as some user; a failing program is a result, not an exception. */
+export function runCommand(command: string, args: readonly string[], identity: Identity): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    let output = "";
+    const child = spawn(command, [...args], {
+      cwd: process.platform === "win32" ? undefined : "/",
+      env: cleanEnvironment(),
+      stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+      ...identity.spawnAs,
+    });
+    const collect = (text: string): void => {
+      if (output.length < MAX_OUTPUT_CHARS) output += text;
+    };
+    child.stdout.setEncoding("utf8").on("data", collect);
+    child.stderr.setEncoding("utf8").on("data", collect);
+    child.once("error", (error) => resolve({ code: 127, output: error.message }));
+    child.once("close", (code) => resolve({ code: code ?? 128, output: output.trim() }));
+  });
+}
+
+/** What these names hold is handed on; the rest of the owner's environment (keys, PG* variables) is none of Postgres's business. */
+const KEPT_VARIABLES = ["PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "HOLDFAST_TOOLING_RUN"];
+
+/** Environment for Postgres programs: messages in English, times in UTC, nothing else of ours. */
+export function cleanEnvironment(): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = { LC_ALL: "C", TZ: "UTC" };
+  for (const name of KEPT_VARIABLES) {
+    if (process.env[name] !== undefined) env[name] = process.env[name];
+  }
+  return env;
+}

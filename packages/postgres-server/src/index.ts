@@ -1,0 +1,2 @@
+export type { PostgresExit, PostgresOptions, PostgresServer, StopMode } from "./options.ts";
+export { startPostgres } from "./postgres-server.ts";

@@ -1,0 +1,109 @@
+import { HoldfastError, silentLog } from "@holdfast/core";
+import { endLeftover, prepareCluster, SUPERUSER } from "./cluster.ts";
+import { type Home, openHome } from "./home.ts";
+import { Lifecycle } from "./lifecycle.ts";
+import type { PostgresOptions, PostgresServer } from "./options.ts";
+import { acquireOwnerLock } from "./owner-lock.ts";
+import { findFreePort, isFreePort } from "./ports.ts";
+import { prepareRuntime } from "./runtime.ts";
+import { effectiveSettings } from "./settings.ts";
+import { openThrowawayHome } from "./throwaway.ts";
+
+const DEFAULT_STATE_DIR = process.platform === "darwin" ? "/usr/local/var/holdfast" : "/var/lib/holdfast";
+const DEFAULT_START_TIMEOUT_MS = 120_000;
+const DATABASE_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
+
+/**
+ * Starts a Postgres server on 127.0.0.1 that belongs to this process: it stops when the process ends, however that
+ * ends (on Windows only when `stop()` is called). A directory that a killed process left is taken over.
+ *
+ * @throws HoldfastError `DATA_DIR_UNUSABLE` (corrupt, of another version, not writable, in use), `PORT_BUSY`,
+ *   `POSTGRES_START_FAILED`, `OPTION_INVALID`
+ */
+export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
+  const settings = effectiveSettings(options);
+  const database = databaseName(options);
+  const log = options.log ?? silentLog;
+  const stateDir = options.stateDir ?? DEFAULT_STATE_DIR;
+  if (options.port) await requireFreePort(options.port);
+  const place = await openPlace(options, stateDir);
+  try {
+    const { home } = place;
+    await endLeftover(home, log);
+    const runtime = await prepareRuntime({ identity: home.identity, nativeDir: options.nativeDir, stateDir, log });
+    const password = await prepareCluster(home, runtime, options.durable ?? options.keep);
+    const lifecycle = new Lifecycle({
+      home,
+      runtime,
+      settings,
+      log,
+      database,
+      login: { user: SUPERUSER, password },
+      keep: options.keep,
+      port: options.port || (await findFreePort()),
+      portIsFixed: Boolean(options.port),
+      startTimeoutMs: options.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS,
+    });
+    await lifecycle.start();
+    return handleOf(lifecycle, home, runtime.version, () => place.leave());
+  } catch (error) {
+    await place.leave();
+    throw error;
+  }
+}
+
+/** Where the server's files are, and how to give that place back. */
+interface Place {
+  readonly home: Home;
+  leave(): Promise<void>;
+}
+
+async function openPlace(options: PostgresOptions, stateDir: string): Promise<Place> {
+  const { dataDir, log = silentLog } = options;
+  if (!options.keep) {
+    const { home, remove } = await openThrowawayHome(dataDir, stateDir, log);
+    return { home, leave: remove };
+  }
+  if (!dataDir) throw new HoldfastError("OPTION_MISSING", "dataDir: needed by a server whose data is kept.");
+  const home = await openHome({ dataDir, stateDir, log });
+  const lock = await acquireOwnerLock(home.dir, home.dataDir);
+  return { home, leave: () => lock.release() };
+}
+
+function handleOf(lifecycle: Lifecycle, home: Home, version: string, leave: () => Promise<void>): PostgresServer {
+  let stopped: Promise<void> | undefined;
+  const stop: PostgresServer["stop"] = (mode) => {
+    stopped ??= lifecycle.end(mode).finally(leave);
+    return stopped;
+  };
+  return {
+    url: lifecycle.url,
+    port: lifecycle.port,
+    dataDir: home.dataDir,
+    version,
+    get pid() {
+      return lifecycle.pid;
+    },
+    get closed() {
+      return lifecycle.closed;
+    },
+    stop,
+    restart: (mode) => lifecycle.restart(mode),
+    kill: () => lifecycle.kill(),
+    [Symbol.asyncDispose]: () => stop(),
+  };
+}
+
+function databaseName(options: PostgresOptions): string {
+  const name = options.database ?? (options.keep ? "holdfast" : "postgres");
+  if (DATABASE_NAME.test(name)) return name;
+  throw new HoldfastError(
+    "OPTION_INVALID",
+    `database: "${name}" must be lower-case letters, digits and underscores, at most 63.`,
+  );
+}
+
+async function requireFreePort(port: number): Promise<void> {
+  if (await isFreePort(port)) return;
+  throw new HoldfastError("PORT_BUSY", `Port ${port} on 127.0.0.1, wanted for Postgres, is used by another program.`);
+}

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import { cleanEnvironment } from "./commands.ts";
+import type { Identity } from "./identity.ts";
+
+/**
+ * Runs the server and watches a pipe (descriptor 3) that only the owner holds open. When the owner is gone, however it
+ * ended, the pipe ends: the server is told to stop, at first politely. $1 is the first signal, the rest the command.
+ * The server does not inherit the pipe. The shell ends when the server has, with its exit code.
+ */
+const SUPERVISOR = `
+first=$1; shift
+trap : HUP INT TERM QUIT
+"$@" 3<&- </dev/null &
+server=$!
+(
+  while read -r _ <&3; do :; done
+  trap '' TERM
+  kill -"$first" "$server"
+  n=0
+  while kill -0 "$server"; do
+    n=$((n + 1))
+    [ "$n" -eq 10 ] && kill -QUIT "$server"
+    [ "$n" -eq 15 ] && kill -KILL "$server"
+    sleep 1
+  done
+) >/dev/null 2>&1 &
+watcher=$!
+exec 3<&-
+while :; do
+  wait "$server"; code=$?
+  kill -0 "$server" 2>/dev/null || break
+done
+kill "$watcher" 2>/dev/null
+wait "$watcher" 2>/dev/null
+exit "$code"
+`;
+
+/**
+ * Removes directories when the owner is gone: waits for the server in $1 to end, then for whatever else still writes
+ * there. It ends without doing anything when the owner says so by a line.
+ */
+const JANITOR = `
+trap '' HUP INT TERM QUIT
+read -r line <&3 && exit 0
+cluster=$1
+n=0
+while [ "$n" -lt 20 ] && read -r pid 2>/dev/null <"$cluster/postmaster.pid" && kill -0 "$pid" 2>/dev/null; do
+  n=$((n + 1)); sleep 1
+done
+segment=$(sed -n '7s/.* //p' "$cluster/postmaster.pid" 2>/dev/null)
+[ -n "$segment" ] && ipcrm -m "$segment" 2>/dev/null
+n=0
+while [ "$n" -lt 20 ]; do
+  rm -rf -- "$@"
+  left=0
+  for each in "$@"; do [ -e "$each" ] && left=1; done
+  [ "$left" -eq 0 ] && [ "$n" -ge 1 ] && break
+  n=$((n + 1)); sleep 1
+done
+`;
+
+const windows = process.platform === "win32";
+
+interface SupervisedOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly identity: Identity;
+  /** Open file for the server's standard output and error. */
+  readonly logFd: number;
+  /** What the server gets first when the owner is gone: INT is a fast shutdown, QUIT an immediate one. */
+  readonly orphanSignal: "INT" | "QUIT";
+}
+
+/** Starts a server that ends when this process does. On Windows it is a direct child without that promise. */
+export function spawnSupervised(options: SupervisedOptions): ChildProcess {
+  const { command, args, identity, logFd, orphanSignal } = options;
+  const common = { env: cleanEnvironment(), windowsHide: true, ...identity.spawnAs };
+  const child = windows
+    ? spawn(command, [...args], { ...common, stdio: ["ignore", logFd, logFd] })
+    : spawn("/bin/sh", ["-c", SUPERVISOR, "holdfast-postgres", orphanSignal, command, ...args], {
+        ...common,
+        cwd: "/",
+        // A session of its own: a terminal's Ctrl-C must not reach the server before its owner has finished with it.
+        detached: true,
+        stdio: ["ignore", logFd, logFd, "pipe"],
+      });
+  letGo(child);
+  return child;
+}
+
+/** Removes a throwaway server's directories when this process ends without having done so. */
+export interface Janitor {
+  /** The owner has removed them itself. */
+  dismiss(): Promise<void>;
+}
+
+/** @param dirs the first one's cluster is waited for */
+export function spawnJanitor(cluster: string, dirs: readonly string[]): Janitor {
+  if (windows) return { dismiss: async () => {} };
+  const child = spawn("/bin/sh", ["-c", JANITOR, "holdfast-janitor", cluster, ...dirs], {
+    cwd: "/",
+    env: cleanEnvironment(),
+    detached: true,
+    stdio: ["ignore", "ignore", "ignore", "pipe"],
+  });
+  letGo(child);
+  const ended = new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+    child.once("error", () => resolve());
+  });
+  return {
+    async dismiss() {
+      child.ref();
+      (child.stdio[3] as Socket | null)?.write("done\n");
+      await ended;
+    },
+  };
+}
+
+/** A child and its pipe do not keep the owner's event loop alive, and a broken pipe is no crash. */
+function letGo(child: ChildProcess): void {
+  child.unref();
+  const pipe = child.stdio[3] as Socket | null | undefined;
+  pipe?.unref?.();
+  pipe?.on("error", () => {});
+}

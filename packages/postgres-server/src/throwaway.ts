@@ -1,0 +1,44 @@
+import { readdir, rm } from "node:fs/promises";
+import type { Log } from "@holdfast/core";
+import { HoldfastError } from "@holdfast/core";
+import { type Home, openHome, openTemporaryHome, usable } from "./home.ts";
+import { type Janitor, spawnJanitor } from "./supervisor.ts";
+
+/** A home that is removed with its server, also when the owner is killed. */
+export interface ThrowawayHome {
+  readonly home: Home;
+  remove(): Promise<void>;
+}
+
+export async function openThrowawayHome(
+  dataDir: string | undefined,
+  stateDir: string,
+  log: Log,
+): Promise<ThrowawayHome> {
+  if (dataDir !== undefined) await refuseUsed(dataDir);
+  const home = dataDir === undefined ? await openTemporaryHome(stateDir) : await openHome({ dataDir, stateDir, log });
+  const dirs = [...new Set([home.dir, home.dataDir])];
+  const janitor: Janitor = spawnJanitor(home.cluster, dirs);
+  return {
+    home,
+    async remove() {
+      // Processes of a killed server may still write their last files.
+      for (const dir of dirs) await rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+      await janitor.dismiss();
+    },
+  };
+}
+
+async function refuseUsed(dataDir: string): Promise<void> {
+  const content = await usable(dataDir, () =>
+    readdir(dataDir).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return [];
+      throw error;
+    }),
+  );
+  if (content.length === 0) return;
+  throw new HoldfastError(
+    "DATA_DIR_UNUSABLE",
+    `The directory ${dataDir} of a throwaway server would be removed with all it has; name a new or empty one.`,
+  );
+}
