@@ -30,6 +30,8 @@ export interface ExtendedContext {
   readonly signatures?: Readonly<Record<string, string>>;
   readonly deadlineMs?: number;
   readonly appVersion?: string;
+  /** The gateway's time when it made the request: due times are judged by it, whatever the agent's clock says. */
+  readonly nowMs?: number;
 }
 
 export interface ExecutionContext {
