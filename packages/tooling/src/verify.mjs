@@ -21,7 +21,7 @@ export const gates = [
   gate("types-tooling", "the tools type-check", tool("typescript/bin/tsc"), "-p", "packages/tooling/tsconfig.json"),
   gate("types-e2e", "the end-to-end tests, demo and benchmark type-check", tool("typescript/bin/tsc"), "-p", "e2e"),
   gate("format", "formatted and linted", tool("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."),
-  gate("size", "files and functions are small", tool("oxlint/bin/oxlint"), "--deny-warnings"),
+  gate("size", "files and functions are small", tool("oxlint/bin/oxlint"), "--deny-warnings", "--format=unix"),
   gate(
     "imports",
     "who imports whom",
@@ -70,11 +70,22 @@ export async function verify(names = []) {
       const seconds = ((Date.now() - start) / 1000).toFixed(1);
       counts[code === 0 ? "passed" : "failed"] += 1;
       console.log(`${code === 0 ? "ok    " : "FAILED"} ${next.name} (${seconds} s): ${next.proves}`);
-      if (code !== 0) console.log(`${output.trimEnd()}${timedOut ? "\nIt took too long and was ended." : ""}\n`);
+      if (code !== 0) console.log(`${shortened(output)}${timedOut ? "\nIt took too long and was ended." : ""}\n`);
     }
   });
   await Promise.all(lanes);
   return counts;
+}
+
+/**
+ * The first lines of a long output: what comes first is mended first.
+ * @param {string} output
+ */
+function shortened(output, max = 150) {
+  const lines = output.trimEnd().split("\n");
+  return lines.length <= max
+    ? lines.join("\n")
+    : [...lines.slice(0, max), `... ${lines.length - max} more lines`].join("\n");
 }
 
 if (isProgram(import.meta.url)) {
