@@ -125,6 +125,9 @@ export interface StoredLogRow extends LogRow {
   /** Rises in the order of writing, with gaps. */
   readonly seq: number;
   readonly atMs: number;
+  /** What the run's head became with this row; null when the row did not touch it. */
+  readonly headVersion: number | null;
+  readonly headStatus: RunStatus | null;
 }
 
 /** A run to be made: version 1, status PENDING (RUNNING when one of its jobs is born leased). */
@@ -179,11 +182,14 @@ export interface Transition {
   readonly runId: string;
   /** The queue row must still carry this dispatch. Null = no fence. */
   readonly fence: Fence | null;
-  /** The head must have exactly this version; or must not have ended; or is not looked at. */
+  /**
+   * The head must have exactly this version; or must not have ended; or is not looked at. With a version or "live" at
+   * least one log row is needed: a head changes only together with the log.
+   */
   readonly cas: number | "live" | null;
   readonly create?: NewRun;
   readonly log: readonly LogRow[];
-  /** Needs `cas` and at least one log row; the version rises by one. */
+  /** Needs `cas`. The version rises by one with every transition that has `cas`, with a patch or without. */
   readonly head?: HeadPatch;
   /** Needs `cas`. Ids of jobs of this run; removed before `addJobs` are added. */
   readonly removeJobs: readonly string[] | "all";

@@ -1,0 +1,109 @@
+import type { Found, LogWrite, Plan, Unit, UnitOutcome } from "./batch-plan.ts";
+import { needsOf, planBatch } from "./batch-plan.ts";
+import { lookUp, markStatement, READ_MARK, type Statement, whichInserted, writeStatements } from "./batch-sql.ts";
+import type { Query } from "./database.ts";
+import type { WriterSession } from "./writer-session.ts";
+
+/** A batch whose second half was sent: if the connection breaks now, it may have been committed or not. */
+export interface SentBatch {
+  readonly number: number;
+  readonly xid: string;
+  readonly atMs: number;
+  readonly plan: Plan;
+}
+
+export interface CommitHooks {
+  /** Called just before the half that ends in COMMIT is sent. */
+  readonly onSent: (sent: SentBatch) => void;
+  readonly onStatements: (count: number) => void;
+}
+
+/**
+ * One transaction in two round trips: lock and look, decide here, write and commit. Every statement of a half is sent
+ * before the first answer is there. Rejects with the driver's error; after anything but a lost connection the
+ * transaction has been rolled back.
+ */
+export async function commitBatch(
+  session: WriterSession,
+  writerId: string,
+  number: number,
+  units: readonly Unit[],
+  hooks: CommitHooks,
+): Promise<readonly UnitOutcome[]> {
+  let counted = 0;
+  const query: Query = (text, params) => {
+    counted += 1;
+    return session.query(text, params);
+  };
+  try {
+    const begun = query("BEGIN");
+    const looked = lookUp(query, needsOf(units), markStatement(writerId, number));
+    const [, found] = await session.guard(Promise.all([begun, looked]));
+    const plan = planBatch(units, found);
+    const sent: SentBatch = { number, xid: found.xid, atMs: found.atMs, plan };
+    hooks.onSent(sent);
+    const newRows = await session.guard(writeAndCommit(query, plan));
+    const fresh = newRows === plan.writes.logs.length ? null : await session.guard(readFresh(query, sent));
+    return outcomesOf(sent, units, fresh);
+  } catch (error) {
+    // What was sent before is answered first, so the session is clean once this has been answered.
+    if (session.alive) await session.guard(query("ROLLBACK")).catch(() => session.end());
+    throw error;
+  } finally {
+    hooks.onStatements(counted);
+  }
+}
+
+/** How many log rows were new. */
+async function writeAndCommit(query: Query, plan: Plan): Promise<number> {
+  const { statements, logIndex } = writeStatements(plan.writes);
+  const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
+  const answers = await Promise.all([...statements.map(send), query("COMMIT")]);
+  return Number((answers[logIndex]?.[0] as { inserted?: number } | undefined)?.inserted ?? 0);
+}
+
+async function readFresh(query: Query, sent: SentBatch): Promise<ReadonlySet<string>> {
+  const { text, params } = whichInserted(sent.plan.writes.logs, sent.xid);
+  const rows = await query<{ run_id: string; key: string; kind: string; attempt: number; iteration: number }>(
+    text,
+    params,
+  );
+  return new Set(rows.map((row) => `${row.run_id}\n${row.kind}\n${row.key}\n${row.attempt}\n${row.iteration}`));
+}
+
+const rowKeyOf = ({ runId, row }: LogWrite): string =>
+  `${runId}\n${row.kind}\n${row.key}\n${row.attempt}\n${row.iteration}`;
+
+/** The outcomes of a batch whose connection broke after it was sent, or null when it was not committed. */
+export async function recoverBatch(
+  session: WriterSession,
+  writerId: string,
+  sent: SentBatch,
+  units: readonly Unit[],
+): Promise<readonly UnitOutcome[] | null> {
+  const [mark] = await session.guard(session.query<{ batch: number }>(READ_MARK, [writerId]));
+  if (Number(mark?.batch) !== sent.number) return null;
+  const fresh = sent.plan.writes.logs.length === 0 ? null : await session.guard(readFresh(session.query, sent));
+  return outcomesOf(sent, units, fresh);
+}
+
+/** `fresh` = keys of the log rows that were new; null = all were. Of two equal rows in one batch the first was. */
+function outcomesOf(
+  { plan, atMs }: Pick<Found & SentBatch, "plan" | "atMs">,
+  units: readonly Unit[],
+  fresh: ReadonlySet<string> | null,
+): readonly UnitOutcome[] {
+  const left = fresh && new Set(fresh);
+  const isNew = plan.writes.logs.map((write) => left === null || left.delete(rowKeyOf(write)));
+  return units.map((unit, index): UnitOutcome => {
+    const verdict = plan.verdicts[index];
+    if (!verdict) throw new Error(`No verdict for unit ${index} (${unit.type})`);
+    if ("event" in verdict) {
+      return { type: "intake", outcome: { eventId: verdict.event, duplicate: verdict.duplicate, atMs } };
+    }
+    if (!verdict.won) return { type: "transition", outcome: verdict };
+    const { version, firstLog, logCount } = verdict;
+    const inserted = isNew.slice(firstLog, firstLog + logCount);
+    return { type: "transition", outcome: { won: true, inserted, version, atMs } };
+  });
+}

@@ -1,0 +1,251 @@
+import type {
+  EventWrite,
+  Found,
+  HeadWrite,
+  LockedJob,
+  LockedRun,
+  LogWrite,
+  Needs,
+  RunWrite,
+  WriteSet,
+} from "./batch-plan.ts";
+import { eventKeyOf } from "./batch-plan.ts";
+import type { Param, Query } from "./database.ts";
+import { ConnectionLost } from "./pg-errors.ts";
+import { intervalOf, msOf, numberArray, textArray, timeOf } from "./pg-values.ts";
+import type { NewJob } from "./store.ts";
+
+/** One statement with its parameters. */
+export interface Statement {
+  readonly text: string;
+  readonly params: readonly Param[];
+}
+
+export const EVENT_KEY_LIFETIME = "24 hours";
+
+/** Makes the row that `markStatement` changes; outside of batches, so that it is always there to be locked and read. */
+export const ENTER_WRITER = `INSERT INTO holdfast.writers (id, batch, xid, seen_at) VALUES ($1, 0, '0', now())
+ON CONFLICT (id) DO NOTHING`;
+
+/** First statement of every batch: leaves the mark by which a commit of unknown fate is recognised. */
+export function markStatement(writerId: string, batch: number): Statement {
+  return {
+    text: `UPDATE holdfast.writers SET batch = $2::bigint, xid = pg_current_xact_id()::text, seen_at = now() WHERE id = $1
+RETURNING xid, ${msOf("now()")} AS at_ms`,
+    params: [writerId, batch],
+  };
+}
+
+/** Waits for a transaction that still holds the mark, so its answer is final. */
+export const READ_MARK = "SELECT batch::float8 AS batch FROM holdfast.writers WHERE id = $1 FOR UPDATE";
+
+export const LOCK_JOBS = `SELECT id, run_id, epoch, ${msOf("claimed_at")} AS claimed_ms FROM holdfast.queue
+WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
+export const LOCK_JOBS_OF_RUNS = `SELECT id, run_id, epoch, ${msOf("claimed_at")} AS claimed_ms FROM holdfast.queue
+WHERE id IN (SELECT unnest($1::text[]) UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($2::text[]))
+ORDER BY id FOR UPDATE`;
+export const LOCK_RUNS = `SELECT id, version, status FROM holdfast.runs WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
+const HOLD_KEYS = `INSERT INTO holdfast.event_keys AS k (name, key, event_id, received_at)
+SELECT name, key, event_id, now() FROM unnest($1::text[], $2::text[], $3::text[]) AS n(name, key, event_id)
+ON CONFLICT (name, key) DO UPDATE SET event_id = excluded.event_id, received_at = excluded.received_at
+WHERE k.received_at < now() - interval '${EVENT_KEY_LIFETIME}'`;
+const READ_KEYS = `SELECT name, key, event_id FROM holdfast.event_keys
+WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
+
+/** The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys), and collects what they found. */
+export async function lookUp(query: Query, needs: Needs, mark: Statement): Promise<Found & { readonly xid: string }> {
+  const { jobIds, jobsOfRuns, runIds, eventKeys } = needs;
+  const names = textArray(eventKeys.map((entry) => entry.name));
+  const keys = textArray(eventKeys.map((entry) => entry.key));
+  const answers = await Promise.all([
+    query<{ xid: string; at_ms: number }>(mark.text, mark.params),
+    lockJobs(query, jobIds, jobsOfRuns),
+    runIds.length > 0 ? query<LockedRun>(LOCK_RUNS, [textArray(runIds)]) : [],
+    eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, textArray(eventKeys.map((entry) => entry.eventId))]) : [],
+    eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
+  ]);
+  const [marks, jobs, runs, , held] = answers;
+  if (!marks[0]) throw new ConnectionLost("The writer's row is gone; it is made again with the next connection");
+  return {
+    xid: marks[0].xid,
+    atMs: Number(marks[0].at_ms),
+    jobs: new Map(jobs.map((row) => [row.id, lockedJob(row)])),
+    runs: new Map(runs.map((row) => [row.id, { ...row, version: Number(row.version) }])),
+    eventKeys: new Map(held.map((row) => [eventKeyOf(row.name, row.key), row.event_id])),
+  };
+}
+
+interface KeyRow {
+  readonly name: string;
+  readonly key: string;
+  readonly event_id: string;
+}
+
+interface JobRow {
+  readonly id: string;
+  readonly run_id: string;
+  readonly epoch: number;
+  readonly claimed_ms: number | null;
+}
+
+function lockJobs(query: Query, jobIds: string[], jobsOfRuns: string[]): Promise<JobRow[]> | JobRow[] {
+  if (jobsOfRuns.length > 0) return query<JobRow>(LOCK_JOBS_OF_RUNS, [textArray(jobIds), textArray(jobsOfRuns)]);
+  return jobIds.length > 0 ? query<JobRow>(LOCK_JOBS, [textArray(jobIds)]) : [];
+}
+
+const lockedJob = (row: JobRow): LockedJob => ({
+  id: row.id,
+  runId: row.run_id,
+  epoch: Number(row.epoch),
+  claimedMs: row.claimed_ms,
+});
+
+/** The second half, in an order in which every statement finds what it needs. At most seven, whatever the size. */
+export function writeStatements(writes: WriteSet): { readonly statements: Statement[]; readonly logIndex: number } {
+  const statements: Statement[] = [];
+  if (writes.events.length > 0) statements.push(insertEvents(writes.events));
+  if (writes.runs.length > 0) statements.push(insertRuns(writes.runs));
+  const logIndex = writes.logs.length > 0 ? statements.push(insertLog(writes.logs)) - 1 : -1;
+  if (writes.heads.length > 0) statements.push(updateHeads(writes.heads));
+  if (writes.removeJobs.length > 0 || writes.removeJobsOfRuns.length > 0) {
+    statements.push(deleteJobs(writes.removeJobs, writes.removeJobsOfRuns));
+  }
+  if (writes.jobs.length > 0) statements.push(insertJobs(writes.jobs));
+  return { statements, logIndex };
+}
+
+function insertEvents(rows: readonly EventWrite[]): Statement {
+  return {
+    text: `INSERT INTO holdfast.events (id, name, ts, received_at, run_ids, payload)
+SELECT id, name, ${timeOf("ts")}, now(), run_ids, payload
+FROM unnest($1::text[], $2::text[], $3::float8[], $4::text[], $5::text[]) AS n(id, name, ts, run_ids, payload)`,
+    params: [
+      textArray(rows.map(({ event }) => event.id)),
+      textArray(rows.map(({ event }) => event.name)),
+      numberArray(rows.map(({ event }) => event.tsMs)),
+      textArray(rows.map(({ runIds }) => runIds.join(" "))),
+      textArray(rows.map(({ event }) => event.payloadJson)),
+    ],
+  };
+}
+
+function insertRuns(rows: readonly RunWrite[]): Statement {
+  return {
+    text: `INSERT INTO holdfast.runs
+  (id, function_id, app_id, app_version, status, version, event_id, event_name, deadline_at, created_at, started_at)
+SELECT id, function_id, app_id, app_version, status, 1, event_id, event_name, ${timeOf("deadline")}, now(),
+  CASE WHEN status = 'RUNNING' THEN now() END
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[])
+  AS n(id, function_id, app_id, app_version, status, event_id, event_name, deadline)`,
+    params: [
+      textArray(rows.map(({ run }) => run.id)),
+      textArray(rows.map(({ run }) => run.functionId)),
+      textArray(rows.map(({ run }) => run.appId)),
+      textArray(rows.map(({ run }) => run.appVersion)),
+      textArray(rows.map(({ status }) => status)),
+      textArray(rows.map(({ run }) => run.eventId)),
+      textArray(rows.map(({ run }) => run.eventName)),
+      numberArray(rows.map(({ run }) => run.deadlineMs ?? null)),
+    ],
+  };
+}
+
+/** Answers with one row, `inserted`: how many were new. Which ones is asked only when some were not. */
+function insertLog(rows: readonly LogWrite[]): Statement {
+  return {
+    text: `WITH new AS (
+  INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
+  SELECT run_id, key, kind, attempt, iteration, version, status, data, now()
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::int[], $7::text[], $8::text[])
+    AS n(run_id, key, kind, attempt, iteration, version, status, data)
+  ON CONFLICT DO NOTHING RETURNING 1
+) SELECT count(*)::int AS inserted FROM new`,
+    params: [
+      ...keyParams(rows),
+      numberArray(rows.map((write) => write.version)),
+      textArray(rows.map((write) => write.status)),
+      textArray(rows.map((write) => write.row.dataJson)),
+    ],
+  };
+}
+
+function keyParams(rows: readonly LogWrite[]): string[] {
+  return [
+    textArray(rows.map((write) => write.runId)),
+    textArray(rows.map((write) => write.row.key)),
+    textArray(rows.map((write) => write.row.kind)),
+    numberArray(rows.map((write) => write.row.attempt)),
+    numberArray(rows.map((write) => write.row.iteration)),
+  ];
+}
+
+/** Which of these rows transaction `xid` wrote. Also right long after: a row keeps the number of its writer. */
+export function whichInserted(rows: readonly LogWrite[], xid: string): Statement {
+  return {
+    text: `SELECT l.run_id, l.key, l.kind, l.attempt, l.iteration FROM holdfast.run_log l
+JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_id, key, kind, attempt, iteration)
+  USING (run_id, key, kind, attempt, iteration)
+WHERE l.xmin::text::bigint = $6::bigint % 4294967296`,
+    params: [...keyParams(rows), xid],
+  };
+}
+
+function updateHeads(rows: readonly HeadWrite[]): Statement {
+  return {
+    text: `UPDATE holdfast.runs r SET version = n.version, status = n.status,
+  started_at = COALESCE(r.started_at, ${timeOf("n.started")}),
+  ended_at = CASE WHEN n.ended THEN now() END,
+  output = COALESCE(n.output, r.output), error = COALESCE(n.error, r.error),
+  app_version = COALESCE(n.app_version, r.app_version)
+FROM unnest($1::text[], $2::int[], $3::text[], $4::float8[], $5::bool[], $6::text[], $7::text[], $8::text[])
+  AS n(id, version, status, started, ended, output, error, app_version)
+WHERE r.id = n.id`,
+    params: [
+      textArray(rows.map((row) => row.runId)),
+      numberArray(rows.map((row) => row.version)),
+      textArray(rows.map((row) => row.status)),
+      numberArray(rows.map((row) => row.startedMs)),
+      `{${rows.map((row) => (row.ended ? "t" : "f")).join(",")}}`,
+      textArray(rows.map((row) => row.output)),
+      textArray(rows.map((row) => row.error)),
+      textArray(rows.map((row) => row.appVersion)),
+    ],
+  };
+}
+
+function deleteJobs(jobIds: readonly string[], runIds: readonly string[]): Statement {
+  if (runIds.length === 0) {
+    return { text: "DELETE FROM holdfast.queue WHERE id = ANY($1::text[])", params: [textArray(jobIds)] };
+  }
+  return {
+    text: "DELETE FROM holdfast.queue WHERE id = ANY($1::text[]) OR run_id = ANY($2::text[])",
+    params: [textArray(jobIds), textArray(runIds)],
+  };
+}
+
+function insertJobs(rows: readonly NewJob[]): Statement {
+  return {
+    text: `INSERT INTO holdfast.queue (id, run_id, kind, key, function_id, attempt, iteration, priority, epoch,
+  available_at, created_at, leased_by, claimed_at, lost)
+SELECT id, run_id, kind, key, function_id, attempt, iteration, priority, CASE WHEN leased_by IS NULL THEN 0 ELSE 1 END,
+  GREATEST(now() + ${intervalOf("delay")}, ${timeOf("not_before")}), now(), leased_by,
+  CASE WHEN leased_by IS NOT NULL THEN now() END, false
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::int[], $8::int[], $9::float8[],
+  $10::float8[], $11::text[])
+  AS n(id, run_id, kind, key, function_id, attempt, iteration, priority, delay, not_before, leased_by)
+ON CONFLICT (run_id, kind, key) DO NOTHING`,
+    params: [
+      textArray(rows.map((job) => job.id)),
+      textArray(rows.map((job) => job.runId)),
+      textArray(rows.map((job) => job.kind)),
+      textArray(rows.map((job) => job.key)),
+      textArray(rows.map((job) => job.functionId)),
+      numberArray(rows.map((job) => job.attempt)),
+      numberArray(rows.map((job) => job.iteration)),
+      numberArray(rows.map((job) => job.priority ?? 0)),
+      numberArray(rows.map((job) => job.lease?.leaseMs ?? job.delayMs ?? 0)),
+      numberArray(rows.map((job) => (job.lease ? null : (job.notBeforeMs ?? null)))),
+      textArray(rows.map((job) => job.lease?.gatewayId ?? null)),
+    ],
+  };
+}

@@ -1,0 +1,116 @@
+import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
+import postgres from "postgres";
+import { ConnectionLost, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
+
+/** Everything that the parts of the store share. */
+export interface DatabaseOptions {
+  readonly url: string;
+  /** Upper limit of connections of this store, all purposes together. */
+  readonly maxConnections: number;
+  /** How long a lost database is waited for before a call is rejected. */
+  readonly retryForMs: number;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly monotonicMs: () => number;
+  readonly log: Log;
+}
+
+export type Param = string | number | boolean | null;
+export type Row = Record<string, unknown>;
+/** Runs one prepared statement. */
+export type Query = <R extends object = Row>(text: string, params?: readonly Param[]) => Promise<R[]>;
+
+/** One connection more than these two is the least that works: the writer and the listener have one each. */
+export const OWN_CONNECTIONS = 2;
+
+const RETRY_BACKOFF = { baseMs: 20, factor: 2, maxMs: 1000, jitter: 0.2 } as const;
+/** Longer than the server's own limit for a statement, so that the server speaks first. */
+const QUERY_TIMEOUT_MS = 40_000;
+const SERVER_SETTINGS = {
+  statement_timeout: 30_000,
+  idle_in_transaction_session_timeout: 15_000,
+  // Tables that were empty when a plan was made must not be read from end to end once they are full.
+  enable_seqscan: "off",
+  // UTC, so that nothing depends on where a server stands.
+  timezone: "UTC",
+} as const;
+
+export interface Database {
+  readonly options: DatabaseOptions;
+  /** A statement that may be repeated: tried again after lost connections and conflicts, until `retryForMs`. */
+  readonly query: Query;
+  /** Like `query`, for more than one statement or a non-repeatable one: `work` runs again from its start. */
+  retrying<T>(what: string, work: (query: Query, attempt: number) => Promise<T>): Promise<T>;
+  /** A separate connection of its own instance; the caller ends it. */
+  connect(settings: Omit<ConnectionSettings, "max">): postgres.Sql;
+  /** Waits before try `attempt` + 1; false when it is too late (since `startedMs`) or the store closes. */
+  pause(startedMs: number, attempt: number): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface ConnectionSettings {
+  readonly max: number;
+  /** Shown in `pg_stat_activity`. */
+  readonly name: string;
+  readonly onclose?: () => void;
+  readonly onnotify?: (channel: string, payload: string) => void;
+}
+
+export function connectPostgres(url: string, settings: ConnectionSettings): postgres.Sql {
+  return postgres(url, {
+    max: settings.max,
+    fetch_types: false,
+    max_lifetime: null,
+    connect_timeout: 10,
+    backoff: () => 0,
+    onnotice: () => {},
+    ...(settings.onclose ? { onclose: settings.onclose } : {}),
+    // Read by the driver, not yet in its types.
+    ...(settings.onnotify ? { onnotify: settings.onnotify } : {}),
+    connection: { application_name: `holdfast-gateway ${settings.name}`, ...SERVER_SETTINGS },
+  });
+}
+
+export function queryOn(sql: Pick<postgres.Sql, "unsafe">): Query {
+  return async <R extends object>(text: string, params: readonly Param[] = []): Promise<R[]> =>
+    (await sql.unsafe(text, [...params], { prepare: true })) as unknown as R[];
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const { url, timers, random, log, monotonicMs } = options;
+  const closing = new AbortController();
+  const pool = connectPostgres(url, { max: Math.max(1, options.maxConnections - OWN_CONNECTIONS), name: "pool" });
+  const plain = queryOn(pool);
+  const timed: Query = (text, params) =>
+    withTimeout(timers, plain(text, params), QUERY_TIMEOUT_MS, () => new ConnectionLost("The database did not answer"));
+
+  const pause = async (startedMs: number, attempt: number): Promise<boolean> => {
+    if (closing.signal.aborted || monotonicMs() - startedMs >= options.retryForMs) return false;
+    await sleep(timers, backoffDelayMs(RETRY_BACKOFF, attempt, random), closing.signal);
+    return !closing.signal.aborted;
+  };
+
+  const retrying = async <T>(what: string, work: (query: Query, attempt: number) => Promise<T>): Promise<T> => {
+    const startedMs = monotonicMs();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work(timed, attempt);
+      } catch (error) {
+        if (troubleOf(error) === "data" || !(await pause(startedMs, attempt))) throw storeFailed(what, error, url);
+        log("debug", `${what}: ${safeMessage(error, url)}; trying again`, { attempt });
+      }
+    }
+  };
+
+  return {
+    options,
+    retrying,
+    pause,
+    query: (text, params) => retrying("The database refused a query", (query) => query(text, params)),
+    connect: (settings) => connectPostgres(url, { ...settings, max: 1 }),
+    async close() {
+      closing.abort();
+      await pool.end({ timeout: 5 });
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import type { Database, Query } from "./database.ts";
+import { intervalOf, msOf, numberArray, textArray } from "./pg-values.ts";
+import { loadRuns } from "./run-loader.ts";
+import type { ClaimedJob, ClaimRequest, JobKind, LeaseExtension, LeaseRelease } from "./store.ts";
+
+/**
+ * Per function: which priorities there are (found by hopping through the index, one probe each), then of each the
+ * longest due. Rows that are not due are never read, however many there are.
+ */
+const PRIORITIES = `LATERAL (
+    WITH RECURSIVE hop AS (
+      (SELECT priority FROM holdfast.queue WHERE function_id = w.function_id ORDER BY priority DESC LIMIT 1)
+      UNION ALL
+      SELECT (SELECT q.priority FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority < hop.priority
+        ORDER BY q.priority DESC LIMIT 1) FROM hop WHERE hop.priority IS NOT NULL
+    ) SELECT priority FROM hop WHERE priority IS NOT NULL
+  ) p`;
+
+const JOB_COLUMNS = `q.id, q.run_id, q.kind, q.key, q.function_id, q.attempt, q.iteration, q.priority, q.epoch,
+  ${msOf("q.available_at")} AS until_ms`;
+
+/**
+ * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
+ * and not given back counts as lost and is recorded.
+ */
+const CLAIM = `WITH due AS MATERIALIZED (
+  SELECT d.* FROM unnest($1::text[], $2::int[], $3::float8[]) AS w(function_id, most, lease_ms)
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM ${PRIORITIES}
+    CROSS JOIN LATERAL (
+      SELECT q.id, q.priority, q.available_at, q.leased_by, q.lost, w.lease_ms FROM holdfast.queue q
+      WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at <= now()
+      ORDER BY q.available_at LIMIT w.most FOR UPDATE SKIP LOCKED
+    ) x
+    ORDER BY x.priority DESC, x.available_at LIMIT w.most
+  ) d
+), taken AS (
+  UPDATE holdfast.queue q SET epoch = q.epoch + 1, available_at = now() + ${intervalOf("due.lease_ms")},
+    leased_by = $4, claimed_at = now(), claim_id = $5, lost = false
+  FROM due WHERE q.id = due.id
+  RETURNING ${JOB_COLUMNS}, ${msOf("due.available_at")} AS due_ms, (due.leased_by IS NOT NULL OR due.lost) AS was_lost,
+    due.leased_by AS lost_by
+), noted AS (
+  INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
+  SELECT run_id, id, 'LEASE_LOST', attempt, epoch - 1, NULL, NULL,
+    json_build_object('kind', kind, 'key', key, 'gatewayId', lost_by)::text, now()
+  FROM taken WHERE was_lost ON CONFLICT DO NOTHING
+)
+SELECT * FROM taken ORDER BY priority DESC, due_ms, id`;
+
+/** After a lost connection: what the claim took, if it took anything. */
+const CLAIMED_BEFORE = `SELECT ${JOB_COLUMNS}, ${msOf("q.claimed_at")} AS due_ms, EXISTS (
+    SELECT FROM holdfast.run_log l WHERE l.run_id = q.run_id AND l.key = q.id AND l.kind = 'LEASE_LOST'
+      AND l.attempt = q.attempt AND l.iteration = q.epoch - 1) AS was_lost
+FROM holdfast.queue q WHERE q.claim_id = $1 AND q.leased_by = $2`;
+
+interface TakenRow {
+  readonly id: string;
+  readonly run_id: string;
+  readonly kind: JobKind;
+  readonly key: string;
+  readonly function_id: string;
+  readonly attempt: number;
+  readonly iteration: number;
+  readonly priority: number;
+  readonly epoch: number;
+  readonly until_ms: number;
+  readonly due_ms: number;
+  readonly was_lost: boolean;
+}
+
+export async function claim(database: Database, claimId: string, request: ClaimRequest): Promise<ClaimedJob[]> {
+  const wants = request.wants.filter((want) => want.limit > 0);
+  if (wants.length === 0) return [];
+  const params = [
+    textArray(wants.map((want) => want.functionId)),
+    numberArray(wants.map((want) => want.limit)),
+    numberArray(wants.map((want) => want.leaseMs ?? request.leaseMs)),
+    request.gatewayId,
+    claimId,
+  ];
+  return database.retrying("Jobs could not be claimed", async (query, attempt) => {
+    // The statement may have been carried out although its answer was lost.
+    const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
+    const rows = before.length > 0 ? before : await query<TakenRow>(CLAIM, params);
+    return withRuns(query, rows);
+  });
+}
+
+async function withRuns(query: Query, rows: readonly TakenRow[]): Promise<ClaimedJob[]> {
+  const runs = new Map(
+    (
+      await loadRuns(
+        query,
+        rows.map((row) => row.run_id),
+      )
+    ).map((run) => [run.head.id, run]),
+  );
+  return rows.flatMap((row) => {
+    const run = runs.get(row.run_id);
+    if (!run) return [];
+    return {
+      id: row.id,
+      runId: row.run_id,
+      kind: row.kind,
+      key: row.key,
+      functionId: row.function_id,
+      attempt: row.attempt,
+      iteration: row.iteration,
+      priority: row.priority,
+      epoch: row.epoch,
+      leaseUntilMs: row.until_ms,
+      dueSinceMs: row.due_ms,
+      lost: row.was_lost,
+      run,
+    };
+  });
+}
+
+/** Locked in the order of ids, as everywhere, so two of these statements never wait for each other in a circle. */
+const HELD = `held AS MATERIALIZED (
+  SELECT q.id FROM holdfast.queue q WHERE q.id = ANY($1::text[]) ORDER BY q.id FOR UPDATE
+)`;
+
+const EXTEND = `WITH ${HELD}
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}
+FROM held, unnest($1::text[], $2::int[], $3::float8[]) AS n(id, epoch, lease_ms)
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by IS NOT NULL RETURNING q.id`;
+
+const RELEASE = `WITH ${HELD}
+UPDATE holdfast.queue q SET available_at = now(), leased_by = NULL, lost = n.lost
+FROM held, unnest($1::text[], $2::int[], $3::bool[]) AS n(id, epoch, lost)
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by IS NOT NULL RETURNING q.id`;
+
+export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {
+  return change(query, EXTEND, leases, numberArray(leases.map((lease) => lease.leaseMs)));
+}
+
+export async function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {
+  return change(query, RELEASE, leases, `{${leases.map((lease) => (lease.lost ? "t" : "f")).join(",")}}`);
+}
+
+async function change(
+  query: Query,
+  text: string,
+  leases: readonly { readonly jobId: string; readonly epoch: number }[],
+  extra: string,
+): Promise<boolean[]> {
+  if (leases.length === 0) return [];
+  const rows = await query<{ id: string }>(text, [
+    textArray(leases.map((lease) => lease.jobId)),
+    numberArray(leases.map((lease) => lease.epoch)),
+    extra,
+  ]);
+  const held = new Set(rows.map((row) => row.id));
+  return leases.map((lease) => held.has(lease.jobId));
+}
+
+const NEXT_DUE = `SELECT min(GREATEST(date_part('epoch', f.available_at - clock_timestamp()) * 1000, 0))::float8 AS due_in_ms
+FROM unnest($1::text[]) AS w(function_id) CROSS JOIN ${PRIORITIES} CROSS JOIN LATERAL (
+  SELECT q.available_at FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority = p.priority
+  ORDER BY q.available_at LIMIT 1) f`;
+
+export async function nextDueInMs(query: Query, functionIds: readonly string[]): Promise<number | null> {
+  if (functionIds.length === 0) return null;
+  const [row] = await query<{ due_in_ms: number | null }>(NEXT_DUE, [textArray(functionIds)]);
+  return row?.due_in_ms == null ? null : Math.ceil(row.due_in_ms);
+}

@@ -1,0 +1,153 @@
+import {
+  createUlidFactory,
+  HoldfastError,
+  invariant,
+  type Log,
+  type Random,
+  silentLog,
+  systemClock,
+  systemRandom,
+  systemTimers,
+  type Timers,
+} from "@holdfast/core";
+import { OWN_CONNECTIONS, openDatabase } from "./database.ts";
+import { openGroupCommit } from "./group-commit.ts";
+import { claim, extendLeases, nextDueInMs, releaseLeases } from "./leases.ts";
+import { migrate } from "./migrate.ts";
+import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
+import {
+  listConnections,
+  loadFunctions,
+  removeConnections,
+  saveApps,
+  saveConnection,
+  touchConnections,
+} from "./registry.ts";
+import { loadRuns } from "./run-loader.ts";
+import type { CommitOutcome, IntakeItem, IntakeOutcome, NewJob, Store, Transition } from "./store.ts";
+import { openWakes } from "./wakes.ts";
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** All connections of this store together, 3 to 100. Default 10. */
+  readonly maxConnections?: number;
+  /** How long calls wait for a database that went away. Default 60,000. */
+  readonly retryForMs?: number;
+  readonly clock?: { monotonicMs(): number; nowMs(): number };
+  readonly timers?: Timers;
+  readonly random?: Random;
+  readonly log?: Log;
+}
+
+export const DEFAULT_MAX_CONNECTIONS = 10;
+export const DEFAULT_RETRY_FOR_MS = 60_000;
+
+/** Opens no connection yet; `migrate` is the first call that does. */
+export function openPostgresStore(options: PostgresStoreOptions): Store {
+  const { url, clock = systemClock, timers = systemTimers, random = systemRandom, log = silentLog } = options;
+  const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
+  if (!Number.isInteger(maxConnections) || maxConnections <= OWN_CONNECTIONS || maxConnections > 100) {
+    throw new HoldfastError("OPTION_INVALID", `maxConnections must be 3 to 100, not ${maxConnections}.`);
+  }
+  const nextId = createUlidFactory(clock, random);
+  const storeId = nextId();
+  const database = openDatabase({
+    url,
+    maxConnections,
+    retryForMs: options.retryForMs ?? DEFAULT_RETRY_FOR_MS,
+    timers,
+    random,
+    log,
+    monotonicMs: () => clock.monotonicMs(),
+  });
+  const writer = openGroupCommit(database, storeId);
+  const wakes = openWakes(database, storeId);
+
+  const submitTransition = async (transition: Transition): Promise<CommitOutcome> => {
+    const result = await writer.submit({ type: "transition", transition });
+    invariant(result.type === "transition", "an outcome answers its unit");
+    return result.outcome;
+  };
+
+  const submitIntake = async (item: IntakeItem): Promise<IntakeOutcome> => {
+    const result = await writer.submit({ type: "intake", item });
+    invariant(result.type === "intake", "an outcome answers its unit");
+    return result.outcome;
+  };
+
+  const tellOfJobs = (jobs: readonly NewJob[]): void => {
+    const functionIds = new Set<string>();
+    for (const job of jobs) if (!job.lease && !job.delayMs && !job.notBeforeMs) functionIds.add(job.functionId);
+    if (functionIds.size > 0) wakes.notify({ type: "jobs", functionIds: [...functionIds] });
+  };
+
+  return {
+    migrate: () => migrate(url),
+    async commit(transition) {
+      checkTransition(transition);
+      const outcome = await submitTransition(transition);
+      if (outcome.won) tellOfJobs(transition.addJobs);
+      return outcome;
+    },
+    intake: (items) =>
+      Promise.all(
+        items.map(async (item) => {
+          const outcome = await submitIntake(item);
+          if (!outcome.duplicate) tellOfJobs(item.runs.flatMap((run) => run.jobs));
+          return outcome;
+        }),
+      ),
+    claim: (request) => claim(database, nextId(), request),
+    extendLeases: (leases) => extendLeases(database.query, leases),
+    releaseLeases: (leases) => releaseLeases(database.query, leases),
+    loadRuns: (runIds) => loadRuns(database.query, runIds),
+    nextDueInMs: (functionIds) => nextDueInMs(database.query, functionIds),
+    async saveApps(apps) {
+      const saved = await saveApps(database, apps);
+      wakes.notify({ type: "functions" });
+      return saved;
+    },
+    loadFunctions: () => loadFunctions(database),
+    saveConnection: (connection) => saveConnection(database, connection),
+    removeConnections: (ids) => removeConnections(database, ids),
+    touchConnections: (gatewayId, staleAfterMs) => touchConnections(database, gatewayId, staleAfterMs),
+    listRuns: (filter) => listRuns(database, filter),
+    getRun: (runId) => getRun(database, runId),
+    listEvents: (filter) => listEvents(database, filter),
+    getEvent: (eventId) => getEvent(database, eventId),
+    listConnections: () => listConnections(database),
+    queueDepth: () => queueDepth(database),
+    async ping() {
+      await database.query("SELECT 1 AS one");
+    },
+    onWake: (listener) => wakes.onWake(listener),
+    notify: (wake) => wakes.notify(wake),
+    stats: () => ({
+      batches: writer.stats.batches,
+      transitions: writer.stats.units,
+      statements: writer.stats.statements,
+      logRows: writer.stats.logRows,
+      staleWrites: writer.stats.staleWrites,
+      duplicateRows: writer.stats.duplicateRows,
+      batchRetries: writer.stats.retries,
+      queued: writer.waiting,
+    }),
+    async close(timeoutMs = 5000) {
+      await writer.drain(timeoutMs);
+      await writer.close();
+      await Promise.all([wakes.close(), database.close()]);
+    },
+  };
+}
+
+/** What the types cannot say; a mistake of the caller, found before anything is queued. */
+function checkTransition({ cas, create, log, head, removeJobs, addJobs, runId }: Transition): void {
+  const wrong =
+    (create && (cas !== null || create.id !== runId) && "`create` goes with `cas: null` and its own run id") ||
+    ((cas !== null || create) && log.length === 0 && "a change of a head needs a log row") ||
+    (cas === null && head && "`head` needs `cas`") ||
+    (cas === null && (removeJobs === "all" || removeJobs.length > 0) && "`removeJobs` needs `cas`") ||
+    (cas === null && !create && addJobs.length > 0 && "`addJobs` needs `cas` or `create`");
+  if (wrong) throw new HoldfastError("INTERNAL", `A transition of run ${runId} is malformed: ${wrong}.`);
+}

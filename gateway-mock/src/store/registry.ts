@@ -1,0 +1,110 @@
+import type { Database } from "./database.ts";
+import { msOf, textArray, timeOf } from "./pg-values.ts";
+import type { AppRecord, ConnectionRecord, StoredFunction } from "./store.ts";
+
+interface FunctionRow {
+  readonly slug: string;
+  readonly uuid: string;
+  readonly app_id: string;
+  readonly app_version: string;
+  readonly name: string;
+  readonly triggers: string;
+  readonly config: string;
+}
+
+const COLUMNS = "slug, uuid::text AS uuid, app_id, app_version, name, triggers, config";
+
+const SAVE = `INSERT INTO holdfast.functions AS f (slug, uuid, app_id, app_version, sdk, name, triggers, config, updated_at)
+SELECT slug, gen_random_uuid(), app_id, app_version, sdk, name, triggers, config, now()
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+  AS n(slug, app_id, app_version, sdk, name, triggers, config) ORDER BY slug COLLATE "C"
+ON CONFLICT (slug) DO UPDATE SET app_id = excluded.app_id, app_version = excluded.app_version, sdk = excluded.sdk,
+  name = excluded.name, triggers = excluded.triggers, config = excluded.config, updated_at = excluded.updated_at
+RETURNING ${COLUMNS}`;
+
+export async function saveApps(database: Database, apps: readonly AppRecord[]): Promise<StoredFunction[]> {
+  // Of two records of one function the later counts: a statement can write a row only once.
+  const bySlug = new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const)));
+  const all = [...bySlug.values()];
+  if (all.length === 0) return [];
+  const rows = await database.query<FunctionRow>(SAVE, [
+    textArray(all.map(({ fn }) => fn.slug)),
+    textArray(all.map(({ app }) => app.id)),
+    textArray(all.map(({ app }) => app.version)),
+    textArray(all.map(({ app }) => app.sdk)),
+    textArray(all.map(({ fn }) => fn.name)),
+    textArray(all.map(({ fn }) => fn.triggersJson)),
+    textArray(all.map(({ fn }) => fn.configJson)),
+  ]);
+  return rows.map(functionOf);
+}
+
+export async function loadFunctions(database: Database): Promise<StoredFunction[]> {
+  const rows = await database.query<FunctionRow>(`SELECT ${COLUMNS} FROM holdfast.functions ORDER BY slug`);
+  return rows.map(functionOf);
+}
+
+const functionOf = (row: FunctionRow): StoredFunction => ({
+  slug: row.slug,
+  uuid: row.uuid,
+  appId: row.app_id,
+  appVersion: row.app_version,
+  name: row.name,
+  triggersJson: row.triggers,
+  configJson: row.config,
+});
+
+export async function saveConnection(database: Database, connection: ConnectionRecord): Promise<void> {
+  await database.query(
+    `INSERT INTO holdfast.connections (id, gateway_id, instance_id, app_ids, status, connected_at, seen_at)
+VALUES ($1, $2, $3, $4, $5, ${timeOf("$6::float8")}, now()) ON CONFLICT (id) DO UPDATE SET
+gateway_id = excluded.gateway_id, instance_id = excluded.instance_id, app_ids = excluded.app_ids,
+status = excluded.status, seen_at = excluded.seen_at`,
+    [
+      connection.id,
+      connection.gatewayId,
+      connection.instanceId,
+      JSON.stringify(connection.appIds),
+      connection.status,
+      connection.connectedMs,
+    ],
+  );
+}
+
+export async function removeConnections(database: Database, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await database.query("DELETE FROM holdfast.connections WHERE id = ANY($1::text[])", [textArray(ids)]);
+}
+
+export async function touchConnections(database: Database, gatewayId: string, staleAfterMs: number): Promise<void> {
+  await database.query("UPDATE holdfast.connections SET seen_at = now() WHERE gateway_id = $1", [gatewayId]);
+  await database.query(
+    `DELETE FROM holdfast.connections WHERE id IN (SELECT id FROM holdfast.connections
+WHERE seen_at < now() - $1::float8 * interval '1 millisecond' ORDER BY id FOR UPDATE SKIP LOCKED)`,
+    [staleAfterMs],
+  );
+}
+
+interface ConnectionRow {
+  readonly id: string;
+  readonly gateway_id: string;
+  readonly instance_id: string;
+  readonly app_ids: string;
+  readonly status: string;
+  readonly connected_ms: number;
+}
+
+export async function listConnections(database: Database): Promise<ConnectionRecord[]> {
+  const rows = await database.query<ConnectionRow>(
+    `SELECT id, gateway_id, instance_id, app_ids, status, ${msOf("connected_at")} AS connected_ms
+FROM holdfast.connections ORDER BY connected_at DESC, id LIMIT 1000`,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    gatewayId: row.gateway_id,
+    instanceId: row.instance_id,
+    appIds: JSON.parse(row.app_ids) as string[],
+    status: row.status,
+    connectedMs: row.connected_ms,
+  }));
+}

@@ -1,0 +1,52 @@
+import { deferred, type Timers, withTimeout } from "@holdfast/core";
+import { type Database, type Query, queryOn } from "./database.ts";
+import { ConnectionLost } from "./pg-errors.ts";
+
+/**
+ * One connection for transactions whose statements are sent without waiting for each other. Once the connection broke
+ * the session is over: nothing may be sent on it any more (the driver would send it outside the transaction).
+ */
+export interface WriterSession {
+  readonly query: Query;
+  readonly alive: boolean;
+  /** Settles as `work` does, but at once with `ConnectionLost` when the connection breaks or nothing moves for too long. */
+  guard<T>(work: Promise<T>): Promise<T>;
+  end(): Promise<void>;
+}
+
+/** Longer than the server's limits for statements and idle transactions. */
+const SILENCE_MS = 60_000;
+
+export async function openWriterSession(database: Database, timers: Timers): Promise<WriterSession> {
+  const lost = deferred<never>();
+  lost.promise.catch(() => {});
+  let alive = true;
+  const die = (): void => {
+    alive = false;
+    lost.reject(new ConnectionLost("The connection to the database broke"));
+  };
+  const sql = database.connect({ name: "writer", onclose: die });
+  const end = async (): Promise<void> => {
+    die();
+    await sql.end({ timeout: 0 });
+  };
+  try {
+    const reserved = await withTimeout(timers, sql.reserve(), SILENCE_MS, () => new ConnectionLost("No answer"));
+    const plain = queryOn(reserved);
+    return {
+      get alive() {
+        return alive;
+      },
+      query: (text, params) => (alive ? plain(text, params) : lost.promise),
+      guard: (work) =>
+        Promise.race([
+          withTimeout(timers, work, SILENCE_MS, () => new ConnectionLost("The database did not answer")),
+          lost.promise,
+        ]),
+      end,
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
