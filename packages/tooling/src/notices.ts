@@ -1,4 +1,4 @@
-import { readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile, Plugin } from "esbuild";
 
@@ -27,6 +27,7 @@ export function notices(packageDir: string): Notices {
         build.onEnd(async (result) => {
           if (result.metafile === undefined) return;
           collect(result.metafile);
+          await mkdir(join(packageDir, "dist"), { recursive: true });
           await writeFile(join(packageDir, "dist", "THIRD-PARTY-NOTICES.txt"), await noticesText([...folders]));
         });
       },
