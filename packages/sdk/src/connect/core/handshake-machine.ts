@@ -1,0 +1,77 @@
+import { unreachable } from "@holdfast/core";
+import type { ConnectionReady, GatewayFrame, UnknownFrame } from "@holdfast/protocol";
+
+/**
+ * The handshake of one socket: GATEWAY_HELLO, then WORKER_CONNECT, then GATEWAY_CONNECTION_READY.
+ *
+ * H1. WORKER_CONNECT is sent exactly once, and only as the answer to the first HELLO.
+ * H2. Only CONNECTION_READY after WORKER_CONNECT makes it ready.
+ * H3. Any other known frame, bytes that are no frame, the end of the socket or of the time fail it, with the reason.
+ *     A kind that this version does not know is passed over.
+ * H4. `ready` and `failed` are final: later events change nothing and have no effects.
+ * H5. It is permanent (trying again does not cure it) only if the gateway said so: SYNC_FAILED, or a close with code
+ *     1008 and a reason other than its hello timeout.
+ */
+export type HandshakeState = { readonly phase: "hello" | "welcome" | "ready" | "failed" };
+
+export type HandshakeEvent =
+  | { readonly type: "FRAME"; readonly frame: GatewayFrame | UnknownFrame }
+  | { readonly type: "BAD_FRAME"; readonly message: string }
+  | { readonly type: "CLOSED"; readonly code: number; readonly reason: string }
+  | { readonly type: "TIMEOUT" };
+
+export interface Refusal {
+  readonly message: string;
+  readonly permanent: boolean;
+}
+
+export type HandshakeEffect =
+  | { readonly do: "SEND_CONNECT" }
+  | { readonly do: "BECOME_READY"; readonly ready: ConnectionReady }
+  | ({ readonly do: "GIVE_UP" } & Refusal);
+
+export const HANDSHAKE_START: HandshakeState = { phase: "hello" };
+
+type Turn = readonly [HandshakeState, readonly HandshakeEffect[]];
+
+export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Turn {
+  if (state.phase === "ready" || state.phase === "failed") return [state, []];
+  switch (event.type) {
+    case "FRAME":
+      return onFrame(state, event.frame);
+    case "BAD_FRAME":
+      return giveUp(`The gateway sent bytes that are not a frame: ${event.message}`);
+    case "CLOSED":
+      return giveUp(
+        `The gateway closed the socket during the handshake (${event.code} ${event.reason || "without a reason"}).`,
+        event.code === 1008 && event.reason !== "connect_worker_hello_timeout",
+      );
+    case "TIMEOUT":
+      return giveUp(
+        state.phase === "hello"
+          ? "The gateway sent no GATEWAY_HELLO in time."
+          : "The gateway did not become ready in time.",
+      );
+    default:
+      return unreachable(event);
+  }
+}
+
+function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Turn {
+  if (frame.kind === "UNKNOWN") return [state, []];
+  if (frame.kind === "SYNC_FAILED") {
+    return giveUp(`The gateway rejected the app's functions: ${frame.message || "no reason"} (${frame.code}).`, true);
+  }
+  if (state.phase === "hello") {
+    if (frame.kind === "GATEWAY_HELLO") return [{ phase: "welcome" }, [{ do: "SEND_CONNECT" }]];
+    return giveUp(`The gateway began with ${frame.kind} instead of GATEWAY_HELLO.`);
+  }
+  if (frame.kind === "GATEWAY_CONNECTION_READY") {
+    return [{ phase: "ready" }, [{ do: "BECOME_READY", ready: frame }]];
+  }
+  return giveUp(`The gateway sent ${frame.kind} instead of GATEWAY_CONNECTION_READY.`);
+}
+
+function giveUp(message: string, permanent = false): Turn {
+  return [{ phase: "failed" }, [{ do: "GIVE_UP", message, permanent }]];
+}

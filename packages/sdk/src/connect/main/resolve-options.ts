@@ -1,0 +1,110 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { type BackoffPolicy, HoldfastError } from "@holdfast/core";
+import {
+  asBoolean,
+  asDurationMs,
+  asInteger,
+  asText,
+  asUrl,
+  type Environment,
+  invalidOption,
+  type OptionParser,
+  readOption,
+} from "../../options.ts";
+import type { ConnectOptions } from "../shared/connect-options.ts";
+import type { RespawnPolicy } from "./thread-host.ts";
+
+export interface ResolvedConnectOptions {
+  readonly gatewayUrl?: string;
+  readonly instanceId: string;
+  readonly maxWorkerConcurrency: number;
+  readonly signals: readonly NodeJS.Signals[];
+  readonly connectTimeoutMs: number;
+  readonly drainTimeoutMs: number;
+  readonly workerUrl?: string | URL;
+  readonly resourceLimits?: NonNullable<ConnectOptions["resourceLimits"]>;
+  readonly extensions: boolean;
+  readonly outbox: { readonly maxCount: number; readonly maxBytes: number; readonly ackMs: number };
+  readonly respawn: RespawnPolicy;
+}
+
+export const RECONNECT_BACKOFF: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 };
+
+const HOUR_MS = 3_600_000;
+const MAX_CONCURRENCY = 100_000;
+
+const asSwitch: OptionParser<boolean> = (value, source) => {
+  const text = typeof value === "string" ? value.trim().toLowerCase() : value;
+  if (text === "on") return true;
+  return text === "off" ? false : asBoolean(value, source);
+};
+
+/** @throws HoldfastError `OPTION_INVALID` */
+export function resolveConnectOptions(options: ConnectOptions, env: Environment): ResolvedConnectOptions {
+  const duration = (
+    name: string,
+    given: unknown,
+    fallbackMs: number,
+    minMs: number,
+    variables: string[] = [],
+  ): number =>
+    readOption({ name, given, variables, parse: asDurationMs({ minMs, maxMs: 24 * HOUR_MS }) }, env) ?? fallbackMs;
+  const integer = (name: string, given: unknown, fallback: number, max: number, variables: string[] = []): number =>
+    readOption({ name, given, variables, parse: asInteger(1, max) }, env) ?? fallback;
+  const gatewayUrl = readOption(
+    { name: "gatewayUrl", given: options.gatewayUrl, variables: ["_CONNECT_GATEWAY_URL"], parse: asUrl(["ws", "wss"]) },
+    env,
+  );
+  const { outbox = {}, respawn = {} } = options;
+  return {
+    ...(gatewayUrl === undefined ? {} : { gatewayUrl }),
+    instanceId:
+      readOption(
+        { name: "instanceId", given: options.instanceId, variables: ["_CONNECT_INSTANCE_ID"], parse: asText },
+        env,
+      ) ?? `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`,
+    maxWorkerConcurrency: integer("maxWorkerConcurrency", options.maxWorkerConcurrency, 1000, MAX_CONCURRENCY, [
+      "_CONNECT_MAX_WORKER_CONCURRENCY",
+    ]),
+    signals: resolveSignals(options.handleShutdownSignals),
+    connectTimeoutMs: duration("connectTimeout", options.connectTimeout, 30_000, 1, ["_CONNECT_TIMEOUT"]),
+    drainTimeoutMs: duration("drainTimeout", options.drainTimeout, 25_000, 0, ["_DRAIN_TIMEOUT"]),
+    ...(options.workerUrl === undefined ? {} : { workerUrl: resolveWorkerUrl(options.workerUrl) }),
+    ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
+    extensions:
+      readOption({ name: "extensions", given: options.extensions, variables: ["_EXTENSIONS"], parse: asSwitch }, env) ??
+      true,
+    outbox: {
+      maxCount: integer("outbox.maxCount", outbox.maxCount, 10_000, 10_000_000),
+      maxBytes: integer("outbox.maxBytes", outbox.maxBytes, 256 * 1024 * 1024, Number.MAX_SAFE_INTEGER),
+      ackMs: duration("outbox.ackTimeout", outbox.ackTimeout, 5_000, 50),
+    },
+    respawn: {
+      baseMs: duration("respawn.baseDelay", respawn.baseDelay, 100, 1),
+      maxMs: duration("respawn.maxDelay", respawn.maxDelay, 30_000, 1),
+      factor: 2,
+      jitter: 0.2,
+      maxCrashes: integer("respawn.maxCrashes", respawn.maxCrashes, 10, 1_000_000),
+      minUptimeMs: duration("respawn.minUptime", respawn.minUptime, 10_000, 1),
+    },
+  };
+}
+
+function resolveSignals(given: unknown): readonly NodeJS.Signals[] {
+  if (given === undefined) return ["SIGINT", "SIGTERM"];
+  const isSignal = (value: unknown): boolean => typeof value === "string" && /^SIG[A-Z0-9]+$/.test(value);
+  if (!Array.isArray(given) || !given.every(isSignal)) {
+    throw invalidOption("the option `handleShutdownSignals`", 'must be an array of signal names such as "SIGTERM".');
+  }
+  if (given.includes("SIGKILL") || given.includes("SIGSTOP")) {
+    throw invalidOption("the option `handleShutdownSignals`", "names a signal that no process can handle.");
+  }
+  return given as readonly NodeJS.Signals[];
+}
+
+function resolveWorkerUrl(given: string | URL): string | URL {
+  if (given instanceof URL) return given;
+  if (typeof given === "string" && given !== "") return given.startsWith("file:") ? new URL(given) : given;
+  throw new HoldfastError("OPTION_INVALID", "The option `workerUrl` must be a file URL or an absolute path.");
+}

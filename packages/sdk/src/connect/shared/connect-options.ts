@@ -1,0 +1,56 @@
+import type { DurationInput, LoggerLike } from "@holdfast/core";
+
+/** Options of `connect()` besides `apps`. Those with a variable fall back to it: `HOLDFAST_X` first, then `INNGEST_X`. */
+export interface ConnectOptions {
+  /** WebSocket address to use instead of the one that the gateway names. `HOLDFAST_CONNECT_GATEWAY_URL`. */
+  readonly gatewayUrl?: string;
+  /**
+   * Names this process to the gateway; must be unique among the processes of an app. Default: host name, process id and
+   * a random suffix. `HOLDFAST_CONNECT_INSTANCE_ID`.
+   */
+  readonly instanceId?: string;
+  /** How many requests may run at once; more are refused. Default 1000. `HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY`. */
+  readonly maxWorkerConcurrency?: number;
+  /**
+   * Signals that close the connection: the first one drains, the second one forces. Afterwards the process ends as by
+   * the signal, unless the app listens to it too. Default SIGINT and SIGTERM; `[]` = none.
+   */
+  readonly handleShutdownSignals?: readonly NodeJS.Signals[];
+  /** How long `connect()` waits for a ready connection. Default 30 s. `HOLDFAST_CONNECT_TIMEOUT`. */
+  readonly connectTimeout?: DurationInput;
+  /** How long `close()` waits for work in flight before it is handed back. Default 25 s. `HOLDFAST_DRAIN_TIMEOUT`. */
+  readonly drainTimeout?: DurationInput;
+  /** Where the connection thread's script is, instead of the built-in copy: the package's `holdfast/connect-thread`. */
+  readonly workerUrl?: string | URL;
+  /** Memory limits of the connection thread, as `node:worker_threads` has them. Default: Node's. */
+  readonly resourceLimits?: {
+    readonly maxOldGenerationSizeMb?: number;
+    readonly maxYoungGenerationSizeMb?: number;
+    readonly codeRangeSizeMb?: number;
+    readonly stackSizeMb?: number;
+  };
+  /** False = the plain protocol only. Default true. `HOLDFAST_EXTENSIONS` (`off` or `on`). */
+  readonly extensions?: boolean;
+  /** Console-shaped or pino-shaped. Default: the logger of the first app's client. */
+  readonly logger?: LoggerLike;
+  /** Replies and checkpoints that may wait for an acknowledgement; beyond that no new work is taken. */
+  readonly outbox?: {
+    /** Default 10 000. */
+    readonly maxCount?: number;
+    /** Default 256 MiB. */
+    readonly maxBytes?: number;
+    /** When one without an acknowledgement is sent again. Default 5 s. */
+    readonly ackTimeout?: DurationInput;
+  };
+  /** How a connection thread that crashed is replaced. */
+  readonly respawn?: {
+    /** Wait before the first new thread; doubles with every crash in a row. Default 100 ms. */
+    readonly baseDelay?: DurationInput;
+    /** Default 30 s. */
+    readonly maxDelay?: DurationInput;
+    /** Crashes in a row after which the connection is given up. Default 10. */
+    readonly maxCrashes?: number;
+    /** How long a connection must hold to end a row of crashes. Default 10 s. */
+    readonly minUptime?: DurationInput;
+  };
+}

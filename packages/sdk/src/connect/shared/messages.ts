@@ -1,0 +1,170 @@
+import { HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
+import type { CheckpointOutcome, Extension, RequestIdentity } from "@holdfast/protocol";
+import type { ConnectionState } from "./connection-state.ts";
+import type { DebugState } from "./debug-state.ts";
+import type { SerializableConfig } from "./serializable-config.ts";
+
+/**
+ * Everything that crosses between the main thread and the connection thread. Payloads are bytes of exact size as they
+ * go over the wire; nothing here has behaviour. `message-table.ts` says what each message means for the life cycle.
+ */
+
+/** Raised with every change that an older thread or main could misread. */
+export const THREAD_PROTOCOL_VERSION = 1;
+
+/** How a finished request ended: the encoded SDKResponse, or why there is none. */
+export type LedgerOutcome =
+  | { readonly kind: "response"; readonly response: Uint8Array }
+  | { readonly kind: "error"; readonly error: PlainError };
+
+/** A request in flight as a new thread takes it over. */
+export interface AdoptedRequest {
+  readonly identity: RequestIdentity;
+  readonly appName: string;
+  readonly leaseId: string;
+  /** How long it has been in flight. */
+  readonly ageMs: number;
+  /** Without one the handler still runs. */
+  readonly outcome: LedgerOutcome | null;
+  readonly checkpoints: readonly { readonly sequence: number; readonly ops: Uint8Array }[];
+}
+
+export interface InitMessage {
+  readonly type: "INIT";
+  readonly version: number;
+  readonly config: SerializableConfig;
+  readonly adopted: readonly AdoptedRequest[];
+  /** Main's sign of life and count of log records taken; see `shared-counters.ts`. */
+  readonly counters: SharedArrayBuffer;
+  /** How often the thread has crashed so far, for the debug state. */
+  readonly crashes: number;
+}
+
+export type MainMessage =
+  | InitMessage
+  | {
+      readonly type: "CONNECT";
+      /** There was a connection before this thread: a refusal is no reason to give up. */
+      readonly resumed: boolean;
+    }
+  | {
+      readonly type: "CLOSE";
+      /** How long unfinished work may still take; 0 = hand everything back now. */
+      readonly drainMs: number;
+    }
+  | { readonly type: "EXECUTION_RESPONSE"; readonly requestId: string; readonly response: Uint8Array }
+  | { readonly type: "EXECUTION_ERROR"; readonly requestId: string; readonly error: PlainError }
+  /** The work belongs to somebody else by now: there will be no reply. */
+  | { readonly type: "EXECUTION_DROPPED"; readonly requestId: string }
+  | {
+      readonly type: "CHECKPOINT";
+      readonly requestId: string;
+      readonly sequence: number;
+      readonly ops: Uint8Array;
+    };
+
+export type ThreadMessage =
+  | { readonly type: "STATE_CHANGE"; readonly state: ConnectionState }
+  | { readonly type: "CONNECTION_READY"; readonly connectionId: string; readonly extensions: readonly Extension[] }
+  | {
+      readonly type: "EXECUTION_REQUEST";
+      readonly requestId: string;
+      /** The GATEWAY_EXECUTOR_REQUEST frame as it came. */
+      readonly request: Uint8Array;
+      readonly extensions: readonly Extension[];
+    }
+  | { readonly type: "REPLY_ACKED"; readonly requestId: string }
+  | {
+      readonly type: "CHECKPOINT_ACKED";
+      readonly requestId: string;
+      readonly sequence: number;
+      readonly outcome: CheckpointOutcome;
+    }
+  | { readonly type: "LEASE_EXTENDED"; readonly requestId: string; readonly leaseId: string }
+  | { readonly type: "LEASE_LOST"; readonly requestId: string }
+  | { readonly type: "CANCEL"; readonly requestId: string; readonly reason: string }
+  | { readonly type: "DEBUG_STATE"; readonly debug: DebugState }
+  | {
+      readonly type: "LOG";
+      readonly level: LogLevel;
+      readonly message: string;
+      readonly data?: Readonly<Record<string, unknown>>;
+    }
+  | { readonly type: "ERROR"; readonly error: PlainError; readonly fatal: boolean }
+  | { readonly type: "CLOSED"; readonly undelivered: readonly string[] };
+
+export type AnyMessage = MainMessage | ThreadMessage;
+
+/** What is posted: one message, or those of one tick together. */
+export type Posted<Message extends AnyMessage> = Message | readonly Message[];
+
+export const MAIN_MESSAGE_TYPES = [
+  "INIT",
+  "CONNECT",
+  "CLOSE",
+  "EXECUTION_RESPONSE",
+  "EXECUTION_ERROR",
+  "EXECUTION_DROPPED",
+  "CHECKPOINT",
+] as const satisfies readonly MainMessage["type"][];
+
+export const THREAD_MESSAGE_TYPES = [
+  "STATE_CHANGE",
+  "CONNECTION_READY",
+  "EXECUTION_REQUEST",
+  "REPLY_ACKED",
+  "CHECKPOINT_ACKED",
+  "LEASE_EXTENDED",
+  "LEASE_LOST",
+  "CANCEL",
+  "DEBUG_STATE",
+  "LOG",
+  "ERROR",
+  "CLOSED",
+] as const satisfies readonly ThreadMessage["type"][];
+
+const MAIN_TYPES: ReadonlySet<unknown> = new Set(MAIN_MESSAGE_TYPES);
+const THREAD_TYPES: ReadonlySet<unknown> = new Set(THREAD_MESSAGE_TYPES);
+
+/**
+ * The messages of one post from main.
+ * @throws HoldfastError `THREAD_PROTOCOL` for an unknown type, or an INIT of another version
+ */
+export function readMainMessages(posted: unknown): readonly MainMessage[] {
+  const messages = readMessages<MainMessage>(posted, MAIN_TYPES, "main thread");
+  for (const message of messages) {
+    if (message.type === "INIT" && message.version !== THREAD_PROTOCOL_VERSION) {
+      throw new HoldfastError(
+        "THREAD_PROTOCOL",
+        `The main thread speaks version ${message.version} of the thread protocol, this thread version ${THREAD_PROTOCOL_VERSION}. Install one version of holdfast.`,
+      );
+    }
+  }
+  return messages;
+}
+
+/**
+ * The messages of one post from the thread.
+ * @throws HoldfastError `THREAD_PROTOCOL` for an unknown type
+ */
+export function readThreadMessages(posted: unknown): readonly ThreadMessage[] {
+  return readMessages<ThreadMessage>(posted, THREAD_TYPES, "connection thread");
+}
+
+function readMessages<Message extends AnyMessage>(
+  posted: unknown,
+  known: ReadonlySet<unknown>,
+  sender: string,
+): readonly Message[] {
+  const messages: readonly unknown[] = Array.isArray(posted) ? posted : [posted];
+  for (const message of messages) {
+    const type = (message as { type?: unknown } | null | undefined)?.type;
+    if (!known.has(type)) {
+      throw new HoldfastError(
+        "THREAD_PROTOCOL",
+        `The ${sender} sent a message of unknown type ${JSON.stringify(type) ?? "undefined"}. Install one version of holdfast.`,
+      );
+    }
+  }
+  return messages as readonly Message[];
+}

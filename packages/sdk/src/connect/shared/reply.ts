@@ -1,0 +1,53 @@
+import type { PlainError } from "@holdfast/core";
+import {
+  decodeGatewayFrame,
+  type ExecutorRequest,
+  encodeJsonBytes,
+  encodeSdkResponse,
+  type ReplyStatus,
+  type RequestIdentity,
+} from "@holdfast/protocol";
+
+/** The protocol, as far as main needs it: reading a request's frame and writing its reply. */
+
+export type { ExecutorRequest, Extension, RequestIdentity } from "@holdfast/protocol";
+
+/** Reads the bytes of EXECUTION_REQUEST; undefined when they are no executor request. */
+export function decodeExecutorRequest(bytes: Uint8Array): ExecutorRequest | undefined {
+  const frame = decodeGatewayFrame(bytes);
+  return frame.kind === "GATEWAY_EXECUTOR_REQUEST" ? frame : undefined;
+}
+
+export interface ReplyContent {
+  readonly status: ReplyStatus;
+  readonly body: Uint8Array;
+  readonly noRetry: boolean;
+  readonly retryAfter?: string;
+  readonly requestVersion: number;
+}
+
+/** The SDKResponse of a request: what WORKER_REPLY and the HTTP flush carry. */
+export function encodeReply(identity: RequestIdentity, content: ReplyContent, sdkVersion: string): Uint8Array {
+  const { requestId, accountId, envId, appId, systemTraceCtx, userTraceCtx, runId } = identity;
+  return encodeSdkResponse({
+    requestId,
+    accountId,
+    envId,
+    appId,
+    runId,
+    // A gateway refuses a trace context that is not JSON.
+    systemTraceCtx: systemTraceCtx.byteLength > 0 ? systemTraceCtx : encodeJsonBytes({}),
+    userTraceCtx,
+    sdkVersion,
+    ...content,
+  });
+}
+
+/** A reply that says the request could not be run; the gateway tries it again. */
+export function encodeErrorReply(identity: RequestIdentity, error: PlainError, sdkVersion: string): Uint8Array {
+  return encodeReply(
+    identity,
+    { status: "ERROR", body: encodeJsonBytes(error), noRetry: false, requestVersion: 2 },
+    sdkVersion,
+  );
+}

@@ -1,0 +1,28 @@
+import type { BackoffPolicy } from "@holdfast/core";
+import type { AppConfiguration, Extension } from "@holdfast/protocol";
+
+/** What the thread needs to know: plain data only. Keys are hashed before they get here. */
+export interface SerializableConfig {
+  readonly apiBaseUrl: string;
+  /** Instead of the endpoint that the start call names. */
+  readonly gatewayUrl?: string;
+  readonly envName?: string;
+  readonly hashedSigningKey?: string;
+  readonly hashedFallbackKey?: string;
+  readonly apps: readonly AppConfiguration[];
+  readonly instanceId: string;
+  readonly maxWorkerConcurrency: number;
+  /** What is offered to the gateway; empty = the plain protocol. */
+  readonly extensions: readonly Extension[];
+  readonly sdkVersion: string;
+  readonly platform?: string;
+  readonly startedAtMs: number;
+  readonly system: { readonly cpuCores: number; readonly memBytes: number; readonly os: string };
+  readonly outbox: { readonly maxCount: number; readonly maxBytes: number; readonly ackMs: number };
+  readonly reconnect: BackoffPolicy;
+  /** A connection that held this long clears the count of failures. */
+  readonly minUptimeMs: number;
+  readonly openMs: number;
+  readonly httpMs: number;
+  readonly debugMs: number;
+}

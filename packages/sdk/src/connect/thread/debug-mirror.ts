@@ -1,0 +1,95 @@
+import { type Clock, type PlainError, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
+import type { LinkState } from "../core/link-types.ts";
+import type { ConnectionState } from "../shared/connection-state.ts";
+import type { DebugState } from "../shared/debug-state.ts";
+import type { Desk } from "./desk.ts";
+import type { LinkDriver } from "./link-driver.ts";
+import type { MainPort } from "./main-port.ts";
+
+/** How many requests the debug state lists; it counts them all. */
+const MAX_LISTED = 100;
+
+export interface DebugSources {
+  readonly link: LinkDriver;
+  readonly desk: Desk;
+  readonly clock: Clock;
+  readonly crashes: number;
+  readonly lastError: () => PlainError | null;
+  readonly mainLagMs: () => number;
+  readonly logsDropped: () => number;
+}
+
+export function stateOf(link: LinkState): ConnectionState {
+  switch (link.phase) {
+    case "idle":
+      return link.paused ? "CLOSING" : "CONNECTING";
+    case "open":
+      if (link.paused) return "CLOSING";
+      if (link.active && !link.active.draining) return "ACTIVE";
+      return link.memory.everReady ? "RECONNECTING" : "CONNECTING";
+    case "closed":
+      return "CLOSED";
+    default:
+      return unreachable(link);
+  }
+}
+
+function snapshot({ link, desk, clock, ...rest }: DebugSources): DebugState {
+  const { state, heartbeat } = link;
+  const active = state.phase === "open" ? state.active : null;
+  const nowMs = clock.monotonicMs();
+  return {
+    writtenAtMs: clock.nowMs(),
+    state: stateOf(state),
+    connectionId: active && !active.draining ? active.connectionId : null,
+    drainingConnectionId: active?.draining ? active.connectionId : null,
+    extensions: [...desk.extensions],
+    heartbeat: {
+      intervalMs: heartbeat.intervalMs,
+      lastSentAtMs: heartbeat.lastSentAtMs,
+      lastAnsweredAtMs: heartbeat.lastAnsweredAtMs,
+      roundTripMs: heartbeat.roundTripMs,
+      unanswered: active?.unanswered ?? 0,
+    },
+    inFlight: [...desk.flights.values()].slice(0, MAX_LISTED).map(({ identity, startedAtMs, state: flightState }) => ({
+      requestId: identity.requestId,
+      runId: identity.runId,
+      functionSlug: identity.functionSlug,
+      state: flightState,
+      ageMs: Math.round(nowMs - startedAtMs),
+      leaseAgeMs: Math.round(nowMs - (desk.flights.leases.get(identity.requestId)?.grantedAtMs ?? startedAtMs)),
+    })),
+    inFlightCount: desk.flights.count,
+    outbox: { count: desk.mail.count, bytes: desk.mail.bytes, full: desk.mail.full },
+    reconnectAttempts: state.phase === "open" ? state.memory.failures : 0,
+    crashes: rest.crashes,
+    lastError: rest.lastError(),
+    mainLagMs: rest.mainLagMs(),
+    logsDropped: rest.logsDropped(),
+    transitions: link.trace(),
+  };
+}
+
+/** Mirrors the thread's state to main: on change and every `debugMs`. */
+export interface DebugMirror {
+  changed(): void;
+  stop(): void;
+}
+
+export function createDebugMirror(
+  sources: DebugSources,
+  port: Pick<MainPort, "post">,
+  timers: Timers,
+  debugMs: number,
+): DebugMirror {
+  let timer: TimerHandle | undefined;
+  const mirror = (): void => port.post({ type: "DEBUG_STATE", debug: snapshot(sources) });
+  const again = (): void => {
+    timer = timers.set(debugMs, () => {
+      mirror();
+      again();
+    });
+  };
+  again();
+  return { changed: mirror, stop: () => timer?.cancel() };
+}

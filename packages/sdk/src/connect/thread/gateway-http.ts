@@ -1,0 +1,146 @@
+import { messageOf, type Timers } from "@holdfast/core";
+import {
+  decodeFlushResponse,
+  decodeStartResponse,
+  encodeStartRequest,
+  FLUSH_PATH,
+  PROTOBUF_CONTENT_TYPE,
+  START_PATH,
+  type StartResponse,
+  WIRE_LIMITS,
+} from "@holdfast/protocol";
+import type { KeyChoice } from "../core/link-types.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+
+export type StartResult =
+  | { readonly ok: true; readonly start: StartResponse }
+  | { readonly ok: false; readonly message: string; readonly unauthorized: boolean };
+
+export type FlushResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** The two HTTP calls of an agent; neither ever rejects, and each ends within `httpMs`. */
+export interface GatewayHttp {
+  start(key: KeyChoice, excludeGateways: readonly string[], signal: AbortSignal): Promise<StartResult>;
+  /** Hands over one encoded SDKResponse: with the primary key, then with the fallback key if there is one. */
+  flush(response: Uint8Array): Promise<FlushResult>;
+  /** Ends every call under way. */
+  abort(): void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
+/** How much of an error's body is worth reading. */
+const EXCERPT_CHARS = 200;
+
+export function createGatewayHttp(config: SerializableConfig, timers: Timers): GatewayHttp {
+  const everything = new AbortController();
+
+  const call = async (path: string, key: KeyChoice, body: Uint8Array, signal?: AbortSignal): Promise<Answer> => {
+    const late = new AbortController();
+    const timer = timers.set(config.httpMs, () => late.abort(new Error(`No answer within ${config.httpMs} ms.`)));
+    try {
+      const response = await fetch(new URL(path, config.apiBaseUrl), {
+        method: "POST",
+        headers: headersFor(config, key),
+        body: unshared(body),
+        redirect: "manual",
+        signal: AbortSignal.any([late.signal, everything.signal, ...(signal ? [signal] : [])]),
+      });
+      return { status: response.status, body: await readBounded(response, WIRE_LIMITS.maxStartBodyBytes) };
+    } finally {
+      timer.cancel();
+    }
+  };
+
+  const flushWith = async (key: KeyChoice, response: Uint8Array): Promise<FlushResult> => {
+    try {
+      const answer = await call(FLUSH_PATH, key, response);
+      if (answer.status !== 200) return { ok: false, message: describe("flush", answer) };
+      decodeFlushResponse(answer.body);
+      return { ok: true };
+    } catch (error) {
+      return { ok: false, message: `The flush call failed: ${reasonOf(error)}` };
+    }
+  };
+
+  return {
+    start: async (key, excludeGateways, signal) => {
+      try {
+        const answer = await call(START_PATH, key, encodeStartRequest({ excludeGateways }), signal);
+        if (answer.status !== 200) {
+          return { ok: false, message: describe("start", answer), unauthorized: answer.status === 401 };
+        }
+        return readStart(answer.body, config.gatewayUrl);
+      } catch (error) {
+        return { ok: false, message: `The start call failed: ${reasonOf(error)}`, unauthorized: false };
+      }
+    },
+    flush: async (response) => {
+      const result = await flushWith("primary", response);
+      if (result.ok || config.hashedFallbackKey === undefined) return result;
+      return flushWith("fallback", response);
+    },
+    abort: () => everything.abort(new Error("The connection is being closed.")),
+  };
+}
+
+function headersFor(config: SerializableConfig, key: KeyChoice): Record<string, string> {
+  const hashed = key === "fallback" ? config.hashedFallbackKey : config.hashedSigningKey;
+  return {
+    "content-type": PROTOBUF_CONTENT_TYPE,
+    ...(hashed === undefined ? {} : { authorization: `Bearer ${hashed}` }),
+    ...(config.envName === undefined ? {} : { "x-inngest-env": config.envName }),
+  };
+}
+
+function readStart(body: Uint8Array, gatewayUrl: string | undefined): StartResult {
+  let start: StartResponse;
+  try {
+    start = decodeStartResponse(body);
+  } catch {
+    return {
+      ok: false,
+      message: "The start call was answered with something that is not a StartResponse.",
+      unauthorized: false,
+    };
+  }
+  const endpoint = gatewayUrl ?? start.gatewayEndpoint;
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (start.connectionId === "" || (url?.protocol !== "ws:" && url?.protocol !== "wss:")) {
+    const message = `The start call named no usable gateway: connection ${JSON.stringify(start.connectionId)}, endpoint ${JSON.stringify(endpoint)}.`;
+    return { ok: false, message, unauthorized: false };
+  }
+  return { ok: true, start: { ...start, gatewayEndpoint: endpoint } };
+}
+
+async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error(`The answer is larger than ${maxBytes} bytes.`);
+  }
+  return Buffer.concat(chunks);
+}
+
+function describe(what: string, { status, body }: Answer): string {
+  const text = new TextDecoder().decode(body.subarray(0, EXCERPT_CHARS)).trim();
+  return `The ${what} call was answered with status ${status}${text === "" ? "" : `: ${text}`}.`;
+}
+
+/** `fetch` hides why it failed in its cause. */
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: unknown } | null)?.cause;
+  if (cause === undefined) return messageOf(error);
+  const code = (cause as { code?: unknown }).code;
+  return messageOf(cause) || String(code ?? "unknown");
+}
+
+/** `fetch` refuses bytes that other threads could change under it. */
+function unshared(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+}

@@ -1,0 +1,49 @@
+import type { Clock } from "@holdfast/core";
+
+export interface HeartbeatFacts {
+  readonly intervalMs: number | null;
+  readonly lastSentAtMs: number | null;
+  readonly lastAnsweredAtMs: number | null;
+  readonly roundTripMs: number | null;
+}
+
+/** What the debug state tells about heartbeats. */
+export interface HeartbeatLog extends HeartbeatFacts {
+  started(intervalMs: number): void;
+  sent(): void;
+  answered(): void;
+}
+
+export function createHeartbeatLog(clock: Clock): HeartbeatLog {
+  let intervalMs: number | null = null;
+  let lastSentAtMs: number | null = null;
+  let lastAnsweredAtMs: number | null = null;
+  let roundTripMs: number | null = null;
+  let sentAtMs: number | null = null;
+  return {
+    get intervalMs() {
+      return intervalMs;
+    },
+    get lastSentAtMs() {
+      return lastSentAtMs;
+    },
+    get lastAnsweredAtMs() {
+      return lastAnsweredAtMs;
+    },
+    get roundTripMs() {
+      return roundTripMs;
+    },
+    started: (interval) => {
+      intervalMs = interval;
+    },
+    sent: () => {
+      lastSentAtMs = clock.nowMs();
+      sentAtMs = clock.monotonicMs();
+    },
+    answered: () => {
+      lastAnsweredAtMs = clock.nowMs();
+      if (sentAtMs !== null) roundTripMs = Math.round((clock.monotonicMs() - sentAtMs) * 1000) / 1000;
+      sentAtMs = null;
+    },
+  };
+}

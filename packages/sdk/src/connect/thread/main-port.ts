@@ -1,0 +1,41 @@
+import type { MessagePort } from "node:worker_threads";
+import { type MainMessage, readMainMessages, type ThreadMessage } from "../shared/messages.ts";
+
+/** From this size on bytes are moved to main instead of copied; below it copying is cheaper. */
+export const TRANSFER_BYTES = 64 * 1024;
+
+/** The way to main: messages of one turn are posted together, in order. */
+export interface MainPort {
+  /** The bytes in `message` must be its own: large ones are gone after this. */
+  post(message: ThreadMessage): void;
+  flush(): void;
+  listen(onMessage: (message: MainMessage) => void): void;
+  close(): void;
+}
+
+export function createMainPort(port: MessagePort, touch: () => void): MainPort {
+  let waiting: ThreadMessage[] = [];
+  let moved: ArrayBuffer[] = [];
+  return {
+    post: (message) => {
+      waiting.push(message);
+      if (message.type === "EXECUTION_REQUEST" && message.request.byteLength >= TRANSFER_BYTES) {
+        moved.push(message.request.buffer as ArrayBuffer);
+      }
+      touch();
+    },
+    flush: () => {
+      if (waiting.length === 0) return;
+      const [messages, transfer] = [waiting, moved];
+      waiting = [];
+      moved = [];
+      port.postMessage(messages.length === 1 ? messages[0] : messages, transfer);
+    },
+    listen: (onMessage) => {
+      port.on("message", (posted: unknown) => {
+        for (const message of readMainMessages(posted)) onMessage(message);
+      });
+    },
+    close: () => port.close(),
+  };
+}

@@ -1,0 +1,45 @@
+import type { Log, LogLevel } from "@holdfast/core";
+import type { SharedCounters } from "../shared/shared-counters.ts";
+import type { MainPort } from "./main-port.ts";
+
+/** Log records that may wait for a blocked main; what comes on top is counted and dropped. */
+const MAX_WAITING = 500;
+
+export interface PortLogger {
+  readonly log: Log;
+  readonly dropped: number;
+}
+
+/** A log that main's logger gets by message. It is bounded while main does not take any. */
+export function createPortLogger(port: Pick<MainPort, "post">, counters: SharedCounters): PortLogger {
+  const start = counters.readLogsTaken();
+  let posted = 0;
+  let dropped = 0;
+  let unreported = 0;
+
+  const post = (level: LogLevel, message: string, data?: Readonly<Record<string, unknown>>): void => {
+    posted += 1;
+    port.post({ type: "LOG", level, message, ...(data ? { data } : {}) });
+  };
+
+  return {
+    get dropped() {
+      return dropped;
+    },
+    log: (level, message, data) => {
+      // The counter is 32 bits wide and may wrap.
+      const taken = (counters.readLogsTaken() - start) | 0;
+      if (posted - taken >= MAX_WAITING) {
+        dropped += 1;
+        unreported += 1;
+        return;
+      }
+      if (unreported > 0) {
+        const count = unreported;
+        unreported = 0;
+        post("warn", `${count} log records of the connection thread were dropped while the main thread was blocked.`);
+      }
+      post(level, message, data);
+    },
+  };
+}
