@@ -125,12 +125,12 @@ const HELD = `held AS MATERIALIZED (
 const EXTEND = `WITH ${HELD}
 UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}
 FROM held, unnest($1::text[], $2::int[], $3::float8[]) AS n(id, epoch, lease_ms)
-WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by IS NOT NULL RETURNING q.id`;
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by IS NOT NULL RETURNING q.id, q.epoch`;
 
 const RELEASE = `WITH ${HELD}
 UPDATE holdfast.queue q SET available_at = now(), leased_by = NULL, lost = n.lost
 FROM held, unnest($1::text[], $2::int[], $3::bool[]) AS n(id, epoch, lost)
-WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by IS NOT NULL RETURNING q.id`;
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by IS NOT NULL RETURNING q.id, q.epoch`;
 
 export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {
   return change(query, EXTEND, leases, numberArray(leases.map((lease) => lease.leaseMs)));
@@ -147,13 +147,13 @@ async function change(
   extra: string,
 ): Promise<boolean[]> {
   if (leases.length === 0) return [];
-  const rows = await query<{ id: string }>(text, [
+  const rows = await query<{ id: string; epoch: number }>(text, [
     textArray(leases.map((lease) => lease.jobId)),
     numberArray(leases.map((lease) => lease.epoch)),
     extra,
   ]);
-  const held = new Set(rows.map((row) => row.id));
-  return leases.map((lease) => held.has(lease.jobId));
+  const held = new Set(rows.map((row) => `${row.id}.${row.epoch}`));
+  return leases.map((lease) => held.has(`${lease.jobId}.${lease.epoch}`));
 }
 
 const NEXT_DUE = `SELECT min(GREATEST(date_part('epoch', f.available_at - clock_timestamp()) * 1000, 0))::float8 AS due_in_ms

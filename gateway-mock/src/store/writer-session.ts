@@ -31,7 +31,9 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
     await sql.end({ timeout: 0 });
   };
   try {
-    const reserved = await withTimeout(timers, sql.reserve(), SILENCE_MS, () => new ConnectionLost("No answer"));
+    // The driver hands out a connection for keeps only once it is open.
+    const opened = queryOn(sql)("SELECT 1 AS one").then(() => sql.reserve());
+    const reserved = await withTimeout(timers, opened, SILENCE_MS, () => new ConnectionLost("No answer"));
     const plain = queryOn(reserved);
     return {
       get alive() {
