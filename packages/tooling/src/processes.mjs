@@ -132,13 +132,27 @@ export function endWithChildren(cleanUp = () => {}) {
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.on(signal, () => void stop(signal));
   }
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const above = ancestry();
+  setInterval(() => {
+    if (ancestry() !== above) void stop("SIGTERM");
+  }, 1000).unref();
+}
+
+/** The processes from here up to npm, which may have a shell between itself and us. */
+function ancestry() {
   const parent = process.ppid;
-  if (process.env.npm_lifecycle_event !== undefined) {
-    setInterval(() => {
-      if (process.ppid !== parent) void stop("SIGTERM");
-    }, 1000).unref();
+  try {
+    const stat = readFileSync(`/proc/${parent}/stat`, "latin1");
+    const shell = /\((ba|da|a|z)?sh\)/.test(stat);
+    return shell ? `${parent} ${parentOf(stat)}` : `${parent}`;
+  } catch {
+    return `${parent}`;
   }
 }
+
+/** @param {string} stat text of /proc/PID/stat */
+const parentOf = (stat) => Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
 
 /**
  * Asks a group to end, waits for it and everything with its marker, kills what is left.
@@ -193,7 +207,7 @@ function descendants(root) {
   for (const pid of processIds()) {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-      const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+      const parent = parentOf(stat);
       children.set(parent, [...(children.get(parent) ?? []), pid]);
     } catch {
       // It ended while we looked.

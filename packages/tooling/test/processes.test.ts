@@ -79,10 +79,14 @@ describe.runIf(process.platform === "linux")("nothing outlives the runner", () =
     expect(existsSync(join(folder, "cleaned"))).toBe(signal !== "SIGKILL");
   });
 
-  test("the npm that started it is gone", async () => {
+  test.each([
+    ["directly", '"exec $NODE runner.mjs"'],
+    ["through a shell", '"$NODE runner.mjs; true"'],
+  ])("the npm that started it %s is gone", async (_how, command) => {
     const folder = tree();
     const script = `const { spawn } = require("node:child_process");
-spawn(process.execPath, ["runner.mjs"], { stdio: "ignore", detached: true, env: { ...process.env, npm_lifecycle_event: "test" } });
+const env = { ...process.env, NODE: process.execPath, npm_lifecycle_event: "test" };
+spawn("sh", ["-c", ${command}], { stdio: "ignore", detached: true, env });
 setInterval(() => {}, 1000);`;
     const npm = spawn(process.execPath, ["-e", script], { cwd: folder, stdio: "ignore" });
     const pids = await started(folder);
