@@ -1,0 +1,154 @@
+import { HoldfastError, LOG_LEVELS, type LoggerLike } from "@holdfast/core";
+import {
+  asBoolean,
+  asSecretText,
+  asText,
+  asUrl,
+  type Environment,
+  invalidOption,
+  parseBoolean,
+  parseUrl,
+  readOption,
+  Secret,
+} from "../options.ts";
+import type { SchemaMap } from "./event-types.ts";
+import { hashSigningKey, isBranchKey } from "./signing-key.ts";
+
+export type FetchLike = (input: string, init: RequestInit) => Promise<Response>;
+
+/** Options of `new Holdfast(...)`. Those with a variable fall back to it: `HOLDFAST_X` first, then `INNGEST_X`. */
+export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
+  /** The app's id; the first part of the ids of its functions. */
+  readonly id: string;
+  /** The app's version. A run stays on the version that started it. `HOLDFAST_APP_VERSION`. */
+  readonly appVersion?: string;
+  /**
+   * Development mode: a gateway on this machine (http://localhost:8288), keys optional. `HOLDFAST_DEV` also takes the
+   * address of the gateway. Default false.
+   */
+  readonly isDev?: boolean;
+  /** Where the gateway is, for its API and for events. `HOLDFAST_BASE_URL`, `..._API_BASE_URL`, `..._EVENT_API_BASE_URL`. */
+  readonly baseUrl?: string;
+  /** Key for sending events. `HOLDFAST_EVENT_KEY`. */
+  readonly eventKey?: string;
+  /** Key with which this app connects. Only its hash is kept. `HOLDFAST_SIGNING_KEY`. */
+  readonly signingKey?: string;
+  /** Tried when the gateway refuses `signingKey`. `HOLDFAST_SIGNING_KEY_FALLBACK`. */
+  readonly signingKeyFallback?: string;
+  /** Name of the environment. `HOLDFAST_ENV`, then the branch variables of common hosts. */
+  readonly env?: string;
+  /** Console-shaped or pino-shaped. Default: the console. */
+  readonly logger?: LoggerLike;
+  /** Standard Schemas of the data of events, by event name: checked when events are sent and when a function gets them. */
+  readonly schemas?: Schemas;
+  /** Used to send events. Default: the global `fetch`. */
+  readonly fetch?: FetchLike;
+}
+
+export interface ResolvedClientOptions {
+  readonly id: string;
+  readonly appVersion?: string;
+  readonly mode: "dev" | "cloud";
+  /** Ends with "/". */
+  readonly apiBaseUrl: string;
+  /** Ends with "/". */
+  readonly eventBaseUrl: string;
+  readonly eventKey?: Secret;
+  /** Hashed, ready for `Authorization: Bearer`. */
+  readonly signingKey?: Secret;
+  readonly signingKeyFallback?: Secret;
+  readonly env?: string;
+  readonly logger: LoggerLike;
+}
+
+const DEV_URL = "http://localhost:8288/";
+const CLOUD_API_URL = "https://api.inngest.com/";
+const CLOUD_EVENT_URL = "https://inn.gs/";
+
+const BRANCH_VARIABLES = [
+  "BRANCH_NAME",
+  "VERCEL_GIT_COMMIT_REF",
+  "BRANCH",
+  "CF_PAGES_BRANCH",
+  "RENDER_GIT_BRANCH",
+  "RAILWAY_GIT_BRANCH",
+];
+
+/** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
+export function resolveClientOptions(options: ClientOptions, env: Environment): ResolvedClientOptions {
+  const { mode, devUrl } = resolveMode(options, env);
+  const baseUrl = (variables: readonly string[], fallback: string): string => {
+    const source = { name: "baseUrl", given: options.baseUrl, variables, parse: asUrl() };
+    return withSlash(readOption(source, env) ?? devUrl ?? fallback);
+  };
+  const appVersion = readOption(
+    { name: "appVersion", given: options.appVersion, variables: ["_APP_VERSION"], parse: asText },
+    env,
+  );
+  const environment = readOption(
+    { name: "env", given: options.env, variables: ["_ENV", ...BRANCH_VARIABLES], parse: asText },
+    env,
+  );
+  const secret = (name: "eventKey" | "signingKey" | "signingKeyFallback", variable: string): string | undefined =>
+    readOption({ name, given: options[name], variables: [variable], parse: asSecretText }, env);
+  const eventKey = secret("eventKey", "_EVENT_KEY");
+  const signingKey = signingKeyOf(secret("signingKey", "_SIGNING_KEY"), environment);
+  const signingKeyFallback = signingKeyOf(secret("signingKeyFallback", "_SIGNING_KEY_FALLBACK"), environment);
+  return Object.freeze({
+    id: resolveId(options.id),
+    ...(appVersion === undefined ? {} : { appVersion }),
+    mode,
+    apiBaseUrl: baseUrl(["_API_BASE_URL", "_BASE_URL"], mode === "dev" ? DEV_URL : CLOUD_API_URL),
+    eventBaseUrl: baseUrl(["_EVENT_API_BASE_URL", "_BASE_URL"], mode === "dev" ? DEV_URL : CLOUD_EVENT_URL),
+    ...(eventKey === undefined ? {} : { eventKey: new Secret(eventKey) }),
+    ...(signingKey === undefined ? {} : { signingKey }),
+    ...(signingKeyFallback === undefined ? {} : { signingKeyFallback }),
+    ...(environment === undefined ? {} : { env: environment }),
+    logger: resolveLogger(options.logger),
+  });
+}
+
+function resolveMode(options: ClientOptions, env: Environment): { mode: "dev" | "cloud"; devUrl?: string } {
+  const parse = (value: unknown, source: string): { mode: "dev" | "cloud"; devUrl?: string } => {
+    const flag = parseBoolean(value);
+    if (flag !== undefined) return { mode: flag ? "dev" : "cloud" };
+    const url = parseUrl(value, "http");
+    if (url?.startsWith("http")) return { mode: "dev", devUrl: url };
+    throw invalidOption(source, `must be 1, 0 or the address of a gateway, not ${JSON.stringify(value)}.`);
+  };
+  const variable = readOption({ name: "isDev", given: undefined, variables: ["_DEV"], parse }, env);
+  if (options.isDev === undefined) return variable ?? { mode: "cloud" };
+  const isDev = asBoolean(options.isDev, "the option `isDev`");
+  return isDev ? { ...variable, mode: "dev" } : { mode: "cloud" };
+}
+
+function resolveId(id: unknown): string {
+  if (typeof id === "string" && id.trim() !== "") return id.trim();
+  throw new HoldfastError(
+    "OPTION_MISSING",
+    'The option `id` is missing: give the app an id, `new Holdfast({ id: "my-app" })`.',
+  );
+}
+
+function signingKeyOf(key: string | undefined, environment: string | undefined): Secret | undefined {
+  if (key === undefined) return undefined;
+  if (isBranchKey(key) && environment === undefined) {
+    throw new HoldfastError(
+      "OPTION_MISSING",
+      "The signing key belongs to branch environments, so the name of one is needed: give `env`, or set HOLDFAST_ENV.",
+    );
+  }
+  return new Secret(hashSigningKey(key));
+}
+
+function resolveLogger(logger: unknown): LoggerLike {
+  if (logger === undefined) return console;
+  const candidate = logger as Partial<LoggerLike> | null;
+  const missing = LOG_LEVELS.find((level) => typeof candidate?.[level] !== "function");
+  if (missing === undefined) return candidate as LoggerLike;
+  throw invalidOption("the option `logger`", `has no method \`${missing}\`: it needs debug, info, warn and error.`);
+}
+
+function withSlash(url: string): string {
+  return url.endsWith("/") ? url : `${url}/`;
+}

@@ -1,0 +1,136 @@
+import { HoldfastError } from "@holdfast/core";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+
+/** An event as a function receives it. */
+export interface ReceivedEvent<Name extends string = string, Data = unknown> {
+  readonly id: string;
+  readonly name: Name;
+  readonly data: Data;
+  /** When it happened, in milliseconds since the Unix epoch. */
+  readonly ts: number;
+  readonly user?: unknown;
+  readonly v?: string;
+  readonly meta?: unknown;
+}
+
+/** An event to be sent. `data` must be a JSON object. */
+export interface OutgoingEvent<Name extends string = string, Data = unknown> {
+  readonly name: Name;
+  readonly data?: Data;
+  /** Events with the same id start functions only once. Default: made by the gateway. */
+  readonly id?: string;
+  /** When it happened, in milliseconds since the Unix epoch. Default: now. */
+  readonly ts?: number;
+  readonly v?: string;
+  readonly user?: unknown;
+  readonly meta?: unknown;
+}
+
+/** Standard Schemas of event data, by event name. */
+export type SchemaMap = Readonly<Record<string, StandardSchemaV1>>;
+
+type InputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Schema> : UntypedData;
+type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : UntypedData;
+
+/** Data of an event nobody has declared a schema for: read it freely, as plain JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: handlers of undeclared events read fields without a cast on each of them
+export type UntypedData = Record<string, any>;
+
+/** A declared event: use it as a trigger, and to make events that fit. */
+export interface EventType<Name extends string = string, Schema extends StandardSchemaV1 | undefined = undefined> {
+  readonly name: Name;
+  /** The same as `name`, so that the object is a trigger as it stands. */
+  readonly event: Name;
+  readonly schema: Schema;
+  readonly version?: string;
+  /** Makes an event of this type; its data is checked when it is sent. */
+  create(
+    data: InputOf<Schema>,
+    options?: { readonly id?: string; readonly ts?: number; readonly v?: string },
+  ): OutgoingEvent<Name, InputOf<Schema>>;
+}
+
+/** What a declared event looks like to a handler. */
+export type EventOfType<Type> =
+  Type extends EventType<infer Name, infer Schema> ? ReceivedEvent<Name, OutputOf<Schema>> : never;
+
+export type DataOfSchema<Schema> = OutputOf<Schema>;
+
+/** The types of an outgoing event whose name has a schema in `Schemas`. */
+export type CheckedOutgoing<Event, Schemas> = Event extends { readonly name: infer Name extends keyof Schemas }
+  ? Event & { readonly data: InputOf<Schemas[Name]> }
+  : Event;
+
+export type CheckedOutgoings<Events, Schemas> = Events extends readonly unknown[]
+  ? { readonly [Index in keyof Events]: CheckedOutgoing<Events[Index], Schemas> }
+  : CheckedOutgoing<Events, Schemas>;
+
+/** Events made by `EventType.create` carry their schema here, out of sight of JSON. */
+const SCHEMA = Symbol.for("holdfast.eventSchema");
+
+/**
+ * Declares an event: its name, and a Standard Schema (valibot, zod, arktype ...) of its data.
+ *
+ *     const signedUp = eventType("app/user.signed-up", { schema: v.object({ userId: v.string() }) });
+ */
+export function eventType<const Name extends string, Schema extends StandardSchemaV1 | undefined = undefined>(
+  name: Name,
+  options: { readonly schema?: Schema; readonly version?: string } = {},
+): EventType<Name, Schema> {
+  if (typeof name !== "string" || name === "") {
+    throw new HoldfastError("EVENT_INVALID", 'eventType() needs the name of the event, such as "app/user.signed-up".');
+  }
+  const schema = options.schema as Schema;
+  if (schema !== undefined && !isStandardSchema(schema)) {
+    throw new HoldfastError(
+      "EVENT_INVALID",
+      `The schema of event "${name}" is no Standard Schema (version 1): use one of valibot, zod 3.24+, arktype and the like.`,
+    );
+  }
+  return Object.freeze({
+    name,
+    event: name,
+    schema,
+    ...(options.version === undefined ? {} : { version: options.version }),
+    create: (data: InputOf<Schema>, extra: { id?: string; ts?: number; v?: string } = {}) => {
+      const event = { name, data, ...(options.version === undefined ? {} : { v: options.version }), ...extra };
+      if (schema !== undefined) Object.defineProperty(event, SCHEMA, { value: schema });
+      return event;
+    },
+  });
+}
+
+/** A schema for types alone: everything passes, TypeScript knows the shape. */
+export function staticSchema<T>(): StandardSchemaV1<T, T> {
+  return { "~standard": { version: 1, vendor: "holdfast", validate: (value) => ({ value: value as T }) } };
+}
+
+export function isStandardSchema(value: unknown): value is StandardSchemaV1 {
+  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+  const standard = (value as Partial<StandardSchemaV1>)["~standard"];
+  return typeof standard === "object" && standard?.version === 1 && typeof standard.validate === "function";
+}
+
+/** The schema that an event brings along because `EventType.create` made it. */
+export function attachedSchema(event: object): StandardSchemaV1 | undefined {
+  return (event as { [SCHEMA]?: StandardSchemaV1 })[SCHEMA];
+}
+
+/**
+ * The data as the schema gives it back.
+ * @throws HoldfastError `EVENT_INVALID` that names the first five problems
+ */
+export async function validateData(schema: StandardSchemaV1, data: unknown, eventName: string): Promise<unknown> {
+  const result = await schema["~standard"].validate(data);
+  if (result.issues === undefined) return result.value;
+  const problems = result.issues.slice(0, 5).map((issue) => `${pathOf(issue)}: ${issue.message}`);
+  throw new HoldfastError(
+    "EVENT_INVALID",
+    `The data of event "${eventName}" does not fit its schema: ${problems.join("; ")}`,
+  );
+}
+
+function pathOf(issue: StandardSchemaV1.Issue): string {
+  const path = (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part));
+  return ["data", ...path].join(".");
+}

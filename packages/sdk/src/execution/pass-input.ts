@@ -1,0 +1,114 @@
+import { HoldfastError } from "@holdfast/core";
+import { type EventPayload, type ExtendedContext, isRecord, parseJsonBytes } from "@holdfast/protocol";
+
+/** A request's payload, checked and with defaults filled in. */
+export interface PassInput {
+  readonly requestVersion: number;
+  readonly event: EventPayload;
+  readonly events: readonly EventPayload[];
+  readonly steps: Readonly<Record<string, unknown>>;
+  readonly stack: readonly string[];
+  readonly attempt: number;
+  /** Undefined: failures are always worth another try. */
+  readonly maxAttempts?: number;
+  readonly planOnly: boolean;
+  /** Present when the gateway speaks our extensions. */
+  readonly extended?: ExtendedContext;
+}
+
+/** The version of the ops we answer with when the run has none yet. */
+const OWN_VERSION = 2;
+
+/** @throws HoldfastError `REQUEST_INVALID`, with the version to answer with where it could be read */
+export function readPassInput(payload: Uint8Array): PassInput {
+  const root = parsePayload(payload);
+  const ctx = optionalRecord(root.ctx, "ctx") ?? {};
+  if (ctx.use_api === true) {
+    throw invalid("it asks to fetch the run's state over HTTP, which this SDK does not do; keep run state under 4 MiB");
+  }
+  const event = readEvent(root.event, "event");
+  const events = root.events === undefined || root.events === null ? [] : root.events;
+  if (!Array.isArray(events)) throw invalid("`events` is not an array");
+  const maxAttempts = optionalCount(ctx.max_attempts, "ctx.max_attempts");
+  const extended = optionalRecord(ctx.holdfast, "ctx.holdfast");
+  return {
+    requestVersion: readVersion(root.version),
+    event,
+    events: events.length === 0 ? [event] : events.map((entry, index) => readEvent(entry, `events[${index}]`)),
+    steps: optionalRecord(root.steps, "steps") ?? {},
+    stack: readStack(ctx.stack),
+    attempt: optionalCount(ctx.attempt, "ctx.attempt") ?? 0,
+    ...(maxAttempts === undefined ? {} : { maxAttempts }),
+    planOnly: ctx.disable_immediate_execution === true,
+    ...(extended === undefined ? {} : { extended: readExtended(extended) }),
+  };
+}
+
+function parsePayload(payload: Uint8Array): Record<string, unknown> {
+  let root: unknown;
+  try {
+    root = parseJsonBytes(payload, "The request's payload");
+  } catch (cause) {
+    throw new HoldfastError("REQUEST_INVALID", "The request's payload is not JSON, or nests too deeply.", { cause });
+  }
+  if (!isRecord(root)) throw invalid("it is not an object");
+  return root;
+}
+
+function readVersion(version: unknown): number {
+  if (version === undefined || version === null || version === -1 || version === 0) return OWN_VERSION;
+  if (version === 1 || version === 2) return version;
+  throw invalid(`its version is ${JSON.stringify(version)}, and only 1 and 2 are known`);
+}
+
+function readEvent(value: unknown, name: string): EventPayload {
+  if (!isRecord(value)) throw invalid(`\`${name}\` is not an object`);
+  if (typeof value.name !== "string") throw invalid(`\`${name}.name\` is not text`);
+  return {
+    ...value,
+    name: value.name,
+    id: typeof value.id === "string" ? value.id : "",
+    data: value.data ?? {},
+    ts: typeof value.ts === "number" ? value.ts : 0,
+  };
+}
+
+function readStack(value: unknown): readonly string[] {
+  const list = isRecord(value) ? value.stack : undefined;
+  if (list === undefined || list === null) return [];
+  if (!Array.isArray(list)) throw invalid("`ctx.stack.stack` is not an array");
+  return list.filter((entry): entry is string => typeof entry === "string");
+}
+
+function readExtended(value: Record<string, unknown>): ExtendedContext {
+  const { undefinedSteps, deadlineMs, appVersion, nowMs } = value;
+  return {
+    v: 1,
+    retries: (optionalRecord(value.retries, "ctx.holdfast.retries") ?? {}) as ExtendedContext["retries"],
+    ...(Array.isArray(undefinedSteps) ? { undefinedSteps: undefinedSteps.filter(isText) } : {}),
+    signatures: (optionalRecord(value.signatures, "ctx.holdfast.signatures") ?? {}) as Record<string, string>,
+    ...(typeof deadlineMs === "number" ? { deadlineMs } : {}),
+    ...(typeof appVersion === "string" && appVersion !== "" ? { appVersion } : {}),
+    ...(typeof nowMs === "number" ? { nowMs } : {}),
+  };
+}
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+function optionalRecord(value: unknown, name: string): Record<string, unknown> | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (!isRecord(value)) throw invalid(`\`${name}\` is not an object`);
+  return value;
+}
+
+function optionalCount(value: unknown, name: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
+    throw invalid(`\`${name}\` is not a whole number of at least 0`);
+  }
+  return value;
+}
+
+function invalid(problem: string): HoldfastError {
+  return new HoldfastError("REQUEST_INVALID", `The request's payload cannot be used: ${problem}.`);
+}

@@ -1,0 +1,74 @@
+import { HoldfastError, messageOf, type PlainError, toPlainError } from "@holdfast/core";
+import { WIRE_LIMITS } from "@holdfast/protocol";
+
+/** A value as JSON. `undefined` becomes null and is marked. */
+export interface ResultJson {
+  readonly text: string;
+  readonly isUndefined: boolean;
+}
+
+/**
+ * @param what names the step or function in the message
+ * @throws HoldfastError `STEP_RESULT_INVALID`, `STEP_RESULT_TOO_LARGE`
+ */
+export function encodeResult(value: unknown, what: string): ResultJson {
+  if (value === undefined) return { text: "null", isUndefined: true };
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw unusable(what, messageOf(cause), cause);
+  }
+  if (text === undefined) throw unusable(what, `it is a ${typeof value}`);
+  // A UTF-16 unit becomes at most three bytes, so most results need no counting.
+  if (text.length * 3 > WIRE_LIMITS.maxOutputBytes && Buffer.byteLength(text) > WIRE_LIMITS.maxOutputBytes) {
+    throw new HoldfastError(
+      "STEP_RESULT_TOO_LARGE",
+      `The result of ${what} has ${Buffer.byteLength(text)} bytes; the limit is ${WIRE_LIMITS.maxOutputBytes}. Store it elsewhere and return a reference.`,
+    );
+  }
+  return { text, isUndefined: false };
+}
+
+function unusable(what: string, reason: string, cause?: unknown): HoldfastError {
+  return new HoldfastError(
+    "STEP_RESULT_INVALID",
+    `The result of ${what} cannot be stored as JSON: ${reason}. Return plain data.`,
+    { cause },
+  );
+}
+
+/** What the value is after a trip through storage, so that code sees the same now and on replay. */
+export function decodeResult({ text, isUndefined }: ResultJson): unknown {
+  return isUndefined ? undefined : JSON.parse(text);
+}
+
+const MAX_TEXT = 64 * 1024;
+
+/** An error as the wire has it. Very long messages and stacks are cut: an error must always fit a frame. */
+export function errorObject(thrown: unknown): PlainError & { readonly __serialized: true } {
+  const plain = shorten(toPlainError(thrown));
+  return { ...plain, __serialized: true };
+}
+
+function shorten(error: PlainError): PlainError {
+  const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}... (cut)` : text);
+  const { message, stack, cause, data, ...rest } = error;
+  return {
+    ...rest,
+    message: cut(message),
+    ...(stack === undefined ? {} : { stack: cut(stack) }),
+    ...(cause === undefined ? {} : { cause: isPlainError(cause) ? shorten(cause) : small(cause) }),
+    ...(data === undefined ? {} : { data: small(data) as Record<string, unknown> }),
+  };
+}
+
+function small(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  return text !== undefined && text.length > MAX_TEXT ? { note: `${text.length} characters were left out` } : value;
+}
+
+function isPlainError(value: unknown): value is PlainError {
+  const candidate = value as Partial<PlainError> | null;
+  return typeof candidate === "object" && typeof candidate?.message === "string" && typeof candidate.name === "string";
+}

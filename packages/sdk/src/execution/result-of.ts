@@ -1,0 +1,74 @@
+import { unreachable } from "@holdfast/core";
+import { encodeJsonBytes } from "@holdfast/protocol";
+import type { FoundStep, HandlerEnd, PassReply, Report } from "../steps/pass-machine.ts";
+import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
+import type { PassInput } from "./pass-input.ts";
+import type { StepRecord } from "./step-record.ts";
+
+interface ReplyContext {
+  readonly request: ExecutionRequest;
+  readonly input: PassInput;
+}
+
+type FindRecord = (hash: string) => StepRecord | undefined;
+
+const utf8 = new TextEncoder();
+const MAX_LISTED_STEPS = 25;
+
+/** A pass's reply as the protocol has it. */
+export function resultOf(reply: PassReply, { request, input }: ReplyContext, find: FindRecord): ExecutionResult {
+  const { requestVersion } = input;
+  switch (reply.type) {
+    case "end":
+      return { ...endOf(reply.end), requestVersion };
+    case "ops": {
+      const texts = [...reply.finished.map((op) => op.text), ...reply.reports.map((report) => textOf(report, find))];
+      const only = texts.length === 1 ? reply.reports[0] : undefined;
+      const retryAfter = only?.type === "op" && only.retryAfter !== undefined ? { retryAfter: only.retryAfter } : {};
+      return {
+        status: "NOT_COMPLETED",
+        body: utf8.encode(`[${texts.join(",")}]`),
+        noRetry: only?.type === "op" && only.final,
+        ...retryAfter,
+        requestVersion,
+      };
+    }
+    case "missing": {
+      const body = encodeJsonBytes(missingBody(request, reply.found, find));
+      return { status: "ERROR", body, noRetry: false, requestVersion };
+    }
+    case "stale":
+      return { status: "NOT_COMPLETED", body: utf8.encode("[]"), noRetry: false, requestVersion, stale: true };
+    default:
+      return unreachable(reply);
+  }
+}
+
+function endOf(end: HandlerEnd): Omit<ExecutionResult, "requestVersion"> {
+  const body = utf8.encode(end.body);
+  if (end.type === "returned") return { status: "DONE", body, noRetry: false };
+  const retryAfter = end.retryAfter === undefined ? {} : { retryAfter: end.retryAfter };
+  return { status: end.final ? "DONE" : "ERROR", body, noRetry: end.final, ...retryAfter };
+}
+
+function textOf(report: Report, find: FindRecord): string {
+  return report.type === "op" ? report.op.text : (find(report.step.hash)?.ops.reported().text ?? '{"op":"None"}');
+}
+
+function missingBody(request: ExecutionRequest, found: readonly FoundStep[], find: FindRecord): object {
+  const error = `The step ${request.stepId} of function "${request.functionSlug}" was not found: the code has changed, or takes another way now.`;
+  const listed = found.slice(0, MAX_LISTED_STEPS).map(({ hash }) => {
+    const record = find(hash);
+    const fullId = record?.identity.fullId;
+    return { id: hash, name: fullId, displayName: record?.call.displayName ?? fullId };
+  });
+  return {
+    name: "StepNotFoundError",
+    message: error,
+    error,
+    requestedStep: request.stepId,
+    foundSteps: listed,
+    totalFoundSteps: found.length,
+    __serialized: true,
+  };
+}

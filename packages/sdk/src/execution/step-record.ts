@@ -1,0 +1,112 @@
+import type { Clock, PlainError } from "@holdfast/core";
+import { RetryAfterError, StepError } from "../steps/errors.ts";
+import type { OpText } from "../steps/pass-machine.ts";
+import type { StepIdentity } from "../steps/step-id.ts";
+import type { StepCall } from "../steps/step-tools.ts";
+import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
+import { OpWriter } from "./op-text.ts";
+import { decodeResult, encodeResult, errorObject, type ResultJson } from "./result-json.ts";
+
+export type StepOutcome =
+  | { readonly type: "memo"; readonly value: unknown }
+  | { readonly type: "fresh"; readonly json: ResultJson }
+  | { readonly type: "error"; readonly error: PlainError };
+
+/** A step that the handler of one pass has called. */
+export class StepRecord {
+  readonly identity: StepIdentity;
+  readonly call: StepCall;
+  readonly args: readonly unknown[] | undefined;
+  readonly promise: Promise<unknown>;
+  readonly ops: OpWriter;
+  attempt = 0;
+  outcome: StepOutcome | undefined;
+  #resolve: (value: unknown) => void = () => {};
+  #reject: (reason: unknown) => void = () => {};
+
+  constructor(identity: StepIdentity, call: StepCall, args: readonly unknown[] | undefined) {
+    this.identity = identity;
+    this.call = call;
+    this.args = args;
+    this.ops = new OpWriter(identity, call, args);
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  settle(): void {
+    const { outcome } = this;
+    this.outcome = undefined;
+    switch (outcome?.type) {
+      case "memo":
+        return this.#resolve(this.#shown(outcome.value));
+      case "fresh":
+        return this.#resolve(decodeResult(outcome.json));
+      case "error":
+        // Nobody may be awaiting it yet, which must not end the process.
+        this.promise.catch(() => {});
+        return this.#reject(new StepError(this.identity.fullId, outcome.error));
+      case undefined:
+        return;
+    }
+  }
+
+  #shown(value: unknown): unknown {
+    return this.call.kind === "sleep" ? undefined : value;
+  }
+}
+
+export interface BodyContext {
+  readonly execution: CurrentExecution;
+  readonly clock: Clock;
+  /** The gateway knows our extensions. */
+  readonly isExtended: boolean;
+  readonly isFinal: (thrown: unknown) => boolean;
+}
+
+export type BodyEnd =
+  | { readonly type: "finished"; readonly op: OpText; readonly final: false }
+  | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
+
+/** Runs a step's body, keeps its outcome in the record and tells it as an op. Never rejects. */
+export async function runBody(record: StepRecord, context: BodyContext): Promise<BodyEnd> {
+  const { identity, call, attempt } = record;
+  const { clock, isExtended } = context;
+  const step: CurrentStep = { id: identity.fullId, hash: identity.hash, attempt, active: true };
+  const startedMs = clock.nowMs();
+  const from = clock.monotonicMs();
+  const extras = (): { timing: { startedMs: number; durationMs: number }; attempt?: number } => ({
+    timing: { startedMs, durationMs: clock.monotonicMs() - from },
+    ...(isExtended ? { attempt } : {}),
+  });
+  try {
+    const value = await runAs({ ...context.execution, step }, () => call.body?.(identity.hash, record.args ?? []));
+    step.active = false;
+    const json = encodeResult(value, `step "${identity.fullId}"`);
+    const op = record.ops.finished(json, extras());
+    record.outcome = { type: "fresh", json };
+    return { type: "finished", op, final: false };
+  } catch (thrown) {
+    step.active = false;
+    const final = context.isFinal(thrown);
+    const error = errorObject(thrown);
+    const retryAfter = !final && RetryAfterError.is(thrown) ? { retryAfter: thrown.retryAfter } : {};
+    record.outcome = { type: "error", error };
+    return { type: "failed", final, ...failedOp(record, error, final, { ...extras(), ...retryAfter }), ...retryAfter };
+  }
+}
+
+/** Arguments that JSON cannot carry must not stand in the way of saying so. */
+function failedOp(
+  record: StepRecord,
+  error: PlainError,
+  final: boolean,
+  extras: Parameters<OpWriter["failed"]>[2],
+): { op: OpText } {
+  try {
+    return { op: record.ops.failed(error, final, extras) };
+  } catch {
+    return { op: new OpWriter(record.identity, record.call, undefined).failed(error, final, extras) };
+  }
+}

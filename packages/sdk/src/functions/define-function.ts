@@ -1,0 +1,108 @@
+import type { LoggerLike } from "@holdfast/core";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { SchemaMap } from "../client/event-types.ts";
+import type { StepTools } from "../steps/step-tools.ts";
+import { FunctionChecks } from "./function-checks.ts";
+import { type FunctionConfig, failureConfig, functionConfig } from "./function-config.ts";
+import type { FunctionOptions } from "./function-options.ts";
+import type { FailureEvent } from "./triggers.ts";
+
+/** What a handler is given. */
+export interface HandlerContext<Event, Schemas extends SchemaMap = SchemaMap> {
+  /** The event that started the run; of a batch the first. */
+  readonly event: Event;
+  readonly events: readonly Event[];
+  readonly step: StepTools<Schemas>;
+  readonly runId: string;
+  /** Zero-based. */
+  readonly attempt: number;
+  /** How many attempts there are in all. */
+  readonly maxAttempts: number;
+  readonly logger: LoggerLike;
+  /** Fires when the work is not wanted any more: run cancelled, lease lost, deadline over, race lost. */
+  readonly signal: AbortSignal;
+  /** The version of the app that the run started with. */
+  readonly version: string | undefined;
+}
+
+export type Handler<Event, Schemas extends SchemaMap = SchemaMap> = (
+  context: HandlerContext<Event, Schemas>,
+) => unknown;
+
+export interface FailureContext<Event, Schemas extends SchemaMap = SchemaMap>
+  extends HandlerContext<FailureEvent<Event>, Schemas> {
+  /** What the run failed with. */
+  readonly error: Error;
+}
+
+export type FailureHandler<Event, Schemas extends SchemaMap = SchemaMap> = (
+  context: FailureContext<Event, Schemas>,
+) => unknown;
+
+/** A function that was made by `createFunction`. */
+export interface HoldfastFunction {
+  /** As the author gave it. */
+  readonly id: string;
+  /** `<app id>-<function id>`. */
+  readonly slug: string;
+  readonly [DEFINITION]: FunctionDefinition;
+}
+
+const DEFINITION: unique symbol = Symbol.for("holdfast.function") as never;
+
+/** The inside of a function: what connections and the execution need of it. */
+export interface FunctionDefinition {
+  readonly appId: string;
+  readonly config: FunctionConfig;
+  readonly failureConfig?: FunctionConfig;
+  readonly handler: (context: HandlerContext<unknown>) => unknown;
+  readonly onFailure?: (context: FailureContext<unknown>) => unknown;
+  /** Schemas that triggers brought along, by event name. */
+  readonly schemas: ReadonlyMap<string, StandardSchemaV1>;
+}
+
+/** @throws HoldfastError `FUNCTION_INVALID` */
+export function defineFunction(
+  appId: string,
+  options: FunctionOptions & { readonly onFailure?: unknown },
+  handler: unknown,
+): HoldfastFunction {
+  const config = functionConfig(appId, options);
+  const check: FunctionChecks = new FunctionChecks(options.id);
+  if (typeof handler !== "function") {
+    check.fail(
+      "the second argument must be the handler; triggers belong into the first: createFunction({ id, triggers }, handler).",
+    );
+  }
+  const { onFailure } = options;
+  check.ensure(onFailure === undefined || typeof onFailure === "function", "`onFailure` must be a function.");
+  const definition: FunctionDefinition = {
+    appId,
+    config,
+    handler: handler as FunctionDefinition["handler"],
+    schemas: schemasOf(options.triggers),
+    ...(onFailure === undefined
+      ? {}
+      : {
+          failureConfig: failureConfig(config),
+          onFailure: onFailure as NonNullable<FunctionDefinition["onFailure"]>,
+        }),
+  };
+  return Object.freeze({ id: options.id.trim(), slug: config.id, [DEFINITION]: definition });
+}
+
+export function definitionOf(fn: unknown): FunctionDefinition | undefined {
+  return (fn as Partial<HoldfastFunction> | null | undefined)?.[DEFINITION];
+}
+
+function schemasOf(triggers: FunctionOptions["triggers"]): ReadonlyMap<string, StandardSchemaV1> {
+  const schemas = new Map<string, StandardSchemaV1>();
+  for (const trigger of [triggers ?? []].flat()) {
+    if (!("event" in trigger)) continue;
+    const inner = typeof trigger.event === "object" ? trigger.event : undefined;
+    const name = inner?.event ?? (trigger.event as string);
+    const schema = trigger.schema ?? inner?.schema;
+    if (schema !== undefined) schemas.set(name, schema);
+  }
+  return schemas;
+}

@@ -1,0 +1,66 @@
+import { type DurationInput, HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
+import { wireDuration } from "../steps/wire-duration.ts";
+
+export const SECOND_MS = 1000;
+export const DAY_MS = 86_400_000;
+
+/** Reads the options of one function; whatever is wrong becomes a `FUNCTION_INVALID` that names function and option. */
+export class FunctionChecks {
+  readonly #functionId: string;
+
+  constructor(functionId: string) {
+    this.#functionId = functionId;
+  }
+
+  fail(problem: string, cause?: unknown): never {
+    throw new HoldfastError("FUNCTION_INVALID", `Function "${this.#functionId}": ${problem}`, { cause });
+  }
+
+  ensure(condition: boolean, problem: string): asserts condition {
+    if (!condition) this.fail(problem);
+  }
+
+  /** An object without keys beside `known`. */
+  object(value: unknown, name: string, known: readonly string[]): Record<string, unknown> {
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      this.fail(`\`${name}\` must be an object.`);
+    const extra = Object.keys(value).find((key) => !known.includes(key));
+    if (extra !== undefined) {
+      this.fail(`\`${name}\` has no option \`${extra}\`; it knows ${known.map((key) => `\`${key}\``).join(", ")}.`);
+    }
+    return value as Record<string, unknown>;
+  }
+
+  text(value: unknown, name: string, maxLength = 10_000): string {
+    if (typeof value !== "string" || value.trim() === "") this.fail(`\`${name}\` must be non-empty text.`);
+    if (value.length > maxLength) this.fail(`\`${name}\` must have at most ${maxLength} characters.`);
+    return value;
+  }
+
+  integer(value: unknown, name: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < min || value > max) {
+      const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+      this.fail(`\`${name}\` must be a whole number ${range}.`);
+    }
+    return value;
+  }
+
+  oneOf<T extends string>(value: unknown, name: string, allowed: readonly T[]): T {
+    const match = allowed.find((each) => each === value);
+    return match ?? this.fail(`\`${name}\` must be ${allowed.map((each) => `"${each}"`).join(" or ")}.`);
+  }
+
+  /** A duration in the form the wire has it. */
+  duration(value: unknown, name: string, bounds: { readonly minMs?: number; readonly maxMs?: number } = {}): string {
+    try {
+      return wireDuration(parseDurationMs(value as DurationInput, `\`${name}\``, { minMs: SECOND_MS, ...bounds }));
+    } catch (cause) {
+      return this.fail(messageOf(cause), cause);
+    }
+  }
+}
+
+/** The entries whose value is not undefined, in the order given. */
+export function compact(entries: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,247 @@
+import { messageOf } from "@holdfast/core";
+import { WIRE_LIMITS } from "@holdfast/protocol";
+import { instantOf } from "../steps/errors.ts";
+import { compact, DAY_MS, FunctionChecks, SECOND_MS } from "./function-checks.ts";
+import { DEFAULT_RETRIES, type FunctionOptions } from "./function-options.ts";
+
+/** One element of what an app registers: plain JSON, as the wire protocol has it. */
+export interface FunctionConfig {
+  /** The slug: `<app id>-<function id>`. */
+  readonly id: string;
+  readonly name: string;
+  readonly triggers: readonly Readonly<Record<string, string>>[];
+  readonly steps: {
+    readonly step: {
+      readonly id: "step";
+      readonly name: "step";
+      readonly runtime: { readonly type: "ws"; readonly url: string };
+      readonly retries: { readonly attempts: number };
+    };
+  };
+  readonly [key: string]: unknown;
+}
+
+const KNOWN = [
+  "id",
+  "name",
+  "triggers",
+  "retries",
+  "idempotency",
+  "batchEvents",
+  "rateLimit",
+  "throttle",
+  "concurrency",
+  "debounce",
+  "priority",
+  "timeouts",
+  "singleton",
+  "cancelOn",
+  "onFailure",
+  "description",
+];
+
+const MAX_TRIGGERS = 10;
+const MAX_CANCELS = 5;
+const MAX_CONCURRENCY = 2;
+
+/**
+ * The function's configuration for the gateway.
+ * @throws HoldfastError `FUNCTION_INVALID` that names the function and the option
+ */
+export function functionConfig(appId: string, options: FunctionOptions): FunctionConfig {
+  const check = new FunctionChecks(String((options as Partial<FunctionOptions> | undefined)?.id));
+  check.object(options, "options", KNOWN);
+  const id = check.text(options.id, "id", 200).trim();
+  const slug = `${appId}-${id}`;
+  const name = options.name === undefined ? id : check.text(options.name, "name", 500);
+  checkTogether(check, options);
+  return {
+    id: slug,
+    name,
+    triggers: triggersOf(check, options.triggers ?? []),
+    steps: stepsOf(slug, check.integer(options.retries ?? DEFAULT_RETRIES, "retries", 0, WIRE_LIMITS.maxRetries)),
+    ...compact({
+      idempotency: options.idempotency === undefined ? undefined : check.text(options.idempotency, "idempotency"),
+      batchEvents: batchOf(check, options.batchEvents),
+      rateLimit: rateLimitOf(check, options.rateLimit),
+      throttle: throttleOf(check, options.throttle),
+      concurrency: concurrencyOf(check, options.concurrency),
+      debounce: debounceOf(check, options.debounce),
+      priority: priorityOf(check, options.priority),
+      timeouts: timeoutsOf(check, options.timeouts),
+      singleton: singletonOf(check, options.singleton),
+      cancel: cancelsOf(check, options.cancelOn),
+    }),
+  };
+}
+
+/** The configuration of the handler for failed runs of a function: a function of its own. */
+export function failureConfig(config: FunctionConfig): FunctionConfig {
+  const slug = `${config.id}-failure`;
+  return {
+    id: slug,
+    name: `${config.name} (failure)`,
+    triggers: [{ event: "inngest/function.failed", expression: `event.data.function_id == '${config.id}'` }],
+    steps: stepsOf(slug, 1),
+  };
+}
+
+function stepsOf(slug: string, attempts: number): FunctionConfig["steps"] {
+  const runtime = { type: "ws", url: `wss://connect/?fnId=${slug}&stepId=step` } as const;
+  return { step: { id: "step", name: "step", runtime, retries: { attempts } } };
+}
+
+function checkTogether(check: FunctionChecks, options: FunctionOptions): void {
+  if (options.batchEvents === undefined) return;
+  for (const other of ["cancelOn", "debounce", "singleton", "priority"] as const) {
+    check.ensure(options[other] === undefined, `\`batchEvents\` cannot be combined with \`${other}\`.`);
+  }
+}
+
+function triggersOf(check: FunctionChecks, triggers: unknown): FunctionConfig["triggers"] {
+  const list: unknown[] = Array.isArray(triggers) ? triggers : [triggers];
+  check.ensure(list.length <= MAX_TRIGGERS, `there are more than ${MAX_TRIGGERS} triggers.`);
+  const made = list.map((trigger, index) => triggerOf(check, trigger, `triggers[${index}]`));
+  const seen = new Set<string>();
+  for (const trigger of made) {
+    const key = JSON.stringify([trigger.event, trigger.cron, trigger.expression]);
+    check.ensure(!seen.has(key), `the trigger ${trigger.event ?? trigger.cron} is given twice.`);
+    seen.add(key);
+  }
+  return made;
+}
+
+function triggerOf(check: FunctionChecks, trigger: unknown, name: string): Record<string, string> {
+  const given = (typeof trigger === "object" && trigger !== null ? trigger : {}) as Record<string, unknown>;
+  if ("cron" in given) {
+    const { cron, jitter } = check.object(given, name, ["cron", "jitter"]);
+    const made: Record<string, string> = { cron: check.text(cron, `${name}.cron`, 255) };
+    if (jitter !== undefined) made.jitter = check.duration(jitter, `${name}.jitter`, { maxMs: 300_000 });
+    return made;
+  }
+  const inner = given.event;
+  const event = typeof inner === "object" && inner !== null ? (inner as { event?: unknown }).event : inner;
+  if (event === undefined) check.fail(`\`${name}\` must be { event: "name" }, { cron: "..." } or an eventType().`);
+  const made: Record<string, string> = { event: check.text(event, `${name}.event`, WIRE_LIMITS.maxEventNameLength) };
+  if (given.if !== undefined) made.expression = check.text(given.if, `${name}.if`);
+  return made;
+}
+
+function batchOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const {
+    maxSize,
+    timeout,
+    key,
+    if: condition,
+  } = check.object(value, "batchEvents", ["maxSize", "timeout", "key", "if"]);
+  return compact({
+    maxSize: check.integer(maxSize, "batchEvents.maxSize", 2),
+    timeout: check.duration(timeout, "batchEvents.timeout"),
+    key: optionalText(check, key, "batchEvents.key"),
+    if: optionalText(check, condition, "batchEvents.if"),
+  });
+}
+
+function rateLimitOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const { limit, period, key } = check.object(value, "rateLimit", ["limit", "period", "key"]);
+  return compact({
+    limit: check.integer(limit, "rateLimit.limit", 1),
+    period: check.duration(period, "rateLimit.period", { maxMs: DAY_MS }),
+    key: optionalText(check, key, "rateLimit.key"),
+  });
+}
+
+function throttleOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const { limit, period, burst, key } = check.object(value, "throttle", ["limit", "period", "burst", "key"]);
+  return compact({
+    limit: check.integer(limit, "throttle.limit", 1),
+    period: check.duration(period, "throttle.period", { maxMs: 7 * DAY_MS }),
+    burst: burst === undefined ? undefined : check.integer(burst, "throttle.burst", 0),
+    key: optionalText(check, key, "throttle.key"),
+  });
+}
+
+function concurrencyOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const one = (entry: unknown, name: string): unknown => {
+    if (typeof entry === "number") return check.integer(entry, name, 1);
+    const { limit, key, scope } = check.object(entry, name, ["limit", "key", "scope"]);
+    return compact({
+      limit: check.integer(limit, `${name}.limit`, 1),
+      key: optionalText(check, key, `${name}.key`),
+      scope: scope === undefined ? undefined : check.oneOf(scope, `${name}.scope`, ["fn", "env", "account"]),
+    });
+  };
+  if (!Array.isArray(value)) return one(value, "concurrency");
+  const fits = value.length >= 1 && value.length <= MAX_CONCURRENCY;
+  check.ensure(fits, `\`concurrency\` takes one or ${MAX_CONCURRENCY} entries.`);
+  return value.map((entry, index) => one(entry, `concurrency[${index}]`));
+}
+
+function debounceOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const { period, timeout, key } = check.object(value, "debounce", ["period", "timeout", "key"]);
+  return compact({
+    period: check.duration(period, "debounce.period", { minMs: SECOND_MS, maxMs: 7 * DAY_MS }),
+    timeout: timeout === undefined ? undefined : check.duration(timeout, "debounce.timeout"),
+    key: optionalText(check, key, "debounce.key"),
+  });
+}
+
+function priorityOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  return { run: check.text(check.object(value, "priority", ["run"]).run, "priority.run") };
+}
+
+function timeoutsOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const { start, finish } = check.object(value, "timeouts", ["start", "finish"]);
+  return compact({
+    start: start === undefined ? undefined : check.duration(start, "timeouts.start"),
+    finish: finish === undefined ? undefined : check.duration(finish, "timeouts.finish"),
+  });
+}
+
+function singletonOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const { mode, key } = check.object(value, "singleton", ["mode", "key"]);
+  return compact({
+    mode: check.oneOf(mode, "singleton.mode", ["skip", "cancel"]),
+    key: optionalText(check, key, "singleton.key"),
+  });
+}
+
+function cancelsOf(check: FunctionChecks, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) check.fail("`cancelOn` must be an array.");
+  check.ensure(value.length <= MAX_CANCELS, `\`cancelOn\` takes at most ${MAX_CANCELS} entries.`);
+  return value.map((entry, index) => {
+    const name = `cancelOn[${index}]`;
+    const { event, timeout, match, if: condition } = check.object(entry, name, ["event", "timeout", "if", "match"]);
+    check.ensure(match === undefined || condition === undefined, `\`${name}\` has both \`if\` and \`match\`.`);
+    const path = optionalText(check, match, `${name}.match`);
+    const eventName = typeof event === "object" && event !== null ? (event as { event?: unknown }).event : event;
+    return compact({
+      event: check.text(eventName, `${name}.event`, WIRE_LIMITS.maxEventNameLength),
+      timeout: timeout === undefined ? undefined : timeoutOf(check, timeout, `${name}.timeout`),
+      if: path === undefined ? optionalText(check, condition, `${name}.if`) : `event.${path} == async.${path}`,
+    });
+  });
+}
+
+function timeoutOf(check: FunctionChecks, value: unknown, name: string): string {
+  let instant: string | undefined;
+  try {
+    instant = instantOf(value);
+  } catch (cause) {
+    check.fail(`\`${name}\`: ${messageOf(cause)}`, cause);
+  }
+  return instant ?? check.duration(value, name);
+}
+
+function optionalText(check: FunctionChecks, value: unknown, name: string): string | undefined {
+  return value === undefined ? undefined : check.text(value, name);
+}

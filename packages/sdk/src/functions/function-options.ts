@@ -1,0 +1,58 @@
+import type { DurationInput } from "@holdfast/core";
+import type { TriggerInput } from "./triggers.ts";
+
+export interface ConcurrencyOption {
+  /** How many runs may be at work at once. */
+  readonly limit: number;
+  /** Expression; the limit holds for each of its values. */
+  readonly key?: string;
+  readonly scope?: "fn" | "env" | "account";
+}
+
+export interface CancelOption {
+  /** Runs are cancelled by an event of this name. */
+  readonly event: string | { readonly event: string };
+  /** Expression over `event` (the run's) and `async` (the cancelling one). */
+  readonly if?: string;
+  /** Path that must be equal in both events, such as "data.userId"; a short form of `if`. */
+  readonly match?: string;
+  /** Only this long after the run's start; a duration, or an instant. */
+  readonly timeout?: DurationInput | Date;
+}
+
+/** What can be said about a function beside its handler. Expressions are CEL. */
+export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput[]> {
+  /** Unique within the app. */
+  readonly id: string;
+  /** For people. Default: the id. */
+  readonly name?: string;
+  /** What starts it; without any it can only be invoked. */
+  readonly triggers?: Triggers;
+  /** How often a failed step or function is tried again, 0 to 20. Default 2, so 3 attempts in all. */
+  readonly retries?: number;
+  /** Expression; runs with the same value within 24 hours start once. */
+  readonly idempotency?: string;
+  readonly batchEvents?: {
+    readonly maxSize: number;
+    readonly timeout: DurationInput;
+    readonly key?: string;
+    readonly if?: string;
+  };
+  readonly rateLimit?: { readonly limit: number; readonly period: DurationInput; readonly key?: string };
+  readonly throttle?: {
+    readonly limit: number;
+    readonly period: DurationInput;
+    readonly burst?: number;
+    readonly key?: string;
+  };
+  readonly concurrency?: number | ConcurrencyOption | readonly ConcurrencyOption[];
+  readonly debounce?: { readonly period: DurationInput; readonly timeout?: DurationInput; readonly key?: string };
+  readonly priority?: { readonly run: string };
+  readonly timeouts?: { readonly start?: DurationInput; readonly finish?: DurationInput };
+  readonly singleton?: { readonly mode: "skip" | "cancel"; readonly key?: string };
+  readonly cancelOn?: readonly CancelOption[];
+  /** For people; not sent. */
+  readonly description?: string;
+}
+
+export const DEFAULT_RETRIES = 2;

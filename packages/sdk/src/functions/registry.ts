@@ -1,0 +1,116 @@
+import { HoldfastError } from "@holdfast/core";
+import { encodeJsonBytes } from "@holdfast/protocol";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { ResolvedClientOptions } from "../client/client-options.ts";
+import type { OutgoingEvent, SchemaMap } from "../client/event-types.ts";
+import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "./define-function.ts";
+
+/** What the registry needs of a client. */
+export interface ClientLike {
+  readonly options: ResolvedClientOptions;
+  readonly schemas: SchemaMap | undefined;
+  sendEvents(events: readonly OutgoingEvent[]): Promise<{ ids: string[] }>;
+}
+
+/** An app as it is given to `connect`. */
+export interface AppInput {
+  readonly client: ClientLike;
+  readonly functions: readonly HoldfastFunction[];
+}
+
+export interface AppManifest {
+  readonly appName: string;
+  readonly appVersion?: string;
+  /** JSON array of function configurations. */
+  readonly functions: Uint8Array;
+}
+
+/** A function as requests name it: a handler of failures is one of its own. */
+export interface RegisteredFunction {
+  readonly client: ClientLike;
+  readonly slug: string;
+  readonly definition: FunctionDefinition;
+  readonly isFailureHandler: boolean;
+}
+
+export interface Registry {
+  find(appName: string, slug: string): RegisteredFunction | undefined;
+  /** The slugs of an app, for messages. */
+  slugs(appName: string): readonly string[];
+}
+
+/**
+ * What an app says of itself when it connects.
+ * @throws HoldfastError `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`
+ */
+export function appManifest(client: ClientLike, functions: readonly HoldfastFunction[]): AppManifest {
+  const { id, appVersion } = client.options;
+  const configs = checkedDefinitions(client, functions).flatMap(({ config, failureConfig }) =>
+    failureConfig ? [config, failureConfig] : [config],
+  );
+  return {
+    appName: id,
+    ...(appVersion === undefined ? {} : { appVersion }),
+    functions: encodeJsonBytes(configs),
+  };
+}
+
+/** @throws HoldfastError `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `OPTION_INVALID` */
+export function createRegistry(apps: readonly AppInput[]): Registry {
+  const byApp = new Map<string, Map<string, RegisteredFunction>>();
+  for (const { client, functions } of apps) {
+    const appName = client.options.id;
+    if (byApp.has(appName)) {
+      throw new HoldfastError(
+        "OPTION_INVALID",
+        `The app "${appName}" is given twice: put all its functions into one entry.`,
+      );
+    }
+    const bySlug = new Map<string, RegisteredFunction>();
+    for (const definition of checkedDefinitions(client, functions)) {
+      const { config, failureConfig } = definition;
+      bySlug.set(config.id, { client, slug: config.id, definition, isFailureHandler: false });
+      if (failureConfig)
+        bySlug.set(failureConfig.id, { client, slug: failureConfig.id, definition, isFailureHandler: true });
+    }
+    byApp.set(appName, bySlug);
+  }
+  return {
+    find: (appName, slug) => byApp.get(appName)?.get(slug),
+    slugs: (appName) => [...(byApp.get(appName)?.keys() ?? [])],
+  };
+}
+
+function checkedDefinitions(client: ClientLike, functions: readonly HoldfastFunction[]): FunctionDefinition[] {
+  const slugs = new Set<string>();
+  return functions.map((fn, index) => {
+    const definition = definitionOf(fn);
+    if (definition === undefined) {
+      throw new HoldfastError("FUNCTION_INVALID", `functions[${index}] was not made by createFunction().`);
+    }
+    if (definition.appId !== client.options.id) {
+      throw new HoldfastError(
+        "FUNCTION_INVALID",
+        `Function "${fn.id}" belongs to the app "${definition.appId}", not to "${client.options.id}": connect it with its own client.`,
+      );
+    }
+    for (const config of [definition.config, definition.failureConfig]) {
+      if (config === undefined) continue;
+      if (slugs.has(config.id)) {
+        throw new HoldfastError(
+          "FUNCTION_DUPLICATE",
+          `Two functions of the app "${client.options.id}" are called "${config.id}".`,
+        );
+      }
+      slugs.add(config.id);
+    }
+    return definition;
+  });
+}
+
+/** The schema for the data of an event that reaches this function. */
+export function schemaFor(fn: RegisteredFunction, eventName: string): StandardSchemaV1 | undefined {
+  const { schemas } = fn.definition;
+  const shared = fn.client.schemas;
+  return schemas.get(eventName) ?? (shared && Object.hasOwn(shared, eventName) ? shared[eventName] : undefined);
+}

@@ -1,0 +1,71 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { DataOfSchema, EventType, ReceivedEvent, SchemaMap, UntypedData } from "../client/event-types.ts";
+
+interface NamedEvent {
+  readonly event: string;
+  readonly schema?: StandardSchemaV1 | undefined;
+}
+
+export interface EventTrigger {
+  /** The name, which may end in "*", or a declared event. */
+  readonly event: string | NamedEvent;
+  /** CEL expression over `event`; only events for which it is true start the function. */
+  readonly if?: string;
+  readonly schema?: StandardSchemaV1 | undefined;
+}
+
+export interface CronTrigger {
+  /** Five fields, optionally with "TZ=Europe/Berlin " before them. */
+  readonly cron: string;
+  /** Spread starts over this long, such as "30s". */
+  readonly jitter?: string;
+}
+
+export type TriggerInput = EventTrigger | CronTrigger;
+
+/** A trigger on a schedule. */
+export function cron(expression: string): CronTrigger {
+  return { cron: expression };
+}
+
+export type CronEvent = ReceivedEvent<"inngest/scheduled.timer", { readonly cron: string }>;
+
+/** The event that `holdfast` gives to handlers of an `onFailure`. */
+export interface FailureData<Event = ReceivedEvent<string, UntypedData>> {
+  readonly function_id: string;
+  readonly run_id: string;
+  readonly error: { readonly name: string; readonly message: string; readonly stack?: string };
+  /** The event that had started the failed run. */
+  readonly event: Event;
+}
+
+export type FailureEvent<Event = ReceivedEvent<string, UntypedData>> = ReceivedEvent<
+  "inngest/function.failed",
+  FailureData<Event>
+>;
+
+/** A trigger with a wildcard gets events of many names. */
+type EventName<Name extends string> = Name extends `${string}*` ? string : Name;
+
+type NameData<Name extends string, Schemas> = Name extends keyof Schemas ? DataOfSchema<Schemas[Name]> : UntypedData;
+
+/** The event a handler gets for one trigger. */
+type EventOfTrigger<Trigger, Schemas> =
+  Trigger extends EventType<infer Name, infer Schema>
+    ? ReceivedEvent<EventName<Name>, Schema extends StandardSchemaV1 ? DataOfSchema<Schema> : NameData<Name, Schemas>>
+    : Trigger extends { readonly event: string; readonly schema: infer Schema extends StandardSchemaV1 }
+      ? ReceivedEvent<EventName<Trigger["event"]>, DataOfSchema<Schema>>
+      : Trigger extends { readonly event: infer Inner }
+        ? Inner extends string
+          ? ReceivedEvent<EventName<Inner>, NameData<Inner, Schemas>>
+          : EventOfTrigger<Inner, Schemas>
+        : Trigger extends { readonly cron: string }
+          ? CronEvent
+          : never;
+
+/** The event a handler gets: the union over its triggers; anything when it has none. */
+export type EventOfTriggers<Triggers, Schemas = SchemaMap> = [Triggers] extends [readonly []] | [undefined]
+  ? ReceivedEvent<string, UntypedData>
+  : Triggers extends readonly (infer Each)[]
+    ? EventOfTrigger<Each, Schemas>
+    : EventOfTrigger<Triggers, Schemas>;

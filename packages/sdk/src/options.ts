@@ -1,0 +1,158 @@
+import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
+
+/** The environment that options are read from; `process.env` unless a test says otherwise. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Turns a raw value into what the option means, or throws `invalidOption(...)`. `source` is what the message calls it. */
+export type OptionParser<T> = (value: unknown, source: string) => T;
+
+export interface OptionSource<T> {
+  /** The option's name, as the user writes it. */
+  readonly name: string;
+  /** What the user passed. */
+  readonly given: unknown;
+  /**
+   * Variables that stand for it, first match wins. A name that starts with "_" is looked up as `HOLDFAST_...` and then as
+   * `INNGEST_...`; all `HOLDFAST_` names come before all `INNGEST_` names. Others are taken as they are, last.
+   */
+  readonly variables?: readonly string[];
+  readonly parse: OptionParser<T>;
+}
+
+/** The argument, else `HOLDFAST_*`, else `INNGEST_*`, else undefined. Empty variables count as unset. */
+export function readOption<T>(source: OptionSource<T>, env: Environment): T | undefined {
+  if (source.given !== undefined) return source.parse(source.given, `the option \`${source.name}\``);
+  for (const variable of variableNames(source.variables ?? [])) {
+    const value = env[variable]?.trim();
+    if (value) return source.parse(value, `the environment variable ${variable}`);
+  }
+  return undefined;
+}
+
+function variableNames(variables: readonly string[]): string[] {
+  const families = variables.filter((name) => name.startsWith("_"));
+  return [
+    ...families.map((name) => `HOLDFAST${name}`),
+    ...families.map((name) => `INNGEST${name}`),
+    ...variables.filter((name) => !name.startsWith("_")),
+  ];
+}
+
+export function invalidOption(source: string, problem: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("OPTION_INVALID", `${capitalised(source)} ${problem}`, { cause });
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const shown = (value: unknown): string => {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+};
+
+export const asText: OptionParser<string> = (value, source) => {
+  if (typeof value !== "string" || value.trim() === "") {
+    throw invalidOption(source, `must be non-empty text, not ${shown(value)}.`);
+  }
+  return value.trim();
+};
+
+/** Like `asText`, but the message never shows the value. */
+export const asSecretText: OptionParser<string> = (value, source) => {
+  if (typeof value !== "string" || value.trim() === "") throw invalidOption(source, "must be non-empty text.");
+  return value.trim();
+};
+
+export function parseBoolean(value: unknown): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  if (typeof value !== "string") return undefined;
+  const text = value.trim().toLowerCase();
+  if (text === "1" || text === "true") return true;
+  return text === "0" || text === "false" ? false : undefined;
+}
+
+export const asBoolean: OptionParser<boolean> = (value, source) => {
+  const flag = parseBoolean(value);
+  if (flag === undefined) throw invalidOption(source, `must be true or false, not ${shown(value)}.`);
+  return flag;
+};
+
+/** A whole number from `min` to `max`. */
+export function asInteger(min: number, max = Number.MAX_SAFE_INTEGER): OptionParser<number> {
+  return (value, source) => {
+    const number = typeof value === "string" && /^[+-]?\d+$/.test(value.trim()) ? Number(value) : value;
+    if (typeof number !== "number" || !Number.isSafeInteger(number) || number < min || number > max) {
+      const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
+      throw invalidOption(source, `must be a whole number ${range}, not ${shown(value)}.`);
+    }
+    return number;
+  };
+}
+
+/** Milliseconds, or text such as "25s". A variable that holds digits only means milliseconds. */
+export function asDurationMs(bounds: { readonly minMs?: number; readonly maxMs?: number } = {}): OptionParser<number> {
+  return (value, source) => {
+    try {
+      return parseDurationMs(value as DurationInput, source, bounds);
+    } catch (cause) {
+      throw invalidOption(
+        source,
+        `is not a usable duration: ${shown(value)}. Give milliseconds or text such as "25s".`,
+        cause,
+      );
+    }
+  };
+}
+
+/** An address with one of the schemes, first one assumed when there is none; returned in normal form. */
+export function asUrl(schemes: readonly [string, ...string[]] = ["http", "https"]): OptionParser<string> {
+  return (value, source) => {
+    const url = value instanceof URL ? value.href : parseUrl(value, schemes[0]);
+    if (url === undefined || !schemes.some((scheme) => url.startsWith(`${scheme}://`))) {
+      const example = `"${schemes[0]}://localhost:8288"`;
+      throw invalidOption(source, `must be an address such as ${example}, not ${shown(value)}.`);
+    }
+    return url;
+  };
+}
+
+export function parseUrl(value: unknown, defaultScheme: string): string | undefined {
+  if (typeof value !== "string" || value.trim() === "" || /\s/.test(value.trim())) return undefined;
+  const text = value.trim();
+  try {
+    return new URL(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `${defaultScheme}://${text}`).href;
+  } catch {
+    return undefined;
+  }
+}
+
+const inspect = Symbol.for("nodejs.util.inspect.custom");
+
+/** A value that must not reach a log: printing it in any usual way gives "[secret]". */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    this.#value = value;
+  }
+
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return "[secret]";
+  }
+
+  toJSON(): string {
+    return "[secret]";
+  }
+
+  [inspect](): string {
+    return "[secret]";
+  }
+}

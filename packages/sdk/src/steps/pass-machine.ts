@@ -1,0 +1,303 @@
+import { type Step, unreachable } from "@holdfast/core";
+import type { CheckpointOutcome } from "@holdfast/protocol";
+import { concat, type List, listLength, push, toArray } from "./list.ts";
+
+/**
+ * One pass over a handler: which found steps run, what is reported and when the pass ends. Steps that are finished
+ * from earlier passes never come here.
+ *
+ * In place (`checkpoint` agreed on):
+ *  P1. A found step that has a body and is due starts at once; others are reported when the pass ends.
+ *  P2. At most one checkpoint is unanswered; what finishes meanwhile goes into the next one, in the order of finishing.
+ *  P3. A step settles only after the checkpoint that carries it was stored.
+ *  P4. The pass ends with all parked ops when nothing runs, nothing is unanswered or unsent, and it is quiet.
+ *  P5. A stale answer, or `stop`, ends it without a reply, once no body runs any more.
+ *  P6. After an invalid answer nothing starts and nothing is checkpointed; the reply carries what finished.
+ *  P7. The handler's value or final failure ends it at once. A failure that will be tried again waits for the
+ *      bodies that run and for their checkpoints: the next pass must not run them a second time.
+ * Plain:
+ *  P8. When it is quiet, a single new step with a body runs (unless planning is forced) and its op ends the pass;
+ *      otherwise the ops of all new steps end it.
+ *  P9. A handler that returns while new steps are unreported ends with their ops.
+ * Targeted:
+ *  P10. Exactly the step with the asked hash runs, and its op ends the pass; if it stays quiet without that step,
+ *      the pass ends with an error.
+ * All:
+ *  P11. There is exactly one reply; after it no step starts and none settles.
+ */
+
+export interface FoundStep {
+  readonly hash: string;
+  /** False for sleeps and the like: they are reported, never run. */
+  readonly hasBody: boolean;
+}
+
+/** A step's result as it goes over the wire: JSON text of one op. */
+export interface OpText {
+  readonly hash: string;
+  readonly text: string;
+  readonly bytes: number;
+}
+
+export type Report =
+  | { readonly type: "step"; readonly step: FoundStep }
+  | { readonly type: "op"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
+
+export type HandlerEnd =
+  | { readonly type: "returned"; readonly body: string }
+  | { readonly type: "failed"; readonly body: string; readonly final: boolean; readonly retryAfter?: string };
+
+export type PassReply =
+  | { readonly type: "end"; readonly end: HandlerEnd }
+  | { readonly type: "ops"; readonly finished: readonly OpText[]; readonly reports: readonly Report[] }
+  | { readonly type: "missing"; readonly found: readonly FoundStep[] }
+  | { readonly type: "stale" };
+
+export type PassMode =
+  | { readonly type: "in-place" }
+  | { readonly type: "plain"; readonly planOnly: boolean }
+  | { readonly type: "targeted"; readonly hash: string };
+
+interface OpenPass {
+  readonly phase: "open";
+  readonly mode: PassMode;
+  readonly running: number;
+  readonly unsent: List<OpText>;
+  readonly unanswered: readonly OpText[] | null;
+  readonly reports: List<Report>;
+  /** A flush was asked for and has not come yet. */
+  readonly flushing: boolean;
+  /** The gateway does not take checkpoints of this pass. */
+  readonly refused: boolean;
+  /** The retriable failure that waits for running bodies. */
+  readonly failure: HandlerEnd | null;
+  /** Rises with everything new; a `quiet` with an older one says nothing. */
+  readonly serial: number;
+}
+
+export type PassState =
+  | OpenPass
+  | { readonly phase: "stopping"; readonly running: number }
+  | { readonly phase: "ended" };
+
+export type PassEvent =
+  /** `due` is false for a failed step whose next attempt is not due yet. */
+  | { readonly type: "found"; readonly step: FoundStep; readonly due: boolean }
+  | { readonly type: "finished"; readonly op: OpText }
+  | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string }
+  | { readonly type: "flush" }
+  | { readonly type: "answered"; readonly outcome: CheckpointOutcome }
+  | { readonly type: "quiet"; readonly serial: number }
+  | { readonly type: "missing"; readonly serial: number }
+  | { readonly type: "handler-ended"; readonly end: HandlerEnd }
+  | { readonly type: "stop" };
+
+export type PassEffect =
+  | { readonly do: "start"; readonly step: FoundStep }
+  /** Send `flush` once the microtasks that are due now have run. */
+  | { readonly do: "flush-soon" }
+  | { readonly do: "checkpoint"; readonly ops: readonly OpText[] }
+  | { readonly do: "settle"; readonly ops: readonly OpText[] }
+  /** Send `quiet` with this serial when nothing new has come for two turns of the event loop. */
+  | { readonly do: "watch"; readonly serial: number }
+  /** Send `missing` with this serial after a grace. */
+  | { readonly do: "watch-missing"; readonly serial: number }
+  /** Tell code that still runs that its result is not wanted. */
+  | { readonly do: "abort" }
+  | { readonly do: "reply"; readonly reply: PassReply };
+
+type Turn = readonly [PassState, readonly PassEffect[]];
+
+/** So that a checkpoint or reply fits a frame with room to spare; one result alone may be a little larger. */
+export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+
+export function initialPass(mode: PassMode): PassState {
+  return {
+    phase: "open",
+    mode,
+    running: 0,
+    unsent: null,
+    unanswered: null,
+    reports: null,
+    flushing: false,
+    refused: false,
+    failure: null,
+    serial: 0,
+  };
+}
+
+export const passStep: Step<PassState, PassEvent, PassEffect> = (state, event) => {
+  switch (state.phase) {
+    case "open":
+      return openStep(state, event);
+    case "stopping":
+      return stoppingStep(state, event);
+    case "ended":
+      return [state, []];
+    default:
+      return unreachable(state);
+  }
+};
+
+function openStep(state: OpenPass, event: PassEvent): Turn {
+  switch (event.type) {
+    case "found":
+      return found(state, event.step, event.due);
+    case "finished": {
+      const next = { ...state, running: state.running - 1 };
+      if (state.mode.type !== "in-place") return endWithOps(next, [event.op], []);
+      return proceed({ ...next, unsent: push(state.unsent, event.op), serial: state.serial + 1 });
+    }
+    case "failed": {
+      const { op, final, retryAfter } = event;
+      const report: Report = { type: "op", op, final, ...(retryAfter === undefined ? {} : { retryAfter }) };
+      const next = { ...state, running: state.running - 1 };
+      if (state.mode.type !== "in-place") return endWithOps(next, [], [report]);
+      return proceed({ ...next, reports: push(state.reports, report), serial: state.serial + 1 });
+    }
+    case "flush":
+      return flush({ ...state, flushing: false });
+    case "answered":
+      return answered(state, event.outcome);
+    case "quiet":
+      return event.serial === state.serial ? quiet(state) : [state, []];
+    case "missing":
+      if (event.serial !== state.serial || state.running > 0) return [state, []];
+      return end(state, { type: "missing", found: stepsOf(toArray(state.reports)) });
+    case "handler-ended":
+      return handlerEnded(state, event.end);
+    case "stop":
+      return stop(state);
+    default:
+      return unreachable(event);
+  }
+}
+
+function stoppingStep(state: PassState & { phase: "stopping" }, event: PassEvent): Turn {
+  if (event.type !== "finished" && event.type !== "failed") return [state, []];
+  const running = state.running - 1;
+  return running > 0 ? [{ ...state, running }, []] : [{ phase: "ended" }, [{ do: "reply", reply: { type: "stale" } }]];
+}
+
+function found(state: OpenPass, step: FoundStep, due: boolean): Turn {
+  const { mode } = state;
+  const serial = state.serial + 1;
+  const start = (): Turn => [{ ...state, serial, running: state.running + 1 }, [{ do: "start", step }]];
+  const report = (): OpenPass => ({ ...state, serial, reports: push(state.reports, { type: "step", step }) });
+  switch (mode.type) {
+    case "in-place":
+      if (state.failure !== null) return [state, []];
+      return step.hasBody && due && !state.refused ? start() : proceed(report());
+    case "plain":
+      return state.running > 0 ? [state, []] : [report(), [{ do: "watch", serial }]];
+    case "targeted":
+      if (state.running > 0) return [state, []];
+      if (step.hash !== mode.hash) return [report(), [{ do: "watch", serial }]];
+      return step.hasBody ? start() : endWithOps(state, [], [{ type: "step", step }]);
+    default:
+      return unreachable(mode);
+  }
+}
+
+/** In place, after something changed: send what finished, end a failure that waited, or watch for the end. */
+function proceed(state: OpenPass): Turn {
+  const { unsent, unanswered, running, failure, reports, refused } = state;
+  if (unanswered !== null) return [state, []];
+  if (unsent !== null && !refused) {
+    return state.flushing ? [state, []] : [{ ...state, flushing: true }, [{ do: "flush-soon" }]];
+  }
+  if (running > 0) return [state, []];
+  if (failure !== null) return unsent === null ? end(state, { type: "end", end: failure }) : endWithAll(state);
+  if (unsent === null && reports === null) return [state, []];
+  return [state, [{ do: "watch", serial: state.serial }]];
+}
+
+function flush(state: OpenPass): Turn {
+  if (state.unanswered !== null || state.refused || state.unsent === null) return proceed(state);
+  const all = toArray(state.unsent);
+  const count = batchSize(all);
+  const ops = all.slice(0, count);
+  return [{ ...state, unsent: concat(null, all.slice(count)), unanswered: ops }, [{ do: "checkpoint", ops }]];
+}
+
+function answered(state: OpenPass, outcome: CheckpointOutcome): Turn {
+  const ops = state.unanswered ?? [];
+  const serial = state.serial + 1;
+  switch (outcome) {
+    case "stored": {
+      const [next, effects] = proceed({ ...state, serial, unanswered: null });
+      return [next, [{ do: "settle", ops }, ...effects]];
+    }
+    case "stale":
+      return stop(state);
+    case "invalid": {
+      const unsent = concat(concat(null, ops), toArray(state.unsent));
+      return proceed({ ...state, serial, refused: true, unanswered: null, unsent });
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+function quiet(state: OpenPass): Turn {
+  if (state.running > 0) return [state, []];
+  const { mode } = state;
+  switch (mode.type) {
+    case "in-place":
+      return state.unanswered === null && !state.flushing ? endWithAll(state) : [state, []];
+    case "plain": {
+      const first = state.reports?.last;
+      const alone = listLength(state.reports) === 1 && first?.type === "step" && first.step.hasBody;
+      if (!alone || mode.planOnly) return endWithAll(state);
+      return [{ ...state, running: 1 }, [{ do: "start", step: first.step }]];
+    }
+    case "targeted":
+      return [state, [{ do: "watch-missing", serial: state.serial }]];
+    default:
+      return unreachable(mode);
+  }
+}
+
+function handlerEnded(state: OpenPass, ended: HandlerEnd): Turn {
+  const reply: PassReply = { type: "end", end: ended };
+  if (state.mode.type === "in-place") {
+    const waits = ended.type === "failed" && !ended.final;
+    return waits ? proceed({ ...state, failure: ended }) : end(state, reply);
+  }
+  // The op of the step that runs ends the pass; the next one meets the same end.
+  if (state.running > 0) return [state, []];
+  const unreported = state.mode.type === "plain" && ended.type === "returned" && state.reports !== null;
+  return unreported ? endWithAll(state) : end(state, reply);
+}
+
+function stop(state: OpenPass): Turn {
+  if (state.running === 0) return end(state, { type: "stale" });
+  return [{ phase: "stopping", running: state.running }, [{ do: "abort" }]];
+}
+
+function endWithAll(state: OpenPass): Turn {
+  const finished = toArray(state.unsent);
+  return endWithOps(state, finished.slice(0, batchSize(finished)), toArray(state.reports));
+}
+
+function endWithOps(state: OpenPass, finished: readonly OpText[], reports: readonly Report[]): Turn {
+  return end(state, { type: "ops", finished, reports });
+}
+
+function end(state: OpenPass, reply: PassReply): Turn {
+  const aborts = state.running > 0 || reply.type === "stale";
+  return [{ phase: "ended" }, [...(aborts ? [{ do: "abort" } as const] : []), { do: "reply", reply }]];
+}
+
+function batchSize(ops: readonly OpText[]): number {
+  let bytes = 0;
+  for (const [index, op] of ops.entries()) {
+    bytes += op.bytes;
+    if (index > 0 && bytes > MAX_BATCH_BYTES) return index;
+  }
+  return ops.length;
+}
+
+function stepsOf(reports: readonly Report[]): FoundStep[] {
+  return reports.flatMap((report) => (report.type === "step" ? [report.step] : []));
+}

@@ -1,0 +1,57 @@
+import { hash as digest } from "node:crypto";
+import { HoldfastError } from "@holdfast/core";
+
+/** What identifies a step within its run. */
+export interface StepIdentity {
+  /** SHA-1 of `fullId`, 40 hex digits. */
+  readonly hash: string;
+  /** The id as the author wrote it. */
+  readonly id: string;
+  /** 0 for the first use of the id, then 1, 2 ... */
+  readonly index: number;
+  /** The id, for repeats with ":index" appended. */
+  readonly fullId: string;
+}
+
+export const MAX_STEP_ID_LENGTH = 256;
+const CACHE_SIZE = 5_000;
+
+const cache = new Map<string, string>();
+
+/** Ids repeat from run to run, so the last few thousand hashes are kept. */
+export function hashStepId(fullId: string): string {
+  const known = cache.get(fullId);
+  if (known !== undefined) return known;
+  const made = digest("sha1", fullId, "hex");
+  if (cache.size >= CACHE_SIZE) cache.clear();
+  cache.set(fullId, made);
+  return made;
+}
+
+/** Gives out the identities of one pass: repeats of an id are numbered in the order of the calls. */
+export class StepNames {
+  readonly #next = new Map<string, number>();
+  readonly #taken = new Set<string>();
+
+  /** @throws HoldfastError `STEP_INVALID` */
+  next(id: unknown): StepIdentity {
+    if (typeof id !== "string" || id === "" || id.length > MAX_STEP_ID_LENGTH) {
+      throw new HoldfastError(
+        "STEP_INVALID",
+        `A step's id must be text of 1 to ${MAX_STEP_ID_LENGTH} characters, not ${describeId(id)}.`,
+      );
+    }
+    for (let index = this.#next.get(id) ?? 0; ; index += 1) {
+      const fullId = index === 0 ? id : `${id}:${index}`;
+      // An author may have used "a:1" as an id of its own.
+      if (this.#taken.has(fullId)) continue;
+      this.#taken.add(fullId);
+      this.#next.set(id, index + 1);
+      return { hash: hashStepId(fullId), id, index, fullId };
+    }
+  }
+}
+
+function describeId(id: unknown): string {
+  return typeof id === "string" ? `text of ${id.length}` : String(id);
+}
