@@ -7,7 +7,7 @@ import { reviveError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import type { PassMode } from "../steps/pass-machine.ts";
 import { publishCurrentExecution } from "./current.ts";
-import type { CheckpointPort, ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
+import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
 import { nothingNew, Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
 import { errorObject } from "./result-json.ts";

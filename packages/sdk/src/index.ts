@@ -1,0 +1,46 @@
+export { type ErrorCode, HoldfastError, type LoggerLike } from "@holdfast/core";
+export { Client, type NoSchemas } from "./client/client.ts";
+export type { ClientOptions } from "./client/client-options.ts";
+export {
+  type EventOfType,
+  type EventType,
+  eventType,
+  type OutgoingEvent,
+  type ReceivedEvent,
+  type SchemaMap,
+  staticSchema,
+  type UntypedData,
+} from "./client/event-types.ts";
+export type { SentEvents } from "./client/send-events.ts";
+export { connect } from "./connect/main/connect.ts";
+export type { Connection } from "./connect/main/connection.ts";
+export type { ConnectOptions } from "./connect/shared/connect-options.ts";
+export type { ConnectionState } from "./connect/shared/connection-state.ts";
+export { type CurrentExecution, currentExecution } from "./execution/current.ts";
+export type {
+  FailureContext,
+  FailureHandler,
+  Handler,
+  HandlerContext,
+  HoldfastFunction,
+} from "./functions/define-function.ts";
+export type { CancelOption, ConcurrencyOption, FunctionOptions } from "./functions/function-options.ts";
+export {
+  type CronEvent,
+  type CronTrigger,
+  cron,
+  type EventTrigger,
+  type FailureEvent,
+  type TriggerInput,
+} from "./functions/triggers.ts";
+export { Holdfast } from "./holdfast.ts";
+export {
+  NonDeterminismError,
+  NonRetriableError,
+  RetryAfterError,
+  StepError,
+  StepNestedError,
+} from "./steps/errors.ts";
+export type { StepResult } from "./steps/step-result.ts";
+export type { StepId, StepTools } from "./steps/step-tools.ts";
+export { SDK_VERSION } from "./version.ts";
