@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { run } from "./processes.mjs";
 import { inRoot, tool } from "./workspace.mjs";
 
-/** What tools keep in the temporary folder on purpose; it goes away with the folder. */
-const toolCaches = /^(tsx-|node-compile-cache|v8-compile-cache|\.?vitest|vite-|esbuild|results\.json$)/;
+/**
+ * What is kept in the temporary folder on purpose and goes away with it: caches of tools, the copy of Postgres' programs
+ * that an unprivileged user can reach, Vitest's own folder (a random name of 21 characters).
+ */
+const toolCaches = /^(tsx-|node-compile-cache|v8-compile-cache|holdfast-postgres-|[\w-]{21}$|results\.json$)/;
 
 /**
  * @typedef {object} Counts
