@@ -188,6 +188,22 @@ export const ERROR_CATALOGUE = {
     summary: "The signing key or event key is missing or wrong.",
     cure: "Use the key that the gateway was started with.",
   },
+  BODY_TOO_LARGE: {
+    summary: "The body of an HTTP request is larger than the limit.",
+    cure: "Send less at once; the message has the limit.",
+  },
+  OP_UNSUPPORTED: {
+    summary: "A function used a kind of step that this gateway cannot do yet.",
+    cure: "The message names the kind; use another one, or a newer gateway.",
+  },
+  OP_INVALID: {
+    summary: "A step or a reply that an app reported could not be understood.",
+    cure: "The message names what was wrong; mostly app and gateway are of very different versions.",
+  },
+  RUN_TOO_LARGE: {
+    summary: "A run has more steps, or its steps returned more data, than a run may have.",
+    cure: "Split the work over several runs, or keep large data elsewhere and return references.",
+  },
   STORE_FAILED: {
     summary: "The database refused a write for good.",
     cure: "The message has the database's reason.",

@@ -1,0 +1,162 @@
+import type { Extension, GatewayFrame } from "@holdfast/protocol";
+
+/** A connected agent as the engine sees it: the port that the socket's side fills. */
+export interface AgentSession {
+  /** Connection id. */
+  readonly id: string;
+  /** Of the process behind it; the same after a reconnect. */
+  readonly instanceId: string;
+  /** Slugs of the functions it runs. */
+  readonly functionIds: readonly string[];
+  /** Requests that it may hold at once. */
+  readonly capacity: number;
+  readonly extensions: ReadonlySet<Extension>;
+  readonly heartbeatMs: number;
+  readonly leaseMs: number;
+  readonly extendLeaseMs: number;
+  /** When it was last heard of. */
+  readonly seenMs: number;
+  send(frame: GatewayFrame): void;
+}
+
+/** One agent and what it holds. */
+export interface Slot {
+  readonly id: string;
+  readonly session: AgentSession;
+  readonly functionIds: Set<string>;
+  readonly capacity: number;
+  readonly heartbeatMs: number;
+  readonly seenMs: number;
+  /** Requests it holds or will be sent as soon as they are committed. */
+  inFlight: number;
+  readonly requests: Set<string>;
+  /** False: takes no new work. */
+  open: boolean;
+  /** Refused work a moment ago: nothing for it before this instant. */
+  restUntilMs: number;
+}
+
+/** Picks who gets the work; pure, given by the socket's side. */
+export type ChooseSlot = (candidates: Iterable<Slot>, nowMs: number) => Slot | undefined;
+
+/** Who is connected here, by what they can run. */
+export class Agents {
+  readonly #slots = new Map<string, Slot>();
+  readonly #byFunction = new Map<string, Set<Slot>>();
+  readonly #choose: ChooseSlot;
+
+  constructor(choose: ChooseSlot) {
+    this.#choose = choose;
+  }
+
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  all(): Iterable<Slot> {
+    return this.#slots.values();
+  }
+
+  get(sessionId: string): Slot | undefined {
+    return this.#slots.get(sessionId);
+  }
+
+  add(session: AgentSession, open: boolean): Slot {
+    const slot: Slot = {
+      id: session.id,
+      session,
+      functionIds: new Set(session.functionIds),
+      capacity: session.capacity,
+      heartbeatMs: session.heartbeatMs,
+      get seenMs() {
+        return session.seenMs;
+      },
+      inFlight: 0,
+      requests: new Set(),
+      open,
+      restUntilMs: 0,
+    };
+    this.#slots.set(slot.id, slot);
+    if (open) this.#index(slot);
+    return slot;
+  }
+
+  /** No new work for it from now on. */
+  close(slot: Slot): void {
+    slot.open = false;
+    for (const functionId of slot.functionIds) this.forget(slot, functionId);
+  }
+
+  /** It turned out not to know this function. */
+  forget(slot: Slot, functionId: string): void {
+    const slots = this.#byFunction.get(functionId);
+    slots?.delete(slot);
+    if (slots?.size === 0) this.#byFunction.delete(functionId);
+  }
+
+  remove(slot: Slot): void {
+    this.close(slot);
+    this.#slots.delete(slot.id);
+  }
+
+  /** Takes a place with the best agent for this function, or says that there is none. Give it back with `release`. */
+  reserve(functionId: string, nowMs: number): Slot | undefined {
+    const slots = this.#byFunction.get(functionId);
+    if (!slots) return undefined;
+    const slot = slots.size === 1 ? only(slots, nowMs) : this.#choose(awake(slots, nowMs), nowMs);
+    if (slot) slot.inFlight += 1;
+    return slot;
+  }
+
+  release(slot: Slot): void {
+    slot.inFlight -= 1;
+  }
+
+  /** What this gateway could run now, and how much of it at most. */
+  wants(nowMs: number, maxPerFunction: number): { functionId: string; limit: number; leaseMs: number }[] {
+    const wants: { functionId: string; limit: number; leaseMs: number }[] = [];
+    for (const [functionId, slots] of this.#byFunction) {
+      let room = 0;
+      let leaseMs = 0;
+      for (const slot of awake(slots, nowMs)) {
+        room += Math.max(0, slot.capacity - slot.inFlight);
+        leaseMs = Math.max(leaseMs, slot.session.leaseMs);
+      }
+      if (room > 0) wants.push({ functionId, limit: Math.min(room, maxPerFunction), leaseMs });
+    }
+    return wants;
+  }
+
+  /** How long until an agent that rests may be asked again; null when none does. */
+  restsForMs(nowMs: number): number | null {
+    let soonest: number | null = null;
+    for (const slot of this.#slots.values()) {
+      if (slot.restUntilMs <= nowMs) continue;
+      soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, slot.restUntilMs - nowMs);
+    }
+    return soonest;
+  }
+
+  functionIds(): string[] {
+    return [...this.#byFunction.keys()];
+  }
+
+  #index(slot: Slot): void {
+    for (const functionId of slot.functionIds) {
+      const slots = this.#byFunction.get(functionId);
+      if (slots) slots.add(slot);
+      else this.#byFunction.set(functionId, new Set([slot]));
+    }
+  }
+}
+
+function only(slots: ReadonlySet<Slot>, nowMs: number): Slot | undefined {
+  for (const slot of slots) {
+    if (slot.inFlight < slot.capacity && slot.restUntilMs <= nowMs) return slot;
+  }
+  return undefined;
+}
+
+function* awake(slots: Iterable<Slot>, nowMs: number): Iterable<Slot> {
+  for (const slot of slots) if (slot.restUntilMs <= nowMs) yield slot;
+}

@@ -1,0 +1,285 @@
+import { createHash } from "node:crypto";
+import { messageOf, type TimerHandle } from "@holdfast/core";
+import type { Fence, JobKind, LeaseRelease } from "../store/index.ts";
+import type { Agents, Slot } from "./agents.ts";
+import type { Functions } from "./functions.ts";
+import { MAX_PAYLOAD_LENGTH, requestPayload } from "./payload.ts";
+import type { EngineCounters, EngineOptions } from "./ports.ts";
+import { requestIdOf } from "./request-id.ts";
+import type { RunState } from "./run-state.ts";
+import type { Runs } from "./runs.ts";
+
+/** A request that an agent has, or had when its socket broke. */
+export interface Dispatch {
+  readonly requestId: string;
+  readonly fence: Fence;
+  readonly runId: string;
+  readonly functionId: string;
+  readonly inPlace: boolean;
+  /** Null while its instance has no socket. */
+  slot: Slot | null;
+  acked: boolean;
+  readonly sentMs: number;
+  /** Last word about it from the agent, monotonic. */
+  heardMs: number;
+  /** Checkpoints whose commit is under way. */
+  commits: number;
+  onCommitsDone: (() => void) | null;
+}
+
+export interface JobToRun {
+  readonly id: string;
+  readonly runId: string;
+  readonly kind: JobKind;
+  readonly key: string;
+  readonly functionId: string;
+  readonly attempt: number;
+}
+
+/** The same values as the reference's local server. */
+const ACCOUNT_ID = "00000000-0000-4000-a000-000000000000";
+const ENV_ID = "00000000-0000-4000-b000-000000000000";
+const NO_TRACE = new TextEncoder().encode("{}");
+const utf8 = new TextEncoder();
+
+export interface DispatchesHooks {
+  readonly newLeaseId: (atMs: number) => string;
+  /** An agent has room again. */
+  readonly onFreed: () => void;
+  /** Jobs became due. */
+  readonly onReleased: () => void;
+  readonly onTooLarge: (job: { readonly runId: string; readonly fence: Fence }, length: number) => void;
+}
+
+/** The table of requests in flight from this gateway. */
+export class Dispatches {
+  readonly #options: EngineOptions;
+  readonly #runs: Runs;
+  readonly #agents: Agents;
+  readonly #functions: Functions;
+  readonly #counters: EngineCounters;
+  readonly #byRequest = new Map<string, Dispatch>();
+  readonly #byJob = new Map<string, Dispatch>();
+  readonly #byRun = new Map<string, Set<Dispatch>>();
+  readonly #unacked: Dispatch[] = [];
+  #ackTimer: TimerHandle | null = null;
+  readonly #hooks: DispatchesHooks;
+
+  constructor(
+    options: EngineOptions,
+    parts: { runs: Runs; agents: Agents; functions: Functions; counters: EngineCounters },
+    hooks: DispatchesHooks,
+  ) {
+    this.#options = options;
+    this.#runs = parts.runs;
+    this.#agents = parts.agents;
+    this.#functions = parts.functions;
+    this.#counters = parts.counters;
+    this.#hooks = hooks;
+  }
+
+  get size(): number {
+    return this.#byRequest.size;
+  }
+
+  get(requestId: string): Dispatch | undefined {
+    return this.#byRequest.get(requestId);
+  }
+
+  all(): Iterable<Dispatch> {
+    return this.#byRequest.values();
+  }
+
+  ofRun(runId: string): Iterable<Dispatch> {
+    return this.#byRun.get(runId) ?? [];
+  }
+
+  leaseId(leaseMs: number): string {
+    return this.#hooks.newLeaseId(this.#options.clock.nowMs() + leaseMs);
+  }
+
+  /** Sends a leased job to the agent whose place is reserved. */
+  start(job: JobToRun, epoch: number, slot: Slot, state: RunState): void {
+    const fence = { jobId: job.id, epoch };
+    this.dropJob(job.id);
+    if (!slot.open) {
+      this.#agents.release(slot);
+      this.release([{ ...fence, lost: false }]);
+      return;
+    }
+    const requestId = requestIdOf(fence);
+    const inPlace = slot.session.extensions.has("checkpoint") && job.kind === "pass" && !hasStepJobs(state);
+    const fn = this.#functions.get(job.functionId);
+    const payload = requestPayload(state, {
+      requestId,
+      jobId: job.id,
+      attempt: job.kind === "pass" ? state.passAttempt : job.attempt,
+      stepId: job.kind === "pass" ? "step" : job.key,
+      functionUuid: slot.session.extensions.has("checkpoint") ? null : (fn?.uuid ?? uuidOf(job.functionId)),
+      inPlace,
+    });
+    if (payload.length > MAX_PAYLOAD_LENGTH) {
+      this.#agents.release(slot);
+      this.#hooks.onTooLarge({ runId: job.runId, fence }, payload.length);
+      return;
+    }
+    const sentMs = this.#options.clock.monotonicMs();
+    const { runId, functionId } = job;
+    this.#put({
+      requestId,
+      fence,
+      runId,
+      functionId,
+      inPlace,
+      slot,
+      acked: false,
+      sentMs,
+      heardMs: sentMs,
+      commits: 0,
+      onCommitsDone: null,
+    });
+    this.#counters.dispatches += 1;
+    slot.session.send({
+      kind: "GATEWAY_EXECUTOR_REQUEST",
+      requestId,
+      accountId: ACCOUNT_ID,
+      envId: ENV_ID,
+      appId: uuidOf(state.appId),
+      appName: state.appId,
+      functionId: fn?.uuid ?? uuidOf(functionId),
+      functionSlug: functionId,
+      stepId: job.kind === "pass" ? "step" : job.key,
+      requestPayload: utf8.encode(payload),
+      systemTraceCtx: NO_TRACE,
+      userTraceCtx: NO_TRACE,
+      runId,
+      leaseId: this.leaseId(slot.session.leaseMs),
+      jobId: job.id,
+    });
+  }
+
+  /** The agent spoke of it: it is alive there. */
+  heard(dispatch: Dispatch, slot: Slot | null): void {
+    dispatch.heardMs = this.#options.clock.monotonicMs();
+    dispatch.acked = true;
+    if (slot) this.move(dispatch, slot);
+  }
+
+  move(dispatch: Dispatch, slot: Slot): void {
+    if (dispatch.slot === slot) return;
+    this.detach(dispatch);
+    dispatch.slot = slot;
+    slot.requests.add(dispatch.requestId);
+    slot.inFlight += 1;
+  }
+
+  /** Its socket is gone; the lease stays. */
+  detach(dispatch: Dispatch): void {
+    const { slot } = dispatch;
+    if (!slot) return;
+    slot.requests.delete(dispatch.requestId);
+    this.#agents.release(slot);
+    dispatch.slot = null;
+  }
+
+  /** It is over, or no longer ours. */
+  finish(dispatch: Dispatch): void {
+    if (!this.#byRequest.delete(dispatch.requestId)) return;
+    if (this.#byJob.get(dispatch.fence.jobId) === dispatch) this.#byJob.delete(dispatch.fence.jobId);
+    const ofRun = this.#byRun.get(dispatch.runId);
+    ofRun?.delete(dispatch);
+    if (ofRun?.size === 0) this.#byRun.delete(dispatch.runId);
+    this.detach(dispatch);
+    this.#runs.release(dispatch.runId);
+    this.#hooks.onFreed();
+  }
+
+  /** An earlier dispatch of the job that is still in the table is no longer ours. */
+  dropJob(jobId: string): void {
+    const before = this.#byJob.get(jobId);
+    if (before) this.finish(before);
+  }
+
+  /** Ends leases, so that somebody takes the jobs at once. What fails here the leases' own end does. */
+  release(releases: readonly LeaseRelease[]): void {
+    if (releases.length === 0) return;
+    this.#options.store.releaseLeases(releases).then(this.#hooks.onReleased, (error: unknown) => {
+      this.#options.log("warn", `${releases.length} lease(s) could not be released: ${messageOf(error)}`);
+    });
+  }
+
+  /** Gives dispatches up: out of the table, leases ended. */
+  giveUp(dispatches: readonly Dispatch[], lost: (dispatch: Dispatch) => boolean): void {
+    const releases = dispatches.map((dispatch) => ({ ...dispatch.fence, lost: lost(dispatch) }));
+    this.#counters.leasesLost += releases.filter((one) => one.lost).length;
+    for (const dispatch of dispatches) this.finish(dispatch);
+    this.release(releases);
+  }
+
+  stop(): void {
+    this.#ackTimer?.cancel();
+    this.#ackTimer = null;
+  }
+
+  #put(dispatch: Dispatch): void {
+    this.#byRequest.set(dispatch.requestId, dispatch);
+    this.#byJob.set(dispatch.fence.jobId, dispatch);
+    const ofRun = this.#byRun.get(dispatch.runId);
+    if (ofRun) ofRun.add(dispatch);
+    else this.#byRun.set(dispatch.runId, new Set([dispatch]));
+    this.#runs.retain(dispatch.runId);
+    dispatch.slot?.requests.add(dispatch.requestId);
+    this.#unacked.push(dispatch);
+    this.#armAcks();
+  }
+
+  #armAcks(): void {
+    const first = this.#unacked[0];
+    if (this.#ackTimer || !first) return;
+    const leftMs = first.sentMs + this.#options.settings.requestAckMs - this.#options.clock.monotonicMs();
+    this.#ackTimer = this.#options.timers.set(Math.max(leftMs, 50), () => this.#sweepAcks(), { unref: true });
+  }
+
+  #sweepAcks(): void {
+    this.#ackTimer = null;
+    const { settings, clock } = this.#options;
+    const beforeMs = clock.monotonicMs() - settings.requestAckMs;
+    const late: Dispatch[] = [];
+    let count = 0;
+    for (const dispatch of this.#unacked) {
+      if (dispatch.sentMs > beforeMs) break;
+      count += 1;
+      if (!dispatch.acked && this.#byRequest.get(dispatch.requestId) === dispatch) late.push(dispatch);
+    }
+    this.#unacked.splice(0, count);
+    this.#releaseUnacked(late);
+    this.#armAcks();
+  }
+
+  #releaseUnacked(late: readonly Dispatch[]): void {
+    if (late.length === 0) return;
+    this.#counters.acksMissed += late.length;
+    const { clock, settings, log } = this.#options;
+    for (const { slot } of late) if (slot) slot.restUntilMs = clock.nowMs() + settings.requestAckMs;
+    log("warn", `${late.length} request(s) were not acknowledged by their agent in time; they go elsewhere.`);
+    this.giveUp(late, () => false);
+  }
+}
+
+function hasStepJobs(state: RunState): boolean {
+  for (const job of state.jobs.values()) if (job.kind === "step") return true;
+  return false;
+}
+
+/** A stable UUID for a name, where the wire wants one. */
+export function uuidOf(name: string): string {
+  const known = uuids.get(name);
+  if (known) return known;
+  const hex = createHash("sha1").update(name).digest("hex");
+  const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  if (uuids.size > 10_000) uuids.clear();
+  uuids.set(name, uuid);
+  return uuid;
+}
+
+const uuids = new Map<string, string>();

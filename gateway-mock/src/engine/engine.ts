@@ -1,0 +1,281 @@
+import { createUlidFactory, type Log, messageOf, unreachable } from "@holdfast/core";
+import type { Op, SdkResponse, WorkerFrame } from "@holdfast/protocol";
+import type { AppRecord, Store, Wake } from "../store/index.ts";
+import { Agents, type AgentSession, type Slot } from "./agents.ts";
+import { Decider, type DecideOutcome } from "./decider.ts";
+import { Dispatches } from "./dispatches.ts";
+import { Functions } from "./functions.ts";
+import { type IdSeed, Intake, type RawEvent } from "./intake.ts";
+import { Leases } from "./leases.ts";
+import { type EngineCounters, type EngineOptions, newCounters } from "./ports.ts";
+import { Presence } from "./presence.ts";
+import { QueueLoop } from "./queue-loop.ts";
+import { type CheckpointResult, Reports } from "./reports.ts";
+import type { RunState } from "./run-state.ts";
+import { Runs } from "./runs.ts";
+
+/** Frames about requests, as the socket's side hands them over. */
+export type EngineFrame = Exclude<
+  WorkerFrame,
+  { readonly kind: "WORKER_CONNECT" | "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT" }
+>;
+
+/** A connected agent, from its readiness to the end of its socket. */
+export interface AttachedAgent {
+  /** A frame about requests came in. */
+  receive(frame: EngineFrame): void;
+  /** No new work for it. */
+  pause(): void;
+  /** Its socket is gone. */
+  lost(): void;
+}
+
+export interface EngineStatus extends Readonly<EngineCounters> {
+  readonly agents: number;
+  readonly inFlight: number;
+  readonly runsInMemory: number;
+}
+
+/**
+ * The engine: takes events in, gives work to agents, decides on what they report. All truth is in the store; what is kept
+ * here may be lost at any moment.
+ */
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #store: Store;
+  readonly #log: Log;
+  readonly #counters: EngineCounters = newCounters();
+  readonly #functions: Functions;
+  readonly #runs: Runs;
+  readonly #agents: Agents;
+  readonly #dispatches: Dispatches;
+  readonly #decider: Decider;
+  readonly #reports: Reports;
+  readonly #leases: Leases;
+  readonly #presence: Presence;
+  readonly #intake: Intake;
+  readonly #loop: QueueLoop;
+  #draining = false;
+  #stopWaking: (() => void) | null = null;
+
+  constructor(options: EngineOptions) {
+    const { store, log, clock, random } = options;
+    this.#options = options;
+    this.#store = store;
+    this.#log = log;
+    const counters = this.#counters;
+    const functions = new Functions(store, log);
+    const runs = new Runs(store);
+    const agents = new Agents(options.chooseSlot);
+    const decider = new Decider(options, runs, agents, counters, {
+      mayLease: () => !this.#draining,
+      born: (jobs, state) => {
+        for (const { job, slot } of jobs) dispatches.start(job, 1, slot, state);
+      },
+      queued: (functionId, dueInMs) => {
+        if (dueInMs <= 0) this.#loop.noteBacklog(functionId);
+        this.#loop.wake(dueInMs);
+      },
+      ended: (state, others) => this.#runEnded(state, others),
+    });
+    const dispatches = new Dispatches(
+      options,
+      { runs, agents, functions, counters },
+      {
+        newLeaseId: createUlidFactory(clock, random),
+        onFreed: () => {
+          if (this.#loop.backlogged) this.#loop.wake();
+        },
+        onReleased: () => this.#loop.wake(),
+        onTooLarge: ({ runId, fence }, length) => {
+          const message = `The run's input and step results have ${length} characters, more than a request can hold.`;
+          const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
+          decider.run(runId, { type: "fail", error }, fence).catch((failure: unknown) => {
+            log("error", `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });
+          });
+        },
+      },
+    );
+    const parts = { runs, agents, functions, dispatches, decider, counters };
+    this.#functions = functions;
+    this.#runs = runs;
+    this.#agents = agents;
+    this.#dispatches = dispatches;
+    this.#decider = decider;
+    this.#reports = new Reports(options, parts);
+    this.#leases = new Leases(options, dispatches, counters);
+    this.#presence = new Presence(options, agents, dispatches);
+    this.#loop = new QueueLoop(options, parts);
+    this.#intake = new Intake(options, parts, {
+      mayLease: (functionId) => !this.#draining && !this.#loop.hasBacklog(functionId),
+      onQueued: (functionId) => {
+        this.#loop.noteBacklog(functionId);
+        this.#loop.wake();
+      },
+    });
+  }
+
+  get functions(): Functions {
+    return this.#functions;
+  }
+
+  async start(): Promise<void> {
+    await this.#functions.load();
+    this.#stopWaking = this.#store.onWake((wake) => this.#woken(wake));
+    this.#loop.wake();
+  }
+
+  /** One look into the queue; what the loop does by itself. Returns how many jobs were taken. */
+  tick(): Promise<number> {
+    return this.#loop.tick();
+  }
+
+  /** Stores the apps that an agent brought, before it may take work. */
+  register(apps: readonly AppRecord[]): Promise<void> {
+    return this.#functions.save(apps);
+  }
+
+  /** An agent is there; with `open` it takes work. */
+  attach(session: AgentSession, open: boolean): AttachedAgent {
+    const slot = this.#agents.add(session, open);
+    if (open) this.#loop.wake();
+    return {
+      receive: (frame) => this.#receive(slot, frame),
+      pause: () => this.#agents.close(slot),
+      lost: () => this.#presence.lost(slot),
+    };
+  }
+
+  /**
+   * Stores events and starts the runs they trigger.
+   * @throws HoldfastError `EVENT_INVALID`, `STORE_FAILED`
+   */
+  sendEvents(events: readonly RawEvent[], seed?: IdSeed): Promise<string[]> {
+    return this.#intake.send(events, seed);
+  }
+
+  /** A reply that came by HTTP. Resolves when it is durable, or nobody's any more. */
+  flush(response: SdkResponse): Promise<void> {
+    return this.#reports.reply(response, response.sdkVersion.startsWith("holdfast:"));
+  }
+
+  /** A checkpoint that came by HTTP. */
+  checkpoint(requestId: string, runId: string, ops: readonly Op[]): Promise<CheckpointResult> {
+    return this.#reports.checkpoint(requestId, runId, ops);
+  }
+
+  /** Ends a run. `nothing`: it had ended already. */
+  async cancel(runId: string, reason: string): Promise<DecideOutcome> {
+    this.#runs.retain(runId);
+    try {
+      return await this.#decider.run(runId, { type: "cancel", reason }, null);
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  status(): EngineStatus {
+    return {
+      ...this.#counters,
+      agents: this.#agents.size,
+      inFlight: this.#dispatches.size,
+      runsInMemory: this.#runs.size,
+    };
+  }
+
+  /** No new work is given out; reports are still taken. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    await this.#loop.stop();
+  }
+
+  /** Stops, and hands back what agents still have, so that other gateways take it at once. */
+  async stop(): Promise<void> {
+    await this.drain();
+    this.#stopWaking?.();
+    this.#presence.stop();
+    this.#dispatches.stop();
+    const left = [...this.#dispatches.all()];
+    const releases = left.map(({ fence }) => ({ ...fence, lost: false }));
+    for (const dispatch of left) this.#dispatches.finish(dispatch);
+    if (releases.length === 0) return;
+    await this.#store.releaseLeases(releases).catch((error: unknown) => {
+      this.#log("warn", `${releases.length} lease(s) could not be released: ${messageOf(error)}`);
+    });
+  }
+
+  #receive(slot: Slot, frame: EngineFrame): void {
+    switch (frame.kind) {
+      case "WORKER_REQUEST_ACK": {
+        const dispatch = this.#dispatches.get(frame.requestId);
+        if (dispatch) this.#dispatches.heard(dispatch, slot);
+        return;
+      }
+      case "WORKER_REPLY":
+        return this.#reports.replied(slot, frame);
+      case "WORKER_CHECKPOINT":
+        return this.#reports.checkpointed(slot, frame);
+      case "WORKER_REQUEST_EXTEND_LEASE":
+        return this.#leases.extend(slot, frame);
+      case "WORKER_REQUEST_NACK":
+        return this.#reports.nacked(slot, frame);
+      case "WORKER_STALL": {
+        const { requestId, runId, functionSlug, stepId, stalledMs, stack, ended } = frame;
+        this.#counters.stalls += 1;
+        const message = ended ? "An agent's main thread moves again" : "An agent's main thread is blocked";
+        this.#log("warn", `${message} (${stalledMs} ms).`, { requestId, runId, functionSlug, stepId, stack });
+        return;
+      }
+      case "WORKER_STATUS":
+        return;
+      default:
+        return unreachable(frame);
+    }
+  }
+
+  #runEnded(state: RunState, others: boolean): void {
+    this.#counters.runsEnded += 1;
+    this.#runs.forget(state.runId);
+    this.#stopAgents(state.runId, `The run is ${state.status.toLowerCase()}.`);
+    if (others) this.#store.notify({ type: "ended", runIds: [state.runId] });
+  }
+
+  /** Tells agents here to stop what they do for a run that is over. */
+  #stopAgents(runId: string, reason: string): void {
+    for (const dispatch of [...this.#dispatches.ofRun(runId)]) {
+      const { slot, requestId } = dispatch;
+      if (!slot?.session.extensions.has("cancel")) continue;
+      slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
+      this.#dispatches.finish(dispatch);
+    }
+  }
+
+  #woken(wake: Wake): void {
+    switch (wake.type) {
+      case "jobs":
+        this.#loop.wake();
+        return;
+      case "functions":
+        this.#reload();
+        return;
+      case "ended":
+        for (const runId of wake.runIds) {
+          this.#runs.forget(runId);
+          this.#stopAgents(runId, "The run has ended.");
+        }
+        return;
+      case "all":
+        this.#reload();
+        this.#loop.wake();
+        return;
+      default:
+        return unreachable(wake);
+    }
+  }
+
+  #reload(): void {
+    this.#functions.load().catch((error: unknown) => {
+      this.#log("warn", `The functions could not be read: ${messageOf(error)}`);
+    });
+  }
+}

@@ -1,0 +1,201 @@
+import { createUlidFactory, HoldfastError, type UlidFactory, ulidFromSeed } from "@holdfast/core";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import type { IntakeItem, IntakeRun, NewJob } from "../store/index.ts";
+import type { Agents, Slot } from "./agents.ts";
+import type { Decider } from "./decider.ts";
+import type { Dispatches } from "./dispatches.ts";
+import { applyRow } from "./fold.ts";
+import type { Functions, KnownFunction } from "./functions.ts";
+import { type DispatchedMeta, jsonRow, runCreatedRow } from "./log-rows.ts";
+import type { EngineCounters, EngineOptions } from "./ports.ts";
+import { emptyRun } from "./run-state.ts";
+import type { Runs } from "./runs.ts";
+
+/** An event as it came in by HTTP. */
+export interface RawEvent {
+  readonly name?: unknown;
+  readonly data?: unknown;
+  readonly id?: unknown;
+  readonly ts?: unknown;
+  readonly user?: unknown;
+  readonly v?: unknown;
+  readonly meta?: unknown;
+}
+
+/** Makes the ids of one request's events predictable, so that a repeated request can be recognised. */
+export interface IdSeed {
+  readonly atMs: number;
+  readonly entropy: Uint8Array;
+}
+
+interface Prepared {
+  readonly item: IntakeItem;
+  readonly born: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
+}
+
+export interface IntakeParts {
+  readonly runs: Runs;
+  readonly agents: Agents;
+  readonly functions: Functions;
+  readonly dispatches: Dispatches;
+  readonly decider: Decider;
+  readonly counters: EngineCounters;
+}
+
+/** Turns events into runs. */
+export class Intake {
+  readonly #options: EngineOptions;
+  readonly #parts: IntakeParts;
+  readonly #mayLease: (functionId: string) => boolean;
+  readonly #onQueued: (functionId: string) => void;
+  readonly #newId: UlidFactory;
+
+  constructor(
+    options: EngineOptions,
+    parts: IntakeParts,
+    hooks: { mayLease: (functionId: string) => boolean; onQueued: (functionId: string) => void },
+  ) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#mayLease = hooks.mayLease;
+    this.#onQueued = hooks.onQueued;
+    this.#newId = createUlidFactory(options.clock, options.random);
+  }
+
+  /**
+   * Stores the events and the runs they trigger; the ids are those of the stored events, in order.
+   * @throws HoldfastError `EVENT_INVALID` (nothing is stored then), `STORE_FAILED`
+   */
+  async send(events: readonly RawEvent[], seed?: IdSeed): Promise<string[]> {
+    const checked = events.map((event, index) => checkEvent(event, index));
+    const prepared = checked.map((event, index) => this.#prepare(event, index, seed));
+    const { counters } = this.#parts;
+    counters.eventsReceived += events.length;
+    let stored = 0;
+    try {
+      const outcomes = await this.#options.store.intake(prepared.map(({ item }) => item));
+      for (const [index, outcome] of outcomes.entries()) {
+        const one = prepared[index];
+        if (!one) continue;
+        stored = index + 1;
+        if (outcome.duplicate) this.#giveBack(one);
+        else this.#start(one, outcome.atMs);
+        if (outcome.duplicate) counters.eventsDuplicate += 1;
+        else counters.runsCreated += one.item.runs.length;
+      }
+      return outcomes.map(({ eventId }) => eventId);
+    } finally {
+      for (const one of prepared.slice(stored)) this.#giveBack(one);
+    }
+  }
+
+  #prepare(event: CheckedEvent, index: number, seed: IdSeed | undefined): Prepared {
+    const id = seed ? ulidFromSeed(seed.atMs, seed.entropy, index + 1) : this.#newId();
+    const tsMs = event.ts ?? this.#options.clock.nowMs();
+    const payloadJson = JSON.stringify({
+      id: event.id ?? id,
+      name: event.name,
+      data: event.data,
+      ts: tsMs,
+      user: event.user,
+      ...(event.v === undefined ? {} : { v: event.v }),
+      ...(event.meta === undefined ? {} : { meta: event.meta }),
+    });
+    const born: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
+    const runs = this.#parts.functions.triggeredBy(event.name).map((fn) => {
+      const slot = this.#mayLease(fn.id) ? this.#parts.agents.reserve(fn.id, this.#options.clock.nowMs()) : undefined;
+      const run = this.#newRun(fn, { id, name: event.name, payloadJson }, slot);
+      const job = run.jobs[0];
+      if (slot && job) born.push({ run, job, slot });
+      return run;
+    });
+    const idempotencyKey = event.id ?? (seed ? id : null);
+    return { item: { event: { id, name: event.name, idempotencyKey, tsMs, payloadJson }, runs }, born };
+  }
+
+  #newRun(fn: KnownFunction, event: { id: string; name: string; payloadJson: string }, slot: Slot | undefined): IntakeRun {
+    const runId = this.#newId();
+    const jobId = this.#newId();
+    const { id: functionId, appId, appVersion, maxAttempts } = fn;
+    const meta: DispatchedMeta = { job: jobId, kind: "pass" };
+    return {
+      run: { id: runId, functionId, appId, appVersion, eventId: event.id, eventName: event.name },
+      log: [runCreatedRow(maxAttempts, event.payloadJson), jsonRow("DISPATCHED", "", 0, 1, meta)],
+      jobs: [
+        {
+          id: jobId,
+          runId,
+          kind: "pass",
+          key: "",
+          functionId,
+          attempt: 0,
+          iteration: 1,
+          ...(slot ? { lease: this.#parts.decider.leaseOf(slot) } : {}),
+        },
+      ],
+    };
+  }
+
+  #start(one: Prepared, atMs: number): void {
+    const { runs, dispatches, counters } = this.#parts;
+    for (const { run, job, slot } of one.born) {
+      counters.bornLeased += 1;
+      const { id: runId, functionId, appId, appVersion } = run.run;
+      const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
+      for (const row of run.log) applyRow(state, row, atMs);
+      runs.retain(runId);
+      runs.offer(state);
+      dispatches.start(job, 1, slot, state);
+      runs.release(runId);
+    }
+    if (one.item.runs.length === one.born.length) return;
+    for (const { run, jobs } of one.item.runs) if (!jobs[0]?.lease) this.#onQueued(run.functionId);
+  }
+
+  #giveBack(one: Prepared): void {
+    for (const { slot } of one.born) this.#parts.agents.release(slot);
+  }
+}
+
+interface CheckedEvent {
+  readonly name: string;
+  readonly data: unknown;
+  readonly id?: string;
+  readonly ts?: number;
+  readonly user: unknown;
+  readonly v?: string;
+  readonly meta?: unknown;
+}
+
+const RESERVED = ["inngest/", "holdfast/"];
+
+function checkEvent(event: unknown, index: number): CheckedEvent {
+  const refuse = (why: string): never => {
+    throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
+  };
+  if (!isRecord(event)) return refuse("it is not an object.");
+  const { name, data, id, ts, user, v, meta } = event;
+  if (typeof name !== "string" || name.trim() === "") return refuse("`name` must be a non-empty text.");
+  if (name.length > WIRE_LIMITS.maxEventNameLength) {
+    return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
+  }
+  if (RESERVED.some((prefix) => name.startsWith(prefix))) return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
+  if (data !== undefined && data !== null && !isRecord(data)) return refuse("`data` must be an object.");
+  if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256)) return refuse("`id` must be a text of at most 256 characters.");
+  if (ts !== undefined && ts !== null && !(Number.isFinite(ts) && (ts as number) >= 0)) return refuse("`ts` must be milliseconds since 1970.");
+  return {
+    name,
+    data: isRecord(data) ? withoutInternal(data) : {},
+    ...(typeof id === "string" && id !== "" ? { id } : {}),
+    ...(typeof ts === "number" && ts > 0 ? { ts: Math.round(ts) } : {}),
+    user: isRecord(user) ? user : {},
+    ...(typeof v === "string" ? { v } : {}),
+    ...(meta === undefined ? {} : { meta }),
+  };
+}
+
+function withoutInternal(data: Record<string, unknown>): Record<string, unknown> {
+  if (!("_inngest" in data)) return data;
+  const { _inngest: _, ...rest } = data;
+  return rest;
+}

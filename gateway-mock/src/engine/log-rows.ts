@@ -1,0 +1,120 @@
+import type { PlainError } from "@holdfast/core";
+import type { Op } from "@holdfast/protocol";
+import type { LogKind, LogRow, NewJob } from "../store/index.ts";
+
+/**
+ * The JSON in the log rows, written and read here only. Large values come last under a fixed key, after fields whose
+ * text cannot contain that key unescaped, so that they can be cut out without parsing.
+ */
+
+/** Of `STEP_COMPLETED` and `STEP_FAILED`, under `step`. */
+export interface StepMeta {
+  readonly op: string;
+  readonly name?: string;
+  /** Zero-based. */
+  readonly attempt?: number;
+  readonly startedMs?: number;
+  readonly durationMs?: number;
+  /** The result was the JavaScript value undefined. */
+  readonly undefined?: true;
+}
+
+/** Of `STEP_PLANNED` and `STEP_WAITING`. */
+export interface OpenMeta {
+  readonly op: string;
+  readonly name?: string;
+  readonly race?: true;
+  /** Due this long after the row was written ... */
+  readonly delayMs?: number;
+  /** ... or at this instant. */
+  readonly untilMs?: number;
+}
+
+/** How the plain protocol goes on after a report. */
+export interface Plan {
+  readonly requestVersion: number;
+  readonly pending: readonly string[];
+  readonly forced: boolean;
+}
+
+/** Of `DISPATCHED`. */
+export interface DispatchedMeta {
+  readonly job: string;
+  readonly kind: NewJob["kind"];
+  readonly delayMs?: number;
+  readonly untilMs?: number;
+  readonly plan?: Plan;
+}
+
+export interface FailureMeta {
+  readonly error: PlainError;
+  /** The next attempt is due this long after the row was written. */
+  readonly delayMs: number;
+}
+
+export function runCreatedRow(maxAttempts: number, eventText: string): LogRow {
+  return row("RUN_CREATED", "", 0, 0, `{"run":{"maxAttempts":${maxAttempts}},"event":${eventText}}`);
+}
+
+/** First result wins: its row's number is always (0, 0), so that a second one meets it. */
+export function stepCompletedRow(key: string, meta: StepMeta, dataText: string): LogRow {
+  return row("STEP_COMPLETED", key, 0, 0, `{"step":${JSON.stringify(meta)},"data":${dataText}}`);
+}
+
+export function stepFailedRow(key: string, meta: StepMeta, error: PlainError): LogRow {
+  return row("STEP_FAILED", key, 0, 0, `{"step":${JSON.stringify(meta)},"error":${JSON.stringify(error)}}`);
+}
+
+export function jsonRow(kind: LogKind, key: string, attempt: number, iteration: number, data: object): LogRow {
+  return row(kind, key, attempt, iteration, JSON.stringify(data));
+}
+
+export function completedRow(outputText: string): LogRow {
+  return row("RUN_COMPLETED", "", 0, 0, `{"output":${outputText}}`);
+}
+
+function row(kind: LogKind, key: string, attempt: number, iteration: number, dataJson: string): LogRow {
+  return { kind, key, attempt, iteration, dataJson };
+}
+
+/** What of an op is kept with its result. */
+export function stepMeta(op: Op, attempt: number): StepMeta {
+  const name = op.displayName ?? op.userland?.id ?? op.name;
+  return {
+    op: op.op,
+    ...(name !== undefined ? { name } : {}),
+    ...(attempt > 0 ? { attempt } : {}),
+    ...(op.timing
+      ? { startedMs: Math.round(op.timing.a / 1e6), durationMs: Math.round(op.timing.b / 1e3) / 1e3 }
+      : {}),
+    ...(op.undefinedResult ? { undefined: true as const } : {}),
+  };
+}
+
+const DATA = ',"data":';
+const ERROR = ',"error":';
+const EVENT = ',"event":';
+const STEP = '{"step":';
+const OUTPUT = '{"output":';
+
+/** Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields and the memo entry of requests. */
+export function readStepRow(kind: "STEP_COMPLETED" | "STEP_FAILED", dataJson: string): { meta: StepMeta; memo: string } {
+  const at = dataJson.indexOf(kind === "STEP_COMPLETED" ? DATA : ERROR);
+  const meta = JSON.parse(dataJson.slice(STEP.length, at)) as StepMeta;
+  const type = kind === "STEP_COMPLETED" ? "data" : "error";
+  return { meta, memo: `{"type":"${type}"${dataJson.slice(at)}` };
+}
+
+export function readRunCreated(dataJson: string): { maxAttempts: number; eventText: string } {
+  const at = dataJson.indexOf(EVENT);
+  const run = JSON.parse(dataJson.slice('{"run":'.length, at)) as { maxAttempts: number };
+  return { maxAttempts: run.maxAttempts, eventText: dataJson.slice(at + EVENT.length, -1) };
+}
+
+export function readOutput(dataJson: string): string {
+  return dataJson.slice(OUTPUT.length, -1);
+}
+
+export function readMeta<Meta>(dataJson: string): Meta {
+  return JSON.parse(dataJson) as Meta;
+}

@@ -1,0 +1,68 @@
+import { WIRE_LIMITS } from "@holdfast/protocol";
+import { forcesPlan, type RunState } from "./run-state.ts";
+
+export interface PayloadOptions {
+  readonly requestId: string;
+  readonly jobId: string;
+  readonly attempt: number;
+  /** "step" for a pass, else the hashed id. */
+  readonly stepId: string;
+  /** Internal id of the function; null keeps agents of the plain protocol from checkpointing over HTTP. */
+  readonly functionUuid: string | null;
+  /** The agent keeps the pass going over checkpoints. */
+  readonly inPlace: boolean;
+}
+
+/** Leaves room in the frame for everything around it. */
+export const MAX_PAYLOAD_LENGTH = WIRE_LIMITS.maxFrameBytes - 256 * 1024;
+
+/** The JSON of a request: what was stored as text goes in as text. */
+export function requestPayload(state: RunState, options: PayloadOptions): string {
+  const { eventText } = state;
+  let steps = "";
+  let stack = "";
+  for (const [stepId, memo] of state.memo) {
+    const id = JSON.stringify(stepId);
+    steps += `${steps === "" ? "" : ","}${id}:${memo.text}`;
+    stack += `${stack === "" ? "" : ","}${id}`;
+  }
+  const fields = {
+    run_id: state.runId,
+    ...(options.functionUuid ? { fn_id: options.functionUuid } : {}),
+    env: "",
+    step_id: options.stepId,
+    attempt: options.attempt,
+    max_attempts: state.maxAttempts,
+    qi_id: options.requestId,
+    request_id: options.requestId,
+    job_id: options.jobId,
+    disable_immediate_execution: !options.inPlace && forcesPlan(state),
+    use_api: false,
+    ...(options.inPlace ? { holdfast: extendedContext(state) } : {}),
+  };
+  const ctx = JSON.stringify(fields);
+  return (
+    `{"version":${state.requestVersion},"event":${eventText},"events":[${eventText}],"steps":{${steps}},"use_api":false,` +
+    `"ctx":{"stack":{"stack":[${stack}],"current":${state.memo.size}},${ctx.slice(1)}}`
+  );
+}
+
+function extendedContext(state: RunState): object {
+  const retries: Record<string, { attempt: number; notBeforeMs: number }> = {};
+  for (const [stepId, attempt] of state.attempts) {
+    retries[stepId] = { attempt, notBeforeMs: state.open.get(stepId)?.dueMs ?? 0 };
+  }
+  const undefinedSteps: string[] = [];
+  const signatures: Record<string, string> = {};
+  for (const [stepId, memo] of state.memo) {
+    if (memo.isUndefined) undefinedSteps.push(stepId);
+    signatures[stepId] = memo.signature;
+  }
+  return {
+    v: 1,
+    retries,
+    ...(undefinedSteps.length > 0 ? { undefinedSteps } : {}),
+    signatures,
+    ...(state.appVersion === "" ? {} : { appVersion: state.appVersion }),
+  };
+}

@@ -1,0 +1,87 @@
+import type { BackoffPolicy, Clock, Log, Random, Timers } from "@holdfast/core";
+import type { Store } from "../store/index.ts";
+import type { ChooseSlot } from "./agents.ts";
+
+/** What the engine is given. */
+export interface EngineOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  readonly chooseSlot: ChooseSlot;
+  readonly settings: EngineSettings;
+}
+
+export interface EngineSettings {
+  readonly gatewayId: string;
+  readonly retry: BackoffPolicy;
+  readonly maxSteps: number;
+  /** A request that is not acknowledged after this goes elsewhere. */
+  readonly requestAckMs: number;
+  /** How long an instance may take to come back before its leases are released. */
+  readonly reconnectGraceMs: number;
+  /** Bounds of the wait between two looks into the queue. */
+  readonly pollMinMs: number;
+  readonly pollMaxMs: number;
+  /** Most jobs of one function that are claimed at once. */
+  readonly maxClaim: number;
+  /** A run whose lease was lost so often in a row without progress is failed. */
+  readonly maxLosses: number;
+}
+
+export const DEFAULT_ENGINE_SETTINGS = {
+  retry: { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0.2 },
+  maxSteps: 1000,
+  pollMinMs: 100,
+  pollMaxMs: 1000,
+  maxClaim: 200,
+  maxLosses: 20,
+} as const;
+
+/** Counters since the start. */
+export interface EngineCounters {
+  eventsReceived: number;
+  eventsDuplicate: number;
+  runsCreated: number;
+  runsEnded: number;
+  dispatches: number;
+  bornLeased: number;
+  claims: number;
+  claimedJobs: number;
+  replies: number;
+  repliesStale: number;
+  checkpoints: number;
+  checkpointsStale: number;
+  casLost: number;
+  leasesExtended: number;
+  leasesRefused: number;
+  leasesLost: number;
+  acksMissed: number;
+  nacks: number;
+  stalls: number;
+}
+
+export function newCounters(): EngineCounters {
+  return {
+    eventsReceived: 0,
+    eventsDuplicate: 0,
+    runsCreated: 0,
+    runsEnded: 0,
+    dispatches: 0,
+    bornLeased: 0,
+    claims: 0,
+    claimedJobs: 0,
+    replies: 0,
+    repliesStale: 0,
+    checkpoints: 0,
+    checkpointsStale: 0,
+    casLost: 0,
+    leasesExtended: 0,
+    leasesRefused: 0,
+    leasesLost: 0,
+    acksMissed: 0,
+    nacks: 0,
+    stalls: 0,
+  };
+}

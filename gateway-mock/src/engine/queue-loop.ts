@@ -1,0 +1,171 @@
+import { messageOf, type TimerHandle } from "@holdfast/core";
+import type { ClaimedJob } from "../store/index.ts";
+import type { Agents } from "./agents.ts";
+import type { Decider } from "./decider.ts";
+import type { Dispatches } from "./dispatches.ts";
+import type { EngineCounters, EngineOptions } from "./ports.ts";
+import type { Runs } from "./runs.ts";
+
+/** Timers need no agent: a lease of them only has to outlive one decision. */
+const TIMER_LEASE_MS = 10_000;
+const TIMER = "";
+
+export interface QueueLoopParts {
+  readonly runs: Runs;
+  readonly agents: Agents;
+  readonly dispatches: Dispatches;
+  readonly decider: Decider;
+  readonly counters: EngineCounters;
+}
+
+/**
+ * Takes due jobs out of the queue: at once when woken, else after a wait that grows from `pollMinMs` to `pollMaxMs`
+ * while nothing happens, and never longer than until the next job is due.
+ */
+export class QueueLoop {
+  readonly #options: EngineOptions;
+  readonly #parts: QueueLoopParts;
+  /** Functions of which older jobs wait: new ones have to queue up behind them. */
+  readonly #backlog = new Set<string>();
+  #timer: TimerHandle | null = null;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+  #idleMs: number;
+  #ticking: Promise<void> | null = null;
+  #again = false;
+  #stopped = false;
+
+  constructor(options: EngineOptions, parts: QueueLoopParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#idleMs = options.settings.pollMinMs;
+  }
+
+  /** Whether older jobs of the function are known to wait. */
+  hasBacklog(functionId: string): boolean {
+    return this.#backlog.has(functionId);
+  }
+
+  get backlogged(): boolean {
+    return this.#backlog.size > 0;
+  }
+
+  /** Jobs of this function are in the queue because nobody had room. */
+  noteBacklog(functionId: string): void {
+    this.#backlog.add(functionId);
+  }
+
+  /** Looks into the queue now, or after `delayMs`. */
+  wake(delayMs = 0): void {
+    if (this.#stopped) return;
+    if (delayMs <= 0) {
+      this.#idleMs = this.#options.settings.pollMinMs;
+      if (this.#ticking) this.#again = true;
+      else this.#run();
+      return;
+    }
+    this.#arm(delayMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.#ticking;
+  }
+
+  /** One look into the queue: claim what fits, dispatch it, decide on due timers. Returns how many jobs there were. */
+  async tick(): Promise<number> {
+    const { store, clock, settings } = this.#options;
+    const { agents, counters } = this.#parts;
+    const wants = agents.wants(clock.nowMs(), settings.maxClaim);
+    const lease = { functionId: TIMER, limit: settings.maxClaim, leaseMs: TIMER_LEASE_MS };
+    counters.claims += 1;
+    const jobs = await store.claim({ gatewayId: settings.gatewayId, leaseMs: TIMER_LEASE_MS, wants: [...wants, lease] });
+    counters.claimedJobs += jobs.length;
+    const counts = new Map<string, number>();
+    for (const job of jobs) {
+      counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
+      this.#take(job);
+    }
+    for (const { functionId, limit } of wants) {
+      if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
+      else this.#backlog.delete(functionId);
+    }
+    if ((counts.get(TIMER) ?? 0) >= settings.maxClaim) this.#again = true;
+    for (const { functionId, limit } of wants) {
+      if (limit >= settings.maxClaim && (counts.get(functionId) ?? 0) >= limit) this.#again = true;
+    }
+    return jobs.length;
+  }
+
+  #take(job: ClaimedJob): void {
+    const { runs, agents, dispatches, decider } = this.#parts;
+    const { settings, clock, log } = this.#options;
+    const fence = { jobId: job.id, epoch: job.epoch };
+    runs.retain(job.runId);
+    const state = runs.offer(job.run);
+    const failed = (error: unknown): void => {
+      log("error", `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
+    };
+    if (job.kind === "timer") {
+      decider.run(job.runId, { type: "timer", jobId: job.id }, fence).catch(failed);
+    } else if (state.losses >= settings.maxLosses) {
+      const message = `The work was lost ${state.losses} times in a row without any progress.`;
+      const error = { name: "HoldfastError", code: "RUN_LOST", message };
+      decider.run(job.runId, { type: "fail", error }, fence).catch(failed);
+    } else {
+      const slot = agents.reserve(job.functionId, clock.nowMs());
+      if (slot) dispatches.start(job, job.epoch, slot, state);
+      else dispatches.release([{ ...fence, lost: false }]);
+    }
+    runs.release(job.runId);
+  }
+
+  #run(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    this.#again = false;
+    this.#ticking = this.#turn().finally(() => {
+      this.#ticking = null;
+      if (this.#stopped) return;
+      if (this.#again) this.#run();
+    });
+  }
+
+  async #turn(): Promise<void> {
+    const { settings, random, log, clock } = this.#options;
+    let waitMs = settings.pollMaxMs;
+    try {
+      const found = await this.tick();
+      this.#idleMs = found > 0 ? settings.pollMinMs : Math.min(this.#idleMs * 2, settings.pollMaxMs);
+      waitMs = this.#idleMs * (0.8 + 0.4 * random());
+      if (found === 0 && !this.#again) waitMs = Math.min(waitMs, await this.#nextDueInMs());
+    } catch (error) {
+      log("warn", `The queue could not be read: ${messageOf(error)}`);
+    }
+    const restMs = this.#parts.agents.restsForMs(clock.nowMs());
+    this.#arm(Math.max(1, Math.min(waitMs, restMs ?? waitMs)));
+  }
+
+  async #nextDueInMs(): Promise<number> {
+    const dueInMs = await this.#options.store.nextDueInMs([...this.#parts.agents.functionIds(), TIMER]);
+    // Due now but not claimed: there is no room, or another gateway is at it.
+    return dueInMs === null || dueInMs <= 0 ? Number.POSITIVE_INFINITY : dueInMs;
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#stopped) return;
+    const { timers, clock } = this.#options;
+    const atMs = clock.monotonicMs() + delayMs;
+    if (this.#timer && this.#timerAtMs <= atMs) return;
+    this.#timer?.cancel();
+    this.#timerAtMs = atMs;
+    this.#timer = timers.set(delayMs, () => {
+      this.#timer = null;
+      this.#timerAtMs = Number.POSITIVE_INFINITY;
+      if (!this.#ticking) this.#run();
+    });
+  }
+}
+

@@ -1,0 +1,218 @@
+import { isUlid, messageOf } from "@holdfast/core";
+import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
+import type { Fence } from "../store/index.ts";
+import type { Agents, Slot } from "./agents.ts";
+import { checkpointRows } from "./checkpoint.ts";
+import type { Decider } from "./decider.ts";
+import type { Dispatch, Dispatches } from "./dispatches.ts";
+import { applyRow } from "./fold.ts";
+import type { EngineCounters, EngineOptions } from "./ports.ts";
+import { readCheckpointOps, readReport } from "./report.ts";
+import { parseRequestId } from "./request-id.ts";
+import { isEnded } from "./run-state.ts";
+import type { Runs } from "./runs.ts";
+
+type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
+
+export interface CheckpointResult {
+  readonly outcome: CheckpointOutcome;
+  readonly message: string;
+}
+
+/** After a refusal for want of room an agent is left alone for this long. */
+const CAPACITY_REST_MS = 250;
+
+/** What agents report about their requests. */
+export class Reports {
+  readonly #options: EngineOptions;
+  readonly #runs: Runs;
+  readonly #agents: Agents;
+  readonly #dispatches: Dispatches;
+  readonly #decider: Decider;
+  readonly #counters: EngineCounters;
+
+  constructor(
+    options: EngineOptions,
+    parts: { runs: Runs; agents: Agents; dispatches: Dispatches; decider: Decider; counters: EngineCounters },
+  ) {
+    this.#options = options;
+    this.#runs = parts.runs;
+    this.#agents = parts.agents;
+    this.#dispatches = parts.dispatches;
+    this.#decider = parts.decider;
+    this.#counters = parts.counters;
+  }
+
+  /** A reply over the socket: acknowledged once it is durable, or nobody's any more. */
+  replied(slot: Slot, response: SdkResponse): void {
+    const { requestId } = response;
+    this.reply(response, slot.session.extensions.has("checkpoint")).then(
+      () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
+      (error: unknown) => {
+        // No acknowledgement: the agent keeps the reply and sends it again.
+        this.#options.log("error", `A reply could not be stored: ${messageOf(error)}`, { runId: response.runId, requestId });
+      },
+    );
+  }
+
+  /**
+   * Stores a reply. Resolved means durable, or that its request is nobody's any more.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async reply(response: SdkResponse, inPlaceHint: boolean): Promise<void> {
+    this.#counters.replies += 1;
+    const { requestId } = response;
+    const fence = parseRequestId(requestId);
+    const dispatch = this.#dispatches.get(requestId);
+    const runId = dispatch?.runId ?? response.runId;
+    if (!fence || !isUlid(runId)) {
+      this.#counters.repliesStale += 1;
+      return;
+    }
+    const report = readReport(response, this.#decider.context().nowMs);
+    const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
+    this.#runs.retain(runId);
+    try {
+      if (dispatch) {
+        this.#dispatches.finish(dispatch);
+        if (dispatch.commits > 0) await commitsDone(dispatch);
+      }
+      const outcome = await this.#decider.run(runId, { type: "report", jobId: fence.jobId, inPlace, report }, fence);
+      if (outcome !== "won") this.#counters.repliesStale += 1;
+      if (report.status === "INVALID") {
+        this.#options.log("warn", `A reply failed its run: ${report.error.message}`, { runId, requestId });
+      }
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  checkpointed(slot: Slot, frame: CheckpointFrame): void {
+    const { requestId, sequence, runId } = frame;
+    const answer = ({ outcome, message }: CheckpointResult): void => {
+      slot.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
+    };
+    let ops: Op[];
+    try {
+      ops = readCheckpointOps(frame.ops);
+    } catch (error) {
+      answer({ outcome: "invalid", message: messageOf(error) });
+      return;
+    }
+    const dispatch = this.#dispatches.get(requestId);
+    if (dispatch) this.#dispatches.heard(dispatch, slot);
+    this.checkpoint(requestId, runId, ops).then(answer, (error: unknown) => {
+      this.#options.log("error", `A checkpoint could not be stored: ${messageOf(error)}`, { runId, requestId });
+      answer({ outcome: "invalid", message: "The store failed; report the steps as a reply." });
+    });
+  }
+
+  /**
+   * Stores finished steps of a request that goes on.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async checkpoint(requestId: string, givenRunId: string, ops: readonly Op[]): Promise<CheckpointResult> {
+    this.#counters.checkpoints += 1;
+    const fence = parseRequestId(requestId);
+    const dispatch = this.#dispatches.get(requestId);
+    const runId = dispatch?.runId ?? givenRunId;
+    if (!fence || !isUlid(runId)) return this.#stale();
+    if (dispatch && this.#runs.peek(runId)) return this.#fastCheckpoint(dispatch, ops);
+    return this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, ops));
+  }
+
+  /** We gave the request out and have the run's state: rows under the fence, nothing else. */
+  async #fastCheckpoint(dispatch: Dispatch, ops: readonly Op[]): Promise<CheckpointResult> {
+    const { runId, fence } = dispatch;
+    const state = this.#runs.peek(runId);
+    if (!state) return this.#stale();
+    const made = checkpointRows(state, ops, this.#decider.context());
+    if (!made.ok) return { outcome: "invalid", message: made.message };
+    if (made.rows.length === 0) return STORED;
+    dispatch.commits += 1;
+    try {
+      const log = made.rows;
+      const outcome = await this.#options.store.commit({ runId, fence, cas: null, log, removeJobs: [], addJobs: [] });
+      if (!outcome.won) return this.#stale(dispatch);
+      const current = this.#runs.peek(runId);
+      for (const [index, row] of log.entries()) {
+        if (current && outcome.inserted[index]) applyRow(current, row, outcome.atMs);
+      }
+      return STORED;
+    } catch (error) {
+      this.#runs.forget(runId);
+      throw error;
+    } finally {
+      dispatch.commits -= 1;
+      if (dispatch.commits === 0) dispatch.onCommitsDone?.();
+    }
+  }
+
+  /** Somebody else gave it out: raise the version too, so that what they have in memory is found to be old. */
+  async #slowCheckpoint(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
+    this.#runs.forget(runId);
+    const state = await this.#runs.load(runId);
+    if (!state || isEnded(state.status)) return this.#stale();
+    const made = checkpointRows(state, ops, this.#decider.context());
+    if (!made.ok) return { outcome: "invalid", message: made.message };
+    if (made.rows.length === 0) return STORED;
+    this.#runs.forget(runId);
+    const outcome = await this.#options.store.commit({
+      runId,
+      fence,
+      cas: "live",
+      log: made.rows,
+      head: { status: "RUNNING" },
+      removeJobs: [],
+      addJobs: [],
+    });
+    return outcome.won ? STORED : this.#stale();
+  }
+
+  /** The agent refuses work, or hands it back. */
+  nacked(slot: Slot, frame: RequestNack): void {
+    this.#counters.nacks += 1;
+    const { log, clock } = this.#options;
+    const dispatch = this.#dispatches.get(frame.requestId);
+    const fence = dispatch?.fence ?? parseRequestId(frame.requestId);
+    const data = { requestId: frame.requestId, runId: frame.runId, reason: frame.reason };
+    switch (frame.reason) {
+      case "AT_CAPACITY":
+        slot.restUntilMs = clock.nowMs() + CAPACITY_REST_MS;
+        break;
+      case "SHUTTING_DOWN":
+      case "DRAIN_TIMEOUT":
+        this.#agents.close(slot);
+        break;
+      case "UNKNOWN_APP":
+      case "UNKNOWN_FUNCTION":
+        if (dispatch) this.#agents.forget(slot, dispatch.functionId);
+        log("error", `An agent does not know a function that it registered: ${frame.message}`, data);
+        break;
+      case "MALFORMED":
+      case "STALLED":
+        log("warn", `An agent gave work back (${frame.reason}): ${frame.message}`, data);
+        slot.restUntilMs = clock.nowMs() + CAPACITY_REST_MS;
+        break;
+    }
+    const lost = frame.reason === "STALLED" || frame.reason === "MALFORMED";
+    if (dispatch) this.#dispatches.giveUp([dispatch], () => lost);
+    else if (fence) this.#dispatches.release([{ ...fence, lost }]);
+  }
+
+  #stale(dispatch?: Dispatch): CheckpointResult {
+    this.#counters.checkpointsStale += 1;
+    if (dispatch) this.#dispatches.finish(dispatch);
+    return STALE;
+  }
+}
+
+const STORED: CheckpointResult = { outcome: "stored", message: "" };
+const STALE: CheckpointResult = { outcome: "stale", message: "Somebody else has the work, or the run has ended." };
+
+function commitsDone(dispatch: Dispatch): Promise<void> {
+  return new Promise((resolve) => {
+    dispatch.onCommitsDone = resolve;
+  });
+}
+

@@ -1,0 +1,113 @@
+import type { JobKind, RunStatus } from "../store/index.ts";
+
+/** A finished step as requests carry it: JSON text, never parsed again. */
+export interface MemoStep {
+  /** `{"type":"data","data":…}` or `{"type":"error","error":…}`. */
+  readonly text: string;
+  /** Kind and name, for the determinism check. */
+  readonly signature: string;
+  readonly isUndefined: boolean;
+}
+
+/** A step that was met but is not finished. */
+export interface OpenStep {
+  readonly phase: "planned" | "waiting" | "retrying";
+  /** A pass is wanted as soon as it is done, whatever else is pending. */
+  readonly race: boolean;
+  /** When a waiting step is due or a retrying one may run again; null = at once. */
+  readonly dueMs: number | null;
+}
+
+export interface JobState {
+  readonly id: string;
+  readonly kind: JobKind;
+  /** "" for the pass, else the step's hashed id. */
+  readonly key: string;
+  readonly attempt: number;
+  readonly iteration: number;
+  /** Before this instant nobody can have claimed it. */
+  readonly dueMs: number;
+}
+
+/**
+ * A run as its log tells it. `applyRow` alone changes it; decisions only read it.
+ * `version` is the head's: the one thing that is not in the log.
+ */
+export interface RunState {
+  readonly runId: string;
+  readonly functionId: string;
+  readonly appId: string;
+  readonly appVersion: string;
+  version: number;
+  status: RunStatus;
+  maxAttempts: number;
+  /** The triggering event, JSON text. */
+  eventText: string;
+  /** Finished steps in the order of their completion (the stack). */
+  readonly memo: Map<string, MemoStep>;
+  readonly open: Map<string, OpenStep>;
+  /** Failed attempts so far of steps that may be tried again. */
+  readonly attempts: Map<string, number>;
+  /** Plain protocol: steps of the last parallel report that are not done; no pass before they all are. */
+  readonly pending: Set<string>;
+  /** Protocol version 1 only: set by the first parallel report, never reset. */
+  forced: boolean;
+  /** -1 until the first report said. */
+  requestVersion: number;
+  /** By `jobKey`. */
+  readonly jobs: Map<string, JobState>;
+  /** How many jobs were ever made: the number of the last one. */
+  dispatches: number;
+  /** Zero-based attempt of the current pass. */
+  passAttempt: number;
+  /** Leases lost in a row without any progress. */
+  losses: number;
+}
+
+export interface RunIdentity {
+  readonly runId: string;
+  readonly functionId: string;
+  readonly appId: string;
+  readonly appVersion: string;
+  readonly version: number;
+}
+
+export function emptyRun(identity: RunIdentity): RunState {
+  return {
+    ...identity,
+    status: "PENDING",
+    maxAttempts: 1,
+    eventText: "null",
+    memo: new Map(),
+    open: new Map(),
+    attempts: new Map(),
+    pending: new Set(),
+    forced: false,
+    requestVersion: -1,
+    jobs: new Map(),
+    dispatches: 0,
+    passAttempt: 0,
+    losses: 0,
+  };
+}
+
+export function jobKey(kind: JobKind, key: string): string {
+  return kind === "pass" ? "pass" : `${kind}:${key}`;
+}
+
+export function isEnded(status: RunStatus): boolean {
+  return status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
+}
+
+/** Whether agents must report new steps instead of running them (`disable_immediate_execution`). */
+export function forcesPlan(state: Pick<RunState, "requestVersion" | "pending" | "forced">): boolean {
+  return state.requestVersion >= 2 ? state.pending.size > 0 : state.forced;
+}
+
+/** What lists show of a run that goes on: something to run now or soon, or only waits. */
+export function liveStatus(jobs: Iterable<JobState>, nowMs: number): RunStatus {
+  for (const job of jobs) {
+    if (job.kind !== "timer" && job.dueMs <= nowMs) return "RUNNING";
+  }
+  return "WAITING";
+}

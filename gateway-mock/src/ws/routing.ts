@@ -1,0 +1,48 @@
+/** What routing looks at: one ready session. */
+export interface Candidate {
+  readonly id: string;
+  /** Requests that it may hold at once. */
+  readonly capacity: number;
+  readonly inFlight: number;
+  /** When it was last heard of, wall clock. */
+  readonly seenMs: number;
+  readonly heartbeatMs: number;
+}
+
+/** What an agent that names no limit is taken to bear. */
+export const UNLIMITED_CAPACITY = 1000;
+
+/** The capacity behind `max_worker_concurrency`: absent, zero or negative means unlimited. */
+export function capacityOf(maxWorkerConcurrency: number | undefined): number {
+  if (maxWorkerConcurrency === undefined || maxWorkerConcurrency <= 0) return UNLIMITED_CAPACITY;
+  return Math.min(Math.floor(maxWorkerConcurrency), 100_000);
+}
+
+/**
+ * Chooses who gets the work: somebody with room; those heard of within two heartbeat intervals before the others; then
+ * the least loaded. Ties go to the first, so the order of the candidates decides: give them rotated to spread load.
+ * Undefined when nobody has room. `avoid` is taken only when there is nobody else.
+ */
+export function chooseSession<Session extends Candidate>(
+  candidates: Iterable<Session>,
+  options: { readonly nowMs: number; readonly avoid?: ReadonlySet<string> | undefined },
+): Session | undefined {
+  let best: Session | undefined;
+  let bestRank = Number.POSITIVE_INFINITY;
+  for (const session of candidates) {
+    if (session.inFlight >= session.capacity) continue;
+    const rank = rankOf(session, options.nowMs, options.avoid);
+    if (rank < bestRank) {
+      best = session;
+      bestRank = rank;
+    }
+  }
+  return best;
+}
+
+function rankOf(session: Candidate, nowMs: number, avoid: ReadonlySet<string> | undefined): number {
+  const load = session.inFlight / session.capacity;
+  const stale = nowMs - session.seenMs > 2 * session.heartbeatMs ? 10 : 0;
+  const avoided = avoid?.has(session.id) ? 100 : 0;
+  return load + stale + avoided;
+}

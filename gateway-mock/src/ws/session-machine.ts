@@ -1,0 +1,288 @@
+import { unreachable } from "@holdfast/core";
+import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame } from "@holdfast/protocol";
+
+/**
+ * One agent's socket, from the gateway's side.
+ *
+ *     hello --WORKER_CONNECT--> registering --accepted--> connected --WORKER_READY--> ready --+--> draining --> closed
+ *                                                             \--------WORKER_PAUSE-----------/
+ *
+ * Phases only go forward; the socket's end leads to `closed` from everywhere. Invariants:
+ *
+ *  1. GATEWAY_HELLO is sent once, first; CONNECTION_READY once, and only after WORKER_CONNECT was accepted.
+ *  2. Between CONNECTION_READY and WORKER_READY or WORKER_PAUSE nothing is sent.
+ *  3. The session is offered for work (`open`) only in `ready`, at most once, and withdrawn (`pause`) before it closes.
+ *  4. GATEWAY_CLOSING is sent at most once, and only to a peer that has spoken READY or PAUSE.
+ *  5. In `ready` and `draining` every heartbeat is answered; in no other phase.
+ *  6. Frames about requests are delivered in `ready` and `draining` only.
+ *  7. Nothing is sent, armed or delivered in `closed`; `gone` is said exactly once.
+ *  8. A peer that says nothing cannot hold a socket: hello, readiness, silence and drain each have a deadline.
+ */
+export type SessionState =
+  | { readonly phase: "hello" }
+  | { readonly phase: "registering" }
+  | { readonly phase: "connected"; readonly heartbeatMs: number }
+  | { readonly phase: "ready"; readonly heartbeatMs: number; readonly seenMs: number }
+  | {
+      readonly phase: "draining";
+      readonly heartbeatMs: number;
+      readonly seenMs: number;
+      readonly closingSent: boolean;
+    }
+  | { readonly phase: "closed" };
+
+/** Frames that are about requests; the engine's business. */
+export type RequestFrame = Exclude<
+  WorkerFrame,
+  { readonly kind: "WORKER_CONNECT" | "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT" }
+>;
+
+export interface Accepted {
+  readonly heartbeatMs: number;
+  readonly heartbeatInterval: string;
+  readonly extendLeaseInterval: string;
+  readonly statusInterval: string;
+  readonly extensions: readonly Extension[];
+  /** False: the peer takes work without saying WORKER_READY. */
+  readonly manualReadiness: boolean;
+}
+
+export type SessionTimer = "hello" | "readiness" | "silence" | "drain";
+
+export type SessionEvent =
+  | { readonly type: "accept" }
+  | { readonly type: "frame"; readonly frame: WorkerFrame | UnknownFrame; readonly atMs: number }
+  | { readonly type: "malformed"; readonly what: "envelope" | "payload" }
+  | { readonly type: "accepted"; readonly accepted: Accepted; readonly atMs: number }
+  | { readonly type: "refused"; readonly refusal: Refusal }
+  | { readonly type: "fired"; readonly timer: SessionTimer; readonly atMs: number }
+  | { readonly type: "drain" }
+  | { readonly type: "socket-closed" };
+
+/** Why WORKER_CONNECT was refused; `code` is the bare syscode of the close reason. */
+export interface Refusal {
+  readonly code: string;
+  readonly closeCode: 1001 | 1008 | 1011;
+  /** Said in SYNC_FAILED before the close, when the functions were the reason. */
+  readonly syncMessage?: string;
+}
+
+export type SessionEffect =
+  | { readonly do: "send"; readonly frame: GatewayFrame }
+  | { readonly do: "close"; readonly code: number; readonly reason: string }
+  | { readonly do: "terminate" }
+  | { readonly do: "arm"; readonly timer: SessionTimer }
+  | { readonly do: "disarm"; readonly timer: SessionTimer }
+  | { readonly do: "register"; readonly connect: WorkerConnect }
+  | { readonly do: "open" }
+  | { readonly do: "pause" }
+  | { readonly do: "deliver"; readonly frame: RequestFrame }
+  | { readonly do: "gone" }
+  | { readonly do: "warn"; readonly message: string };
+
+export interface SessionLimits {
+  /** This many silent heartbeat intervals, and the socket is dropped. */
+  readonly missedHeartbeats: number;
+}
+
+type Turn = readonly [SessionState, readonly SessionEffect[]];
+
+export const initialSession: SessionState = { phase: "hello" };
+const CLOSED: SessionState = { phase: "closed" };
+
+/** True where a frame goes straight to the engine, without a turn of the machine. */
+export function delivers(state: SessionState, frame: WorkerFrame | UnknownFrame): frame is RequestFrame {
+  return (state.phase === "ready" || state.phase === "draining") && isRequestFrame(frame);
+}
+
+export function isRequestFrame(frame: WorkerFrame | UnknownFrame): frame is RequestFrame {
+  switch (frame.kind) {
+    case "WORKER_CONNECT":
+    case "WORKER_READY":
+    case "WORKER_PAUSE":
+    case "WORKER_HEARTBEAT":
+    case "UNKNOWN":
+      return false;
+    default:
+      return true;
+  }
+}
+
+export function stepSession(limits: SessionLimits, state: SessionState, event: SessionEvent): Turn {
+  if (state.phase === "closed") return [state, []];
+  switch (event.type) {
+    case "accept":
+      return [state, [{ do: "send", frame: { kind: "GATEWAY_HELLO" } }, { do: "arm", timer: "hello" }]];
+    case "frame":
+      return onFrame(state, event.frame, event.atMs);
+    case "malformed":
+      return onMalformed(state, event.what);
+    case "accepted":
+      return onAccepted(state, event.accepted, event.atMs);
+    case "refused":
+      return onRefused(state, event.refusal);
+    case "fired":
+      return onTimer(limits, state, event.timer, event.atMs);
+    case "drain":
+      return onDrain(state);
+    case "socket-closed":
+      return [CLOSED, [...withdrawn(state), { do: "gone" }]];
+    default:
+      return unreachable(event);
+  }
+}
+
+function onFrame(
+  state: Exclude<SessionState, { phase: "closed" }>,
+  frame: WorkerFrame | UnknownFrame,
+  atMs: number,
+): Turn {
+  switch (state.phase) {
+    case "hello":
+      if (frame.kind !== "WORKER_CONNECT") return closing(state, 1008, "connect_worker_hello_invalid_msg");
+      return [{ phase: "registering" }, [{ do: "disarm", timer: "hello" }, { do: "register", connect: frame }]];
+    case "registering":
+      return [state, [{ do: "warn", message: `${frame.kind} came before the handshake was done; passed over` }]];
+    case "connected":
+      return onReadiness(state, frame, atMs);
+    case "ready":
+    case "draining":
+      return onEstablished(state, frame, atMs);
+    default:
+      return unreachable(state);
+  }
+}
+
+function onReadiness(
+  state: Extract<SessionState, { phase: "connected" }>,
+  frame: WorkerFrame | UnknownFrame,
+  atMs: number,
+): Turn {
+  const { heartbeatMs } = state;
+  if (frame.kind === "WORKER_READY") {
+    return [
+      { phase: "ready", heartbeatMs, seenMs: atMs },
+      [{ do: "disarm", timer: "readiness" }, { do: "arm", timer: "silence" }, { do: "open" }],
+    ];
+  }
+  if (frame.kind === "WORKER_PAUSE") {
+    return [
+      { phase: "draining", heartbeatMs, seenMs: atMs, closingSent: false },
+      [{ do: "disarm", timer: "readiness" }, { do: "arm", timer: "silence" }],
+    ];
+  }
+  return [state, [{ do: "warn", message: `${frame.kind} came before WORKER_READY; passed over` }]];
+}
+
+function onEstablished(
+  state: Extract<SessionState, { phase: "ready" | "draining" }>,
+  frame: WorkerFrame | UnknownFrame,
+  atMs: number,
+): Turn {
+  const { heartbeatMs } = state;
+  switch (frame.kind) {
+    case "WORKER_HEARTBEAT":
+      return [{ ...state, seenMs: atMs }, [{ do: "send", frame: { kind: "GATEWAY_HEARTBEAT" } }]];
+    case "WORKER_PAUSE":
+      if (state.phase === "draining") return [state, []];
+      return [{ phase: "draining", heartbeatMs, seenMs: atMs, closingSent: false }, [{ do: "pause" }]];
+    case "WORKER_READY":
+      return [state, []];
+    case "WORKER_CONNECT":
+    case "UNKNOWN":
+      return [state, [{ do: "warn", message: `${describe(frame)} is not expected here; passed over` }]];
+    default:
+      return [state, [{ do: "deliver", frame }]];
+  }
+}
+
+function onMalformed(state: SessionState, what: "envelope" | "payload"): Turn {
+  if (what === "envelope") return closing(state, 1007, "connect_worker_frame_invalid");
+  if (state.phase === "hello") return closing(state, 1008, "connect_worker_hello_invalid_payload");
+  return [state, [{ do: "warn", message: "a frame could not be decoded; passed over" }]];
+}
+
+function onAccepted(state: SessionState, accepted: Accepted, atMs: number): Turn {
+  if (state.phase !== "registering") return [state, []];
+  const { heartbeatMs, heartbeatInterval, extendLeaseInterval, statusInterval, extensions } = accepted;
+  const ready: SessionEffect = {
+    do: "send",
+    frame: { kind: "GATEWAY_CONNECTION_READY", heartbeatInterval, extendLeaseInterval, statusInterval, extensions },
+  };
+  if (accepted.manualReadiness) return [{ phase: "connected", heartbeatMs }, [ready, { do: "arm", timer: "readiness" }]];
+  return [{ phase: "ready", heartbeatMs, seenMs: atMs }, [ready, { do: "arm", timer: "silence" }, { do: "open" }]];
+}
+
+function onRefused(state: SessionState, refusal: Refusal): Turn {
+  if (state.phase !== "registering") return [state, []];
+  const { code, closeCode, syncMessage } = refusal;
+  const [next, effects] = closing(state, closeCode, code);
+  if (syncMessage === undefined) return [next, effects];
+  return [next, [{ do: "send", frame: { kind: "SYNC_FAILED", code, message: syncMessage } }, ...effects]];
+}
+
+function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer, atMs: number): Turn {
+  switch (timer) {
+    case "hello":
+      return state.phase === "hello" ? closing(state, 1008, "connect_worker_hello_timeout") : [state, []];
+    case "readiness":
+      return state.phase === "connected" ? closing(state, 1008, "connect_worker_ready_timeout") : [state, []];
+    case "silence":
+      if (state.phase !== "ready" && state.phase !== "draining") return [state, []];
+      if (atMs - state.seenMs <= limits.missedHeartbeats * state.heartbeatMs) {
+        return [state, [{ do: "arm", timer: "silence" }]];
+      }
+      return [
+        CLOSED,
+        [
+          { do: "warn", message: "no heartbeat for too long; the socket is dropped" },
+          ...withdrawn(state),
+          { do: "terminate" },
+          { do: "gone" },
+        ],
+      ];
+    case "drain":
+      return state.phase === "draining" ? closing(state, 1001, "connect_gateway_closing") : [state, []];
+    default:
+      return unreachable(timer);
+  }
+}
+
+function onDrain(state: SessionState): Turn {
+  switch (state.phase) {
+    case "hello":
+    case "registering":
+    case "connected":
+      return closing(state, 1001, "connect_gateway_closing");
+    case "ready":
+      return [
+        { phase: "draining", heartbeatMs: state.heartbeatMs, seenMs: state.seenMs, closingSent: true },
+        [{ do: "pause" }, { do: "send", frame: { kind: "GATEWAY_CLOSING" } }, { do: "arm", timer: "drain" }],
+      ];
+    case "draining":
+      if (state.closingSent) return [state, []];
+      return [
+        { ...state, closingSent: true },
+        [
+          { do: "send", frame: { kind: "GATEWAY_CLOSING" } },
+          { do: "arm", timer: "drain" },
+        ],
+      ];
+    case "closed":
+      return [state, []];
+    default:
+      return unreachable(state);
+  }
+}
+
+function closing(state: SessionState, code: number, reason: string): Turn {
+  return [CLOSED, [...withdrawn(state), { do: "close", code, reason }, { do: "gone" }]];
+}
+
+function withdrawn(state: SessionState): readonly SessionEffect[] {
+  return state.phase === "ready" ? [{ do: "pause" }] : [];
+}
+
+function describe(frame: WorkerFrame | UnknownFrame): string {
+  return frame.kind === "UNKNOWN" ? `kind ${frame.number}` : frame.kind;
+}
