@@ -12,9 +12,10 @@ import { constants } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const markerName = "HOLDFAST_TOOLING_RUN";
+// Not HOLDFAST_...: tests start apps without the variables that configure Holdfast.
+const markerName = "WORKSPACE_TOOLS_RUN";
 /** How long a group that was asked to end may take before it is killed. */
-const graceMs = Number(process.env.HOLDFAST_TOOLING_GRACE_MS ?? 10_000);
+const graceMs = Number(process.env.WORKSPACE_TOOLS_GRACE_MS ?? 10_000);
 const windows = process.platform === "win32";
 
 /**

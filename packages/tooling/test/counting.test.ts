@@ -3,7 +3,7 @@ import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
 
 // Read when the module is loaded.
-vi.stubEnv("HOLDFAST_TOOLING_GRACE_MS", "1000");
+vi.stubEnv("WORKSPACE_TOOLS_GRACE_MS", "1000");
 const { sumUp } = await import("../src/ci.mjs");
 const { countResults, runSuite } = await import("../src/suite.mjs");
 

@@ -8,7 +8,7 @@ import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
 
 // Read when the module is loaded, here and in the runners.
-vi.stubEnv("HOLDFAST_TOOLING_GRACE_MS", "1000");
+vi.stubEnv("WORKSPACE_TOOLS_GRACE_MS", "1000");
 const { run } = await import("../src/processes.mjs");
 const modulePath = JSON.stringify(pathToFileURL(inRoot("packages/tooling/src/processes.mjs")).href);
 
