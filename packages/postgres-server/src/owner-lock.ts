@@ -29,8 +29,8 @@ export interface OwnerLock {
  * one on another host (a container that shared the directory) it is dead when it has not touched its lock for 12 s.
  * @throws HoldfastError `DATA_DIR_UNUSABLE` when the owner lives
  */
-export async function acquireOwnerLock(home: string, dataDir: string): Promise<OwnerLock> {
-  const path = join(home, LOCK_FILE);
+export async function acquireOwnerLock(dataDir: string): Promise<OwnerLock> {
+  const path = join(dataDir, LOCK_FILE);
   const mine: LockRecord = {
     nonce: randomUUID(),
     pid: process.pid,

@@ -1,6 +1,6 @@
 import { HoldfastError, silentLog } from "@holdfast/core";
 import { endLeftover, prepareCluster, SUPERUSER } from "./cluster.ts";
-import { type Home, openHome } from "./home.ts";
+import { type Home, openHome, usable } from "./home.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import type { PostgresOptions, PostgresServer } from "./options.ts";
 import { acquireOwnerLock } from "./owner-lock.ts";
@@ -9,7 +9,6 @@ import { prepareRuntime } from "./runtime.ts";
 import { effectiveSettings } from "./settings.ts";
 import { openThrowawayHome } from "./throwaway.ts";
 
-const DEFAULT_STATE_DIR = process.platform === "darwin" ? "/usr/local/var/holdfast" : "/var/lib/holdfast";
 const DEFAULT_START_TIMEOUT_MS = 120_000;
 const DATABASE_NAME = /^[a-z_][a-z0-9_]{0,62}$/;
 
@@ -24,13 +23,12 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const settings = effectiveSettings(options);
   const database = databaseName(options);
   const log = options.log ?? silentLog;
-  const stateDir = options.stateDir ?? DEFAULT_STATE_DIR;
   if (options.port) await requireFreePort(options.port);
-  const place = await openPlace(options, stateDir);
+  const place = await openPlace(options);
   try {
     const { home } = place;
-    await endLeftover(home, log);
-    const runtime = await prepareRuntime({ identity: home.identity, nativeDir: options.nativeDir, stateDir, log });
+    await usable(home.dataDir, () => endLeftover(home, log));
+    const runtime = await prepareRuntime({ identity: home.identity, nativeDir: options.nativeDir, log });
     const password = await prepareCluster(home, runtime, options.durable ?? options.keep);
     const lifecycle = new Lifecycle({
       home,
@@ -44,7 +42,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
       portIsFixed: Boolean(options.port),
       startTimeoutMs: options.startTimeoutMs ?? DEFAULT_START_TIMEOUT_MS,
     });
-    await lifecycle.start();
+    await usable(home.dataDir, () => lifecycle.start());
     return handleOf(lifecycle, home, runtime.version, () => place.leave());
   } catch (error) {
     await place.leave();
@@ -58,15 +56,15 @@ interface Place {
   leave(): Promise<void>;
 }
 
-async function openPlace(options: PostgresOptions, stateDir: string): Promise<Place> {
-  const { dataDir, log = silentLog } = options;
+async function openPlace(options: PostgresOptions): Promise<Place> {
+  const { dataDir } = options;
   if (!options.keep) {
-    const { home, remove } = await openThrowawayHome(dataDir, stateDir, log);
+    const { home, remove } = await openThrowawayHome(dataDir);
     return { home, leave: remove };
   }
   if (!dataDir) throw new HoldfastError("OPTION_MISSING", "dataDir: needed by a server whose data is kept.");
-  const home = await openHome({ dataDir, stateDir, log });
-  const lock = await acquireOwnerLock(home.dir, home.dataDir);
+  const home = await openHome(dataDir);
+  const lock = await usable(home.dataDir, () => acquireOwnerLock(home.dataDir));
   return { home, leave: () => lock.release() };
 }
 

@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { HoldfastError, systemTimers, withTimeout } from "@holdfast/core";
 import { corruptDataDir } from "./cluster.ts";
 import { runCommand } from "./commands.ts";
-import type { Home } from "./home.ts";
+import { type Home, openAccess } from "./home.ts";
 import { ownIdentity } from "./identity.ts";
 import type { StopMode } from "./options.ts";
 import { pidFilePath, readPidFile } from "./pid-file.ts";
@@ -41,13 +41,15 @@ export type StartFailure =
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster | StartFailure> {
   const { home, runtime, port, keep } = options;
   const log = await openServerLog(home);
+  const access = await openAccess(home, home.cluster);
   try {
     const settings = Object.entries({ ...options.settings, port: String(port) });
     const child = spawnSupervised({
       command: runtime.postgres,
-      args: ["-D", home.cluster, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
+      args: ["-D", access.path, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
       identity: home.identity,
       logFd: log.fd,
+      directoryFd: access.fd,
       orphanSignal: keep ? "INT" : "QUIT",
     });
     const exited = exitOf(child);
@@ -56,6 +58,7 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
     if (outcome === "timeout") await abandon(child, exited);
     return diagnose(options, log, outcome);
   } finally {
+    await access.close();
     await log.close();
   }
 }

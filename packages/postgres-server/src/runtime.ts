@@ -21,7 +21,6 @@ export interface Runtime {
 interface RuntimeRequest {
   readonly identity: Identity;
   readonly nativeDir: string | undefined;
-  readonly stateDir: string;
   readonly log: Log;
 }
 
@@ -43,13 +42,14 @@ export function prepareRuntime(request: RuntimeRequest): Promise<Runtime> {
   return runtime;
 }
 
-async function prepare({ identity, nativeDir, stateDir, log }: RuntimeRequest): Promise<Runtime> {
+async function prepare({ identity, nativeDir, log }: RuntimeRequest): Promise<Runtime> {
   const native = findNativeFolder(nativeDir);
   const inPlace = await probe(native.dir, identity);
   if ("version" in inPlace) return inPlace;
   let failure = inPlace.failure;
-  const files = await listFiles(native);
-  for (const base of cacheBases(identity, stateDir)) {
+  // No list: nothing can be copied, and the reason is that of the first failure.
+  const files = await listFiles(native).catch(() => []);
+  for (const base of files.length > 0 ? cacheBases(identity) : []) {
     const copy = join(base, `holdfast-postgres-${native.label}-${fingerprint(files)}-${ownIdentity().uid}`);
     if (!(await prepareCopy(native, files, copy))) continue;
     if (!(await canEnter(identity, copy))) continue;
@@ -67,9 +67,12 @@ async function prepare({ identity, nativeDir, stateDir, log }: RuntimeRequest): 
   );
 }
 
-function cacheBases(identity: Identity, stateDir: string): string[] {
+/** Temporary directories may forbid programs. */
+const LAST_RESORT = "/var/cache";
+
+function cacheBases(identity: Identity): string[] {
   const temporary = [tmpdir(), "/tmp", "/var/tmp"];
-  return [...new Set(identity.switched ? [...temporary, join(stateDir, "cache")] : temporary.slice(0, 1))];
+  return [...new Set(identity.switched ? [...temporary, LAST_RESORT] : temporary.slice(0, 1))];
 }
 
 async function probe(dir: string, identity: Identity): Promise<Runtime | { failure: string }> {

@@ -1,7 +1,6 @@
 import { type FileHandle, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Home } from "./home.ts";
-import { giveTo } from "./identity.ts";
+import { giveToOwner, type Home } from "./home.ts";
 
 const LOG_FILE = "postgres.log";
 /** A larger log becomes `postgres.log.1` at the next start. */
@@ -19,7 +18,7 @@ export interface ServerLog {
 }
 
 export async function openServerLog(home: Home): Promise<ServerLog> {
-  const path = join(home.dir, LOG_FILE);
+  const path = join(home.dataDir, LOG_FILE);
   const sizeBefore = await stat(path).then(
     ({ size }) => size,
     () => 0,
@@ -27,8 +26,7 @@ export async function openServerLog(home: Home): Promise<ServerLog> {
   const rotate = sizeBefore > MAX_LOG_BYTES;
   if (rotate) await rename(path, `${path}.1`);
   const handle: FileHandle = await open(path, "a", 0o600);
-  const { uid, gid } = await stat(home.dir);
-  if (home.identity.switched && uid !== 0) await giveTo({ ...home.identity, uid, gid }, path);
+  await giveToOwner(home, path);
   const startsAt = rotate ? 0 : sizeBefore;
   return { path, fd: handle.fd, tail: () => readTail(path, startsAt), close: () => handle.close() };
 }

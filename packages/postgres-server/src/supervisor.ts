@@ -5,7 +5,8 @@ import type { Identity } from "./identity.ts";
 
 /**
  * Runs the server and watches a pipe (descriptor 3) that only the owner holds open. When the owner is gone, however it
- * ended, the pipe ends: the server is told to stop, at first politely. $1 is the first signal, the rest the command.
+ * ended, the pipe ends: the server is told to stop, at first politely, and again each second (a server that has only
+ * just begun does not hear it yet). $1 is the first signal, the rest the command.
  * The server does not inherit the pipe. The shell ends when the server has, with its exit code.
  */
 const SUPERVISOR = `
@@ -16,12 +17,13 @@ server=$!
 (
   while read -r _ <&3; do :; done
   trap '' TERM
-  kill -"$first" "$server"
   n=0
   while kill -0 "$server"; do
+    if [ "$n" -lt 10 ]; then kill -"$first" "$server"
+    elif [ "$n" -lt 15 ]; then kill -QUIT "$server"
+    else kill -KILL "$server"
+    fi
     n=$((n + 1))
-    [ "$n" -eq 10 ] && kill -QUIT "$server"
-    [ "$n" -eq 15 ] && kill -KILL "$server"
     sleep 1
   done
 ) >/dev/null 2>&1 &
@@ -37,8 +39,8 @@ exit "$code"
 `;
 
 /**
- * Removes directories when the owner is gone: waits for the server in $1 to end, then for whatever else still writes
- * there. It ends without doing anything when the owner says so by a line.
+ * Removes the directory $2 when the owner is gone: waits for the server of the cluster $1 to end, then for whatever
+ * else still writes there. It ends without doing anything when the owner says so by a line.
  */
 const JANITOR = `
 trap '' HUP INT TERM QUIT
@@ -52,10 +54,8 @@ segment=$(sed -n '7s/.* //p' "$cluster/postmaster.pid" 2>/dev/null)
 [ -n "$segment" ] && ipcrm -m "$segment" 2>/dev/null
 n=0
 while [ "$n" -lt 20 ]; do
-  rm -rf -- "$@"
-  left=0
-  for each in "$@"; do [ -e "$each" ] && left=1; done
-  [ "$left" -eq 0 ] && [ "$n" -ge 1 ] && break
+  rm -rf -- "$2"
+  [ "$n" -ge 1 ] && [ ! -e "$2" ] && break
   n=$((n + 1)); sleep 1
 done
 `;
@@ -68,13 +68,15 @@ interface SupervisedOptions {
   readonly identity: Identity;
   /** Open file for the server's standard output and error. */
   readonly logFd: number;
+  /** Handed on as descriptor 4. */
+  readonly directoryFd: number | undefined;
   /** What the server gets first when the owner is gone: INT is a fast shutdown, QUIT an immediate one. */
   readonly orphanSignal: "INT" | "QUIT";
 }
 
 /** Starts a server that ends when this process does. On Windows it is a direct child without that promise. */
 export function spawnSupervised(options: SupervisedOptions): ChildProcess {
-  const { command, args, identity, logFd, orphanSignal } = options;
+  const { command, args, identity, logFd, directoryFd, orphanSignal } = options;
   const common = { env: cleanEnvironment(), windowsHide: true, ...identity.spawnAs };
   const child = windows
     ? spawn(command, [...args], { ...common, stdio: ["ignore", logFd, logFd] })
@@ -83,22 +85,21 @@ export function spawnSupervised(options: SupervisedOptions): ChildProcess {
         cwd: "/",
         // A session of its own: a terminal's Ctrl-C must not reach the server before its owner has finished with it.
         detached: true,
-        stdio: ["ignore", logFd, logFd, "pipe"],
+        stdio: ["ignore", logFd, logFd, "pipe", directoryFd ?? "ignore"],
       });
   letGo(child);
   return child;
 }
 
-/** Removes a throwaway server's directories when this process ends without having done so. */
+/** Removes a throwaway server's directory when this process ends without having done so. */
 export interface Janitor {
-  /** The owner has removed them itself. */
+  /** The owner has removed it itself. */
   dismiss(): Promise<void>;
 }
 
-/** @param dirs the first one's cluster is waited for */
-export function spawnJanitor(cluster: string, dirs: readonly string[]): Janitor {
+export function spawnJanitor(cluster: string, dir: string): Janitor {
   if (windows) return { dismiss: async () => {} };
-  const child = spawn("/bin/sh", ["-c", JANITOR, "holdfast-janitor", cluster, ...dirs], {
+  const child = spawn("/bin/sh", ["-c", JANITOR, "holdfast-janitor", cluster, dir], {
     cwd: "/",
     env: cleanEnvironment(),
     detached: true,

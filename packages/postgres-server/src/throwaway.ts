@@ -1,5 +1,4 @@
 import { readdir, rm } from "node:fs/promises";
-import type { Log } from "@holdfast/core";
 import { HoldfastError } from "@holdfast/core";
 import { type Home, openHome, openTemporaryHome, usable } from "./home.ts";
 import { type Janitor, spawnJanitor } from "./supervisor.ts";
@@ -10,20 +9,15 @@ export interface ThrowawayHome {
   remove(): Promise<void>;
 }
 
-export async function openThrowawayHome(
-  dataDir: string | undefined,
-  stateDir: string,
-  log: Log,
-): Promise<ThrowawayHome> {
+export async function openThrowawayHome(dataDir: string | undefined): Promise<ThrowawayHome> {
   if (dataDir !== undefined) await refuseUsed(dataDir);
-  const home = dataDir === undefined ? await openTemporaryHome(stateDir) : await openHome({ dataDir, stateDir, log });
-  const dirs = [...new Set([home.dir, home.dataDir])];
-  const janitor: Janitor = spawnJanitor(home.cluster, dirs);
+  const home = dataDir === undefined ? await openTemporaryHome() : await openHome(dataDir);
+  const janitor: Janitor = spawnJanitor(home.cluster, home.dataDir);
   return {
     home,
     async remove() {
       // Processes of a killed server may still write their last files.
-      for (const dir of dirs) await rm(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+      await rm(home.dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
       await janitor.dismiss();
     },
   };

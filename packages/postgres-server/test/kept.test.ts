@@ -1,0 +1,122 @@
+import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startPostgres } from "../src/index.ts";
+import { exists, query, scratch, serve, startOwner } from "./support.ts";
+
+/** A cluster that was used and stopped. */
+async function usedDataDir(): Promise<string> {
+  const dataDir = join(await scratch(), "data");
+  const server = await serve({ keep: true, dataDir });
+  await query(server.url, "create table t as select 'kept' as v");
+  await server.stop();
+  return dataDir;
+}
+
+const start = (dataDir: string) => startPostgres({ keep: true, durable: false, dataDir });
+const unusable = (message: RegExp) => ({ code: "DATA_DIR_UNUSABLE", message: expect.stringMatching(message) });
+
+describe("a kept server", () => {
+  test("has its data at the next start, and no lock or leftover in between", async () => {
+    const dataDir = await usedDataDir();
+    expect((await readdir(dataDir)).sort()).toEqual([".gitignore", "postgres", "postgres-password", "postgres.log"]);
+    const server = await serve({ keep: true, dataDir });
+    expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
+    expect(server.url).toMatch(/\/holdfast$/);
+  });
+
+  test("is durable unless told otherwise", async () => {
+    const dataDir = join(await scratch(), "data");
+    const server = await serve({ keep: true, dataDir, durable: true });
+    expect(await query(server.url, "show fsync")).toEqual([{ fsync: "on" }]);
+    expect(await query(server.url, "show synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
+  });
+
+  test("refuses a directory that this or another process uses", async () => {
+    const dataDir = await usedDataDir();
+    const server = await serve({ keep: true, dataDir });
+    await expect(start(dataDir)).rejects.toMatchObject(unusable(new RegExp(`in use by process ${process.pid}`)));
+    const other = await startOwner({ keep: true, dataDir });
+    expect(other).toMatchObject(unusable(/in use by process/));
+    expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
+  });
+
+  test("passes over the lock of a dead process, also when its id is in use again", async () => {
+    const dataDir = await usedDataDir();
+    const dead = { nonce: "x", pid: process.pid, birth: "another boot 1", host: hostname() };
+    await writeFile(join(dataDir, "owner.lock"), JSON.stringify(dead));
+    await serve({ keep: true, dataDir });
+  });
+
+  test("passes over the lock of another host that nobody touches", async () => {
+    const dataDir = await usedDataDir();
+    const lock = join(dataDir, "owner.lock");
+    await writeFile(lock, JSON.stringify({ nonce: "x", pid: 1, birth: "", host: "elsewhere" }));
+    await utimes(lock, 1_000_000, 1_000_000);
+    await serve({ keep: true, dataDir });
+  });
+
+  test("makes a new cluster whole or not at all: what an ended start left is removed", async () => {
+    const dataDir = join(await scratch(), "data");
+    await mkdir(join(dataDir, "postgres.init-left/cluster/base"), { recursive: true });
+    await mkdir(join(dataDir, "postgres"));
+    const server = await serve({ keep: true, dataDir });
+    expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    expect(await exists(join(dataDir, "postgres.init-left"))).toBe(false);
+  });
+
+  test("refuses data of another version", async () => {
+    const dataDir = await usedDataDir();
+    await writeFile(join(dataDir, "postgres/PG_VERSION"), "12\n");
+    await expect(start(dataDir)).rejects.toMatchObject(unusable(/holds data of Postgres 12; this is Postgres \d+/));
+    expect(await exists(join(dataDir, "owner.lock"))).toBe(false);
+  });
+
+  test.each([
+    ["a missing control file", (dir: string) => rm(join(dir, "postgres/global/pg_control")), /pg_control is missing/],
+    ["a missing version", (dir: string) => rm(join(dir, "postgres/PG_VERSION")), /PG_VERSION is missing/],
+    ["a missing password", (dir: string) => rm(join(dir, "postgres-password")), /postgres-password is missing/],
+    [
+      "a foreign folder in the cluster's place",
+      async (dir: string) => {
+        await rm(join(dir, "postgres"), { recursive: true });
+        await mkdir(join(dir, "postgres"));
+        await writeFile(join(dir, "postgres/notes.txt"), "mine");
+      },
+      /PG_VERSION is missing/,
+    ],
+    [
+      "a damaged control file",
+      (dir: string) => writeFile(join(dir, "postgres/global/pg_control"), Buffer.alloc(8192, 7)),
+      /corrupt: Postgres says/,
+    ],
+    [
+      "a missing write-ahead log",
+      async (dir: string) => {
+        const wal = join(dir, "postgres/pg_wal");
+        for (const name of await readdir(wal)) await rm(join(wal, name), { recursive: true });
+      },
+      /corrupt: Postgres says.*checkpoint record/s,
+    ],
+  ])("calls a data directory corrupt that has %s", async (_, damage, message) => {
+    const dataDir = await usedDataDir();
+    await damage(dataDir);
+    await expect(start(dataDir)).rejects.toMatchObject(unusable(message));
+  });
+
+  test("refuses a file in the directory's place, and below one", async () => {
+    const dir = await scratch();
+    await writeFile(join(dir, "file"), "");
+    await expect(start(join(dir, "file"))).rejects.toMatchObject(unusable(/it is a file/));
+    await expect(start(join(dir, "file/data"))).rejects.toMatchObject(unusable(/below, a file/));
+  });
+
+  test("may be moved, and reached by a link", async () => {
+    const dataDir = await usedDataDir();
+    await rename(dataDir, `${dataDir}-moved`);
+    await symlink(`${dataDir}-moved`, dataDir);
+    const server = await serve({ keep: true, dataDir });
+    expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
+  });
+});

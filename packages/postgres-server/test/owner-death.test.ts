@@ -1,0 +1,67 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { signalProcess } from "../src/processes.ts";
+import { eventually, exists, isGone, killed, query, scratch, serve, startOwner } from "./support.ts";
+
+describe("when the owner is killed with -9", () => {
+  test("a throwaway server ends and its directory goes", async () => {
+    const owner = await startOwner({ keep: false });
+    expect(await query(owner.url, "select 1 as one")).toEqual([{ one: 1 }]);
+    await killed(owner);
+    expect(await eventually(() => isGone(owner.pid))).toBe(true);
+    expect(await eventually(async () => !(await exists(owner.dataDir)))).toBe(true);
+  });
+
+  test("a throwaway server that was killed as well leaves nothing either", async () => {
+    const owner = await startOwner({ keep: false });
+    signalProcess(owner.pid, "SIGKILL");
+    expect(await eventually(() => isGone(owner.pid))).toBe(true);
+    await killed(owner);
+    expect(await eventually(async () => !(await exists(owner.dataDir)))).toBe(true);
+  });
+
+  test("a kept server stops by itself, as it would for stop()", async () => {
+    const dataDir = join(await scratch(), "data");
+    const owner = await startOwner({ keep: true, dataDir });
+    await killed(owner);
+    expect(await eventually(() => isGone(owner.pid))).toBe(true);
+    expect(await readFile(join(dataDir, "postgres.log"), "utf8")).toMatch(/database system is shut down/);
+  });
+
+  test("a kept server is taken over at once by the next owner, with what was committed", async () => {
+    const dataDir = join(await scratch(), "data");
+    const owner = await startOwner({ keep: true, dataDir });
+    await query(owner.url, "create table t as select 'kept' as v");
+    await killed(owner);
+    const server = await serve({ keep: true, dataDir });
+    expect(server.pid).not.toBe(owner.pid);
+    expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
+  });
+
+  test("a server that nobody watches any more is found and stopped at the next start", async () => {
+    const dataDir = join(await scratch(), "data");
+    const owner = await startOwner({ keep: true, dataDir });
+    await query(owner.url, "create table t as select 'kept' as v");
+    const watchers = await supervisorsOf(owner.pid);
+    expect(watchers.length).toBeGreaterThan(0);
+    for (const pid of watchers) signalProcess(pid, "SIGKILL");
+    await killed(owner);
+    const lines: string[] = [];
+    const server = await serve({ keep: true, dataDir, log: (_, message) => lines.push(message) });
+    expect(lines.join()).toMatch(/left behind/);
+    expect(await isGone(owner.pid)).toBe(true);
+    expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
+  });
+});
+
+/** The shells in the server's process group. */
+async function supervisorsOf(server: number): Promise<number[]> {
+  const { execFile } = await import("node:child_process");
+  const table = await new Promise<string>((resolve) => {
+    execFile("ps", ["-A", "-o", "pid=,pgid=,args="], (_, text) => resolve(text));
+  });
+  const rows = table.split("\n").map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line));
+  const group = rows.find((row) => Number(row?.[1]) === server)?.[2];
+  return rows.filter((row) => row?.[2] === group && row?.[3]?.includes("/bin/sh")).map((row) => Number(row?.[1]));
+}

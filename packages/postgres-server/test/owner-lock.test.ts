@@ -1,0 +1,49 @@
+import { readdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { acquireOwnerLock } from "../src/owner-lock.ts";
+import { scratch } from "./support.ts";
+
+const inUse = (who: string) => ({ code: "DATA_DIR_UNUSABLE", message: expect.stringContaining(`in use by ${who}`) });
+
+test("of many who want it at once, one gets it; when it is given back the next one does", async () => {
+  const dir = await scratch();
+  const wanted = await Promise.allSettled(Array.from({ length: 12 }, () => acquireOwnerLock(dir)));
+  const got = wanted.filter((each) => each.status === "fulfilled");
+  expect(got).toHaveLength(1);
+  await got[0]?.value.release();
+  expect(await readdir(dir)).toEqual([]);
+  await (await acquireOwnerLock(dir)).release();
+});
+
+test("of many who find the lock of a dead process, one gets it", async () => {
+  const dir = await scratch();
+  await writeFile(join(dir, "owner.lock"), JSON.stringify({ nonce: "x", pid: 1, birth: "", host: "elsewhere" }));
+  await utimes(join(dir, "owner.lock"), 1, 1);
+  const wanted = await Promise.allSettled(Array.from({ length: 12 }, () => acquireOwnerLock(dir)));
+  const got = wanted.filter((each) => each.status === "fulfilled");
+  expect(got).toHaveLength(1);
+  await got[0]?.value.release();
+  expect(await readdir(dir)).toEqual([]);
+});
+
+test("an owner on another host that touches its lock keeps it", async () => {
+  const dir = await scratch();
+  const lock = join(dir, "owner.lock");
+  await writeFile(lock, JSON.stringify({ nonce: "x", pid: 1, birth: "", host: "elsewhere" }));
+  const touching = setInterval(() => void utimes(lock, new Date(), new Date()), 300);
+  onTestFinished(() => clearInterval(touching));
+  await expect(acquireOwnerLock(dir)).rejects.toMatchObject(inUse("process 1 on elsewhere"));
+});
+
+test("a lock that cannot be read counts as long as somebody touches it, and not for ever", async () => {
+  const dir = await scratch();
+  const lock = join(dir, "owner.lock");
+  await writeFile(lock, "{");
+  const touching = setInterval(() => void utimes(lock, new Date(), new Date()), 300);
+  onTestFinished(() => clearInterval(touching));
+  await expect(acquireOwnerLock(dir)).rejects.toMatchObject(inUse("another process"));
+  clearInterval(touching);
+  await utimes(lock, 1, 1);
+  await (await acquireOwnerLock(dir)).release();
+});
