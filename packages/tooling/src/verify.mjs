@@ -1,7 +1,7 @@
 /**
  * `pnpm verify`: every gate, two at a time. Names of gates as arguments run only those.
  */
-import { availableParallelism } from "node:os";
+import os from "node:os";
 import { join } from "node:path";
 import { endWithChildren, run } from "./processes.mjs";
 import { isProgram, root, tool } from "./workspace.mjs";
@@ -58,7 +58,7 @@ export async function verify(names = []) {
   }
   const waiting = gates.filter(({ name }) => names.length === 0 || names.includes(name));
   const counts = { passed: 0, failed: 0 };
-  const lanes = Array.from({ length: Math.min(4, Math.max(2, availableParallelism())) }, async () => {
+  const lanes = Array.from({ length: Math.min(4, Math.max(2, os.availableParallelism())) }, async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const start = Date.now();
       const { code, output, timedOut } = await run(process.execPath, next.args, {
