@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { claimOne, lost, newId, runDone, seedLeased, seedRun, stepDone, useStore } from "./harness.ts";
+
+const bench = useStore();
+
+describe("claims", () => {
+  it("gives a job once, with the run and its log", async () => {
+    const run = await seedRun(bench.store, { run: { functionId: "once" } });
+    const job = await claimOne(bench.store, "once");
+    expect(job).toMatchObject({ id: run.jobId, runId: run.runId, kind: "pass", epoch: 1, lost: false });
+    expect(job?.run.head).toMatchObject({ id: run.runId, status: "PENDING", version: 1 });
+    expect(job?.run.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED"]);
+    expect((job?.leaseUntilMs ?? 0) - (job?.dueSinceMs ?? 0)).toBeGreaterThanOrEqual(60_000);
+    expect(await claimOne(bench.store, "once")).toBeUndefined();
+    expect((await bench.store.getRun(run.runId))?.head.status).toBe("RUNNING");
+    expect((await bench.store.listRuns({ status: "RUNNING", functionId: "once", limit: 10 })).runs).toHaveLength(1);
+    expect((await bench.store.listRuns({ status: "PENDING", functionId: "once", limit: 10 })).runs).toHaveLength(0);
+  });
+
+  it("never gives one job to two stores", async () => {
+    const ids = (
+      await Promise.all(Array.from({ length: 120 }, () => seedRun(bench.store, { run: { functionId: "many" } })))
+    ).map((run) => run.jobId);
+    const stores = [bench.store, bench.another(), bench.another()];
+    const got: string[] = [];
+    const drain = async (index: number): Promise<void> => {
+      for (;;) {
+        const jobs = await stores[index % stores.length]!.claim({
+          gatewayId: `gateway-${index}`,
+          leaseMs: 60_000,
+          wants: [{ functionId: "many", limit: 1 + (index % 4) }],
+        });
+        // Rows that another claim has locked are skipped: an empty answer means "none free now".
+        if (jobs.length === 0 && got.length >= ids.length) return;
+        got.push(...jobs.map((job) => job.id));
+        if (got.length > ids.length) return;
+      }
+    };
+    await Promise.all([0, 1, 2, 3, 4, 5].map(drain));
+    expect([...got].sort()).toEqual([...ids].sort());
+  });
+
+  it("claims what expired and what was given back, and notes what was lost", async () => {
+    const expired = await seedLeased(bench.store, "expired", 0);
+    expect(await claimOne(bench.store, "expired", 0)).toMatchObject({ id: expired.jobId, epoch: 2, lost: true });
+    expect(await claimOne(bench.store, "expired")).toMatchObject({ id: expired.jobId, epoch: 3, lost: true });
+    const [run] = await bench.store.loadRuns([expired.runId]);
+    const losses = run?.log.filter((row) => row.kind === "LEASE_LOST") ?? [];
+    expect(losses.map((row) => [row.key, row.iteration])).toEqual([
+      [expired.jobId, 1],
+      [expired.jobId, 2],
+    ]);
+    expect(JSON.parse(losses[0]?.dataJson ?? "")).toEqual({ kind: "pass", key: "", gatewayId: "gateway-a" });
+
+    const back = await seedLeased(bench.store, "back");
+    await bench.store.releaseLeases([{ jobId: back.jobId, epoch: 1, lost: false }]);
+    expect(await claimOne(bench.store, "back")).toMatchObject({ id: back.jobId, epoch: 2, lost: false });
+    await bench.store.releaseLeases([{ jobId: back.jobId, epoch: 2, lost: true }]);
+    expect(await claimOne(bench.store, "back")).toMatchObject({ id: back.jobId, epoch: 3, lost: true });
+  });
+
+  it("goes by priority, then by age, and keeps each function's limit", async () => {
+    const low = await seedRun(bench.store, { run: { functionId: "ordered" } });
+    const old = await seedRun(bench.store, { run: { functionId: "ordered" }, job: { priority: 5, notBeforeMs: 0 } });
+    const fresh = await seedRun(bench.store, { run: { functionId: "ordered" }, job: { priority: 5 } });
+    const timer = await seedRun(bench.store, {
+      run: { functionId: "sleeper" },
+      job: { functionId: "", kind: "timer", key: "s" },
+    });
+    const wants = [
+      { functionId: "ordered", limit: 2 },
+      { functionId: "", limit: 5 },
+      { functionId: "none", limit: 5 },
+    ];
+    const first = await bench.store.claim({ gatewayId: "g", leaseMs: 60_000, wants });
+    expect(first.map((job) => job.id).sort()).toEqual([old.jobId, fresh.jobId, timer.jobId].sort());
+    expect(first[0]?.id).toBe(old.jobId);
+    const second = await bench.store.claim({ gatewayId: "g", leaseMs: 60_000, wants });
+    expect(second.map((job) => job.id)).toEqual([low.jobId]);
+  });
+
+  it("leaves what is not due, and says when it will be", async () => {
+    const notBeforeMs = Date.now() + 3_600_000;
+    await seedRun(bench.store, { run: { functionId: "later" }, job: { notBeforeMs } });
+    await seedRun(bench.store, { run: { functionId: "later" }, job: { delayMs: 600_000, priority: -3 } });
+    expect(await claimOne(bench.store, "later")).toBeUndefined();
+    const dueIn = await bench.store.nextDueInMs(["later", "none"]);
+    expect(dueIn).toBeGreaterThan(0);
+    expect(dueIn).toBeLessThanOrEqual(600_000);
+    expect(await bench.store.nextDueInMs(["none"])).toBeNull();
+  });
+});
+
+describe("leases", () => {
+  it("are extended only for the dispatch that holds them", async () => {
+    const run = await seedLeased(bench.store, "extended", 60_000);
+    const other = newId();
+    const leases = [
+      { jobId: run.jobId, epoch: 1, leaseMs: 120_000 },
+      { jobId: run.jobId, epoch: 2, leaseMs: 1 },
+      { jobId: other, epoch: 1, leaseMs: 1 },
+    ];
+    const before = (await bench.store.getRun(run.runId))?.jobs[0]?.availableMs ?? 0;
+    expect(await bench.store.extendLeases(leases)).toEqual([true, false, false]);
+    const after = (await bench.store.getRun(run.runId))?.jobs[0]?.availableMs ?? 0;
+    expect(after - before).toBeGreaterThanOrEqual(60_000);
+  });
+
+  it("that ended can be extended until somebody claims, and not after", async () => {
+    const run = await seedLeased(bench.store, "revived", 0);
+    expect(await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, leaseMs: 60_000 }])).toEqual([true]);
+    expect(await claimOne(bench.store, "revived")).toBeUndefined();
+    await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, leaseMs: 0 }]);
+    expect(await claimOne(bench.store, "revived")).toMatchObject({ epoch: 2 });
+    expect(await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, leaseMs: 60_000 }])).toEqual([false]);
+    expect(await bench.store.releaseLeases([{ jobId: run.jobId, epoch: 1, lost: false }])).toEqual([false]);
+  });
+
+  it("cannot be taken between a fence and its write", async () => {
+    const other = bench.another();
+    for (let round = 0; round < 30; round += 1) {
+      const run = await seedLeased(bench.store, "raced", 0);
+      const [outcome, job] = await Promise.all([bench.store.commit(stepDone(run, "a")), claimOne(other, "raced")]);
+      const [stored] = await bench.store.loadRuns([run.runId]);
+      const seen = job?.run.log.some((row) => row.kind === "STEP_COMPLETED") ?? false;
+      const written = stored?.log.some((row) => row.kind === "STEP_COMPLETED") ?? false;
+      expect(written).toBe(outcome.won);
+      // Whoever claimed after the write sees it; whoever claimed before turned it away.
+      if (job) expect(seen).toBe(outcome.won);
+      if (!outcome.won) expect(outcome).toEqual(lost("stale"));
+      await bench.store.commit({ ...runDone(run, "live"), fence: null });
+    }
+  });
+});

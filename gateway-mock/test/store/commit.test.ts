@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import {
+  claimOne,
+  logRow,
+  lost,
+  newId,
+  newRun,
+  passJob,
+  runDone,
+  seedLeased,
+  seedRun,
+  stepDone,
+  useStore,
+} from "./harness.ts";
+
+const bench = useStore();
+
+describe("fences", () => {
+  it("stores a step of the dispatch that has the work, and leaves the head alone", async () => {
+    const run = await seedLeased(bench.store);
+    expect(await bench.store.commit(stepDone(run, "a"))).toMatchObject({ won: true, inserted: [true], version: null });
+    const [stored] = await bench.store.loadRuns([run.runId]);
+    expect(stored?.head).toMatchObject({ version: 1, status: "RUNNING" });
+    expect(stored?.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED", "STEP_COMPLETED"]);
+  });
+
+  it("turns a zombie away once another worker has the work, and counts it (E8)", async () => {
+    const run = await seedLeased(bench.store, "zombie", 0);
+    const again = await claimOne(bench.store, "zombie");
+    expect(again).toMatchObject({ id: run.jobId, epoch: 2, lost: true });
+    const before = bench.store.stats().staleWrites;
+    expect(await bench.store.commit(stepDone(run, "a", 1))).toEqual(lost("stale"));
+    expect(await bench.store.commit(runDone(run, 1, 1))).toEqual(lost("stale"));
+    expect(bench.store.stats().staleWrites).toBe(before + 2);
+    const [stored] = await bench.store.loadRuns([run.runId]);
+    expect(stored?.head).toMatchObject({ version: 1, outputJson: null });
+    expect(stored?.log.some((row) => row.kind === "STEP_COMPLETED")).toBe(false);
+    expect(await bench.store.commit(runDone(run, 1, 2))).toMatchObject({ won: true, version: 2 });
+  });
+
+  it("welcomes a late result while nobody else has claimed the work", async () => {
+    const expired = await seedLeased(bench.store, "late", 0);
+    expect(await bench.store.commit(stepDone(expired, "a"))).toMatchObject({ won: true });
+    const released = await seedLeased(bench.store, "late");
+    expect(await bench.store.releaseLeases([{ jobId: released.jobId, epoch: 1, lost: true }])).toEqual([true]);
+    expect(await bench.store.commit(runDone(released))).toMatchObject({ won: true });
+    expect(await bench.store.commit(runDone(expired))).toMatchObject({ won: true });
+  });
+
+  it("does not take the job of one run for a write to another", async () => {
+    const a = await seedLeased(bench.store);
+    const b = await seedLeased(bench.store);
+    const foreign = { ...stepDone(a, "x"), runId: b.runId };
+    expect(await bench.store.commit(foreign)).toEqual(lost("stale"));
+  });
+});
+
+describe("the log", () => {
+  it("keeps the first of two results of one step and says so", async () => {
+    const run = await seedLeased(bench.store);
+    await bench.store.commit(stepDone(run, "a", 1, '{"data":"first"}'));
+    const second = await bench.store.commit({
+      ...stepDone(run, "a", 1, '{"data":"second"}'),
+      log: [logRow("STEP_COMPLETED", "a", { dataJson: '{"data":"second"}' }), logRow("STEP_COMPLETED", "b")],
+    });
+    expect(second).toMatchObject({ won: true, inserted: [false, true] });
+    const [stored] = await bench.store.loadRuns([run.runId]);
+    expect(stored?.log.find((row) => row.key === "a")?.dataJson).toBe('{"data":"first"}');
+  });
+
+  it("tells two equal rows of one batch apart", async () => {
+    const run = await seedLeased(bench.store);
+    const outcomes = await Promise.all([1, 2, 3].map(() => bench.store.commit(stepDone(run, "same"))));
+    expect(outcomes.map((outcome) => outcome.won && outcome.inserted[0])).toEqual([true, false, false]);
+  });
+
+  it("gives text back as it came", async () => {
+    const run = await seedLeased(bench.store);
+    const dataJson = JSON.stringify({ data: 'quo"te \\ back\\\\slash {braces}, NULL \u0000 \ud800 é 😀\n\t' });
+    await bench.store.commit(stepDone(run, 'key "with" \\ {odd}, signs', 1, dataJson));
+    const [stored] = await bench.store.loadRuns([run.runId]);
+    expect(stored?.log.at(-1)).toMatchObject({ key: 'key "with" \\ {odd}, signs', dataJson });
+  });
+});
+
+describe("versions", () => {
+  it("lets one of two decisions on the same version win, in one gateway and in two", async () => {
+    const other = bench.another();
+    for (let round = 0; round < 10; round += 1) {
+      const run = await seedLeased(bench.store);
+      const outcomes = await Promise.all(
+        [bench.store, other, bench.store, other].map((store, index) =>
+          store.commit({
+            runId: run.runId,
+            fence: null,
+            cas: 1,
+            log: [logRow("DISPATCHED", "step", { iteration: index })],
+            head: { status: "RUNNING" },
+            removeJobs: [],
+            addJobs: [passJob(run.runId, { kind: "step", key: "step" })],
+          }),
+        ),
+      );
+      expect(outcomes.filter((outcome) => outcome.won)).toHaveLength(1);
+      expect(outcomes.filter((outcome) => !outcome.won)).toEqual([lost("version"), lost("version"), lost("version")]);
+      const detail = await bench.store.getRun(run.runId);
+      expect(detail?.head.version).toBe(2);
+      expect(detail?.jobs.filter((job) => job.kind === "step")).toHaveLength(1);
+      expect(detail?.log.filter((row) => row.kind === "DISPATCHED")).toHaveLength(2);
+    }
+  });
+
+  it("applies every live change of one run in the order of the calls", async () => {
+    const run = await seedLeased(bench.store);
+    const outcomes = await Promise.all(
+      [1, 2, 3].map((iteration) =>
+        bench.store.commit({
+          runId: run.runId,
+          fence: null,
+          cas: "live",
+          log: [logRow("STEP_WAITING", "s", { iteration })],
+          head: { status: "WAITING" },
+          removeJobs: [],
+          addJobs: [],
+        }),
+      ),
+    );
+    expect(outcomes.map((outcome) => outcome.won && outcome.version)).toEqual([2, 3, 4]);
+  });
+
+  it("stores a step and the end of its run that were sent together", async () => {
+    const run = await seedLeased(bench.store);
+    const [step, end, zombie] = await Promise.all([
+      bench.store.commit(stepDone(run, "a")),
+      bench.store.commit(runDone(run)),
+      bench.store.commit(stepDone(run, "b")),
+    ]);
+    expect([step.won, end.won]).toEqual([true, true]);
+    expect(zombie).toEqual(lost("stale"));
+    const detail = await bench.store.getRun(run.runId);
+    expect(detail).toMatchObject({ head: { status: "COMPLETED", outputJson: '"done"' }, jobs: [] });
+  });
+
+  it("says why a decision lost", async () => {
+    const run = await seedLeased(bench.store);
+    await bench.store.commit(runDone(run));
+    const late = { ...runDone(run, "live"), fence: null };
+    expect(await bench.store.commit(late)).toEqual(lost("ended"));
+    expect(await bench.store.commit({ ...late, runId: newId() })).toEqual(lost("gone"));
+    const again = newRun({ id: run.runId });
+    const create = { runId: run.runId, fence: null, cas: null, create: again, removeJobs: [], addJobs: [] } as const;
+    expect(await bench.store.commit({ ...create, log: [logRow("RUN_CREATED")] })).toEqual(lost("exists"));
+  });
+});
+
+describe("jobs", () => {
+  it("replaces a job by a later one in the same transition, and keeps one of a kind", async () => {
+    const run = await seedLeased(bench.store, "replaced");
+    const retry = passJob(run.runId, { functionId: "replaced", attempt: 1, delayMs: 3_600_000 });
+    const outcome = await bench.store.commit({
+      runId: run.runId,
+      fence: { jobId: run.jobId, epoch: 1 },
+      cas: 1,
+      log: [logRow("PASS_FAILED"), logRow("DISPATCHED", "", { iteration: 1 })],
+      head: { status: "WAITING" },
+      removeJobs: [run.jobId],
+      addJobs: [retry, passJob(run.runId, { functionId: "replaced" })],
+    });
+    expect(outcome).toMatchObject({ won: true, version: 2 });
+    const detail = await bench.store.getRun(run.runId);
+    expect(detail?.jobs).toMatchObject([{ id: retry.id, attempt: 1, epoch: 0, leasedBy: null }]);
+    expect((detail?.jobs[0]?.availableMs ?? 0) - (outcome.won ? outcome.atMs : 0)).toBe(3_600_000);
+    expect(detail?.head.status).toBe("WAITING");
+    expect(await claimOne(bench.store, "replaced")).toBeUndefined();
+  });
+
+  it("refuses a transition that would change a head without a word in the log", async () => {
+    const run = await seedRun(bench.store);
+    const empty = { runId: run.runId, fence: null, cas: 1, log: [], removeJobs: [], addJobs: [] } as const;
+    await expect(bench.store.commit(empty)).rejects.toMatchObject({ code: "INTERNAL" });
+    await expect(bench.store.commit({ ...empty, cas: null, removeJobs: "all" })).rejects.toMatchObject({
+      code: "INTERNAL",
+    });
+  });
+});
