@@ -1,7 +1,7 @@
 import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
 import type { CheckpointPort, ExecutionStrategy } from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
-import { decodeExecutorRequest, type ExecutorRequest, encodeReply } from "../shared/reply.ts";
+import { decodeExecutorRequest, type ExecutorRequest, encodeReply, identityOf } from "../shared/reply.ts";
 import type { Ledger } from "./ledger.ts";
 
 export interface RequestRunnerDeps {
@@ -73,7 +73,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
       if (request === undefined) {
         throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
       }
-      const opened = ledger.open(request, request.appName, request.leaseId);
+      const opened = ledger.open(identityOf(request), request.appName, request.leaseId);
       if (opened === undefined) return;
       running += 1;
       run(request, extensions, opened.signal)

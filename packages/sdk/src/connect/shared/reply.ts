@@ -18,6 +18,12 @@ export function decodeExecutorRequest(bytes: Uint8Array): ExecutorRequest | unde
   return frame.kind === "GATEWAY_EXECUTOR_REQUEST" ? frame : undefined;
 }
 
+/** The identity alone: what is kept of a request must not keep its payload. */
+export function identityOf(request: ExecutorRequest): RequestIdentity {
+  const { requestId, accountId, envId, appId, functionSlug, stepId, systemTraceCtx, userTraceCtx, runId } = request;
+  return { requestId, accountId, envId, appId, functionSlug, stepId, systemTraceCtx, userTraceCtx, runId };
+}
+
 export interface ReplyContent {
   readonly status: ReplyStatus;
   readonly body: Uint8Array;

@@ -22,7 +22,7 @@ import { parseIntervalMs } from "../core/intervals.ts";
 import type { Lease } from "../core/lease-table.ts";
 import { createRecentIds } from "../core/recent-ids.ts";
 import type { AdoptedRequest, MainMessage } from "../shared/messages.ts";
-import { encodeErrorReply } from "../shared/reply.ts";
+import { encodeErrorReply, identityOf } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { createFlights, type Flight, type Flights } from "./flights.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
@@ -143,7 +143,7 @@ export function createDesk(deps: DeskDeps): Desk {
     });
     switch (intake.verdict) {
       case "accept":
-        flights.add(request, request.leaseId);
+        flights.add(identityOf(request), request.leaseId);
         port.post({
           type: "EXECUTION_REQUEST",
           requestId: request.requestId,
@@ -163,7 +163,7 @@ export function createDesk(deps: DeskDeps): Desk {
         log("error", error.message, { code: error.code, requestId: request.requestId });
         send({ ...request, kind: "WORKER_REQUEST_ACK" });
         return reply(
-          flights.add(request, request.leaseId),
+          flights.add(identityOf(request), request.leaseId),
           encodeErrorReply(request, toPlainError(error), config.sdkVersion),
         );
       }
@@ -209,11 +209,12 @@ export function createDesk(deps: DeskDeps): Desk {
       case "EXECUTION_DROPPED":
         return forget(requestId);
       case "CHECKPOINT":
-        mail.addCheckpoint(requestId, message.sequence, message.ops);
+        // A peer that did not agree to checkpoints must never see one.
         if (negotiated && !extensions.includes("checkpoint")) {
-          answerCheckpoint(requestId, message.sequence, "invalid");
+          const { sequence } = message;
+          return port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome: "invalid" });
         }
-        return;
+        return mail.addCheckpoint(requestId, message.sequence, message.ops);
       default:
         return unreachable(message);
     }

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openTest } from "./harness.ts";
+import { readyFrame, startTestGateway, type TestGateway } from "./test-gateway.ts";
+import { until } from "./until.ts";
+
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await startTestGateway();
+});
+afterEach(async () => {
+  await until(() => gateway.openSockets === 0, "no open socket");
+  await gateway.close();
+});
+
+const listeners = (): number => process.listenerCount("SIGINT") + process.listenerCount("SIGTERM");
+
+describe("connect", () => {
+  it("rejects with CONNECT_TIMEOUT and the last problem when nothing answers, and leaves nothing behind", async () => {
+    const before = listeners();
+    const url = gateway.url;
+    gateway.script.startStatus = () => 500;
+    const opening = openTest(url, { connectTimeoutMs: 500, signals: ["SIGINT", "SIGTERM"] });
+    await expect(opening).rejects.toMatchObject({ code: "CONNECT_TIMEOUT" });
+    await expect(opening).rejects.toThrow(/500/);
+    expect(listeners()).toBe(before);
+    const { length } = gateway.starts;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(gateway.starts.length).toBe(length);
+  });
+
+  it("rejects with CONNECT_TIMEOUT when start never answers", async () => {
+    gateway.script.holdStart = true;
+    await expect(openTest(gateway.url, { connectTimeoutMs: 300 })).rejects.toMatchObject({ code: "CONNECT_TIMEOUT" });
+  });
+
+  it("rejects with CONNECT_TIMEOUT when the gateway never says hello; its socket is closed", async () => {
+    gateway.script.first = () => {};
+    await expect(openTest(gateway.url, { connectTimeoutMs: 300 })).rejects.toMatchObject({ code: "CONNECT_TIMEOUT" });
+  });
+
+  it("rejects with CONNECT_REFUSED at once when every key is refused, having tried the fallback key", async () => {
+    gateway.script.startStatus = () => 401;
+    const config = { hashedSigningKey: "one", hashedFallbackKey: "two" };
+    await expect(openTest(gateway.url, { config })).rejects.toMatchObject({ code: "CONNECT_REFUSED" });
+    expect(gateway.starts.map((start) => start.authorization)).toEqual(["Bearer one", "Bearer two"]);
+  });
+
+  it("uses the fallback key when only that one is accepted", async () => {
+    gateway.script.startStatus = (authorization) => (authorization === "Bearer two" ? 200 : 401);
+    const config = { hashedSigningKey: "one", hashedFallbackKey: "two" };
+    const { connection } = await openTest(gateway.url, { config });
+    expect(connection.state).toBe("ACTIVE");
+    await connection.close();
+  });
+
+  it("rejects with CONNECT_REFUSED and the gateway's words when the functions are rejected", async () => {
+    gateway.script.welcome = (peer) => {
+      peer.send({ kind: "SYNC_FAILED", code: "config_invalid", message: "No such trigger." });
+      peer.socket.close(1008, "config_invalid");
+    };
+    await expect(openTest(gateway.url)).rejects.toThrow(/No such trigger/);
+  });
+
+  it.each([
+    ["begins with a wrong frame", (): void => {}],
+    ["sends bytes that are no frame", (): void => {}],
+  ])("closes the socket of a gateway that %s, and tries again", async (what) => {
+    let tries = 0;
+    gateway.script.first = (peer) => {
+      tries += 1;
+      if (tries > 1) peer.send({ kind: "GATEWAY_HELLO" });
+      else if (what.includes("wrong")) peer.send({ kind: "GATEWAY_HEARTBEAT" });
+      else peer.socket.send(Buffer.from([0xff, 0xff, 0xff]), { binary: true });
+    };
+    const { connection } = await openTest(gateway.url);
+    await until(() => gateway.peers[0]!.closed, "the end of the first socket");
+    expect(gateway.peers[0]!.closed).toEqual({ code: 4001, reason: "UNEXPECTED" });
+    expect(gateway.peers).toHaveLength(2);
+    await connection.close();
+  });
+
+  it("passes over a start answer that is a web page, and tries again", async () => {
+    gateway.script.startBody = Buffer.from("<!doctype html><title>Proxy</title>");
+    const opening = openTest(gateway.url);
+    await until(() => gateway.starts.length >= 2, "a second try");
+    gateway.script.startBody = undefined;
+    const { connection } = await opening;
+    await connection.close();
+  });
+
+  it("closes a socket that does not become ready in time, and tries again", async () => {
+    let tries = 0;
+    gateway.script.welcome = (peer) => {
+      tries += 1;
+      if (tries > 1) peer.send(readyFrame(gateway.script));
+    };
+    const { connection } = await openTest(gateway.url, { config: { openMs: 300 } });
+    await until(() => gateway.peers[0]!.closed, "the end of the first socket");
+    await connection.close();
+  });
+
+  it("names the cause when the thread cannot start, and gives up", async () => {
+    const opening = openTest(gateway.url, { script: { text: "throw new Error('boom at the start')" } });
+    await expect(opening).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
+    await expect(opening).rejects.toThrow(/boom at the start/);
+  });
+});
