@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import postgres from "postgres";
 import { ConnectionLost, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
@@ -26,6 +27,7 @@ export const OWN_CONNECTIONS = 2;
 const RETRY_BACKOFF = { baseMs: 20, factor: 2, maxMs: 1000, jitter: 0.2 } as const;
 /** Longer than the server's own limit for a statement, so that the server speaks first. */
 const QUERY_TIMEOUT_MS = 40_000;
+const LEAST_TIMEOUT_MS = 5_000;
 const SERVER_SETTINGS = {
   statement_timeout: 30_000,
   idle_in_transaction_session_timeout: 15_000,
@@ -62,7 +64,8 @@ export function connectPostgres(url: string, settings: ConnectionSettings): post
     fetch_types: false,
     max_lifetime: null,
     connect_timeout: 10,
-    backoff: () => 0,
+    // Seconds between tries of the driver's own, which it makes for ever while a server takes connections and drops them.
+    backoff: () => 0.05,
     onnotice: () => {},
     ...(settings.onclose ? { onclose: settings.onclose } : {}),
     // Read by the driver, not yet in its types.
@@ -79,10 +82,13 @@ export function queryOn(sql: Pick<postgres.Sql, "unsafe">): Query {
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, timers, random, log, monotonicMs } = options;
   const closing = new AbortController();
+  // As many waits as there are calls while the database is away.
+  setMaxListeners(0, closing.signal);
   const pool = connectPostgres(url, { max: Math.max(1, options.maxConnections - OWN_CONNECTIONS), name: "pool" });
   const plain = queryOn(pool);
+  const limitMs = Math.min(QUERY_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, options.retryForMs));
   const timed: Query = (text, params) =>
-    withTimeout(timers, plain(text, params), QUERY_TIMEOUT_MS, () => new ConnectionLost("The database did not answer"));
+    withTimeout(timers, plain(text, params), limitMs, () => new ConnectionLost("The database did not answer"));
 
   const pause = async (startedMs: number, attempt: number): Promise<boolean> => {
     if (closing.signal.aborted || monotonicMs() - startedMs >= options.retryForMs) return false;

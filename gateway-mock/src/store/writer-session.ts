@@ -16,6 +16,7 @@ export interface WriterSession {
 
 /** Longer than the server's limits for statements and idle transactions. */
 const SILENCE_MS = 60_000;
+const OPEN_MS = 10_000;
 
 export async function openWriterSession(database: Database, timers: Timers): Promise<WriterSession> {
   const lost = deferred<never>();
@@ -33,7 +34,7 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
   try {
     // The driver hands out a connection for keeps only once it is open.
     const opened = queryOn(sql)("SELECT 1 AS one").then(() => sql.reserve());
-    const reserved = await withTimeout(timers, opened, SILENCE_MS, () => new ConnectionLost("No answer"));
+    const reserved = await withTimeout(timers, opened, OPEN_MS, () => new ConnectionLost("No answer"));
     const plain = queryOn(reserved);
     return {
       get alive() {
