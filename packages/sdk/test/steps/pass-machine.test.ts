@@ -1,0 +1,247 @@
+import { createDriver } from "@holdfast/core";
+import type { CheckpointOutcome } from "@holdfast/protocol";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type FoundStep,
+  type HandlerEnd,
+  initialPass,
+  MAX_BATCH_BYTES,
+  type OpText,
+  type PassEffect,
+  type PassEvent,
+  type PassMode,
+  type PassReply,
+  type PassState,
+  passStep,
+} from "../../src/steps/pass-machine.ts";
+
+const op = (hash: string, bytes = 10): OpText => ({ hash, text: `{"id":"${hash}"}`, bytes });
+const body = (hash: string): FoundStep => ({ hash, hasBody: true });
+const wait = (hash: string): FoundStep => ({ hash, hasBody: false });
+const returned: HandlerEnd = { type: "returned", body: "1" };
+const failed = (final: boolean): HandlerEnd => ({ type: "failed", body: "{}", final });
+
+function machine(mode: PassMode) {
+  const effects: PassEffect[] = [];
+  const driver = createDriver<PassState, PassEvent, PassEffect>({
+    initial: initialPass(mode),
+    step: passStep,
+    run: (effect) => void effects.push(effect),
+    nowMs: () => 0,
+  });
+  return {
+    driver,
+    effects,
+    send: (event: PassEvent): PassEffect[] => {
+      const from = effects.length;
+      driver.send(event);
+      return effects.slice(from);
+    },
+    serial: () => (driver.state.phase === "open" ? driver.state.serial : -1),
+    reply: (): PassReply | undefined => effects.flatMap((effect) => (effect.do === "reply" ? [effect.reply] : []))[0],
+  };
+}
+
+const IN_PLACE: PassMode = { type: "in-place" };
+
+describe("in place", () => {
+  test("P1: starts bodies that are due, reports the rest", () => {
+    const pass = machine(IN_PLACE);
+    expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([{ do: "start", step: body("a") }]);
+    expect(pass.send({ type: "found", step: body("b"), due: false })).toEqual([]);
+    expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([]);
+    expect(pass.send({ type: "failed", op: op("a"), final: false })).toEqual([{ do: "watch", serial: pass.serial() }]);
+    pass.send({ type: "quiet", serial: pass.serial() });
+    expect(pass.reply()).toMatchObject({
+      type: "ops",
+      finished: [],
+      reports: [{ step: body("b") }, { step: wait("s") }, { op: op("a") }],
+    });
+  });
+
+  test("P2, P3: what finishes meanwhile goes into the next checkpoint, and settles when stored", () => {
+    const pass = machine(IN_PLACE);
+    for (const hash of ["a", "b", "c"]) pass.send({ type: "found", step: body(hash), due: true });
+    expect(pass.send({ type: "finished", op: op("a") })).toEqual([{ do: "flush-soon" }]);
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")] }]);
+    expect(pass.send({ type: "finished", op: op("b") })).toEqual([]);
+    expect(pass.send({ type: "finished", op: op("c") })).toEqual([]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
+      { do: "settle", ops: [op("a")] },
+      { do: "flush-soon" },
+    ]);
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("b"), op("c")] }]);
+  });
+
+  test("P2: a checkpoint stays within its size, in order", () => {
+    const pass = machine(IN_PLACE);
+    const large = MAX_BATCH_BYTES / 2 + 1;
+    for (const hash of ["a", "b", "c"]) {
+      pass.send({ type: "found", step: body(hash), due: true });
+      pass.send({ type: "finished", op: op(hash, large) });
+    }
+    const sent: string[][] = [];
+    for (let i = 0; i < 3; i += 1) {
+      const [effect] = pass.send({ type: "flush" });
+      if (effect?.do === "checkpoint") sent.push(effect.ops.map((each) => each.hash));
+      pass.send({ type: "answered", outcome: "stored" });
+    }
+    expect(sent).toEqual([["a"], ["b"], ["c"]]);
+  });
+
+  test("P5: stale ends without a reply, once no body runs", () => {
+    const pass = machine(IN_PLACE);
+    pass.send({ type: "found", step: body("a"), due: true });
+    pass.send({ type: "found", step: body("b"), due: true });
+    pass.send({ type: "finished", op: op("a") });
+    pass.send({ type: "flush" });
+    expect(pass.send({ type: "answered", outcome: "stale" })).toEqual([{ do: "abort" }]);
+    expect(pass.send({ type: "finished", op: op("b") })).toEqual([{ do: "reply", reply: { type: "stale" } }]);
+  });
+
+  test("P6: after an invalid answer nothing starts, and the reply carries what finished", () => {
+    const pass = machine(IN_PLACE);
+    pass.send({ type: "found", step: body("a"), due: true });
+    pass.send({ type: "found", step: body("b"), due: true });
+    pass.send({ type: "finished", op: op("a") });
+    pass.send({ type: "flush" });
+    pass.send({ type: "answered", outcome: "invalid" });
+    expect(pass.send({ type: "found", step: body("c"), due: true })).toEqual([]);
+    expect(pass.send({ type: "finished", op: op("b") })).toEqual([{ do: "watch", serial: pass.serial() }]);
+    pass.send({ type: "quiet", serial: pass.serial() });
+    expect(pass.reply()).toMatchObject({ type: "ops", finished: [op("a"), op("b")], reports: [{ step: body("c") }] });
+  });
+
+  test("P7: a value ends the pass and aborts who still runs; a failure to be tried again waits", () => {
+    const pass = machine(IN_PLACE);
+    pass.send({ type: "found", step: body("a"), due: true });
+    expect(pass.send({ type: "handler-ended", end: returned })).toEqual([
+      { do: "abort" },
+      { do: "reply", reply: { type: "end", end: returned } },
+    ]);
+    const other = machine(IN_PLACE);
+    other.send({ type: "found", step: body("a"), due: true });
+    expect(other.send({ type: "handler-ended", end: failed(false) })).toEqual([]);
+    expect(other.send({ type: "finished", op: op("a") })).toEqual([{ do: "flush-soon" }]);
+    other.send({ type: "flush" });
+    other.send({ type: "answered", outcome: "stored" });
+    expect(other.reply()).toEqual({ type: "end", end: failed(false) });
+  });
+});
+
+describe("plain", () => {
+  const plain: PassMode = { type: "plain", planOnly: false };
+
+  test("P8: one new step with a body runs; several, or a forced plan, are reported", () => {
+    const pass = machine(plain);
+    expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([{ do: "watch", serial: 1 }]);
+    expect(pass.send({ type: "quiet", serial: 0 })).toEqual([]);
+    expect(pass.send({ type: "quiet", serial: 1 })).toEqual([{ do: "start", step: body("a") }]);
+    pass.send({ type: "finished", op: op("a") });
+    expect(pass.reply()).toMatchObject({ type: "ops", finished: [op("a")], reports: [] });
+    const forced = machine({ type: "plain", planOnly: true });
+    forced.send({ type: "found", step: body("a"), due: true });
+    forced.send({ type: "quiet", serial: 1 });
+    expect(forced.reply()).toMatchObject({ type: "ops", reports: [{ step: body("a") }] });
+  });
+
+  test("P9: a handler that returns with steps unreported ends with their ops", () => {
+    const pass = machine(plain);
+    pass.send({ type: "found", step: body("a"), due: true });
+    pass.send({ type: "handler-ended", end: returned });
+    expect(pass.reply()).toMatchObject({ type: "ops", reports: [{ step: body("a") }] });
+  });
+});
+
+describe("targeted", () => {
+  const targeted: PassMode = { type: "targeted", hash: "t" };
+
+  test("P10: runs exactly the asked step, or says that it is missing", () => {
+    const pass = machine(targeted);
+    pass.send({ type: "found", step: body("a"), due: true });
+    expect(pass.send({ type: "found", step: body("t"), due: true })).toEqual([{ do: "start", step: body("t") }]);
+    const missing = machine(targeted);
+    missing.send({ type: "found", step: body("a"), due: true });
+    expect(missing.send({ type: "quiet", serial: 1 })).toEqual([{ do: "watch-missing", serial: 1 }]);
+    missing.send({ type: "missing", serial: 1 });
+    expect(missing.reply()).toEqual({ type: "missing", found: [body("a")] });
+  });
+});
+
+/** Any order of events that a shell may bring: what a body or a port cannot do, is not tried. */
+test("P2 to P7 and P11 hold whatever happens in which order", () => {
+  const choice = fc.record({ pick: fc.nat(9), which: fc.nat(20), flag: fc.boolean(), outcome: fc.nat(5) });
+  const modes = fc.constantFrom<PassMode>(
+    IN_PLACE,
+    { type: "plain", planOnly: false },
+    { type: "targeted", hash: "h3" },
+  );
+  fc.assert(
+    fc.property(modes, fc.array(choice, { maxLength: 60 }), (mode, choices) => {
+      const pass = machine(mode);
+      const running: string[] = [];
+      const settled: string[] = [];
+      const finished: string[] = [];
+      let unanswered: readonly OpText[] | null = null;
+      let flushes = 0;
+      let replies = 0;
+      let next = 0;
+      let ended = false;
+      const absorb = (effects: readonly PassEffect[]): void => {
+        for (const effect of effects) {
+          if (effect.do === "reply") {
+            replies += 1;
+            if (effect.reply.type === "stale") expect(running).toEqual([]);
+            if (effect.reply.type === "ops") expect(running).toEqual([]);
+            continue;
+          }
+          if (effect.do === "abort" || effect.do === "watch" || effect.do === "watch-missing") continue;
+          expect(replies, `${effect.do} after the reply`).toBe(0);
+          if (effect.do === "start") running.push(effect.step.hash);
+          if (effect.do === "flush-soon") flushes += 1;
+          if (effect.do === "checkpoint") {
+            expect(unanswered, "two checkpoints at once").toBeNull();
+            unanswered = effect.ops;
+          }
+          if (effect.do === "settle") settled.push(...effect.ops.map((each) => each.hash));
+        }
+      };
+      for (const { pick, which, flag, outcome } of choices) {
+        if (pick <= 3) {
+          const hash = `h${next++}`;
+          absorb(pass.send({ type: "found", step: { hash, hasBody: pick > 0 }, due: pick > 1 }));
+        } else if (pick <= 5 && running.length > 0) {
+          const [hash = ""] = running.splice(which % running.length, 1);
+          if (pick === 4) finished.push(hash);
+          absorb(
+            pass.send(pick === 4 ? { type: "finished", op: op(hash) } : { type: "failed", op: op(hash), final: flag }),
+          );
+        } else if (pick === 6 && flushes > 0) {
+          flushes -= 1;
+          absorb(pass.send({ type: "flush" }));
+        } else if (pick === 7 && unanswered !== null) {
+          const answer: CheckpointOutcome =
+            (["stored", "stored", "stored", "stored", "invalid", "stale"] as const)[outcome] ?? "stored";
+          unanswered = null;
+          absorb(pass.send({ type: "answered", outcome: answer }));
+        } else if (pick === 8) {
+          absorb(pass.send({ type: "quiet", serial: pass.serial() }));
+        } else if (pick === 9 && !ended && which > 15) {
+          ended = true;
+          absorb(
+            pass.send(flag ? { type: "handler-ended", end: outcome > 3 ? failed(false) : returned } : { type: "stop" }),
+          );
+        }
+        expect(replies).toBeLessThanOrEqual(1);
+        if (pass.driver.state.phase === "open") expect(pass.driver.state.running).toBe(running.length);
+      }
+      expect(settled).toEqual(finished.slice(0, settled.length));
+      // P11: from anywhere it can be ended.
+      absorb(pass.send({ type: "stop" }));
+      while (replies === 0 && running.length > 0) absorb(pass.send({ type: "finished", op: op(running.pop() ?? "") }));
+      expect(replies).toBe(1);
+    }),
+    { numRuns: 3000 },
+  );
+});
