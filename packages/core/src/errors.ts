@@ -208,6 +208,19 @@ export const ERROR_CATALOGUE = {
     summary: "The database refused a write for good.",
     cure: "The message has the database's reason.",
   },
+  // Testing parts
+  TEST_TIMEOUT: {
+    summary: "Something that a test waited for did not happen in time.",
+    cure: "The message has what was seen instead; raise the time limit only if the machine was slow.",
+  },
+  TEST_LEAK: {
+    summary: "A test left something behind: a socket, a timer, a thread, a process or a server.",
+    cure: "The message lists what is left; end it in the test, `await using` does so by itself.",
+  },
+  TEST_PROCESS_ENDED: {
+    summary: "A process ended before it said what a test waited for.",
+    cure: "The message has its exit code and last lines.",
+  },
   INTERNAL: {
     summary: "Something happened that should not be possible.",
     cure: "Please report it with the log around it.",
