@@ -7,6 +7,7 @@ export const published = {
   target: "node20",
   platform: "node",
   shims: true,
+  removeNodeProtocol: false,
   // Shared chunks would make `import.meta.url` name the chunk in CommonJS.
   splitting: false,
   clean: true,
