@@ -40,6 +40,15 @@ export function decodeWorkerFrame(bytes: Uint8Array): WorkerFrame | UnknownFrame
   return decode ? guarded(KIND[kind] ?? String(kind), () => decode(payload)) : { kind: "UNKNOWN", number: kind };
 }
 
+/** The number of a frame's kind, also when its payload is unreadable; undefined when the envelope itself is. */
+export function frameKind(bytes: Uint8Array): number | undefined {
+  try {
+    return decodeEnvelope(bytes).kind;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The body of an HTTP flush, and what WORKER_REPLY carries. */
 export function encodeSdkResponse(response: SdkResponse): Uint8Array {
   return exact(encodeSdkResponseBody(response).finish());

@@ -12,6 +12,7 @@ export {
   encodeStartRequest,
   encodeStartResponse,
   encodeWorkerFrame,
+  frameKind,
   wrapReply,
 } from "./codec.ts";
 export {

@@ -1,0 +1,139 @@
+import { HoldfastError, type Log, silentLog } from "@holdfast/core";
+import { EXTENSIONS, type Extension, TIMEOUTS } from "@holdfast/protocol";
+
+/** Options of `startGateway`; durations are milliseconds. */
+export interface GatewayOptions {
+  /** Address to listen on. Default `127.0.0.1`; anything beyond this machine needs both keys. */
+  readonly host?: string;
+  /** HTTP and WebSocket. Default 8288; 0 = any free port. */
+  readonly port?: number;
+  /** The WebSocket's second port, for agents that expect one. Default `port + 1`; 0 = any free port. */
+  readonly connectPort?: number;
+  /** Postgres to use, as `postgres://user:password@host:port/database`. Without it a local server is started. */
+  readonly databaseUrl?: string;
+  /** Where the local Postgres keeps its data. Default `.holdfast`. */
+  readonly dataDir?: string;
+  /** False: the local Postgres is a throwaway; nothing stays. Default true. */
+  readonly keepData?: boolean;
+  /** Protocol extensions that agents are granted. Default: all. */
+  readonly extensions?: readonly Extension[];
+  /** Lease of a request; extensions come four times as often. Default 20,000 with extensions, else 120,000. */
+  readonly leaseMs?: number;
+  /** Heartbeat interval. Default 5,000 with extensions, else 10,000. */
+  readonly heartbeatMs?: number;
+  /** Wait before the first retry of a step; doubles up to 60 s. Default 1,000. */
+  readonly retryBaseMs?: number;
+  /** How long a lost agent may take to come back with its work. Default 5,000. */
+  readonly reconnectGraceMs?: number;
+  /** A request that is not acknowledged after this goes elsewhere. Default 5,000. */
+  readonly requestAckMs?: number;
+  /** How long `drain` waits for agents. Default 25,000. */
+  readonly drainMs?: number;
+  /** What agents must sign start and flush with. Default: nothing is checked. */
+  readonly signingKey?: string;
+  /** A second key that is good too, while keys are changed. */
+  readonly signingKeyFallback?: string;
+  /** What senders of events must use. Default: nothing is checked. */
+  readonly eventKey?: string;
+  /** Origins of browser pages that may call. Default: none but this gateway's own. */
+  readonly allowedOrigins?: readonly string[];
+  /** Connections to Postgres, 3 to 100. Default 10. */
+  readonly maxConnections?: number;
+  readonly log?: Log;
+}
+
+export interface GatewayConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly connectPort: number;
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly keepData: boolean;
+  readonly extensions: readonly Extension[];
+  readonly leaseMs: number | undefined;
+  readonly heartbeatMs: number | undefined;
+  readonly retryBaseMs: number;
+  readonly reconnectGraceMs: number;
+  readonly requestAckMs: number;
+  readonly drainMs: number;
+  readonly signingKeys: readonly string[];
+  readonly eventKey: string | undefined;
+  readonly allowedOrigins: readonly string[];
+  readonly maxConnections: number;
+  readonly log: Log;
+}
+
+export const DEFAULT_PORT = 8288;
+
+/** Limits of the gateway that have no option. */
+export const GATEWAY_LIMITS = {
+  maxSockets: 10_000,
+  maxFunctionsPerApp: 1000,
+  maxEventBodyBytes: 16 * 1024 * 1024,
+  maxCheckpointBodyBytes: 16 * 1024 * 1024,
+  maxBufferedBytes: 64 * 1024 * 1024,
+  httpRequestTimeoutMs: 30_000,
+  httpHeadersTimeoutMs: 10_000,
+  sessionTokenMs: 300_000,
+} as const;
+
+/** @throws HoldfastError `OPTION_INVALID`, `HOST_NOT_LOOPBACK` */
+export function resolveConfig(options: GatewayOptions): GatewayConfig {
+  const host = options.host ?? "127.0.0.1";
+  const port = checkPort(options.port ?? DEFAULT_PORT, "port");
+  const connectPort = checkPort(options.connectPort ?? (port === 0 ? 0 : port + 1), "connectPort");
+  if (port !== 0 && port === connectPort) {
+    throw new HoldfastError("OPTION_INVALID", `port and connectPort are both ${port}; they must differ.`);
+  }
+  const leaseMs = duration(options.leaseMs, "leaseMs", 200);
+  const heartbeatMs = duration(options.heartbeatMs, "heartbeatMs", 50);
+  const signingKeys = [options.signingKey, options.signingKeyFallback].filter((key) => key !== undefined && key !== "");
+  if (!isLoopback(host) && (signingKeys.length === 0 || !options.eventKey)) {
+    throw new HoldfastError(
+      "HOST_NOT_LOOPBACK",
+      `The gateway is to listen on ${host}, which other machines can reach: give it a signing key and an event key, or listen on 127.0.0.1.`,
+    );
+  }
+  for (const name of options.extensions ?? []) {
+    if (!EXTENSIONS.includes(name)) throw new HoldfastError("OPTION_INVALID", `There is no extension "${name}".`);
+  }
+  return {
+    host,
+    port,
+    connectPort,
+    databaseUrl: options.databaseUrl === "" ? undefined : options.databaseUrl,
+    dataDir: options.dataDir ?? ".holdfast",
+    keepData: options.keepData ?? true,
+    extensions: options.extensions ?? EXTENSIONS,
+    leaseMs,
+    heartbeatMs,
+    retryBaseMs: duration(options.retryBaseMs, "retryBaseMs", 0) ?? 1000,
+    reconnectGraceMs: duration(options.reconnectGraceMs, "reconnectGraceMs", 0) ?? TIMEOUTS.reconnectGraceMs,
+    requestAckMs: duration(options.requestAckMs, "requestAckMs", 50) ?? TIMEOUTS.requestAckMs,
+    drainMs: duration(options.drainMs, "drainMs", 0) ?? TIMEOUTS.drainMs,
+    signingKeys: signingKeys as string[],
+    eventKey: options.eventKey === "" ? undefined : options.eventKey,
+    allowedOrigins: options.allowedOrigins ?? [],
+    maxConnections: options.maxConnections ?? 10,
+    log: options.log ?? silentLog,
+  };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function checkPort(port: number, name: string): number {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new HoldfastError("OPTION_INVALID", `${name} must be 0 to 65535, not ${port}.`);
+  }
+  return port;
+}
+
+function duration(value: number | undefined, name: string, minMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (!Number.isFinite(value) || value < minMs || value > 86_400_000) {
+    throw new HoldfastError("OPTION_INVALID", `${name} must be ${minMs} to 86400000 milliseconds, not ${value}.`);
+  }
+  return Math.round(value);
+}

@@ -1,0 +1,47 @@
+import { messageOf } from "@holdfast/core";
+import { Hono } from "hono";
+import { connectApi } from "./connect-api.ts";
+import { errorResponse, notFound, statusOf } from "./errors.ts";
+import { eventsApi } from "./events-api.ts";
+import type { HttpParts } from "./parts.ts";
+import { runsApi } from "./runs-api.ts";
+
+/** The gateway's HTTP interface. */
+export function httpApp(parts: HttpParts): Hono {
+  const app = new Hono();
+  connectApi(app, parts);
+  eventsApi(app, parts);
+  runsApi(app, parts);
+  statusApi(app, parts);
+  app.notFound((c) => errorResponse(c, notFound(`There is nothing at ${c.req.method} ${c.req.path}.`)));
+  app.onError((error, c) => {
+    if (statusOf(error) >= 500) parts.log("error", `${c.req.method} ${c.req.path} failed: ${messageOf(error)}`);
+    return errorResponse(c, error);
+  });
+  return app;
+}
+
+function statusApi(app: Hono, parts: HttpParts): void {
+  const { engine, store, version } = parts;
+  app.get("/health", (c) => c.json({ ok: true, version }));
+
+  app.get("/ready", async (c) => {
+    if (parts.isDraining()) return c.json({ ready: false, reason: "draining" }, 503);
+    try {
+      await store.ping();
+      return c.json({ ready: true });
+    } catch (error) {
+      return c.json({ ready: false, reason: messageOf(error) }, 503);
+    }
+  });
+
+  app.get("/v1/metrics", async (c) => {
+    const queue = await store.queueDepth();
+    return c.json({ engine: engine.status(), store: store.stats(), queue, process: parts.process() });
+  });
+
+  app.get("/dev", (c) => {
+    const functions = [...engine.functions.all()].map(({ id, appId, events }) => ({ id, appId, events }));
+    return c.json({ name: "holdfast-gateway", version, gatewayId: parts.gatewayId, functions });
+  });
+}

@@ -1,0 +1,91 @@
+import { HoldfastError } from "@holdfast/core";
+import {
+  CONNECT_PATH,
+  decodeSdkResponse,
+  decodeStartRequest,
+  encodeFlushResponse,
+  encodeStartResponse,
+  FLUSH_PATH,
+  isRecord,
+  type Op,
+  parseJsonBytes,
+  parseOps,
+  START_PATH,
+  WIRE_LIMITS,
+} from "@holdfast/protocol";
+import type { Context, Hono } from "hono";
+import { GATEWAY_LIMITS } from "../config.ts";
+import { errorResponse, limitBody } from "./errors.ts";
+import type { HttpParts } from "./parts.ts";
+
+const BINARY = { "Content-Type": "application/octet-stream" };
+
+/** What agents call: start, flush, and checkpoints of the plain protocol. */
+export function connectApi(app: Hono, parts: HttpParts): void {
+  const { keys, clock, engine } = parts;
+  const checkSigned = (c: Context): void => {
+    if (!keys.isSigned(c.req.header("authorization"))) {
+      throw new HoldfastError("UNAUTHORIZED", "The signing key is missing or wrong.");
+    }
+  };
+
+  app.post(START_PATH, limitBody(WIRE_LIMITS.maxStartBodyBytes), async (c) => {
+    checkSigned(c);
+    if (parts.isDraining()) return errorResponse(c, new HoldfastError("STORE_FAILED", "This gateway is going down."));
+    decodeStartRequest(await bytes(c));
+    const connectionId = parts.newId();
+    const response = encodeStartResponse({
+      connectionId,
+      gatewayEndpoint: endpoint(c),
+      gatewayGroup: `gw-${parts.gatewayId.slice(-8).toLowerCase()}`,
+      sessionToken: keys.sessionToken(connectionId, clock.nowMs()),
+      syncToken: "",
+    });
+    return c.body(response as Uint8Array<ArrayBuffer>, 200, BINARY);
+  });
+
+  app.post(FLUSH_PATH, limitBody(WIRE_LIMITS.maxFlushBodyBytes), async (c) => {
+    checkSigned(c);
+    const body = await bytes(c);
+    if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; an SDKResponse belongs there.");
+    const response = decodeSdkResponse(body);
+    await engine.flush(response);
+    return c.body(encodeFlushResponse({ requestId: response.requestId }) as Uint8Array<ArrayBuffer>, 200, BINARY);
+  });
+
+  app.post("/v1/checkpoint/:runId/async", limitBody(GATEWAY_LIMITS.maxCheckpointBodyBytes), async (c) => {
+    checkSigned(c);
+    const { requestId, ops } = readCheckpoint(await bytes(c));
+    const { outcome, message } = await engine.checkpoint(requestId, c.req.param("runId"), ops);
+    switch (outcome) {
+      case "stored":
+        return c.body(null, 200);
+      case "stale":
+        return c.json({ error: message, code: "LEASE_LOST", status: 409 }, 409);
+      case "invalid":
+        return c.json({ error: message, code: "BODY_INVALID", status: 400 }, 400);
+    }
+  });
+}
+
+async function bytes(c: Context): Promise<Uint8Array> {
+  return new Uint8Array(await c.req.arrayBuffer());
+}
+
+/** The address that the agent used, so that it works through port forwards and proxies. */
+function endpoint(c: Context): string {
+  const url = new URL(c.req.url);
+  const secure = url.protocol === "https:" || c.req.header("x-forwarded-proto")?.split(",")[0]?.trim() === "https";
+  return `${secure ? "wss" : "ws"}://${url.host}${CONNECT_PATH}`;
+}
+
+function readCheckpoint(body: Uint8Array): { requestId: string; ops: Op[] } {
+  const value = parseJsonBytes(body, "The body");
+  if (!isRecord(value)) throw new HoldfastError("BODY_INVALID", "The body is not an object.");
+  const requestId = typeof value.qi_id === "string" && value.qi_id !== "" ? value.qi_id : value.request_id;
+  if (typeof requestId !== "string") throw new HoldfastError("BODY_INVALID", "`qi_id` and `request_id` are missing.");
+  const ops = parseOps(value.steps, "steps");
+  const foreign = ops.find((op) => op.op !== "StepRun" && op.op !== "StepPlanned" && op.op !== "None" && op.op !== "Step");
+  if (foreign) throw new HoldfastError("BODY_INVALID", `A checkpoint cannot hold ${foreign.op}.`);
+  return { requestId, ops };
+}

@@ -1,0 +1,45 @@
+import { type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
+import type { Context } from "hono";
+import { bodyLimit } from "hono/body-limit";
+
+type Status = 400 | 401 | 404 | 409 | 413 | 500 | 503;
+
+const STATUSES: Partial<Record<ErrorCode, Status>> = {
+  BODY_INVALID: 400,
+  EVENT_INVALID: 400,
+  FRAME_INVALID: 400,
+  OPTION_INVALID: 400,
+  UNAUTHORIZED: 401,
+  NOT_FOUND: 404,
+  BODY_TOO_LARGE: 413,
+  FRAME_TOO_LARGE: 413,
+  STORE_FAILED: 503,
+};
+
+export function statusOf(error: unknown): Status {
+  return HoldfastError.is(error) ? (STATUSES[error.code] ?? 500) : 500;
+}
+
+/** The form of every error: `{ error, code, status }`. */
+export function errorBody(error: unknown): { error: string; code: ErrorCode; status: Status } {
+  const status = statusOf(error);
+  const code = HoldfastError.is(error) ? error.code : "INTERNAL";
+  return { error: HoldfastError.is(error) ? error.message : `Internal error: ${messageOf(error)}`, code, status };
+}
+
+export function errorResponse(c: Context, error: unknown): Response {
+  const body = errorBody(error);
+  return c.json(body, body.status);
+}
+
+export function notFound(what: string): HoldfastError {
+  return new HoldfastError("NOT_FOUND", what);
+}
+
+/** Refuses bodies over `maxBytes`, also those that do not say how long they are. */
+export function limitBody(maxBytes: number): ReturnType<typeof bodyLimit> {
+  return bodyLimit({
+    maxSize: maxBytes,
+    onError: (c) => errorResponse(c, new HoldfastError("BODY_TOO_LARGE", `The body is larger than ${maxBytes} bytes.`)),
+  });
+}

@@ -1,0 +1,70 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+
+const PREFIX = /^signkey-\w+-/;
+
+/** What agents send instead of a signing key: its prefix, and SHA-256 of the rest read as hex digits. */
+export function hashSigningKey(key: string): string {
+  const prefix = PREFIX.exec(key)?.[0] ?? "";
+  const digits = key.slice(prefix.length).replaceAll(/[^0-9a-zA-Z]/g, "");
+  const even = digits.length % 2 === 0 ? digits : `0${digits}`;
+  const bytes = Uint8Array.from({ length: even.length / 2 }, (_, index) => {
+    const value = Number.parseInt(even.slice(index * 2, index * 2 + 2), 16);
+    return Number.isNaN(value) ? 0 : value;
+  });
+  return prefix + createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Compares in a time that tells nothing about where the two differ. */
+export function sameSecret(given: string, expected: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}
+
+/** Who may do what. Without keys everybody may do everything: the address is this machine's own then. */
+export class Keys {
+  readonly #hashed: readonly string[];
+  readonly #eventKey: string | undefined;
+  readonly #secrets: readonly string[];
+  readonly #tokenMs: number;
+
+  constructor(options: { signingKeys: readonly string[]; eventKey: string | undefined; tokenMs: number }) {
+    this.#hashed = options.signingKeys.map(hashSigningKey);
+    this.#eventKey = options.eventKey;
+    this.#tokenMs = options.tokenMs;
+    // All gateways with the same keys accept each other's tokens.
+    this.#secrets = this.#hashed.length > 0 ? this.#hashed : [randomBytes(32).toString("hex")];
+  }
+
+  get enforced(): boolean {
+    return this.#hashed.length > 0;
+  }
+
+  /** Whether an `Authorization` header has one of the signing keys. */
+  isSigned(authorization: string | undefined): boolean {
+    if (this.#hashed.length === 0) return true;
+    const given = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1] ?? "";
+    return this.#hashed.map((expected) => sameSecret(given, expected)).includes(true);
+  }
+
+  isEventKey(given: string): boolean {
+    return this.#eventKey === undefined || sameSecret(given, this.#eventKey);
+  }
+
+  /** A token for one socket, good for a few minutes. */
+  sessionToken(connectionId: string, nowMs: number): string {
+    const expiresMs = nowMs + this.#tokenMs;
+    return `${expiresMs}.${mac(this.#secrets[0] ?? "", connectionId, expiresMs)}`;
+  }
+
+  isSessionToken(token: string, connectionId: string, nowMs: number): boolean {
+    if (!this.enforced) return true;
+    const [expires = "", given = ""] = token.split(".");
+    const expiresMs = Number(expires);
+    if (!Number.isSafeInteger(expiresMs) || expiresMs < nowMs) return false;
+    return this.#secrets.map((secret) => sameSecret(given, mac(secret, connectionId, expiresMs))).includes(true);
+  }
+}
+
+function mac(secret: string, connectionId: string, expiresMs: number): string {
+  return createHmac("sha256", secret).update(`${connectionId}.${expiresMs}`).digest("hex");
+}

@@ -1,0 +1,20 @@
+import type { Clock, Log } from "@holdfast/core";
+import type { Engine } from "../engine/engine.ts";
+import type { Store } from "../store/index.ts";
+import type { Keys } from "./keys.ts";
+
+/** What the HTTP side is given. */
+export interface HttpParts {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  readonly gatewayId: string;
+  readonly newId: () => string;
+  /** True once the gateway goes down: agents are sent elsewhere. */
+  readonly isDraining: () => boolean;
+  /** What `/v1/metrics` shows beside the engine's and the store's counters. */
+  readonly process: () => Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,165 @@
+import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
+import { readMeta, readRunCreated, type StepMeta } from "../engine/log-rows.ts";
+
+/** A run in lists. Times are milliseconds since the epoch. */
+export interface RunView {
+  readonly id: string;
+  readonly functionId: string;
+  readonly appId: string;
+  readonly appVersion: string;
+  readonly status: string;
+  readonly eventId: string;
+  readonly eventName: string;
+  readonly output: unknown;
+  readonly error: unknown;
+  readonly createdMs: number;
+  readonly startedMs: number | null;
+  readonly endedMs: number | null;
+}
+
+export interface StepView {
+  readonly id: string;
+  readonly name: string | null;
+  readonly op: string;
+  readonly status: "planned" | "waiting" | "retrying" | "completed" | "failed";
+  /** Zero-based attempt that ended it. */
+  readonly attempt: number;
+  readonly failedAttempts: readonly { readonly attempt: number; readonly atMs: number; readonly error: unknown }[];
+  /** As the agent measured it. */
+  readonly startedMs: number | null;
+  readonly durationMs: number | null;
+  /** When it was planned or began to wait. */
+  readonly openedMs: number | null;
+  /** When the wait ends. */
+  readonly dueMs: number | null;
+  /** When its result was stored. */
+  readonly endedMs: number | null;
+  readonly output?: unknown;
+  readonly error?: unknown;
+}
+
+export function runView(head: RunHead): RunView {
+  const { id, functionId, appId, appVersion, status, eventId, eventName, createdMs, startedMs, endedMs } = head;
+  return {
+    id,
+    functionId,
+    appId,
+    appVersion,
+    status,
+    eventId,
+    eventName,
+    output: parse(head.outputJson),
+    error: parse(head.errorJson),
+    createdMs,
+    startedMs,
+    endedMs,
+  };
+}
+
+export function runDetailView(detail: RunDetail, withLog: boolean): object {
+  const created = detail.log.find((row) => row.kind === "RUN_CREATED");
+  const start = created ? readRunCreated(created.dataJson) : undefined;
+  return {
+    ...runView(detail.head),
+    version: detail.head.version,
+    event: start ? JSON.parse(start.eventText) : null,
+    maxAttempts: start?.maxAttempts ?? null,
+    steps: stepViews(detail.log),
+    leasesLost: detail.log.filter((row) => row.kind === "LEASE_LOST").length,
+    jobs: detail.jobs,
+    ...(withLog ? { log: detail.log.map(logView) } : {}),
+  };
+}
+
+function logView(row: StoredLogRow): object {
+  const { seq, atMs, kind, key, attempt, iteration, dataJson } = row;
+  return { seq, atMs, kind, key, attempt, iteration, data: JSON.parse(dataJson) };
+}
+
+type Draft = { -readonly [K in keyof StepView]: StepView[K] } & { failedAttempts: StepView["failedAttempts"][number][] };
+
+/** The steps in the order in which the run met them. */
+export function stepViews(log: readonly StoredLogRow[]): StepView[] {
+  const steps = new Map<string, Draft>();
+  for (const row of log) {
+    switch (row.kind) {
+      case "STEP_PLANNED":
+      case "STEP_WAITING":
+      case "STEP_ATTEMPT_FAILED":
+      case "STEP_COMPLETED":
+      case "STEP_FAILED":
+        applyRow(stepOf(steps, row.key), row);
+        break;
+      default:
+    }
+  }
+  return [...steps.values()];
+}
+
+function stepOf(steps: Map<string, Draft>, id: string): Draft {
+  const known = steps.get(id);
+  if (known) return known;
+  const step: Draft = {
+    id,
+    name: null,
+    op: "StepRun",
+    status: "planned",
+    attempt: 0,
+    failedAttempts: [],
+    startedMs: null,
+    durationMs: null,
+    openedMs: null,
+    dueMs: null,
+    endedMs: null,
+  };
+  steps.set(id, step);
+  return step;
+}
+
+interface StepRowData {
+  readonly step?: StepMeta;
+  readonly op?: string;
+  readonly name?: string;
+  readonly delayMs?: number;
+  readonly untilMs?: number;
+  readonly data?: unknown;
+  readonly error?: unknown;
+}
+
+function applyRow(step: Draft, row: StoredLogRow): void {
+  if (step.endedMs !== null) return;
+  const data = readMeta<StepRowData>(row.dataJson);
+  const meta = data.step;
+  step.name = meta?.name ?? data.name ?? step.name;
+  switch (row.kind) {
+    case "STEP_WAITING":
+      step.op = data.op ?? step.op;
+      step.status = "waiting";
+      step.openedMs = row.atMs;
+      step.dueMs = Math.max(row.atMs + (data.delayMs ?? 0), data.untilMs ?? 0);
+      return;
+    case "STEP_PLANNED":
+      step.openedMs = row.atMs;
+      return;
+    case "STEP_ATTEMPT_FAILED":
+      step.status = "retrying";
+      step.attempt = row.attempt + 1;
+      step.dueMs = row.atMs + (data.delayMs ?? 0);
+      step.startedMs = meta?.startedMs ?? step.startedMs;
+      step.failedAttempts.push({ attempt: row.attempt, atMs: row.atMs, error: data.error });
+      return;
+    default:
+      step.status = row.kind === "STEP_COMPLETED" ? "completed" : "failed";
+      step.attempt = meta?.attempt ?? step.attempt;
+      step.startedMs = meta?.startedMs ?? step.openedMs ?? step.startedMs;
+      step.durationMs = meta?.durationMs ?? null;
+      step.endedMs = row.atMs;
+      step.dueMs = null;
+      if (row.kind === "STEP_COMPLETED") step.output = data.data;
+      else step.error = data.error;
+  }
+}
+
+function parse(json: string | null): unknown {
+  return json === null ? null : JSON.parse(json);
+}

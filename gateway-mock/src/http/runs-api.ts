@@ -1,0 +1,69 @@
+import { HoldfastError } from "@holdfast/core";
+import type { Context, Hono } from "hono";
+import { RUN_STATUSES, type RunFilter, type RunStatus } from "../store/index.ts";
+import { notFound } from "./errors.ts";
+import type { HttpParts } from "./parts.ts";
+import { runDetailView, runView } from "./run-view.ts";
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 1000;
+
+/** What people, tests and dashboards read, and cancel. With a signing key, only those who have it. */
+export function runsApi(app: Hono, parts: HttpParts): void {
+  const { store, engine, keys } = parts;
+
+  app.use("/v1/runs/*", async (c, next) => {
+    if (!keys.isSigned(c.req.header("authorization"))) throw new HoldfastError("UNAUTHORIZED", "The signing key is missing or wrong.");
+    await next();
+  });
+
+  app.get("/v1/runs", async (c) => {
+    const page = await store.listRuns(readFilter(c));
+    return c.json({ runs: page.runs.map(runView), nextCursor: page.nextCursor });
+  });
+
+  app.get("/v1/runs/:id", async (c) => {
+    const id = c.req.param("id");
+    const detail = await store.getRun(id);
+    if (!detail) throw notFound(`There is no run ${id}.`);
+    return c.json(runDetailView(detail, c.req.query("log") === "1"));
+  });
+
+  app.get("/v1/events/:id", async (c) => {
+    const id = c.req.param("id");
+    const event = await store.getEvent(id);
+    if (!event) throw notFound(`There is no event ${id}.`);
+    const { name, tsMs, receivedMs, payloadJson, runIds } = event;
+    return c.json({ id: event.id, name, tsMs, receivedMs, event: JSON.parse(payloadJson), runIds });
+  });
+
+  app.post("/v1/runs/:id/cancel", async (c) => {
+    const id = c.req.param("id");
+    const outcome = await engine.cancel(id, "The run was cancelled over the API.");
+    if (outcome === "gone") throw notFound(`There is no run ${id}.`);
+    const detail = await store.getRun(id);
+    if (!detail) throw notFound(`There is no run ${id}.`);
+    return c.json({ cancelled: outcome === "won", run: runView(detail.head) });
+  });
+}
+
+function readFilter(c: Context): RunFilter {
+  const { status, cursor } = c.req.query();
+  const functionId = c.req.query("functionId") ?? c.req.query("function");
+  const eventId = c.req.query("eventId") ?? c.req.query("event");
+  const limit = Number(c.req.query("limit") ?? DEFAULT_LIMIT);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT) {
+    throw new HoldfastError("BODY_INVALID", `\`limit\` must be 1 to ${MAX_LIMIT}.`);
+  }
+  const wanted = status?.toUpperCase();
+  if (wanted !== undefined && !(RUN_STATUSES as readonly string[]).includes(wanted)) {
+    throw new HoldfastError("BODY_INVALID", `\`status\` must be one of ${RUN_STATUSES.join(", ")}.`);
+  }
+  return {
+    limit,
+    ...(wanted === undefined ? {} : { status: wanted as RunStatus }),
+    ...(functionId === undefined ? {} : { functionId }),
+    ...(eventId === undefined ? {} : { eventId }),
+    ...(cursor === undefined ? {} : { cursor }),
+  };
+}

@@ -1,0 +1,250 @@
+import { createServer, type Server } from "node:http";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { getRequestListener } from "@hono/node-server";
+import { createUlidFactory, HoldfastError, type Log, messageOf, systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import { CONNECT_PATH, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
+import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, resolveConfig } from "./config.ts";
+import { Engine } from "./engine/engine.ts";
+import { DEFAULT_ENGINE_SETTINGS } from "./engine/ports.ts";
+import { httpApp } from "./http/app.ts";
+import { Keys } from "./http/keys.ts";
+import { type Database, openDatabase } from "./postgres.ts";
+import { openPostgresStore, type Store } from "./store/index.ts";
+import { VERSION } from "./version.ts";
+import { chooseSession } from "./ws/routing.ts";
+import { SocketServer } from "./ws/server.ts";
+
+/** A running gateway. */
+export interface Gateway {
+  readonly id: string;
+  /** Base URL for HTTP; the WebSocket is at `/v0/connect` of it. */
+  readonly url: string;
+  readonly port: number;
+  /** The WebSocket's second address. */
+  readonly connectUrl: string;
+  readonly connectPort: number;
+  /** Tells agents to go elsewhere, and serves what they finish meanwhile: until they have gone, at most `drainMs`. */
+  drain(): Promise<void>;
+  /** Ends at once: sockets, leases (handed back), database. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+const STALE_CONNECTION_MS = 60_000;
+const TOUCH_EVERY_MS = 15_000;
+
+/**
+ * Starts a gateway.
+ * @throws HoldfastError `OPTION_INVALID`, `HOST_NOT_LOOPBACK`, `PORT_BUSY`, `DATABASE_*`, `DATA_DIR_UNUSABLE`, `POSTGRES_START_FAILED`
+ */
+export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  const config = resolveConfig(options);
+  const cleanups: (() => Promise<void>)[] = [];
+  try {
+    return await start(config, cleanups);
+  } catch (error) {
+    await runAll(cleanups, config.log);
+    throw error;
+  }
+}
+
+async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): Promise<Gateway> {
+  const { log } = config;
+  // Ports first: a busy one is told at once, before a database is started.
+  const http = await listen(config.host, config.port, "--port");
+  cleanups.push(() => closeServer(http.server));
+  const second = await listen(config.host, config.connectPort, "--connect-port");
+  cleanups.push(() => closeServer(second.server));
+  const database: Database = await openDatabase(config, log);
+  cleanups.push(() => database.stop());
+  const store = openPostgresStore({ url: database.url, maxConnections: config.maxConnections, log });
+  cleanups.push(() => store.close());
+  await store.migrate();
+
+  const newId = createUlidFactory(systemClock, systemRandom);
+  const gatewayId = newId();
+  const engine = createEngine(config, store, gatewayId);
+  cleanups.push(() => engine.stop());
+  await engine.start();
+
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  let draining = false;
+  const keys = new Keys({ signingKeys: config.signingKeys, eventKey: config.eventKey, tokenMs: GATEWAY_LIMITS.sessionTokenMs });
+  const sockets = createSocketServer(config, { engine, store, keys, gatewayId });
+  const app = httpApp({
+    engine,
+    store,
+    keys,
+    clock: systemClock,
+    log,
+    version: VERSION,
+    gatewayId,
+    newId,
+    isDraining: () => draining,
+    process: () => processStatus(delay, sockets.size),
+  });
+  const listener = getRequestListener(app.fetch);
+  for (const { server } of [http, second]) {
+    server.removeAllListeners("request");
+    server.on("request", listener);
+    sockets.listenOn(server);
+  }
+  const touch = setInterval(() => void touchConnections(store, gatewayId, log), TOUCH_EVERY_MS);
+  touch.unref();
+  cleanups.push(async () => {
+    clearInterval(touch);
+    delay.disable();
+    sockets.close();
+  });
+
+  let closing: Promise<void> | null = null;
+  return {
+    id: gatewayId,
+    url: `http://${hostInUrl(config.host)}:${http.port}`,
+    port: http.port,
+    connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
+    connectPort: second.port,
+    drain: async () => {
+      draining = true;
+      await Promise.all([engine.drain(), sockets.drain(config.drainMs)]);
+    },
+    close: () => {
+      draining = true;
+      closing ??= runAll(cleanups, log);
+      return closing;
+    },
+  };
+}
+
+function createEngine(config: GatewayConfig, store: Store, gatewayId: string): Engine {
+  return new Engine({
+    store,
+    clock: systemClock,
+    timers: systemTimers,
+    random: systemRandom,
+    log: config.log,
+    chooseSlot: (candidates, nowMs) => chooseSession(candidates, { nowMs }),
+    settings: {
+      ...DEFAULT_ENGINE_SETTINGS,
+      gatewayId,
+      retry: { ...DEFAULT_ENGINE_SETTINGS.retry, baseMs: config.retryBaseMs },
+      maxSteps: WIRE_LIMITS.maxStepsPerRun,
+      requestAckMs: config.requestAckMs,
+      reconnectGraceMs: config.reconnectGraceMs,
+    },
+  });
+}
+
+function createSocketServer(
+  config: GatewayConfig,
+  parts: { engine: Engine; store: Store; keys: Keys; gatewayId: string },
+): SocketServer {
+  const { engine, store, keys, gatewayId } = parts;
+  const { log } = config;
+  const shown = (promise: Promise<void>): void => {
+    promise.catch((error: unknown) => log("debug", `The list of connections was not updated: ${messageOf(error)}`));
+  };
+  return new SocketServer({
+    engine,
+    clock: systemClock,
+    timers: systemTimers,
+    log,
+    settings: {
+      hello: {
+        extensions: config.extensions,
+        maxApps: WIRE_LIMITS.maxAppsPerConnection,
+        maxFunctions: GATEWAY_LIMITS.maxFunctionsPerApp,
+        isTokenValid: ({ sessionToken, connectionId }) =>
+          keys.isSessionToken(sessionToken, connectionId, systemClock.nowMs()),
+      },
+      intervals: { heartbeatMs: config.heartbeatMs, leaseMs: config.leaseMs },
+      missedHeartbeats: TIMEOUTS.gatewayMissedHeartbeats,
+      helloMs: TIMEOUTS.helloMs,
+      readinessMs: TIMEOUTS.openMs,
+      drainMs: config.drainMs,
+      maxBufferedBytes: GATEWAY_LIMITS.maxBufferedBytes,
+    },
+    maxSockets: GATEWAY_LIMITS.maxSockets,
+    allowedOrigins: config.allowedOrigins,
+    onStatus: (info, status) => {
+      const { connectionId: id, instanceId, appIds, connectedMs } = info;
+      log("info", `${appIds.join(", ")} (${instanceId}): ${status.toLowerCase()}`);
+      if (status === "DISCONNECTED") shown(store.removeConnections([id]));
+      else shown(store.saveConnection({ id, gatewayId, instanceId, appIds, status, connectedMs }));
+    },
+  });
+}
+
+async function touchConnections(store: Store, gatewayId: string, log: Log): Promise<void> {
+  try {
+    await store.touchConnections(gatewayId, STALE_CONNECTION_MS);
+  } catch (error) {
+    log("debug", `The list of connections was not updated: ${messageOf(error)}`);
+  }
+}
+
+function processStatus(delay: ReturnType<typeof monitorEventLoopDelay>, sockets: number): Record<string, unknown> {
+  const ms = (nanos: number): number => (Number.isFinite(nanos) ? Math.round(nanos / 1e4) / 100 : 0);
+  return {
+    pid: process.pid,
+    uptimeMs: Math.round(process.uptime() * 1000),
+    rssBytes: process.memoryUsage.rss(),
+    sockets,
+    eventLoopDelayMs: {
+      mean: ms(delay.mean),
+      p50: ms(delay.percentile(50)),
+      p99: ms(delay.percentile(99)),
+      max: ms(delay.max),
+    },
+  };
+}
+
+/** A server that listens and answers nobody yet. */
+function listen(host: string, port: number, flag: string): Promise<{ server: Server; port: number }> {
+  const server = createServer({
+    requestTimeout: GATEWAY_LIMITS.httpRequestTimeoutMs,
+    headersTimeout: GATEWAY_LIMITS.httpHeadersTimeoutMs,
+    keepAliveTimeout: 10_000,
+  });
+  server.maxHeadersCount = 100;
+  server.on("request", (_, response) => {
+    response.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1" });
+    response.end(JSON.stringify({ error: "The gateway is starting.", code: "STORE_FAILED", status: 503 }));
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port, flag)));
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve({ server, port: typeof address === "object" && address ? address.port : port });
+    });
+  });
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number, flag: string): HoldfastError {
+  if (error.code === "EADDRINUSE") {
+    return new HoldfastError("PORT_BUSY", `Port ${port} on ${host} is in use by another program; stop it, or choose another port with ${flag} (0 = any free one).`, { cause: error });
+  }
+  return new HoldfastError("OPTION_INVALID", `The gateway cannot listen on ${host}:${port}: ${error.message}.`, { cause: error });
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/** Last come, first gone; one failure does not keep the others from being cleaned up. */
+async function runAll(cleanups: (() => Promise<void>)[], log: Log): Promise<void> {
+  for (let next = cleanups.pop(); next !== undefined; next = cleanups.pop()) {
+    try {
+      await next();
+    } catch (error) {
+      log("warn", `While closing: ${messageOf(error)}`);
+    }
+  }
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+}

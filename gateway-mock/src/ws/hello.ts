@@ -1,0 +1,98 @@
+import { isUlid, messageOf } from "@holdfast/core";
+import { type Extension, isRecord, parseJsonBytes, WIRE_LIMITS, type WorkerConnect } from "@holdfast/protocol";
+import type { AppRecord, FunctionRecord } from "../store/index.ts";
+import { negotiate } from "./intervals.ts";
+import type { Refusal } from "./session-machine.ts";
+
+/** What WORKER_CONNECT says, read and checked. */
+export interface Hello {
+  readonly apps: readonly AppRecord[];
+  readonly functionIds: readonly string[];
+  readonly extensions: readonly Extension[];
+}
+
+export type HelloResult =
+  | { readonly ok: true; readonly hello: Hello }
+  | { readonly ok: false; readonly refusal: Refusal; readonly why: string };
+
+export interface HelloRules {
+  readonly extensions: readonly Extension[];
+  readonly maxApps: number;
+  readonly maxFunctions: number;
+  readonly isTokenValid: (connect: WorkerConnect) => boolean;
+}
+
+export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResult {
+  const { connectionId, instanceId, apps } = connect;
+  if (!isUlid(connectionId)) return invalid("the connection id is not a ULID");
+  if (instanceId === "" || instanceId.length > 256) return invalid("the instance id is empty or longer than 256 characters");
+  if (apps.length === 0) return invalid("there is no app");
+  if (!rules.isTokenValid(connect)) return refused("connect_authentication_failed", "the session token is wrong or too old");
+  if (apps.length > rules.maxApps) {
+    return refused("connect_too_many_apps_per_connection", `there are ${apps.length} apps; the limit is ${rules.maxApps}`);
+  }
+  try {
+    const extensions = negotiate(connect.capabilities, rules.extensions);
+    const sdk = `${connect.sdkLanguage}:${connect.sdkVersion}`;
+    const records = apps.map((app) => ({
+      id: checkName(app.appName, "an app's name"),
+      version: app.appVersion ?? "",
+      sdk,
+      functions: readFunctions(app.functions, app.appName, rules.maxFunctions),
+    }));
+    const functionIds = records.flatMap((app) => app.functions.map((fn) => fn.slug));
+    return { ok: true, hello: { apps: records, functionIds: [...new Set(functionIds)], extensions } };
+  } catch (error) {
+    const why = messageOf(error);
+    return { ok: false, refusal: { code: "config_invalid", closeCode: 1008, syncMessage: why }, why };
+  }
+}
+
+function readFunctions(bytes: Uint8Array, appName: string, maxFunctions: number): FunctionRecord[] {
+  const value = bytes.byteLength === 0 ? [] : parseJsonBytes(bytes, `The functions of app "${appName}"`);
+  if (!Array.isArray(value)) throw new Error(`The functions of app "${appName}" are not an array.`);
+  if (value.length > maxFunctions) {
+    throw new Error(`App "${appName}" has ${value.length} functions; the limit is ${maxFunctions}.`);
+  }
+  const seen = new Set<string>();
+  return value.map((entry, index) => {
+    if (!isRecord(entry)) throw new Error(`Function ${index} of app "${appName}" is not an object.`);
+    const slug = checkName(entry.id, `the id of function ${index} of app "${appName}"`);
+    if (seen.has(slug)) throw new Error(`App "${appName}" has two functions with the id "${slug}".`);
+    seen.add(slug);
+    return readFunction(slug, entry);
+  });
+}
+
+function readFunction(slug: string, entry: Record<string, unknown>): FunctionRecord {
+  const { triggers, ...config } = entry;
+  if (triggers !== undefined && !Array.isArray(triggers)) throw new Error(`The triggers of function "${slug}" are not an array.`);
+  for (const trigger of triggers ?? []) {
+    if (!isRecord(trigger)) throw new Error(`A trigger of function "${slug}" is not an object.`);
+    const { event } = trigger;
+    if (event !== undefined && (typeof event !== "string" || event === "" || event.length > WIRE_LIMITS.maxEventNameLength)) {
+      throw new Error(`A trigger of function "${slug}" has no usable event name.`);
+    }
+  }
+  return {
+    slug,
+    name: typeof entry.name === "string" ? entry.name : slug,
+    triggersJson: JSON.stringify(triggers ?? []),
+    configJson: JSON.stringify(config),
+  };
+}
+
+function checkName(value: unknown, what: string): string {
+  if (typeof value !== "string" || value === "" || value.length > 512) {
+    throw new Error(`${what} must be a text of 1 to 512 characters.`);
+  }
+  return value;
+}
+
+function invalid(why: string): HelloResult {
+  return refused("connect_worker_hello_invalid_payload", why);
+}
+
+function refused(code: string, why: string): HelloResult {
+  return { ok: false, refusal: { code, closeCode: 1008 }, why };
+}

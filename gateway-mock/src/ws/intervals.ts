@@ -1,0 +1,48 @@
+import { formatSingleUnit } from "@holdfast/core";
+import { EXTENDED_INTERVALS, EXTENSIONS, type Extension, isRecord, parseJsonBytes, PLAIN_INTERVALS } from "@holdfast/protocol";
+
+/** What one kind of connection is told. */
+export interface Intervals {
+  readonly heartbeatMs: number;
+  readonly leaseMs: number;
+  readonly extendLeaseMs: number;
+}
+
+export interface IntervalOverrides {
+  readonly heartbeatMs?: number | undefined;
+  /** Extensions come four times a lease. */
+  readonly leaseMs?: number | undefined;
+}
+
+/** Short for agents that offered extensions, the reference's own for the others; overrides hold for both. */
+export function intervalsFor(extensions: readonly Extension[], overrides: IntervalOverrides): Intervals {
+  const base = extensions.length > 0 ? EXTENDED_INTERVALS : PLAIN_INTERVALS;
+  const leaseMs = overrides.leaseMs ?? base.leaseMs;
+  return {
+    heartbeatMs: overrides.heartbeatMs ?? base.heartbeatMs,
+    leaseMs,
+    extendLeaseMs: overrides.leaseMs === undefined ? base.extendLeaseMs : Math.max(1, Math.floor(leaseMs / 4)),
+  };
+}
+
+/** Agents understand one number with one unit only. */
+export function wireIntervals(intervals: Intervals): { heartbeatInterval: string; extendLeaseInterval: string; statusInterval: string } {
+  return {
+    heartbeatInterval: formatSingleUnit(intervals.heartbeatMs),
+    extendLeaseInterval: formatSingleUnit(intervals.extendLeaseMs),
+    statusInterval: "0s",
+  };
+}
+
+/**
+ * The extensions that an agent offers in its capabilities and this gateway will use, in the order of the protocol.
+ * @throws HoldfastError `FRAME_INVALID` when the capabilities are not JSON
+ */
+export function negotiate(capabilities: Uint8Array, enabled: readonly Extension[]): Extension[] {
+  if (capabilities.byteLength === 0) return [];
+  const value = parseJsonBytes(capabilities, "The capabilities");
+  const offer = isRecord(value) ? value.holdfast : undefined;
+  if (!isRecord(offer) || offer.v !== 1 || !Array.isArray(offer.extensions)) return [];
+  const offered = new Set(offer.extensions);
+  return EXTENSIONS.filter((name) => offered.has(name) && enabled.includes(name));
+}

@@ -1,0 +1,248 @@
+import type { Duplex } from "node:stream";
+import { type Clock, createDriver, type Log, messageOf, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
+import { decodeWorkerFrame, encodeGatewayFrame, type Extension, frameKind, type GatewayFrame, type WorkerConnect } from "@holdfast/protocol";
+import type { WebSocket } from "ws";
+import type { AttachedAgent } from "../engine/engine.ts";
+import type { AgentSession } from "../engine/agents.ts";
+import type { AppRecord } from "../store/index.ts";
+import { type HelloRules, readHello } from "./hello.ts";
+import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";
+import { capacityOf } from "./routing.ts";
+import { delivers, initialSession, type RequestFrame, type SessionEffect, type SessionEvent, type SessionState, type SessionTimer, stepSession } from "./session-machine.ts";
+
+/** What a session needs of the engine. */
+export interface SessionEngine {
+  register(apps: readonly AppRecord[]): Promise<void>;
+  attach(session: AgentSession, open: boolean): AttachedAgent;
+}
+
+export interface SessionSettings {
+  readonly hello: HelloRules;
+  readonly intervals: IntervalOverrides;
+  readonly missedHeartbeats: number;
+  readonly helloMs: number;
+  readonly readinessMs: number;
+  readonly drainMs: number;
+  /** A peer that does not read is dropped when this much waits for it. */
+  readonly maxBufferedBytes: number;
+}
+
+export interface SessionInfo {
+  readonly connectionId: string;
+  readonly instanceId: string;
+  readonly appIds: readonly string[];
+  readonly connectedMs: number;
+}
+
+export interface SessionParts {
+  readonly engine: SessionEngine;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly settings: SessionSettings;
+  onStatus(info: SessionInfo, status: "READY" | "DRAINING" | "DISCONNECTED"): void;
+}
+
+/** The shell of one socket: decodes, drives the machine, sends. */
+export class Session {
+  readonly #socket: WebSocket;
+  readonly #raw: Duplex;
+  readonly #parts: SessionParts;
+  readonly #driver: ReturnType<typeof createDriver<SessionState, SessionEvent, SessionEffect>>;
+  readonly #armed = new Map<SessionTimer, TimerHandle>();
+  #agent: (AgentSession & { seenMs: number }) | null = null;
+  #attached: AttachedAgent | null = null;
+  #info: SessionInfo | null = null;
+  #corked = false;
+  #heartbeatMs = 10_000;
+
+  constructor(socket: WebSocket, raw: Duplex, parts: SessionParts) {
+    this.#socket = socket;
+    this.#raw = raw;
+    this.#parts = parts;
+    const limits = { missedHeartbeats: parts.settings.missedHeartbeats };
+    this.#driver = createDriver<SessionState, SessionEvent, SessionEffect>({
+      initial: initialSession,
+      step: (state, event) => stepSession(limits, state, event),
+      run: (effect) => this.#run(effect),
+      nowMs: () => parts.clock.nowMs(),
+      traceSize: 20,
+    });
+    socket.on("message", (data, isBinary) => this.#message(data as Buffer, isBinary));
+    socket.on("close", () => this.#driver.send({ type: "socket-closed" }));
+    socket.on("error", (error) => parts.log("debug", `A socket failed: ${messageOf(error)}`));
+    this.#driver.send({ type: "accept" });
+  }
+
+  /** The gateway goes away: the agent is told to connect elsewhere. */
+  drain(): void {
+    this.#driver.send({ type: "drain" });
+  }
+
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  #message(data: Buffer, isBinary: boolean): void {
+    if (!isBinary) {
+      this.#driver.send({ type: "malformed", what: "envelope" });
+      return;
+    }
+    const atMs = this.#parts.clock.nowMs();
+    try {
+      const frame = decodeWorkerFrame(data);
+      if (this.#agent) this.#agent.seenMs = atMs;
+      if (delivers(this.#driver.state, frame)) this.#deliver(frame);
+      else this.#driver.send({ type: "frame", frame, atMs });
+    } catch (error) {
+      const what = frameKind(data) === undefined ? "envelope" : "payload";
+      this.#parts.log("warn", `An agent sent a frame that cannot be read: ${messageOf(error)}`, this.#about());
+      this.#driver.send({ type: "malformed", what });
+    }
+  }
+
+  #run(effect: SessionEffect): void {
+    switch (effect.do) {
+      case "send":
+        return this.#send(effect.frame);
+      case "close":
+        this.#parts.log("info", `A connection is closed: ${effect.reason}`, this.#about());
+        this.#flush();
+        this.#socket.close(effect.code, effect.reason);
+        return;
+      case "terminate":
+        return this.#socket.terminate();
+      case "arm":
+        return this.#arm(effect.timer);
+      case "disarm":
+        return this.#disarm(effect.timer);
+      case "register":
+        void this.#register(effect.connect);
+        return;
+      case "open":
+        if (this.#agent) this.#attached = this.#parts.engine.attach(this.#agent, true);
+        return this.#status("READY");
+      case "pause":
+        this.#attached?.pause();
+        return this.#status("DRAINING");
+      case "deliver":
+        return this.#deliver(effect.frame);
+      case "gone":
+        for (const timer of this.#armed.values()) timer.cancel();
+        this.#armed.clear();
+        this.#attached?.lost();
+        return this.#status("DISCONNECTED");
+      case "warn":
+        return this.#parts.log("warn", `Connection: ${effect.message}.`, this.#about());
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #deliver(frame: RequestFrame): void {
+    if (!this.#agent) return;
+    this.#attached ??= this.#parts.engine.attach(this.#agent, false);
+    this.#attached.receive(frame);
+  }
+
+  async #register(connect: WorkerConnect): Promise<void> {
+    const { settings, engine, clock, log } = this.#parts;
+    const result = readHello(connect, settings.hello);
+    if (!result.ok) {
+      log("warn", `A connection is refused: ${result.why}.`, { instanceId: connect.instanceId });
+      this.#driver.send({ type: "refused", refusal: result.refusal });
+      return;
+    }
+    const { apps, functionIds, extensions } = result.hello;
+    const intervals = intervalsFor(extensions, settings.intervals);
+    try {
+      await engine.register(apps);
+    } catch (error) {
+      log("error", `The functions of a connection could not be stored: ${messageOf(error)}`);
+      this.#driver.send({ type: "refused", refusal: { code: "connect_internal_error", closeCode: 1011 } });
+      return;
+    }
+    const nowMs = clock.nowMs();
+    this.#heartbeatMs = intervals.heartbeatMs;
+    this.#agent = this.#agentOf(connect, functionIds, extensions, { ...intervals, nowMs });
+    const { connectionId, instanceId } = connect;
+    this.#info = { connectionId, instanceId, appIds: apps.map((app) => app.id), connectedMs: nowMs };
+    this.#driver.send({
+      type: "accepted",
+      accepted: {
+        heartbeatMs: intervals.heartbeatMs,
+        ...wireIntervals(intervals),
+        extensions,
+        manualReadiness: connect.workerManualReadinessAck,
+      },
+      atMs: nowMs,
+    });
+  }
+
+  #agentOf(
+    connect: WorkerConnect,
+    functionIds: readonly string[],
+    extensions: readonly Extension[],
+    times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; nowMs: number },
+  ): AgentSession & { seenMs: number } {
+    return {
+      id: connect.connectionId,
+      instanceId: connect.instanceId,
+      functionIds,
+      capacity: capacityOf(connect.maxWorkerConcurrency),
+      extensions: new Set(extensions),
+      heartbeatMs: times.heartbeatMs,
+      leaseMs: times.leaseMs,
+      extendLeaseMs: times.extendLeaseMs,
+      seenMs: times.nowMs,
+      send: (frame) => this.#send(frame),
+    };
+  }
+
+  /** Frames of one turn of the event loop leave in one write. */
+  #send(frame: GatewayFrame): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#socket.bufferedAmount > this.#parts.settings.maxBufferedBytes) {
+      this.#parts.log("warn", "An agent does not read what it is sent; its socket is dropped.", this.#about());
+      this.#socket.terminate();
+      return;
+    }
+    if (!this.#corked) {
+      this.#corked = true;
+      this.#raw.cork();
+      setImmediate(() => this.#flush());
+    }
+    this.#socket.send(encodeGatewayFrame(frame));
+  }
+
+  #flush(): void {
+    if (!this.#corked) return;
+    this.#corked = false;
+    this.#raw.uncork();
+  }
+
+  #arm(timer: SessionTimer): void {
+    this.#disarm(timer);
+    const { settings, timers, clock } = this.#parts;
+    const delays = { hello: settings.helloMs, readiness: settings.readinessMs, silence: this.#heartbeatMs, drain: settings.drainMs };
+    const fire = (): void => {
+      this.#armed.delete(timer);
+      this.#driver.send({ type: "fired", timer, atMs: clock.nowMs() });
+    };
+    this.#armed.set(timer, timers.set(delays[timer], fire, { unref: true }));
+  }
+
+  #disarm(timer: SessionTimer): void {
+    this.#armed.get(timer)?.cancel();
+    this.#armed.delete(timer);
+  }
+
+  #status(status: "READY" | "DRAINING" | "DISCONNECTED"): void {
+    if (this.#info) this.#parts.onStatus(this.#info, status);
+  }
+
+  #about(): Record<string, unknown> {
+    const { connectionId, instanceId } = this.#info ?? {};
+    return { phase: this.#driver.state.phase, connectionId, instanceId };
+  }
+}
