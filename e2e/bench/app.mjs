@@ -1,0 +1,68 @@
+/**
+ * The app of the benchmark: functions whose steps do nothing, so that everything measured is ours. It counts finished
+ * handlers itself and tells the benchmark once, when the number it waits for is reached.
+ */
+
+import { Holdfast } from "holdfast";
+import { serveTest } from "../fixtures/serve-test.mjs";
+import { threads } from "../fixtures/threads.mjs";
+import { measureRoundTrips } from "./round-trips.mjs";
+
+const client = new Holdfast({ id: "bench" });
+const names = Array.from({ length: 10 }, (_, index) => `step-${index}`);
+
+let finished = 0;
+/** @type {{ count: number, resolve(): void } | undefined} */
+let awaited;
+const finish = () => {
+  finished += 1;
+  if (awaited !== undefined && finished >= awaited.count) awaited.resolve();
+};
+
+const define = (/** @type {string} */ id, /** @type {(step: any) => Promise<unknown>} */ body) =>
+  client.createFunction({ id, triggers: { event: `bench/${id}` } }, async ({ step }) => {
+    await body(step);
+    finish();
+    return "done";
+  });
+
+const functions = [
+  define("one", (step) => step.run("only", () => 1)),
+  define("sequential", async (step) => {
+    for (const name of names) await step.run(name, () => 1);
+  }),
+  define("parallel", (step) => Promise.all(names.map((name) => step.run(name, () => 1)))),
+];
+
+const connection = await client.connect({ functions });
+const [thread] = threads;
+if (thread === undefined) throw new Error("The SDK started no thread.");
+
+/** @type {(() => void) | undefined} */
+let acknowledged;
+thread.on("message", (posted) => {
+  if ([posted].flat().some((message) => message.type === "REPLY_ACKED")) acknowledged?.();
+});
+
+serveTest({
+  // Resolves when so many handlers have finished since the last time.
+  finished: async ({ count }) => {
+    await new Promise((resolve) => {
+      awaited = { count, resolve: () => resolve(undefined) };
+      if (finished >= count) resolve(undefined);
+    });
+    awaited = undefined;
+    finished -= count;
+  },
+  // Resolves with the instant at which the next run's reply is acknowledged as durable.
+  acknowledged: () =>
+    new Promise((resolve) => {
+      acknowledged = () => {
+        acknowledged = undefined;
+        resolve(performance.timeOrigin + performance.now());
+      };
+      process.send?.({ armed: true });
+    }),
+  roundTrips: ({ count }) => measureRoundTrips(thread, count),
+  close: () => connection.close(),
+});

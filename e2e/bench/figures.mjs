@@ -1,0 +1,136 @@
+/** What is measured: each figure is one object, and one measurement of it is one raw row. */
+
+/**
+ * @typedef {import("./world.mjs").BenchWorld} BenchWorld
+ * @typedef {Record<string, number>} Row measured values by name
+ *
+ * @typedef {object} Figure
+ * @property {string} name for `--only`
+ * @property {string} title
+ * @property {number} times how often it is measured
+ * @property {(world: BenchWorld) => Promise<Row>} measure
+ * @property {readonly Shown[]} shown
+ *
+ * @typedef {object} Shown a line of the table
+ * @property {string} label
+ * @property {string} value name of a value of the rows; their median is shown
+ * @property {number} digits
+ * @property {{ at: number, better: "higher" | "lower" } | undefined} [aim]
+ */
+
+/**
+ * Runs as fast as they go, from the first event's request to the last run's end, by the clock of the database.
+ * @param {string} name
+ * @param {{ runs: number, steps: number }} size
+ */
+const throughput =
+  (name, { runs, steps }) =>
+  async (/** @type {BenchWorld} */ world) => {
+    const before = await world.usage();
+    const finished = world.app.ask("finished", { count: runs, limitMs: 120_000 });
+    const start = await world.databaseNow();
+    await world.api.send(Array.from({ length: runs }, (_, index) => ({ name: `bench/${name}`, data: { index } })));
+    const taken = await world.databaseNow();
+    await finished;
+    const end = await world.lastEnd(runs);
+    const after = await world.usage();
+    const seconds = (end - start) / 1000;
+    return {
+      seconds,
+      intakeSeconds: (taken - start) / 1000,
+      runsPerSecond: runs / seconds,
+      stepsPerSecond: (runs * steps) / seconds,
+      commitsPerStep: (after.commits - before.commits) / (runs * steps),
+      walBytesPerStep: (after.walBytes - before.walBytes) / (runs * steps),
+      eventLoopP99Ms: (await world.api.eventLoopDelay()).p99,
+    };
+  };
+
+/** One run at a time on an idle system: from before the event's request until the app knows that its end is durable. */
+async function latency(/** @type {BenchWorld} */ world) {
+  const { quantile } = await import("./stats.mjs");
+  /** @type {number[]} */
+  const all = [];
+  for (let index = 0; index < 110; index++) {
+    const armed = world.app.message((message) => message.armed === true);
+    const acknowledged = world.app.ask("acknowledged");
+    await armed;
+    const start = performance.timeOrigin + performance.now();
+    await world.api.send({ name: "bench/one", data: { index } });
+    const end = await acknowledged;
+    // The first ones warm up.
+    if (index >= 10) all.push(end - start);
+    await world.idle();
+  }
+  await world.app.ask("finished", { count: 110 });
+  return { p50Ms: quantile(all, 0.5), p99Ms: quantile(all, 0.99), minMs: Math.min(...all), maxMs: Math.max(...all) };
+}
+
+async function roundTrips(/** @type {BenchWorld} */ world) {
+  const { median, quantile } = await import("./stats.mjs");
+  const { bareUs, threadUs } = await world.app.ask("roundTrips", { count: 4000, limitMs: 120_000 });
+  const bare = median(bareUs);
+  const thread = median(threadUs);
+  return { bareUs: bare, threadUs: thread, ratio: thread / bare, threadP99Us: quantile(threadUs, 0.99) };
+}
+
+/** @type {readonly Figure[]} */
+export const figures = [
+  {
+    name: "one",
+    title: "1000 runs of 1 step",
+    times: 5,
+    measure: throughput("one", { runs: 1000, steps: 1 }),
+    shown: [
+      { label: "runs/s", value: "runsPerSecond", digits: 0, aim: { at: 4000, better: "higher" } },
+      { label: "commits per step", value: "commitsPerStep", digits: 3, aim: { at: 0.2, better: "lower" } },
+      { label: "WAL bytes per step", value: "walBytesPerStep", digits: 0 },
+      { label: "gateway's event-loop delay p99, ms", value: "eventLoopP99Ms", digits: 1 },
+    ],
+  },
+  {
+    name: "sequential",
+    title: "300 runs of 10 sequential steps",
+    times: 5,
+    measure: throughput("sequential", { runs: 300, steps: 10 }),
+    shown: [
+      { label: "steps/s", value: "stepsPerSecond", digits: 0, aim: { at: 10_000, better: "higher" } },
+      { label: "runs/s", value: "runsPerSecond", digits: 0 },
+      { label: "commits per step", value: "commitsPerStep", digits: 3, aim: { at: 0.2, better: "lower" } },
+      { label: "WAL bytes per step", value: "walBytesPerStep", digits: 0 },
+    ],
+  },
+  {
+    name: "parallel",
+    title: "300 runs of 10 parallel steps",
+    times: 5,
+    measure: throughput("parallel", { runs: 300, steps: 10 }),
+    shown: [
+      { label: "steps/s", value: "stepsPerSecond", digits: 0, aim: { at: 10_000, better: "higher" } },
+      { label: "runs/s", value: "runsPerSecond", digits: 0 },
+      { label: "commits per step", value: "commitsPerStep", digits: 3, aim: { at: 0.2, better: "lower" } },
+      { label: "WAL bytes per step", value: "walBytesPerStep", digits: 0 },
+    ],
+  },
+  {
+    name: "latency",
+    title: "Event to durable end on an idle system, 100 runs of 1 step",
+    times: 3,
+    measure: latency,
+    shown: [
+      { label: "p50, ms", value: "p50Ms", digits: 2, aim: { at: 5, better: "lower" } },
+      { label: "p99, ms", value: "p99Ms", digits: 2, aim: { at: 15, better: "lower" } },
+    ],
+  },
+  {
+    name: "thread",
+    title: "Main thread to connection thread and back, 4000 times",
+    times: 3,
+    measure: roundTrips,
+    shown: [
+      { label: "bare postMessage, µs", value: "bareUs", digits: 1 },
+      { label: "through the SDK, µs", value: "threadUs", digits: 1 },
+      { label: "ratio", value: "ratio", digits: 2, aim: { at: 1.3, better: "lower" } },
+    ],
+  },
+];

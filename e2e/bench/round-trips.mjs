@@ -1,0 +1,69 @@
+/**
+ * A message to the connection thread and its answer, against a bare ping-pong with a thread that does nothing. Both in
+ * turns, in the app's process, so that whatever the machine does meanwhile happens to both.
+ */
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+
+const echo = "require('node:worker_threads').parentPort.on('message', function (m) { this.postMessage(m) });";
+const block = 200;
+
+/**
+ * @param {Worker} thread the SDK's connection thread
+ * @param {number} count round trips of each kind
+ * @returns {Promise<{ bareUs: number[], threadUs: number[] }>} microseconds, one for each
+ */
+export async function measureRoundTrips(thread, count) {
+  const bare = new Worker(echo, { eval: true, execArgv: [] });
+  await once(bare, "online");
+  const ops = new TextEncoder().encode("[]");
+  let sequence = 0;
+  // A checkpoint of a request that nobody has is answered by the thread itself: it is stale. It takes the way of every
+  // other message, through both ends of the SDK's protocol.
+  const throughThread = () => {
+    sequence += 1;
+    const message = { type: "CHECKPOINT", requestId: `bench.${sequence}`, sequence, ops: Uint8Array.from(ops) };
+    return answered(thread, message, (answer) => answer.type === "CHECKPOINT_ACKED" && answer.sequence === sequence);
+  };
+  const throughBare = () => {
+    sequence += 1;
+    const message = { type: "CHECKPOINT", requestId: `bench.${sequence}`, sequence, ops: Uint8Array.from(ops) };
+    return answered(bare, message, (answer) => answer.sequence === sequence);
+  };
+  /** @type {{ bareUs: number[], threadUs: number[] }} */
+  const result = { bareUs: [], threadUs: [] };
+  for (let warm = 0; warm < 500; warm++) {
+    await throughBare();
+    await throughThread();
+  }
+  for (let done = 0; done < count; done += block) {
+    for (let index = 0; index < block; index++) result.bareUs.push(await timed(throughBare));
+    for (let index = 0; index < block; index++) result.threadUs.push(await timed(throughThread));
+  }
+  await bare.terminate();
+  return result;
+}
+
+/**
+ * @param {Worker} worker
+ * @param {object} message
+ * @param {(answer: any) => boolean} matches
+ */
+function answered(worker, message, matches) {
+  return new Promise((resolve) => {
+    const listen = (/** @type {any} */ posted) => {
+      if (!(Array.isArray(posted) ? posted : [posted]).some(matches)) return;
+      worker.off("message", listen);
+      resolve(undefined);
+    };
+    worker.on("message", listen);
+    worker.postMessage(message);
+  });
+}
+
+/** @param {() => Promise<unknown>} action */
+async function timed(action) {
+  const start = performance.now();
+  await action();
+  return (performance.now() - start) * 1000;
+}

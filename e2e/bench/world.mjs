@@ -1,0 +1,79 @@
+/** Gateway, app and Postgres of the benchmark, each in a process of its own; Postgres syncs every commit to disk. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { createDatabase, startTestPostgres } from "@holdfast/testing";
+import postgres from "postgres";
+import { gatewayApi } from "../support/api.mjs";
+import { Child, endAll } from "../support/child.mjs";
+import { startGateway } from "../support/gateway.mjs";
+
+/** @typedef {Awaited<ReturnType<typeof openWorld>>} BenchWorld */
+
+/** @param {{ cpuProfiles?: string | undefined }} options folder for CPU profiles; none are taken without it */
+export async function openWorld({ cpuProfiles }) {
+  const profiling = (/** @type {string} */ name) =>
+    cpuProfiles === undefined
+      ? []
+      : ["--cpu-prof", `--cpu-prof-dir=${cpuProfiles}`, `--cpu-prof-name=${name}.cpuprofile`];
+  const server = await startTestPostgres({ own: true, durable: true });
+  const database = await createDatabase(server.url);
+  const gateway = await startGateway({ databaseUrl: database.url, nodeArgs: profiling("gateway") });
+  const app = new Child(fileURLToPath(new URL("./app.mjs", import.meta.url)), {
+    name: "The app",
+    env: { HOLDFAST_DEV: gateway.url },
+    nodeArgs: profiling("app"),
+  });
+  await app.message((message) => message.ready === true);
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  // Statistics are read from another database: its own commits are not among those that are counted.
+  const outside = postgres(server.url, { max: 1, onnotice: () => {} });
+  const { pathname } = new URL(database.url);
+
+  const commits = async () => {
+    const [row] =
+      await outside`SELECT xact_commit::int AS commits FROM pg_stat_database WHERE datname = ${pathname.slice(1)}`;
+    return /** @type {number} */ (row?.commits);
+  };
+
+  return {
+    api: gatewayApi(gateway.url),
+    app,
+    /** Epoch milliseconds by the database's clock. */
+    databaseNow: async () => {
+      const [row] = await outside`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now`;
+      return Number(row?.now);
+    },
+    /** When the last of the newest runs ended, once all of them have. */
+    lastEnd: async (/** @type {number} */ runs) => {
+      for (;;) {
+        const [row] = await sql`
+          SELECT extract(epoch FROM max(ended_at)) * 1000 AS last, count(ended_at)::int AS ended
+          FROM (SELECT ended_at FROM holdfast.runs ORDER BY created_at DESC, id DESC LIMIT ${runs}) AS newest`;
+        if (row?.ended === runs) return Number(row.last);
+        await sleep(2);
+      }
+    },
+    /** Commits and written-ahead bytes so far. Backends report commits with a delay, so it waits until they stand still. */
+    usage: async () => {
+      let count = await commits();
+      for (let same = 0; same < 4; ) {
+        await sleep(400);
+        const now = await commits();
+        same = now - count <= 1 ? same + 1 : 0;
+        count = now;
+      }
+      const [row] = await outside`SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes`;
+      return { commits: count, walBytes: Number(row?.bytes) };
+    },
+    idle: () => sleep(15),
+    close: async () => {
+      await sql.end();
+      await outside.end();
+      await app.ask("close");
+      await app.exited;
+      await gateway.child.stop();
+      await endAll();
+      await server.stop();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** The gateway as a user starts it: its bin, as a process, known by what it prints when it is ready. */
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { Child } from "./child.mjs";
+
+const folder = dirname(createRequire(import.meta.url).resolve("@holdfast/gateway-mock/package.json"));
+export const gatewayBin = join(folder, "dist/bin.js");
+
+/**
+ * @typedef {object} GatewayOptions
+ * @property {string} [databaseUrl] default: its embedded Postgres in `dataDir`
+ * @property {string} [dataDir]
+ * @property {boolean} [extensions] default true
+ * @property {string} [heartbeat] such as "2s"
+ * @property {string} [lease]
+ * @property {string} [retryBase] the wait before a first retry
+ * @property {number} [port] default: a free one
+ * @property {number} [connectPort]
+ * @property {readonly string[]} [nodeArgs]
+ * @property {readonly string[]} [args]
+ *
+ * @typedef {Awaited<ReturnType<typeof startGateway>>} RunningGateway
+ */
+
+/**
+ * A gateway that is ready.
+ * @param {GatewayOptions} options
+ */
+export async function startGateway(options) {
+  const args = [
+    "dev",
+    "--json",
+    "--port",
+    String(options.port ?? 0),
+    "--connect-port",
+    String(options.connectPort ?? 0),
+  ];
+  const add = (/** @type {string} */ flag, /** @type {string | undefined} */ value) => {
+    if (value !== undefined) args.push(flag, value);
+  };
+  add("--database-url", options.databaseUrl);
+  add("--data-dir", options.dataDir);
+  add("--heartbeat", options.heartbeat);
+  add("--lease", options.lease);
+  add("--retry-base", options.retryBase);
+  if (options.extensions === false) args.push("--no-extensions");
+  args.push(...(options.args ?? []));
+
+  const child = new Child(gatewayBin, { name: "The gateway", args, nodeArgs: options.nodeArgs ?? [] });
+  const ready = JSON.parse(await child.line((line) => line.startsWith("{") && line.includes('"ready"'), 60_000));
+  return { child, url: String(ready.url), port: Number(ready.port), connectPort: Number(ready.connectPort) };
+}

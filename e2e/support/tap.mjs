@@ -1,0 +1,70 @@
+/** The proxy of `@holdfast/testing` between an app and its gateway, with what the tests and the demo ask of it. */
+import { startProxy } from "@holdfast/testing";
+
+/**
+ * @typedef {import("@holdfast/testing").TappedFrame} TappedFrame
+ * @typedef {Awaited<ReturnType<typeof openTap>>} Tap
+ * @typedef {NonNullable<TappedFrame["frame"]>} Frame
+ */
+
+const lookEveryMs = 25;
+
+/** @param {string} target base URL of the gateway */
+export async function openTap(target) {
+  const proxy = await startProxy({ target });
+  return {
+    /** Base URL for the app. */
+    url: proxy.url,
+    /** Every frame so far, both ways. */
+    get frames() {
+      return proxy.frames;
+    },
+    /** How many times an agent introduced itself. */
+    get connections() {
+      return proxy.framesOf("WORKER_CONNECT").length;
+    },
+    /**
+     * Frames of one kind, with what is in them.
+     * @template {Frame["kind"]} Kind
+     * @param {Kind} kind
+     */
+    of: (kind) => proxy.framesOf(kind).map((tapped) => narrow(tapped, kind)),
+    /**
+     * The next frame of a kind, from now on.
+     * @template {Frame["kind"]} Kind
+     * @param {Kind} kind
+     */
+    next: async (kind) =>
+      narrow(await proxy.waitForFrame(kind, { since: proxy.frames.length, timeoutMs: 45_000 }), kind),
+    /**
+     * Calls back for every frame from now on, soon after it passed.
+     * @param {(frame: Frame) => void} listener
+     * @returns {() => void} ends it
+     */
+    onFrame: (listener) => {
+      let seen = proxy.frames.length;
+      const look = () => {
+        for (const { frame } of proxy.frames.slice(seen)) if (frame !== undefined) listener(frame);
+        seen = proxy.frames.length;
+      };
+      const timer = setInterval(look, lookEveryMs);
+      return () => {
+        clearInterval(timer);
+        look();
+      };
+    },
+    /** Resets every connection and listens no more; `start` listens again, on the same port. */
+    stop: () => proxy.stop(),
+    start: () => proxy.start(),
+  };
+}
+
+/**
+ * @template {Frame["kind"]} Kind
+ * @param {TappedFrame} tapped
+ * @param {Kind} _kind
+ */
+function narrow(tapped, _kind) {
+  const frame = /** @type {Extract<Frame, { kind: Kind }>} */ (tapped.frame);
+  return { at: tapped.at, connection: tapped.connection, frame };
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { inWorld } from "./world.ts";
+
+/** The unmodified `inngest` package, which is given nothing but INNGEST_DEV. */
+describe.each([
+  { name: "checkpointing on", checkpointing: "on" },
+  { name: "checkpointing off", checkpointing: "off" },
+] as const)("inngest 4.24 with $name", ({ checkpointing }) => {
+  test("sequential, parallel, sleeping and retried steps, each body exactly as often as it should", async () => {
+    await inWorld({ name: "interop", extensions: true }, async (world) => {
+      const app = await world.startInngestApp(checkpointing);
+      const expected = {
+        sequential: { output: "01234", counts: { s0: 1, s1: 1, s2: 1, s3: 1, s4: 1 } },
+        parallel: { output: [2, 2, 2], counts: { a1: 1, b1: 1, c1: 1, a2: 1, b2: 1, c2: 1 } },
+        sleeping: { output: expect.any(Number), counts: { before: 1, after: 1 } },
+        retried: {
+          output: { served: "served", caught: "Never works." },
+          counts: { steady: 1, flaky: 3, hopeless: 3, last: 1 },
+        },
+        mixed: {
+          output: { first: { n: 1 }, second: 2, all: [2, 3, 4], flaky: "served", rounds: [0, 1, 2] },
+          counts: {
+            first: 1,
+            second: 1,
+            left: 1,
+            middle: 1,
+            right: 1,
+            flaky: 3,
+            "round 0": 1,
+            "round 1": 1,
+            "round 2": 1,
+          },
+        },
+      };
+      await Promise.all(
+        Object.entries(expected).map(async ([name, { output, counts }]) => {
+          const runId = await world.trigger(name, { n: 1 });
+          const run = await world.ended(runId);
+          expect.soft(run.status, name).toBe("COMPLETED");
+          expect.soft(run.output, name).toEqual(output);
+          expect.soft(world.journal.counts(runId), name).toEqual(counts);
+        }),
+      );
+      await app.close();
+    });
+  });
+
+  test("killed with -9 between two steps, it goes on after the last finished one", async () => {
+    await inWorld({ name: "interop", extensions: true }, async (world) => {
+      const first = await world.startInngestApp(checkpointing);
+      const runId = await world.trigger("between");
+      await world.noted(runId, "at between");
+      await first.kill();
+      await world.startInngestApp(checkpointing);
+      await world.noted(runId, "at between", 2);
+      world.journal.open("between");
+      expect((await world.ended(runId)).output).toEqual({ one: 1, two: 2 });
+      expect(world.journal.counts(runId)).toMatchObject({ one: 1, two: 1 });
+    });
+  });
+});

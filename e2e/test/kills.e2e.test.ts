@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { inWorld, modes } from "./world.ts";
+
+const once = { one: 1, two: 1 };
+
+describe.each(modes)("$name", (mode) => {
+  test("the app is killed with -9 between two steps: it goes on after the last finished one", async () => {
+    await inWorld(mode, async (world) => {
+      const first = await world.startApp();
+      const runId = await world.trigger("between");
+      await world.noted(runId, "at between");
+      await first.kill();
+      const second = await world.startApp();
+      await world.noted(runId, "at between", 2);
+      world.journal.open("between");
+      const run = await world.ended(runId);
+      expect(run.output).toEqual({ one: 1, two: 2 });
+      expect(world.journal.counts(runId)).toMatchObject(once);
+      const pids = world.journal.entries(runId).map(({ what, pid }) => [what, pid]);
+      expect(pids).toContainEqual(["one", first.pid]);
+      expect(pids).toContainEqual(["two", second.pid]);
+    });
+  });
+
+  test("the app is killed with -9 inside a step: that step begins anew, the finished one does not", async () => {
+    await inWorld(mode, async (world) => {
+      const first = await world.startApp();
+      const runId = await world.trigger("gated");
+      await world.noted(runId, "at long");
+      await first.kill();
+      await world.startApp();
+      await world.noted(runId, "at long", 2);
+      world.journal.open("long");
+      expect((await world.ended(runId)).output).toBe("bl");
+      expect(world.journal.counts(runId)).toEqual({ before: 1, long: 2, "at long": 2, "long ended": 1 });
+    });
+  });
+
+  test("the gateway is killed with -9 between two steps and started again", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("between");
+      await world.noted(runId, "at between");
+      await world.gateway.kill();
+      world.journal.open("between");
+      await world.restartGateway();
+      const run = await world.ended(runId);
+      expect(run.output).toEqual({ one: 1, two: 2 });
+      expect(world.journal.counts(runId)).toMatchObject(once);
+    });
+  });
+
+  test("the gateway is killed with -9 while a step runs: the step's result is kept, nothing runs twice", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("gated");
+      await world.noted(runId, "at long");
+      await world.gateway.kill();
+      world.journal.open("long");
+      await world.noted(runId, "long ended");
+      await world.restartGateway();
+      expect((await world.ended(runId)).output).toBe("bl");
+      expect(world.journal.counts(runId)).toEqual({ before: 1, long: 1, "at long": 1, "long ended": 1 });
+    });
+  });
+
+  test("Postgres dies between two steps and is started again", async () => {
+    await inWorld({ ...mode, ownPostgres: true }, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("between");
+      await world.noted(runId, "at between");
+      await world.postgres.kill();
+      world.journal.open("between");
+      await world.noted(runId, "two");
+      await world.postgres.restart();
+      const run = await world.ended(runId);
+      expect(run.output).toEqual({ one: 1, two: 2 });
+      expect(world.journal.counts(runId)).toMatchObject(once);
+    });
+  });
+});
