@@ -93,20 +93,7 @@ export async function runBody(record: StepRecord, context: BodyContext): Promise
     const error = errorObject(thrown);
     const retryAfter = !final && RetryAfterError.is(thrown) ? { retryAfter: thrown.retryAfter } : {};
     record.outcome = { type: "error", error };
-    return { type: "failed", final, ...failedOp(record, error, final, { ...extras(), ...retryAfter }), ...retryAfter };
-  }
-}
-
-/** Arguments that JSON cannot carry must not stand in the way of saying so. */
-function failedOp(
-  record: StepRecord,
-  error: PlainError,
-  final: boolean,
-  extras: Parameters<OpWriter["failed"]>[2],
-): { op: OpText } {
-  try {
-    return { op: record.ops.failed(error, final, extras) };
-  } catch {
-    return { op: new OpWriter(record.identity, record.call, undefined).failed(error, final, extras) };
+    const op = record.ops.failed(error, final, { ...extras(), ...retryAfter });
+    return { type: "failed", op, final, ...retryAfter };
   }
 }

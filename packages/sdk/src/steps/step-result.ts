@@ -2,6 +2,7 @@
  * What a value is after it went through JSON: a Date is text, methods are gone, a Map is an empty object. `undefined` as
  * the whole result is kept; `any` and `unknown` stay what they are.
  */
+// biome-ignore lint/suspicious/noConfusingVoidType: bodies without a return statement give void
 export type StepResult<T> = unknown extends T ? T : T extends undefined | void ? T : Jsonified<T>;
 
 type JsonPrimitive = string | number | boolean | null;

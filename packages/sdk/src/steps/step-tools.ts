@@ -56,12 +56,15 @@ export function createStepTools(deps: StepToolsDeps): StepTools {
   const tools = {
     run: (id: StepId, body: (...args: unknown[]) => unknown, ...args: unknown[]) => {
       if (typeof body !== "function") return rejected(id, "step.run() needs a function as its second argument");
-      return find({
+      const call = {
         ...named(id),
         kind: "run",
-        body: (_hash, given) => body(...given),
-        ...(args.length > 0 ? { args } : {}),
-      });
+        body: (_hash: string, given: readonly unknown[]) => body(...given),
+      } as const;
+      if (args.length === 0) return find(call);
+      return isJson(args)
+        ? find({ ...call, args })
+        : rejected(id, "its arguments are kept as JSON, which cannot carry them");
     },
     sleep: (id: StepId, duration: DurationInput) =>
       guarded(() => {
@@ -86,6 +89,14 @@ export function createStepTools(deps: StepToolsDeps): StepTools {
     },
   };
   return tools as StepTools;
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function named(id: unknown): Pick<StepCall, "id" | "displayName"> {

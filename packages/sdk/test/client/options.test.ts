@@ -1,0 +1,142 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { Client } from "../../src/client/client.ts";
+import { type ClientOptions, resolveClientOptions } from "../../src/client/client-options.ts";
+import { hashSigningKey } from "../../src/client/signing-key.ts";
+import { asDurationMs, asInteger, asUrl, readOption } from "../../src/options.ts";
+
+const resolve = (options: Partial<ClientOptions> = {}, env: Record<string, string> = {}) =>
+  resolveClientOptions({ id: "app", ...options }, env);
+const failsWith = (code: string, text: string) =>
+  expect.objectContaining({ code, message: expect.stringContaining(text) });
+
+describe("mode and addresses", () => {
+  test("cloud is the default", () => {
+    expect(resolve()).toMatchObject({
+      mode: "cloud",
+      apiBaseUrl: "https://api.inngest.com/",
+      eventBaseUrl: "https://inn.gs/",
+    });
+  });
+
+  test.each([["1"], ["true"], ["TRUE"]])("INNGEST_DEV=%s means a gateway on this machine", (value) => {
+    expect(resolve({}, { INNGEST_DEV: value })).toMatchObject({
+      mode: "dev",
+      apiBaseUrl: "http://localhost:8288/",
+      eventBaseUrl: "http://localhost:8288/",
+    });
+  });
+
+  test.each([
+    ["localhost:9999", "http://localhost:9999/"],
+    ["https://gw.test/x", "https://gw.test/x/"],
+  ])("INNGEST_DEV=%s is dev mode at that address", (value, url) => {
+    expect(resolve({}, { INNGEST_DEV: value })).toMatchObject({ mode: "dev", apiBaseUrl: url, eventBaseUrl: url });
+    expect(resolve({ isDev: true }, { INNGEST_DEV: value }).apiBaseUrl).toBe(url);
+    expect(resolve({ isDev: false }, { INNGEST_DEV: value })).toMatchObject({
+      mode: "cloud",
+      apiBaseUrl: "https://api.inngest.com/",
+    });
+  });
+
+  test("the argument wins, then HOLDFAST, then INNGEST", () => {
+    const env = { HOLDFAST_DEV: "0", INNGEST_DEV: "1" };
+    expect(resolve({ isDev: true }, env).mode).toBe("dev");
+    expect(resolve({}, env).mode).toBe("cloud");
+    const urls = { INNGEST_BASE_URL: "http://c", INNGEST_API_BASE_URL: "http://b", HOLDFAST_BASE_URL: "http://a" };
+    expect(resolve({ baseUrl: "http://x" }, urls).apiBaseUrl).toBe("http://x/");
+    expect(resolve({}, urls).apiBaseUrl).toBe("http://a/");
+    expect(resolve({}, { INNGEST_BASE_URL: "http://c", INNGEST_API_BASE_URL: "http://b" })).toMatchObject({
+      apiBaseUrl: "http://b/",
+      eventBaseUrl: "http://c/",
+    });
+    expect(resolve({}, { HOLDFAST_DEV: "", INNGEST_DEV: "1" }).mode).toBe("dev");
+  });
+
+  test("environment names", () => {
+    expect(resolve({ env: "x" }, { INNGEST_ENV: "y" }).env).toBe("x");
+    expect(resolve({}, { HOLDFAST_ENV: "h", INNGEST_ENV: "y" }).env).toBe("h");
+    expect(resolve({}, { VERCEL_GIT_COMMIT_REF: "v", BRANCH: "b" }).env).toBe("v");
+    expect(resolve().env).toBeUndefined();
+  });
+});
+
+describe("wrong options name themselves", () => {
+  test.each<[Partial<ClientOptions>, Record<string, string>, string]>([
+    [{ isDev: "maybe" as never }, {}, "`isDev`"],
+    [{}, { HOLDFAST_DEV: "http://" }, "HOLDFAST_DEV"],
+    [{ baseUrl: "ftp://x" }, {}, "`baseUrl`"],
+    [{}, { INNGEST_API_BASE_URL: "not an address" }, "INNGEST_API_BASE_URL"],
+    [{ logger: { info: () => {} } as never }, {}, "`logger`"],
+    [{ appVersion: "" }, {}, "`appVersion`"],
+  ])("%j %j", (options, env, text) => {
+    expect(() => resolve(options, env)).toThrow(failsWith("OPTION_INVALID", text));
+  });
+
+  test("missing id, and a branch key without an environment", () => {
+    expect(() => new Client({ id: "" }, {})).toThrow(failsWith("OPTION_MISSING", "`id`"));
+    expect(() => resolve({ signingKey: "signkey-branch-00ff" })).toThrow(failsWith("OPTION_MISSING", "HOLDFAST_ENV"));
+    expect(resolve({ signingKey: "signkey-branch-0123456789abcdef", env: "b" }).signingKey?.reveal()).toBe(
+      "signkey-branch-55c53f5d490297900cefa825d0c8e8e9532ee8a118abe7d8570762cd38be9818",
+    );
+  });
+
+  test("a wrong key is not shown", () => {
+    const fail = () => resolve({ eventKey: 12345 as never });
+    expect(fail).toThrow(failsWith("OPTION_INVALID", "`eventKey`"));
+    expect(fail).not.toThrow("12345");
+  });
+});
+
+describe("keys", () => {
+  test.each([
+    ["signkey-test-12345678", "signkey-test-b2ed992186a5cb19f6668aade821f502c1d00970dfd0e35128d51bac4649916c"],
+    ["signkey-prod-00ff", "signkey-prod-06eb7d6a69ee19e5fbdf749018d3d2abfa04bcbd1365db312eb86dc7169389b8"],
+    [
+      "signkey-branch-0123456789abcdef",
+      "signkey-branch-55c53f5d490297900cefa825d0c8e8e9532ee8a118abe7d8570762cd38be9818",
+    ],
+    ["0123456789abcdef", "55c53f5d490297900cefa825d0c8e8e9532ee8a118abe7d8570762cd38be9818"],
+    ["signkey-prod-abc", "signkey-prod-1870348e36542f82a2bb6b134f9bda817cbc1f946dda37a0cce5b5221b9f0304"],
+  ])("%s is hashed as other agents do", (key, hashed) => {
+    expect(hashSigningKey(key)).toBe(hashed);
+  });
+
+  test("never show, however they are printed", () => {
+    const client = new Client(
+      { id: "app", signingKey: "signkey-test-12345678", signingKeyFallback: "signkey-test-99", eventKey: "evkey" },
+      {},
+    );
+    const printed = [
+      inspect(client, { depth: 9, showHidden: true }),
+      JSON.stringify(client),
+      String(client.options.eventKey),
+    ].join();
+    expect(printed).toContain("[secret]");
+    expect(printed).not.toMatch(/12345678|b2ed99|evkey/);
+    expect(client.options.signingKey?.reveal()).toMatch(/^signkey-test-b2ed99/);
+  });
+
+  test("the record is frozen", () => {
+    expect(Object.isFrozen(resolve())).toBe(true);
+  });
+});
+
+describe("reading options", () => {
+  const read = <T>(given: unknown, parse: (value: unknown, source: string) => T, env = {}) =>
+    readOption({ name: "x", given, variables: ["_X"], parse }, env);
+
+  test("integers, durations, addresses", () => {
+    expect(read("5", asInteger(1, 9))).toBe(5);
+    expect(read(undefined, asInteger(1, 9), { INNGEST_X: "7" })).toBe(7);
+    expect(() => read(0, asInteger(1))).toThrow(failsWith("OPTION_INVALID", "at least 1"));
+    expect(() => read(undefined, asInteger(1, 9), { INNGEST_X: "x" })).toThrow(
+      failsWith("OPTION_INVALID", "INNGEST_X"),
+    );
+    expect(read("25s", asDurationMs())).toBe(25_000);
+    expect(read(undefined, asDurationMs(), { HOLDFAST_X: "1500" })).toBe(1500);
+    expect(() => read("soon", asDurationMs())).toThrow(failsWith("OPTION_INVALID", "`x`"));
+    expect(read("gw:1/p", asUrl(["ws", "wss"]))).toBe("ws://gw:1/p");
+    expect(() => read("http://x", asUrl(["ws", "wss"]))).toThrow(failsWith("OPTION_INVALID", "`x`"));
+  });
+});

@@ -1,0 +1,176 @@
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import * as v from "valibot";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Client } from "../../src/client/client.ts";
+import type { ClientOptions } from "../../src/client/client-options.ts";
+import { eventType } from "../../src/client/event-types.ts";
+
+interface Seen {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: { readonly name: string; readonly data: unknown; readonly ts: number; readonly id?: string }[];
+}
+
+type Answer = { readonly status: number; readonly body: string } | "hang up";
+
+const good = (count = 1): Answer => ({
+  status: 200,
+  body: JSON.stringify({ ids: Array.from({ length: count }, (_, i) => `id${i}`), status: 200 }),
+});
+
+let server: Server;
+let url: string;
+const seen: Seen[] = [];
+let answers: Answer[] = [];
+
+beforeEach(async () => {
+  seen.length = 0;
+  answers = [];
+  server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    seen.push({
+      path: request.url ?? "",
+      headers: request.headers,
+      body: JSON.parse(Buffer.concat(chunks).toString()),
+    });
+    const answer = answers.shift() ?? good();
+    if (answer === "hang up") return void request.socket.destroy();
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const app = (options: Partial<ClientOptions> = {}) =>
+  new Client({ id: "app", isDev: true, baseUrl: url, ...options }, {});
+
+describe("a request", () => {
+  test("has path, headers and body of the event API", async () => {
+    answers = [good(2)];
+    const client = app({ eventKey: "key/1", env: "branch" });
+    expect(
+      await client.send([
+        { name: "a/b", data: { x: 1 } },
+        { name: "a/c", id: "mine", ts: 5, v: "2" },
+      ]),
+    ).toEqual({ ids: ["id0", "id1"] });
+    const [request] = seen;
+    expect(request?.path).toBe("/e/key%2F1");
+    expect(request?.headers).toMatchObject({ "content-type": "application/json", "x-inngest-env": "branch" });
+    expect(request?.headers["x-inngest-event-id-seed"]).toMatch(/^\d{13},[A-Za-z0-9+/]{14}==$/);
+    expect(request?.body).toEqual([
+      { name: "a/b", data: { x: 1 }, ts: expect.any(Number) },
+      { name: "a/c", data: {}, id: "mine", ts: 5, v: "2" },
+    ]);
+  });
+
+  test("without a key: the literal of dev mode, an error elsewhere", async () => {
+    await app().send({ name: "a/b" });
+    expect(seen[0]?.path).toBe("/e/NO_EVENT_KEY_SET");
+    await expect(app({ isDev: false }).send({ name: "a/b" })).rejects.toMatchObject({ code: "OPTION_MISSING" });
+  });
+
+  test("a base path is kept, nothing is sent for no events", async () => {
+    await app({ baseUrl: `${url}/prefix` }).send({ name: "a/b" });
+    expect(seen[0]?.path).toBe("/prefix/e/NO_EVENT_KEY_SET");
+    expect(await app().send([])).toEqual({ ids: [] });
+    expect(seen).toHaveLength(1);
+  });
+});
+
+describe("answers", () => {
+  test("5xx, 429 and broken connections are tried again with the same seed", async () => {
+    answers = [
+      { status: 503, body: "busy" },
+      "hang up",
+      { status: 429, body: "{}" },
+      { status: 200, body: '{"ids":[],"status":500}' },
+      good(),
+    ];
+    expect(await app().send({ name: "a/b" })).toEqual({ ids: ["id0"] });
+    expect(seen).toHaveLength(5);
+    expect(new Set(seen.map((request) => request.headers["x-inngest-event-id-seed"])).size).toBe(1);
+    expect(new Set(seen.map((request) => JSON.stringify(request.body))).size).toBe(1);
+  });
+
+  test("five tries, then an error that tells the reason and no key", async () => {
+    answers = Array.from({ length: 9 }, () => ({ status: 500, body: '{"error":"broken","status":500}' }));
+    const error = await app({ eventKey: "sekret" })
+      .send({ name: "a/b" })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "EVENT_SEND_FAILED", message: expect.stringMatching(/5 tries.*500 broken/) });
+    expect(String(error)).not.toContain("sekret");
+    expect(seen).toHaveLength(5);
+  });
+
+  test.each<[string, Answer]>([
+    ["4xx", { status: 400, body: '{"ids":[],"status":400,"error":"bad name"}' }],
+    ["a good status with a bad body status", { status: 200, body: '{"ids":[],"status":401,"error":"bad key"}' }],
+    ["a good status with an error", { status: 200, body: '{"ids":["x"],"status":200,"error":"no"}' }],
+    ["a bad status with a good body", { status: 404, body: '{"ids":["x"],"status":200}' }],
+    ["no JSON", { status: 200, body: "<html>" }],
+  ])("%s is final", async (_name, answer) => {
+    answers = [answer];
+    await expect(app().send({ name: "a/b" })).rejects.toMatchObject({ code: "EVENT_SEND_FAILED" });
+    expect(seen).toHaveLength(1);
+  });
+
+  test("nobody listens", async () => {
+    const fetch = async () => {
+      throw new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") });
+    };
+    await expect(app({ fetch }).send({ name: "a/b" })).rejects.toMatchObject({
+      message: expect.stringContaining("ECONNREFUSED"),
+    });
+  });
+});
+
+describe("events that cannot be right are not sent", () => {
+  test.each<[string, unknown]>([
+    ["no name", { data: {} }],
+    ["empty name", { name: "" }],
+    ["reserved name", { name: "inngest/function.failed" }],
+    ["own reserved name", { name: "holdfast/x" }],
+    ["long name", { name: "x".repeat(256) }],
+    ["data that is no object", { name: "a", data: [1] }],
+    ["bad ts", { name: "a", ts: 1.5 }],
+    ["bad id", { name: "a", id: "" }],
+    ["BigInt", { name: "a", data: { x: 1n } }],
+    ["too large", { name: "a", data: { x: "y".repeat(3 * 1024 * 1024) } }],
+    ["no event", null],
+  ])("%s", async (_name, event) => {
+    await expect(app().send(event as never)).rejects.toMatchObject({ code: "EVENT_INVALID" });
+    expect(seen).toEqual([]);
+  });
+
+  test("too many", async () => {
+    await expect(app().send(Array.from({ length: 5001 }, () => ({ name: "a" })))).rejects.toMatchObject({
+      code: "EVENT_INVALID",
+    });
+  });
+
+  test("data that does not fit its schema, of the client or of the event's type", async () => {
+    const schema = v.object({ user: v.string(), count: v.optional(v.number(), 1) });
+    const client = app({ schemas: { "a/b": schema } });
+    const problem = { code: "EVENT_INVALID", message: expect.stringContaining("data.user") };
+    await expect(client.send({ name: "a/b", data: { user: 5 } } as never)).rejects.toMatchObject(problem);
+    const signedUp = eventType("a/c", { schema, version: "3" });
+    await expect(app().send(signedUp.create({ user: 5 } as never))).rejects.toMatchObject(problem);
+    expect(seen).toEqual([]);
+    // What is sent is what was given: the receiver applies defaults and transformations.
+    await app().send(signedUp.create({ user: "u" }, { id: "i" }));
+    expect(seen[0]?.body).toEqual([{ name: "a/c", data: { user: "u" }, v: "3", id: "i", ts: expect.any(Number) }]);
+  });
+
+  test("a schema that is none", () => {
+    expect(() => eventType("a", { schema: {} as never })).toThrow(expect.objectContaining({ code: "EVENT_INVALID" }));
+    expect(() => eventType("")).toThrow(expect.objectContaining({ code: "EVENT_INVALID" }));
+  });
+});

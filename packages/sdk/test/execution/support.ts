@@ -1,0 +1,23 @@
+import type { LoggerLike } from "@holdfast/core";
+import type { Op } from "@holdfast/protocol";
+import { Client } from "../../src/client/client.ts";
+import type { HandlerContext } from "../../src/functions/define-function.ts";
+import { hashStepId } from "../../src/steps/step-id.ts";
+import { Engine, type EngineOptions, parse } from "./engine.ts";
+
+export const silent: LoggerLike = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+export const client = new Client({ id: "app", isDev: true, logger: silent }, {});
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const hash = hashStepId;
+
+export function engineFor(
+  handler: (context: HandlerContext<unknown>) => unknown,
+  options: Partial<EngineOptions> = {},
+): Engine {
+  const fn = client.createFunction({ id: "f" }, handler as never);
+  return new Engine({ client, fn, inPlace: true, ...options });
+}
+
+export const opsOf = (result: { readonly body: Uint8Array }): Op[] => parse(result.body) as Op[];
+export const jsonOf = (result: { readonly body: Uint8Array }): Record<string, unknown> =>
+  parse(result.body) as Record<string, unknown>;

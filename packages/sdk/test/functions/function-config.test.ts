@@ -1,0 +1,173 @@
+import { readFileSync } from "node:fs";
+import * as v from "valibot";
+import { describe, expect, test } from "vitest";
+import { Client } from "../../src/client/client.ts";
+import { eventType } from "../../src/client/event-types.ts";
+import type { FunctionOptions } from "../../src/functions/function-options.ts";
+import { appManifest, createRegistry } from "../../src/functions/registry.ts";
+import { cron } from "../../src/functions/triggers.ts";
+import { SDK_VERSION } from "../../src/version.ts";
+
+const client = new Client({ id: "my-app", appVersion: "7", isDev: true }, {});
+const manifest = (...options: (FunctionOptions & { onFailure?: () => unknown })[]): Record<string, unknown>[] => {
+  const functions = options.map((each) => client.createFunction(each as never, () => 1));
+  return JSON.parse(new TextDecoder().decode(appManifest(client, functions).functions));
+};
+const step = (slug: string, attempts: number) => ({
+  step: {
+    id: "step",
+    name: "step",
+    runtime: { type: "ws", url: `wss://connect/?fnId=${slug}&stepId=step` },
+    retries: { attempts },
+  },
+});
+
+describe("what is registered", () => {
+  test("the smallest function, with retries always said", () => {
+    expect(manifest({ id: "f" })).toEqual([{ id: "my-app-f", name: "f", triggers: [], steps: step("my-app-f", 2) }]);
+    expect(appManifest(client, []).appName).toBe("my-app");
+    expect(appManifest(client, []).appVersion).toBe("7");
+  });
+
+  test("every option, in the form of the wire", () => {
+    const schema = v.object({ x: v.number() });
+    const [config] = manifest({
+      id: "hello",
+      name: "Hello",
+      retries: 20,
+      description: "not sent",
+      triggers: [
+        { event: "app/hello", if: "event.data.x > 1" },
+        { cron: "TZ=Europe/Berlin 0 * * * *", jitter: "30s" },
+        cron("0 0 * * *"),
+        eventType("app/typed", { schema }),
+        { event: eventType("app/typed-if", { schema }), if: "true" },
+      ],
+      idempotency: "event.data.id",
+      rateLimit: { limit: 1, period: 3_600_000, key: "event.data.k" },
+      throttle: { limit: 2, period: "90s", burst: 3, key: "k" },
+      concurrency: [{ limit: 5, key: "event.data.u", scope: "fn" }, { limit: 10 }],
+      debounce: { period: "1m", timeout: "1h", key: "k" },
+      priority: { run: "event.data.p" },
+      timeouts: { start: "1d", finish: "36h" },
+      singleton: { mode: "skip", key: "k" },
+      cancelOn: [
+        { event: "app/cancel", timeout: "60m", match: "data.id" },
+        { event: "app/stop", if: "true", timeout: new Date("2030-01-01T00:00:00Z") },
+      ],
+    });
+    expect(config).toEqual({
+      id: "my-app-hello",
+      name: "Hello",
+      triggers: [
+        { event: "app/hello", expression: "event.data.x > 1" },
+        { cron: "TZ=Europe/Berlin 0 * * * *", jitter: "30s" },
+        { cron: "0 0 * * *" },
+        { event: "app/typed" },
+        { event: "app/typed-if", expression: "true" },
+      ],
+      steps: step("my-app-hello", 20),
+      idempotency: "event.data.id",
+      rateLimit: { limit: 1, period: "1h", key: "event.data.k" },
+      throttle: { limit: 2, period: "1m30s", burst: 3, key: "k" },
+      concurrency: [{ limit: 5, key: "event.data.u", scope: "fn" }, { limit: 10 }],
+      debounce: { period: "1m", timeout: "1h", key: "k" },
+      priority: { run: "event.data.p" },
+      timeouts: { start: "1d", finish: "1d12h" },
+      singleton: { mode: "skip", key: "k" },
+      cancel: [
+        { event: "app/cancel", timeout: "1h", if: "event.data.id == async.data.id" },
+        { event: "app/stop", timeout: "2030-01-01T00:00:00.000Z", if: "true" },
+      ],
+    });
+    expect(Object.keys(config ?? {}).slice(0, 4)).toEqual(["id", "name", "triggers", "steps"]);
+    expect(
+      manifest({ id: "b", batchEvents: { maxSize: 10, timeout: "5s", key: "k", if: "true" }, concurrency: 3 })[0],
+    ).toMatchObject({
+      batchEvents: { maxSize: 10, timeout: "5s", key: "k", if: "true" },
+      concurrency: 3,
+    });
+  });
+
+  test("a failure handler is an element of its own, right after", () => {
+    expect(manifest({ id: "f", name: "F", onFailure: () => 1 }, { id: "g" })).toMatchObject([
+      { id: "my-app-f" },
+      {
+        id: "my-app-f-failure",
+        name: "F (failure)",
+        triggers: [{ event: "inngest/function.failed", expression: "event.data.function_id == 'my-app-f'" }],
+        steps: step("my-app-f-failure", 1),
+      },
+      { id: "my-app-g" },
+    ]);
+  });
+});
+
+describe("wrong definitions name function and option", () => {
+  test.each<[Record<string, unknown>, RegExp]>([
+    [{ id: "" }, /`id`/],
+    [{ id: "f", retries: 21 }, /"f".*`retries`.*0 to 20/],
+    [{ id: "f", retries: -1 }, /`retries`/],
+    [{ id: "f", triggers: {} }, /triggers\[0\]/],
+    [{ id: "f", triggers: [{ event: "" }] }, /triggers\[0\]\.event/],
+    [{ id: "f", triggers: [{ event: "x".repeat(256) }] }, /255/],
+    [{ id: "f", triggers: [{ event: "a" }, { event: "a" }] }, /twice/],
+    [{ id: "f", triggers: Array.from({ length: 11 }, (_, i) => ({ event: `e${i}` })) }, /10 triggers/],
+    [{ id: "f", triggers: { cron: "* * * * *", jitter: "10m" } }, /jitter/],
+    [{ id: "f", middleware: [] }, /no option `middleware`/],
+    [{ id: "f", concurrency: [] }, /`concurrency`/],
+    [{ id: "f", concurrency: { limit: 0 } }, /concurrency\.limit/],
+    [{ id: "f", concurrency: { limit: 1, scope: "planet" } }, /concurrency\.scope.*"account"/],
+    [{ id: "f", batchEvents: { maxSize: 1, timeout: "5s" } }, /maxSize/],
+    [{ id: "f", batchEvents: { maxSize: 2, timeout: "5s" }, priority: { run: "1" } }, /`batchEvents`.*`priority`/],
+    [{ id: "f", rateLimit: { limit: 1, period: "25h" } }, /rateLimit\.period/],
+    [{ id: "f", debounce: { period: "8d" } }, /debounce\.period/],
+    [{ id: "f", singleton: { mode: "wait" } }, /singleton\.mode/],
+    [{ id: "f", cancelOn: [{ event: "a", if: "x", match: "y" }] }, /cancelOn\[0\]/],
+    [{ id: "f", cancelOn: Array.from({ length: 6 }, () => ({ event: "a" })) }, /at most 5/],
+    [{ id: "f", throttle: { limit: 1, period: "1m", brust: 2 } }, /no option `brust`/],
+    [{ id: "f", onFailure: "x" }, /onFailure/],
+  ])("%j", (options, message) => {
+    expect(() => client.createFunction(options as never, () => 1)).toThrow(
+      expect.objectContaining({ code: "FUNCTION_INVALID", message: expect.stringMatching(message) }),
+    );
+  });
+
+  test("the old form with three arguments is explained", () => {
+    const create = client.createFunction as (...args: unknown[]) => unknown;
+    expect(() => create.call(client, { id: "f" }, { event: "a" }, () => 1)).toThrow(/triggers belong into the first/);
+  });
+});
+
+describe("registry", () => {
+  const fn = client.createFunction({ id: "f", onFailure: () => 1 }, () => 1);
+
+  test("finds functions and failure handlers by app and slug", () => {
+    const registry = createRegistry([{ client, functions: [fn] }]);
+    expect(registry.find("my-app", "my-app-f")).toMatchObject({ isFailureHandler: false });
+    expect(registry.find("my-app", "my-app-f-failure")).toMatchObject({ isFailureHandler: true });
+    expect(registry.find("other", "my-app-f")).toBeUndefined();
+    expect(registry.slugs("my-app")).toEqual(["my-app-f", "my-app-f-failure"]);
+  });
+
+  test("refuses duplicates, strangers and what is no function", () => {
+    const twin = client.createFunction({ id: "f-failure" }, () => 1);
+    const stranger = new Client({ id: "other", isDev: true }, {}).createFunction({ id: "f" }, () => 1);
+    expect(() => createRegistry([{ client, functions: [fn, twin] }])).toThrow(
+      expect.objectContaining({ code: "FUNCTION_DUPLICATE" }),
+    );
+    expect(() => appManifest(client, [fn, fn])).toThrow(expect.objectContaining({ code: "FUNCTION_DUPLICATE" }));
+    expect(() => appManifest(client, [stranger])).toThrow(expect.objectContaining({ code: "FUNCTION_INVALID" }));
+    expect(() => appManifest(client, [{} as never])).toThrow(expect.objectContaining({ code: "FUNCTION_INVALID" }));
+    const twice = [
+      { client, functions: [] },
+      { client, functions: [] },
+    ];
+    expect(() => createRegistry(twice)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+});
+
+test("the version is that of the package", () => {
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  expect(SDK_VERSION).toBe(version);
+});
