@@ -9,7 +9,10 @@ export interface Database {
 }
 
 /** The user's server, or one of our own in the data directory. */
-export async function openDatabase(config: Pick<GatewayConfig, "databaseUrl" | "dataDir" | "keepData">, log: Log): Promise<Database> {
+export async function openDatabase(
+  config: Pick<GatewayConfig, "databaseUrl" | "dataDir" | "keepData">,
+  log: Log,
+): Promise<Database> {
   if (config.databaseUrl !== undefined) return { url: config.databaseUrl, stop: async () => {} };
   const server = config.keepData
     ? await startPostgres({ keep: true, dataDir: config.dataDir, log })

@@ -1,8 +1,16 @@
 import { createServer, type Server } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { getRequestListener } from "@hono/node-server";
-import { createUlidFactory, HoldfastError, type Log, messageOf, systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import {
+  createUlidFactory,
+  HoldfastError,
+  type Log,
+  messageOf,
+  systemClock,
+  systemRandom,
+  systemTimers,
+} from "@holdfast/core";
 import { CONNECT_PATH, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
+import { getRequestListener } from "@hono/node-server";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, resolveConfig } from "./config.ts";
 import { Engine } from "./engine/engine.ts";
 import { DEFAULT_ENGINE_SETTINGS } from "./engine/ports.ts";
@@ -69,7 +77,11 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
   let draining = false;
-  const keys = new Keys({ signingKeys: config.signingKeys, eventKey: config.eventKey, tokenMs: GATEWAY_LIMITS.sessionTokenMs });
+  const keys = new Keys({
+    signingKeys: config.signingKeys,
+    eventKey: config.eventKey,
+    tokenMs: GATEWAY_LIMITS.sessionTokenMs,
+  });
   const sockets = createSocketServer(config, { engine, store, keys, gatewayId });
   const app = httpApp({
     engine,
@@ -95,6 +107,7 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     clearInterval(touch);
     delay.disable();
     sockets.close();
+    await Promise.all([closeServer(http.server), closeServer(second.server)]);
   });
 
   let closing: Promise<void> | null = null;
@@ -222,9 +235,15 @@ function listen(host: string, port: number, flag: string): Promise<{ server: Ser
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number, flag: string): HoldfastError {
   if (error.code === "EADDRINUSE") {
-    return new HoldfastError("PORT_BUSY", `Port ${port} on ${host} is in use by another program; stop it, or choose another port with ${flag} (0 = any free one).`, { cause: error });
+    return new HoldfastError(
+      "PORT_BUSY",
+      `Port ${port} on ${host} is in use by another program; stop it, or choose another port with ${flag} (0 = any free one).`,
+      { cause: error },
+    );
   }
-  return new HoldfastError("OPTION_INVALID", `The gateway cannot listen on ${host}:${port}: ${error.message}.`, { cause: error });
+  return new HoldfastError("OPTION_INVALID", `The gateway cannot listen on ${host}:${port}: ${error.message}.`, {
+    cause: error,
+  });
 }
 
 function closeServer(server: Server): Promise<void> {

@@ -1,7 +1,17 @@
-import { parseGoDurationMs, type PlainError, unreachable } from "@holdfast/core";
+import { type PlainError, parseGoDurationMs, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { Report } from "./decide.ts";
-import { dispatch, type Draft, ensurePass, failWith, isSettled, open, openStep, retryDelayMs, settle } from "./draft.ts";
+import {
+  type Draft,
+  dispatch,
+  ensurePass,
+  failWith,
+  isSettled,
+  open,
+  openStep,
+  retryDelayMs,
+  settle,
+} from "./draft.ts";
 import { completedRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
 import { type JobState, jobKey } from "./run-state.ts";
 
@@ -78,7 +88,13 @@ function plansAnew(draft: Draft, op: Op): boolean {
   return op.op === "StepPlanned" && !isSettled(draft, op.id) && openStep(draft, op.id)?.phase !== "retrying";
 }
 
-const PLAN_OPS: ReadonlySet<string> = new Set(["StepPlanned", "Sleep", "WaitForEvent", "WaitForSignal", "InvokeFunction"]);
+const PLAN_OPS: ReadonlySet<string> = new Set([
+  "StepPlanned",
+  "Sleep",
+  "WaitForEvent",
+  "WaitForSignal",
+  "InvokeFunction",
+]);
 
 /** The plain protocol's parallel rule: a report of several steps makes all of them pending before the next pass. */
 function plan(draft: Draft, job: JobState, report: OpsReport): void {
@@ -102,7 +118,10 @@ function decideOp(context: OpContext, op: Op): void {
     case "Step":
       wishes.told = true;
       if (isSettled(draft, op.id)) wishes.pass ||= draft.pending.size === 0;
-      else wishes.pass = settle(draft, op.id, stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), text(op.data))) || wishes.pass;
+      else
+        wishes.pass =
+          settle(draft, op.id, stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), text(op.data))) ||
+          wishes.pass;
       return;
     case "StepFailed":
       wishes.told = true;
@@ -133,7 +152,11 @@ function decideOp(context: OpContext, op: Op): void {
     case "DeferAdd":
     case "DeferAbort":
     case "SyncRunComplete":
-      return failWith(draft, "OP_UNSUPPORTED", `Step "${op.displayName ?? op.id}" reports ${op.op}, which this gateway cannot do yet.`);
+      return failWith(
+        draft,
+        "OP_UNSUPPORTED",
+        `Step "${op.displayName ?? op.id}" reports ${op.op}, which this gateway cannot do yet.`,
+      );
     default:
       return unreachable(op.op);
   }
@@ -174,8 +197,14 @@ function decideStepError(context: OpContext, op: Op): void {
   if (inPlace && attempt < (draft.state.attempts.get(op.id) ?? 0)) return;
   const final = (report.noRetry && report.ops.length === 1) || attempt + 1 >= draft.state.maxAttempts;
   if (final) return settleFailed(context, op);
-  const delayMs = retryDelayMs(draft, attempt, parseRetryAfterMs(op.retryAfter, draft.ctx.nowMs) ?? report.retryAfterMs);
-  draft.log.push(jsonRow("STEP_ATTEMPT_FAILED", op.id, attempt, 0, { step: stepMeta(op, attempt), error: errorOf(op), delayMs }));
+  const delayMs = retryDelayMs(
+    draft,
+    attempt,
+    parseRetryAfterMs(op.retryAfter, draft.ctx.nowMs) ?? report.retryAfterMs,
+  );
+  draft.log.push(
+    jsonRow("STEP_ATTEMPT_FAILED", op.id, attempt, 0, { step: stepMeta(op, attempt), error: errorOf(op), delayMs }),
+  );
   const race = openStep(draft, op.id)?.race === true;
   if (inPlace || job.kind === "pass") {
     draft.opened.set(op.id, { phase: "retrying", race, dueMs: draft.ctx.nowMs + delayMs });
@@ -244,4 +273,3 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number): num
   if (Number.isNaN(delayMs)) return undefined;
   return Math.min(Math.max(Math.round(delayMs), MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
 }
-

@@ -1,7 +1,20 @@
 import { type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import { decideOps } from "./decide-ops.ts";
-import { type DecideContext, type Decision, dispatch, dropJob, draftOf, type Draft, ensurePass, fail, failWith, finish, retryDelayMs, settle } from "./draft.ts";
+import {
+  type DecideContext,
+  type Decision,
+  type Draft,
+  dispatch,
+  draftOf,
+  dropJob,
+  ensurePass,
+  fail,
+  failWith,
+  finish,
+  retryDelayMs,
+  settle,
+} from "./draft.ts";
 import { completedRow, jsonRow, stepCompletedRow } from "./log-rows.ts";
 import { isEnded, type JobState, jobKey, type RunState } from "./run-state.ts";
 

@@ -172,4 +172,3 @@ function changedPlan(draft: Draft): Plan | undefined {
   if (same && requestVersion === state.requestVersion && forced === state.forced) return undefined;
   return { requestVersion, forced, pending: [...pending] };
 }
-

@@ -1,8 +1,8 @@
 import { createUlidFactory, type Log, messageOf, unreachable } from "@holdfast/core";
 import type { Op, SdkResponse, WorkerFrame } from "@holdfast/protocol";
 import type { AppRecord, Store, Wake } from "../store/index.ts";
-import { Agents, type AgentSession, type Slot } from "./agents.ts";
-import { Decider, type DecideOutcome } from "./decider.ts";
+import { type AgentSession, Agents, type Slot } from "./agents.ts";
+import { type DecideOutcome, Decider } from "./decider.ts";
 import { Dispatches } from "./dispatches.ts";
 import { Functions } from "./functions.ts";
 import { type IdSeed, Intake, type RawEvent } from "./intake.ts";

@@ -131,7 +131,10 @@ function applyAttemptFailed(state: RunState, row: LogRow, atMs: number): void {
   const race = state.open.get(row.key)?.race === true;
   const planned = state.jobs.delete(jobKey("step", row.key));
   state.attempts.set(row.key, Math.max(row.attempt + 1, state.attempts.get(row.key) ?? 0));
-  state.open.set(row.key, planned ? { phase: "planned", race, dueMs: null } : { phase: "retrying", race, dueMs: atMs + delayMs });
+  state.open.set(
+    row.key,
+    planned ? { phase: "planned", race, dueMs: null } : { phase: "retrying", race, dueMs: atMs + delayMs },
+  );
   state.losses = 0;
 }
 

@@ -58,7 +58,9 @@ export class Functions {
   triggeredBy(eventName: string): readonly KnownFunction[] {
     const known = this.#matches.get(eventName);
     if (known) return known;
-    const found = [...this.#byId.values()].filter((fn) => fn.events.some((pattern) => eventMatches(pattern, eventName)));
+    const found = [...this.#byId.values()].filter((fn) =>
+      fn.events.some((pattern) => eventMatches(pattern, eventName)),
+    );
     if (this.#matches.size >= 1000) this.#matches.clear();
     this.#matches.set(eventName, found);
     return found;
@@ -77,7 +79,9 @@ export class Functions {
     for (const fn of app.functions) {
       const gaps = gapsOf(JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
       if (gaps.length > 0 && !fn.slug.endsWith("-failure")) {
-        this.#log("warn", `Function ${fn.slug}: this gateway does not do ${gaps.join(", ")} yet.`, { functionId: fn.slug });
+        this.#log("warn", `Function ${fn.slug}: this gateway does not do ${gaps.join(", ")} yet.`, {
+          functionId: fn.slug,
+        });
       }
     }
   }
@@ -101,7 +105,8 @@ function gapsOf(triggers: unknown, config: unknown): string[] {
   const list = Array.isArray(triggers) ? triggers.filter(isRecord) : [];
   if (list.some((trigger) => typeof trigger.cron === "string")) gaps.push("cron triggers");
   if (list.some((trigger) => typeof trigger.expression === "string")) gaps.push("triggers with a condition");
-  if (isRecord(config)) gaps.push(...FLOW_OPTIONS.filter((option) => config[option] !== undefined).map((option) => `\`${option}\``));
+  if (isRecord(config))
+    gaps.push(...FLOW_OPTIONS.filter((option) => config[option] !== undefined).map((option) => `\`${option}\``));
   return gaps;
 }
 

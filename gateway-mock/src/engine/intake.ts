@@ -113,7 +113,11 @@ export class Intake {
     return { item: { event: { id, name: event.name, idempotencyKey, tsMs, payloadJson }, runs }, born };
   }
 
-  #newRun(fn: KnownFunction, event: { id: string; name: string; payloadJson: string }, slot: Slot | undefined): IntakeRun {
+  #newRun(
+    fn: KnownFunction,
+    event: { id: string; name: string; payloadJson: string },
+    slot: Slot | undefined,
+  ): IntakeRun {
     const runId = this.#newId();
     const jobId = this.#newId();
     const { id: functionId, appId, appVersion, maxAttempts } = fn;
@@ -179,10 +183,13 @@ function checkEvent(event: unknown, index: number): CheckedEvent {
   if (name.length > WIRE_LIMITS.maxEventNameLength) {
     return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
   }
-  if (RESERVED.some((prefix) => name.startsWith(prefix))) return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
+  if (RESERVED.some((prefix) => name.startsWith(prefix)))
+    return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
   if (data !== undefined && data !== null && !isRecord(data)) return refuse("`data` must be an object.");
-  if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256)) return refuse("`id` must be a text of at most 256 characters.");
-  if (ts !== undefined && ts !== null && !(Number.isFinite(ts) && (ts as number) >= 0)) return refuse("`ts` must be milliseconds since 1970.");
+  if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
+    return refuse("`id` must be a text of at most 256 characters.");
+  if (ts !== undefined && ts !== null && !(Number.isFinite(ts) && (ts as number) >= 0))
+    return refuse("`ts` must be milliseconds since 1970.");
   return {
     name,
     data: isRecord(data) ? withoutInternal(data) : {},

@@ -84,9 +84,7 @@ export function stepMeta(op: Op, attempt: number): StepMeta {
     op: op.op,
     ...(name !== undefined ? { name } : {}),
     ...(attempt > 0 ? { attempt } : {}),
-    ...(op.timing
-      ? { startedMs: Math.round(op.timing.a / 1e6), durationMs: Math.round(op.timing.b / 1e3) / 1e3 }
-      : {}),
+    ...(op.timing ? { startedMs: Math.round(op.timing.a / 1e6), durationMs: Math.round(op.timing.b / 1e3) / 1e3 } : {}),
     ...(op.undefinedResult ? { undefined: true as const } : {}),
   };
 }
@@ -98,7 +96,10 @@ const STEP = '{"step":';
 const OUTPUT = '{"output":';
 
 /** Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields and the memo entry of requests. */
-export function readStepRow(kind: "STEP_COMPLETED" | "STEP_FAILED", dataJson: string): { meta: StepMeta; memo: string } {
+export function readStepRow(
+  kind: "STEP_COMPLETED" | "STEP_FAILED",
+  dataJson: string,
+): { meta: StepMeta; memo: string } {
   const at = dataJson.indexOf(kind === "STEP_COMPLETED" ? DATA : ERROR);
   const meta = JSON.parse(dataJson.slice(STEP.length, at)) as StepMeta;
   const type = kind === "STEP_COMPLETED" ? "data" : "error";

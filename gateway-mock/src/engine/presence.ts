@@ -56,7 +56,10 @@ export class Presence {
 
   #giveUp(dispatches: readonly Dispatch[]): void {
     if (dispatches.length === 0) return;
-    this.#options.log("warn", `${dispatches.length} request(s) were lost with their agent; their runs go on elsewhere.`);
+    this.#options.log(
+      "warn",
+      `${dispatches.length} request(s) were lost with their agent; their runs go on elsewhere.`,
+    );
     this.#dispatches.giveUp(dispatches, (dispatch) => dispatch.acked);
   }
 

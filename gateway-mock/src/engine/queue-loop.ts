@@ -80,7 +80,11 @@ export class QueueLoop {
     const wants = agents.wants(clock.nowMs(), settings.maxClaim);
     const lease = { functionId: TIMER, limit: settings.maxClaim, leaseMs: TIMER_LEASE_MS };
     counters.claims += 1;
-    const jobs = await store.claim({ gatewayId: settings.gatewayId, leaseMs: TIMER_LEASE_MS, wants: [...wants, lease] });
+    const jobs = await store.claim({
+      gatewayId: settings.gatewayId,
+      leaseMs: TIMER_LEASE_MS,
+      wants: [...wants, lease],
+    });
     counters.claimedJobs += jobs.length;
     const counts = new Map<string, number>();
     for (const job of jobs) {
@@ -168,4 +172,3 @@ export class QueueLoop {
     });
   }
 }
-

@@ -50,7 +50,10 @@ export class Reports {
       () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
       (error: unknown) => {
         // No acknowledgement: the agent keeps the reply and sends it again.
-        this.#options.log("error", `A reply could not be stored: ${messageOf(error)}`, { runId: response.runId, requestId });
+        this.#options.log("error", `A reply could not be stored: ${messageOf(error)}`, {
+          runId: response.runId,
+          requestId,
+        });
       },
     );
   }
@@ -215,4 +218,3 @@ function commitsDone(dispatch: Dispatch): Promise<void> {
     dispatch.onCommitsDone = resolve;
   });
 }
-

@@ -47,7 +47,8 @@ export function connectApi(app: Hono, parts: HttpParts): void {
   app.post(FLUSH_PATH, limitBody(WIRE_LIMITS.maxFlushBodyBytes), async (c) => {
     checkSigned(c);
     const body = await bytes(c);
-    if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; an SDKResponse belongs there.");
+    if (body.byteLength === 0)
+      throw new HoldfastError("BODY_INVALID", "The body is empty; an SDKResponse belongs there.");
     const response = decodeSdkResponse(body);
     await engine.flush(response);
     return c.body(encodeFlushResponse({ requestId: response.requestId }) as Uint8Array<ArrayBuffer>, 200, BINARY);
@@ -85,7 +86,9 @@ function readCheckpoint(body: Uint8Array): { requestId: string; ops: Op[] } {
   const requestId = typeof value.qi_id === "string" && value.qi_id !== "" ? value.qi_id : value.request_id;
   if (typeof requestId !== "string") throw new HoldfastError("BODY_INVALID", "`qi_id` and `request_id` are missing.");
   const ops = parseOps(value.steps, "steps");
-  const foreign = ops.find((op) => op.op !== "StepRun" && op.op !== "StepPlanned" && op.op !== "None" && op.op !== "Step");
+  const foreign = ops.find(
+    (op) => op.op !== "StepRun" && op.op !== "StepPlanned" && op.op !== "None" && op.op !== "Step",
+  );
   if (foreign) throw new HoldfastError("BODY_INVALID", `A checkpoint cannot hold ${foreign.op}.`);
   return { requestId, ops };
 }

@@ -36,7 +36,10 @@ async function readEvents(c: Context): Promise<RawEvent[]> {
   }
   const events = Array.isArray(value) ? value : [value];
   if (events.length > WIRE_LIMITS.maxEventsPerRequest) {
-    throw new HoldfastError("BODY_TOO_LARGE", `There are more than ${WIRE_LIMITS.maxEventsPerRequest} events in one request.`);
+    throw new HoldfastError(
+      "BODY_TOO_LARGE",
+      `There are more than ${WIRE_LIMITS.maxEventsPerRequest} events in one request.`,
+    );
   }
   if (body.byteLength > WIRE_LIMITS.maxEventBytes) checkSizes(events);
   for (const [index, event] of events.entries()) {

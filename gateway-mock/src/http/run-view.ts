@@ -1,5 +1,5 @@
-import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
 import { readMeta, readRunCreated, type StepMeta } from "../engine/log-rows.ts";
+import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
 
 /** A run in lists. Times are milliseconds since the epoch. */
 export interface RunView {
@@ -76,7 +76,9 @@ function logView(row: StoredLogRow): object {
   return { seq, atMs, kind, key, attempt, iteration, data: JSON.parse(dataJson) };
 }
 
-type Draft = { -readonly [K in keyof StepView]: StepView[K] } & { failedAttempts: StepView["failedAttempts"][number][] };
+type Draft = { -readonly [K in keyof StepView]: StepView[K] } & {
+  failedAttempts: StepView["failedAttempts"][number][];
+};
 
 /** The steps in the order in which the run met them. */
 export function stepViews(log: readonly StoredLogRow[]): StepView[] {

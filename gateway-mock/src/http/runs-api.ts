@@ -13,7 +13,8 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   const { store, engine, keys } = parts;
 
   app.use("/v1/runs/*", async (c, next) => {
-    if (!keys.isSigned(c.req.header("authorization"))) throw new HoldfastError("UNAUTHORIZED", "The signing key is missing or wrong.");
+    if (!keys.isSigned(c.req.header("authorization")))
+      throw new HoldfastError("UNAUTHORIZED", "The signing key is missing or wrong.");
     await next();
   });
 

@@ -25,11 +25,16 @@ export interface HelloRules {
 export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResult {
   const { connectionId, instanceId, apps } = connect;
   if (!isUlid(connectionId)) return invalid("the connection id is not a ULID");
-  if (instanceId === "" || instanceId.length > 256) return invalid("the instance id is empty or longer than 256 characters");
+  if (instanceId === "" || instanceId.length > 256)
+    return invalid("the instance id is empty or longer than 256 characters");
   if (apps.length === 0) return invalid("there is no app");
-  if (!rules.isTokenValid(connect)) return refused("connect_authentication_failed", "the session token is wrong or too old");
+  if (!rules.isTokenValid(connect))
+    return refused("connect_authentication_failed", "the session token is wrong or too old");
   if (apps.length > rules.maxApps) {
-    return refused("connect_too_many_apps_per_connection", `there are ${apps.length} apps; the limit is ${rules.maxApps}`);
+    return refused(
+      "connect_too_many_apps_per_connection",
+      `there are ${apps.length} apps; the limit is ${rules.maxApps}`,
+    );
   }
   try {
     const extensions = negotiate(connect.capabilities, rules.extensions);
@@ -66,11 +71,15 @@ function readFunctions(bytes: Uint8Array, appName: string, maxFunctions: number)
 
 function readFunction(slug: string, entry: Record<string, unknown>): FunctionRecord {
   const { triggers, ...config } = entry;
-  if (triggers !== undefined && !Array.isArray(triggers)) throw new Error(`The triggers of function "${slug}" are not an array.`);
+  if (triggers !== undefined && !Array.isArray(triggers))
+    throw new Error(`The triggers of function "${slug}" are not an array.`);
   for (const trigger of triggers ?? []) {
     if (!isRecord(trigger)) throw new Error(`A trigger of function "${slug}" is not an object.`);
     const { event } = trigger;
-    if (event !== undefined && (typeof event !== "string" || event === "" || event.length > WIRE_LIMITS.maxEventNameLength)) {
+    if (
+      event !== undefined &&
+      (typeof event !== "string" || event === "" || event.length > WIRE_LIMITS.maxEventNameLength)
+    ) {
       throw new Error(`A trigger of function "${slug}" has no usable event name.`);
     }
   }

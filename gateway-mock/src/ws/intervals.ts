@@ -1,5 +1,12 @@
 import { formatSingleUnit } from "@holdfast/core";
-import { EXTENDED_INTERVALS, EXTENSIONS, type Extension, isRecord, parseJsonBytes, PLAIN_INTERVALS } from "@holdfast/protocol";
+import {
+  EXTENDED_INTERVALS,
+  EXTENSIONS,
+  type Extension,
+  isRecord,
+  PLAIN_INTERVALS,
+  parseJsonBytes,
+} from "@holdfast/protocol";
 
 /** What one kind of connection is told. */
 export interface Intervals {
@@ -26,7 +33,11 @@ export function intervalsFor(extensions: readonly Extension[], overrides: Interv
 }
 
 /** Agents understand one number with one unit only. */
-export function wireIntervals(intervals: Intervals): { heartbeatInterval: string; extendLeaseInterval: string; statusInterval: string } {
+export function wireIntervals(intervals: Intervals): {
+  heartbeatInterval: string;
+  extendLeaseInterval: string;
+  statusInterval: string;
+} {
   return {
     heartbeatInterval: formatSingleUnit(intervals.heartbeatMs),
     extendLeaseInterval: formatSingleUnit(intervals.extendLeaseMs),

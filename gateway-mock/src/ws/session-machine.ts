@@ -112,7 +112,13 @@ export function stepSession(limits: SessionLimits, state: SessionState, event: S
   if (state.phase === "closed") return [state, []];
   switch (event.type) {
     case "accept":
-      return [state, [{ do: "send", frame: { kind: "GATEWAY_HELLO" } }, { do: "arm", timer: "hello" }]];
+      return [
+        state,
+        [
+          { do: "send", frame: { kind: "GATEWAY_HELLO" } },
+          { do: "arm", timer: "hello" },
+        ],
+      ];
     case "frame":
       return onFrame(state, event.frame, event.atMs);
     case "malformed":
@@ -140,7 +146,13 @@ function onFrame(
   switch (state.phase) {
     case "hello":
       if (frame.kind !== "WORKER_CONNECT") return closing(state, 1008, "connect_worker_hello_invalid_msg");
-      return [{ phase: "registering" }, [{ do: "disarm", timer: "hello" }, { do: "register", connect: frame }]];
+      return [
+        { phase: "registering" },
+        [
+          { do: "disarm", timer: "hello" },
+          { do: "register", connect: frame },
+        ],
+      ];
     case "registering":
       return [state, [{ do: "warn", message: `${frame.kind} came before the handshake was done; passed over` }]];
     case "connected":
@@ -168,7 +180,10 @@ function onReadiness(
   if (frame.kind === "WORKER_PAUSE") {
     return [
       { phase: "draining", heartbeatMs, seenMs: atMs, closingSent: false },
-      [{ do: "disarm", timer: "readiness" }, { do: "arm", timer: "silence" }],
+      [
+        { do: "disarm", timer: "readiness" },
+        { do: "arm", timer: "silence" },
+      ],
     ];
   }
   return [state, [{ do: "warn", message: `${frame.kind} came before WORKER_READY; passed over` }]];
@@ -209,7 +224,8 @@ function onAccepted(state: SessionState, accepted: Accepted, atMs: number): Turn
     do: "send",
     frame: { kind: "GATEWAY_CONNECTION_READY", heartbeatInterval, extendLeaseInterval, statusInterval, extensions },
   };
-  if (accepted.manualReadiness) return [{ phase: "connected", heartbeatMs }, [ready, { do: "arm", timer: "readiness" }]];
+  if (accepted.manualReadiness)
+    return [{ phase: "connected", heartbeatMs }, [ready, { do: "arm", timer: "readiness" }]];
   return [{ phase: "ready", heartbeatMs, seenMs: atMs }, [ready, { do: "arm", timer: "silence" }, { do: "open" }]];
 }
 

@@ -1,14 +1,38 @@
 import type { Duplex } from "node:stream";
-import { type Clock, createDriver, type Log, messageOf, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
-import { decodeWorkerFrame, encodeGatewayFrame, type Extension, frameKind, type GatewayFrame, type WorkerConnect } from "@holdfast/protocol";
+import {
+  type Clock,
+  createDriver,
+  type Log,
+  messageOf,
+  type TimerHandle,
+  type Timers,
+  unreachable,
+} from "@holdfast/core";
+import {
+  decodeWorkerFrame,
+  type Extension,
+  encodeGatewayFrame,
+  frameKind,
+  type GatewayFrame,
+  type WorkerConnect,
+} from "@holdfast/protocol";
 import type { WebSocket } from "ws";
-import type { AttachedAgent } from "../engine/engine.ts";
 import type { AgentSession } from "../engine/agents.ts";
+import type { AttachedAgent } from "../engine/engine.ts";
 import type { AppRecord } from "../store/index.ts";
 import { type HelloRules, readHello } from "./hello.ts";
 import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";
 import { capacityOf } from "./routing.ts";
-import { delivers, initialSession, type RequestFrame, type SessionEffect, type SessionEvent, type SessionState, type SessionTimer, stepSession } from "./session-machine.ts";
+import {
+  delivers,
+  initialSession,
+  type RequestFrame,
+  type SessionEffect,
+  type SessionEvent,
+  type SessionState,
+  type SessionTimer,
+  stepSession,
+} from "./session-machine.ts";
 
 /** What a session needs of the engine. */
 export interface SessionEngine {
@@ -224,7 +248,12 @@ export class Session {
   #arm(timer: SessionTimer): void {
     this.#disarm(timer);
     const { settings, timers, clock } = this.#parts;
-    const delays = { hello: settings.helloMs, readiness: settings.readinessMs, silence: this.#heartbeatMs, drain: settings.drainMs };
+    const delays = {
+      hello: settings.helloMs,
+      readiness: settings.readinessMs,
+      silence: this.#heartbeatMs,
+      drain: settings.drainMs,
+    };
     const fire = (): void => {
       this.#armed.delete(timer);
       this.#driver.send({ type: "fired", timer, atMs: clock.nowMs() });

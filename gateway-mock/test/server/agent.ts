@@ -10,9 +10,9 @@ import {
   type GatewayFrame,
   PROTOBUF_CONTENT_TYPE,
   parseJsonBytes,
-  SUBPROTOCOL,
-  START_PATH,
   type SdkResponse,
+  START_PATH,
+  SUBPROTOCOL,
   type WorkerFrame,
 } from "@holdfast/protocol";
 import { WebSocket } from "ws";
@@ -117,16 +117,22 @@ export class RawAgent {
   ): Promise<Extract<GatewayFrame, { kind: Kind }>> {
     const deadline = Date.now() + limitMs;
     for (;;) {
-      const index = this.frames.findIndex((one) => one.kind === kind && matches(one as Extract<GatewayFrame, { kind: Kind }>));
+      const index = this.frames.findIndex(
+        (one) => one.kind === kind && matches(one as Extract<GatewayFrame, { kind: Kind }>),
+      );
       if (index >= 0) return this.frames.splice(index, 1)[0] as Extract<GatewayFrame, { kind: Kind }>;
       if (this.closed) throw new Error(`no ${kind}: the socket closed (${this.closed.code} ${this.closed.reason})`);
-      if (Date.now() > deadline) throw new Error(`no ${kind} within ${limitMs} ms; have ${this.frames.map((one) => one.kind)}`);
+      if (Date.now() > deadline)
+        throw new Error(`no ${kind} within ${limitMs} ms; have ${this.frames.map((one) => one.kind)}`);
       await this.#news(deadline - Date.now());
     }
   }
 
   async request(stepId?: string): Promise<{ request: ExecutorRequest; payload: Payload }> {
-    const request = await this.frame("GATEWAY_EXECUTOR_REQUEST", (one) => stepId === undefined || one.stepId === stepId);
+    const request = await this.frame(
+      "GATEWAY_EXECUTOR_REQUEST",
+      (one) => stepId === undefined || one.stepId === stepId,
+    );
     this.#taken += 1;
     return { request, payload: parseJsonBytes(request.requestPayload, "payload") as Payload };
   }
@@ -231,7 +237,10 @@ export function helloFrame(options: AgentOptions, connectionId: string, instance
   };
 }
 
-export function replyOf(request: ExecutorRequest, response: Partial<SdkResponse> & { readonly value: unknown }): SdkResponse {
+export function replyOf(
+  request: ExecutorRequest,
+  response: Partial<SdkResponse> & { readonly value: unknown },
+): SdkResponse {
   const { value, ...given } = response;
   const { requestId, accountId, envId, appId, systemTraceCtx, userTraceCtx, runId } = request;
   return {

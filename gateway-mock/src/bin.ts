@@ -1,0 +1,106 @@
+#!/usr/bin/env node
+import { HoldfastError, type Log, messageOf } from "@holdfast/core";
+import { type Command, HELP, parseCommand } from "./cli.ts";
+import { createLog } from "./logger.ts";
+import { type Gateway, startGateway } from "./server.ts";
+import { VERSION } from "./version.ts";
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+async function main(): Promise<void> {
+  // Whoever reads our output may be gone; that is no reason to die.
+  process.stdout.on("error", () => {});
+  process.stderr.on("error", () => {});
+  const command = parseCommand(process.argv.slice(2), process.env);
+  switch (command.type) {
+    case "help":
+      process.stdout.write(HELP);
+      return;
+    case "version":
+      process.stdout.write(`${VERSION}\n`);
+      return;
+    case "dev":
+      return dev(command);
+  }
+}
+
+async function dev(command: Extract<Command, { type: "dev" }>): Promise<void> {
+  const format = command.logFormat ?? (process.stderr.isTTY ? "pretty" : "json");
+  const log = createLog(process.stderr, command.logLevel, format, process.stderr.isTTY === true);
+  const stopping = stopRequests(log);
+  const gateway = await startGateway({ ...command.options, log });
+  process.stdout.write(command.json ? readyLine(gateway) : greeting(gateway, command));
+  await stopping.asked;
+  log(
+    "info",
+    "Stopping: apps are told to go elsewhere, what they finish is still taken. A second signal stops at once.",
+  );
+  await Promise.race([gateway.drain(), stopping.forced]);
+  await gateway.close();
+  process.exit(0);
+}
+
+/** SIGINT, SIGTERM, and the end of a parent that holds an IPC channel. */
+function stopRequests(log: Log): { asked: Promise<void>; forced: Promise<void> } {
+  let count = 0;
+  let ask = (): void => {};
+  let force = (): void => {};
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  const forced = new Promise<void>((resolve) => {
+    force = resolve;
+  });
+  const stop = (): void => {
+    count += 1;
+    ask();
+    if (count === 2) force();
+    if (count > 2) process.exit(EXIT_FAILED);
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  if (process.send) process.on("disconnect", stop);
+  const fatal = (error: unknown): void => {
+    log(
+      "error",
+      `Unexpected: ${messageOf(error)}`,
+      error instanceof Error && error.stack ? { stack: error.stack } : undefined,
+    );
+    process.exitCode = EXIT_FAILED;
+  };
+  process.on("unhandledRejection", fatal);
+  process.on("uncaughtException", (error) => {
+    fatal(error);
+    process.exit(EXIT_FAILED);
+  });
+  return { asked, forced };
+}
+
+function readyLine(gateway: Gateway): string {
+  const { url, port, connectUrl, connectPort } = gateway;
+  return `${JSON.stringify({ ready: true, url, port, connectUrl, connectPort, pid: process.pid })}\n`;
+}
+
+function greeting(gateway: Gateway, command: Extract<Command, { type: "dev" }>): string {
+  const { databaseUrl, dataDir = ".holdfast" } = command.options;
+  const database = databaseUrl === undefined ? `a local Postgres in ${dataDir}` : "your Postgres";
+  return `
+  Holdfast gateway ${VERSION}
+
+  HTTP       ${gateway.url}
+  WebSocket  ${gateway.connectUrl}
+  Store      ${database}
+
+  Connect an app:   HOLDFAST_DEV=${gateway.url} node app.js
+  Send an event:    curl ${gateway.url}/e/dev -d '{"name":"demo/hello","data":{}}'
+  Look at the runs: curl ${gateway.url}/v1/runs
+
+`;
+}
+
+main().catch((error: unknown) => {
+  const sentence = HoldfastError.is(error) ? `${error.message} (${error.code})` : `Unexpected: ${messageOf(error)}`;
+  process.stderr.write(`holdfast-gateway: ${sentence}\n`);
+  process.exit(HoldfastError.is(error) && error.code === "GATEWAY_USAGE" ? EXIT_USAGE : EXIT_FAILED);
+});

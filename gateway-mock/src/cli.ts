@@ -1,0 +1,172 @@
+import { parseArgs } from "node:util";
+import { HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
+import { DEFAULT_PORT, type GatewayOptions } from "./config.ts";
+
+export const LOG_LEVEL_NAMES = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevelName = (typeof LOG_LEVEL_NAMES)[number];
+export type LogFormat = "pretty" | "json";
+
+export type Command =
+  | { readonly type: "help" }
+  | { readonly type: "version" }
+  | {
+      readonly type: "dev";
+      readonly options: GatewayOptions;
+      readonly logLevel: LogLevelName;
+      /** Undefined: readable lines on a terminal, JSON otherwise. */
+      readonly logFormat: LogFormat | undefined;
+      /** Print one JSON line when ready instead of the greeting. */
+      readonly json: boolean;
+    };
+
+export const HELP = `Usage: holdfast-gateway dev [options]
+
+Runs a gateway on this machine: HTTP, WebSocket, engine and store, with a Postgres of its own unless you name one.
+
+Options
+  --port <n>             HTTP and WebSocket (default ${DEFAULT_PORT}; 0 = any free one)
+  --connect-port <n>     second port for the WebSocket (default: port + 1; 0 = any free one)
+  --host <address>       address to listen on (default 127.0.0.1; beyond this machine only with keys)
+  --data-dir <path>      where the local Postgres keeps its data (default .holdfast)
+  --database-url <url>   use this Postgres instead (or DATABASE_URL)
+  --log-level <level>    debug, info, warn, error or silent (default info)
+  --log-format <format>  pretty or json (default: pretty on a terminal, else json)
+  --lease <duration>     how long a request is leased, such as 20s
+  --heartbeat <duration> heartbeat interval of connections, such as 5s
+  --retry-base <duration> wait before the first retry of a step (default 1s)
+  --reconnect-grace <duration> how long a lost app may take to come back with its work (default 5s)
+  --drain <duration>     how long a stop waits for apps to finish (default 25s)
+  --no-extensions        speak the plain protocol only
+  --json                 print one JSON line when ready
+  --version, --help
+
+Environment
+  DATABASE_URL           as --database-url
+  HOLDFAST_SIGNING_KEY, HOLDFAST_SIGNING_KEY_FALLBACK, HOLDFAST_EVENT_KEY
+                         keys that apps and senders of events must have
+`;
+
+const FLAGS = {
+  port: { type: "string" },
+  "connect-port": { type: "string" },
+  host: { type: "string" },
+  "data-dir": { type: "string" },
+  "database-url": { type: "string" },
+  "log-level": { type: "string" },
+  "log-format": { type: "string" },
+  lease: { type: "string" },
+  heartbeat: { type: "string" },
+  "retry-base": { type: "string" },
+  "reconnect-grace": { type: "string" },
+  drain: { type: "string" },
+  "no-extensions": { type: "boolean" },
+  json: { type: "boolean" },
+  version: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+type Values = Partial<Record<keyof typeof FLAGS, string | boolean>>;
+
+/**
+ * Reads the command line.
+ * @throws HoldfastError `GATEWAY_USAGE`
+ */
+export function parseCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Command {
+  const { values, positionals } = parse(args);
+  if (values.help) return { type: "help" };
+  if (values.version) return { type: "version" };
+  const [command, ...rest] = positionals;
+  if (command !== "dev" || rest.length > 0) {
+    const given = command === undefined ? "Nothing was asked for" : `There is no command "${positionals.join(" ")}"`;
+    throw usage(`${given}; run "holdfast-gateway dev", or "holdfast-gateway --help" for all options.`);
+  }
+  return {
+    type: "dev",
+    options: readOptions(values, env),
+    logLevel: oneOf(values, "log-level", LOG_LEVEL_NAMES) ?? "info",
+    logFormat: oneOf(values, "log-format", ["pretty", "json"]),
+    json: values.json === true,
+  };
+}
+
+function parse(args: readonly string[]): { values: Values; positionals: string[] } {
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      options: FLAGS,
+      allowPositionals: true,
+      strict: true,
+    });
+    return { values, positionals };
+  } catch (error) {
+    throw usage(`${messageOf(error).split(". ")[0]}; "holdfast-gateway --help" lists all options.`);
+  }
+}
+
+function readOptions(values: Values, env: Readonly<Record<string, string | undefined>>): GatewayOptions {
+  const databaseUrl = text(values, "database-url") ?? env.DATABASE_URL;
+  const signingKeyFallback = env.HOLDFAST_SIGNING_KEY_FALLBACK;
+  return dropUndefined({
+    port: integer(values, "port"),
+    connectPort: integer(values, "connect-port"),
+    host: text(values, "host"),
+    dataDir: text(values, "data-dir"),
+    databaseUrl: databaseUrl === undefined || databaseUrl === "" ? undefined : checkDatabaseUrl(databaseUrl),
+    leaseMs: duration(values, "lease"),
+    heartbeatMs: duration(values, "heartbeat"),
+    retryBaseMs: duration(values, "retry-base"),
+    reconnectGraceMs: duration(values, "reconnect-grace"),
+    drainMs: duration(values, "drain"),
+    extensions: values["no-extensions"] === true ? [] : undefined,
+    signingKey: env.HOLDFAST_SIGNING_KEY,
+    signingKeyFallback,
+    eventKey: env.HOLDFAST_EVENT_KEY,
+  });
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function dropUndefined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Defined<T>;
+}
+
+function checkDatabaseUrl(url: string): string {
+  if (/^postgres(ql)?:\/\/./.test(url)) return url;
+  throw usage("The database URL must look like postgres://user:password@host:5432/database.");
+}
+
+function text(values: Values, name: keyof Values): string | undefined {
+  const value = values[name];
+  if (value === "") throw usage(`--${name} needs a value.`);
+  return typeof value === "string" ? value : undefined;
+}
+
+function integer(values: Values, name: keyof Values): number | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
+    throw usage(`--${name} must be a port from 0 to 65535, not "${value}".`);
+  return Number(value);
+}
+
+function duration(values: Values, name: keyof Values): number | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  try {
+    return parseDurationMs(value, `--${name}`);
+  } catch (error) {
+    throw usage(messageOf(error));
+  }
+}
+
+function oneOf<Name extends string>(values: Values, name: keyof Values, names: readonly Name[]): Name | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  const found = names.find((one) => one === value);
+  if (!found) throw usage(`--${name} must be one of ${names.join(", ")}, not "${value}".`);
+  return found;
+}
+
+function usage(message: string): HoldfastError {
+  return new HoldfastError("GATEWAY_USAGE", message);
+}
