@@ -33,6 +33,9 @@ const SERVER_SETTINGS = {
   idle_in_transaction_session_timeout: 15_000,
   // Tables that were empty when a plan was made must not be read from end to end once they are full.
   enable_seqscan: "off",
+  // Every statement is prepared once and short: planning it again costs more than it could save.
+  plan_cache_mode: "force_generic_plan",
+  jit: "off",
   // UTC, so that nothing depends on where a server stands.
   timezone: "UTC",
 } as const;

@@ -1,10 +1,7 @@
-import { type Deferred, deferred, HoldfastError, sleep } from "@holdfast/core";
-import { commitBatch, recoverBatch, type SentBatch } from "./batch-commit.ts";
+import { deferred, HoldfastError, sleep } from "@holdfast/core";
 import { type BatchLimits, takeBatch, type Unit, type UnitOutcome } from "./batch-plan.ts";
-import { ENTER_WRITER } from "./batch-sql.ts";
+import { type CommitStats, createBatchRunner, type Entry, reject } from "./batch-runner.ts";
 import type { Database } from "./database.ts";
-import { storeFailed, troubleOf } from "./pg-errors.ts";
-import { openWriterSession, type WriterSession } from "./writer-session.ts";
 
 export const GROUP_COMMIT_LIMITS = {
   /** Of one transaction. */
@@ -15,16 +12,6 @@ export const GROUP_COMMIT_LIMITS = {
   maxWaitingBytes: 512 * 1024 * 1024,
 } as const satisfies BatchLimits & Record<string, number>;
 
-export interface CommitStats {
-  batches: number;
-  units: number;
-  statements: number;
-  logRows: number;
-  staleWrites: number;
-  duplicateRows: number;
-  retries: number;
-}
-
 export interface GroupCommit {
   submit(unit: Unit): Promise<UnitOutcome>;
   readonly waiting: number;
@@ -34,123 +21,21 @@ export interface GroupCommit {
   close(): Promise<void>;
 }
 
-interface Entry {
-  readonly unit: Unit;
-  readonly bytes: number;
-  readonly done: Deferred<UnitOutcome>;
-}
-
 /**
  * The one writer of a store. While a batch is being committed others queue up; they are the next batch. There is no
  * delay: the first unit after a pause is committed in the same turn of the event loop.
- *
- * G1. One batch at a time, so the mark of the last one is the mark of the only one whose fate can be unknown.
- * G2. A batch that the server refuses for its data is split in halves until the culprit stands alone and fails alone.
- * G3. A batch undone by a deadlock, a serialization failure or a timeout is tried again as it is.
- * G4. After a lost connection: nothing of the second half was sent: try again. It was sent: read the mark. Ours: it was
- *     committed, and its outcomes are those that were planned under its locks (fences, versions and event keys were
- *     decided then, so a version that the batch itself raised cannot turn its own retry away); which log rows were new
- *     is read from the rows, which carry their transaction's number. Not ours: it was not committed, try again.
- * G5. Every unit is settled, at the latest `retryForMs` after its batch began.
  */
 export function openGroupCommit(
   database: Database,
   writerId: string,
   limits: BatchLimits = GROUP_COMMIT_LIMITS,
 ): GroupCommit {
-  const { timers, monotonicMs, url, log } = database.options;
-  const stats: CommitStats = {
-    batches: 0,
-    units: 0,
-    statements: 0,
-    logRows: 0,
-    staleWrites: 0,
-    duplicateRows: 0,
-    retries: 0,
-  };
+  const { timers } = database.options;
+  const runner = createBatchRunner(database, writerId);
   let waiting: Entry[] = [];
   let waitingBytes = 0;
   let running: Promise<void> | null = null;
-  let session: WriterSession | null = null;
-  let batchNumber = 0;
   let closed = false;
-
-  const openSession = async (): Promise<WriterSession> => {
-    if (session?.alive) return session;
-    session = null;
-    const fresh = await openWriterSession(database, timers);
-    try {
-      await fresh.guard(fresh.query("SET plan_cache_mode = force_generic_plan"));
-      await fresh.guard(fresh.query(ENTER_WRITER, [writerId]));
-    } catch (error) {
-      await fresh.end();
-      throw error;
-    }
-    session = fresh;
-    return fresh;
-  };
-
-  const settle = (entries: readonly Entry[], outcomes: readonly UnitOutcome[]): void => {
-    stats.batches += 1;
-    stats.units += entries.length;
-    for (const [index, entry] of entries.entries()) {
-      const outcome = outcomes[index];
-      if (!outcome) entry.done.reject(new HoldfastError("INTERNAL", "A commit has no outcome."));
-      else {
-        count(stats, outcome);
-        entry.done.resolve(outcome);
-      }
-    }
-  };
-
-  const reject = (entries: readonly Entry[], error: HoldfastError): void => {
-    for (const entry of entries) entry.done.reject(error);
-  };
-
-  /** Settles every entry; never rejects. */
-  const commitAll = async (entries: readonly Entry[]): Promise<void> => {
-    const units = entries.map((entry) => entry.unit);
-    const startedMs = monotonicMs();
-    let sent: SentBatch | null = null;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const on = await openSession();
-        const recovered: readonly UnitOutcome[] | null = sent && (await recoverBatch(on, writerId, sent, units));
-        if (recovered) return settle(entries, recovered);
-        sent = null;
-        batchNumber += 1;
-        const hooks = {
-          onSent: (batch: SentBatch) => {
-            sent = batch;
-          },
-          onStatements: (statements: number) => {
-            stats.statements += statements;
-          },
-        };
-        return settle(entries, await commitBatch(on, writerId, batchNumber, units, hooks));
-      } catch (error) {
-        const trouble = troubleOf(error);
-
-        if (trouble === "data") return refuse(entries, error);
-        if (trouble === "connection") {
-          await session?.end();
-          session = null;
-        } else sent = null;
-        stats.retries += 1;
-        log("debug", "A commit is tried again", { attempt, units: units.length, trouble });
-        if (await database.pause(startedMs, attempt)) continue;
-        const fate = sent ? "Whether it was stored is unknown" : "Nothing was stored";
-        return reject(entries, storeFailed(`The database stayed away during a write. ${fate}`, error, url));
-      }
-    }
-  };
-
-  const refuse = async (entries: readonly Entry[], error: unknown): Promise<void> => {
-    if (entries.length <= 1) return reject(entries, storeFailed("The database refused a write", error, url));
-    const half = Math.ceil(entries.length / 2);
-    await commitAll(entries.slice(0, half));
-    await commitAll(entries.slice(half));
-  };
 
   const run = async (): Promise<void> => {
     // Everything that this turn of the event loop brings goes into the first batch.
@@ -159,13 +44,13 @@ export function openGroupCommit(
       const { batch, rest } = takeBatch(waiting, limits);
       waiting = rest;
       for (const entry of batch) waitingBytes -= entry.bytes;
-      await commitAll(batch);
+      await runner.run(batch);
     }
     running = null;
   };
 
   return {
-    stats,
+    stats: runner.stats,
     get waiting() {
       return waiting.length;
     },
@@ -197,21 +82,9 @@ export function openGroupCommit(
       const left = waiting;
       waiting = [];
       reject(left, new HoldfastError("STORE_FAILED", "The store was closed before the write. Nothing was stored."));
-      await session?.end();
+      await runner.end();
     },
   };
-}
-
-function count(stats: CommitStats, { type, outcome }: UnitOutcome): void {
-  if (type === "intake") return;
-  if (!outcome.won) {
-    if (outcome.why === "stale") stats.staleWrites += 1;
-    return;
-  }
-  for (const fresh of outcome.inserted) {
-    if (fresh) stats.logRows += 1;
-    else stats.duplicateRows += 1;
-  }
 }
 
 const ROW_BYTES = 250;

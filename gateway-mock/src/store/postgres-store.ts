@@ -10,8 +10,8 @@ import {
   systemTimers,
   type Timers,
 } from "@holdfast/core";
-import { OWN_CONNECTIONS, openDatabase } from "./database.ts";
-import { openGroupCommit } from "./group-commit.ts";
+import { type Database, OWN_CONNECTIONS, openDatabase } from "./database.ts";
+import { type GroupCommit, openGroupCommit } from "./group-commit.ts";
 import { claim, extendLeases, nextDueInMs, releaseLeases } from "./leases.ts";
 import { migrate } from "./migrate.ts";
 import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
@@ -24,8 +24,9 @@ import {
   touchConnections,
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
-import type { CommitOutcome, IntakeItem, IntakeOutcome, NewJob, Store, Transition } from "./store.ts";
-import { openWakes } from "./wakes.ts";
+import type { IntakeItem, IntakeOutcome, NewJob, Store, Transition } from "./store.ts";
+import type { StoreReads } from "./store-reads.ts";
+import { openWakes, type Wakes } from "./wakes.ts";
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -64,65 +65,14 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
   const writer = openGroupCommit(database, storeId);
   const wakes = openWakes(database, storeId);
 
-  const submitTransition = async (transition: Transition): Promise<CommitOutcome> => {
-    const result = await writer.submit({ type: "transition", transition });
-    invariant(result.type === "transition", "an outcome answers its unit");
-    return result.outcome;
-  };
-
-  const submitIntake = async (item: IntakeItem): Promise<IntakeOutcome> => {
-    const result = await writer.submit({ type: "intake", item });
-    invariant(result.type === "intake", "an outcome answers its unit");
-    return result.outcome;
-  };
-
-  const tellOfJobs = (jobs: readonly NewJob[]): void => {
-    const functionIds = new Set<string>();
-    for (const job of jobs) if (!job.lease && !job.delayMs && !job.notBeforeMs) functionIds.add(job.functionId);
-    if (functionIds.size > 0) wakes.notify({ type: "jobs", functionIds: [...functionIds] });
-  };
-
   return {
+    ...readsOf(database),
+    ...writesOf(writer, wakes),
+    ...queueOf(database, nextId),
+    ...registryOf(database, wakes),
     migrate: () => migrate(url),
-    async commit(transition) {
-      checkTransition(transition);
-      const outcome = await submitTransition(transition);
-      if (outcome.won) tellOfJobs(transition.addJobs);
-      return outcome;
-    },
-    intake: (items) =>
-      Promise.all(
-        items.map(async (item) => {
-          const outcome = await submitIntake(item);
-          if (!outcome.duplicate) tellOfJobs(item.runs.flatMap((run) => run.jobs));
-          return outcome;
-        }),
-      ),
-    claim: (request) => claim(database, nextId(), request),
-    extendLeases: (leases) => extendLeases(database.query, leases),
-    releaseLeases: (leases) => releaseLeases(database.query, leases),
-    loadRuns: (runIds) => loadRuns(database.query, runIds),
-    nextDueInMs: (functionIds) => nextDueInMs(database.query, functionIds),
-    async saveApps(apps) {
-      const saved = await saveApps(database, apps);
-      wakes.notify({ type: "functions" });
-      return saved;
-    },
-    loadFunctions: () => loadFunctions(database),
-    saveConnection: (connection) => saveConnection(database, connection),
-    removeConnections: (ids) => removeConnections(database, ids),
-    touchConnections: (gatewayId, staleAfterMs) => touchConnections(database, gatewayId, staleAfterMs),
-    listRuns: (filter) => listRuns(database, filter),
-    getRun: (runId) => getRun(database, runId),
-    listEvents: (filter) => listEvents(database, filter),
-    getEvent: (eventId) => getEvent(database, eventId),
-    listConnections: () => listConnections(database),
-    queueDepth: () => queueDepth(database),
-    async ping() {
-      await database.query("SELECT 1 AS one");
-    },
-    onWake: (listener) => wakes.onWake(listener),
-    notify: (wake) => wakes.notify(wake),
+    onWake: wakes.onWake,
+    notify: wakes.notify,
     stats: () => ({
       batches: writer.stats.batches,
       transitions: writer.stats.units,
@@ -137,6 +87,75 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
       await writer.drain(timeoutMs);
       await writer.close();
       await Promise.all([wakes.close(), database.close()]);
+    },
+  };
+}
+
+function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "intake"> {
+  const tellOfJobs = (jobs: readonly NewJob[]): void => {
+    const functionIds = new Set<string>();
+    for (const job of jobs) if (!job.lease && !job.delayMs && !job.notBeforeMs) functionIds.add(job.functionId);
+    if (functionIds.size > 0) wakes.notify({ type: "jobs", functionIds: [...functionIds] });
+  };
+  const takeIn = async (item: IntakeItem): Promise<IntakeOutcome> => {
+    const result = await writer.submit({ type: "intake", item });
+    invariant(result.type === "intake", "an outcome answers its unit");
+    if (!result.outcome.duplicate) tellOfJobs(item.runs.flatMap((run) => run.jobs));
+    return result.outcome;
+  };
+  return {
+    async commit(transition) {
+      checkTransition(transition);
+      const result = await writer.submit({ type: "transition", transition });
+      invariant(result.type === "transition", "an outcome answers its unit");
+      if (result.outcome.won) tellOfJobs(transition.addJobs);
+      return result.outcome;
+    },
+    intake: (items) => Promise.all(items.map(takeIn)),
+  };
+}
+
+function queueOf(
+  database: Database,
+  nextId: () => string,
+): Pick<Store, "claim" | "extendLeases" | "releaseLeases" | "loadRuns" | "nextDueInMs"> {
+  const { query } = database;
+  return {
+    claim: (request) => claim(database, nextId(), request),
+    extendLeases: (leases) => extendLeases(query, leases),
+    releaseLeases: (leases) => releaseLeases(query, leases),
+    loadRuns: (runIds) => loadRuns(query, runIds),
+    nextDueInMs: (functionIds) => nextDueInMs(query, functionIds),
+  };
+}
+
+function registryOf(
+  database: Database,
+  wakes: Wakes,
+): Pick<Store, "saveApps" | "loadFunctions" | "saveConnection" | "removeConnections" | "touchConnections"> {
+  return {
+    async saveApps(apps) {
+      const saved = await saveApps(database, apps);
+      if (saved.length > 0) wakes.notify({ type: "functions" });
+      return saved;
+    },
+    loadFunctions: () => loadFunctions(database),
+    saveConnection: (connection) => saveConnection(database, connection),
+    removeConnections: (ids) => removeConnections(database, ids),
+    touchConnections: (gatewayId, staleAfterMs) => touchConnections(database, gatewayId, staleAfterMs),
+  };
+}
+
+function readsOf(database: Database): StoreReads {
+  return {
+    listRuns: (filter) => listRuns(database, filter),
+    getRun: (runId) => getRun(database, runId),
+    listEvents: (filter) => listEvents(database, filter),
+    getEvent: (eventId) => getEvent(database, eventId),
+    listConnections: () => listConnections(database),
+    queueDepth: () => queueDepth(database),
+    async ping() {
+      await database.query("SELECT 1 AS one");
     },
   };
 }
