@@ -45,10 +45,10 @@ export function countResults(json, exitCode) {
  */
 export async function runSuite(folder, { timeoutMs, args = [] }) {
   console.log(`\n--- tests of ${folder}`);
-  // A temporary folder of its own shows what the suite leaves behind. Others may enter: a database server run by root
-  // works as an unprivileged user.
+  // A temporary folder of its own shows what the suite leaves behind. Like any temporary folder it is open
+  // to all: some tests start programs as another user.
   const temp = mkdtempSync(join(tmpdir(), "holdfast-test-"));
-  chmodSync(temp, 0o755);
+  chmodSync(temp, 0o1777);
   try {
     const report = join(temp, "results.json");
     const options = ["run", "--root", inRoot(folder), "--reporter=default", "--reporter=json"];
