@@ -56,10 +56,12 @@ export type EventOfType<Type> =
 
 export type DataOfSchema<Schema> = OutputOf<Schema>;
 
-/** The types of an outgoing event whose name has a schema in `Schemas`. */
-export type CheckedOutgoing<Event, Schemas> = Event extends { readonly name: infer Name extends keyof Schemas }
-  ? Event & { readonly data: InputOf<Schemas[Name]> }
-  : Event;
+/** An outgoing event whose name has a schema in `Schemas` must have data that fits it. */
+export type CheckedOutgoing<Event, Schemas> = string extends keyof Schemas
+  ? Event
+  : Event extends { readonly name: infer Name extends keyof Schemas }
+    ? Event & { readonly data: InputOf<Schemas[Name]> }
+    : Event;
 
 export type CheckedOutgoings<Events, Schemas> = Events extends readonly unknown[]
   ? { readonly [Index in keyof Events]: CheckedOutgoing<Events[Index], Schemas> }

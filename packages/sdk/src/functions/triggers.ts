@@ -47,7 +47,11 @@ export type FailureEvent<Event = ReceivedEvent<string, UntypedData>> = ReceivedE
 /** A trigger with a wildcard gets events of many names. */
 type EventName<Name extends string> = Name extends `${string}*` ? string : Name;
 
-type NameData<Name extends string, Schemas> = Name extends keyof Schemas ? DataOfSchema<Schemas[Name]> : UntypedData;
+type NameData<Name extends string, Schemas> = string extends keyof Schemas
+  ? UntypedData
+  : Name extends keyof Schemas
+    ? DataOfSchema<Schemas[Name]>
+    : UntypedData;
 
 /** The event a handler gets for one trigger. */
 type EventOfTrigger<Trigger, Schemas> =

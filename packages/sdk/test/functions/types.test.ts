@@ -1,0 +1,118 @@
+import * as v from "valibot";
+import { describe, expectTypeOf, test } from "vitest";
+import { Client } from "../../src/client/client.ts";
+import { eventType, type ReceivedEvent, staticSchema, type UntypedData } from "../../src/client/event-types.ts";
+import type { CronEvent, FailureEvent } from "../../src/functions/triggers.ts";
+import { cron } from "../../src/functions/triggers.ts";
+import type { StepResult } from "../../src/steps/step-result.ts";
+import type { StepTools } from "../../src/steps/step-tools.ts";
+
+/** These are checked by the compiler; running them proves that defining works. */
+const client = new Client({ id: "app", isDev: true }, {});
+const typed = eventType("app/typed", { schema: v.object({ id: v.string(), count: v.optional(v.number(), 0) }) });
+const fixed = eventType("app/fixed", { schema: staticSchema<{ readonly kind: "x" | "y" }>() });
+
+describe("the event of a handler", () => {
+  test("of a declared event", () => {
+    client.createFunction({ id: "a", triggers: typed }, ({ event, events }) => {
+      expectTypeOf(event).toEqualTypeOf<ReceivedEvent<"app/typed", { id: string; count: number }>>();
+      expectTypeOf(events).toEqualTypeOf<readonly ReceivedEvent<"app/typed", { id: string; count: number }>[]>();
+    });
+    client.createFunction({ id: "b", triggers: [{ event: fixed, if: "true" }] }, ({ event }) => {
+      expectTypeOf(event.data.kind).toEqualTypeOf<"x" | "y">();
+      expectTypeOf(event.name).toEqualTypeOf<"app/fixed">();
+    });
+  });
+
+  test("of several triggers is a union told apart by the name", () => {
+    client.createFunction({ id: "a", triggers: [typed, { event: "app/free" }, cron("0 * * * *")] }, ({ event }) => {
+      expectTypeOf(event.name).toEqualTypeOf<"app/typed" | "app/free" | "inngest/scheduled.timer">();
+      if (event.name === "app/typed") expectTypeOf(event.data.count).toEqualTypeOf<number>();
+      if (event.name === "app/free") expectTypeOf(event.data).toEqualTypeOf<UntypedData>();
+      if (event.name === "inngest/scheduled.timer") expectTypeOf(event).toEqualTypeOf<CronEvent>();
+    });
+  });
+
+  test("of a wildcard has any name, of no trigger is free", () => {
+    client.createFunction({ id: "a", triggers: { event: "app/*" } }, ({ event }) => {
+      expectTypeOf(event.name).toEqualTypeOf<string>();
+    });
+    client.createFunction({ id: "b" }, ({ event }) => {
+      expectTypeOf(event).toEqualTypeOf<ReceivedEvent<string, UntypedData>>();
+    });
+  });
+
+  test("of a failure handler holds the event of the run", () => {
+    client.createFunction(
+      {
+        id: "a",
+        triggers: typed,
+        onFailure: ({ event, error }) => {
+          expectTypeOf(event).toEqualTypeOf<FailureEvent<ReceivedEvent<"app/typed", { id: string; count: number }>>>();
+          expectTypeOf(event.data.event.data.id).toEqualTypeOf<string>();
+          expectTypeOf(error).toEqualTypeOf<Error>();
+        },
+      },
+      () => 1,
+    );
+  });
+
+  test("with schemas on the client", () => {
+    const withSchemas = new Client({ id: "app", isDev: true, schemas: { "app/x": v.object({ n: v.number() }) } }, {});
+    withSchemas.createFunction({ id: "a", triggers: { event: "app/x" } }, ({ event, step }) => {
+      expectTypeOf(event.data).toEqualTypeOf<{ n: number }>();
+      // @ts-expect-error n is a number
+      void (() => step.sendEvent("s", { name: "app/x", data: { n: "1" } }));
+    });
+    const calls = [
+      () => withSchemas.send({ name: "app/x", data: { n: 1 } }),
+      () => withSchemas.send([{ name: "app/x", data: { n: 1 } }, { name: "app/unknown" }]),
+      // @ts-expect-error n is a number
+      () => withSchemas.send({ name: "app/x", data: { n: "1" } }),
+      // @ts-expect-error data is missing
+      () => withSchemas.send({ name: "app/x" }),
+      // @ts-expect-error n is a number
+      () => withSchemas.send([{ name: "app/x", data: { n: "1" } }]),
+    ];
+    expectTypeOf(calls).toBeArray();
+  });
+});
+
+test("making declared events checks their data", () => {
+  const event = typed.create({ id: "i" });
+  expectTypeOf(event.name).toEqualTypeOf<"app/typed">();
+  void (() => client.send(event));
+  void (() => client.send([event, fixed.create({ kind: "x" })]));
+  // @ts-expect-error id is missing
+  typed.create({});
+  // @ts-expect-error there is no such kind
+  fixed.create({ kind: "z" });
+});
+
+test("results of steps are what JSON leaves of them", () => {
+  const check = async (step: StepTools): Promise<void> => {
+    expectTypeOf(
+      await step.run("a", () => ({ at: new Date(), n: 1, f: () => 1, o: undefined as string | undefined })),
+    ).toEqualTypeOf<{
+      at: string;
+      n: number;
+      o: string | undefined;
+    }>();
+    expectTypeOf(await step.run("a", async () => [1, new Date()] as const)).toEqualTypeOf<readonly [1, string]>();
+    expectTypeOf(await step.run("a", () => undefined)).toEqualTypeOf<undefined>();
+    expectTypeOf(await step.run("a", () => {})).toEqualTypeOf<void>();
+    expectTypeOf(await step.run("a", (x: number, y: string) => `${x}${y}`, 1, "b")).toEqualTypeOf<string>();
+    expectTypeOf(await step.sleep("a", "1h")).toEqualTypeOf<void>();
+    expectTypeOf(await step.sendEvent("a", { name: "x" })).toEqualTypeOf<{ ids: string[] }>();
+    // @ts-expect-error the body takes a number
+    void (() => step.run("a", (x: number) => x, "1"));
+    // @ts-expect-error not part of this SDK
+    void (() => step.waitForEvent("a", { event: "x", timeout: "1h" }));
+  };
+  expectTypeOf(check).toBeFunction();
+  expectTypeOf<StepResult<unknown>>().toEqualTypeOf<unknown>();
+  expectTypeOf<StepResult<string | null>>().toEqualTypeOf<string | null>();
+  expectTypeOf<StepResult<Map<string, number>>>().toEqualTypeOf<Record<string, never>>();
+  expectTypeOf<StepResult<{ readonly a?: number }>>().toEqualTypeOf<{ readonly a?: number }>();
+  expectTypeOf<StepResult<(number | undefined)[]>>().toEqualTypeOf<(number | null)[]>();
+});
