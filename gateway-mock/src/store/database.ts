@@ -119,7 +119,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connect: (settings) => connectPostgres(url, { ...settings, max: 1 }),
     async close() {
       closing.abort();
-      await pool.end({ timeout: 5 });
+      await pool.end({ timeout: 1 });
     },
   };
 }

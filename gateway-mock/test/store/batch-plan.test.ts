@@ -1,0 +1,156 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type Found,
+  type LockedJob,
+  type LockedRun,
+  planBatch,
+  takeBatch,
+  type Unit,
+} from "../../src/store/batch-plan.ts";
+import type { IntakeItem, RunStatus, Transition } from "../../src/store/index.ts";
+
+const RUNS = ["r1", "r2", "r3"];
+const STATUSES: readonly RunStatus[] = ["PENDING", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELLED"];
+const ENDED = new Set<RunStatus>(["COMPLETED", "FAILED", "CANCELLED"]);
+
+const transition: fc.Arbitrary<Transition> = fc
+  .record({
+    runId: fc.constantFrom(...RUNS),
+    fence: fc.option(fc.record({ jobId: fc.constantFrom("j1", "j2", "j3"), epoch: fc.integer({ min: 0, max: 2 }) })),
+    cas: fc.constantFrom<Transition["cas"]>(null, "live", 1, 2),
+    keys: fc.array(fc.constantFrom("a", "b"), { minLength: 1, maxLength: 3 }),
+    status: fc.constantFrom(...STATUSES),
+  })
+  .map(({ keys, status, ...rest }) => ({
+    ...rest,
+    log: keys.map((key, iteration) => ({ kind: "STEP_PLANNED", key, attempt: 0, iteration, dataJson: "{}" })),
+    ...(rest.cas === null ? {} : { head: { status } }),
+    removeJobs: [],
+    addJobs: [],
+  }));
+
+const intake: fc.Arbitrary<IntakeItem> = fc
+  .record({ id: fc.uuid(), key: fc.option(fc.constantFrom("k1", "k2")) })
+  .map(({ id, key }) => ({
+    event: { id, name: "e", idempotencyKey: key, tsMs: 0, payloadJson: "{}" },
+    runs: [],
+  }));
+
+const unit: fc.Arbitrary<Unit> = fc.oneof(
+  { weight: 4, arbitrary: transition.map((value): Unit => ({ type: "transition", transition: value })) },
+  { weight: 1, arbitrary: intake.map((value): Unit => ({ type: "intake", item: value })) },
+);
+const waiting = fc.array(fc.record({ unit, bytes: fc.integer({ min: 1, max: 50 }) }), { maxLength: 30 });
+const limits = fc.record({ maxUnits: fc.integer({ min: 1, max: 10 }), maxBytes: fc.integer({ min: 1, max: 200 }) });
+
+const runOf = (entry: { unit: Unit }): string => (entry.unit.type === "transition" ? entry.unit.transition.runId : "");
+const looksAtHead = (entry: { unit: Unit }): boolean =>
+  entry.unit.type === "transition" && entry.unit.transition.cas !== null;
+
+describe("takeBatch", () => {
+  it("loses nothing, keeps each run's order, always takes the first and stays within its limits", () => {
+    fc.assert(
+      fc.property(waiting, limits, (entries, bounds) => {
+        const { batch, rest } = takeBatch(entries, bounds);
+        expect(new Set([...batch, ...rest])).toEqual(new Set(entries));
+        expect(batch.length + rest.length).toBe(entries.length);
+        for (const run of RUNS) {
+          const of = (list: typeof entries) => list.filter((entry) => runOf(entry) === run);
+          expect([...of(batch), ...of(rest)]).toEqual(of(entries));
+        }
+        if (entries.length > 0) expect(batch[0]).toBe(entries[0]);
+        expect(batch.length).toBeLessThanOrEqual(bounds.maxUnits);
+        const bytes = batch.reduce((sum, entry) => sum + entry.bytes, 0);
+        if (batch.length > 1) expect(bytes).toBeLessThanOrEqual(bounds.maxBytes);
+      }),
+    );
+  });
+
+  it("B3: a unit that looks at a head is the last of its run in the batch", () => {
+    fc.assert(
+      fc.property(waiting, limits, (entries, bounds) => {
+        const { batch } = takeBatch(entries, bounds);
+        for (const run of RUNS) {
+          const mine = batch.filter((entry) => runOf(entry) === run);
+          expect(mine.slice(0, -1).some(looksAtHead)).toBe(false);
+        }
+      }),
+    );
+  });
+});
+
+describe("planBatch", () => {
+  const found: fc.Arbitrary<Found> = fc
+    .record({
+      jobs: fc.array(
+        fc.record<LockedJob>({
+          id: fc.constantFrom("j1", "j2", "j3"),
+          runId: fc.constantFrom(...RUNS),
+          epoch: fc.integer({ min: 0, max: 2 }),
+          claimedMs: fc.option(fc.integer({ min: 1, max: 9 })),
+        }),
+      ),
+      runs: fc.array(
+        fc.record<LockedRun>({
+          id: fc.constantFrom(...RUNS),
+          version: fc.integer({ min: 1, max: 2 }),
+          status: fc.constantFrom(...STATUSES),
+        }),
+      ),
+      holder: fc.constantFrom("someone", null),
+    })
+    .map(({ jobs, runs, holder }) => ({
+      jobs: new Map(jobs.map((job) => [job.id, job])),
+      runs: new Map(runs.map((run) => [run.id, run])),
+      eventKeys: new Map(holder ? [["e\nk1", holder]] : []),
+      atMs: 100,
+    }));
+
+  it("B1, B2, B4: writes exactly what the winners carry, one version higher", () => {
+    fc.assert(
+      fc.property(waiting, found, (entries, state) => {
+        const units = takeBatch(entries, { maxUnits: 100, maxBytes: 1e9 }).batch.map((entry) => entry.unit);
+        const { verdicts, writes } = planBatch(units, state);
+        let logs = 0;
+        let heads = 0;
+        for (const [index, { type, ...one }] of units.entries()) {
+          const verdict = verdicts[index];
+          if (type === "intake" || !("transition" in one)) continue;
+          const { fence, cas, runId, log } = one.transition;
+          const job = fence && state.jobs.get(fence.jobId);
+          const holds = !fence || (job?.epoch === fence.epoch && job.runId === runId);
+          const run = state.runs.get(runId);
+          const may = cas === null || (run && !ENDED.has(run.status) && (cas === "live" || cas === run.version));
+          expect(verdict).toMatchObject({ won: holds && Boolean(may) });
+          if (!holds || !may) continue;
+          expect(writes.logs.slice(logs, logs + log.length).map((write) => write.row)).toEqual(log);
+          logs += log.length;
+          if (cas === null) continue;
+          expect(writes.heads[heads]).toMatchObject({ runId, version: (run?.version ?? 0) + 1 });
+          expect(writes.logs[logs - 1]).toMatchObject({ version: (run?.version ?? 0) + 1 });
+          heads += 1;
+        }
+        expect([writes.logs.length, writes.heads.length]).toEqual([logs, heads]);
+        expect(new Set(writes.heads.map((head) => head.runId)).size).toBe(writes.heads.length);
+      }),
+    );
+  });
+
+  it("B5: an event whose key somebody else holds writes nothing and names the holder", () => {
+    fc.assert(
+      fc.property(fc.array(intake), found, (items, state) => {
+        const { verdicts, writes } = planBatch(
+          items.map((item): Unit => ({ type: "intake", item })),
+          state,
+        );
+        const held = items.filter((item) => item.event.idempotencyKey === "k1" && state.eventKeys.size > 0);
+        expect(writes.events).toHaveLength(items.length - held.length);
+        for (const [index, item] of items.entries()) {
+          const duplicate = held.includes(item);
+          expect(verdicts[index]).toEqual({ event: duplicate ? "someone" : item.event.id, duplicate });
+        }
+      }),
+    );
+  });
+});
