@@ -1,7 +1,7 @@
 import { type Clock, HoldfastError, systemClock, systemTimers, type Timers } from "@holdfast/core";
 import { type EventPayload, encodeJsonBytes, isRecord, normalizeError } from "@holdfast/protocol";
 import { validateData } from "../client/event-types.ts";
-import type { HandlerContext } from "../functions/define-function.ts";
+import type { FailureContext, HandlerContext } from "../functions/define-function.ts";
 import { type RegisteredFunction, type Registry, schemaFor } from "../functions/registry.ts";
 import { reviveError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
@@ -68,34 +68,44 @@ function isFinished(input: PassInput, hash: string): boolean {
 function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: ExecutionRequest): PassHandler {
   const { definition, client } = fn;
   const { retries } = definition.config.steps.step;
-  return async ({ step, signal }) => {
+  const call = ({ step, signal }: Parameters<PassHandler>[0], given: GivenEvents): unknown => {
     const context: HandlerContext<unknown> = {
-      ...(await eventsOf(fn, input)),
+      ...given,
       step,
       runId,
       attempt: input.attempt,
       maxAttempts: input.maxAttempts ?? retries.attempts + 1,
       logger: client.options.logger,
-      signal,
+      get signal() {
+        return signal();
+      },
       version: input.extended?.appVersion ?? client.options.appVersion,
     };
     if (!fn.isFailureHandler || !definition.onFailure) return definition.handler(context);
-    return definition.onFailure({
-      ...context,
-      event: input.event as never,
-      events: input.events as never,
-      error: failureOf(input.event),
-    });
+    // Not a copy: that would make a signal nobody may want.
+    return definition.onFailure(Object.assign(context as FailureContext<unknown>, { error: failureOf(input.event) }));
+  };
+  return (tools) => {
+    const checked = checkedEvents(fn, input);
+    if (checked === undefined) return call(tools, { event: input.event, events: input.events });
+    return checked.then(([event, ...rest]) => call(tools, { event, events: [event, ...rest] }));
   };
 }
 
-async function eventsOf(fn: RegisteredFunction, input: PassInput): Promise<{ event: unknown; events: unknown[] }> {
-  const checked = async (event: EventPayload): Promise<EventPayload> => {
-    const schema = schemaFor(fn, event.name);
-    return schema ? { ...event, data: await validateData(schema, event.data, event.name) } : event;
-  };
-  const events = await Promise.all(input.events.map(checked));
-  return { event: events[0] ?? (await checked(input.event)), events };
+interface GivenEvents {
+  readonly event: unknown;
+  readonly events: readonly unknown[];
+}
+
+/** The events as their schemas give them back; undefined when there is no schema. */
+function checkedEvents(fn: RegisteredFunction, input: PassInput): Promise<EventPayload[]> | undefined {
+  if (input.events.every((event) => schemaFor(fn, event.name) === undefined)) return undefined;
+  return Promise.all(
+    input.events.map(async (event) => {
+      const schema = schemaFor(fn, event.name);
+      return schema ? { ...event, data: await validateData(schema, event.data, event.name) } : event;
+    }),
+  );
 }
 
 function failureOf(event: EventPayload): Error {

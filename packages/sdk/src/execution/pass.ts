@@ -1,5 +1,5 @@
 import { type Clock, createDriver, type Driver, HoldfastError, type Timers, unreachable } from "@holdfast/core";
-import { encodeJsonBytes } from "@holdfast/protocol";
+import { type CheckpointOutcome, encodeJsonBytes } from "@holdfast/protocol";
 import type { RegisteredFunction } from "../functions/registry.ts";
 import { isFinalError, NonDeterminismError, RetryAfterError, StepError, StepNestedError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
@@ -21,7 +21,7 @@ import { afterMicrotasks, PacedQueue, QuietWatch } from "./quiet.ts";
 import { encodeResult, errorObject } from "./result-json.ts";
 import { resultOf } from "./result-of.ts";
 import { signatureConflict } from "./signature.ts";
-import { runBody, StepRecord } from "./step-record.ts";
+import { type BodyEnd, runBody, StepRecord } from "./step-record.ts";
 
 export interface PassPorts {
   readonly clock: Clock;
@@ -40,7 +40,7 @@ export interface PassOptions {
 }
 
 /** What the handler is called with; the pass supplies the tools. */
-export type PassHandler = (tools: { readonly step: StepTools; readonly signal: AbortSignal }) => unknown;
+export type PassHandler = (tools: { readonly step: StepTools; readonly signal: () => AbortSignal }) => unknown;
 
 /** How long a targeted pass waits, all being quiet, for a step that has not been found. */
 const MISSING_GRACE_MS = 1000;
@@ -56,7 +56,8 @@ export class Pass {
   readonly #settling: PacedQueue<StepRecord>;
   readonly #quiet: QuietWatch;
   readonly #driver: Driver<PassState, PassEvent>;
-  readonly #abort = new AbortController();
+  #abort: AbortController | undefined;
+  #aborted: { readonly reason: unknown } | undefined;
   readonly #execution: CurrentExecution;
   readonly #startedMs: number;
   readonly #undefinedSteps: ReadonlySet<string>;
@@ -96,20 +97,20 @@ export class Pass {
     });
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      void this.#runHandler(() => handler({ step, signal: this.#abort.signal }));
+      void this.#runHandler(() => handler({ step, signal: () => this.#signal }));
     });
   }
 
   #linkSignal(signal: AbortSignal): void {
     const onAbort = (): void => {
-      this.#abort.abort(signal.reason);
+      this.#abortWith(signal.reason);
       this.#driver.send({ type: "stop" });
     };
     signal.addEventListener("abort", onAbort, { once: true });
     this.#cleanups.push(() => signal.removeEventListener("abort", onAbort));
     const { deadlineMs } = this.#options.input.extended ?? {};
     if (deadlineMs === undefined) return;
-    const late = (): void => this.#abort.abort(new HoldfastError("RUN_CANCELLED", "The run's deadline is over."));
+    const late = (): void => this.#abortWith(new HoldfastError("RUN_CANCELLED", "The run's deadline is over."));
     this.#setTimer(Math.max(0, deadlineMs - this.#nowMs()), late);
   }
 
@@ -220,7 +221,7 @@ export class Pass {
       case "flush-soon":
         return afterMicrotasks(() => this.#driver.send({ type: "flush" }));
       case "checkpoint":
-        return void this.#checkpoint(effect.ops);
+        return this.#checkpoint(effect.ops);
       case "settle":
         for (const { hash } of effect.ops) this.#settleLater(hash);
         return;
@@ -230,7 +231,7 @@ export class Pass {
       case "watch-missing":
         return this.#setTimer(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
       case "abort":
-        return this.#abort.abort();
+        return this.#abortWith();
       case "reply": {
         this.#quiet.stop();
         this.#settling.clear();
@@ -250,23 +251,35 @@ export class Pass {
     const { maxAttempts, extended } = input;
     const isFinal = (thrown: unknown): boolean =>
       isFinalError(thrown) || (maxAttempts !== undefined && record.attempt + 1 >= maxAttempts);
-    queueMicrotask(async () => {
-      const isExtended = mode.type === "in-place" || extended !== undefined;
-      const end = await runBody(record, { execution: this.#execution, clock: ports.clock, isExtended, isFinal });
+    const isExtended = mode.type === "in-place" || extended !== undefined;
+    const tell = (end: BodyEnd): void => {
       const settles = end.type === "finished" || (end.final && mode.type === "in-place");
       this.#driver.send(settles ? { type: "finished", op: end.op } : { ...end, type: "failed", final: end.final });
-    });
+    };
+    const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
+    queueMicrotask(() => runBody(record, context, tell));
   }
 
-  async #checkpoint(ops: readonly OpText[]): Promise<void> {
-    let outcome: "stored" | "stale" | "invalid";
-    try {
-      outcome = await this.#options.port.checkpoint(utf8.encode(`[${ops.map((op) => op.text).join(",")}]`));
-    } catch {
-      // The connection cannot say what became of it; the reply will carry the ops, and the gateway knows them by id.
-      outcome = "invalid";
+  #checkpoint(ops: readonly OpText[]): void {
+    const answered = (outcome: CheckpointOutcome): void => this.#driver.send({ type: "answered", outcome });
+    // When the connection cannot say what became of it, the reply carries the ops; the gateway knows them by id.
+    this.#options.port
+      .checkpoint(utf8.encode(`[${ops.map((op) => op.text).join(",")}]`))
+      .then(answered, () => answered("invalid"));
+  }
+
+  /** Made when it is asked for: most handlers never look at it. */
+  get #signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#aborted) this.#abort.abort(this.#aborted.reason);
     }
-    this.#driver.send({ type: "answered", outcome });
+    return this.#abort.signal;
+  }
+
+  #abortWith(reason?: unknown): void {
+    this.#aborted ??= { reason };
+    this.#abort?.abort(this.#aborted.reason);
   }
 }
 

@@ -4,7 +4,7 @@ import type { OpText } from "../steps/pass-machine.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import type { StepCall } from "../steps/step-tools.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
-import { OpWriter } from "./op-text.ts";
+import { type OpExtras, OpWriter } from "./op-text.ts";
 import { decodeResult, encodeResult, errorObject, type ResultJson } from "./result-json.ts";
 
 export type StepOutcome =
@@ -69,31 +69,52 @@ export type BodyEnd =
   | { readonly type: "finished"; readonly op: OpText; readonly final: false }
   | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
 
-/** Runs a step's body, keeps its outcome in the record and tells it as an op. Never rejects. */
-export async function runBody(record: StepRecord, context: BodyContext): Promise<BodyEnd> {
-  const { identity, call, attempt } = record;
+/**
+ * Runs a step's body, keeps its outcome in the record and tells it as an op, exactly once. What a body gives at once is
+ * told at once: a promise less for each step that computes only.
+ */
+export function runBody(record: StepRecord, context: BodyContext, tell: (end: BodyEnd) => void): void {
+  const { identity, call, attempt, args = [] } = record;
   const { clock, isExtended } = context;
   const step: CurrentStep = { id: identity.fullId, hash: identity.hash, attempt, active: true };
   const startedMs = clock.nowMs();
   const from = clock.monotonicMs();
-  const extras = (): { timing: { startedMs: number; durationMs: number }; attempt?: number } => ({
-    timing: { startedMs, durationMs: clock.monotonicMs() - from },
-    ...(isExtended ? { attempt } : {}),
-  });
-  try {
-    const value = await runAs({ ...context.execution, step }, () => call.body?.(identity.hash, record.args ?? []));
-    step.active = false;
-    const json = encodeResult(value, `step "${identity.fullId}"`);
-    const op = record.ops.finished(json, extras());
-    record.outcome = { type: "fresh", json };
-    return { type: "finished", op, final: false };
-  } catch (thrown) {
+  const extras = (): OpExtras => {
+    const timing = { startedMs, durationMs: clock.monotonicMs() - from };
+    return isExtended ? { timing, attempt } : { timing };
+  };
+  const onError = (thrown: unknown): void => {
     step.active = false;
     const final = context.isFinal(thrown);
     const error = errorObject(thrown);
     const retryAfter = !final && RetryAfterError.is(thrown) ? { retryAfter: thrown.retryAfter } : {};
     record.outcome = { type: "error", error };
     const op = record.ops.failed(error, final, { ...extras(), ...retryAfter });
-    return { type: "failed", op, final, ...retryAfter };
+    tell({ type: "failed", op, final, ...retryAfter });
+  };
+  const onValue = (value: unknown): void => {
+    step.active = false;
+    let json: ResultJson;
+    try {
+      json = encodeResult(value, `step "${identity.fullId}"`);
+    } catch (unusable) {
+      return onError(unusable);
+    }
+    record.outcome = { type: "fresh", json };
+    tell({ type: "finished", op: record.ops.finished(json, extras()), final: false });
+  };
+  let value: unknown;
+  try {
+    value = runAs({ ...context.execution, step }, () => call.body?.(identity.hash, args));
+  } catch (thrown) {
+    return onError(thrown);
   }
+  if (!isThenable(value)) return onValue(value);
+  Promise.resolve(value).then(onValue, onError);
+}
+
+function isThenable(value: unknown): boolean {
+  const kind = typeof value;
+  if ((kind !== "object" && kind !== "function") || value === null) return false;
+  return typeof (value as { then?: unknown }).then === "function";
 }
