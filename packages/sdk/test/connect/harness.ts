@@ -57,7 +57,7 @@ export function testConfig(url: string, changes: Partial<SerializableConfig> = {
     sdkVersion: "holdfast-js:v0",
     startedAtMs: 1_700_000_000_000,
     system: { cpuCores: 2, memBytes: 1024, os: "linux" },
-    outbox: { maxCount: 1000, maxBytes: 1_000_000, ackMs: 300 },
+    outbox: { maxCount: 1000, maxBytes: 1_000_000, ackMs: 30_000 },
     reconnect: { baseMs: 20, factor: 2, maxMs: 200, jitter: 0.5 },
     minUptimeMs: 1_000,
     openMs: 5_000,

@@ -44,8 +44,10 @@ describe("a lost connection", () => {
   });
 
   it("is noticed by missing heartbeats; the dead socket is really closed", async () => {
+    gateway.script.heartbeat = "200ms";
     await using connection = (await openTest(gateway.url)).connection;
     const first = await gateway.peer();
+    gateway.script.heartbeat = "1s";
     gateway.script.answerHeartbeats = false;
     await until(() => first.closed, "the end of the dead socket");
     gateway.script.answerHeartbeats = true;
@@ -98,10 +100,12 @@ describe("a gateway that closes", () => {
   });
 });
 
+const impatient = { maxCount: 100, maxBytes: 1_000_000, ackMs: 300 };
+
 describe("a reply without acknowledgement", () => {
   it("is sent again on the healthy connection, then flushed by HTTP, and forgotten", async () => {
     gateway.script.ackReplies = false;
-    await using connection = (await openTest(gateway.url)).connection;
+    await using connection = (await openTest(gateway.url, { config: { outbox: impatient } })).connection;
     const peer = await gateway.peer();
     const request = gateway.dispatch(peer);
     await until(() => gateway.flushed[0], "the flush");
@@ -113,7 +117,10 @@ describe("a reply without acknowledgement", () => {
   it("is flushed when there is no connection, with the fallback key if the primary one is refused", async () => {
     const { calls, strategy } = manualStrategy();
     await using _connection = (
-      await openTest(gateway.url, { strategy, config: { hashedSigningKey: "one", hashedFallbackKey: "two" } })
+      await openTest(gateway.url, {
+        strategy,
+        config: { hashedSigningKey: "one", hashedFallbackKey: "two", outbox: impatient },
+      })
     ).connection;
     const peer = await gateway.peer();
     gateway.dispatch(peer);

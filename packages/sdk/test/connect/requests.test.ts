@@ -63,6 +63,7 @@ describe("the handshake", () => {
   });
 
   it("beats at once and then every interval", async () => {
+    gateway.script.heartbeat = "200ms";
     await using connection = (await openTest(gateway.url)).connection;
     const peer = await gateway.peer();
     await until(() => peer.of("WORKER_HEARTBEAT").length >= 4, "heartbeats");

@@ -82,7 +82,7 @@ export async function startTestGateway(changes: Partial<GatewayScript> = {}): Pr
   let leases = 0;
   const script: GatewayScript = {
     extensions: ["checkpoint", "nack", "cancel"],
-    heartbeat: "200ms",
+    heartbeat: "1s",
     lease: "200ms",
     answerHeartbeats: true,
     ackReplies: true,

@@ -1,16 +1,3 @@
-/**
- * Replies and checkpoints that the gateway has not acknowledged yet. It holds keys and sizes; the bytes are the
- * owner's. Its owner carries out the actions and calls `due` when `nextDueMs` has come.
- *
- * O1. What was added stays until it is acknowledged or withdrawn: nothing is ever dropped to make room.
- * O2. `full` is true exactly when count or bytes are at their limit; whoever takes in new work looks at it.
- * O3. With a link everything is sent at once; without one it is queued, and sent when a link comes up, oldest first.
- * O4. What was sent and not acknowledged within `ackMs` is sent again on a healthy link; a reply that was sent
- *     `MAX_SENDS` times on one link in vain is flushed instead.
- * O5. Without a link a reply is flushed once it has waited for `ackMs`, or at once when that is urgent.
- * O6. A checkpoint is never flushed.
- * O7. At most one flush per reply is under way; after a failed one the next try waits for `ackMs`.
- */
 export interface OutboxLimits {
   readonly maxCount: number;
   readonly maxBytes: number;
@@ -39,110 +26,130 @@ interface Entry {
   dueMs: number;
 }
 
-export interface Outbox {
-  readonly count: number;
-  readonly bytes: number;
-  readonly full: boolean;
-  add(parcel: Parcel, nowMs: number): readonly OutboxAction[];
+/**
+ * Replies and checkpoints that the gateway has not acknowledged yet. It holds keys and sizes; the bytes are the
+ * owner's. Its owner carries out the actions and calls `due` when `nextDueMs` has come.
+ *
+ * O1. What was added stays until it is acknowledged or withdrawn: nothing is ever dropped to make room.
+ * O2. `full` is true exactly when count or bytes are at their limit; whoever takes in new work looks at it.
+ * O3. With a link everything is sent at once; without one it is queued, and sent when a link comes up, oldest first.
+ * O4. What was sent and not acknowledged within `ackMs` is sent again on a healthy link; a reply that was sent
+ *     `MAX_SENDS` times on one link in vain is flushed instead.
+ * O5. Without a link a reply is flushed once it has waited for `ackMs`, or at once when that is urgent.
+ * O6. A checkpoint is never flushed.
+ * O7. At most one flush per reply is under way; after a failed one the next try waits for `ackMs`.
+ */
+export class Outbox {
+  readonly #limits: OutboxLimits;
+  /** Every delay is `ackMs`, so moving what was touched to the end keeps the map in the order of the deadlines. */
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+  #linked = false;
+
+  constructor(limits: OutboxLimits) {
+    this.#limits = limits;
+  }
+
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get full(): boolean {
+    return this.#entries.size >= this.#limits.maxCount || this.#bytes >= this.#limits.maxBytes;
+  }
+
+  add(parcel: Parcel, nowMs: number): readonly OutboxAction[] {
+    if (this.#entries.has(parcel.key)) return [];
+    const dueMs = nowMs + this.#limits.ackMs;
+    const entry: Entry = { parcel, sends: 0, flushing: false, resting: false, dueMs };
+    this.#entries.set(parcel.key, entry);
+    this.#bytes += parcel.bytes;
+    return this.#linked ? [this.#send(entry, nowMs)] : [];
+  }
+
   /** Takes it out; undefined when it is not in. */
-  settle(key: string): Parcel | undefined;
-  has(key: string): boolean;
-  linkUp(nowMs: number): readonly OutboxAction[];
-  linkDown(nowMs: number): void;
-  flushFailed(key: string, nowMs: number): void;
+  settle(key: string): Parcel | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#bytes -= entry.parcel.bytes;
+    return entry.parcel;
+  }
+
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  linkUp(nowMs: number): readonly OutboxAction[] {
+    this.#linked = true;
+    return [...this.#entries.values()].map((entry) => {
+      entry.sends = 0;
+      return this.#send(entry, nowMs);
+    });
+  }
+
+  linkDown(nowMs: number): void {
+    this.#linked = false;
+    for (const entry of [...this.#entries.values()]) this.#touch(entry, nowMs);
+  }
+
+  flushFailed(key: string, nowMs: number): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    entry.flushing = false;
+    entry.sends = 0;
+    entry.resting = true;
+    this.#touch(entry, nowMs);
+  }
+
   /** What is due; `urgent` = do not wait for a link. */
-  due(nowMs: number, urgent: boolean): readonly OutboxAction[];
-  nextDueMs(): number | null;
-  parcels(): readonly Parcel[];
+  due(nowMs: number, urgent: boolean): readonly OutboxAction[] {
+    const actions: OutboxAction[] = [];
+    for (const entry of [...this.#entries.values()]) {
+      const hurried = urgent && !this.#linked && isFlushable(entry) && !entry.resting;
+      // In the order of the deadlines: behind the first that is not due no other is.
+      if (entry.dueMs > nowMs && !hurried) {
+        if (urgent) continue;
+        break;
+      }
+      const action = this.#act(entry, nowMs);
+      if (action) actions.push(action);
+    }
+    return actions;
+  }
+
+  nextDueMs(): number | null {
+    for (const entry of this.#entries.values()) return entry.dueMs;
+    return null;
+  }
+
+  #act(entry: Entry, nowMs: number): OutboxAction | undefined {
+    if (this.#linked && (entry.sends < MAX_SENDS || entry.parcel.kind === "checkpoint")) {
+      return this.#send(entry, nowMs);
+    }
+    this.#touch(entry, nowMs);
+    if (!isFlushable(entry)) return undefined;
+    entry.flushing = true;
+    return { do: "FLUSH", parcel: entry.parcel };
+  }
+
+  #send(entry: Entry, nowMs: number): OutboxAction {
+    entry.sends += 1;
+    this.#touch(entry, nowMs);
+    return { do: "SEND", parcel: entry.parcel };
+  }
+
+  #touch(entry: Entry, nowMs: number): void {
+    entry.dueMs = nowMs + this.#limits.ackMs;
+    this.#entries.delete(entry.parcel.key);
+    this.#entries.set(entry.parcel.key, entry);
+  }
 }
 
 function isFlushable(entry: Entry): boolean {
   return entry.parcel.kind === "reply" && !entry.flushing;
-}
-
-export function createOutbox(limits: OutboxLimits): Outbox {
-  // Every delay is `ackMs`, so moving what was touched to the end keeps the map in the order of the deadlines.
-  const entries = new Map<string, Entry>();
-  let bytes = 0;
-  let linked = false;
-
-  const touch = (entry: Entry, nowMs: number): void => {
-    entry.dueMs = nowMs + limits.ackMs;
-    entries.delete(entry.parcel.key);
-    entries.set(entry.parcel.key, entry);
-  };
-
-  const send = (entry: Entry, nowMs: number): OutboxAction => {
-    entry.sends += 1;
-    touch(entry, nowMs);
-    return { do: "SEND", parcel: entry.parcel };
-  };
-
-  const act = (entry: Entry, nowMs: number): OutboxAction | undefined => {
-    if (linked && (entry.sends < MAX_SENDS || entry.parcel.kind === "checkpoint")) return send(entry, nowMs);
-    touch(entry, nowMs);
-    if (!isFlushable(entry)) return undefined;
-    entry.flushing = true;
-    return { do: "FLUSH", parcel: entry.parcel };
-  };
-
-  return {
-    get count() {
-      return entries.size;
-    },
-    get bytes() {
-      return bytes;
-    },
-    get full() {
-      return entries.size >= limits.maxCount || bytes >= limits.maxBytes;
-    },
-    add: (parcel, nowMs) => {
-      if (entries.has(parcel.key)) return [];
-      const entry: Entry = { parcel, sends: 0, flushing: false, resting: false, dueMs: nowMs + limits.ackMs };
-      entries.set(parcel.key, entry);
-      bytes += parcel.bytes;
-      return linked ? [send(entry, nowMs)] : [];
-    },
-    settle: (key) => {
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      entries.delete(key);
-      bytes -= entry.parcel.bytes;
-      return entry.parcel;
-    },
-    has: (key) => entries.has(key),
-    linkUp: (nowMs) => {
-      linked = true;
-      return [...entries.values()].map((entry) => {
-        entry.sends = 0;
-        return send(entry, nowMs);
-      });
-    },
-    linkDown: (nowMs) => {
-      linked = false;
-      for (const entry of [...entries.values()]) touch(entry, nowMs);
-    },
-    flushFailed: (key, nowMs) => {
-      const entry = entries.get(key);
-      if (entry === undefined) return;
-      entry.flushing = false;
-      entry.sends = 0;
-      entry.resting = true;
-      touch(entry, nowMs);
-    },
-    due: (nowMs, urgent) => {
-      const actions: OutboxAction[] = [];
-      for (const entry of [...entries.values()]) {
-        const now = entry.dueMs <= nowMs || (urgent && !linked && isFlushable(entry) && !entry.resting);
-        const action = now ? act(entry, nowMs) : undefined;
-        if (action) actions.push(action);
-      }
-      return actions;
-    },
-    nextDueMs: () => {
-      for (const entry of entries.values()) return entry.dueMs;
-      return null;
-    },
-    parcels: () => [...entries.values()].map((entry) => entry.parcel),
-  };
 }

@@ -1,21 +1,23 @@
 /** Remembers the last `capacity` ids that were added. */
-export interface RecentIds {
-  add(id: string): void;
-  has(id: string): boolean;
-}
+export class RecentIds {
+  readonly #capacity: number;
+  readonly #ids = new Set<string>();
 
-export function createRecentIds(capacity: number): RecentIds {
-  const ids = new Set<string>();
-  return {
-    add: (id) => {
-      ids.delete(id);
-      ids.add(id);
-      if (ids.size <= capacity) return;
-      for (const oldest of ids) {
-        ids.delete(oldest);
-        return;
-      }
-    },
-    has: (id) => ids.has(id),
-  };
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  add(id: string): void {
+    this.#ids.delete(id);
+    this.#ids.add(id);
+    if (this.#ids.size <= this.#capacity) return;
+    for (const oldest of this.#ids) {
+      this.#ids.delete(oldest);
+      return;
+    }
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
 }

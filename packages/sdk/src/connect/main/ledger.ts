@@ -21,12 +21,6 @@ interface Entry {
   outcome: LedgerOutcome | null;
 }
 
-/** One request in flight, as its runner sees it. */
-export interface LedgerRequest {
-  readonly requestId: string;
-  readonly signal: AbortSignal;
-}
-
 /**
  * The truth about every request in flight: the connection thread is a restartable front for it.
  *
@@ -37,120 +31,122 @@ export interface LedgerRequest {
  * G3. A checkpoint is settled exactly once; those of an entry that goes are settled as `stale`.
  * G4. The signal of an entry fires at most once, and the outcome of an entry is set at most once.
  */
-export interface Ledger {
-  readonly size: number;
-  readonly running: number;
-  /** Undefined when the request is known already. */
-  open(identity: RequestIdentity, appName: string, leaseId: string): LedgerRequest | undefined;
-  extended(requestId: string, leaseId: string): void;
-  /** Undefined when the entry is gone: the answer is `stale`. */
+export class Ledger {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Entry>();
+  #running = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Entries without an outcome. */
+  get running(): number {
+    return this.#running;
+  }
+
+  requestIds(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
+  /** The signal of the new entry; undefined when the request is known already. */
+  open(identity: RequestIdentity, appName: string, leaseId: string): AbortSignal | undefined {
+    const { requestId } = identity;
+    if (this.#entries.has(requestId)) return undefined;
+    const abort = new AbortController();
+    this.#entries.set(requestId, {
+      identity,
+      appName,
+      startedAtMs: this.#clock.monotonicMs(),
+      abort,
+      checkpoints: new Map(),
+      leaseId,
+      lastSequence: 0,
+      outcome: null,
+    });
+    this.#running += 1;
+    return abort.signal;
+  }
+
+  extended(requestId: string, leaseId: string): void {
+    const entry = this.#entries.get(requestId);
+    if (entry) entry.leaseId = leaseId;
+  }
+
+  /** Undefined when the entry is gone or has its outcome: the answer is `stale`. */
   addCheckpoint(
     requestId: string,
     ops: Uint8Array,
-  ): { readonly sequence: number; readonly answer: Promise<CheckpointAnswer> } | undefined;
-  settleCheckpoint(requestId: string, sequence: number, answer: CheckpointAnswer): void;
-  /** False when the entry is gone: nothing is to be sent. */
-  finish(requestId: string, outcome: LedgerOutcome): boolean;
-  abort(requestId: string, reason: HoldfastError): void;
+  ): { readonly sequence: number; readonly answer: Promise<CheckpointAnswer> } | undefined {
+    const entry = this.#entries.get(requestId);
+    if (entry === undefined || entry.outcome !== null) return undefined;
+    entry.lastSequence += 1;
+    const sequence = entry.lastSequence;
+    const answer = new Promise<CheckpointAnswer>((settle) => {
+      entry.checkpoints.set(sequence, { ops, settle });
+    });
+    return { sequence, answer };
+  }
+
+  settleCheckpoint(requestId: string, sequence: number, answer: CheckpointAnswer): void {
+    const open = this.#entries.get(requestId)?.checkpoints;
+    const checkpoint = open?.get(sequence);
+    open?.delete(sequence);
+    checkpoint?.settle(answer);
+  }
+
+  /** False when the entry is gone or has its outcome: nothing is to be sent. */
+  finish(requestId: string, outcome: LedgerOutcome): boolean {
+    const entry = this.#entries.get(requestId);
+    if (entry === undefined || entry.outcome !== null) return false;
+    entry.outcome = outcome;
+    this.#running -= 1;
+    return true;
+  }
+
+  abort(requestId: string, reason: HoldfastError): void {
+    const entry = this.#entries.get(requestId);
+    if (entry?.outcome === null) entry.abort.abort(reason);
+  }
+
   /** Takes the entry out and fires its signal. */
-  lose(requestId: string, reason: HoldfastError): void;
-  /** Takes the entry out. */
-  remove(requestId: string): boolean;
-  loseAll(reason: HoldfastError): void;
-  requestIds(): readonly string[];
-  adopt(): readonly AdoptedRequest[];
-}
+  lose(requestId: string, reason: HoldfastError): void {
+    const entry = this.#take(requestId);
+    if (entry?.outcome === null) entry.abort.abort(reason);
+  }
 
-export function createLedger(clock: Clock): Ledger {
-  const entries = new Map<string, Entry>();
-  let running = 0;
+  loseAll(reason: HoldfastError): void {
+    for (const requestId of [...this.#entries.keys()]) this.lose(requestId, reason);
+  }
 
-  const remove = (requestId: string): Entry | undefined => {
-    const entry = entries.get(requestId);
+  /** Takes the entry out; false when it was gone. */
+  remove(requestId: string): boolean {
+    return this.#take(requestId) !== undefined;
+  }
+
+  /** Everything, for a new thread. */
+  adopt(): readonly AdoptedRequest[] {
+    return [...this.#entries.values()].map(({ identity, appName, leaseId, startedAtMs, outcome, checkpoints }) => ({
+      identity,
+      appName,
+      leaseId,
+      ageMs: this.#clock.monotonicMs() - startedAtMs,
+      outcome,
+      checkpoints: [...checkpoints].map(([sequence, { ops }]) => ({ sequence, ops })),
+    }));
+  }
+
+  #take(requestId: string): Entry | undefined {
+    const entry = this.#entries.get(requestId);
     if (entry === undefined) return undefined;
-    entries.delete(requestId);
-    if (entry.outcome === null) running -= 1;
+    this.#entries.delete(requestId);
+    if (entry.outcome === null) this.#running -= 1;
     for (const { settle } of entry.checkpoints.values()) settle("stale");
     entry.checkpoints.clear();
     return entry;
-  };
-
-  const lose = (requestId: string, reason: HoldfastError): void => {
-    const entry = remove(requestId);
-    if (entry?.outcome === null) entry.abort.abort(reason);
-  };
-
-  return {
-    get size() {
-      return entries.size;
-    },
-    get running() {
-      return running;
-    },
-    open: (identity, appName, leaseId) => {
-      const { requestId } = identity;
-      if (entries.has(requestId)) return undefined;
-      const abort = new AbortController();
-      const startedAtMs = clock.monotonicMs();
-      const checkpoints = new Map<number, OpenCheckpoint>();
-      entries.set(requestId, {
-        identity,
-        appName,
-        startedAtMs,
-        abort,
-        checkpoints,
-        leaseId,
-        lastSequence: 0,
-        outcome: null,
-      });
-      running += 1;
-      return { requestId, signal: abort.signal };
-    },
-    extended: (requestId, leaseId) => {
-      const entry = entries.get(requestId);
-      if (entry) entry.leaseId = leaseId;
-    },
-    addCheckpoint: (requestId, ops) => {
-      const entry = entries.get(requestId);
-      if (entry === undefined || entry.outcome !== null) return undefined;
-      entry.lastSequence += 1;
-      const sequence = entry.lastSequence;
-      const answer = new Promise<CheckpointAnswer>((settle) => {
-        entry.checkpoints.set(sequence, { ops, settle });
-      });
-      return { sequence, answer };
-    },
-    settleCheckpoint: (requestId, sequence, answer) => {
-      const entry = entries.get(requestId);
-      const checkpoint = entry?.checkpoints.get(sequence);
-      entry?.checkpoints.delete(sequence);
-      checkpoint?.settle(answer);
-    },
-    finish: (requestId, outcome) => {
-      const entry = entries.get(requestId);
-      if (entry === undefined || entry.outcome !== null) return false;
-      entry.outcome = outcome;
-      running -= 1;
-      return true;
-    },
-    abort: (requestId, reason) => {
-      const entry = entries.get(requestId);
-      if (entry?.outcome === null) entry.abort.abort(reason);
-    },
-    lose,
-    remove: (requestId) => remove(requestId) !== undefined,
-    loseAll: (reason) => {
-      for (const requestId of [...entries.keys()]) lose(requestId, reason);
-    },
-    requestIds: () => [...entries.keys()],
-    adopt: () =>
-      [...entries.values()].map(({ identity, appName, leaseId, startedAtMs, outcome, checkpoints }) => ({
-        identity,
-        appName,
-        leaseId,
-        ageMs: clock.monotonicMs() - startedAtMs,
-        outcome,
-        checkpoints: [...checkpoints].map(([sequence, { ops }]) => ({ sequence, ops })),
-      })),
-  };
+  }
 }

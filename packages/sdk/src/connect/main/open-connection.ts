@@ -3,7 +3,6 @@ import {
   deferred,
   HoldfastError,
   type Log,
-  messageOf,
   type PlainError,
   type Random,
   type TimerHandle,
@@ -16,12 +15,12 @@ import type { DebugState } from "../shared/debug-state.ts";
 import { type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { COUNTERS_BYTES, PULSE_MS, sharedCounters } from "../shared/shared-counters.ts";
-import { createCloser } from "./closer.ts";
-import type { Connection } from "./connection.ts";
-import { createLedger } from "./ledger.ts";
-import { createRequestRunner } from "./request-runner.ts";
-import { handleSignals } from "./signals.ts";
-import { createThreadHost, type ResourceLimits, type RespawnPolicy, type ThreadHostDeps } from "./thread-host.ts";
+import { type Closer, createCloser } from "./closer.ts";
+import type { Connection, ConnectionDebugState } from "./connection.ts";
+import { Ledger } from "./ledger.ts";
+import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
+import { handleSignals, type SignalHandlers } from "./signals.ts";
+import { type ResourceLimits, type RespawnPolicy, ThreadHost, type ThreadHostDeps } from "./thread-host.ts";
 
 export interface OpenConnectionDeps {
   readonly config: SerializableConfig;
@@ -43,203 +42,234 @@ export interface OpenConnectionDeps {
  * @throws HoldfastError `CONNECT_TIMEOUT`, `CONNECT_REFUSED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`; nothing is left behind then
  */
 export async function openConnection(deps: OpenConnectionDeps): Promise<Connection> {
-  const { config, log, clock, timers } = deps;
-  const counters = new SharedArrayBuffer(COUNTERS_BYTES);
-  const shared = sharedCounters(counters);
-  const ledger = createLedger(clock);
-  const opening = deferred<void>();
-  const closed = deferred<void>();
-  // It is logged, too: nobody has to listen.
-  closed.promise.catch(() => {});
-  let state: ConnectionState = "CONNECTING";
-  let connectionId: string | null = null;
-  let everReady = false;
-  let mirror: DebugState | null = null;
-  let lastProblem = "";
-  let pulse: TimerHandle;
+  const connection = new ThreadedConnection(deps);
+  await connection.open();
+  return connection;
+}
 
-  const greet = (crashes: number): readonly MainMessage[] => [
-    { type: "INIT", version: THREAD_PROTOCOL_VERSION, config, adopted: ledger.adopt(), counters, crashes },
-    { type: "CONNECT", resumed: everReady },
-    ...closer.greeting(),
-  ];
+/** Main's end of a connection: what the thread says, and what the user asks for. */
+class ThreadedConnection implements Connection {
+  readonly instanceId: string;
+  readonly closed: Promise<void>;
+  readonly #deps: OpenConnectionDeps;
+  readonly #opening = deferred<void>();
+  readonly #closed = deferred<void>();
+  readonly #memory = new SharedArrayBuffer(COUNTERS_BYTES);
+  readonly #counters = sharedCounters(this.#memory);
+  readonly #ledger: Ledger;
+  readonly #host: ThreadHost;
+  readonly #runner: RequestRunner;
+  readonly #closer: Closer;
+  #signals: SignalHandlers | undefined;
+  #pulse: TimerHandle | undefined;
+  #state: ConnectionState = "CONNECTING";
+  #connectionId: string | null = null;
+  #everReady = false;
+  #mirror: DebugState | null = null;
+  #lastProblem = "";
 
-  const setState = (next: ConnectionState): void => {
-    if (state === "FAILED" || state === "CLOSED") return;
-    state = closer.begun && next !== "CLOSED" && next !== "FAILED" ? "CLOSING" : next;
-    if (state !== "ACTIVE") connectionId = null;
-  };
+  constructor(deps: OpenConnectionDeps) {
+    const { config, log, clock, timers } = deps;
+    this.#deps = deps;
+    this.instanceId = config.instanceId;
+    this.closed = this.#closed.promise;
+    // Failures are logged, too: nobody has to listen.
+    this.closed.catch(() => {});
+    this.#ledger = new Ledger(clock);
+    this.#host = new ThreadHost({
+      ...deps,
+      resourceLimits: deps.resourceLimits,
+      policy: deps.respawn,
+      greet: (crashes) => this.#greeting(crashes),
+      onMessage: (message) => this.#onMessage(message),
+      onCrash: (error) => this.#onCrash(error),
+      onFailed: (error) => this.#onFailed(error),
+    });
+    this.#runner = createRequestRunner({
+      strategy: deps.strategy,
+      ledger: this.#ledger,
+      sdkVersion: config.sdkVersion,
+      log,
+      send: (message) => this.#host.send(message),
+      onIdle: () => this.#closer.look(),
+    });
+    const { drainTimeoutMs } = deps;
+    const [host, ledger, runner] = [this.#host, this.#ledger, this.#runner];
+    this.#closer = createCloser({ host, ledger, runner, clock, timers, log, drainTimeoutMs });
+  }
 
-  const fail = (error: HoldfastError): void => {
-    log("error", error.message, { code: error.code });
-    setState("FAILED");
-    ledger.loseAll(error);
-    opening.reject(error);
-    if (closer.begun) closer.threadGone();
-    else {
-      release();
-      closed.reject(error);
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  get connectionId(): string | null {
+    return this.#connectionId;
+  }
+
+  debugState(): ConnectionDebugState {
+    const mirror = this.#mirror;
+    return {
+      state: this.#state,
+      instanceId: this.instanceId,
+      threadAlive: this.#host.alive,
+      crashes: this.#host.crashes,
+      inFlight: this.#ledger.size,
+      runningHandlers: this.#runner.running,
+      ageMs: mirror ? Math.max(0, this.#deps.clock.nowMs() - mirror.writtenAtMs) : null,
+      thread: mirror,
+    };
+  }
+
+  async open(): Promise<void> {
+    const { timers, connectTimeoutMs, signals, log } = this.#deps;
+    this.#signals = handleSignals(signals, {
+      drain: (signal) => {
+        log("info", `${signal}: no new work is taken; the connection closes when what runs has ended.`);
+        void this.close();
+      },
+      force: () => this.#closer.force(),
+    });
+    this.#beat();
+    this.#host.start();
+    const late = timers.set(connectTimeoutMs, () => this.#onLate());
+    try {
+      await this.#opening.promise;
+    } catch (error) {
+      if (this.#closer.begun) await this.close();
+      else await this.#abandon();
+      throw error;
+    } finally {
+      late.cancel();
     }
-  };
+  }
 
-  const host = createThreadHost({
-    script: deps.script,
-    resourceLimits: deps.resourceLimits,
-    policy: deps.respawn,
-    clock,
-    timers,
-    random: deps.random,
-    log,
-    greet,
-    onMessage: (message) => onMessage(message),
-    onCrash: (error) => {
-      lastProblem = error.message;
-      log("error", error.message, { code: error.code });
-      setState(everReady ? "RECONNECTING" : "CONNECTING");
-      if (closer.begun) closer.threadGone();
-    },
-    onFailed: fail,
-  });
+  close(): Promise<void> {
+    if (!this.#closer.begun && this.#state !== "FAILED") {
+      const done = this.#closer.begin();
+      this.#setState("CLOSING");
+      this.#opening.reject(new HoldfastError("CONNECT_CLOSED", "The connection was closed before it was ready."));
+      void done.then(() => {
+        this.#setState("CLOSED");
+        this.#release();
+        this.#closed.resolve();
+      });
+    }
+    return this.closed.catch(() => {});
+  }
 
-  const runner = createRequestRunner({
-    strategy: deps.strategy,
-    ledger,
-    sdkVersion: config.sdkVersion,
-    log,
-    send: (message) => host.send(message),
-    onIdle: () => closer.look(),
-  });
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 
-  const closer = createCloser({ host, ledger, runner, clock, timers, log, drainTimeoutMs: deps.drainTimeoutMs });
+  #greeting(crashes: number): readonly MainMessage[] {
+    const { config } = this.#deps;
+    const adopted = this.#ledger.adopt();
+    return [
+      { type: "INIT", version: THREAD_PROTOCOL_VERSION, config, adopted, counters: this.#memory, crashes },
+      { type: "CONNECT", resumed: this.#everReady },
+      ...this.#closer.greeting(),
+    ];
+  }
 
-  const onMessage = (message: ThreadMessage): void => {
+  #setState(next: ConnectionState): void {
+    if (this.#state === "FAILED" || this.#state === "CLOSED") return;
+    const isEnd = next === "CLOSED" || next === "FAILED";
+    this.#state = this.#closer.begun && !isEnd ? "CLOSING" : next;
+    if (isEnd || next === "RECONNECTING" || next === "CONNECTING") this.#connectionId = null;
+  }
+
+  #onMessage(message: ThreadMessage): void {
+    const ledger = this.#ledger;
     switch (message.type) {
       case "STATE_CHANGE":
-        if (message.state === "RECONNECTING") host.ready(false);
-        return message.state === "CLOSED" ? undefined : setState(message.state);
+        if (message.state === "RECONNECTING") this.#host.ready(false);
+        // It is CLOSED when the thread has ended, too.
+        return message.state === "CLOSED" ? undefined : this.#setState(message.state);
       case "CONNECTION_READY":
-        everReady = true;
-        setState("ACTIVE");
-        connectionId = message.connectionId;
-        host.ready(true);
-        return opening.resolve();
+        return this.#onReady(message.connectionId);
       case "EXECUTION_REQUEST":
-        return runner.take(message);
+        return this.#runner.take(message);
       case "REPLY_ACKED":
-        ledger.remove(message.requestId);
-        return;
+        return void ledger.remove(message.requestId);
       case "CHECKPOINT_ACKED":
         return ledger.settleCheckpoint(message.requestId, message.sequence, message.outcome);
       case "LEASE_EXTENDED":
         return ledger.extended(message.requestId, message.leaseId);
       case "LEASE_LOST":
-        return ledger.lose(message.requestId, closer.lossReason());
-      case "CANCEL":
-        return ledger.abort(
-          message.requestId,
-          new HoldfastError("RUN_CANCELLED", message.reason || "The run was cancelled."),
-        );
+        return ledger.lose(message.requestId, this.#closer.lossReason());
+      case "CANCEL": {
+        const reason = message.reason || "The run was cancelled.";
+        return ledger.abort(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
+      }
       case "DEBUG_STATE":
-        mirror = message.debug;
+        this.#mirror = message.debug;
         return;
       case "LOG":
-        shared.logsTaken(1);
-        if (message.level === "warn" || message.level === "error") lastProblem = message.message;
-        return log(message.level, message.message, message.data);
+        this.#counters.logsTaken(1);
+        if (message.level === "warn" || message.level === "error") this.#lastProblem = message.message;
+        return this.#deps.log(message.level, message.message, message.data);
       case "ERROR":
-        return onThreadError(message.error, message.fatal);
+        return this.#onThreadError(message.error, message.fatal);
       case "CLOSED":
-        return closer.threadClosed();
+        return this.#closer.threadClosed();
       default:
         return unreachable(message);
     }
-  };
+  }
 
-  const onThreadError = (error: PlainError, fatal: boolean): void => {
-    lastProblem = error.message;
-    log("error", error.message, error.code ? { code: error.code } : undefined);
-    if (fatal && !everReady) opening.reject(new HoldfastError("CONNECT_REFUSED", error.message));
-  };
+  #onReady(connectionId: string): void {
+    this.#everReady = true;
+    this.#setState("ACTIVE");
+    this.#connectionId = connectionId;
+    this.#host.ready(true);
+    this.#opening.resolve();
+  }
 
-  const beat = (): void => {
-    shared.pulse();
-    pulse = timers.set(PULSE_MS, beat, { unref: true });
-  };
+  #onThreadError(error: PlainError, fatal: boolean): void {
+    this.#lastProblem = error.message;
+    this.#deps.log("error", error.message, error.code ? { code: error.code } : undefined);
+    if (fatal && !this.#everReady) this.#opening.reject(new HoldfastError("CONNECT_REFUSED", error.message));
+  }
 
-  const signals = handleSignals(deps.signals, {
-    drain: (signal) => {
-      log("info", `${signal}: no new work is taken; the connection closes when what runs has ended.`);
-      void close();
-    },
-    force: () => closer.force(),
-  });
+  #onCrash(error: HoldfastError): void {
+    this.#lastProblem = error.message;
+    this.#deps.log("error", error.message, { code: error.code });
+    this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");
+    if (this.#closer.begun) this.#closer.threadGone();
+  }
 
-  const release = (): void => {
-    pulse.cancel();
-    signals.remove();
-  };
+  #onFailed(error: HoldfastError): void {
+    this.#deps.log("error", error.message, { code: error.code });
+    this.#ledger.loseAll(error);
+    this.#opening.reject(error);
+    if (this.#closer.begun) return this.#closer.threadGone();
+    this.#setState("FAILED");
+    this.#release();
+    this.#closed.reject(error);
+  }
 
-  const close = (): Promise<void> => {
-    if (!closer.begun && state !== "FAILED") {
-      opening.reject(new HoldfastError("CONNECT_CLOSED", "The connection was closed before it was ready."));
-      const done = closer.begin().then(() => {
-        setState("CLOSED");
-        release();
-        closed.resolve();
-      });
-      done.catch((error: unknown) => log("error", `Closing failed: ${messageOf(error)}`, { code: "INTERNAL" }));
-      state = "CLOSING";
-    }
-    return closed.promise.catch(() => {});
-  };
-
-  const opened: Connection = {
-    get state() {
-      return state;
-    },
-    get connectionId() {
-      return connectionId;
-    },
-    instanceId: config.instanceId,
-    debugState: () => ({
-      state,
-      instanceId: config.instanceId,
-      threadAlive: host.alive,
-      crashes: host.crashes,
-      inFlight: ledger.size,
-      runningHandlers: runner.running,
-      ageMs: mirror ? Math.max(0, clock.nowMs() - mirror.writtenAtMs) : null,
-      thread: mirror,
-    }),
-    closed: closed.promise,
-    close,
-    [Symbol.asyncDispose]: close,
-  };
-
-  beat();
-  host.start();
-  const late = timers.set(deps.connectTimeoutMs, () => {
-    const last = lastProblem || mirror?.lastError?.message || "the gateway did not answer yet";
-    const message = `No connection was ready within ${deps.connectTimeoutMs} ms. The last problem: ${last}`;
-    opening.reject(new HoldfastError("CONNECT_TIMEOUT", message));
-  });
-  try {
-    await opening.promise;
-    return opened;
-  } catch (error) {
-    if (closer.begun) await close();
-    else await abandon();
-    throw error;
-  } finally {
-    late.cancel();
+  #onLate(): void {
+    const last = this.#lastProblem || "The gateway has not answered yet.";
+    const message = `No connection was ready within ${this.#deps.connectTimeoutMs} ms. The last problem: ${last}`;
+    this.#opening.reject(new HoldfastError("CONNECT_TIMEOUT", message));
   }
 
   /** Before the first connection nothing can be in flight: there is nothing to drain. */
-  async function abandon(): Promise<void> {
-    const ended = host.stop();
-    host.terminate();
+  async #abandon(): Promise<void> {
+    const ended = this.#host.stop();
+    this.#host.terminate();
     await ended;
-    setState("CLOSED");
-    release();
+    this.#setState("CLOSED");
+    this.#release();
+  }
+
+  #beat(): void {
+    this.#counters.pulse();
+    this.#pulse = this.#deps.timers.set(PULSE_MS, () => this.#beat(), { unref: true });
+  }
+
+  #release(): void {
+    this.#pulse?.cancel();
+    this.#signals?.remove();
   }
 }

@@ -73,10 +73,10 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
       if (request === undefined) {
         throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
       }
-      const opened = ledger.open(identityOf(request), request.appName, request.leaseId);
-      if (opened === undefined) return;
+      const signal = ledger.open(identityOf(request), request.appName, request.leaseId);
+      if (signal === undefined) return;
       running += 1;
-      run(request, extensions, opened.signal)
+      run(request, extensions, signal)
         .catch((error: unknown) => fail(requestId, error))
         .finally(() => {
           running -= 1;

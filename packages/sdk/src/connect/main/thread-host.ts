@@ -4,6 +4,7 @@ import {
   backoffDelayMs,
   type Clock,
   createDriver,
+  type Driver,
   HoldfastError,
   type Log,
   messageOf,
@@ -54,140 +55,148 @@ export interface ResourceLimits {
 }
 
 /** Keeps one connection thread running. What is sent while none lives is dropped: the next one is greeted with it. */
-export interface ThreadHost {
-  readonly crashes: number;
-  readonly alive: boolean;
-  start(): void;
-  send(message: MainMessage): void;
+export class ThreadHost {
+  readonly #deps: ThreadHostDeps;
+  readonly #driver: Driver<RespawnState, RespawnEvent>;
+  #worker: { readonly thread: Worker; readonly generation: number } | undefined;
+  #wait: TimerHandle | undefined;
+  #uptime: TimerHandle | undefined;
+  #lastCrash = "";
+  #onStopped: (() => void) | undefined;
+  #outgoing: MainMessage[] = [];
+
+  constructor(deps: ThreadHostDeps) {
+    this.#deps = deps;
+    this.#driver = createDriver<RespawnState, RespawnEvent, RespawnEffect>({
+      initial: RESPAWN_START,
+      step: createRespawnStep(deps.policy),
+      run: (effect) => this.#run(effect),
+      nowMs: () => deps.clock.nowMs(),
+    });
+  }
+
+  get crashes(): number {
+    return this.#driver.state.crashes;
+  }
+
+  get alive(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  start(): void {
+    this.#driver.send({ type: "BEGIN" });
+  }
+
+  /** Messages of one turn are posted together. */
+  send(message: MainMessage): void {
+    if (this.#worker === undefined) return;
+    this.#outgoing.push(message);
+    if (this.#outgoing.length === 1) queueMicrotask(() => this.#flush());
+  }
+
   /** The connection is ready, or is not any more. */
-  ready(isReady: boolean): void;
+  ready(isReady: boolean): void {
+    const generation = this.#worker?.generation;
+    if (generation !== undefined) this.#driver.send({ type: isReady ? "READY" : "NOT_READY", generation });
+  }
+
   /** Starts the next thread now instead of after the backoff. */
-  hurry(): void;
+  hurry(): void {
+    this.#driver.send({ type: "HURRY" });
+  }
+
   /** No other thread is started; resolves when the present one has ended, at once when there is none. */
-  stop(): Promise<void>;
-  terminate(): void;
-}
-
-export function createThreadHost(deps: ThreadHostDeps): ThreadHost {
-  const { policy, timers, log } = deps;
-  let worker: { readonly thread: Worker; readonly generation: number } | undefined;
-  let wait: TimerHandle | undefined;
-  let uptime: TimerHandle | undefined;
-  let lastCrash = "unknown";
-  let stopped: (() => void) | undefined;
-  let outgoing: MainMessage[] = [];
-
-  const driver = createDriver<RespawnState, RespawnEvent, RespawnEffect>({
-    initial: RESPAWN_START,
-    step: createRespawnStep(policy),
-    run: (effect) => run(effect),
-    nowMs: () => deps.clock.nowMs(),
-  });
-
-  const spawn = (generation: number): void => {
-    let thread: Worker;
-    try {
-      thread = createWorker(deps);
-    } catch (error) {
-      lastCrash = messageOf(error);
-      driver.send({ type: "EXITED", generation });
-      return;
-    }
-    worker = { thread, generation };
-    outgoing = [];
-    drainStream(thread.stdout, "stdout", log);
-    drainStream(thread.stderr, "stderr", log);
-    lastCrash = "";
-    thread.on("message", (posted: unknown) => {
-      try {
-        for (const message of readThreadMessages(posted)) deps.onMessage(message);
-      } catch (error) {
-        lastCrash = messageOf(error);
-        log("error", `A message of the connection thread could not be handled: ${lastCrash}`);
-        void thread.terminate();
-      }
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      const { phase } = this.#driver.state;
+      if (phase === "stopped" || phase === "failed") return resolve();
+      this.#onStopped = resolve;
+      this.#driver.send({ type: "STOP" });
     });
-    thread.on("error", (error) => {
-      lastCrash = messageOf(error);
-    });
-    thread.once("exit", (code) => {
-      worker = undefined;
-      lastCrash ||= `It ended with code ${code}.`;
-      driver.send({ type: "EXITED", generation });
-    });
-    for (const message of deps.greet(driver.state.crashes)) thread.postMessage(message);
-  };
+  }
 
-  const run = (effect: RespawnEffect): void => {
+  terminate(): void {
+    void this.#worker?.thread.terminate();
+  }
+
+  #flush(): void {
+    const messages = this.#outgoing;
+    this.#outgoing = [];
+    if (messages.length > 0) this.#worker?.thread.postMessage(messages.length === 1 ? messages[0] : messages);
+  }
+
+  #run(effect: RespawnEffect): void {
+    const { policy, timers, onFailed } = this.#deps;
     switch (effect.do) {
       case "SPAWN":
-        return spawn(effect.generation);
-      case "WAIT": {
-        const delayMs = backoffDelayMs(policy, effect.crashes, deps.random);
-        wait = timers.set(delayMs, () => driver.send({ type: "BACKOFF_OVER" }));
-        return deps.onCrash(
-          new HoldfastError(
-            "THREAD_CRASHED",
-            `The connection thread ended: ${lastCrash} Another one starts in ${delayMs} ms.`,
-          ),
-        );
-      }
+        return this.#spawn(effect.generation);
+      case "WAIT":
+        return this.#backOff(effect.crashes);
       case "CANCEL_WAIT":
-        return wait?.cancel();
+        return this.#wait?.cancel();
       case "SET_UPTIME": {
         const { generation } = effect;
-        uptime?.cancel();
-        uptime = timers.set(policy.minUptimeMs, () => driver.send({ type: "UPTIME", generation }), { unref: true });
+        const fire = (): void => this.#driver.send({ type: "UPTIME", generation });
+        this.#uptime?.cancel();
+        this.#uptime = timers.set(policy.minUptimeMs, fire, { unref: true });
         return;
       }
       case "CANCEL_UPTIME":
-        return uptime?.cancel();
-      case "FAIL":
-        return deps.onFailed(
-          new HoldfastError(
-            "CONNECTION_FAILED",
-            `The connection thread ended ${effect.crashes} times in a row and was given up. The last time: ${lastCrash}`,
-          ),
-        );
+        return this.#uptime?.cancel();
+      case "FAIL": {
+        const message = `The connection thread ended ${effect.crashes} times in a row and was given up. The last time: ${this.#lastCrash}`;
+        return onFailed(new HoldfastError("CONNECTION_FAILED", message));
+      }
       case "STOPPED":
-        return stopped?.();
+        return this.#onStopped?.();
       default:
         return unreachable(effect);
     }
-  };
+  }
 
-  const flush = (): void => {
-    const messages = outgoing;
-    outgoing = [];
-    if (messages.length > 0) worker?.thread.postMessage(messages.length === 1 ? messages[0] : messages);
-  };
+  #backOff(crashes: number): void {
+    const { policy, timers, random, onCrash } = this.#deps;
+    const delayMs = backoffDelayMs(policy, crashes, random);
+    this.#wait = timers.set(delayMs, () => this.#driver.send({ type: "BACKOFF_OVER" }));
+    const message = `The connection thread ended: ${this.#lastCrash} Another one starts in ${delayMs} ms.`;
+    onCrash(new HoldfastError("THREAD_CRASHED", message));
+  }
 
-  return {
-    get crashes() {
-      return driver.state.crashes;
-    },
-    get alive() {
-      return worker !== undefined;
-    },
-    start: () => driver.send({ type: "BEGIN" }),
-    send: (message) => {
-      if (worker === undefined) return;
-      outgoing.push(message);
-      if (outgoing.length === 1) queueMicrotask(flush);
-    },
-    ready: (isReady) => {
-      if (worker) driver.send({ type: isReady ? "READY" : "NOT_READY", generation: worker.generation });
-    },
-    hurry: () => driver.send({ type: "HURRY" }),
-    stop: () =>
-      new Promise((resolve) => {
-        const { phase } = driver.state;
-        if (phase === "stopped" || phase === "failed") return resolve();
-        stopped = resolve;
-        driver.send({ type: "STOP" });
-      }),
-    terminate: () => void worker?.thread.terminate(),
-  };
+  #spawn(generation: number): void {
+    this.#lastCrash = "";
+    this.#outgoing = [];
+    let thread: Worker;
+    try {
+      thread = createWorker(this.#deps);
+    } catch (error) {
+      this.#lastCrash = messageOf(error);
+      return this.#driver.send({ type: "EXITED", generation });
+    }
+    this.#worker = { thread, generation };
+    drainStream(thread.stdout, "stdout", this.#deps.log);
+    drainStream(thread.stderr, "stderr", this.#deps.log);
+    thread.on("message", (posted: unknown) => this.#receive(thread, posted));
+    thread.on("error", (error) => {
+      this.#lastCrash = messageOf(error);
+    });
+    // It comes once; from then on posting would be silently in vain.
+    thread.once("exit", (code) => {
+      this.#worker = undefined;
+      this.#lastCrash ||= `It ended with code ${code}.`;
+      this.#driver.send({ type: "EXITED", generation });
+    });
+    for (const message of this.#deps.greet(this.crashes)) thread.postMessage(message);
+  }
+
+  #receive(thread: Worker, posted: unknown): void {
+    try {
+      for (const message of readThreadMessages(posted)) this.#deps.onMessage(message);
+    } catch (error) {
+      this.#lastCrash = messageOf(error);
+      this.#deps.log("error", `A message of the connection thread could not be handled: ${this.#lastCrash}`);
+      void thread.terminate();
+    }
+  }
 }
 
 /** All that reaches the thread of the environment: keys and the like stay here. */

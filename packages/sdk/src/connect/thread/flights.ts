@@ -10,52 +10,56 @@ export interface Flight {
 }
 
 /** Everything in flight, with its leases. */
-export interface Flights {
-  readonly count: number;
-  readonly running: number;
-  readonly leases: LeaseTable;
-  add(identity: RequestIdentity, leaseId: string, ageMs?: number): Flight;
-  get(requestId: string): Flight | undefined;
-  has(requestId: string): boolean;
-  replied(flight: Flight): void;
-  remove(requestId: string): Flight | undefined;
-  values(): Iterable<Flight>;
-}
+export class Flights {
+  readonly leases: LeaseTable = createLeaseTable();
+  readonly #clock: Clock;
+  readonly #flights = new Map<string, Flight>();
+  #running = 0;
 
-export function createFlights(clock: Clock): Flights {
-  const flights = new Map<string, Flight>();
-  const leases = createLeaseTable();
-  let running = 0;
-  return {
-    get count() {
-      return flights.size;
-    },
-    get running() {
-      return running;
-    },
-    leases,
-    add: (identity, leaseId, ageMs = 0) => {
-      const nowMs = clock.monotonicMs();
-      const flight: Flight = { identity, startedAtMs: nowMs - ageMs, state: "running" };
-      flights.set(identity.requestId, flight);
-      leases.add(identity.requestId, leaseId, nowMs);
-      running += 1;
-      return flight;
-    },
-    get: (requestId) => flights.get(requestId),
-    has: (requestId) => flights.has(requestId),
-    replied: (flight) => {
-      if (flight.state === "running") running -= 1;
-      flight.state = "replied";
-    },
-    remove: (requestId) => {
-      const flight = flights.get(requestId);
-      if (flight === undefined) return undefined;
-      flights.delete(requestId);
-      leases.remove(requestId);
-      if (flight.state === "running") running -= 1;
-      return flight;
-    },
-    values: () => flights.values(),
-  };
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#flights.size;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  add(identity: RequestIdentity, leaseId: string, ageMs = 0): Flight {
+    const nowMs = this.#clock.monotonicMs();
+    const flight: Flight = { identity, startedAtMs: nowMs - ageMs, state: "running" };
+    this.#flights.set(identity.requestId, flight);
+    this.leases.add(identity.requestId, leaseId, nowMs);
+    this.#running += 1;
+    return flight;
+  }
+
+  get(requestId: string): Flight | undefined {
+    return this.#flights.get(requestId);
+  }
+
+  has(requestId: string): boolean {
+    return this.#flights.has(requestId);
+  }
+
+  replied(flight: Flight): void {
+    if (flight.state === "running") this.#running -= 1;
+    flight.state = "replied";
+  }
+
+  remove(requestId: string): Flight | undefined {
+    const flight = this.#flights.get(requestId);
+    if (flight === undefined) return undefined;
+    this.#flights.delete(requestId);
+    this.leases.remove(requestId);
+    if (flight.state === "running") this.#running -= 1;
+    return flight;
+  }
+
+  values(): Iterable<Flight> {
+    return this.#flights.values();
+  }
 }

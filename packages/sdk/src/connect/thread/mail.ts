@@ -1,6 +1,6 @@
 import { type Clock, type Log, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
 import { encodeWorkerFrame, wrapReply } from "@holdfast/protocol";
-import { createOutbox, type Outbox, type OutboxAction, type Parcel } from "../core/outbox.ts";
+import { Outbox, type OutboxAction, type Parcel } from "../core/outbox.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { Flights } from "./flights.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
@@ -17,28 +17,9 @@ export interface MailDeps {
   readonly onDelivered: (requestId: string) => void;
 }
 
-/** Brings replies and checkpoints to the gateway, over the socket or by HTTP, until each is acknowledged. */
-export interface Mail {
-  readonly count: number;
-  readonly bytes: number;
-  readonly full: boolean;
-  addReply(requestId: string, response: Uint8Array): void;
-  addCheckpoint(requestId: string, sequence: number, ops: Uint8Array): void;
-  settleReply(requestId: string): boolean;
-  settleCheckpoint(requestId: string, sequence: number): boolean;
-  /** Forgets everything about a request. */
-  withdraw(requestId: string): void;
-  checkpoints(): readonly { readonly requestId: string; readonly sequence: number }[];
-  undelivered(): readonly string[];
-  linkUp(): void;
-  linkDown(): void;
-  /** From now on nothing waits for a link that is not there. */
-  hurry(): void;
-  stop(): void;
-}
-
 interface Letter {
   readonly requestId: string;
+  /** Null: it is the reply. */
   readonly sequence: number | null;
   readonly bytes: Uint8Array;
 }
@@ -46,54 +27,133 @@ interface Letter {
 const replyKey = (requestId: string): string => `reply ${requestId}`;
 const checkpointKey = (requestId: string, sequence: number): string => `checkpoint ${sequence} ${requestId}`;
 
-export function createMail(deps: MailDeps): Mail {
-  const { config, http, clock, timers, log, flights } = deps;
-  const outbox: Outbox = createOutbox(config.outbox);
-  const letters = new Map<string, Letter>();
-  let alarm: TimerHandle | undefined;
-  let urgent = false;
-  let stopped = false;
-  let wasFull = false;
+/** Brings replies and checkpoints to the gateway, over the socket or by HTTP, until each is acknowledged. */
+export class Mail {
+  readonly #deps: MailDeps;
+  readonly #outbox: Outbox;
+  readonly #letters = new Map<string, Letter>();
+  /** Open checkpoints by request. */
+  readonly #sequences = new Map<string, Set<number>>();
+  #alarm: TimerHandle | undefined;
+  #urgent = false;
+  #stopped = false;
+  #wasFull = false;
 
-  const now = (): number => clock.monotonicMs();
+  constructor(deps: MailDeps) {
+    this.#deps = deps;
+    this.#outbox = new Outbox(deps.config.outbox);
+  }
 
-  const flush = async (parcel: Parcel): Promise<void> => {
-    const letter = letters.get(parcel.key);
-    if (letter === undefined) return;
-    const result = await http.flush(letter.bytes);
-    if (stopped || !outbox.has(parcel.key)) return;
-    if (result.ok) {
-      deps.onDelivered(parcel.requestId);
-      return;
-    }
-    log("warn", `A reply could not be flushed, it is tried again: ${result.message}`, {
-      code: "FLUSH_FAILED",
-      requestId: parcel.requestId,
-    });
-    outbox.flushFailed(parcel.key, now());
-    arm();
-  };
+  get count(): number {
+    return this.#outbox.count;
+  }
 
-  const carryOut = (actions: readonly OutboxAction[]): void => {
+  get bytes(): number {
+    return this.#outbox.bytes;
+  }
+
+  get full(): boolean {
+    return this.#outbox.full;
+  }
+
+  addReply(requestId: string, response: Uint8Array): void {
+    this.#add(replyKey(requestId), { requestId, sequence: null, bytes: response });
+  }
+
+  addCheckpoint(requestId: string, sequence: number, ops: Uint8Array): void {
+    const open = this.#sequences.get(requestId) ?? new Set<number>();
+    this.#sequences.set(requestId, open.add(sequence));
+    this.#add(checkpointKey(requestId, sequence), { requestId, sequence, bytes: ops });
+  }
+
+  /** False when there was none, or it was settled before. */
+  settleCheckpoint(requestId: string, sequence: number): boolean {
+    const open = this.#sequences.get(requestId);
+    open?.delete(sequence);
+    if (open?.size === 0) this.#sequences.delete(requestId);
+    return this.#settle(checkpointKey(requestId, sequence));
+  }
+
+  /** Forgets everything about a request. */
+  withdraw(requestId: string): void {
+    this.#settle(replyKey(requestId));
+    for (const sequence of this.#sequences.get(requestId) ?? []) this.settleCheckpoint(requestId, sequence);
+  }
+
+  checkpoints(): readonly { readonly requestId: string; readonly sequence: number }[] {
+    return [...this.#sequences].flatMap(([requestId, open]) => [...open].map((sequence) => ({ requestId, sequence })));
+  }
+
+  /** Requests whose reply nobody has acknowledged. */
+  undelivered(): readonly string[] {
+    return [...this.#letters.values()].filter(({ sequence }) => sequence === null).map(({ requestId }) => requestId);
+  }
+
+  linkUp(): void {
+    this.#carryOut(this.#outbox.linkUp(this.#now()));
+  }
+
+  linkDown(): void {
+    this.#outbox.linkDown(this.#now());
+    if (this.#urgent) this.#carryOut(this.#outbox.due(this.#now(), true));
+  }
+
+  /** From now on nothing waits for a link that is not there. */
+  hurry(): void {
+    this.#urgent = true;
+    this.#carryOut(this.#outbox.due(this.#now(), true));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#alarm?.cancel();
+  }
+
+  #now(): number {
+    return this.#deps.clock.monotonicMs();
+  }
+
+  #add(key: string, letter: Letter): void {
+    const { requestId, sequence, bytes } = letter;
+    const kind: Parcel["kind"] = sequence === null ? "reply" : "checkpoint";
+    this.#letters.set(key, letter);
+    this.#carryOut(this.#outbox.add({ key, requestId, kind, bytes: bytes.byteLength }, this.#now()));
+    if (this.#urgent) this.#carryOut(this.#outbox.due(this.#now(), true));
+    if (!this.#outbox.full || this.#wasFull) return;
+    this.#wasFull = true;
+    const { count } = this.#outbox;
+    const message = `${count} replies and checkpoints (${this.#outbox.bytes} bytes) wait for an acknowledgement; no new work is taken.`;
+    this.#deps.log("warn", message, { code: "OUTBOX_FULL" });
+  }
+
+  #settle(key: string): boolean {
+    const settled = this.#outbox.settle(key) !== undefined;
+    this.#letters.delete(key);
+    if (!this.#outbox.full) this.#wasFull = false;
+    return settled;
+  }
+
+  #carryOut(actions: readonly OutboxAction[]): void {
     for (const { do: what, parcel } of actions) {
-      const letter = letters.get(parcel.key);
+      const letter = this.#letters.get(parcel.key);
       if (letter === undefined) continue;
       switch (what) {
         case "SEND":
-          deps.send(encode(letter));
+          this.#deps.send(this.#encode(letter));
           break;
         case "FLUSH":
-          void flush(parcel);
+          void this.#flush(parcel, letter);
           break;
         default:
           unreachable(what);
       }
     }
-    arm();
-  };
+    this.#arm();
+  }
 
-  const encode = ({ requestId, sequence, bytes }: Letter): Uint8Array => {
+  #encode({ requestId, sequence, bytes }: Letter): Uint8Array {
     if (sequence === null) return wrapReply(bytes);
+    const { flights } = this.#deps;
     return encodeWorkerFrame({
       kind: "WORKER_CHECKPOINT",
       requestId,
@@ -102,82 +162,30 @@ export function createMail(deps: MailDeps): Mail {
       sequence,
       ops: bytes,
     });
-  };
+  }
+
+  async #flush(parcel: Parcel, letter: Letter): Promise<void> {
+    const result = await this.#deps.http.flush(letter.bytes);
+    if (this.#stopped || !this.#outbox.has(parcel.key)) return;
+    if (result.ok) {
+      this.#deps.onDelivered(parcel.requestId);
+      return;
+    }
+    this.#deps.log("warn", `A reply could not be flushed, it is tried again: ${result.message}`, {
+      code: "FLUSH_FAILED",
+      requestId: parcel.requestId,
+    });
+    this.#outbox.flushFailed(parcel.key, this.#now());
+    this.#arm();
+  }
 
   /** One timer, for the oldest deadline; it is left alone when that one is settled meanwhile. */
-  const arm = (): void => {
-    const dueMs = outbox.nextDueMs();
-    if (alarm !== undefined || dueMs === null || stopped) return;
-    alarm = timers.set(Math.max(1, dueMs - now()), () => {
-      alarm = undefined;
-      carryOut(outbox.due(now(), urgent));
+  #arm(): void {
+    const dueMs = this.#outbox.nextDueMs();
+    if (this.#alarm !== undefined || dueMs === null || this.#stopped) return;
+    this.#alarm = this.#deps.timers.set(Math.max(1, dueMs - this.#now()), () => {
+      this.#alarm = undefined;
+      this.#carryOut(this.#outbox.due(this.#now(), this.#urgent));
     });
-  };
-
-  const add = (key: string, kind: Parcel["kind"], letter: Letter): void => {
-    letters.set(key, letter);
-    const { requestId, bytes } = letter;
-    carryOut(outbox.add({ key, requestId, kind, bytes: bytes.byteLength }, now()));
-    if (urgent) carryOut(outbox.due(now(), true));
-    if (outbox.full && !wasFull) {
-      wasFull = true;
-      log(
-        "warn",
-        `${outbox.count} replies (${outbox.bytes} bytes) wait for an acknowledgement; no new work is taken.`,
-        {
-          code: "OUTBOX_FULL",
-        },
-      );
-    }
-  };
-
-  const settle = (key: string): boolean => {
-    const settled = outbox.settle(key) !== undefined;
-    letters.delete(key);
-    if (!outbox.full) wasFull = false;
-    return settled;
-  };
-
-  return {
-    get count() {
-      return outbox.count;
-    },
-    get bytes() {
-      return outbox.bytes;
-    },
-    get full() {
-      return outbox.full;
-    },
-    addReply: (requestId, response) =>
-      add(replyKey(requestId), "reply", { requestId, sequence: null, bytes: response }),
-    addCheckpoint: (requestId, sequence, ops) =>
-      add(checkpointKey(requestId, sequence), "checkpoint", { requestId, sequence, bytes: ops }),
-    settleReply: (requestId) => settle(replyKey(requestId)),
-    settleCheckpoint: (requestId, sequence) => settle(checkpointKey(requestId, sequence)),
-    withdraw: (requestId) => {
-      settle(replyKey(requestId));
-      for (const letter of [...letters.values()]) {
-        if (letter.requestId === requestId && letter.sequence !== null) {
-          settle(checkpointKey(requestId, letter.sequence));
-        }
-      }
-    },
-    checkpoints: () =>
-      [...letters.values()].flatMap(({ requestId, sequence }) => (sequence === null ? [] : [{ requestId, sequence }])),
-    undelivered: () =>
-      [...letters.values()].filter(({ sequence }) => sequence === null).map(({ requestId }) => requestId),
-    linkUp: () => carryOut(outbox.linkUp(now())),
-    linkDown: () => {
-      outbox.linkDown(now());
-      if (urgent) carryOut(outbox.due(now(), true));
-    },
-    hurry: () => {
-      urgent = true;
-      carryOut(outbox.due(now(), true));
-    },
-    stop: () => {
-      stopped = true;
-      alarm?.cancel();
-    },
-  };
+  }
 }

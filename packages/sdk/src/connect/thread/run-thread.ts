@@ -11,12 +11,12 @@ import {
 import type { ConnectionState } from "../shared/connection-state.ts";
 import type { InitMessage, MainMessage } from "../shared/messages.ts";
 import { sharedCounters } from "../shared/shared-counters.ts";
-import { createClosing } from "./closing.ts";
-import { createDebugMirror, stateOf } from "./debug-mirror.ts";
-import { createDesk } from "./desk.ts";
+import { type Closing, createClosing } from "./closing.ts";
+import { createDebugMirror, type DebugMirror, stateOf } from "./debug-mirror.ts";
+import { Desk } from "./desk.ts";
 import { createGatewayHttp } from "./gateway-http.ts";
-import { createLinkDriver } from "./link-driver.ts";
-import { watchMainLag } from "./main-lag.ts";
+import { LinkDriver, type LinkListener } from "./link-driver.ts";
+import { type MainLag, watchMainLag } from "./main-lag.ts";
 import { createMainPort, type MainPort } from "./main-port.ts";
 import { createPortLogger } from "./port-logger.ts";
 import { createTurn } from "./turn.ts";
@@ -37,7 +37,7 @@ export function runThread(parent: MessagePort, exit: (code: number) => void): vo
   port.listen((message) => {
     if (message.type === "INIT") {
       if (session) throw new HoldfastError("THREAD_PROTOCOL", "INIT came twice.");
-      session = createSession(message, port, {
+      const made = new Session(message, port, {
         touch: () => turn.touch(),
         end: () => {
           turn.end();
@@ -45,7 +45,8 @@ export function runThread(parent: MessagePort, exit: (code: number) => void): vo
           exit(0);
         },
       });
-      release = session.release;
+      session = made;
+      release = () => made.release();
     } else if (session) {
       session.onMessage(message);
     } else {
@@ -54,114 +55,114 @@ export function runThread(parent: MessagePort, exit: (code: number) => void): vo
   });
 }
 
-interface Session {
-  onMessage(message: Exclude<MainMessage, InitMessage>): void;
-  release(): void;
+interface Life {
+  readonly touch: () => void;
+  readonly end: () => void;
 }
 
-function createSession(
-  init: InitMessage,
-  port: MainPort,
-  life: { readonly touch: () => void; readonly end: () => void },
-): Session {
-  const { config } = init;
-  const [clock, timers, random] = [systemClock, systemTimers, systemRandom];
-  const counters = sharedCounters(init.counters);
-  const logger = createPortLogger(port, counters);
-  const { log } = logger;
-  const http = createGatewayHttp(config, timers);
-  const lag = watchMainLag(counters, clock, timers);
-  let state: ConnectionState = "CONNECTING";
-  let refusal: PlainError | null = null;
+/** The parts of a running thread. */
+class Session {
+  readonly #port: MainPort;
+  readonly #desk: Desk;
+  readonly #link: LinkDriver;
+  readonly #mirror: DebugMirror;
+  readonly #closing: Closing;
+  readonly #lag: MainLag;
+  readonly #life: Life;
+  #state: ConnectionState = "CONNECTING";
+  #refusal: PlainError | null = null;
 
-  const desk = createDesk({
-    config,
-    http,
-    clock,
-    timers,
-    log,
-    port,
-    send: (bytes) => link.send(bytes),
-    onProgress: () => closing.look(),
-  });
+  constructor(init: InitMessage, port: MainPort, life: Life) {
+    const { config } = init;
+    const counters = sharedCounters(init.counters);
+    const logger = createPortLogger(port, counters);
+    const ports = { clock: systemClock, timers: systemTimers, random: systemRandom, log: logger.log };
+    const http = createGatewayHttp(config, systemTimers);
+    this.#port = port;
+    this.#life = life;
+    this.#lag = watchMainLag(counters, systemClock, systemTimers);
+    this.#desk = new Desk({
+      ...ports,
+      config,
+      http,
+      port,
+      send: (bytes) => this.#link.send(bytes),
+      onProgress: () => this.#closing.look(),
+    });
+    this.#link = new LinkDriver({ ...ports, config, http, touch: life.touch, listener: this.#listener() });
+    this.#closing = createClosing({
+      ...ports,
+      desk: this.#desk,
+      link: this.#link,
+      http,
+      onClosed: (undelivered) => this.#onClosed(undelivered),
+    });
+    this.#mirror = createDebugMirror(
+      {
+        link: this.#link,
+        desk: this.#desk,
+        clock: systemClock,
+        crashes: init.crashes,
+        lastError: () => this.#refusal ?? this.#link.lastError,
+        mainLagMs: () => this.#lag.lagMs,
+        logsDropped: () => logger.dropped,
+      },
+      port,
+      systemTimers,
+      config.debugMs,
+    );
+    this.#desk.adopt(init.adopted);
+  }
 
-  const link = createLinkDriver({
-    config,
-    http,
-    clock,
-    timers,
-    random,
-    log,
-    touch: life.touch,
-    listener: {
+  release(): void {
+    this.#link.release();
+  }
+
+  onMessage(message: Exclude<MainMessage, InitMessage>): void {
+    switch (message.type) {
+      case "CONNECT":
+        return this.#link.connect(message.resumed);
+      case "CLOSE":
+        return this.#closing.begin(message.drainMs);
+      case "EXECUTION_RESPONSE":
+      case "EXECUTION_ERROR":
+      case "EXECUTION_DROPPED":
+      case "CHECKPOINT":
+        return this.#desk.onMain(message);
+      default:
+        return unreachable(message);
+    }
+  }
+
+  #listener(): LinkListener {
+    return {
       onUp: (ready, start) => {
-        desk.onUp(ready);
-        port.post({ type: "CONNECTION_READY", connectionId: start.connectionId, extensions: desk.extensions });
+        this.#desk.onUp(ready);
+        const { extensions } = this.#desk;
+        this.#port.post({ type: "CONNECTION_READY", connectionId: start.connectionId, extensions });
       },
-      onDown: () => desk.onDown(),
-      onFrame: (frame, bytes) => desk.onFrame(frame, bytes),
-      onStateChanged: () => {
-        const next = stateOf(link.state);
-        if (next !== state) port.post({ type: "STATE_CHANGE", state: next });
-        state = next;
-        mirror.changed();
-      },
+      onDown: () => this.#desk.onDown(),
+      onFrame: (frame, bytes) => this.#desk.onFrame(frame, bytes),
+      onStateChanged: () => this.#onStateChanged(),
       onRefused: (error) => {
-        refusal = toPlainError(error);
-        port.post({ type: "ERROR", error: refusal, fatal: true });
+        this.#refusal = toPlainError(error);
+        this.#port.post({ type: "ERROR", error: this.#refusal, fatal: true });
       },
-    },
-  });
+    };
+  }
 
-  const mirror = createDebugMirror(
-    {
-      link,
-      desk,
-      clock,
-      crashes: init.crashes,
-      lastError: () => refusal ?? link.lastError,
-      mainLagMs: () => lag.lagMs,
-      logsDropped: () => logger.dropped,
-    },
-    port,
-    timers,
-    config.debugMs,
-  );
+  #onStateChanged(): void {
+    const next = stateOf(this.#link.state);
+    if (next !== this.#state) this.#port.post({ type: "STATE_CHANGE", state: next });
+    this.#state = next;
+    this.#mirror.changed();
+  }
 
-  const closing = createClosing({
-    desk,
-    link,
-    http,
-    timers,
-    log,
-    onClosed: (undelivered) => {
-      mirror.changed();
-      mirror.stop();
-      lag.stop();
-      desk.stop();
-      port.post({ type: "CLOSED", undelivered });
-      life.end();
-    },
-  });
-
-  desk.adopt(init.adopted);
-
-  return {
-    release: () => link.release(),
-    onMessage: (message) => {
-      switch (message.type) {
-        case "CONNECT":
-          return link.connect(message.resumed);
-        case "CLOSE":
-          return closing.begin(message.drainMs);
-        case "EXECUTION_RESPONSE":
-        case "EXECUTION_ERROR":
-        case "EXECUTION_DROPPED":
-        case "CHECKPOINT":
-          return desk.onMain(message);
-        default:
-          return unreachable(message);
-      }
-    },
-  };
+  #onClosed(undelivered: readonly string[]): void {
+    this.#mirror.changed();
+    this.#mirror.stop();
+    this.#lag.stop();
+    this.#port.post({ type: "CLOSED", undelivered });
+    this.#life.end();
+  }
 }
