@@ -193,6 +193,8 @@ function decideStepError(context: OpContext, op: Op): void {
     wishes.pass = true;
     return;
   }
+  // Somebody else is at it.
+  if (draft.jobs.has(jobKey("step", op.id)) || draft.jobs.has(jobKey("timer", op.id))) return;
   const attempt = attemptOf(context, op);
   if (inPlace && attempt < (draft.state.attempts.get(op.id) ?? 0)) return;
   const final = (report.noRetry && report.ops.length === 1) || attempt + 1 >= draft.state.maxAttempts;

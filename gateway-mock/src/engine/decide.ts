@@ -95,7 +95,7 @@ function jobById(state: RunState, jobId: string): JobState | undefined {
 
 function decideReport(draft: Draft, job: JobState, report: Report, inPlace: boolean): void {
   dropJob(draft, jobKey(job.kind, job.key));
-  if (job.kind === "pass") draft.reportedPass = job;
+  draft.reported = job;
   switch (report.status) {
     case "DONE":
       draft.log.push(completedRow(report.outputText));

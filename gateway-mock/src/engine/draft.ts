@@ -35,8 +35,9 @@ export interface Draft {
   readonly pending: Set<string>;
   requestVersion: number;
   forced: boolean;
-  /** Set when this decision is on the report of the pass itself. */
-  reportedPass: JobState | null;
+  dispatches: number;
+  /** The job whose report is decided on. */
+  reported: JobState | null;
   head: HeadPatch | null;
 }
 
@@ -53,7 +54,8 @@ export function draftOf(state: RunState, ctx: DecideContext): Draft {
     pending: new Set(state.pending),
     requestVersion: state.requestVersion,
     forced: state.forced,
-    reportedPass: null,
+    dispatches: state.dispatches,
+    reported: null,
     head: null,
   };
 }
@@ -98,7 +100,8 @@ export interface JobWish {
 export function dispatch(draft: Draft, wish: JobWish): void {
   const { kind, key, attempt, delayMs, untilMs } = wish;
   const id = draft.ctx.newId();
-  const iteration = draft.state.dispatches + draft.added.length + 1;
+  draft.dispatches += 1;
+  const iteration = draft.dispatches;
   const dueMs = Math.max(draft.ctx.nowMs + (delayMs ?? 0), untilMs ?? 0);
   const times = { ...(delayMs ? { delayMs } : {}), ...(untilMs ? { untilMs } : {}) };
   const plan = kind === "pass" ? changedPlan(draft) : undefined;
@@ -122,7 +125,9 @@ export function dropJob(draft: Draft, key: string): void {
   const job = draft.jobs.get(key);
   if (!job) return;
   draft.jobs.delete(key);
-  draft.removed.push(job.id);
+  const fresh = draft.added.findIndex((one) => one.id === job.id);
+  if (fresh >= 0) draft.added.splice(fresh, 1);
+  else draft.removed.push(job.id);
 }
 
 /**
@@ -152,17 +157,25 @@ export function retryDelayMs(draft: Draft, attempt: number, retryAfterMs: number
   return retryAfterMs ?? backoffDelayMs(draft.ctx.retry, attempt + 1, draft.ctx.random);
 }
 
-/** Closes the draft. A run that goes on always has a job, and a reported pass always leaves a row. */
+/** Closes the draft. A run that goes on always has a job, and a reported job always leaves a row that ends it. */
 export function finish(draft: Draft): Decision {
   if (draft.head) return { log: draft.log, head: draft.head, removeJobs: "all", addJobs: [] };
   if (draft.jobs.size === 0) ensurePass(draft);
-  const pass = draft.reportedPass;
-  if (pass && !draft.jobs.has("pass")) {
-    const plan = changedPlan(draft);
-    draft.log.push(jsonRow("PASS_REPORTED", "", pass.attempt, pass.iteration, plan ? { plan } : {}));
+  const { reported } = draft;
+  if (reported && !draft.jobs.has(jobKey(reported.kind, reported.key)) && !isEndedByRow(draft, reported)) {
+    const plan = reported.kind === "pass" ? changedPlan(draft) : undefined;
+    draft.log.push(jsonRow("PASS_REPORTED", reported.key, reported.attempt, reported.iteration, plan ? { plan } : {}));
   }
   const status = liveStatus(draft.jobs.values(), draft.ctx.nowMs);
   return { log: draft.log, head: { status }, removeJobs: draft.removed, addJobs: draft.added };
+}
+
+/** A step's job ends with any row about its step's outcome. */
+function isEndedByRow(draft: Draft, job: JobState): boolean {
+  if (job.kind !== "step") return false;
+  return (
+    draft.settled.has(job.key) || draft.log.some((row) => row.key === job.key && row.kind === "STEP_ATTEMPT_FAILED")
+  );
 }
 
 function changedPlan(draft: Draft): Plan | undefined {

@@ -41,7 +41,6 @@ export interface EngineStatus extends Readonly<EngineCounters> {
  * here may be lost at any moment.
  */
 export class Engine {
-  readonly #options: EngineOptions;
   readonly #store: Store;
   readonly #log: Log;
   readonly #counters: EngineCounters = newCounters();
@@ -60,7 +59,6 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     const { store, log, clock, random } = options;
-    this.#options = options;
     this.#store = store;
     this.#log = log;
     const counters = this.#counters;

@@ -52,7 +52,7 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       state.losses = 0;
       return;
     case "PASS_REPORTED":
-      state.jobs.delete("pass");
+      state.jobs.delete(row.key === "" ? "pass" : jobKey("step", row.key));
       applyPlan(state, readMeta<{ plan?: Plan }>(row.dataJson).plan);
       state.status = liveStatus(state.jobs.values(), atMs);
       state.losses = 0;

@@ -1,0 +1,148 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Input, Report } from "../../src/engine/decide.ts";
+import { decide } from "../../src/engine/decide.ts";
+import { isEnded } from "../../src/engine/run-state.ts";
+import { op, ops, World } from "./world.ts";
+
+const ids = fc.constantFrom("a", "b", "c", "d");
+
+const someOp = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ id: ids }).map(({ id }) => op("StepRun", id, { data: id })) },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({ id: ids, race: fc.boolean() })
+      .map(({ id, race }) => op("StepPlanned", id, race ? { opts: { parallelMode: "race" } } : {})),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ id: ids, name: fc.constantFrom("", "1s", "1m", "2026-01-01T00:00:00Z") })
+      .map(({ id, name }) => op("Sleep", id, { name })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ id: ids, attempt: fc.option(fc.integer({ min: -1, max: 4 }), { nil: undefined }) })
+      .map(({ id, attempt }) =>
+        op("StepError", id, { error: { name: "E", message: "m" }, ...(attempt === undefined ? {} : { attempt }) }),
+      ),
+  },
+  { weight: 2, arbitrary: ids.map((id) => op("StepFailed", id, { error: { name: "E", message: "m" } })) },
+  { weight: 1, arbitrary: fc.constantFrom(op("None", ""), op("DiscoveryRequest", "x")) },
+);
+
+const report: fc.Arbitrary<Report> = fc.oneof(
+  {
+    weight: 20,
+    arbitrary: fc
+      .record({ list: fc.array(someOp, { maxLength: 4 }), version: fc.constantFrom(1, 2), noRetry: fc.boolean() })
+      .map(({ list, version, noRetry }) =>
+        ops(list, { requestVersion: version, noRetry: noRetry && list.length === 1 }),
+      ),
+  },
+  { weight: 4, arbitrary: fc.constant<Report>({ status: "ERROR", error: { name: "E", message: "m" } }) },
+  { weight: 1, arbitrary: fc.constant<Report>({ status: "DONE", outputText: "1" }) },
+  { weight: 1, arbitrary: fc.constant<Report>({ status: "FAILED", error: { name: "E", message: "m" } }) },
+  { weight: 1, arbitrary: fc.constant<Report>(ops([op("WaitForEvent", "w")])) },
+);
+
+interface Move {
+  readonly pick: number;
+  readonly skipMs: number;
+  readonly inPlace: boolean;
+  readonly report: Report;
+}
+
+const move: fc.Arbitrary<Move> = fc.record({
+  pick: fc.nat(100),
+  skipMs: fc.constantFrom(0, 0, 500, 1500, 70_000),
+  inPlace: fc.boolean(),
+  report,
+});
+
+/** The job that the move is about: one that is due, since nobody can report on another. */
+function inputOf(world: World, { pick, inPlace, report }: Move): Input | undefined {
+  const due = [...world.queue.values()].filter((job) => job.dueMs <= world.nowMs);
+  const job = due[pick % Math.max(1, due.length)];
+  if (!job) return undefined;
+  if (job.kind === "timer") return { type: "timer", jobId: job.id };
+  return { type: "report", jobId: job.id, inPlace, report };
+}
+
+describe("decide, over random reports", () => {
+  test("keeps its invariants 1 to 6, and the log alone gives the state", () => {
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 25 }), (moves) => {
+        const world = new World();
+        for (const one of moves) {
+          world.nowMs += one.skipMs;
+          const input = inputOf(world, one);
+          if (!input) continue;
+          const running = [...world.queue.values()].find((job) => job.kind === "pass" && job.dueMs <= world.nowMs);
+          const memoBefore = new Map(world.state.memo);
+          world.decide(input);
+          check(world, input);
+          if (running && !("jobId" in input && input.jobId === running.id) && !isEnded(world.state.status)) {
+            expect(world.queue.has(running.id), "6: a pass that may be running stays").toBe(true);
+          }
+          for (const [id, memo] of memoBefore) expect(world.state.memo.get(id), "3: first result stays").toEqual(memo);
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("a run that is over stays as it is, whatever comes", () => {
+    fc.assert(
+      fc.property(report, fc.boolean(), (late, inPlace) => {
+        const world = new World();
+        const jobId = world.job("pass").id;
+        world.pass({ status: "DONE", outputText: "1" });
+        expect(world.decide({ type: "report", jobId, inPlace, report: late })).toBeNull();
+        expect(world.decide({ type: "cancel", reason: "late" })).toBeNull();
+        expect(world.state.status).toBe("COMPLETED");
+        expect(world.queue.size).toBe(0);
+      }),
+    );
+  });
+
+  test("with luck every run ends: what is planned is run, what sleeps wakes, the handler returns at last", () => {
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 12 }), (moves) => {
+        const world = new World();
+        for (const one of moves) {
+          world.nowMs += one.skipMs;
+          const input = inputOf(world, one);
+          if (input) world.decide(input);
+        }
+        for (let turns = 0; turns < 50 && !isEnded(world.state.status); turns += 1) {
+          world.nowMs += 3_600_000;
+          const [job] = [...world.queue.values()].sort((x, y) => x.dueMs - y.dueMs);
+          if (!job) throw new Error("the run was forgotten");
+          if (job.kind === "timer") world.decide({ type: "timer", jobId: job.id });
+          else if (job.kind === "step") world.step(job.key, ops([op("StepRun", job.key, { data: 1 })]));
+          else world.pass({ status: "DONE", outputText: "1" });
+        }
+        expect(isEnded(world.state.status)).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+function check(world: World, input: Input): void {
+  const { state, queue } = world;
+  const passes = [...queue.values()].filter((job) => job.kind === "pass");
+  if (isEnded(state.status)) expect(queue.size, "5: no job after the end").toBe(0);
+  else expect(queue.size, "1: a live run has a job").toBeGreaterThan(0);
+  expect(passes.length, "2: at most one pass").toBeLessThanOrEqual(1);
+  for (const job of queue.values()) {
+    if (job.key !== "") expect(state.memo.has(job.key), "3: no job of a finished step").toBe(false);
+  }
+  expect(decide(state, input, world.context()), "4: a duplicate decides nothing").toBeNull();
+  expect([...state.jobs.values()].map((job) => job.id).sort()).toEqual([...queue.keys()].sort());
+  const reread = world.reread();
+  expect(reread).toEqual(state);
+}

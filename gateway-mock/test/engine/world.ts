@@ -1,0 +1,126 @@
+import { seededRandom } from "@holdfast/core";
+import type { Op, OpName } from "@holdfast/protocol";
+import { decide, type Input, type Report } from "../../src/engine/decide.ts";
+import type { DecideContext, Decision } from "../../src/engine/draft.ts";
+import { applyRow, fold } from "../../src/engine/fold.ts";
+import { jsonRow, runCreatedRow } from "../../src/engine/log-rows.ts";
+import { emptyRun, type JobState, jobKey, type RunState } from "../../src/engine/run-state.ts";
+import type { LogRow, NewJob, StoredLogRow } from "../../src/store/index.ts";
+
+export const IDENTITY = { runId: "run-1", functionId: "shop-order", appId: "shop", appVersion: "1", version: 1 };
+
+/** One run with its log and its queue, as the store would keep them. */
+export class World {
+  nowMs = 1_000_000;
+  readonly log: StoredLogRow[] = [];
+  readonly queue = new Map<string, NewJob & { readonly dueMs: number }>();
+  readonly state: RunState;
+  readonly #random = seededRandom(7);
+  #ids = 0;
+
+  constructor(options: { readonly maxAttempts?: number } = {}) {
+    this.state = emptyRun(IDENTITY);
+    const job = { id: this.#newId(), runId: IDENTITY.runId, kind: "pass", key: "", functionId: "shop-order" } as const;
+    this.write([
+      runCreatedRow(options.maxAttempts ?? 3, '{"id":"e1","name":"shop/order","data":{}}'),
+      jsonRow("DISPATCHED", "", 0, 1, { job: job.id, kind: "pass" }),
+    ]);
+    this.queue.set(job.id, { ...job, attempt: 0, iteration: 1, dueMs: this.nowMs });
+  }
+
+  #newId(): string {
+    this.#ids += 1;
+    return `job-${this.#ids}`;
+  }
+
+  context(): DecideContext {
+    return {
+      nowMs: this.nowMs,
+      random: this.#random,
+      newId: () => this.#newId(),
+      retry: { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0 },
+      maxSteps: 1000,
+    };
+  }
+
+  decide(input: Input): Decision | null {
+    const decision = decide(this.state, input, this.context());
+    if (decision) this.commit(decision);
+    return decision;
+  }
+
+  commit(decision: Decision): void {
+    this.write(decision.log);
+    this.state.version += 1;
+    if (decision.removeJobs === "all") this.queue.clear();
+    else for (const id of decision.removeJobs) this.queue.delete(id);
+    for (const job of decision.addJobs) {
+      const twin = [...this.queue.values()].some((one) => one.kind === job.kind && one.key === job.key);
+      if (twin) throw new Error(`a second job of kind ${job.kind} with key "${job.key}" was made`);
+      this.queue.set(job.id, { ...job, dueMs: Math.max(this.nowMs + (job.delayMs ?? 0), job.notBeforeMs ?? 0) });
+    }
+  }
+
+  write(rows: readonly LogRow[]): void {
+    for (const row of rows) {
+      const known = this.log.some(
+        (one) =>
+          one.kind === row.kind &&
+          one.key === row.key &&
+          one.attempt === row.attempt &&
+          one.iteration === row.iteration,
+      );
+      if (known) continue;
+      const stored = { ...row, seq: this.log.length + 1, atMs: this.nowMs, headVersion: null, headStatus: null };
+      this.log.push(stored);
+      applyRow(this.state, stored, stored.atMs);
+    }
+  }
+
+  /** The state as another gateway would read it. */
+  reread(): RunState {
+    return fold(emptyRun({ ...IDENTITY, version: this.state.version }), this.log);
+  }
+
+  job(kind: JobState["kind"], key = ""): JobState {
+    const job = this.state.jobs.get(jobKey(kind, key));
+    if (!job) throw new Error(`there is no ${kind} job ${key}; have ${[...this.state.jobs.keys()]}`);
+    return job;
+  }
+
+  has(kind: JobState["kind"], key = ""): boolean {
+    return this.state.jobs.has(jobKey(kind, key));
+  }
+
+  /** A report on the pass. */
+  pass(report: Report, inPlace = false): Decision | null {
+    return this.decide({ type: "report", jobId: this.job("pass").id, inPlace, report });
+  }
+
+  step(key: string, report: Report): Decision | null {
+    return this.decide({ type: "report", jobId: this.job("step", key).id, inPlace: false, report });
+  }
+
+  timer(key: string): Decision | null {
+    return this.decide({ type: "timer", jobId: this.job("timer", key).id });
+  }
+
+  kinds(): string[] {
+    return this.log.map((row) => (row.key === "" ? row.kind : `${row.kind} ${row.key}`));
+  }
+}
+
+export function ops(list: readonly Op[], more: Partial<Extract<Report, { status: "OPS" }>> = {}): Report {
+  return { status: "OPS", ops: list, requestVersion: 2, noRetry: false, ...more };
+}
+
+export function op(name: OpName, id: string, more: Partial<Op> = {}): Op {
+  return { id, op: name, displayName: id, ...more };
+}
+
+export const done = (id: string, data: unknown = id): Op => op("StepRun", id, { data });
+export const planned = (id: string, race = false): Op =>
+  op("StepPlanned", id, race ? { opts: { parallelMode: "race" } } : {});
+export const sleeping = (id: string, name = "10s"): Op => op("Sleep", id, { name });
+export const failing = (id: string, more: Partial<Op> = {}): Op =>
+  op("StepError", id, { error: { name: "Error", message: "no" }, ...more });
