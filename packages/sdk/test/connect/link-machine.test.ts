@@ -1,0 +1,266 @@
+import { backoffDelayMs, seededRandom } from "@holdfast/core";
+import type { GatewayFrame, StartResponse } from "@holdfast/protocol";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createLinkStep, LINK_START } from "../../src/connect/core/link-machine.ts";
+import type { LinkEffect, LinkEvent, LinkState } from "../../src/connect/core/link-types.ts";
+
+const start = (group = "g", id = "c"): StartResponse => ({
+  connectionId: id,
+  gatewayEndpoint: "ws://x",
+  gatewayGroup: group,
+  sessionToken: "",
+  syncToken: "",
+});
+const ready: GatewayFrame = {
+  kind: "GATEWAY_CONNECTION_READY",
+  heartbeatInterval: "10s",
+  extendLeaseInterval: "5s",
+  statusInterval: "0s",
+  extensions: [],
+};
+const hello: GatewayFrame = { kind: "GATEWAY_HELLO" };
+const closing: GatewayFrame = { kind: "GATEWAY_CLOSING" };
+
+/** Steps a machine and keeps book of everything it did. */
+function machine(hasFallbackKey = false) {
+  const step = createLinkStep({ hasFallbackKey });
+  let state: LinkState = LINK_START;
+  const effects: LinkEffect[] = [];
+  return {
+    effects,
+    get state() {
+      return state;
+    },
+    send(event: LinkEvent): readonly LinkEffect[] {
+      const [next, made] = step(state, event);
+      state = next;
+      effects.push(...made);
+      return made;
+    },
+    get open() {
+      if (state.phase !== "open") throw new Error(`It is ${state.phase}.`);
+      return state;
+    },
+    /** From a start under way to a ready connection; gives its generation. */
+    becomeReady(group = "g"): number {
+      const { attempt } = this.open;
+      if (attempt.step === "waiting") {
+        this.send({ type: "TIMER", timer: "backoff", generation: attempt.generation });
+      }
+      const { attempt: starting } = this.open;
+      if (starting.step !== "starting") throw new Error(`The attempt is at ${starting.step}.`);
+      const { generation } = starting;
+      this.send({ type: "START_OK", generation, start: start(group) });
+      this.send({ type: "FRAME", generation, frame: hello });
+      this.send({ type: "FRAME", generation, frame: ready });
+      return generation;
+    },
+  };
+}
+
+const kinds = (effects: readonly LinkEffect[]): string[] => effects.map((effect) => effect.do);
+const sent = (effects: readonly LinkEffect[]): string[] =>
+  effects.flatMap((effect) => (effect.do === "SEND" ? [effect.kind] : []));
+
+describe("the link machine", () => {
+  it("connects: start, open, hello, connect, ready", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    link.becomeReady();
+    expect(kinds(link.effects).slice(0, 4)).toEqual(["START", "OPEN", "SET_TIMER", "SEND_CONNECT"]);
+    expect(sent(link.effects)).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
+  });
+
+  it("L5: destroys the socket of a peer that left two heartbeats unanswered", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    const generation = link.becomeReady();
+    const beat = (): readonly LinkEffect[] => link.send({ type: "TIMER", timer: "heartbeat", generation });
+    expect(sent(beat())).toEqual(["WORKER_HEARTBEAT"]);
+    link.send({ type: "FRAME", generation, frame: { kind: "GATEWAY_HEARTBEAT" } });
+    expect(sent(beat())).toEqual(["WORKER_HEARTBEAT"]);
+    expect(sent(beat())).toEqual(["WORKER_HEARTBEAT"]);
+    expect(kinds(beat())).toEqual(expect.arrayContaining(["DESTROY_SOCKET", "LINK_DOWN", "WAIT"]));
+  });
+
+  it("L4: keeps a draining connection until its replacement is ready; a second CLOSING changes nothing", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    const old = link.becomeReady();
+    expect(kinds(link.send({ type: "FRAME", generation: old, frame: closing }))).toContain("WAIT");
+    expect(link.send({ type: "FRAME", generation: old, frame: closing })).toEqual([]);
+    expect(link.open.active).toMatchObject({ generation: old, draining: true });
+    const next = link.becomeReady("h");
+    expect(link.open.active).toMatchObject({ generation: next, draining: false });
+    expect(link.effects).toContainEqual({
+      do: "CLOSE_SOCKET",
+      generation: old,
+      code: 1000,
+      reason: "GATEWAY_DRAINING",
+    });
+    expect(link.send({ type: "FRAME", generation: old, frame: closing })).toEqual([]);
+  });
+
+  it("L6: only a connection that held clears the failures", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    for (const failures of [1, 2, 3]) {
+      const generation = link.becomeReady();
+      link.send({ type: "SOCKET_CLOSED", generation, code: 1006, reason: "" });
+      expect(link.open.memory.failures).toBe(failures);
+    }
+    const generation = link.becomeReady();
+    link.send({ type: "TIMER", timer: "uptime", generation });
+    link.send({ type: "SOCKET_CLOSED", generation, code: 1006, reason: "" });
+    expect(link.open.memory.failures).toBe(1);
+  });
+
+  it("L7: excludes the group of a broken connection until one of that group is ready", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    const generation = link.becomeReady("bad");
+    link.send({ type: "SOCKET_CLOSED", generation, code: 1006, reason: "" });
+    expect(link.open.memory.excluded).toEqual(["bad"]);
+    link.becomeReady("bad");
+    expect(link.open.memory.excluded).toEqual([]);
+  });
+
+  it("L8, L9: tries the other key at once; all refused is permanent, but only before the first connection", () => {
+    const refused = (link: ReturnType<typeof machine>): readonly LinkEffect[] => {
+      const { attempt } = link.open;
+      const generation = attempt.step === "none" ? -1 : attempt.generation;
+      return link.send({ type: "START_FAILED", generation, message: "401", unauthorized: true });
+    };
+    const fresh = machine(true);
+    fresh.send({ type: "CONNECT", resumed: false });
+    expect(refused(fresh)).toContainEqual({ do: "START", generation: 2, key: "fallback", excludeGroups: [] });
+    expect(kinds(refused(fresh))).toContain("REFUSED");
+    expect(fresh.state.phase).toBe("closed");
+    const resumed = machine(true);
+    resumed.send({ type: "CONNECT", resumed: true });
+    refused(resumed);
+    expect(kinds(refused(resumed))).toEqual(["LOG", "WAIT", "STATE_CHANGED"]);
+  });
+
+  const generations = fc.integer({ min: 0, max: 12 });
+  const anyFrame = fc.constantFrom<GatewayFrame>(
+    hello,
+    ready,
+    closing,
+    { kind: "GATEWAY_HEARTBEAT" },
+    {
+      kind: "SYNC_FAILED",
+      code: "x",
+      message: "y",
+    },
+  );
+  const anyEvent: fc.Arbitrary<LinkEvent> = fc.oneof(
+    fc.record({ type: fc.constant("CONNECT" as const), resumed: fc.boolean() }),
+    fc.record({ type: fc.constant("START_OK" as const), generation: generations, start: fc.constant(start()) }),
+    fc.record({
+      type: fc.constant("START_FAILED" as const),
+      generation: generations,
+      message: fc.constant("no"),
+      unauthorized: fc.boolean(),
+    }),
+    fc.record({ type: fc.constant("FRAME" as const), generation: generations, frame: anyFrame }),
+    fc.record({ type: fc.constant("BAD_FRAME" as const), generation: generations, message: fc.constant("bad") }),
+    fc.record({
+      type: fc.constant("SOCKET_CLOSED" as const),
+      generation: generations,
+      code: fc.constantFrom(1000, 1006, 1008),
+      reason: fc.constantFrom("", "connect_worker_hello_timeout"),
+    }),
+    fc.record({
+      type: fc.constant("TIMER" as const),
+      timer: fc.constantFrom("backoff" as const, "open" as const, "heartbeat" as const, "uptime" as const),
+      generation: generations,
+    }),
+    fc.constant<LinkEvent>({ type: "SHUTDOWN" }),
+  );
+
+  /** Half of the events are made to hit the present attempt or connection, or nothing would ever happen. */
+  const aimed = fc.array(fc.tuple(anyEvent, fc.constantFrom("attempt", "active", "as it is")), { maxLength: 120 });
+
+  function play(events: readonly (readonly [LinkEvent, string])[], hasFallbackKey: boolean) {
+    const link = machine(hasFallbackKey);
+    link.send({ type: "CONNECT", resumed: true });
+    const opened = new Set<number>();
+    const left = new Set<number>();
+    let paused = false;
+    for (const [event, aim] of events) {
+      if (link.state.phase !== "open") break;
+      const { attempt, active } = link.state;
+      const target = aim === "active" ? active?.generation : attempt.step === "none" ? undefined : attempt.generation;
+      const real =
+        aim !== "as it is" && target !== undefined && "generation" in event ? { ...event, generation: target } : event;
+      const before = link.state;
+      const current = [active?.generation, attempt.step === "none" ? undefined : attempt.generation];
+      const made = link.send(real);
+      if ("generation" in real && !current.includes(real.generation)) {
+        expect(made, "L1").toEqual([]);
+        expect(link.state, "L1").toBe(before);
+      }
+      if (real.type === "SOCKET_CLOSED") left.add(real.generation);
+      for (const effect of made) {
+        if (effect.do === "OPEN") {
+          expect(opened.has(effect.generation), "L1").toBe(false);
+          opened.add(effect.generation);
+        }
+        if (effect.do === "CLOSE_SOCKET" || effect.do === "DESTROY_SOCKET") left.add(effect.generation);
+      }
+      if (paused) expect(sent(made), "L3").not.toContain("WORKER_READY");
+      paused ||= real.type === "SHUTDOWN";
+    }
+    return { link, opened, left };
+  }
+
+  it("L1, L2, L3: holds for any sequence of events", () => {
+    fc.assert(
+      fc.property(aimed, fc.boolean(), (events, hasFallbackKey) => {
+        const { link, opened, left } = play(events, hasFallbackKey);
+        const { state } = link;
+        const kept =
+          state.phase === "open"
+            ? [state.active?.generation, state.attempt.step === "opening" ? state.attempt.generation : undefined]
+            : [];
+        for (const generation of opened) {
+          expect(left.has(generation) || kept.includes(generation), `L2: socket ${generation}`).toBe(true);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("L10: FINISH closes what is open, and nothing happens after it", () => {
+    fc.assert(
+      fc.property(aimed, anyEvent, (events, after) => {
+        const { link, opened, left } = play(events, false);
+        const made = link.send({ type: "FINISH" });
+        for (const effect of made) {
+          expect(["CLOSE_SOCKET", "CANCEL_TIMERS", "ABORT_START", "STATE_CHANGED"]).toContain(effect.do);
+          if (effect.do === "CLOSE_SOCKET") left.add(effect.generation);
+        }
+        for (const generation of opened) expect(left.has(generation)).toBe(true);
+        expect(link.send(after)).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("L6: never makes a second attempt without waiting as its count says", () => {
+    fc.assert(
+      fc.property(aimed, (events) => {
+        const { link } = play(events, false);
+        const starts = link.effects.filter((effect) => effect.do === "START").length;
+        const waits = link.effects.filter((effect) => effect.do === "WAIT");
+        expect(starts).toBeLessThanOrEqual(waits.length + 1);
+        for (const wait of waits) if (wait.do === "WAIT") expect(wait.failures).toBeGreaterThan(0);
+      }),
+      { numRuns: 300 },
+    );
+    const policy = { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 };
+    expect(backoffDelayMs(policy, 1, seededRandom(1))).toBeGreaterThan(0);
+  });
+});
