@@ -1,3 +1,4 @@
+import { EVENT_KEY_LIFETIME } from "./batch-sql.ts";
 import type { Database } from "./database.ts";
 import { msOf, textArray, timeOf } from "./pg-values.ts";
 import type { AppRecord, ConnectionRecord, StoredFunction } from "./store.ts";
@@ -83,6 +84,15 @@ export async function touchConnections(database: Database, gatewayId: string, st
 WHERE seen_at < now() - $1::float8 * interval '1 millisecond' ORDER BY id FOR UPDATE SKIP LOCKED)`,
     [staleAfterMs],
   );
+  await tidy(database);
+}
+
+/** What is past its time: keys of events, and marks of stores that are long gone. */
+async function tidy(database: Database): Promise<void> {
+  await database.query(`DELETE FROM holdfast.event_keys WHERE (name, key) IN (SELECT name, key FROM holdfast.event_keys
+WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.writers WHERE id IN (SELECT id FROM holdfast.writers
+WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
 }
 
 interface ConnectionRow {

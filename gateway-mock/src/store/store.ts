@@ -70,12 +70,15 @@ export interface Store extends StoreReads {
   /** For display only: who is connected where. */
   saveConnection(connection: ConnectionRecord): Promise<void>;
   removeConnections(connectionIds: readonly string[]): Promise<void>;
-  /** Removes the rows of a gateway that did not renew them, and marks this one's as seen. */
+  /**
+   * Marks this gateway's connections as seen, and removes what is past its time: connections that were not marked for
+   * `staleAfterMs`, event keys older than 24 hours, marks of stores that are long gone. Call it every half minute or so.
+   */
   touchConnections(gatewayId: string, staleAfterMs: number): Promise<void>;
 
   /**
-   * Calls back when another store instance told of something (never for one's own). Best effort: after a lost connection
-   * `{ type: "all" }` is sent, since tidings may have been missed. Correctness must not need it. Returns how to stop.
+   * Calls back when another store instance told of something (never for one's own). Best effort: `{ type: "all" }`
+   * comes when listening begins, and again after a lost connection, since tidings may have been missed. Correctness must not need it. Returns how to stop.
    */
   onWake(listener: (wake: Wake) => void): () => void;
   /** Tells the others, soon; never rejects. Jobs that were put due now and not born leased are told of by themselves. */

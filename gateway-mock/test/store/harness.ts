@@ -1,4 +1,5 @@
 import { createUlidFactory, systemClock, systemRandom } from "@holdfast/core";
+import { createDatabase } from "@holdfast/testing";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, inject } from "vitest";
 import {
@@ -23,20 +24,15 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const server = new URL(inject("postgresUrl"));
-  const name = `store_${newId().toLowerCase()}`;
-  const admin = postgres(server.href, { max: 1, onnotice: () => {} });
-  await admin.unsafe(`CREATE DATABASE ${name}`);
-  server.pathname = `/${name}`;
-  const sql = postgres(server.href, { max: 2, onnotice: () => {} });
+export async function createTestDatabase(serverUrl = inject("postgresUrl")): Promise<TestDatabase> {
+  const database = await createDatabase(serverUrl);
+  const sql = postgres(database.url, { max: 2, onnotice: () => {} });
   return {
-    url: server.href,
+    url: database.url,
     sql,
     async drop() {
       await sql.end();
-      await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
-      await admin.end();
+      await database.drop();
     },
   };
 }

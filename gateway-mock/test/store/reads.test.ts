@@ -136,6 +136,22 @@ describe("the registry", () => {
     await bench.store.touchConnections("g1", 60_000);
     expect(await ids()).toEqual(["c1"]);
   });
+
+  it("forgets keys of events and marks of stores once they are past their time", async () => {
+    const { sql } = bench.db;
+    const keys = async () => (await sql`SELECT key FROM holdfast.event_keys ORDER BY key`).map((row) => row.key);
+    const event = (key: string) => ({
+      event: { id: newId(), name: "e", idempotencyKey: key, tsMs: 1, payloadJson: "{}" },
+      runs: [],
+    });
+    await bench.store.intake([event("new"), event("old")]);
+    await sql`UPDATE holdfast.event_keys SET received_at = received_at - interval '25 hours' WHERE key = 'old'`;
+    await sql`INSERT INTO holdfast.writers VALUES ('gone', 1, '1', now() - interval '8 days')`;
+    await bench.store.touchConnections("g1", 60_000);
+    expect(await keys()).toEqual(["new"]);
+    expect(await sql`SELECT id FROM holdfast.writers WHERE id = 'gone'`).toEqual([]);
+    expect(await bench.store.intake([event("new")])).toMatchObject([{ duplicate: true }]);
+  });
 });
 
 describe("the checker", () => {
