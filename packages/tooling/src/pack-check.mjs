@@ -4,8 +4,9 @@
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { inspectPackage } from "./pack-inspect.mjs";
+import { liveResults, writeLivePrograms } from "./pack-live.mjs";
 import { endWithChildren, run } from "./processes.mjs";
 import { setup } from "./setup.mjs";
 import { fail, inRoot, pnpmVersion, publishedPackages, tool } from "./workspace.mjs";
@@ -116,7 +117,7 @@ for (const entry of ${list}) {
     cwd: folder,
   });
   await reportRun("every entry loads from CommonJS", process.execPath, ["cjs.cjs"], { cwd: folder });
-  await useBundled(folder);
+  await useLive(folder);
   await useTypes(folder, entries);
   for (const { name, bins, version } of all) {
     for (const bin of bins) {
@@ -129,33 +130,32 @@ for (const entry of ${list}) {
 }
 
 /**
- * An app bundled into one file, moved to where there is no node_modules, still loads.
+ * An app runs on a gateway, both from the tarballs: as ESM and CommonJS beside node_modules, and bundled into one file where
+ * there is no node_modules.
  * @param {string} folder
  */
-async function useBundled(folder) {
-  writeFileSync(
-    join(folder, "bundled.mjs"),
-    `import { Holdfast } from "holdfast";\nimport { connect } from "holdfast/connect";
-if (typeof Holdfast !== "function" || typeof connect !== "function") throw new Error("Holdfast or connect is missing");\n`,
-  );
+async function useLive(folder) {
+  writeLivePrograms(folder);
   const esbuild = toolBin("esbuild/bin/esbuild");
-  for (const [format, suffix] of [
-    ["esm", "mjs"],
-    ["cjs", "cjs"],
-  ]) {
-    const outfile = join(temp, "alone", `bundle.${suffix}`);
-    const args = [
-      "bundled.mjs",
-      "--bundle",
-      "--platform=node",
-      `--format=${format}`,
-      `--outfile=${outfile}`,
-      "--log-level=warning",
-    ];
-    if (await reportRun(`an app is bundled as ${format}`, esbuild, args, { cwd: folder })) {
-      await reportRun(`the app bundled as ${format} runs alone`, process.execPath, [outfile], { cwd: temp });
-    }
+  const apps = [join(folder, "app.mjs")];
+  for (const [format, outfile, ...more] of /** @type {[string, string, ...string[]][]} */ ([
+    ["cjs", join(folder, "app.cjs"), "--packages=external"],
+    ["esm", join(temp, "alone", "app.mjs")],
+    ["cjs", join(temp, "alone", "app.cjs")],
+  ])) {
+    const args = ["app.mjs", "--bundle", "--platform=node", `--format=${format}`, `--outfile=${outfile}`, ...more];
+    const what = `an app is bundled as ${format}${more.length > 0 ? ", packages left out" : ""}`;
+    if (await reportRun(what, esbuild, [...args, "--log-level=warning"], { cwd: folder })) apps.push(outfile);
   }
+  const { code, output, left } = await run(process.execPath, ["drive.mjs", ...apps], {
+    cwd: folder,
+    output: "collect",
+    timeoutMs: 300_000,
+  });
+  const results = liveResults(output);
+  report("a packed gateway starts and ends", code === 0 && left.length === 0 ? "" : `${output}\n${left.join("\n")}`);
+  for (const app of apps)
+    report(`the app runs: ${relative(temp, app)}`, results === undefined ? "it was not run" : (results[app] ?? ""));
 }
 
 /**
