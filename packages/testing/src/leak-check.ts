@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Server, Socket } from "node:net";
+import type { Worker } from "node:worker_threads";
 import { HoldfastError, sleep, systemClock, systemTimers } from "@holdfast/core";
 import { helperPid } from "./reaper.ts";
 import { registered } from "./registry.ts";
@@ -38,13 +39,22 @@ const POLL_MS = 20;
  */
 export function leakCheck(options: LeakCheckOptions = {}): LeakCheck {
   const ignore = new Set([...HARMLESS, ...(options.ignore ?? [])]);
-  const before = { resources: countResources(ignore), children: childProcesses(), ours: new Set(registered().keys()) };
+  const before = {
+    resources: countResources(ignore),
+    handles: new Set(activeHandles()),
+    threads: new Set(liveThreads()),
+    children: childProcesses(),
+    ours: new Set(registered().keys()),
+  };
 
   const look = (): string[] => {
     const found: string[] = [];
     for (const [kind, count] of countResources(ignore)) {
       const more = count - (before.resources.get(kind) ?? 0);
-      if (more > 0) found.push(`${more} ${kind}${details(kind)}`);
+      if (more > 0) found.push(`${more} ${kind}${details(kind, before.handles)}`);
+    }
+    for (const thread of liveThreads()) {
+      if (!before.threads.has(thread)) found.push(`worker thread ${thread.threadId}`);
     }
     for (const [pid, command] of childProcesses()) {
       if (!before.children.has(pid) && pid !== helperPid()) found.push(`child process ${pid}: ${command}`);
@@ -98,10 +108,31 @@ function countResources(ignore: ReadonlySet<string>): Map<string, number> {
   return counts;
 }
 
-/** Which sockets and processes these are; the function is not documented, so its absence is no failure. */
-function details(kind: string): string {
+const threads = new Set<Worker>();
+let watchesThreads = false;
+
+/** Threads that this process has started since it was asked first. */
+function liveThreads(): ReadonlySet<Worker> {
+  if (!watchesThreads) {
+    watchesThreads = true;
+    process.on("worker", (worker) => {
+      threads.add(worker);
+      worker.once("exit", () => threads.delete(worker));
+    });
+  }
+  return threads;
+}
+
+/** The function is not documented, so its absence is no failure: it only makes texts better. */
+function activeHandles(): unknown[] {
   const { _getActiveHandles: handles } = process as { _getActiveHandles?: () => unknown[] };
-  const texts = (handles?.call(process) ?? []).flatMap((handle) => describeHandle(kind, handle) ?? []);
+  return handles?.call(process) ?? [];
+}
+
+/** Which sockets and processes these are. */
+function details(kind: string, before: ReadonlySet<unknown>): string {
+  const fresh = activeHandles().filter((handle) => !before.has(handle));
+  const texts = fresh.flatMap((handle) => describeHandle(kind, handle) ?? []);
   return texts.length > 0 ? ` (${texts.join("; ")})` : "";
 }
 

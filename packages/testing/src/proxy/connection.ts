@@ -3,7 +3,7 @@ import type { Clock, Timers } from "@holdfast/core";
 import { START_PATH } from "@holdfast/protocol";
 import type { Direction, TappedRequest } from "./frames.ts";
 import { createHttpParser, type HttpHead, requestFraming, responseFraming, statusOf } from "./http-parser.ts";
-import { Lane } from "./lane.ts";
+import { Lane, resetSocket } from "./lane.ts";
 import { createMessageTap } from "./message-tap.ts";
 import { type Address, headWithLength, rewriteStartResponse } from "./start-response.ts";
 import type { TapRecord } from "./tap-record.ts";
@@ -64,16 +64,17 @@ export class ProxiedConnection {
     client.on("data", (bytes) => this.#fromAgent(bytes));
     client.on("end", () => (this.#toGateway ? this.#toGateway.end() : client.end()));
     client.on("error", () => this.#toGateway?.reset());
-    client.on("close", () => this.#sideClosed());
+    client.on("close", () => {
+      this.#toGateway?.close();
+      this.#sideClosed();
+    });
   }
 
   /** Breaks both sides off at once, without a goodbye. */
   cut(): void {
     this.#toGateway?.dispose();
     this.#toAgent?.dispose();
-    for (const socket of [this.#options.client, this.#upstream]) {
-      if (socket && !socket.destroyed) socket.resetAndDestroy();
-    }
+    for (const socket of [this.#options.client, this.#upstream]) if (socket) resetSocket(socket);
   }
 
   /** Neither side hears anything of the other any more, and both stay open. */
@@ -149,7 +150,10 @@ export class ProxiedConnection {
       back.end();
     });
     upstream.on("error", () => back.reset());
-    upstream.on("close", () => this.#sideClosed());
+    upstream.on("close", () => {
+      back.close();
+      this.#sideClosed();
+    });
     return lane;
   }
 

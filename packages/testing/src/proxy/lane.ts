@@ -3,13 +3,9 @@ import { type Clock, type TimerHandle, type Timers, unreachable } from "@holdfas
 
 type Item = { readonly dueMs: number } & (
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  | { readonly kind: "end" }
-  | { readonly kind: "reset" }
+  | { readonly kind: "end" | "close" | "reset" }
 );
-type Sent =
-  | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  | { readonly kind: "end" }
-  | { readonly kind: "reset" };
+type Sent = { readonly kind: "bytes"; readonly bytes: Uint8Array } | { readonly kind: "end" | "close" | "reset" };
 
 export interface LaneOptions {
   readonly source: Socket;
@@ -47,6 +43,11 @@ export class Lane {
   /** The source has said its last byte. */
   end(): void {
     this.#add({ kind: "end" });
+  }
+
+  /** The source is closed: it takes nothing any more either. */
+  close(): void {
+    this.#add({ kind: "close" });
   }
 
   /** The source broke off. */
@@ -99,6 +100,13 @@ export class Lane {
   }
 }
 
+/** Ends a socket with a reset, where the system allows it: not after our own end, nor before it is connected. */
+export function resetSocket(socket: Socket): void {
+  if (socket.destroyed) return;
+  if (socket.writableEnded || socket.connecting) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 /** False: the destination wants a pause. */
 function deliver(item: Item, destination: Socket): boolean {
   switch (item.kind) {
@@ -107,8 +115,11 @@ function deliver(item: Item, destination: Socket): boolean {
     case "end":
       destination.end();
       return true;
+    case "close":
+      destination.destroySoon();
+      return true;
     case "reset":
-      destination.resetAndDestroy();
+      resetSocket(destination);
       return true;
     default:
       return unreachable(item);

@@ -1,0 +1,395 @@
+import { randomBytes } from "node:crypto";
+import { Agent as HttpAgent, request } from "node:http";
+import { connect } from "node:net";
+import {
+  decodeStartResponse,
+  encodeGatewayFrame,
+  encodeStartResponse,
+  encodeWorkerFrame,
+  START_PATH,
+} from "@holdfast/protocol";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
+import { checkLeaks, waitFor } from "../src/index.ts";
+import { connectAgent, proxyTo, startPeer } from "./support.ts";
+
+checkLeaks({ beforeAll, afterAll });
+
+const heartbeat = encodeWorkerFrame({ kind: "WORKER_HEARTBEAT" });
+const replyAck = (requestId: string): Uint8Array => encodeGatewayFrame({ kind: "WORKER_REPLY_ACK", requestId });
+const what = { timeoutMs: 30_000 };
+
+describe("HTTP", () => {
+  test("passes unchanged, on connections that are used again", async () => {
+    const peer = await startPeer((incoming, response, body) => {
+      if (incoming.url === "/chunked") {
+        response.write("one,");
+        response.write("two");
+        response.end();
+      } else {
+        response.setHeader("x-peer", "yes");
+        response.end(`${incoming.method} ${incoming.url} ${body.toString("hex")}`);
+      }
+    });
+    const proxy = await proxyTo({ target: `http://127.0.0.1:${peer.port}` });
+    const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    const body = randomBytes(200_000);
+    expect(await call(proxy.port, "POST", "/big?x=1", body, agent)).toMatchObject({
+      status: 200,
+      text: `POST /big?x=1 ${body.toString("hex")}`,
+    });
+    expect(await call(proxy.port, "GET", "/chunked", undefined, agent)).toMatchObject({ text: "one,two" });
+    expect(await call(proxy.port, "GET", "/after", undefined, agent)).toMatchObject({ text: "GET /after " });
+    expect(await call(proxy.port, "HEAD", "/head", undefined, agent)).toMatchObject({ status: 200, text: "" });
+    expect(proxy.requests.map(({ method, path, status, connection }) => [method, path, status, connection])).toEqual([
+      ["POST", "/big", 200, 1],
+      ["GET", "/chunked", 200, 1],
+      ["GET", "/after", 200, 1],
+      ["HEAD", "/head", 200, 1],
+    ]);
+  });
+
+  test("passes requests that follow each other without waiting, byte by byte", async () => {
+    const peer = await startPeer((incoming, response) => response.end(`<${incoming.url}>`));
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const socket = connect(proxy.port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    let text = "";
+    socket.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+    });
+    const requests = ["/a", "/b"].map((path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc`);
+    for (const byte of Buffer.from(requests.join(""))) {
+      socket.write(Buffer.of(byte));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await waitFor(() => text.includes("</a>") && text.includes("</b>"), { what: "both answers", ...what });
+    expect(proxy.requests.map(({ path, status }) => [path, status])).toEqual([
+      ["/a", 200],
+      ["/b", 200],
+    ]);
+  });
+
+  test("passes what is no HTTP", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const socket = connect(proxy.port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    socket.write("\0\0\0nonsense\r\n\r\n");
+    const answer = await new Promise<string>((resolve) => socket.once("data", (data) => resolve(String(data))));
+    expect(answer).toMatch(/^HTTP\/1\.1 400/);
+  });
+
+  test("ends when there is no gateway", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    peer.http.close();
+    await expect(call(proxy.port, "GET", "/")).rejects.toThrow(/ECONNRESET|socket hang up/);
+  });
+});
+
+describe("start responses", () => {
+  const start = (endpoint: string): Uint8Array =>
+    encodeStartResponse({
+      connectionId: "01JZ0000000000000000000000",
+      gatewayEndpoint: endpoint,
+      gatewayGroup: "g",
+      sessionToken: "s",
+      syncToken: "y",
+    });
+
+  test("name the proxy, which takes the socket to where the gateway said", async () => {
+    const sockets = await startPeer();
+    const api = await startPeer((_, response) => response.end(start(`ws://127.0.0.1:${sockets.port}/v0/connect?a=1`)));
+    const proxy = await proxyTo({ target: { port: api.port } });
+    const answer = await call(proxy.port, "POST", START_PATH, Buffer.alloc(0));
+    const response = decodeStartResponse(answer.bytes);
+    expect(response).toMatchObject({
+      connectionId: "01JZ0000000000000000000000",
+      gatewayEndpoint: `ws://127.0.0.1:${proxy.port}/v0/connect?a=1`,
+      sessionToken: "s",
+    });
+    const agent = await connectAgent(proxy.port);
+    agent.socket.send(heartbeat);
+    await proxy.waitForFrame("WORKER_HEARTBEAT");
+    await waitFor(() => sockets.received.length === 1, { what: "the heartbeat at the other port", ...what });
+    expect(api.sockets).toHaveLength(0);
+  });
+
+  test("stay as they are when asked for, when they are no success and when they cannot be read", async () => {
+    const body = start("ws://127.0.0.1:1/v0/connect");
+    let status = 200;
+    let bytes: Uint8Array = body;
+    const peer = await startPeer((_, response) => {
+      response.statusCode = status;
+      response.end(bytes);
+    });
+    const plain = await proxyTo({ target: { port: peer.port }, rewriteEndpoint: false });
+    expect((await call(plain.port, "POST", START_PATH)).bytes).toEqual(Buffer.from(body));
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    status = 401;
+    expect(await call(proxy.port, "POST", START_PATH)).toMatchObject({ status: 401, bytes: Buffer.from(body) });
+    status = 200;
+    bytes = Buffer.from("<html>no gateway</html>");
+    expect(await call(proxy.port, "POST", START_PATH)).toMatchObject({ text: "<html>no gateway</html>" });
+    expect(proxy.requests.map((each) => each.status)).toEqual([401, 200]);
+  });
+});
+
+describe("frames", () => {
+  test("pass both ways unchanged and are decoded", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    agent.socket.send(heartbeat);
+    await proxy.waitForFrame("WORKER_HEARTBEAT");
+    peer.sockets[0]?.send(replyAck("r1"));
+    const ack = await proxy.waitForFrame(({ frame }) => frame?.kind === "WORKER_REPLY_ACK");
+    expect(ack).toMatchObject({ direction: "to-agent", connection: 1, fate: "forwarded", frame: { requestId: "r1" } });
+    await waitFor(() => agent.received.length === 1 && peer.received.length === 1, { what: "both messages", ...what });
+    expect(peer.received[0]).toEqual(heartbeat);
+    expect(agent.received[0]).toEqual(replyAck("r1"));
+    expect(proxy.framesOf("WORKER_HEARTBEAT")).toHaveLength(1);
+    expect(proxy.connections).toEqual({ all: 1, webSockets: 1 });
+  });
+
+  test.each([0, 125, 126, 65_535, 65_536, 3_000_000])("of %i bytes pass, whatever they are", async (size) => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    const payload = Buffer.concat([Buffer.of(0xff).subarray(0, size), Buffer.alloc(Math.max(0, size - 1), 0xff)]);
+    agent.socket.send(payload);
+    await waitFor(() => peer.sockets.length === 1, { what: "the connection", ...what });
+    peer.sockets[0]?.send(payload);
+    await waitFor(() => agent.received.length === 1 && peer.received.length === 1, { what: "both messages", ...what });
+    expect(Buffer.compare(peer.received[0] ?? Buffer.of(1), payload)).toBe(0);
+    expect(Buffer.compare(agent.received[0] ?? Buffer.of(1), payload)).toBe(0);
+    expect(proxy.frames).toHaveLength(2);
+    // An empty message is a GATEWAY_HELLO, and of its kind on the way up too; the rest is no frame.
+    for (const seen of proxy.frames) expect(seen.frame === undefined).toBe(size > 0);
+  });
+
+  test("in fragments with a ping in between are one message", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    const pinged = new Promise<string>((resolve) => peer.sockets[0]?.once("ping", (data) => resolve(String(data))));
+    const bytes = encodeWorkerFrame({ kind: "WORKER_STATUS", inFlightRequestIds: ["a", "b"], shutdownRequested: true });
+    agent.socket.send(bytes.subarray(0, 3), { fin: false });
+    agent.socket.ping("hi");
+    agent.socket.send(bytes.subarray(3, 5), { fin: false });
+    agent.socket.send(bytes.subarray(5), { fin: true });
+    const seen = await proxy.waitForFrame("WORKER_STATUS");
+    expect(seen.frame).toMatchObject({ inFlightRequestIds: ["a", "b"], shutdownRequested: true });
+    expect(await pinged).toBe("hi");
+    await waitFor(() => peer.received.length === 1, { what: "the message", ...what });
+    expect(peer.received[0]).toEqual(bytes);
+  });
+
+  test("that are text or compressed pass and are marked", async () => {
+    const peer = await startPeer(undefined, { perMessageDeflate: true });
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port, { perMessageDeflate: true });
+    agent.socket.send("text");
+    agent.socket.send(Buffer.alloc(5000));
+    await waitFor(() => peer.received.length === 2, { what: "both messages", ...what });
+    expect(proxy.frames.map(({ undecodable }) => undecodable)).toEqual(["compressed", "compressed"]);
+    const plain = await connectAgent(proxy.port);
+    plain.socket.send("text");
+    await waitFor(() => peer.received.length === 3, { what: "the third", ...what });
+    expect(proxy.frames.at(-1)).toMatchObject({ undecodable: "not a binary message", connection: 2 });
+  });
+
+  test("that break the protocol pass as well, and the connection ends as it would without the proxy", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    (agent.socket as unknown as { _socket: { write(bytes: Buffer): void } })._socket.write(
+      Buffer.of(0x8f, 0x80, 0, 0, 0, 0),
+    );
+    expect(await agent.closed).toBe(1002);
+    expect(proxy.frames).toMatchObject([{ undecodable: "bad opcode 15", fate: "forwarded" }]);
+  });
+
+  test("close with the same code on both sides", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    peer.sockets[0]?.close(1008, "policy");
+    expect(await agent.closed).toBe(1008);
+    await waitFor(() => proxy.connections.all === 0, { what: "the connection to go", ...what });
+  });
+});
+
+describe("faults", () => {
+  test("dropped frames do not arrive, the others do, and the rule ends", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    const [gateway] = peer.sockets;
+    const stop = proxy.dropFrames(({ frame }) => frame?.kind === "WORKER_REPLY_ACK" && frame.requestId === "a");
+    for (const id of ["a", "b", "a"]) gateway?.send(replyAck(id));
+    await waitFor(() => proxy.frames.length === 3, { what: "three frames", ...what });
+    stop();
+    gateway?.send(replyAck("a"));
+    await waitFor(() => agent.received.length === 2, { what: "two messages", ...what });
+    expect(agent.received).toEqual([replyAck("b"), replyAck("a")]);
+    expect(proxy.frames.map(({ fate }) => fate)).toEqual(["dropped", "forwarded", "dropped", "forwarded"]);
+
+    proxy.dropFrames("WORKER_HEARTBEAT", { direction: "to-gateway", count: 1 });
+    agent.socket.send(heartbeat);
+    agent.socket.send(heartbeat);
+    await waitFor(() => peer.received.length === 1, { what: "the second heartbeat", ...what });
+    expect(proxy.framesOf("WORKER_HEARTBEAT").map(({ fate }) => fate)).toEqual(["dropped", "forwarded"]);
+  });
+
+  test("cut resets both sides; new connections work", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    const peerClosed = new Promise<number>((resolve) => peer.sockets[0]?.once("close", resolve));
+    proxy.cut("web-sockets");
+    expect(await agent.closed).toBe(1006);
+    expect(await peerClosed).toBe(1006);
+    await connectAgent(proxy.port);
+    expect(proxy.connections).toEqual({ all: 1, webSockets: 1 });
+  });
+
+  test("stop refuses connections until start, on the same port", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const { port } = proxy;
+    const agent = await connectAgent(port);
+    await proxy.stop();
+    expect(await agent.closed).toBe(1006);
+    await expect(connectAgent(port)).rejects.toThrow(/ECONNREFUSED/);
+    await proxy.start();
+    expect(proxy.port).toBe(port);
+    const again = await connectAgent(port);
+    again.socket.send(heartbeat);
+    await proxy.waitForFrame("WORKER_HEARTBEAT");
+    await expect(proxyTo({ target: { port: peer.port }, port })).rejects.toMatchObject({ code: "PORT_BUSY" });
+  });
+
+  test("half-open connections pass nothing and stay open, new ones work, and what was held comes when healed", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    proxy.halfOpen();
+    agent.socket.send(heartbeat);
+    const seen = await proxy.waitForFrame("WORKER_HEARTBEAT");
+    expect(seen.fate).toBe("held");
+    const fresh = await connectAgent(proxy.port);
+    fresh.socket.send(heartbeat);
+    await waitFor(() => peer.received.length === 1, { what: "the other connection's message", ...what });
+    expect([agent.socket.readyState, peer.sockets[0]?.readyState]).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
+    proxy.heal();
+    await waitFor(() => peer.received.length === 2, { what: "what was held", ...what });
+
+    // A peer that goes away behind a half-open connection is not missed by the other one.
+    proxy.halfOpen();
+    agent.socket.terminate();
+    fresh.socket.send(heartbeat);
+    await proxy.waitForFrame(({ connection, fate }) => connection === 2 && fate === "held");
+    expect(peer.sockets[0]?.readyState).toBe(WebSocket.OPEN);
+    const peerClosed = new Promise<number>((resolve) => peer.sockets[0]?.once("close", resolve));
+    proxy.heal();
+    expect(await peerClosed).toBe(1006);
+  });
+
+  test("delay keeps order and takes its time", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    const startMs = performance.now();
+    proxy.delay(150, "to-agent");
+    peer.sockets[0]?.send(replyAck("1"));
+    peer.sockets[0]?.send(replyAck("2"));
+    await waitFor(() => proxy.frames.length === 2, { what: "two frames", ...what });
+    proxy.delay(0);
+    peer.sockets[0]?.send(replyAck("3"));
+    await waitFor(() => agent.received.length === 3, { what: "three messages", ...what });
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(149);
+    expect(agent.received).toEqual(["1", "2", "3"].map(replyAck));
+  });
+
+  test("a slow reader slows the sender down, and gets everything", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    peer.sockets[0]?.pause();
+    const message = Buffer.alloc(1024 * 1024, 7);
+    for (let i = 0; i < 24; i += 1) agent.socket.send(message);
+    await waitFor(() => proxy.frames.length >= 4, { what: "the first messages", ...what });
+    peer.sockets[0]?.resume();
+    await waitFor(() => peer.received.length === 24, { what: "all messages", ...what });
+    expect(peer.received.every((each) => Buffer.compare(each, message) === 0)).toBe(true);
+  });
+});
+
+describe("waitForFrame", () => {
+  test("lists what came instead", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    agent.socket.send(heartbeat);
+    agent.socket.send("text");
+    peer.sockets[0]?.send(replyAck("r9"));
+    await waitFor(() => proxy.frames.length === 3, { what: "three frames", ...what });
+    const never = proxy.waitForFrame("WORKER_PAUSE", { timeoutMs: 20, what: "a pause before the end" });
+    await expect(never).rejects.toMatchObject({
+      code: "TEST_TIMEOUT",
+      message: expect.stringMatching(/No frame was a pause before the end within 20 ms/),
+    });
+    const message = await never.then(String, (error: Error) => error.message);
+    expect(message).toMatch(/#1 agent -> gateway WORKER_HEARTBEAT$/m);
+    expect(message).toMatch(/undecodable \(not a binary message, 4 bytes\)$/m);
+    expect(message).toMatch(/gateway -> agent WORKER_REPLY_ACK requestId=r9$/m);
+  });
+
+  test("looks only at new frames when asked to, and forgets on clear", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    agent.socket.send(heartbeat);
+    const first = await proxy.waitForFrame("WORKER_HEARTBEAT");
+    const second = proxy.waitForFrame("WORKER_HEARTBEAT", { since: proxy.frames.length });
+    agent.socket.send(heartbeat);
+    expect(await second).not.toBe(first);
+    proxy.clear();
+    expect([proxy.frames.length, proxy.requests.length]).toEqual([0, 0]);
+    const failing = proxy.waitForFrame(() => {
+      throw new Error("bad predicate");
+    });
+    agent.socket.send(heartbeat);
+    await expect(failing).rejects.toThrow("bad predicate");
+  });
+
+  test("refuses a target that is no address", async () => {
+    await expect(proxyTo({ target: "nonsense" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(proxyTo({ target: "https://127.0.0.1" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  });
+});
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly bytes: Buffer;
+}
+
+function call(port: number, method: string, path: string, body?: Buffer, agent?: HttpAgent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host: "127.0.0.1", port, method, path, agent: agent ?? false }, (response) => {
+      const parts: Buffer[] = [];
+      response.on("data", (part: Buffer) => parts.push(part));
+      response.on("error", reject);
+      response.on("end", () => {
+        const bytes = Buffer.concat(parts);
+        resolve({ status: response.statusCode ?? 0, text: bytes.toString(), bytes });
+      });
+    });
+    outgoing.on("error", reject);
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { waitFor } from "../src/index.ts";
+
+test("gives what the condition gives, once it gives something", async () => {
+  let looks = 0;
+  const answer = await waitFor(() => (++looks < 3 ? undefined : { looks }), { what: "three looks", intervalMs: 1 });
+  expect(answer).toEqual({ looks: 3 });
+});
+
+test("passes over errors until the time is up, and then shows what it knows", async () => {
+  const never = waitFor(
+    () => {
+      throw new Error("no table");
+    },
+    { what: "the table", timeoutMs: 30, intervalMs: 5, context: () => "log: all quiet" },
+  );
+  await expect(never).rejects.toMatchObject({
+    code: "TEST_TIMEOUT",
+    message: expect.stringMatching(/in vain for the table .*It last failed: no table\nlog: all quiet/),
+  });
+  await expect(waitFor(() => 0, { what: "one", timeoutMs: 5 })).rejects.toThrow(/It last gave 0/);
+});
