@@ -117,6 +117,7 @@ export class Dispatches {
       stepId: job.kind === "pass" ? "step" : job.key,
       functionUuid: slot.session.extensions.has("checkpoint") ? null : (fn?.uuid ?? uuidOf(job.functionId)),
       inPlace,
+      nowMs: this.#options.clock.nowMs(),
     });
     if (payload.length > MAX_PAYLOAD_LENGTH) {
       this.#agents.release(slot);

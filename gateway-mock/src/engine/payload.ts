@@ -11,6 +11,8 @@ export interface PayloadOptions {
   readonly functionUuid: string | null;
   /** The agent keeps the pass going over checkpoints. */
   readonly inPlace: boolean;
+  /** So that agents judge by this clock what is due. */
+  readonly nowMs: number;
 }
 
 /** Leaves room in the frame for everything around it. */
@@ -38,7 +40,7 @@ export function requestPayload(state: RunState, options: PayloadOptions): string
     job_id: options.jobId,
     disable_immediate_execution: !options.inPlace && forcesPlan(state),
     use_api: false,
-    ...(options.inPlace ? { holdfast: extendedContext(state) } : {}),
+    ...(options.inPlace ? { holdfast: extendedContext(state, options.nowMs) } : {}),
   };
   const ctx = JSON.stringify(fields);
   return (
@@ -47,7 +49,7 @@ export function requestPayload(state: RunState, options: PayloadOptions): string
   );
 }
 
-function extendedContext(state: RunState): object {
+function extendedContext(state: RunState, nowMs: number): object {
   const retries: Record<string, { attempt: number; notBeforeMs: number }> = {};
   for (const [stepId, attempt] of state.attempts) {
     retries[stepId] = { attempt, notBeforeMs: state.open.get(stepId)?.dueMs ?? 0 };
@@ -60,6 +62,7 @@ function extendedContext(state: RunState): object {
   }
   return {
     v: 1,
+    nowMs,
     retries,
     ...(undefinedSteps.length > 0 ? { undefinedSteps } : {}),
     signatures,

@@ -55,7 +55,8 @@ function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRe
 function modeOf(request: ExecutionRequest, input: PassInput): PassMode {
   const { stepId } = request;
   if (stepId !== "" && stepId !== "step") return { type: "targeted", hash: stepId };
-  const inPlace = request.extensions.includes("checkpoint") && !input.planOnly;
+  // A gateway that has steps of this run under way in the plain manner leaves our object out of the request.
+  const inPlace = request.extensions.includes("checkpoint") && input.extended !== undefined && !input.planOnly;
   return inPlace ? { type: "in-place" } : { type: "plain", planOnly: input.planOnly };
 }
 

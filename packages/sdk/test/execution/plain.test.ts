@@ -256,6 +256,13 @@ describe("planning", () => {
     expect(opsOf(result)).toMatchObject([{ op: "StepPlanned" }]);
   });
 
+  test("a request without our object is a plain one, whatever the connection agreed on", async () => {
+    const engine = engineFor(({ step }) => step.run("a", () => 1));
+    const ctx = { run_id: "r", attempt: 0, stack: { stack: [], current: 0 }, use_api: false };
+    expect(opsOf(await engine.request("step", 0, { ctx }))).toMatchObject([{ op: "StepRun", data: 1 }]);
+    expect(engine.checkpoints).toEqual([]);
+  });
+
   test("a step that is not awaited when the function returns is still reported", async () => {
     const engine = engineFor(({ step }) => {
       void step.run("a", () => 1);
