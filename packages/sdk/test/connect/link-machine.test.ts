@@ -180,8 +180,25 @@ describe("the link machine", () => {
     fc.constant<LinkEvent>({ type: "SHUTDOWN" }),
   );
 
-  /** Half of the events are made to hit the present attempt or connection, or nothing would ever happen. */
-  const aimed = fc.array(fc.tuple(anyEvent, fc.constantFrom("attempt", "active", "as it is")), { maxLength: 120 });
+  /** Most events are made to hit the present attempt or connection, many to bring it on, or nothing would ever happen. */
+  const aims = ["onward", "onward", "attempt", "active", "as it is"] as const;
+  const aimed = fc.array(fc.tuple(anyEvent, fc.constantFrom(...aims)), { maxLength: 120 });
+
+  /** What a well-behaved gateway would do next. */
+  function onward({ attempt }: Extract<LinkState, { phase: "open" }>): LinkEvent | undefined {
+    switch (attempt.step) {
+      case "none":
+        return undefined;
+      case "waiting":
+        return { type: "TIMER", timer: "backoff", generation: attempt.generation };
+      case "starting":
+        return { type: "START_OK", generation: attempt.generation, start: start() };
+      case "opening": {
+        const frame = attempt.handshake.phase === "hello" ? hello : ready;
+        return { type: "FRAME", generation: attempt.generation, frame };
+      }
+    }
+  }
 
   function play(events: readonly (readonly [LinkEvent, string])[], hasFallbackKey: boolean) {
     const link = machine(hasFallbackKey);
@@ -193,8 +210,9 @@ describe("the link machine", () => {
       if (link.state.phase !== "open") break;
       const { attempt, active } = link.state;
       const target = aim === "active" ? active?.generation : attempt.step === "none" ? undefined : attempt.generation;
-      const real =
+      const aimedAt =
         aim !== "as it is" && target !== undefined && "generation" in event ? { ...event, generation: target } : event;
+      const real = (aim === "onward" ? onward(link.state) : undefined) ?? aimedAt;
       const before = link.state;
       const current = [active?.generation, attempt.step === "none" ? undefined : attempt.generation];
       const made = link.send(real);

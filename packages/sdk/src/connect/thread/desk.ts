@@ -130,11 +130,7 @@ export class Desk {
       case "EXECUTION_DROPPED":
         return this.#forget(requestId);
       case "CHECKPOINT":
-        this.mail.addCheckpoint(requestId, message.sequence, message.ops);
-        if (this.#negotiated && !this.#extensions.includes("checkpoint")) {
-          this.#answerCheckpoint(requestId, message.sequence, "invalid");
-        }
-        return;
+        return this.#onCheckpoint(requestId, message.sequence, message.ops);
       default:
         return unreachable(message);
     }
@@ -195,6 +191,14 @@ export class Desk {
   #reply(flight: Flight, response: Uint8Array): void {
     this.flights.replied(flight);
     this.mail.addReply(flight.identity.requestId, response);
+  }
+
+  /** A gateway that did not agree to checkpoints is never sent one. */
+  #onCheckpoint(requestId: string, sequence: number, ops: Uint8Array): void {
+    if (!this.#negotiated || this.#extensions.includes("checkpoint")) {
+      return this.mail.addCheckpoint(requestId, sequence, ops);
+    }
+    this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome: "invalid" });
   }
 
   #answerCheckpoint(requestId: string, sequence: number, outcome: CheckpointOutcome): void {

@@ -1,4 +1,4 @@
-/** Collects what is to leave the thread, and lets it go together once the present turn of the event loop is over. */
+/** Collects what is to leave the thread, and lets it go together once what runs at the moment is over. */
 export interface Turn {
   /** Makes sure the end of this turn comes. */
   touch(): void;
@@ -7,15 +7,17 @@ export interface Turn {
 }
 
 export function createTurn(onEnd: () => void): Turn {
-  let pending: NodeJS.Immediate | undefined;
+  let pending = false;
   const end = (): void => {
-    if (pending) clearImmediate(pending);
-    pending = undefined;
+    pending = false;
     onEnd();
   };
   return {
     touch: () => {
-      pending ??= setImmediate(end);
+      if (pending) return;
+      pending = true;
+      // All frames of one read, and all messages of one post, are handled before microtasks run.
+      queueMicrotask(end);
     },
     end,
   };
