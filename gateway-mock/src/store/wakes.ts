@@ -1,4 +1,4 @@
-import { backoffDelayMs, sleep } from "@holdfast/core";
+import { backoffDelayMs, messageOf, sleep } from "@holdfast/core";
 import type postgres from "postgres";
 import type { Database } from "./database.ts";
 import { safeMessage } from "./pg-errors.ts";
@@ -25,7 +25,14 @@ export function openWakes(database: Database, storeId: string): Wakes {
   let sending: Promise<void> | null = null;
 
   const tell = (wake: Wake): void => {
-    for (const listener of listeners) listener(wake);
+    for (const listener of listeners) {
+      try {
+        listener(wake);
+      } catch (error) {
+        // The driver would take it for a fault of the connection.
+        log("error", `A listener for wake-ups failed: ${messageOf(error)}`);
+      }
+    }
   };
 
   const receive = (payload: string): void => {
