@@ -99,6 +99,20 @@ describe("start responses", () => {
       syncToken: "y",
     });
 
+  test("that name the address they were asked at lead the socket to the gateway, not back to the proxy", async () => {
+    let endpoint = "";
+    const peer = await startPeer((_, response) => response.end(start(endpoint)));
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    for (const host of ["127.0.0.1", "localhost"]) {
+      endpoint = `ws://${host}:${proxy.port}/v0/connect`;
+      const { bytes } = await call(proxy.port, "POST", START_PATH, Buffer.alloc(0));
+      expect(decodeStartResponse(bytes).gatewayEndpoint).toBe(`ws://127.0.0.1:${proxy.port}/v0/connect`);
+      const before = peer.sockets.length;
+      await connectAgent(proxy.port);
+      expect(peer.sockets.length).toBe(before + 1);
+    }
+  });
+
   test("name the proxy, which takes the socket to where the gateway said", async () => {
     const sockets = await startPeer();
     const api = await startPeer((_, response) => response.end(start(`ws://127.0.0.1:${sockets.port}/v0/connect?a=1`)));

@@ -179,6 +179,11 @@ class LocalProxy implements WireProxy {
     return this.stop();
   }
 
+  /** A gateway may name the address at which it was asked, and that was ours. */
+  #isOwn({ host, port }: Address): boolean {
+    return port === this.#port && (host === this.host || host === "localhost");
+  }
+
   #accept(client: Socket): void {
     const connection: ProxiedConnection = new ProxiedConnection({
       id: ++this.#lastId,
@@ -190,7 +195,7 @@ class LocalProxy implements WireProxy {
       route: (upgrade) => (upgrade ? (this.#endpoint ?? this.#target) : this.#target),
       rewriteTo: () => (this.#rewrite ? { host: this.host, port: this.#port } : undefined),
       onEndpoint: (endpoint) => {
-        this.#endpoint = endpoint;
+        this.#endpoint = this.#isOwn(endpoint) ? undefined : endpoint;
       },
       onClosed: () => this.#open.delete(connection),
     });
