@@ -74,7 +74,7 @@ export async function inWorld(mode: Mode, body: (world: World) => Promise<void>)
   try {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-e2e-"));
     onCleanUp(() => rm(folder, { recursive: true, force: true }));
-    const server = mode.ownPostgres ? await startTestPostgres({ own: true }) : undefined;
+    const server = mode.ownPostgres ? await startTestPostgres({ own: true, durable: true }) : undefined;
     if (server !== undefined) onCleanUp(() => server.stop());
     const database = await createDatabase(server?.url ?? inject("postgresUrl"));
     if (server === undefined) onCleanUp(() => database.drop());
