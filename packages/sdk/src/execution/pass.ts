@@ -257,7 +257,11 @@ export class Pass {
       this.#driver.send(settles ? { type: "finished", op: end.op } : { ...end, type: "failed", final: end.final });
     };
     const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
-    queueMicrotask(() => runBody(record, context, tell));
+    queueMicrotask(() => {
+      if (this.#driver.state.phase === "open") return runBody(record, context, tell);
+      // Stopped in between: it counts as running, but must not begin.
+      return this.#driver.send({ type: "finished", op: { hash, text: "", bytes: 0 } });
+    });
   }
 
   #checkpoint(ops: readonly OpText[]): void {

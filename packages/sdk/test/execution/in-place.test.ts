@@ -122,6 +122,18 @@ describe("checkpoints", () => {
     expect(engine.checkpoints).toEqual([]);
     expect(await engine.request()).toMatchObject({ stale: true });
   });
+
+  test("a step that was called just before the stop does not begin", async () => {
+    const bodies: string[] = [];
+    const engine = engineFor(async ({ step }) => {
+      const called = step.run("a", () => bodies.push("a"));
+      engine.signal.abort();
+      await called;
+    });
+    expect(await engine.request()).toMatchObject({ stale: true });
+    await turn();
+    expect(bodies).toEqual([]);
+  });
 });
 
 describe("parked steps", () => {
