@@ -1,4 +1,4 @@
-import { backoffDelayMs, messageOf, sleep } from "@holdfast/core";
+import { backoffDelayMs, type Log, messageOf, sleep } from "@holdfast/core";
 import type postgres from "postgres";
 import type { Database } from "./database.ts";
 import { safeMessage } from "./pg-errors.ts";
@@ -24,16 +24,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
   let pending: Wake[] = [];
   let sending: Promise<void> | null = null;
 
-  const tell = (wake: Wake): void => {
-    for (const listener of listeners) {
-      try {
-        listener(wake);
-      } catch (error) {
-        // The driver would take it for a fault of the connection.
-        log("error", `A listener for wake-ups failed: ${messageOf(error)}`);
-      }
-    }
-  };
+  const tell = (wake: Wake): void => tellAll(listeners, wake, log);
 
   const receive = (payload: string): void => {
     const message = parseMessage(payload);
@@ -106,6 +97,17 @@ export function openWakes(database: Database, storeId: string): Wakes {
       await listening;
     },
   };
+}
+
+function tellAll(listeners: Iterable<(wake: Wake) => void>, wake: Wake, log: Log): void {
+  for (const listener of listeners) {
+    try {
+      listener(wake);
+    } catch (error) {
+      // The driver would take it for a fault of the connection.
+      log("error", `A listener for wake-ups failed: ${messageOf(error)}`);
+    }
+  }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
