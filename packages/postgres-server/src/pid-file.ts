@@ -25,5 +25,3 @@ export async function readPidFile(cluster: string): Promise<PidFile | undefined>
     ready: lines[7]?.trim() === "ready",
   };
 }
-
-export const recordedPid = async (cluster: string): Promise<number | undefined> => (await readPidFile(cluster))?.pid;
