@@ -191,6 +191,27 @@ describe("a request", () => {
   });
 });
 
+it("a result that no frame can carry becomes an ERROR reply; the connection stays", async () => {
+  const body = encodeJsonBytes("x".repeat(9 * 1024 * 1024));
+  await using _connection = (
+    await openTest(gateway.url, {
+      strategy: {
+        execute: async (_request, port) => {
+          expect(await port.checkpoint(body)).toBe("invalid");
+          return { ...done(), body };
+        },
+      },
+    })
+  ).connection;
+  const peer = await gateway.peer();
+  gateway.dispatch(peer);
+  const reply = await until(() => peer.of("WORKER_REPLY")[0], "the reply");
+  expect(reply.status).toBe("ERROR");
+  expect(parseJsonBytes(reply.body, "body")).toMatchObject({ code: "FRAME_TOO_LARGE" });
+  expect(peer.of("WORKER_CHECKPOINT")).toHaveLength(0);
+  expect(gateway.peers).toHaveLength(1);
+});
+
 describe("refusals", () => {
   it("names an unknown app and a full worker, where the gateway understands that", async () => {
     const { calls, strategy } = manualStrategy();

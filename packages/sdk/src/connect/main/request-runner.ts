@@ -1,7 +1,13 @@
 import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
 import type { CheckpointPort, ExecutionStrategy } from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
-import { decodeExecutorRequest, type ExecutorRequest, encodeReply, identityOf } from "../shared/reply.ts";
+import {
+  decodeExecutorRequest,
+  type ExecutorRequest,
+  encodeReply,
+  identityOf,
+  MAX_LETTER_BYTES,
+} from "../shared/reply.ts";
 import type { Ledger } from "./ledger.ts";
 
 export interface RequestRunnerDeps {
@@ -27,6 +33,8 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
 
   const portFor = (requestId: string): CheckpointPort => ({
     checkpoint: (ops) => {
+      // As a reply it becomes an error that says how large it was.
+      if (ops.byteLength > MAX_LETTER_BYTES) return Promise.resolve("invalid");
       const checkpoint = ledger.addCheckpoint(requestId, ops);
       if (checkpoint === undefined) return Promise.resolve("stale");
       send({ type: "CHECKPOINT", requestId, sequence: checkpoint.sequence, ops });

@@ -95,9 +95,6 @@ export type ThreadMessage =
 
 export type AnyMessage = MainMessage | ThreadMessage;
 
-/** What is posted: one message, or those of one tick together. */
-export type Posted<Message extends AnyMessage> = Message | readonly Message[];
-
 export const MAIN_MESSAGE_TYPES = [
   "INIT",
   "CONNECT",

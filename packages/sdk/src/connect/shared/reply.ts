@@ -1,4 +1,4 @@
-import type { PlainError } from "@holdfast/core";
+import { HoldfastError, type PlainError } from "@holdfast/core";
 import {
   decodeGatewayFrame,
   type ExecutorRequest,
@@ -6,6 +6,7 @@ import {
   encodeSdkResponse,
   type ReplyStatus,
   type RequestIdentity,
+  WIRE_LIMITS,
 } from "@holdfast/protocol";
 
 /** The protocol, as far as main needs it: reading a request's frame and writing its reply. */
@@ -32,10 +33,19 @@ export interface ReplyContent {
   readonly requestVersion: number;
 }
 
-/** The SDKResponse of a request: what WORKER_REPLY and the HTTP flush carry. */
+/** Room for the frame around a reply or a checkpoint. */
+const ENVELOPE_BYTES = 4 * 1024;
+
+/** Larger ones would make the gateway close the connection, again with every resend. */
+export const MAX_LETTER_BYTES = WIRE_LIMITS.maxFrameBytes - ENVELOPE_BYTES;
+
+/**
+ * The SDKResponse of a request: what WORKER_REPLY and the HTTP flush carry.
+ * @throws HoldfastError `FRAME_TOO_LARGE`
+ */
 export function encodeReply(identity: RequestIdentity, content: ReplyContent, sdkVersion: string): Uint8Array {
   const { requestId, accountId, envId, appId, systemTraceCtx, userTraceCtx, runId } = identity;
-  return encodeSdkResponse({
+  const response = encodeSdkResponse({
     requestId,
     accountId,
     envId,
@@ -47,6 +57,11 @@ export function encodeReply(identity: RequestIdentity, content: ReplyContent, sd
     sdkVersion,
     ...content,
   });
+  if (response.byteLength <= MAX_LETTER_BYTES) return response;
+  throw new HoldfastError(
+    "FRAME_TOO_LARGE",
+    `The result is ${response.byteLength} bytes; a reply may have ${MAX_LETTER_BYTES}. Store large data elsewhere and return a reference.`,
+  );
 }
 
 /** A reply that says the request could not be run; the gateway tries it again. */
