@@ -39,6 +39,8 @@ export interface Gateway {
 
 const STALE_CONNECTION_MS = 60_000;
 const TOUCH_EVERY_MS = 15_000;
+/** How often the event loop's delay is sampled; Node counts the interval itself into each sample. */
+const DELAY_RESOLUTION_MS = 10;
 
 /**
  * Starts a gateway.
@@ -74,7 +76,7 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
   cleanups.push(() => engine.stop());
   await engine.start();
 
-  const delay = monitorEventLoopDelay({ resolution: 10 });
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delay.enable();
   let draining = false;
   const keys = new Keys({
@@ -197,7 +199,8 @@ async function touchConnections(store: Store, gatewayId: string, log: Log): Prom
 }
 
 function processStatus(delay: ReturnType<typeof monitorEventLoopDelay>, sockets: number): Record<string, unknown> {
-  const ms = (nanos: number): number => (Number.isFinite(nanos) ? Math.round(nanos / 1e4) / 100 : 0);
+  const ms = (nanos: number): number =>
+    Number.isFinite(nanos) ? Math.max(0, Math.round(nanos / 1e4) / 100 - DELAY_RESOLUTION_MS) : 0;
   return {
     pid: process.pid,
     uptimeMs: Math.round(process.uptime() * 1000),
