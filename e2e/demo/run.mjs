@@ -24,6 +24,7 @@ for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
 
 print();
 print(`  ${bold("Holdfast")}  ${dim("durable functions over a connection that busy code cannot drop")}`);
+print();
 try {
   world = await openWorld();
   const told = await story(world);

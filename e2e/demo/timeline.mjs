@@ -69,12 +69,13 @@ function axis(seconds) {
  * @returns {Row[]}
  */
 export function runRows(run, diary, killedAt) {
-  return run.steps.map(({ name, openedMs, startedMs, endedMs }) => {
+  return run.steps.map(({ name, op, openedMs, startedMs, endedMs }) => {
     const lines = diary.filter(({ service }) => service === name);
     if (lines.length === 0) {
       const from = openedMs ?? startedMs ?? run.createdMs;
       const to = endedMs ?? from;
-      return { name, bars: [{ from, to, how: /** @type {const} */ ("slept") }], note: "" };
+      if (op !== "Sleep") return { name, bars: [{ from, to, how: "done" }], note: took(from, to) };
+      return { name, bars: [{ from, to, how: "slept" }], note: `${took(from, to)} asleep` };
     }
     /** @type {Bar[]} */
     const bars = [];
@@ -91,8 +92,14 @@ export function runRows(run, diary, killedAt) {
 /** @param {readonly Bar[]} bars */
 function note(bars) {
   const last = bars.at(-1);
-  const took = last === undefined ? "" : `${((last.to - last.from) / 1000).toFixed(1)} s`;
-  if (bars.some(({ how }) => how === "killed")) return `${took}, begun again after the kill`;
-  if (bars.length > 1) return `${took}, after ${bars.length} tries`;
-  return took;
+  const time = last === undefined ? "" : took(last.from, last.to);
+  if (bars.some(({ how }) => how === "killed")) return `${time}, begun again after the kill`;
+  if (bars.length > 1) return `${time}, try ${bars.length}`;
+  return time;
 }
+
+/**
+ * @param {number} from
+ * @param {number} to
+ */
+const took = (from, to) => `${((to - from) / 1000).toFixed(1)} s`;

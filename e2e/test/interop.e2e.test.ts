@@ -50,6 +50,11 @@ describe.each([
       const first = await world.startInngestApp(checkpointing);
       const runId = await world.trigger("between");
       await world.noted(runId, "at between");
+      // This package may go on before its checkpoint is stored; finished is what the gateway has.
+      await world.until("the first step to be stored", async () => {
+        const { steps } = await world.api.run(runId);
+        return steps.some(({ name, status }) => name === "one" && status === "completed");
+      });
       await first.kill();
       await world.startInngestApp(checkpointing);
       await world.noted(runId, "at between", 2);

@@ -124,7 +124,7 @@ async function build(
       env: { HOLDFAST_TEST_JOURNAL: journal.path, ...options.env },
     });
     children.push(app);
-    onCleanUp(() => app.stop());
+    onCleanUp(() => app.kill());
     await app.message((message) => message.ready === true, 60_000);
     return app;
   }
