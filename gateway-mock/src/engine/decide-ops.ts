@@ -230,13 +230,14 @@ function decidePlanned(context: OpContext, op: Op): void {
   dispatch(draft, { kind: "step", key: op.id, attempt, ...untilMs });
 }
 
-function decideSleep(context: OpContext, op: Op): void {
-  const { draft, inPlace, wishes } = context;
-  if (isSettled(draft, op.id)) {
-    wishes.pass ||= inPlace || draft.pending.size === 0;
-    return;
-  }
-  if (draft.jobs.has(jobKey("timer", op.id))) return;
+function decideSleep({ draft, inPlace, wishes }: OpContext, op: Op): void {
+  if (isSettled(draft, op.id)) wishes.pass ||= inPlace || draft.pending.size === 0;
+  else decideParked(draft, op);
+}
+
+/** A sleep begins: a timer, once per step. */
+export function decideParked(draft: Draft, op: Op): void {
+  if (isSettled(draft, op.id) || draft.jobs.has(jobKey("timer", op.id))) return;
   const until = parseSleep(op.name ?? "", draft.ctx.nowMs);
   if (until === undefined) {
     const error = `Step "${op.displayName ?? op.id}" sleeps for ${JSON.stringify(op.name)}, which is neither a duration nor an instant.`;

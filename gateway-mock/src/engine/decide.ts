@@ -1,6 +1,6 @@
 import { type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
-import { decideOps } from "./decide-ops.ts";
+import { decideOps, decideParked } from "./decide-ops.ts";
 import {
   type DecideContext,
   type Decision,
@@ -42,6 +42,8 @@ export type Input =
       readonly inPlace: boolean;
       readonly report: Report;
     }
+  /** Waits that began while their pass goes on in place. */
+  | { readonly type: "parked"; readonly ops: readonly Op[] }
   | { readonly type: "timer"; readonly jobId: string }
   | { readonly type: "cancel"; readonly reason: string }
   /** The run cannot go on, for a reason of the gateway's own. */
@@ -68,6 +70,9 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       decideReport(draft, job, input.report, input.inPlace);
       return finish(draft);
     }
+    case "parked":
+      for (const op of input.ops) decideParked(draft, op);
+      return draft.log.length > 0 ? finish(draft) : null;
     case "timer": {
       const job = jobById(state, input.jobId);
       if (job?.kind !== "timer") return null;

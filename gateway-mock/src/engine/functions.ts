@@ -24,6 +24,7 @@ export class Functions {
   readonly #log: Log;
   #byId = new Map<string, KnownFunction>();
   readonly #saved = new Map<string, string>();
+  #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
 
   constructor(store: Store, log: Log) {
@@ -39,19 +40,30 @@ export class Functions {
     return this.#byId.values();
   }
 
-  async load(): Promise<void> {
-    this.#put(await this.#store.loadFunctions());
-    this.#saved.clear();
+  load(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#put(await this.#store.loadFunctions());
+      this.#saved.clear();
+    });
   }
 
   /** Stores what an agent brought; does nothing when it is known already. */
-  async save(apps: readonly AppRecord[]): Promise<void> {
-    const changed = apps.filter((app) => this.#saved.get(app.id) !== fingerprint(app));
-    if (changed.length === 0) return;
-    for (const app of changed) this.#warnOfGaps(app);
-    this.#put(await this.#store.saveApps(changed), new Set(changed.map((app) => app.id)));
-    for (const app of changed) this.#saved.set(app.id, fingerprint(app));
-    this.#store.notify({ type: "functions" });
+  save(apps: readonly AppRecord[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const changed = apps.filter((app) => this.#saved.get(app.id) !== fingerprint(app));
+      if (changed.length === 0) return;
+      for (const app of changed) this.#warnOfGaps(app);
+      this.#put(await this.#store.saveApps(changed), new Set(changed.map((app) => app.id)));
+      for (const app of changed) this.#saved.set(app.id, fingerprint(app));
+      this.#store.notify({ type: "functions" });
+    });
+  }
+
+  /** One after the other: what was read before a save must not replace what the save brought. */
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const mine = this.#last.then(task, task);
+    this.#last = mine;
+    return mine;
   }
 
   /** Functions that an event of this name triggers. */

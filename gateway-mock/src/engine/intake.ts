@@ -68,9 +68,32 @@ export class Intake {
    */
   async send(events: readonly RawEvent[], seed?: IdSeed): Promise<string[]> {
     const checked = events.map((event, index) => checkEvent(event, index));
-    const prepared = checked.map((event, index) => this.#prepare(event, index, seed));
+    this.#parts.counters.eventsReceived += events.length;
+    const named = checked.map((event, index) => ({
+      event,
+      id: seed ? ulidFromSeed(seed.atMs, seed.entropy, index + 1) : this.#newId(),
+    }));
+    try {
+      return await this.#store(named);
+    } catch (error) {
+      if (!seed) throw error;
+      return this.#storeMissing(named, error);
+    }
+  }
+
+  /** With ids that the sender chose, the same request may have come before: what is there already is not made again. */
+  async #storeMissing(named: readonly NamedEvent[], error: unknown): Promise<string[]> {
+    const found = await Promise.all(named.map(({ id }) => this.#options.store.getEvent(id)));
+    const missing = named.filter((_, index) => !found[index]);
+    if (missing.length === named.length) throw error;
+    this.#parts.counters.eventsDuplicate += named.length - missing.length;
+    const ids = missing.length === 0 ? [] : await this.#store(missing);
+    return named.map(({ id }, index) => (found[index] ? id : (ids[missing.findIndex((one) => one.id === id)] ?? id)));
+  }
+
+  async #store(named: readonly NamedEvent[]): Promise<string[]> {
+    const prepared = named.map((one) => this.#prepare(one));
     const { counters } = this.#parts;
-    counters.eventsReceived += events.length;
     let stored = 0;
     try {
       const outcomes = await this.#options.store.intake(prepared.map(({ item }) => item));
@@ -89,8 +112,7 @@ export class Intake {
     }
   }
 
-  #prepare(event: CheckedEvent, index: number, seed: IdSeed | undefined): Prepared {
-    const id = seed ? ulidFromSeed(seed.atMs, seed.entropy, index + 1) : this.#newId();
+  #prepare({ event, id }: NamedEvent): Prepared {
     const tsMs = event.ts ?? this.#options.clock.nowMs();
     const payloadJson = JSON.stringify({
       id: event.id ?? id,
@@ -109,7 +131,7 @@ export class Intake {
       if (slot && job) born.push({ run, job, slot });
       return run;
     });
-    const idempotencyKey = event.id ?? (seed ? id : null);
+    const idempotencyKey = event.id ?? null;
     return { item: { event: { id, name: event.name, idempotencyKey, tsMs, payloadJson }, runs }, born };
   }
 
@@ -159,6 +181,11 @@ export class Intake {
   #giveBack(one: Prepared): void {
     for (const { slot } of one.born) this.#parts.agents.release(slot);
   }
+}
+
+interface NamedEvent {
+  readonly event: CheckedEvent;
+  readonly id: string;
 }
 
 interface CheckedEvent {

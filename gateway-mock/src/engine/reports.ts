@@ -120,8 +120,24 @@ export class Reports {
     const dispatch = this.#dispatches.get(requestId);
     const runId = dispatch?.runId ?? givenRunId;
     if (!fence || !isUlid(runId)) return this.#stale();
-    if (dispatch && this.#runs.peek(runId)) return this.#fastCheckpoint(dispatch, ops);
-    return this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, ops));
+    const parked = ops.filter((op) => op.op === "Sleep");
+    const rest = parked.length > 0 ? ops.filter((op) => op.op !== "Sleep") : ops;
+    const fast = dispatch && this.#runs.peek(runId);
+    const result = fast
+      ? await this.#fastCheckpoint(dispatch, rest)
+      : await this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, rest));
+    return parked.length > 0 && result.outcome === "stored" ? this.#park(runId, fence, parked) : result;
+  }
+
+  /** Waits that began make jobs, so they take a decision. */
+  async #park(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
+    this.#runs.retain(runId);
+    try {
+      const outcome = await this.#decider.run(runId, { type: "parked", ops }, fence);
+      return outcome === "won" || outcome === "nothing" ? STORED : this.#stale();
+    } finally {
+      this.#runs.release(runId);
+    }
   }
 
   /** We gave the request out and have the run's state: rows under the fence, nothing else. */

@@ -1,0 +1,131 @@
+import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
+import { afterEach, beforeEach, expect, inject } from "vitest";
+import type { GatewayOptions } from "../../src/config.ts";
+import { foldRun } from "../../src/engine/fold.ts";
+import { isEnded } from "../../src/engine/run-state.ts";
+import type { RunView, StepView } from "../../src/http/run-view.ts";
+import { type Gateway, startGateway } from "../../src/server.ts";
+import { checkInvariants, openPostgresStore, type Store, type StoredRun } from "../../src/store/index.ts";
+import { type AgentOptions, RawAgent } from "./agent.ts";
+
+export interface RunDetailView extends RunView {
+  readonly steps: readonly StepView[];
+  readonly leasesLost: number;
+  readonly jobs: readonly { readonly id: string; readonly kind: string; readonly epoch: number }[];
+  readonly log: readonly { readonly kind: string; readonly key: string; readonly attempt: number }[];
+}
+
+export interface Bench {
+  readonly db: TestDatabase;
+  readonly store: Store;
+  /** Starts a gateway on the file's database; closed after the test. */
+  gateway(options?: GatewayOptions): Promise<Gateway>;
+  /** Connects an agent; closed after the test. */
+  agent(gateway: Gateway, options?: Partial<AgentOptions>): Promise<RawAgent>;
+}
+
+/** One database a test. After each test everything is closed and the invariants of every run are checked. */
+export function useGateway(): Bench {
+  const gateways: Gateway[] = [];
+  const agents: RawAgent[] = [];
+  let db: TestDatabase | undefined;
+  let store: Store | undefined;
+  beforeEach(async () => {
+    db = await createDatabase(inject("postgresUrl"));
+    store = openPostgresStore({ url: db.url, maxConnections: 3 });
+    await store.migrate();
+  });
+  afterEach(async () => {
+    for (const agent of agents.splice(0)) agent.cut();
+    await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
+    try {
+      if (store) await check(store);
+    } finally {
+      await store?.close();
+      await db?.drop();
+    }
+  });
+  return {
+    get db() {
+      return db as TestDatabase;
+    },
+    get store() {
+      return store as Store;
+    },
+    async gateway(options = {}) {
+      const gateway = await startGateway({
+        port: 0,
+        databaseUrl: (db as TestDatabase).url,
+        retryBaseMs: 50,
+        maxConnections: 5,
+        drainMs: 5000,
+        ...options,
+      });
+      gateways.push(gateway);
+      return gateway;
+    },
+    async agent(gateway, options = {}) {
+      const before = (await metrics(gateway)).engine.agents;
+      const agent = await RawAgent.connect({ url: gateway.url, ...options });
+      agents.push(agent);
+      const attached = async (): Promise<boolean> => (await metrics(gateway)).engine.agents > before;
+      if (!options.pauses) await waitFor(attached, { what: "the agent to be attached" });
+      return agent;
+    },
+  };
+}
+
+async function check(store: Store): Promise<void> {
+  expect((await checkInvariants(store)).broken).toEqual([]);
+  const { runs } = await store.listRuns({ limit: 1000 });
+  for (const run of await store.loadRuns(runs.map(({ id }) => id))) checkFold(run);
+}
+
+/** The engine's own fold agrees with the head too. */
+function checkFold(run: StoredRun): void {
+  const state = foldRun(run);
+  expect(isEnded(state.status)).toBe(run.head.endedMs !== null);
+  if (isEnded(state.status)) expect(state.status).toBe(run.head.status);
+}
+
+export interface Metrics {
+  readonly engine: Readonly<Record<string, number>> & { readonly agents: number; readonly inFlight: number };
+  readonly queue: { readonly due: number; readonly leased: number; readonly later: number };
+}
+
+export async function metrics(gateway: Gateway): Promise<Metrics> {
+  return (await call(gateway, "/v1/metrics")) as Metrics;
+}
+
+export async function call(gateway: Gateway, path: string, init?: RequestInit): Promise<unknown> {
+  const response = await fetch(new URL(path, gateway.url), init);
+  return response.json();
+}
+
+/** Sends events, each a run of the harness's one function; returns the ids of the runs. */
+export async function start(gateway: Gateway, count = 1, name = "shop/order"): Promise<string[]> {
+  const events = Array.from({ length: count }, (_, n) => ({ name, data: { n } }));
+  const body = (await call(gateway, "/e/test", { method: "POST", body: JSON.stringify(events) })) as { ids: string[] };
+  const runs = await Promise.all(body.ids.map((id) => call(gateway, `/v1/events/${id}`)));
+  return runs.flatMap((event) => (event as { runIds: string[] }).runIds);
+}
+
+export async function runDetail(gateway: Gateway, runId: string): Promise<RunDetailView> {
+  return (await call(gateway, `/v1/runs/${runId}?log=1`)) as RunDetailView;
+}
+
+export function ended(gateway: Gateway, runId: string): Promise<RunDetailView> {
+  return waitFor(
+    async () => {
+      const run = await runDetail(gateway, runId);
+      return run.endedMs === null ? undefined : run;
+    },
+    { what: `run ${runId} to end`, context: async () => JSON.stringify(await runDetail(gateway, runId)) },
+  );
+}
+
+export const op = (name: string, id: string, more: object = {}): object => ({ op: name, id, displayName: id, ...more });
+export const did = (id: string, data: unknown = id): object => op("StepRun", id, { data });
+export const plan = (id: string, more: object = {}): object => op("StepPlanned", id, more);
+export const failed = (id: string, more: object = {}): object =>
+  op("StepError", id, { error: { name: "Error", message: `${id} failed` }, ...more });

@@ -1,0 +1,227 @@
+import { decodeFlushResponse, encodeSdkResponse, FLUSH_PATH, PROTOBUF_CONTENT_TYPE } from "@holdfast/protocol";
+import { waitFor } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import type { Gateway } from "../../src/server.ts";
+import { type AgentOptions, replyOf } from "./agent.ts";
+import { call, did, ended, failed, metrics, op, plan, runDetail, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+const plain: Partial<AgentOptions> = { extensions: [] };
+
+test("extensions off: none is granted, the plain intervals are sent", async () => {
+  const gateway = await bench.gateway({ extensions: [] });
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  const { request, payload } = await agent.request();
+  expect(payload.ctx.holdfast).toBeUndefined();
+  expect(payload.ctx.fn_id).toMatch(/^[0-9a-f-]{36}$/);
+  await agent.replied(request, { value: [did("a")] });
+  const second = await agent.request();
+  expect(second.payload).toMatchObject({ version: 2, steps: { a: { type: "data", data: "a" } } });
+  await agent.replied(second.request, { status: "DONE", value: 1 });
+  expect((await ended(gateway, runId)).status).toBe("COMPLETED");
+});
+
+test("parallel steps: targeted requests at the same time, one pass after the last", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, plain);
+  const [runId = ""] = await start(gateway);
+  const first = await agent.request("step");
+  await agent.replied(first.request, { value: [plan("a"), plan("b"), op("Sleep", "s", { name: "1s" })] });
+  const a = await agent.request("a");
+  const b = await agent.request("b");
+  expect(a.payload.ctx.disable_immediate_execution).toBe(true);
+  agent.reply(a.request, { value: [did("a")] });
+  agent.reply(b.request, { value: [did("b")] });
+  const last = await agent.request("step");
+  expect(Object.keys(last.payload.steps).sort()).toEqual(["a", "b", "s"]);
+  expect(last.payload.ctx.disable_immediate_execution).toBe(false);
+  await agent.replied(last.request, { status: "DONE", value: 1 });
+  const run = await ended(gateway, runId);
+  expect(run.log.filter(({ kind, key }) => kind === "DISPATCHED" && key === "").length).toBe(2);
+});
+
+test("race: a pass after each completion; the losers are told to stop", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, { extensions: ["cancel"] });
+  const [runId = ""] = await start(gateway);
+  const race = { opts: { parallelMode: "race" } };
+  const first = await agent.request("step");
+  await agent.replied(first.request, { value: [plan("a", race), plan("b", race)] });
+  const a = await agent.request("a");
+  const b = await agent.request("b");
+  await agent.replied(b.request, { value: [did("b")] });
+  const next = await agent.request("step");
+  await agent.replied(next.request, { status: "DONE", value: "b won" });
+  expect(await agent.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: a.request.requestId });
+  expect((await ended(gateway, runId)).output).toBe("b won");
+});
+
+test("two gateways answer two branches at once: one pass comes of it", async () => {
+  const one = await bench.gateway();
+  const two = await bench.gateway();
+  const here = await bench.agent(one, { ...plain, maxWorkerConcurrency: 1 });
+  const [runId = ""] = await start(one);
+  const first = await here.request("step");
+  const there = await bench.agent(two, { ...plain, maxWorkerConcurrency: 1 });
+  await here.replied(first.request, { value: [plan("a"), plan("b")] });
+  const a = await here.request();
+  const b = await there.request();
+  here.reply(a.request, { value: [did(a.request.stepId)] });
+  there.reply(b.request, { value: [did(b.request.stepId)] });
+  const last = await Promise.any([here.request("step"), there.request("step")]);
+  const taker = here.taken > there.taken ? here : there;
+  await taker.replied(last.request, { status: "DONE", value: 1 });
+  const run = await ended(one, runId);
+  expect(run.log.filter(({ kind, key }) => kind === "DISPATCHED" && key === "").length).toBe(2);
+});
+
+test("a step that fails is run again with its next attempt, a handler that throws too", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, { ...plain, functions: [{ id: "order", event: "shop/order", retries: 1 }] });
+  const [runId = ""] = await start(gateway);
+  const first = await agent.request();
+  await agent.replied(first.request, { value: [failed("a")] });
+  const second = await agent.request();
+  expect(second.payload.ctx).toMatchObject({ attempt: 1, max_attempts: 2 });
+  await agent.replied(second.request, { value: [did("a")] });
+  const third = await agent.request();
+  expect(third.payload.ctx.attempt).toBe(0);
+  await agent.replied(third.request, { status: "ERROR", value: { name: "Error", message: "oops" } });
+  const fourth = await agent.request();
+  expect(fourth.payload.ctx.attempt).toBe(1);
+  await agent.replied(fourth.request, { status: "ERROR", value: { name: "Error", message: "oops again" } });
+  const run = await ended(gateway, runId);
+  expect(run).toMatchObject({ status: "FAILED", error: { message: "oops again" } });
+  expect(run.steps).toMatchObject([{ id: "a", status: "completed", attempt: 1, failedAttempts: [{ attempt: 0 }] }]);
+});
+
+test("an op that this gateway cannot do fails the run with a code", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, plain);
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  await agent.replied(request, { value: [op("InvokeFunction", "i", { opts: { function_id: "x" } })] });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "OP_UNSUPPORTED" } });
+});
+
+test("a reply that cannot be read fails its run, not the connection", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, plain);
+  const [one = "", two = ""] = await start(gateway, 2);
+  const first = await agent.request();
+  const second = await agent.request();
+  await agent.replied(first.request, { value: null, body: new Uint8Array([0x7b]) });
+  await agent.replied(second.request, { status: "DONE", value: 1 });
+  const runs = await Promise.all([ended(gateway, one), ended(gateway, two)]);
+  expect(runs.map(({ status }) => status).sort()).toEqual(["COMPLETED", "FAILED"]);
+  expect(agent.closed).toBeNull();
+});
+
+async function checkpoint(gateway: Gateway, runId: string, body: object): Promise<Response> {
+  return fetch(`${gateway.url}/v1/checkpoint/${runId}/async`, { method: "POST", body: JSON.stringify(body) });
+}
+
+test("checkpoints over HTTP: stored, repeated, stale", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, plain);
+  const [runId = ""] = await start(gateway);
+  const { request, payload } = await agent.request();
+  const body = {
+    run_id: runId,
+    fn_id: payload.ctx.fn_id,
+    qi_id: payload.ctx.qi_id,
+    request_id: request.requestId,
+    steps: [did("a")],
+  };
+  expect((await checkpoint(gateway, runId, body)).status).toBe(200);
+  expect((await checkpoint(gateway, runId, body)).status).toBe(200);
+  expect((await checkpoint(gateway, runId, { ...body, steps: [op("Sleep", "s", { name: "1s" })] })).status).toBe(400);
+  expect((await checkpoint(gateway, runId, { ...body, steps: "x" })).status).toBe(400);
+  // Over another gateway: what this one has in memory is found to be old.
+  const other = await bench.gateway();
+  expect((await checkpoint(other, runId, { ...body, steps: [did("b")] })).status).toBe(200);
+  await agent.replied(request, { value: [op("Sleep", "s", { name: "1s" })] });
+  const next = await agent.request();
+  expect(Object.keys(next.payload.steps)).toEqual(["a", "b", "s"]);
+  const stale = await checkpoint(gateway, runId, { ...body, steps: [did("c")] });
+  expect(stale.status).toBe(409);
+  await agent.replied(next.request, { value: [did("d"), op("RunComplete", "end", { data: { ok: 1 } })] });
+  expect((await ended(gateway, runId)).output).toEqual({ ok: 1 });
+});
+
+test("flush: a reply over HTTP is as good as one over the socket", async () => {
+  const gateway = await bench.gateway({ reconnectGraceMs: 20_000 });
+  const agent = await bench.agent(gateway, plain);
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  agent.cut();
+  await agent.gone();
+  const flush = async (value: unknown): Promise<string> => {
+    const body = encodeSdkResponse(replyOf(request, { status: "DONE", value })) as Uint8Array<ArrayBuffer>;
+    const response = await fetch(gateway.url + FLUSH_PATH, {
+      method: "POST",
+      headers: { "Content-Type": PROTOBUF_CONTENT_TYPE },
+      body,
+    });
+    expect(response.status).toBe(200);
+    return decodeFlushResponse(new Uint8Array(await response.arrayBuffer())).requestId;
+  };
+  expect(await flush("flushed")).toBe(request.requestId);
+  expect(await flush("again")).toBe(request.requestId);
+  expect((await ended(gateway, runId)).output).toBe("flushed");
+});
+
+test("a plain agent that comes back keeps its work without a word, as long as an extension interval", async () => {
+  const gateway = await bench.gateway({ reconnectGraceMs: 100, leaseMs: 60_000 });
+  const before = await bench.agent(gateway, { ...plain, instanceId: "host-1" });
+  const [runId = ""] = await start(gateway);
+  const { request } = await before.request();
+  before.cut();
+  await before.gone();
+  const after = await bench.agent(gateway, { ...plain, instanceId: "host-1" });
+  await waitFor(async () => (await metrics(gateway)).engine.inFlight === 1, { what: "the work to be kept" });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect((await runDetail(gateway, runId)).leasesLost).toBe(0);
+  await after.replied(request, { status: "DONE", value: "kept" });
+  expect((await ended(gateway, runId)).output).toBe("kept");
+});
+
+test("lost twenty times in a row without progress: the run fails with a code", async () => {
+  const gateway = await bench.gateway({ reconnectGraceMs: 0 });
+  const [, ...functions] = [0, { id: "order", event: "shop/order" }] as const;
+  const first = await bench.agent(gateway, { functions });
+  const [runId = ""] = await start(gateway);
+  let agent = first;
+  for (let count = 0; count < 20; count += 1) {
+    const { request } = await agent.request();
+    expect(request.runId).toBe(runId);
+    // Acknowledged: the work was there when the agent died.
+    expect(await agent.extend(request)).toBeDefined();
+    agent.cut();
+    await agent.gone();
+    await waitFor(async () => (await metrics(gateway)).engine.agents === 0, { what: "the agent to be gone" });
+    agent = await bench.agent(gateway);
+  }
+  expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_LOST" }, leasesLost: 20 });
+});
+
+test("events: ids make them idempotent, seeds make ids", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway);
+  const send = (event: object, headers = {}): Promise<unknown> =>
+    call(gateway, "/e/key", { method: "POST", body: JSON.stringify(event), headers });
+  const one = await send({ name: "shop/order", id: "order-1", data: {} });
+  expect(await send({ name: "shop/order", id: "order-1", data: {} })).toEqual(one);
+  const seed = { "x-inngest-event-id-seed": "1743130137367,eii2YKXRVTJPuA==" };
+  const seeded = { ids: ["01JQDAE4RQF8MBCR55T5AK4KXS", "01JQDAE4RQF8MBCR55T5AK4KXT"], status: 200 };
+  const two = [{ name: "shop/order" }, { name: "other/thing" }];
+  expect(await send(two, seed)).toEqual(seeded);
+  expect(await send(two, seed)).toEqual(seeded);
+  for (let count = 0; count < 2; count += 1) {
+    const { request } = await agent.request();
+    await agent.replied(request, { status: "DONE", value: 1 });
+  }
+  const { runs } = (await call(gateway, "/v1/runs?status=COMPLETED")) as { runs: unknown[] };
+  expect(runs.length).toBe(2);
+});
