@@ -1,16 +1,27 @@
-import { mkdir, readdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPostgres } from "../src/index.ts";
 import { exists, query, scratch, serve, startOwner } from "./support.ts";
 
-/** A cluster that was used and stopped. */
-async function usedDataDir(): Promise<string> {
-  const dataDir = join(await scratch(), "data");
-  const server = await serve({ keep: true, dataDir });
+let original = "";
+
+beforeAll(async () => {
+  original = await mkdtemp(join(tmpdir(), "holdfast-test-"));
+  await chmod(original, 0o755);
+  const server = await startPostgres({ keep: true, durable: false, dataDir: join(original, "data") });
   await query(server.url, "create table t as select 'kept' as v");
   await server.stop();
+});
+afterAll(() => rm(original, { recursive: true, force: true }));
+
+/** A data directory that was used: a copy of one, owners and all. */
+async function usedDataDir(): Promise<string> {
+  const dataDir = join(await scratch(), "data");
+  await promisify(execFile)("cp", ["-a", join(original, "data"), dataDir]);
   return dataDir;
 }
 

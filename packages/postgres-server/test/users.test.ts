@@ -16,7 +16,7 @@ describe.runIf(isRoot)("as root", () => {
   beforeAll(async () => {
     programs = await mkdtemp(join(tmpdir(), "holdfast-test-"));
     await chmod(programs, 0o755);
-    await cp(findNativeFolder().dir, join(programs, "native"), { recursive: true });
+    await cp(findNativeFolder().dir, join(programs, "native"), { recursive: true, verbatimSymlinks: true });
   });
   afterAll(() => rm(programs, { recursive: true, force: true }));
 
