@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import { hashSigningKey, Keys } from "../../src/http/keys.ts";
+import { call, metrics, useGateway } from "../server/harness.ts";
+
+const bench = useGateway();
+
+test("signing keys are hashed as agents do", () => {
+  expect(hashSigningKey("signkey-test-12345678")).toBe(
+    "signkey-test-b2ed992186a5cb19f6668aade821f502c1d00970dfd0e35128d51bac4649916c",
+  );
+  expect(hashSigningKey("signkey-prod-abc")).toBe(
+    "signkey-prod-1870348e36542f82a2bb6b134f9bda817cbc1f946dda37a0cce5b5221b9f0304",
+  );
+  expect(hashSigningKey("0123456789abcdef")).toBe("55c53f5d490297900cefa825d0c8e8e9532ee8a118abe7d8570762cd38be9818");
+});
+
+test("session tokens: of one connection, for a while, shared by gateways with the same key", () => {
+  const options = { signingKeys: ["signkey-test-00ff"], eventKey: undefined, tokenMs: 1000 };
+  const token = new Keys(options).sessionToken("c1", 5000);
+  const other = new Keys(options);
+  expect(other.isSessionToken(token, "c1", 6000)).toBe(true);
+  expect(other.isSessionToken(token, "c1", 6001)).toBe(false);
+  expect(other.isSessionToken(token, "c2", 5000)).toBe(false);
+  expect(new Keys({ ...options, signingKeys: ["signkey-test-01"] }).isSessionToken(token, "c1", 5000)).toBe(false);
+});
+
+test("every error has the same form", async () => {
+  const gateway = await bench.gateway();
+  const post = (path: string, body: string): Promise<unknown> => call(gateway, path, { method: "POST", body });
+  expect(await call(gateway, "/nowhere")).toEqual({ error: expect.any(String), code: "NOT_FOUND", status: 404 });
+  expect(await call(gateway, "/v1/runs/01JZ0000000000000000000000")).toMatchObject({ code: "NOT_FOUND" });
+  expect(await post("/v1/runs/01JZ0000000000000000000000/cancel", "")).toMatchObject({ code: "NOT_FOUND" });
+  expect(await call(gateway, "/v1/runs?limit=0")).toMatchObject({ code: "BODY_INVALID", status: 400 });
+  expect(await call(gateway, "/v1/runs?status=odd")).toMatchObject({ code: "BODY_INVALID", status: 400 });
+  expect(await post("/v0/connect/flush", "")).toMatchObject({ code: "BODY_INVALID", status: 400 });
+  expect(await post("/v0/connect/flush", "\u0000\u0001\u0002")).toMatchObject({ code: "FRAME_INVALID", status: 400 });
+  expect(await post("/v0/connect/start", "\u00ff")).toMatchObject({ code: "FRAME_INVALID", status: 400 });
+  expect(await post("/v1/checkpoint/x/async", "{}")).toMatchObject({ code: "BODY_INVALID", status: 400 });
+});
+
+test("events: what is wrong is named, and nothing is stored", async () => {
+  const gateway = await bench.gateway();
+  const send = (event: unknown): Promise<unknown> =>
+    call(gateway, "/e/k", { method: "POST", body: JSON.stringify(event) });
+  for (const bad of [
+    {},
+    { name: "" },
+    { name: "inngest/x" },
+    { name: "holdfast/x" },
+    { name: "a", data: 5 },
+    { name: "a", ts: "x" },
+    7,
+  ]) {
+    expect(await send([{ name: "good" }, bad])).toMatchObject({ ids: [], status: 400, code: "EVENT_INVALID" });
+  }
+  expect(await call(gateway, "/e/k", { method: "POST", body: "{" })).toMatchObject({
+    ids: [],
+    status: 400,
+    code: "BODY_INVALID",
+  });
+  const deep = `{"name":"a","data":${'{"a":'.repeat(300)}1${"}".repeat(300)}}`;
+  expect(await call(gateway, "/e/k", { method: "POST", body: deep })).toMatchObject({ ids: [], status: 400 });
+  const many = Array.from({ length: 5001 }, () => ({ name: "a" }));
+  expect(await send(many)).toMatchObject({ status: 413, code: "BODY_TOO_LARGE" });
+  expect(await send({ name: "a", data: { text: "x".repeat(4_000_000) } })).toMatchObject({ status: 413 });
+  expect((await metrics(gateway)).engine.eventsReceived).toBe(0);
+  expect(await send({ name: "a", data: { _inngest: 1, kept: 2 } })).toMatchObject({
+    status: 200,
+    ids: [expect.any(String)],
+  });
+});
+
+test("keys are asked for once they are set", async () => {
+  const gateway = await bench.gateway({ signingKey: "signkey-test-00ff", eventKey: "secret" });
+  const good = { Authorization: `Bearer ${hashSigningKey("signkey-test-00ff")}` };
+  expect((await fetch(`${gateway.url}/v0/connect/start`, { method: "POST" })).status).toBe(401);
+  expect((await fetch(`${gateway.url}/v0/connect/start`, { method: "POST", headers: good })).status).toBe(200);
+  expect((await fetch(`${gateway.url}/v1/runs`)).status).toBe(401);
+  expect((await fetch(`${gateway.url}/v1/runs`, { headers: good })).status).toBe(200);
+  expect(await call(gateway, "/e/wrong", { method: "POST", body: '{"name":"a"}' })).toMatchObject({
+    ids: [],
+    status: 401,
+  });
+  expect(await call(gateway, "/e/secret", { method: "POST", body: '{"name":"a"}' })).toMatchObject({ status: 200 });
+});
+
+test("health, readiness, metrics", async () => {
+  const gateway = await bench.gateway();
+  expect(await call(gateway, "/health")).toMatchObject({ ok: true });
+  expect(await call(gateway, "/ready")).toEqual({ ready: true });
+  expect(await call(gateway, "/v1/metrics")).toMatchObject({
+    engine: { agents: 0 },
+    process: { eventLoopDelayMs: { p99: expect.any(Number) } },
+  });
+  expect(await call(gateway, "/dev")).toMatchObject({ functions: [] });
+});

@@ -1,0 +1,182 @@
+import { once } from "node:events";
+import { encodeWorkerFrame, SUBPROTOCOL } from "@holdfast/protocol";
+import { expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { helloFrame, RawAgent } from "./agent.ts";
+import { ended, metrics, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+
+test("the intervals depend on what the agent offers, one unit each", async () => {
+  const gateway = await bench.gateway();
+  const greet = async (extensions: readonly string[]) => {
+    const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
+    await agent.frame("GATEWAY_HELLO");
+    agent.send(helloFrame({ url: "", extensions }, connectionId, "i"));
+    const ready = await agent.frame("GATEWAY_CONNECTION_READY");
+    await agent.close();
+    return ready;
+  };
+  expect(await greet(["checkpoint", "later", "nack"])).toMatchObject({
+    heartbeatInterval: "5s",
+    extendLeaseInterval: "5s",
+    extensions: ["checkpoint", "nack"],
+  });
+  expect(await greet([])).toMatchObject({ heartbeatInterval: "10s", extendLeaseInterval: "30s", extensions: [] });
+});
+
+test("nothing is sent before WORKER_READY, however much work waits; heartbeats are answered after it", async () => {
+  const gateway = await bench.gateway({ heartbeatMs: 200 });
+  const first = await bench.agent(gateway);
+  await first.close();
+  await start(gateway, 3);
+  const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
+  await agent.frame("GATEWAY_HELLO");
+  agent.send(helloFrame({ url: "" }, connectionId, "i"));
+  await agent.frame("GATEWAY_CONNECTION_READY");
+  agent.send({ kind: "WORKER_HEARTBEAT" });
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  expect(agent.frames).toEqual([]);
+  agent.send({ kind: "WORKER_READY" });
+  for (let count = 0; count < 3; count += 1) {
+    const { request } = await agent.request();
+    await agent.replied(request, { status: "DONE", value: count });
+  }
+  agent.send({ kind: "WORKER_HEARTBEAT" });
+  await agent.frame("GATEWAY_HEARTBEAT");
+  await agent.close();
+});
+
+test("wrong greetings are closed with the reason that agents know", async () => {
+  const gateway = await bench.gateway();
+  const greet = async (change: object) => {
+    const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
+    await agent.frame("GATEWAY_HELLO");
+    agent.send({ ...(helloFrame({ url: "" }, connectionId, "i") as object), ...change } as never);
+    return { ...(await agent.gone()), frames: agent.frames.map((frame) => frame.kind) };
+  };
+  expect(await greet({ kind: "WORKER_READY" })).toMatchObject({
+    code: 1008,
+    reason: "connect_worker_hello_invalid_msg",
+  });
+  expect(await greet({ connectionId: "x" })).toMatchObject({
+    code: 1008,
+    reason: "connect_worker_hello_invalid_payload",
+  });
+  expect(await greet({ instanceId: "" })).toMatchObject({ code: 1008, reason: "connect_worker_hello_invalid_payload" });
+  expect(await greet({ apps: [] })).toMatchObject({ code: 1008, reason: "connect_worker_hello_invalid_payload" });
+  const functions = new TextEncoder().encode('[{"id":"a"},{"id":"a"}]');
+  expect(await greet({ apps: [{ appName: "shop", functions }] })).toMatchObject({
+    code: 1008,
+    reason: "config_invalid",
+    frames: ["SYNC_FAILED"],
+  });
+});
+
+test("upgrades: the path, the subprotocol and the origin are checked", async () => {
+  const gateway = await bench.gateway();
+  const base = gateway.url.replace("http", "ws");
+  const upgrade = async (url: string, protocol: string, headers = {}): Promise<number | string> => {
+    const socket = new WebSocket(url, protocol, { headers });
+    const result = await Promise.race([
+      once(socket, "open").then(() => socket.protocol),
+      once(socket, "unexpected-response").then(([, response]) => (response as { statusCode: number }).statusCode),
+    ]);
+    socket.terminate();
+    return result;
+  };
+  expect(await upgrade(`${base}/v0/connect`, SUBPROTOCOL)).toBe(SUBPROTOCOL);
+  expect(await upgrade(gateway.connectUrl, SUBPROTOCOL)).toBe(SUBPROTOCOL);
+  expect(await upgrade(`${base}/elsewhere`, SUBPROTOCOL)).toBe(404);
+  expect(await upgrade(`${base}/v0/connect`, "other")).toBe(400);
+  expect(await upgrade(`${base}/v0/connect`, SUBPROTOCOL, { origin: "https://evil.example" })).toBe(403);
+});
+
+test("an unreadable frame costs nothing but itself; no frame at all ends the connection", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  // Kind 6 (a reply) with a payload that is no message; then an unknown kind.
+  agent.socket.send(Uint8Array.from([0x08, 0x06, 0x12, 0x02, 0x0a, 0x7f]));
+  agent.socket.send(Uint8Array.from([0x08, 0x63]));
+  await agent.replied(request, { status: "DONE", value: 1 });
+  expect((await ended(gateway, runId)).status).toBe("COMPLETED");
+  agent.socket.send(Uint8Array.from([0xff, 0xff, 0xff]));
+  expect(await agent.gone()).toMatchObject({ code: 1007 });
+});
+
+test("silence: the socket is dropped after five heartbeat intervals", async () => {
+  const gateway = await bench.gateway({ heartbeatMs: 60 });
+  const agent = await bench.agent(gateway);
+  expect((await agent.gone()).code).toBe(1006);
+});
+
+test("drain: agents are told once, what they finish is taken, then the sockets close", async () => {
+  const gateway = await bench.gateway({ drainMs: 20_000 });
+  const agent = await bench.agent(gateway);
+  const [runId = "", other = ""] = await start(gateway, 2);
+  const first = await agent.request();
+  const second = await agent.request();
+  const drained = gateway.drain();
+  await agent.frame("GATEWAY_CLOSING");
+  expect((await fetch(`${gateway.url}/ready`)).status).toBe(503);
+  expect((await fetch(`${gateway.url}/v0/connect/start`, { method: "POST" })).status).toBe(503);
+  expect(await agent.extend(first.request)).toBeDefined();
+  await agent.replied(first.request, { value: [{ op: "StepRun", id: "a", data: 1 }] });
+  // The follow-up waits for another gateway.
+  const next = await bench.gateway();
+  const there = await bench.agent(next);
+  const { request } = await there.request();
+  expect([runId, other]).toContain(request.runId);
+  agent.send({ kind: "WORKER_HEARTBEAT" });
+  await agent.frame("GATEWAY_HEARTBEAT");
+  await agent.replied(second.request, { status: "DONE", value: 2 });
+  await agent.close();
+  await drained;
+  await gateway.close();
+  await there.replied(request, { status: "DONE", value: 1 });
+  for (const id of [runId, other]) expect((await ended(next, id)).status).toBe("COMPLETED");
+  expect(agent.frames.filter(({ kind }) => kind === "GATEWAY_CLOSING")).toEqual([]);
+});
+
+test("a drain ends at its limit", async () => {
+  const gateway = await bench.gateway({ drainMs: 100 });
+  const agent = await bench.agent(gateway);
+  await gateway.drain();
+  expect(await agent.gone()).toMatchObject({ code: 1001, reason: "connect_gateway_closing" });
+});
+
+test("a gateway that stops hands its work back at once", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  await agent.request();
+  await gateway.close();
+  const next = await bench.gateway();
+  const there = await bench.agent(next);
+  const { request } = await there.request();
+  expect(request.runId).toBe(runId);
+  await there.replied(request, { status: "DONE", value: 1 });
+  expect((await ended(next, runId)).leasesLost).toBe(0);
+});
+
+test("with keys, a socket needs the token of its start call", async () => {
+  const gateway = await bench.gateway({ signingKey: "signkey-test-12345678", eventKey: "e" });
+  const headers = {
+    Authorization: "Bearer signkey-test-b2ed992186a5cb19f6668aade821f502c1d00970dfd0e35128d51bac4649916c",
+  };
+  await expect(RawAgent.open({ url: gateway.url })).rejects.toThrow("401");
+  const greet = async (withToken: (token: string) => string) => {
+    const { agent, connectionId, token } = await RawAgent.open({ url: gateway.url, headers });
+    await agent.frame("GATEWAY_HELLO");
+    agent.socket.send(encodeWorkerFrame(helloFrame({ url: "" }, connectionId, "i", withToken(token))));
+    return agent;
+  };
+  const good = await greet((token) => token);
+  await good.frame("GATEWAY_CONNECTION_READY");
+  await good.close();
+  expect(await (await greet(() => "")).gone()).toMatchObject({ reason: "connect_authentication_failed" });
+  expect(await (await greet((token) => `${token}0`)).gone()).toMatchObject({ reason: "connect_authentication_failed" });
+  expect((await metrics(gateway)).engine.agents).toBe(0);
+});

@@ -1,0 +1,226 @@
+import type { Extension, UnknownFrame, WorkerFrame } from "@holdfast/protocol";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  delivers,
+  initialSession,
+  type SessionEffect,
+  type SessionEvent,
+  type SessionState,
+  stepSession,
+} from "../../src/ws/session-machine.ts";
+
+const limits = { missedHeartbeats: 5 };
+const HEARTBEAT_MS = 1000;
+
+const hello: WorkerFrame = {
+  kind: "WORKER_CONNECT",
+  connectionId: "01JZ0000000000000000000000",
+  instanceId: "i",
+  sessionToken: "",
+  syncToken: "",
+  capabilities: new Uint8Array(),
+  apps: [],
+  workerManualReadinessAck: true,
+  cpuCores: 1,
+  memBytes: 1,
+  os: "linux",
+  framework: "connect",
+  sdkVersion: "v1",
+  sdkLanguage: "typescript",
+  startedAtMs: 0,
+};
+
+const status: WorkerFrame = { kind: "WORKER_STATUS", inFlightRequestIds: [], shutdownRequested: false };
+const frame = (of: WorkerFrame | UnknownFrame, atMs = 0): SessionEvent => ({ type: "frame", frame: of, atMs });
+const accepted = (manualReadiness = true, atMs = 0): SessionEvent => ({
+  type: "accepted",
+  atMs,
+  accepted: {
+    heartbeatMs: HEARTBEAT_MS,
+    heartbeatInterval: "1s",
+    extendLeaseInterval: "1s",
+    statusInterval: "0s",
+    extensions: ["checkpoint"] as Extension[],
+    manualReadiness,
+  },
+});
+
+/** Runs events and keeps what came of them. */
+class Run {
+  state: SessionState = initialSession;
+  readonly effects: SessionEffect[] = [];
+
+  constructor(...events: readonly SessionEvent[]) {
+    this.send({ type: "accept" }, ...events);
+  }
+
+  send(...events: readonly SessionEvent[]): readonly SessionEffect[] {
+    let last: readonly SessionEffect[] = [];
+    for (const event of events) {
+      const [state, effects] = stepSession(limits, this.state, event);
+      this.state = state;
+      this.effects.push(...effects);
+      last = effects;
+    }
+    return last;
+  }
+
+  sent(): string[] {
+    return this.effects.flatMap((effect) => (effect.do === "send" ? [effect.frame.kind] : []));
+  }
+
+  closed(): unknown {
+    return this.effects.find((effect) => effect.do === "close" || effect.do === "terminate");
+  }
+}
+
+const ready = (): Run => new Run(frame(hello), accepted(), frame({ kind: "WORKER_READY" }));
+
+describe("the handshake", () => {
+  test("hello, connect, ready: in this order (1, 2, 3)", () => {
+    const run = ready();
+    expect(run.sent()).toEqual(["GATEWAY_HELLO", "GATEWAY_CONNECTION_READY"]);
+    expect(run.state.phase).toBe("ready");
+    expect(run.effects.at(-1)).toEqual({ do: "open" });
+  });
+
+  test("an agent without manual readiness is ready at once", () => {
+    const run = new Run(frame(hello), accepted(false));
+    expect(run.state.phase).toBe("ready");
+  });
+
+  test("an agent that shuts down pauses instead: it is never offered work (3)", () => {
+    const run = new Run(frame(hello), accepted(), frame({ kind: "WORKER_PAUSE" }), frame({ kind: "WORKER_READY" }));
+    expect(run.state.phase).toBe("draining");
+    expect(run.effects.some((effect) => effect.do === "open")).toBe(false);
+    run.send(frame(status));
+    expect(run.effects.at(-1)).toMatchObject({ do: "deliver" });
+  });
+
+  test.each([
+    ["another first message", frame({ kind: "WORKER_READY" }), 1008, "connect_worker_hello_invalid_msg"],
+    [
+      "an unreadable first message",
+      { type: "malformed", what: "payload" } as const,
+      1008,
+      "connect_worker_hello_invalid_payload",
+    ],
+    ["no envelope", { type: "malformed", what: "envelope" } as const, 1007, "connect_worker_frame_invalid"],
+    ["silence", { type: "fired", timer: "hello", atMs: 0 } as const, 1008, "connect_worker_hello_timeout"],
+    ["a gateway that goes down", { type: "drain" } as const, 1001, "connect_gateway_closing"],
+  ])("is ended by %s", (_, event, code, reason) => {
+    const run = new Run(event);
+    expect(run.closed()).toEqual({ do: "close", code, reason });
+    expect(run.state.phase).toBe("closed");
+  });
+
+  test("is refused with its reason; SYNC_FAILED goes before the close", () => {
+    const refusal = { code: "config_invalid", closeCode: 1008, syncMessage: "two functions" } as const;
+    const run = new Run(frame(hello), { type: "refused", refusal });
+    expect(run.effects.slice(-3)).toEqual([
+      { do: "send", frame: { kind: "SYNC_FAILED", code: "config_invalid", message: "two functions" } },
+      { do: "close", code: 1008, reason: "config_invalid" },
+      { do: "gone" },
+    ]);
+  });
+
+  test("ends when readiness never comes (8)", () => {
+    const run = new Run(frame(hello), accepted(), { type: "fired", timer: "readiness", atMs: 0 });
+    expect(run.closed()).toMatchObject({ do: "close", code: 1008 });
+  });
+});
+
+describe("an established session", () => {
+  test("heartbeats are answered, also while draining (5)", () => {
+    const run = ready();
+    expect(run.send(frame({ kind: "WORKER_HEARTBEAT" }, 5))).toEqual([
+      { do: "send", frame: { kind: "GATEWAY_HEARTBEAT" } },
+    ]);
+    run.send(frame({ kind: "WORKER_PAUSE" }));
+    expect(run.send(frame({ kind: "WORKER_HEARTBEAT" }, 6))).toEqual([
+      { do: "send", frame: { kind: "GATEWAY_HEARTBEAT" } },
+    ]);
+  });
+
+  test("is dropped without a close frame after five silent intervals (8)", () => {
+    const run = ready();
+    run.send(frame({ kind: "WORKER_HEARTBEAT" }, 1000));
+    expect(run.send({ type: "fired", timer: "silence", atMs: 6000 })).toEqual([{ do: "arm", timer: "silence" }]);
+    run.send({ type: "fired", timer: "silence", atMs: 6001 });
+    expect(run.closed()).toEqual({ do: "terminate" });
+  });
+
+  test("GATEWAY_CLOSING goes out once; at the end of the drain the socket is closed (4)", () => {
+    const run = ready();
+    run.send({ type: "drain" }, { type: "drain" });
+    expect(run.sent().filter((kind) => kind === "GATEWAY_CLOSING").length).toBe(1);
+    run.send({ type: "fired", timer: "drain", atMs: 0 });
+    expect(run.closed()).toEqual({ do: "close", code: 1001, reason: "connect_gateway_closing" });
+  });
+
+  test("what is unknown or out of place is passed over", () => {
+    const run = ready();
+    run.send(frame({ kind: "UNKNOWN", number: 77 }), frame(hello), { type: "malformed", what: "payload" });
+    expect(run.state.phase).toBe("ready");
+  });
+});
+
+const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
+  fc.constantFrom<SessionEvent>(
+    { type: "accept" },
+    { type: "drain" },
+    { type: "socket-closed" },
+    { type: "malformed", what: "payload" },
+    { type: "refused", refusal: { code: "x", closeCode: 1008 } },
+    accepted(true),
+    accepted(false),
+    frame(hello),
+    frame(status),
+    frame({ kind: "UNKNOWN", number: 99 }),
+  ),
+  fc
+    .constantFrom("WORKER_READY", "WORKER_PAUSE", "WORKER_HEARTBEAT")
+    .chain((kind) => fc.nat(20_000).map((atMs) => frame({ kind } as WorkerFrame, atMs))),
+  fc.record({
+    type: fc.constant("fired" as const),
+    timer: fc.constantFrom("hello", "readiness", "silence", "drain" as const),
+    atMs: fc.nat(20_000),
+  }),
+);
+
+const ORDER = ["hello", "registering", "connected", "ready", "draining", "closed"];
+
+test("invariants 1 to 7 hold over random events", () => {
+  fc.assert(
+    fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
+      const run = new Run();
+      for (const event of events.filter(({ type }) => type !== "accept")) {
+        const before = run.state;
+        const effects = run.send(event);
+        expect(ORDER.indexOf(run.state.phase)).toBeGreaterThanOrEqual(ORDER.indexOf(before.phase));
+        if (before.phase === "closed") expect(effects).toEqual([]);
+        if (before.phase === "connected" && run.state.phase === "connected") {
+          expect(effects.filter((effect) => effect.do === "send")).toEqual([]);
+        }
+        for (const effect of effects) {
+          if (effect.do === "deliver") expect(["ready", "draining"]).toContain(before.phase);
+          if (effect.do === "send" && effect.frame.kind === "GATEWAY_HEARTBEAT") {
+            expect(["ready", "draining"]).toContain(before.phase);
+          }
+        }
+        if (event.type === "frame" && delivers(before, event.frame))
+          expect(effects.at(-1)).toMatchObject({ do: "deliver" });
+      }
+      const sent = run.sent();
+      expect(sent[0]).toBe("GATEWAY_HELLO");
+      for (const kind of ["GATEWAY_HELLO", "GATEWAY_CONNECTION_READY", "GATEWAY_CLOSING"]) {
+        expect(sent.filter((one) => one === kind).length).toBeLessThanOrEqual(1);
+      }
+      const told = run.effects.map((effect) => effect.do).filter((name) => ["open", "pause", "gone"].includes(name));
+      expect(told.join(" ")).toMatch(/^(open pause gone|open pause|open|gone|)$/);
+      expect(told.includes("gone")).toBe(run.state.phase === "closed");
+    }),
+    { numRuns: 3000 },
+  );
+});
