@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { HoldfastError } from "@holdfast/core";
+import { describe, expect, test } from "vitest";
+import { parseCommand } from "../../src/cli.ts";
+import { resolveConfig } from "../../src/config.ts";
+import { createLog, prettyLine } from "../../src/logger.ts";
+import { startGateway } from "../../src/server.ts";
+import { VERSION } from "../../src/version.ts";
+import { useGateway } from "./harness.ts";
+
+const bench = useGateway();
+
+function refusal(args: readonly string[]): string {
+  try {
+    parseCommand(args, {});
+  } catch (error) {
+    if (HoldfastError.is(error)) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+  throw new Error(`${args.join(" ")} was accepted`);
+}
+
+describe("the command line", () => {
+  test("defaults leave everything to the gateway", () => {
+    const command = parseCommand(["dev"], {});
+    expect(command).toMatchObject({ type: "dev", options: {}, logLevel: "info", json: false });
+    expect(resolveConfig({})).toMatchObject({ host: "127.0.0.1", port: 8288, connectPort: 8289, dataDir: ".holdfast" });
+  });
+
+  test("every flag ends up where it belongs", () => {
+    const flags =
+      "--port 0 --connect-port 9 --host ::1 --data-dir d --log-level debug --log-format json --lease 20s --heartbeat 500ms --retry-base 10 --reconnect-grace 1s --drain 2s --no-extensions --json";
+    expect(
+      parseCommand(["dev", ...flags.split(" ")], { DATABASE_URL: "postgres://h/d", HOLDFAST_EVENT_KEY: "e" }),
+    ).toEqual({
+      type: "dev",
+      options: {
+        port: 0,
+        connectPort: 9,
+        host: "::1",
+        dataDir: "d",
+        databaseUrl: "postgres://h/d",
+        leaseMs: 20_000,
+        heartbeatMs: 500,
+        retryBaseMs: 10,
+        reconnectGraceMs: 1000,
+        drainMs: 2000,
+        extensions: [],
+        eventKey: "e",
+      },
+      logLevel: "debug",
+      logFormat: "json",
+      json: true,
+    });
+  });
+
+  test("help and version", () => {
+    expect(parseCommand(["--help"], {})).toEqual({ type: "help" });
+    expect(parseCommand(["dev", "-h"], {})).toEqual({ type: "help" });
+    expect(parseCommand(["--version"], {})).toEqual({ type: "version" });
+  });
+
+  test.each([
+    [[], "Nothing was asked for"],
+    [["serve"], 'There is no command "serve"'],
+    [["dev", "--bogus"], "--bogus"],
+    [["dev", "--port", "70000"], "--port must be a port"],
+    [["dev", "--port"], "--port"],
+    [["dev", "--lease", "soon"], "--lease is not a duration"],
+    [["dev", "--log-level", "loud"], "--log-level must be one of"],
+    [["dev", "--database-url", "mysql://x"], "The database URL must look like"],
+  ])("%j is refused with one sentence", (args, text) => {
+    const sentence = refusal(args);
+    expect(sentence).toContain("GATEWAY_USAGE");
+    expect(sentence).toContain(text);
+    expect(sentence).not.toContain("\n");
+  });
+});
+
+test("options are checked", () => {
+  expect(() => resolveConfig({ host: "0.0.0.0" })).toThrow(/signing key/);
+  expect(resolveConfig({ host: "0.0.0.0", signingKey: "signkey-test-00", eventKey: "e" }).host).toBe("0.0.0.0");
+  expect(() => resolveConfig({ port: 5, connectPort: 5 })).toThrow(/differ/);
+  expect(() => resolveConfig({ leaseMs: 1 })).toThrow(/leaseMs/);
+  expect(() => resolveConfig({ extensions: ["magic" as never] })).toThrow(/magic/);
+});
+
+test("a busy port is told in one sentence, and nothing is left behind", async () => {
+  const gateway = await bench.gateway();
+  const failing = startGateway({ port: gateway.port, connectPort: 0, databaseUrl: bench.db.url });
+  await expect(failing).rejects.toMatchObject({ code: "PORT_BUSY", message: expect.stringContaining("--port") });
+});
+
+test("an unreachable database is told, and the ports are free again", async () => {
+  const gateway = await bench.gateway();
+  await gateway.close();
+  const failing = startGateway({ port: gateway.port, connectPort: 0, databaseUrl: "postgres://x@127.0.0.1:1/x" });
+  await expect(failing).rejects.toMatchObject({ code: "DATABASE_UNREACHABLE" });
+  const again = await bench.gateway({ port: gateway.port, connectPort: 0 });
+  expect(again.port).toBe(gateway.port);
+});
+
+test("the version is the package's", () => {
+  const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
+  expect(VERSION).toBe(manifest.version);
+});
+
+test("log lines: JSON for machines, short ones for people", () => {
+  const lines: string[] = [];
+  const log = createLog({ write: (text) => lines.push(text) }, "info", "json");
+  log("debug", "hidden");
+  log("warn", "seen", { runId: "r1" });
+  expect(lines.length).toBe(1);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: "warn", msg: "seen", runId: "r1" });
+  expect(prettyLine(lines[0] ?? "", false)).toMatch(/^\d\d:\d\d:\d\d warn {2}seen {2}runId=r1\n$/);
+  expect(prettyLine("not JSON", false)).toBe("not JSON");
+});
