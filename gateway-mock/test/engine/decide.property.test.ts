@@ -68,6 +68,8 @@ function inputOf(world: World, { pick, inPlace, report }: Move): Input | undefin
   const job = due[pick % Math.max(1, due.length)];
   if (!job) return undefined;
   if (job.kind === "timer") return { type: "timer", jobId: job.id };
+  const sleeps = report.status === "OPS" ? report.ops.filter((one) => one.op === "Sleep") : [];
+  if (pick % 5 === 0 && sleeps.length > 0) return { type: "parked", ops: sleeps };
   return { type: "report", jobId: job.id, inPlace, report };
 }
 
