@@ -1,16 +1,33 @@
 import { defineConfig } from "vitest/config";
 import { limits } from "../packages/tooling/src/vitest-base.ts";
 
-/**
- * End-to-end tests use the built packages, as an app would: no aliases.
- * Files run one after another: each starts processes of its own, and two cores are soon full.
- */
+const shared = { ...limits, globalSetup: "global-setup.ts", testTimeout: 120_000 };
+/** These measure intervals, so nothing else may run beside them. */
+const measuring = ["test/blocked.e2e.test.ts"];
+
+/** End-to-end tests use the built packages, as an app would: no aliases. */
 export default defineConfig({
   test: {
-    ...limits,
-    include: ["**/*.e2e.test.ts"],
-    globalSetup: ["global-setup.ts"],
-    fileParallelism: false,
-    testTimeout: 120_000,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: "scenarios",
+          include: ["test/**/*.e2e.test.ts"],
+          exclude: measuring,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: "intervals",
+          include: measuring,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
   },
 });

@@ -19,6 +19,9 @@ const finish = () => {
   if (awaited !== undefined && finished >= awaited.count) awaited.resolve();
 };
 
+/** @type {(() => void) | undefined} */
+let release;
+
 const define = (/** @type {string} */ id, /** @type {(step: any) => Promise<unknown>} */ body) =>
   client.createFunction({ id, triggers: { event: `bench/${id}` } }, async ({ step }) => {
     await body(step);
@@ -31,6 +34,14 @@ const functions = [
   define("sequential", async (step) => {
     for (const name of names) await step.run(name, () => 1);
   }),
+  // Holds a request in flight until it is released.
+  define(
+    "held",
+    () =>
+      new Promise((resolve) => {
+        release = () => resolve(undefined);
+      }),
+  ),
   define("parallel", (step) => Promise.all(names.map((name) => step.run(name, () => 1)))),
 ];
 
@@ -40,8 +51,12 @@ if (thread === undefined) throw new Error("The SDK started no thread.");
 
 /** @type {(() => void) | undefined} */
 let acknowledged;
+let lastRequestId = "";
 thread.on("message", (posted) => {
-  if ([posted].flat().some((message) => message.type === "REPLY_ACKED")) acknowledged?.();
+  for (const message of Array.isArray(posted) ? posted : [posted]) {
+    if (message.type === "REPLY_ACKED") acknowledged?.();
+    if (message.type === "EXECUTION_REQUEST") lastRequestId = message.requestId;
+  }
 });
 
 serveTest({
@@ -63,6 +78,10 @@ serveTest({
       };
       process.send?.({ armed: true });
     }),
-  roundTrips: ({ count }) => measureRoundTrips(thread, count),
+  held: async () => {
+    while (release === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+  },
+  roundTrips: ({ count }) => measureRoundTrips(thread, lastRequestId, count),
+  release: () => release?.(),
   close: () => connection.close(),
 });

@@ -1,4 +1,5 @@
 /** What is measured: each figure is one object, and one measurement of it is one raw row. */
+import { median, quantile } from "./stats.mjs";
 
 /**
  * @typedef {import("./world.mjs").BenchWorld} BenchWorld
@@ -8,6 +9,7 @@
  * @property {string} name for `--only`
  * @property {string} title
  * @property {number} times how often it is measured
+ * @property {boolean} [plain] on a gateway without extensions
  * @property {(world: BenchWorld) => Promise<Row>} measure
  * @property {readonly Shown[]} shown
  *
@@ -28,6 +30,7 @@ const throughput =
   async (/** @type {BenchWorld} */ world) => {
     const before = await world.usage();
     const finished = world.app.ask("finished", { count: runs, limitMs: 120_000 });
+    finished.catch(() => {});
     const start = await world.databaseNow();
     await world.api.send(Array.from({ length: runs }, (_, index) => ({ name: `bench/${name}`, data: { index } })));
     const taken = await world.databaseNow();
@@ -48,12 +51,12 @@ const throughput =
 
 /** One run at a time on an idle system: from before the event's request until the app knows that its end is durable. */
 async function latency(/** @type {BenchWorld} */ world) {
-  const { quantile } = await import("./stats.mjs");
   /** @type {number[]} */
   const all = [];
   for (let index = 0; index < 110; index++) {
     const armed = world.app.message((message) => message.armed === true);
     const acknowledged = world.app.ask("acknowledged");
+    acknowledged.catch(() => {});
     await armed;
     const start = performance.timeOrigin + performance.now();
     await world.api.send({ name: "bench/one", data: { index } });
@@ -67,8 +70,11 @@ async function latency(/** @type {BenchWorld} */ world) {
 }
 
 async function roundTrips(/** @type {BenchWorld} */ world) {
-  const { median, quantile } = await import("./stats.mjs");
+  await world.api.send({ name: "bench/held", data: {} });
+  await world.app.ask("held");
   const { bareUs, threadUs } = await world.app.ask("roundTrips", { count: 4000, limitMs: 120_000 });
+  await world.app.ask("release");
+  await world.app.ask("finished", { count: 1 });
   const bare = median(bareUs);
   const thread = median(threadUs);
   return { bareUs: bare, threadUs: thread, ratio: thread / bare, threadP99Us: quantile(threadUs, 0.99) };
@@ -126,6 +132,7 @@ export const figures = [
     name: "thread",
     title: "Main thread to connection thread and back, 4000 times",
     times: 3,
+    plain: true,
     measure: roundTrips,
     shown: [
       { label: "bare postMessage, µs", value: "bareUs", digits: 1 },

@@ -10,26 +10,23 @@ const block = 200;
 
 /**
  * @param {Worker} thread the SDK's connection thread
+ * @param {string} requestId of a request that is in flight, on a connection without checkpoints
  * @param {number} count round trips of each kind
  * @returns {Promise<{ bareUs: number[], threadUs: number[] }>} microseconds, one for each
  */
-export async function measureRoundTrips(thread, count) {
+export async function measureRoundTrips(thread, requestId, count) {
   const bare = new Worker(echo, { eval: true, execArgv: [] });
   await once(bare, "online");
   const ops = new TextEncoder().encode("[]");
   let sequence = 0;
-  // A checkpoint of a request that nobody has is answered by the thread itself: it is stale. It takes the way of every
-  // other message, through both ends of the SDK's protocol.
-  const throughThread = () => {
+  // Where the gateway knows no checkpoints, the thread itself answers one. It takes the way of every other message, through
+  // both ends of the SDK's protocol, and the way back.
+  const through = (/** @type {Worker} */ worker) => () => {
     sequence += 1;
-    const message = { type: "CHECKPOINT", requestId: `bench.${sequence}`, sequence, ops: Uint8Array.from(ops) };
-    return answered(thread, message, (answer) => answer.type === "CHECKPOINT_ACKED" && answer.sequence === sequence);
+    const message = { type: "CHECKPOINT", requestId, sequence, ops: Uint8Array.from(ops) };
+    return answered(worker, message, (answer) => answer.sequence === sequence);
   };
-  const throughBare = () => {
-    sequence += 1;
-    const message = { type: "CHECKPOINT", requestId: `bench.${sequence}`, sequence, ops: Uint8Array.from(ops) };
-    return answered(bare, message, (answer) => answer.sequence === sequence);
-  };
+  const [throughBare, throughThread] = [through(bare), through(thread)];
   /** @type {{ bareUs: number[], threadUs: number[] }} */
   const result = { bareUs: [], threadUs: [] };
   for (let warm = 0; warm < 500; warm++) {

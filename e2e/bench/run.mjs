@@ -41,24 +41,17 @@ const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
 const profiles = join(results, `${stamp}-profiles`);
 if (options["cpu-prof"]) mkdirSync(profiles, { recursive: true });
 
-const world = await openWorld({ cpuProfiles: options["cpu-prof"] ? profiles : undefined });
 /** @type {{ figure: import("./figures.mjs").Figure, rows: import("./figures.mjs").Row[] }[]} */
 const measured = [];
-try {
-  for (const figure of figures.filter(({ name }) => wanted.includes(name))) {
-    process.stdout.write(`${figure.title} `);
-    // The first time warms up and is not counted.
-    await figure.measure(world);
-    const rows = [];
-    for (let time = 0; time < (Number(options.times) || figure.times); time++) {
-      rows.push(await figure.measure(world));
-      process.stdout.write(".");
-    }
-    process.stdout.write("\n");
-    measured.push({ figure, rows });
+for (const plain of [false, true]) {
+  const group = figures.filter((figure) => wanted.includes(figure.name) && (figure.plain ?? false) === plain);
+  if (group.length === 0) continue;
+  const world = await openWorld({ extensions: !plain, cpuProfiles: options["cpu-prof"] ? profiles : undefined });
+  try {
+    for (const figure of group) measured.push({ figure, rows: await measure(figure, world) });
+  } finally {
+    await world.close();
   }
-} finally {
-  await world.close();
 }
 
 console.log(`\n${table(measured)}\n`);
@@ -81,4 +74,22 @@ function commit() {
   } catch {
     return null;
   }
+}
+
+/**
+ * @param {import("./figures.mjs").Figure} figure
+ * @param {import("./world.mjs").BenchWorld} world
+ */
+async function measure(figure, world) {
+  process.stdout.write(`${figure.title} `);
+  // The first time warms up and is not counted.
+  await figure.measure(world);
+  /** @type {import("./figures.mjs").Row[]} */
+  const rows = [];
+  for (let time = 0; time < (Number(options.times) || figure.times); time++) {
+    rows.push(await figure.measure(world));
+    process.stdout.write(".");
+  }
+  process.stdout.write("\n");
+  return rows;
 }

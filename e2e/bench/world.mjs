@@ -9,15 +9,23 @@ import { startGateway } from "../support/gateway.mjs";
 
 /** @typedef {Awaited<ReturnType<typeof openWorld>>} BenchWorld */
 
-/** @param {{ cpuProfiles?: string | undefined }} options folder for CPU profiles; none are taken without it */
-export async function openWorld({ cpuProfiles }) {
+/**
+ * @param {object} options
+ * @param {boolean} options.extensions
+ * @param {string | undefined} options.cpuProfiles folder for CPU profiles; none are taken without it
+ */
+export async function openWorld({ extensions, cpuProfiles }) {
   const profiling = (/** @type {string} */ name) =>
     cpuProfiles === undefined
       ? []
-      : ["--cpu-prof", `--cpu-prof-dir=${cpuProfiles}`, `--cpu-prof-name=${name}.cpuprofile`];
+      : [
+          "--cpu-prof",
+          `--cpu-prof-dir=${cpuProfiles}`,
+          `--cpu-prof-name=${name}${extensions ? "" : "-plain"}.cpuprofile`,
+        ];
   const server = await startTestPostgres({ own: true, durable: true });
   const database = await createDatabase(server.url);
-  const gateway = await startGateway({ databaseUrl: database.url, nodeArgs: profiling("gateway") });
+  const gateway = await startGateway({ databaseUrl: database.url, extensions, nodeArgs: profiling("gateway") });
   const app = new Child(fileURLToPath(new URL("./app.mjs", import.meta.url)), {
     name: "The app",
     env: { HOLDFAST_DEV: gateway.url },
@@ -69,7 +77,7 @@ export async function openWorld({ cpuProfiles }) {
     close: async () => {
       await sql.end();
       await outside.end();
-      await app.ask("close");
+      if (app.alive) await app.ask("close");
       await app.exited;
       await gateway.child.stop();
       await endAll();
