@@ -40,11 +40,12 @@ export function countResults(json, exitCode) {
 
 /**
  * @param {string} folder with a Vitest configuration, relative to the root
- * @param {{ timeoutMs: number, args?: string[] }} options
+ * @param {{ timeoutMs: number, quiet?: boolean }} options quiet: show nothing before the end, then all at once
  * @returns {Promise<Counts>}
  */
-export async function runSuite(folder, { timeoutMs, args = [] }) {
-  console.log(`\n--- tests of ${folder}`);
+export async function runSuite(folder, { timeoutMs, quiet = false }) {
+  const title = `\n--- tests of ${folder}`;
+  if (!quiet) console.log(title);
   // A temporary folder of its own shows what the suite leaves behind. Like any temporary folder it is open
   // to all: some tests start programs as another user.
   const temp = mkdtempSync(join(tmpdir(), "holdfast-test-"));
@@ -56,11 +57,12 @@ export async function runSuite(folder, { timeoutMs, args = [] }) {
       code,
       timedOut,
       left: processes,
-    } = await run(process.execPath, [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`, ...args], {
+    } = await run(process.execPath, [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`], {
       cwd: inRoot(folder),
       timeoutMs,
       env: { CI: "true", TMPDIR: temp },
     });
+    if (quiet) console.log(`${title}\n${output.trim()}`);
     const counts = countResults(existsSync(report) ? readFileSync(report, "utf8") : undefined, code);
     if (timedOut) counts.problems.push(`It took longer than ${timeoutMs / 1000} s and was ended.`);
     if (processes.length > 0) {

@@ -53,7 +53,10 @@ test("leaks", () => {
     },
     { node_modules: inRoot("node_modules") },
   );
-  const counts = await runSuite(folder, { timeoutMs: 60_000 });
+  const shown = vi.spyOn(console, "log").mockImplementation(() => {});
+  const counts = await runSuite(folder, { timeoutMs: 60_000, quiet: true });
+  expect(shown.mock.calls.flat().join("\n")).toContain("1 passed");
+  shown.mockRestore();
   expect(counts.passed).toBe(1);
   expect(counts.problems.join("\n")).toContain("leak.txt");
   expect(counts.failed).toBe(counts.problems.length);
