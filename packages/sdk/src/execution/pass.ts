@@ -5,7 +5,6 @@ import { isFinalError, NonDeterminismError, RetryAfterError, StepError, StepNest
 import { Journal } from "../steps/journal.ts";
 import {
   initialPass,
-  type OpText,
   type PassEffect,
   type PassEvent,
   type PassMode,
@@ -19,7 +18,7 @@ import type { CheckpointPort, ExecutionRequest, ExecutionResult } from "./execut
 import type { PassInput } from "./pass-input.ts";
 import { afterMicrotasks, PacedQueue, QuietWatch } from "./quiet.ts";
 import { encodeResult, errorObject } from "./result-json.ts";
-import { resultOf } from "./result-of.ts";
+import { resultOf, textOf } from "./result-of.ts";
 import { signatureConflict } from "./signature.ts";
 import { type BodyEnd, runBody, StepRecord } from "./step-record.ts";
 
@@ -221,7 +220,7 @@ export class Pass {
       case "flush-soon":
         return afterMicrotasks(() => this.#driver.send({ type: "flush" }));
       case "checkpoint":
-        return this.#checkpoint(effect.ops);
+        return this.#checkpoint(effect);
       case "settle":
         for (const { hash } of effect.ops) this.#settleLater(hash);
         return;
@@ -264,12 +263,12 @@ export class Pass {
     });
   }
 
-  #checkpoint(ops: readonly OpText[]): void {
+  #checkpoint({ ops, parked }: Extract<PassEffect, { do: "checkpoint" }>): void {
+    const find = (hash: string): StepRecord | undefined => this.#records.get(hash);
+    const texts = [...ops.map((op) => op.text), ...parked.map((report) => textOf(report, find))];
     const answered = (outcome: CheckpointOutcome): void => this.#driver.send({ type: "answered", outcome });
     // When the connection cannot say what became of it, the reply carries the ops; the gateway knows them by id.
-    this.#options.port
-      .checkpoint(utf8.encode(`[${ops.map((op) => op.text).join(",")}]`))
-      .then(answered, () => answered("invalid"));
+    this.#options.port.checkpoint(utf8.encode(`[${texts.join(",")}]`)).then(answered, () => answered("invalid"));
   }
 
   /** Made when it is asked for: most handlers never look at it. */

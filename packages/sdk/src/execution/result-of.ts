@@ -51,7 +51,8 @@ function endOf(end: HandlerEnd): Omit<ExecutionResult, "requestVersion"> {
   return { status: end.final ? "DONE" : "ERROR", body, noRetry: end.final, ...retryAfter };
 }
 
-function textOf(report: Report, find: FindRecord): string {
+/** A parked step as the protocol has it. */
+export function textOf(report: Report, find: FindRecord): string {
   return report.type === "op" ? report.op.text : (find(report.step.hash)?.ops.reported().text ?? '{"op":"None"}');
 }
 

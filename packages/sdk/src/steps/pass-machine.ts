@@ -7,7 +7,8 @@ import { concat, type List, listLength, push, toArray } from "./list.ts";
  * from earlier passes never come here.
  *
  * In place (`checkpoint` agreed on):
- *  P1. A found step that has a body and is due starts at once; others are reported when the pass ends.
+ *  P1. A found step that has a body and is due starts at once; others are parked and reported when the pass ends. While
+ *      bodies run, what was newly parked is told in a checkpoint too, so that a sleep or a retry is timed from now on.
  *  P2. At most one checkpoint is unanswered; what finishes meanwhile goes into the next one, in the order of finishing.
  *  P3. A step settles only after the checkpoint that carries it was stored.
  *  P4. The pass ends with all parked ops when nothing runs, nothing is unanswered or unsent, and it is quiet.
@@ -65,6 +66,8 @@ interface OpenPass {
   readonly unsent: List<OpText>;
   readonly unanswered: readonly OpText[] | null;
   readonly reports: List<Report>;
+  /** Those of `reports` that no checkpoint has told of. */
+  readonly untold: List<Report>;
   /** A flush was asked for and has not come yet. */
   readonly flushing: boolean;
   /** The gateway does not take checkpoints of this pass. */
@@ -96,7 +99,7 @@ export type PassEffect =
   | { readonly do: "start"; readonly step: FoundStep }
   /** Send `flush` once the microtasks that are due now have run. */
   | { readonly do: "flush-soon" }
-  | { readonly do: "checkpoint"; readonly ops: readonly OpText[] }
+  | { readonly do: "checkpoint"; readonly ops: readonly OpText[]; readonly parked: readonly Report[] }
   | { readonly do: "settle"; readonly ops: readonly OpText[] }
   /** Send `quiet` with this serial when nothing new has come for two turns of the event loop. */
   | { readonly do: "watch"; readonly serial: number }
@@ -119,6 +122,7 @@ export function initialPass(mode: PassMode): PassState {
     unsent: null,
     unanswered: null,
     reports: null,
+    untold: null,
     flushing: false,
     refused: false,
     failure: null,
@@ -153,7 +157,7 @@ function openStep(state: OpenPass, event: PassEvent): Turn {
       const report: Report = { type: "op", op, final, ...(retryAfter === undefined ? {} : { retryAfter }) };
       const next = { ...state, running: state.running - 1 };
       if (state.mode.type !== "in-place") return endWithOps(next, [], [report]);
-      return proceed({ ...next, reports: push(state.reports, report), serial: state.serial + 1 });
+      return proceed({ ...park(next, report), serial: state.serial + 1 });
     }
     case "flush":
       return flush({ ...state, flushing: false });
@@ -187,7 +191,9 @@ function found(state: OpenPass, step: FoundStep, due: boolean): Turn {
   switch (mode.type) {
     case "in-place":
       if (state.failure !== null) return [state, []];
-      return step.hasBody && due && !state.refused ? start() : proceed(report());
+      if (step.hasBody && due && !state.refused) return start();
+      // A failed step that is not due was told of when it failed.
+      return proceed(step.hasBody ? report() : { ...park(state, { type: "step", step }), serial });
     case "plain":
       return state.running > 0 ? [state, []] : [report(), [{ do: "watch", serial }]];
     case "targeted":
@@ -199,11 +205,20 @@ function found(state: OpenPass, step: FoundStep, due: boolean): Turn {
   }
 }
 
+function park(state: OpenPass, report: Report): OpenPass {
+  return { ...state, reports: push(state.reports, report), untold: push(state.untold, report) };
+}
+
+/** What a checkpoint would carry now. */
+function hasNews({ unsent, untold, running }: OpenPass): boolean {
+  return unsent !== null || (untold !== null && running > 0);
+}
+
 /** In place, after something changed: send what finished, end a failure that waited, or watch for the end. */
 function proceed(state: OpenPass): Turn {
   const { unsent, unanswered, running, failure, reports, refused } = state;
   if (unanswered !== null) return [state, []];
-  if (unsent !== null && !refused) {
+  if (hasNews(state) && !refused) {
     return state.flushing ? [state, []] : [{ ...state, flushing: true }, [{ do: "flush-soon" }]];
   }
   if (running > 0) return [state, []];
@@ -213,11 +228,13 @@ function proceed(state: OpenPass): Turn {
 }
 
 function flush(state: OpenPass): Turn {
-  if (state.unanswered !== null || state.refused || state.unsent === null) return proceed(state);
+  if (state.unanswered !== null || state.refused || !hasNews(state)) return proceed(state);
   const all = toArray(state.unsent);
   const count = batchSize(all);
   const ops = all.slice(0, count);
-  return [{ ...state, unsent: concat(null, all.slice(count)), unanswered: ops }, [{ do: "checkpoint", ops }]];
+  const parked = state.running > 0 ? toArray(state.untold) : [];
+  const next = { ...state, unsent: concat(null, all.slice(count)), unanswered: ops };
+  return [parked.length > 0 ? { ...next, untold: null } : next, [{ do: "checkpoint", ops, parked }]];
 }
 
 function answered(state: OpenPass, outcome: CheckpointOutcome): Turn {

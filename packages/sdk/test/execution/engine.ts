@@ -114,11 +114,16 @@ export class Engine {
         const answer = this.#options.answer?.(ops, this.checkpoints.length) ?? "stored";
         await new Promise((resolve) => setImmediate(resolve));
         const outcome = await answer;
-        if (outcome === "stored") for (const op of ops) this.#save(op);
+        if (outcome === "stored") for (const op of ops) this.#checkpointed(op);
         open = false;
         return outcome;
       },
     };
+  }
+
+  #checkpointed(op: Op): void {
+    if (op.op === "StepError" || op.op === "Sleep") this.#op({ stepId: "step", attempt: 0 }, op);
+    else this.#save(op);
   }
 
   #save(op: Op): void {

@@ -46,12 +46,26 @@ function machine(mode: PassMode) {
 const IN_PLACE: PassMode = { type: "in-place" };
 
 describe("in place", () => {
-  test("P1: starts bodies that are due, reports the rest", () => {
+  test("P1: starts bodies that are due, parks the rest and tells of it while bodies run", () => {
     const pass = machine(IN_PLACE);
     expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([{ do: "start", step: body("a") }]);
+    expect(pass.send({ type: "found", step: body("c"), due: true })).toEqual([{ do: "start", step: body("c") }]);
     expect(pass.send({ type: "found", step: body("b"), due: false })).toEqual([]);
-    expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([]);
-    expect(pass.send({ type: "failed", op: op("a"), final: false })).toEqual([{ do: "watch", serial: pass.serial() }]);
+    expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([{ do: "flush-soon" }]);
+    const sleep = { type: "step", step: wait("s") } as const;
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked: [sleep] }]);
+    expect(pass.send({ type: "failed", op: op("a"), final: false })).toEqual([]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
+      { do: "settle", ops: [] },
+      { do: "flush-soon" },
+    ]);
+    const failed = { type: "op", op: op("a"), final: false } as const;
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked: [failed] }]);
+    // What was told once is not told again before the end.
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "settle", ops: [] }]);
+    expect(pass.send({ type: "finished", op: op("c") })).toEqual([{ do: "flush-soon" }]);
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("c")], parked: [] }]);
+    pass.send({ type: "answered", outcome: "stored" });
     pass.send({ type: "quiet", serial: pass.serial() });
     expect(pass.reply()).toMatchObject({
       type: "ops",
@@ -60,18 +74,25 @@ describe("in place", () => {
     });
   });
 
+  test("P1: what is parked when nothing runs costs no checkpoint of its own", () => {
+    const pass = machine(IN_PLACE);
+    expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([{ do: "watch", serial: pass.serial() }]);
+    pass.send({ type: "quiet", serial: pass.serial() });
+    expect(pass.reply()).toMatchObject({ type: "ops", finished: [], reports: [{ step: wait("s") }] });
+  });
+
   test("P2, P3: what finishes meanwhile goes into the next checkpoint, and settles when stored", () => {
     const pass = machine(IN_PLACE);
     for (const hash of ["a", "b", "c"]) pass.send({ type: "found", step: body(hash), due: true });
     expect(pass.send({ type: "finished", op: op("a") })).toEqual([{ do: "flush-soon" }]);
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")] }]);
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
     expect(pass.send({ type: "finished", op: op("b") })).toEqual([]);
     expect(pass.send({ type: "finished", op: op("c") })).toEqual([]);
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
       { do: "settle", ops: [op("a")] },
       { do: "flush-soon" },
     ]);
-    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("b"), op("c")] }]);
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("b"), op("c")], parked: [] }]);
   });
 
   test("P2: a checkpoint stays within its size, in order", () => {
