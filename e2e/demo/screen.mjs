@@ -13,7 +13,6 @@ export const dim = paint(2, 22);
 export const red = paint(31, 39);
 export const green = paint(32, 39);
 export const yellow = paint(33, 39);
-export const blue = paint(34, 39);
 export const magenta = paint(35, 39);
 export const cyan = paint(36, 39);
 

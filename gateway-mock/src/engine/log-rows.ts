@@ -112,10 +112,6 @@ export function readRunCreated(dataJson: string): { maxAttempts: number; eventTe
   return { maxAttempts: run.maxAttempts, eventText: dataJson.slice(at + EVENT.length, -1) };
 }
 
-export function readOutput(dataJson: string): string {
-  return dataJson.slice(OUTPUT.length, -1);
-}
-
 export function readMeta<Meta>(dataJson: string): Meta {
   return JSON.parse(dataJson) as Meta;
 }

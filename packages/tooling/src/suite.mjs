@@ -53,20 +53,17 @@ export async function runSuite(folder, { timeoutMs, quiet = false }) {
   try {
     const report = join(temp, "results.json");
     const options = ["run", "--root", inRoot(folder), "--reporter=default", "--reporter=json"];
-    const {
-      code,
-      timedOut,
-      left: processes,
-    } = await run(process.execPath, [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`], {
+    const result = await run(process.execPath, [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`], {
       cwd: inRoot(folder),
       timeoutMs,
+      output: quiet ? "collect" : "show",
       env: { CI: "true", TMPDIR: temp },
     });
-    if (quiet) console.log(`${title}\n${output.trim()}`);
-    const counts = countResults(existsSync(report) ? readFileSync(report, "utf8") : undefined, code);
-    if (timedOut) counts.problems.push(`It took longer than ${timeoutMs / 1000} s and was ended.`);
-    if (processes.length > 0) {
-      counts.problems.push(`It left processes behind: ${processes.join("; ")}.`);
+    if (quiet) console.log(`${title}\n${result.output.trim()}`);
+    const counts = countResults(existsSync(report) ? readFileSync(report, "utf8") : undefined, result.code);
+    if (result.timedOut) counts.problems.push(`It took longer than ${timeoutMs / 1000} s and was ended.`);
+    if (result.left.length > 0) {
+      counts.problems.push(`It left processes behind: ${result.left.join("; ")}.`);
       counts.failed += 1;
     }
     const left = readdirSync(temp).filter((name) => !toolCaches.test(name));

@@ -11,7 +11,7 @@ import {
 
 /** The protocol, as far as main needs it: reading a request's frame and writing its reply. */
 
-export type { ExecutorRequest, Extension, RequestIdentity } from "@holdfast/protocol";
+export type { ExecutorRequest, RequestIdentity } from "@holdfast/protocol";
 
 /** Reads the bytes of EXECUTION_REQUEST; undefined when they are no executor request. */
 export function decodeExecutorRequest(bytes: Uint8Array): ExecutorRequest | undefined {
