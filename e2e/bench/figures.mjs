@@ -31,11 +31,13 @@ const throughput =
     const before = await world.usage();
     const finished = world.app.ask("finished", { count: runs, limitMs: 120_000 });
     finished.catch(() => {});
+    const cpuBefore = world.cpu();
     const start = await world.databaseNow();
     await world.api.send(Array.from({ length: runs }, (_, index) => ({ name: `bench/${name}`, data: { index } })));
     const taken = await world.databaseNow();
     await finished;
     const end = await world.lastEnd(runs);
+    const cpuAfter = world.cpu();
     const after = await world.usage();
     const seconds = (end - start) / 1000;
     return {
@@ -45,6 +47,9 @@ const throughput =
       stepsPerSecond: (runs * steps) / seconds,
       commitsPerStep: (after.commits - before.commits) / (runs * steps),
       walBytesPerStep: (after.walBytes - before.walBytes) / (runs * steps),
+      appCpuUsPerStep: (cpuAfter.app - cpuBefore.app) / (runs * steps),
+      gatewayCpuUsPerStep: (cpuAfter.gateway - cpuBefore.gateway) / (runs * steps),
+      postgresCpuUsPerStep: (cpuAfter.postgres - cpuBefore.postgres) / (runs * steps),
       eventLoopP99Ms: (await world.api.eventLoopDelay()).p99,
     };
   };
@@ -80,6 +85,14 @@ async function roundTrips(/** @type {BenchWorld} */ world) {
   return { bareUs: bare, threadUs: thread, ratio: thread / bare, threadP99Us: quantile(threadUs, 0.99) };
 }
 
+/** @type {readonly Shown[]} */
+const costs = [
+  { label: "WAL bytes per step", value: "walBytesPerStep", digits: 0 },
+  { label: "CPU of the app per step, µs", value: "appCpuUsPerStep", digits: 0 },
+  { label: "CPU of the gateway per step, µs", value: "gatewayCpuUsPerStep", digits: 0 },
+  { label: "CPU of Postgres per step, µs", value: "postgresCpuUsPerStep", digits: 0 },
+];
+
 /** @type {readonly Figure[]} */
 export const figures = [
   {
@@ -90,8 +103,7 @@ export const figures = [
     shown: [
       { label: "runs/s", value: "runsPerSecond", digits: 0, aim: { at: 4000, better: "higher" } },
       { label: "commits per step", value: "commitsPerStep", digits: 3, aim: { at: 0.2, better: "lower" } },
-      { label: "WAL bytes per step", value: "walBytesPerStep", digits: 0 },
-      { label: "gateway's event-loop delay p99, ms", value: "eventLoopP99Ms", digits: 1 },
+      ...costs,
     ],
   },
   {
@@ -103,7 +115,7 @@ export const figures = [
       { label: "steps/s", value: "stepsPerSecond", digits: 0, aim: { at: 10_000, better: "higher" } },
       { label: "runs/s", value: "runsPerSecond", digits: 0 },
       { label: "commits per step", value: "commitsPerStep", digits: 3, aim: { at: 0.2, better: "lower" } },
-      { label: "WAL bytes per step", value: "walBytesPerStep", digits: 0 },
+      ...costs,
     ],
   },
   {
@@ -115,7 +127,7 @@ export const figures = [
       { label: "steps/s", value: "stepsPerSecond", digits: 0, aim: { at: 10_000, better: "higher" } },
       { label: "runs/s", value: "runsPerSecond", digits: 0 },
       { label: "commits per step", value: "commitsPerStep", digits: 3, aim: { at: 0.2, better: "lower" } },
-      { label: "WAL bytes per step", value: "walBytesPerStep", digits: 0 },
+      ...costs,
     ],
   },
   {

@@ -6,6 +6,7 @@ import postgres from "postgres";
 import { gatewayApi } from "../support/api.mjs";
 import { Child, endAll } from "../support/child.mjs";
 import { startGateway } from "../support/gateway.mjs";
+import { cpuUs, familyCpuUs, parentOf } from "./cpu-time.mjs";
 
 /** @typedef {Awaited<ReturnType<typeof openWorld>>} BenchWorld */
 
@@ -35,13 +36,8 @@ export async function openWorld({ extensions, cpuProfiles }) {
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
   // Statistics are read from another database: its own commits are not among those that are counted.
   const outside = postgres(server.url, { max: 1, onnotice: () => {} });
-  const { pathname } = new URL(database.url);
-
-  const commits = async () => {
-    const [row] =
-      await outside`SELECT xact_commit::int AS commits FROM pg_stat_database WHERE datname = ${pathname.slice(1)}`;
-    return /** @type {number} */ (row?.commits);
-  };
+  const [backend] = await outside`SELECT pg_backend_pid() AS pid`;
+  const postmaster = parentOf(Number(backend?.pid));
 
   return {
     api: gatewayApi(gateway.url),
@@ -61,17 +57,16 @@ export async function openWorld({ extensions, cpuProfiles }) {
         await sleep(2);
       }
     },
-    /** Commits and written-ahead bytes so far. Backends report commits with a delay, so it waits until they stand still. */
+    /** CPU time so far, microseconds. */
+    cpu: () => ({ app: cpuUs(app.pid), gateway: cpuUs(gateway.child.pid), postgres: familyCpuUs(postmaster) }),
+    /**
+     * Transactions that wrote and bytes of write-ahead log so far. Transaction ids are exact at once, where the counters of
+     * pg_stat_database come seconds late and count reads.
+     */
     usage: async () => {
-      let count = await commits();
-      for (let same = 0; same < 4; ) {
-        await sleep(400);
-        const now = await commits();
-        same = now - count <= 1 ? same + 1 : 0;
-        count = now;
-      }
-      const [row] = await outside`SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes`;
-      return { commits: count, walBytes: Number(row?.bytes) };
+      const [row] = await outside`
+        SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid, pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes`;
+      return { commits: Number(row?.xid), walBytes: Number(row?.bytes) };
     },
     idle: () => sleep(15),
     close: async () => {
