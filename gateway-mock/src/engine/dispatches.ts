@@ -211,7 +211,8 @@ export class Dispatches {
 
   /** Gives dispatches up: out of the table, leases ended. */
   giveUp(dispatches: readonly Dispatch[], lost: (dispatch: Dispatch) => boolean): void {
-    const releases = dispatches.map((dispatch) => ({ ...dispatch.fence, lost: lost(dispatch) }));
+    const heldBy = this.#options.settings.gatewayId;
+    const releases = dispatches.map((dispatch) => ({ ...dispatch.fence, lost: lost(dispatch), heldBy }));
     this.#counters.leasesLost += releases.filter((one) => one.lost).length;
     for (const dispatch of dispatches) this.finish(dispatch);
     this.release(releases);

@@ -36,11 +36,15 @@ export interface EngineStatus extends Readonly<EngineCounters> {
   readonly runsInMemory: number;
 }
 
+/** An agent that has just become ready is given nothing for this long. */
+const NEWCOMER_REST_MS = 50;
+
 /**
  * The engine: takes events in, gives work to agents, decides on what they report. All truth is in the store; what is kept
  * here may be lost at any moment.
  */
 export class Engine {
+  readonly #options: EngineOptions;
   readonly #store: Store;
   readonly #log: Log;
   readonly #counters: EngineCounters = newCounters();
@@ -59,6 +63,7 @@ export class Engine {
 
   constructor(options: EngineOptions) {
     const { store, log, clock, random } = options;
+    this.#options = options;
     this.#store = store;
     this.#log = log;
     const counters = this.#counters;
@@ -136,7 +141,9 @@ export class Engine {
   /** An agent is there; with `open` it takes work. */
   attach(session: AgentSession, open: boolean): AttachedAgent {
     const slot = this.#agents.add(session, open);
-    if (open) this.#loop.wake();
+    // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
+    slot.restUntilMs = this.#options.clock.nowMs() + NEWCOMER_REST_MS;
+    if (open) this.#loop.wake(NEWCOMER_REST_MS);
     return {
       receive: (frame) => this.#receive(slot, frame),
       pause: () => this.#agents.close(slot),
@@ -194,7 +201,8 @@ export class Engine {
     this.#presence.stop();
     this.#dispatches.stop();
     const left = [...this.#dispatches.all()];
-    const releases = left.map(({ fence }) => ({ ...fence, lost: false }));
+    const heldBy = this.#options.settings.gatewayId;
+    const releases = left.map(({ fence }) => ({ ...fence, lost: false, heldBy }));
     for (const dispatch of left) this.#dispatches.finish(dispatch);
     if (releases.length === 0) return;
     await this.#store.releaseLeases(releases).catch((error: unknown) => {

@@ -53,7 +53,8 @@ export class Leases {
     });
     if (known.length === 0) return;
     try {
-      const leases = known.map(({ fence, slot }) => ({ ...fence, leaseMs: slot.session.leaseMs }));
+      const { gatewayId } = this.#options.settings;
+      const leases = known.map(({ fence, slot }) => ({ ...fence, gatewayId, leaseMs: slot.session.leaseMs }));
       const held = await this.#options.store.extendLeases(leases);
       for (const [index, asked] of known.entries()) {
         if (held[index]) this.#grant(asked);

@@ -123,33 +123,38 @@ const HELD = `held AS MATERIALIZED (
 )`;
 
 const EXTEND = `WITH ${HELD}
-UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}
-FROM held, unnest($1::text[], $2::int[], $3::float8[]) AS n(id, epoch, lease_ms)
-WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by IS NOT NULL RETURNING q.id, q.epoch`;
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}, leased_by = n.gateway_id, lost = false
+FROM held, unnest($1::text[], $2::int[], $3::text[], $4::float8[]) AS n(id, epoch, gateway_id, lease_ms)
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch RETURNING q.id, q.epoch`;
 
 const RELEASE = `WITH ${HELD}
 UPDATE holdfast.queue q SET available_at = now(), leased_by = NULL, lost = n.lost
-FROM held, unnest($1::text[], $2::int[], $3::bool[]) AS n(id, epoch, lost)
-WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by IS NOT NULL RETURNING q.id, q.epoch`;
+FROM held, unnest($1::text[], $2::int[], $3::text[], $4::bool[]) AS n(id, epoch, held_by, lost)
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by = COALESCE(n.held_by, q.leased_by)
+RETURNING q.id, q.epoch`;
 
 export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {
-  return change(query, EXTEND, leases, numberArray(leases.map((lease) => lease.leaseMs)));
+  const gateways = leases.map((lease) => lease.gatewayId);
+  return change(query, EXTEND, leases, gateways, numberArray(leases.map((lease) => lease.leaseMs)));
 }
 
 export async function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {
-  return change(query, RELEASE, leases, `{${leases.map((lease) => (lease.lost ? "t" : "f")).join(",")}}`);
+  const holders = leases.map((lease) => lease.heldBy ?? null);
+  return change(query, RELEASE, leases, holders, `{${leases.map((lease) => (lease.lost ? "t" : "f")).join(",")}}`);
 }
 
 async function change(
   query: Query,
   text: string,
   leases: readonly { readonly jobId: string; readonly epoch: number }[],
+  gateways: readonly (string | null)[],
   extra: string,
 ): Promise<boolean[]> {
   if (leases.length === 0) return [];
   const rows = await query<{ id: string; epoch: number }>(text, [
     textArray(leases.map((lease) => lease.jobId)),
     numberArray(leases.map((lease) => lease.epoch)),
+    textArray(gateways),
     extra,
   ]);
   const held = new Set(rows.map((row) => `${row.id}.${row.epoch}`));

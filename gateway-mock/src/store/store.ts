@@ -48,12 +48,16 @@ export interface Store extends StoreReads {
    */
   claim(request: ClaimRequest): Promise<readonly ClaimedJob[]>;
 
-  /** Moves lease ends to now + `leaseMs`; true for each that was still this dispatch, in order. */
+  /**
+   * Moves lease ends to now + `leaseMs` and makes the gateway that asks the holder, also of a lease that had ended or was
+   * released: while nobody has claimed the job again, its worker keeps it. True for each that was still this dispatch.
+   */
   extendLeases(leases: readonly LeaseExtension[]): Promise<readonly boolean[]>;
 
   /**
    * Ends leases at once: the jobs are due now. The epoch stays, so a late result is welcome until somebody claims again.
-   * True for each that was still this dispatch.
+   * True for each that was leased as this dispatch, and held by `heldBy` where that is given: a gateway that stops must
+   * not end the lease of work that has moved to another one with its worker.
    */
   releaseLeases(leases: readonly LeaseRelease[]): Promise<readonly boolean[]>;
 
@@ -297,12 +301,14 @@ export interface StoredRun {
 }
 
 export interface LeaseExtension extends Fence {
+  readonly gatewayId: string;
   readonly leaseMs: number;
 }
 
 export interface LeaseRelease extends Fence {
   /** True when the work was lost (its worker went away): the next claim then records `LEASE_LOST`. */
   readonly lost: boolean;
+  readonly heldBy?: string;
 }
 
 export interface AppRecord {

@@ -65,11 +65,11 @@ export function useGateway(): Bench {
       return gateway;
     },
     async agent(gateway, options = {}) {
-      const before = (await metrics(gateway)).engine.agents;
       const agent = await RawAgent.connect({ url: gateway.url, ...options });
       agents.push(agent);
-      const attached = async (): Promise<boolean> => (await metrics(gateway)).engine.agents > before;
-      if (!options.pauses) await waitFor(attached, { what: "the agent to be attached" });
+      // Frames are taken in order: once this is answered the gateway knows that the agent is ready.
+      agent.send({ kind: "WORKER_HEARTBEAT" });
+      await agent.frame("GATEWAY_HEARTBEAT");
       return agent;
     },
   };

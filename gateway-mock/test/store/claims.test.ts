@@ -96,9 +96,9 @@ describe("leases", () => {
     const run = await seedLeased(bench.store, "extended", 60_000);
     const other = newId();
     const leases = [
-      { jobId: run.jobId, epoch: 1, leaseMs: 120_000 },
-      { jobId: run.jobId, epoch: 2, leaseMs: 1 },
-      { jobId: other, epoch: 1, leaseMs: 1 },
+      { jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 120_000 },
+      { jobId: run.jobId, epoch: 2, gatewayId: "gw-a", leaseMs: 1 },
+      { jobId: other, epoch: 1, gatewayId: "gw-a", leaseMs: 1 },
     ];
     const before = (await bench.store.getRun(run.runId))?.jobs[0]?.availableMs ?? 0;
     expect(await bench.store.extendLeases(leases)).toEqual([true, false, false]);
@@ -108,12 +108,29 @@ describe("leases", () => {
 
   it("that ended can be extended until somebody claims, and not after", async () => {
     const run = await seedLeased(bench.store, "revived", 0);
-    expect(await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, leaseMs: 60_000 }])).toEqual([true]);
+    expect(
+      await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 }]),
+    ).toEqual([true]);
     expect(await claimOne(bench.store, "revived")).toBeUndefined();
-    await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, leaseMs: 0 }]);
+    await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 0 }]);
     expect(await claimOne(bench.store, "revived")).toMatchObject({ epoch: 2 });
-    expect(await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, leaseMs: 60_000 }])).toEqual([false]);
+    expect(
+      await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 }]),
+    ).toEqual([false]);
     expect(await bench.store.releaseLeases([{ jobId: run.jobId, epoch: 1, lost: false }])).toEqual([false]);
+  });
+
+  it("that were released can be taken up again by their worker, through any gateway, until somebody claims", async () => {
+    const run = await seedLeased(bench.store, "moved", 60_000);
+    const fence = { jobId: run.jobId, epoch: 1 };
+    await bench.store.releaseLeases([{ ...fence, lost: true }]);
+    expect(await bench.store.extendLeases([{ ...fence, gatewayId: "gw-b", leaseMs: 60_000 }])).toEqual([true]);
+    expect(await claimOne(bench.store, "moved")).toBeUndefined();
+    // The gateway it has left stops: that is no reason to give the work to somebody else.
+    expect(await bench.store.releaseLeases([{ ...fence, lost: true, heldBy: "gw-a" }])).toEqual([false]);
+    expect(await claimOne(bench.store, "moved")).toBeUndefined();
+    expect(await bench.store.releaseLeases([{ ...fence, lost: true, heldBy: "gw-b" }])).toEqual([true]);
+    expect(await claimOne(bench.store, "moved")).toMatchObject({ epoch: 2, lost: true });
   });
 
   it("cannot be taken between a fence and its write", async () => {

@@ -104,7 +104,9 @@ describe("a server that ends sessions again and again", () => {
       for (let step = 0; kills < 10; step += 1) {
         expect(await store.commit(stepDone(run, `s${step}`))).toMatchObject({ won: true, inserted: [true] });
       }
-      expect(await store.extendLeases([{ jobId: run.jobId, epoch: 1, leaseMs: 60_000 + index }])).toEqual([true]);
+      expect(
+        await store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 + index }]),
+      ).toEqual([true]);
       expect(await store.commit(runDone(run))).toMatchObject({ won: true, version: 2, inserted: [true] });
     });
     await Promise.all([...work, killer]);
