@@ -93,7 +93,6 @@ const DATA = ',"data":';
 const ERROR = ',"error":';
 const EVENT = ',"event":';
 const STEP = '{"step":';
-const OUTPUT = '{"output":';
 
 /** Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields and the memo entry of requests. */
 export function readStepRow(
