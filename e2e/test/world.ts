@@ -104,6 +104,8 @@ async function build(
 ) {
   const journal = new JournalReader(folder);
   let running: RunningGateway = await launch();
+  // Registered before the apps', so it comes after them: a gateway that stops waits for its apps to go elsewhere.
+  onCleanUp(() => running.child.stop());
   const { port, connectPort, url } = running;
   const api = gatewayApi(url);
   const tap = mode.tapped ? await openTap(url) : undefined;
@@ -113,7 +115,6 @@ async function build(
     const { extensions, heartbeat = "1s", lease = "8s" } = mode;
     const started = await startGateway({ databaseUrl, extensions, heartbeat, lease, retryBase: "200ms", ...ports });
     children.push(started.child);
-    onCleanUp(() => started.child.stop());
     return started;
   }
 

@@ -200,7 +200,7 @@ async function touchConnections(store: Store, gatewayId: string, log: Log): Prom
 
 function processStatus(delay: ReturnType<typeof monitorEventLoopDelay>, sockets: number): Record<string, unknown> {
   const ms = (nanos: number): number =>
-    Number.isFinite(nanos) ? Math.max(0, Math.round(nanos / 1e4) / 100 - DELAY_RESOLUTION_MS) : 0;
+    Number.isFinite(nanos) ? Math.max(0, Math.round(nanos / 1e4 - DELAY_RESOLUTION_MS * 100) / 100) : 0;
   return {
     pid: process.pid,
     uptimeMs: Math.round(process.uptime() * 1000),
