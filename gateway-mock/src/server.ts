@@ -5,6 +5,7 @@ import {
   HoldfastError,
   type Log,
   messageOf,
+  sleep,
   systemClock,
   systemRandom,
   systemTimers,
@@ -121,7 +122,9 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     connectPort: second.port,
     drain: async () => {
       draining = true;
-      await Promise.all([engine.drain(), sockets.drain(config.drainMs)]);
+      const gone = sockets.drain(config.drainMs);
+      await engine.drain();
+      await Promise.race([gone, quiet(engine, gone)]);
     },
     close: () => {
       draining = true;
@@ -188,6 +191,21 @@ function createSocketServer(
       else shown(store.saveConnection({ id, gatewayId, instanceId, appIds, status, connectedMs }));
     },
   });
+}
+
+/**
+ * Resolves when nothing has been in flight for a second: agents that have somewhere else to go are there by then, and
+ * the others lose nothing with their socket.
+ */
+async function quiet(engine: Engine, gone: Promise<void>): Promise<void> {
+  let over = false;
+  void gone.then(() => {
+    over = true;
+  });
+  for (let looks = 0; looks < 10 && !over; ) {
+    await sleep(systemTimers, 100);
+    looks = engine.status().inFlight === 0 ? looks + 1 : 0;
+  }
 }
 
 async function touchConnections(store: Store, gatewayId: string, log: Log): Promise<void> {

@@ -147,6 +147,16 @@ test("a drain ends at its limit", async () => {
   expect(await agent.gone()).toMatchObject({ code: 1001, reason: "connect_gateway_closing" });
 });
 
+test("an idle agent that has nowhere to go does not hold a drain up", async () => {
+  const gateway = await bench.gateway({ drainMs: 600_000 });
+  const agent = await bench.agent(gateway);
+  const drained = gateway.drain();
+  await agent.frame("GATEWAY_CLOSING");
+  await drained;
+  await gateway.close();
+  await agent.gone();
+});
+
 test("a gateway that stops hands its work back at once", async () => {
   const gateway = await bench.gateway();
   const agent = await bench.agent(gateway);
