@@ -70,6 +70,7 @@ export async function story(world) {
   say("app", red(`process ${first.pid} is killed with -9 in the middle of pack-parcel`));
   const second = await startApp();
   say("app", `process ${bold(String(second.pid))} is connected: the same code, an empty memory`);
+  more(dim("the gateway gives the lost process a few seconds to come back, then its work to another"));
   const { at: resumedAt } = await diary.seen("pack-parcel", "called", 2);
   say("run", `goes on with ${bold("pack-parcel")}, the one step that was not finished`);
   more(green(`not redone: ${durableBeforeKill.join(", ")}`));

@@ -1,6 +1,4 @@
 /** The processes of the demo, in a temporary folder. However the demo ends, nothing of them is left. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gatewayApi } from "../support/api.mjs";
@@ -8,6 +6,7 @@ import { Child, endAll } from "../support/child.mjs";
 import { startGateway } from "../support/gateway.mjs";
 import { openTap } from "../support/tap.mjs";
 import { openDiary } from "./diary.mjs";
+import { temporaryFolder } from "./temporary-folder.mjs";
 
 /** @typedef {Awaited<ReturnType<typeof openWorld>>} DemoWorld */
 
@@ -16,23 +15,23 @@ export const heartbeatMs = 500;
 export const leaseMs = 4000;
 
 export async function openWorld() {
-  const folder = mkdtempSync(join(tmpdir(), "holdfast-demo-"));
+  const folder = temporaryFolder("holdfast-demo-");
   /** @type {(() => Promise<unknown>)[]} */
-  const cleanUps = [async () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 })];
+  const cleanUps = [];
   /** @type {Promise<void> | undefined} */
   let closing;
   const close = () => {
     closing ??= (async () => {
-      await Promise.allSettled(cleanUps.slice(1).map((cleanUp) => cleanUp()));
+      await Promise.allSettled(cleanUps.map((cleanUp) => cleanUp()));
       await endAll();
-      await cleanUps[0]?.();
+      await folder.remove();
     })();
     return closing;
   };
   try {
-    const diary = openDiary(join(folder, "diary.jsonl"));
+    const diary = openDiary(join(folder.path, "diary.jsonl"));
     const gateway = await startGateway({
-      dataDir: join(folder, "gateway"),
+      dataDir: join(folder.path, "gateway"),
       heartbeat: `${heartbeatMs}ms`,
       lease: `${leaseMs}ms`,
       retryBase: "500ms",
