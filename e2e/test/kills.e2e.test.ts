@@ -64,6 +64,19 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test("the gateway is killed with -9 together with its own Postgres, and takes its data up again", async () => {
+    await inWorld({ ...mode, embedded: true }, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("between");
+      await world.noted(runId, "at between");
+      await world.gateway.kill();
+      world.journal.open("between");
+      await world.restartGateway();
+      expect((await world.ended(runId)).output).toEqual({ one: 1, two: 2 });
+      expect(world.journal.counts(runId)).toMatchObject(once);
+    });
+  });
+
   test("Postgres dies between two steps and is started again", async () => {
     await inWorld({ ...mode, ownPostgres: true }, async (world) => {
       await world.startApp();

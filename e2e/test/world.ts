@@ -23,6 +23,8 @@ export interface Mode {
   readonly tapped?: boolean;
   /** A Postgres server of its own, which the test may stop and start. */
   readonly ownPostgres?: boolean;
+  /** The gateway starts a Postgres itself, as it does for a user who has none. */
+  readonly embedded?: boolean;
 }
 
 export const modes: readonly Mode[] = [
@@ -76,11 +78,11 @@ export async function inWorld(mode: Mode, body: (world: World) => Promise<void>)
     onCleanUp(() => rm(folder, { recursive: true, force: true }));
     const server = mode.ownPostgres ? await startTestPostgres({ own: true, durable: true }) : undefined;
     if (server !== undefined) onCleanUp(() => server.stop());
-    const database = await createDatabase(server?.url ?? inject("postgresUrl"));
-    if (server === undefined) onCleanUp(() => database.drop());
-    const world = await build(mode, folder, database.url, children, onCleanUp);
+    const database = mode.embedded ? undefined : await createDatabase(server?.url ?? inject("postgresUrl"));
+    if (server === undefined && database !== undefined) onCleanUp(() => database.drop());
+    const world = await build(mode, folder, database?.url, children, onCleanUp);
     await body(Object.assign(world, { postgres: server ?? noPostgres }));
-    await checkInvariants(database.url);
+    if (database !== undefined) await checkInvariants(database.url);
   } catch (error) {
     const tails = children.map((child) => `--- ${child.name}\n${child.tail(60)}`).join("\n");
     console.log(`${mode.name} failed. What its processes printed last:\n${tails}`);
@@ -98,7 +100,7 @@ const noPostgres: World["postgres"] = {
 async function build(
   mode: Mode,
   folder: string,
-  databaseUrl: string,
+  databaseUrl: string | undefined,
   children: Child[],
   onCleanUp: (cleanUp: () => Promise<unknown>) => void,
 ) {
@@ -113,7 +115,8 @@ async function build(
 
   async function launch(ports: { port?: number; connectPort?: number } = {}): Promise<RunningGateway> {
     const { extensions, heartbeat = "1s", lease = "8s" } = mode;
-    const started = await startGateway({ databaseUrl, extensions, heartbeat, lease, retryBase: "200ms", ...ports });
+    const store = databaseUrl === undefined ? { dataDir: join(folder, "data") } : { databaseUrl };
+    const started = await startGateway({ ...store, extensions, heartbeat, lease, retryBase: "200ms", ...ports });
     children.push(started.child);
     return started;
   }
@@ -140,7 +143,10 @@ async function build(
 
   return {
     api,
-    databaseUrl,
+    get databaseUrl() {
+      if (databaseUrl === undefined) throw new Error("The database of this world is the gateway's own.");
+      return databaseUrl;
+    },
     journal,
     get tap() {
       if (tap === undefined) throw new Error("This world has no proxy; ask for one with `tapped`.");
