@@ -654,6 +654,477 @@ export namespace connect {
         }
 
         /**
+         * Properties of a FeatureObservations.
+         * @deprecated Use connect.v1.FeatureObservations.$Properties instead.
+         */
+        interface IFeatureObservations extends connect.v1.FeatureObservations.$Properties {
+        }
+
+        /** Represents a FeatureObservations. */
+        class FeatureObservations {
+
+            /**
+             * Constructs a new FeatureObservations.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: connect.v1.FeatureObservations.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** FeatureObservations aiMetadataExtraction. */
+            aiMetadataExtraction?: (connect.v1.AIMetadataExtraction.$Properties|null);
+
+            /** FeatureObservations extendedTraces. */
+            extendedTraces?: (connect.v1.ExtendedTraces.$Properties|null);
+
+            /** FeatureObservations sendEvents. */
+            sendEvents?: (connect.v1.SendEvents.$Properties|null);
+
+            /**
+             * Encodes the specified FeatureObservations message. Does not implicitly {@link connect.v1.FeatureObservations.verify|verify} messages.
+             * @param message FeatureObservations message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: connect.v1.FeatureObservations.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a FeatureObservations message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {connect.v1.FeatureObservations & connect.v1.FeatureObservations.$Shape} FeatureObservations
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): connect.v1.FeatureObservations & connect.v1.FeatureObservations.$Shape;
+        }
+
+        namespace FeatureObservations {
+
+            /** Properties of a FeatureObservations. */
+            interface $Properties {
+
+                /** FeatureObservations aiMetadataExtraction */
+                aiMetadataExtraction?: (connect.v1.AIMetadataExtraction.$Properties|null);
+
+                /** FeatureObservations extendedTraces */
+                extendedTraces?: (connect.v1.ExtendedTraces.$Properties|null);
+
+                /** FeatureObservations sendEvents */
+                sendEvents?: (connect.v1.SendEvents.$Properties|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a FeatureObservations. */
+            type $Shape = connect.v1.FeatureObservations.$Properties;
+        }
+
+        /**
+         * Properties of a AIMetadataExtraction.
+         * @deprecated Use connect.v1.AIMetadataExtraction.$Properties instead.
+         */
+        interface IAIMetadataExtraction extends connect.v1.AIMetadataExtraction.$Properties {
+        }
+
+        /** Represents a AIMetadataExtraction. */
+        class AIMetadataExtraction {
+
+            /**
+             * Constructs a new AIMetadataExtraction.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: connect.v1.AIMetadataExtraction.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** AIMetadataExtraction readinessReason. */
+            readinessReason: number;
+
+            /** AIMetadataExtraction otelSetup. */
+            otelSetup?: (connect.v1.OTelSetup.$Properties|null);
+
+            /**
+             * Encodes the specified AIMetadataExtraction message. Does not implicitly {@link connect.v1.AIMetadataExtraction.verify|verify} messages.
+             * @param message AIMetadataExtraction message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: connect.v1.AIMetadataExtraction.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a AIMetadataExtraction message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {connect.v1.AIMetadataExtraction & connect.v1.AIMetadataExtraction.$Shape} AIMetadataExtraction
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): connect.v1.AIMetadataExtraction & connect.v1.AIMetadataExtraction.$Shape;
+        }
+
+        namespace AIMetadataExtraction {
+
+            /** Properties of a AIMetadataExtraction. */
+            interface $Properties {
+
+                /** AIMetadataExtraction readinessReason */
+                readinessReason?: (number|null);
+
+                /** AIMetadataExtraction otelSetup */
+                otelSetup?: (connect.v1.OTelSetup.$Properties|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a AIMetadataExtraction. */
+            type $Shape = connect.v1.AIMetadataExtraction.$Properties;
+        }
+
+        /**
+         * Properties of an ExtendedTraces.
+         * @deprecated Use connect.v1.ExtendedTraces.$Properties instead.
+         */
+        interface IExtendedTraces extends connect.v1.ExtendedTraces.$Properties {
+        }
+
+        /** Represents an ExtendedTraces. */
+        class ExtendedTraces {
+
+            /**
+             * Constructs a new ExtendedTraces.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: connect.v1.ExtendedTraces.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** ExtendedTraces readinessReason. */
+            readinessReason: number;
+
+            /** ExtendedTraces config. */
+            config?: (connect.v1.ExtendedTracesConfig.$Properties|null);
+
+            /** ExtendedTraces otelSetup. */
+            otelSetup?: (connect.v1.OTelSetup.$Properties|null);
+
+            /**
+             * Encodes the specified ExtendedTraces message. Does not implicitly {@link connect.v1.ExtendedTraces.verify|verify} messages.
+             * @param message ExtendedTraces message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: connect.v1.ExtendedTraces.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes an ExtendedTraces message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {connect.v1.ExtendedTraces & connect.v1.ExtendedTraces.$Shape} ExtendedTraces
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): connect.v1.ExtendedTraces & connect.v1.ExtendedTraces.$Shape;
+        }
+
+        namespace ExtendedTraces {
+
+            /** Properties of an ExtendedTraces. */
+            interface $Properties {
+
+                /** ExtendedTraces readinessReason */
+                readinessReason?: (number|null);
+
+                /** ExtendedTraces config */
+                config?: (connect.v1.ExtendedTracesConfig.$Properties|null);
+
+                /** ExtendedTraces otelSetup */
+                otelSetup?: (connect.v1.OTelSetup.$Properties|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of an ExtendedTraces. */
+            type $Shape = connect.v1.ExtendedTraces.$Properties;
+        }
+
+        /**
+         * Properties of an ExtendedTracesConfig.
+         * @deprecated Use connect.v1.ExtendedTracesConfig.$Properties instead.
+         */
+        interface IExtendedTracesConfig extends connect.v1.ExtendedTracesConfig.$Properties {
+        }
+
+        /** Represents an ExtendedTracesConfig. */
+        class ExtendedTracesConfig {
+
+            /**
+             * Constructs a new ExtendedTracesConfig.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: connect.v1.ExtendedTracesConfig.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** ExtendedTracesConfig behavior. */
+            behavior: number;
+
+            /**
+             * Encodes the specified ExtendedTracesConfig message. Does not implicitly {@link connect.v1.ExtendedTracesConfig.verify|verify} messages.
+             * @param message ExtendedTracesConfig message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: connect.v1.ExtendedTracesConfig.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes an ExtendedTracesConfig message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {connect.v1.ExtendedTracesConfig & connect.v1.ExtendedTracesConfig.$Shape} ExtendedTracesConfig
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): connect.v1.ExtendedTracesConfig & connect.v1.ExtendedTracesConfig.$Shape;
+        }
+
+        namespace ExtendedTracesConfig {
+
+            /** Properties of an ExtendedTracesConfig. */
+            interface $Properties {
+
+                /** ExtendedTracesConfig behavior */
+                behavior?: (number|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of an ExtendedTracesConfig. */
+            type $Shape = connect.v1.ExtendedTracesConfig.$Properties;
+        }
+
+        /**
+         * Properties of a SendEvents.
+         * @deprecated Use connect.v1.SendEvents.$Properties instead.
+         */
+        interface ISendEvents extends connect.v1.SendEvents.$Properties {
+        }
+
+        /** Represents a SendEvents. */
+        class SendEvents {
+
+            /**
+             * Constructs a new SendEvents.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: connect.v1.SendEvents.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** SendEvents readinessReason. */
+            readinessReason: number;
+
+            /** SendEvents config. */
+            config?: (connect.v1.SendEventsConfig.$Properties|null);
+
+            /**
+             * Encodes the specified SendEvents message. Does not implicitly {@link connect.v1.SendEvents.verify|verify} messages.
+             * @param message SendEvents message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: connect.v1.SendEvents.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a SendEvents message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {connect.v1.SendEvents & connect.v1.SendEvents.$Shape} SendEvents
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): connect.v1.SendEvents & connect.v1.SendEvents.$Shape;
+        }
+
+        namespace SendEvents {
+
+            /** Properties of a SendEvents. */
+            interface $Properties {
+
+                /** SendEvents readinessReason */
+                readinessReason?: (number|null);
+
+                /** SendEvents config */
+                config?: (connect.v1.SendEventsConfig.$Properties|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a SendEvents. */
+            type $Shape = connect.v1.SendEvents.$Properties;
+        }
+
+        /**
+         * Properties of a SendEventsConfig.
+         * @deprecated Use connect.v1.SendEventsConfig.$Properties instead.
+         */
+        interface ISendEventsConfig extends connect.v1.SendEventsConfig.$Properties {
+        }
+
+        /** Represents a SendEventsConfig. */
+        class SendEventsConfig {
+
+            /**
+             * Constructs a new SendEventsConfig.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: connect.v1.SendEventsConfig.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** SendEventsConfig eventKeyConfigured. */
+            eventKeyConfigured: boolean;
+
+            /** SendEventsConfig eventApiOriginOverrideConfigured. */
+            eventApiOriginOverrideConfigured: boolean;
+
+            /**
+             * Encodes the specified SendEventsConfig message. Does not implicitly {@link connect.v1.SendEventsConfig.verify|verify} messages.
+             * @param message SendEventsConfig message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: connect.v1.SendEventsConfig.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a SendEventsConfig message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {connect.v1.SendEventsConfig & connect.v1.SendEventsConfig.$Shape} SendEventsConfig
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): connect.v1.SendEventsConfig & connect.v1.SendEventsConfig.$Shape;
+        }
+
+        namespace SendEventsConfig {
+
+            /** Properties of a SendEventsConfig. */
+            interface $Properties {
+
+                /** SendEventsConfig eventKeyConfigured */
+                eventKeyConfigured?: (boolean|null);
+
+                /** SendEventsConfig eventApiOriginOverrideConfigured */
+                eventApiOriginOverrideConfigured?: (boolean|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a SendEventsConfig. */
+            type $Shape = connect.v1.SendEventsConfig.$Properties;
+        }
+
+        /**
+         * Properties of a OTelSetup.
+         * @deprecated Use connect.v1.OTelSetup.$Properties instead.
+         */
+        interface IOTelSetup extends connect.v1.OTelSetup.$Properties {
+        }
+
+        /** Represents a OTelSetup. */
+        class OTelSetup {
+
+            /**
+             * Constructs a new OTelSetup.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: connect.v1.OTelSetup.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** OTelSetup path. */
+            path: number;
+
+            /** OTelSetup providerFound. */
+            providerFound: boolean;
+
+            /** OTelSetup providerSource. */
+            providerSource: number;
+
+            /** OTelSetup addSpanProcessorAttempted. */
+            addSpanProcessorAttempted: boolean;
+
+            /** OTelSetup spanProcessorAdded. */
+            spanProcessorAdded: boolean;
+
+            /** OTelSetup failure. */
+            failure: number;
+
+            /**
+             * Encodes the specified OTelSetup message. Does not implicitly {@link connect.v1.OTelSetup.verify|verify} messages.
+             * @param message OTelSetup message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: connect.v1.OTelSetup.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a OTelSetup message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {connect.v1.OTelSetup & connect.v1.OTelSetup.$Shape} OTelSetup
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): connect.v1.OTelSetup & connect.v1.OTelSetup.$Shape;
+        }
+
+        namespace OTelSetup {
+
+            /** Properties of a OTelSetup. */
+            interface $Properties {
+
+                /** OTelSetup path */
+                path?: (number|null);
+
+                /** OTelSetup providerFound */
+                providerFound?: (boolean|null);
+
+                /** OTelSetup providerSource */
+                providerSource?: (number|null);
+
+                /** OTelSetup addSpanProcessorAttempted */
+                addSpanProcessorAttempted?: (boolean|null);
+
+                /** OTelSetup spanProcessorAdded */
+                spanProcessorAdded?: (boolean|null);
+
+                /** OTelSetup failure */
+                failure?: (number|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a OTelSetup. */
+            type $Shape = connect.v1.OTelSetup.$Properties;
+        }
+
+        /**
          * Properties of a WorkerConnectRequestData.
          * @deprecated Use connect.v1.WorkerConnectRequestData.$Properties instead.
          */

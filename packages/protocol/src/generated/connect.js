@@ -1470,6 +1470,1177 @@ export const connect = $root.connect = (() => {
             return AppConfiguration;
         })();
 
+        v1.FeatureObservations = (function() {
+
+            /**
+             * Properties of a FeatureObservations.
+             * @typedef {Object} connect.v1.FeatureObservations.$Properties
+             * @property {connect.v1.AIMetadataExtraction.$Properties|null} [aiMetadataExtraction] FeatureObservations aiMetadataExtraction
+             * @property {connect.v1.ExtendedTraces.$Properties|null} [extendedTraces] FeatureObservations extendedTraces
+             * @property {connect.v1.SendEvents.$Properties|null} [sendEvents] FeatureObservations sendEvents
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a FeatureObservations.
+             * @memberof connect.v1
+             * @interface IFeatureObservations
+             * @augments connect.v1.FeatureObservations.$Properties
+             * @deprecated Use connect.v1.FeatureObservations.$Properties instead.
+             */
+
+            /**
+             * Shape of a FeatureObservations.
+             * @typedef {connect.v1.FeatureObservations.$Properties} connect.v1.FeatureObservations.$Shape
+             */
+
+            /**
+             * Constructs a new FeatureObservations.
+             * @memberof connect.v1
+             * @classdesc Represents a FeatureObservations.
+             * @constructor
+             * @param {connect.v1.FeatureObservations.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const FeatureObservations = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * FeatureObservations aiMetadataExtraction.
+             * @member {connect.v1.AIMetadataExtraction.$Properties|null|undefined} aiMetadataExtraction
+             * @memberof connect.v1.FeatureObservations
+             * @instance
+             */
+            FeatureObservations.prototype.aiMetadataExtraction = null;
+
+            /**
+             * FeatureObservations extendedTraces.
+             * @member {connect.v1.ExtendedTraces.$Properties|null|undefined} extendedTraces
+             * @memberof connect.v1.FeatureObservations
+             * @instance
+             */
+            FeatureObservations.prototype.extendedTraces = null;
+
+            /**
+             * FeatureObservations sendEvents.
+             * @member {connect.v1.SendEvents.$Properties|null|undefined} sendEvents
+             * @memberof connect.v1.FeatureObservations
+             * @instance
+             */
+            FeatureObservations.prototype.sendEvents = null;
+
+            /**
+             * Encodes the specified FeatureObservations message. Does not implicitly {@link connect.v1.FeatureObservations.verify|verify} messages.
+             * @function encode
+             * @memberof connect.v1.FeatureObservations
+             * @static
+             * @param {connect.v1.FeatureObservations.$Properties} message FeatureObservations message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            FeatureObservations.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.aiMetadataExtraction != null && $Object.hasOwnProperty.call(message, "aiMetadataExtraction"))
+                    $root.connect.v1.AIMetadataExtraction.encode(message.aiMetadataExtraction, writer.uint32(/* id 1, wireType 2 =*/10).fork(), _depth + 1).ldelim();
+                if (message.extendedTraces != null && $Object.hasOwnProperty.call(message, "extendedTraces"))
+                    $root.connect.v1.ExtendedTraces.encode(message.extendedTraces, writer.uint32(/* id 2, wireType 2 =*/18).fork(), _depth + 1).ldelim();
+                if (message.sendEvents != null && $Object.hasOwnProperty.call(message, "sendEvents"))
+                    $root.connect.v1.SendEvents.encode(message.sendEvents, writer.uint32(/* id 3, wireType 2 =*/26).fork(), _depth + 1).ldelim();
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a FeatureObservations message from the specified reader or buffer.
+             * @function decode
+             * @memberof connect.v1.FeatureObservations
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {connect.v1.FeatureObservations & connect.v1.FeatureObservations.$Shape} FeatureObservations
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            FeatureObservations.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.connect.v1.FeatureObservations();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 2)
+                                break;
+                            message.aiMetadataExtraction = $root.connect.v1.AIMetadataExtraction.decode(reader, reader.size(), $undefined, _depth + 1, message.aiMetadataExtraction);
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 2)
+                                break;
+                            message.extendedTraces = $root.connect.v1.ExtendedTraces.decode(reader, reader.size(), $undefined, _depth + 1, message.extendedTraces);
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 2)
+                                break;
+                            message.sendEvents = $root.connect.v1.SendEvents.decode(reader, reader.size(), $undefined, _depth + 1, message.sendEvents);
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            return FeatureObservations;
+        })();
+
+        v1.AIMetadataExtraction = (function() {
+
+            /**
+             * Properties of a AIMetadataExtraction.
+             * @typedef {Object} connect.v1.AIMetadataExtraction.$Properties
+             * @property {number|null} [readinessReason] AIMetadataExtraction readinessReason
+             * @property {connect.v1.OTelSetup.$Properties|null} [otelSetup] AIMetadataExtraction otelSetup
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a AIMetadataExtraction.
+             * @memberof connect.v1
+             * @interface IAIMetadataExtraction
+             * @augments connect.v1.AIMetadataExtraction.$Properties
+             * @deprecated Use connect.v1.AIMetadataExtraction.$Properties instead.
+             */
+
+            /**
+             * Shape of a AIMetadataExtraction.
+             * @typedef {connect.v1.AIMetadataExtraction.$Properties} connect.v1.AIMetadataExtraction.$Shape
+             */
+
+            /**
+             * Constructs a new AIMetadataExtraction.
+             * @memberof connect.v1
+             * @classdesc Represents a AIMetadataExtraction.
+             * @constructor
+             * @param {connect.v1.AIMetadataExtraction.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const AIMetadataExtraction = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * AIMetadataExtraction readinessReason.
+             * @member {number} readinessReason
+             * @memberof connect.v1.AIMetadataExtraction
+             * @instance
+             */
+            AIMetadataExtraction.prototype.readinessReason = 0;
+
+            /**
+             * AIMetadataExtraction otelSetup.
+             * @member {connect.v1.OTelSetup.$Properties|null|undefined} otelSetup
+             * @memberof connect.v1.AIMetadataExtraction
+             * @instance
+             */
+            AIMetadataExtraction.prototype.otelSetup = null;
+
+            /**
+             * Encodes the specified AIMetadataExtraction message. Does not implicitly {@link connect.v1.AIMetadataExtraction.verify|verify} messages.
+             * @function encode
+             * @memberof connect.v1.AIMetadataExtraction
+             * @static
+             * @param {connect.v1.AIMetadataExtraction.$Properties} message AIMetadataExtraction message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            AIMetadataExtraction.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.readinessReason != null && $Object.hasOwnProperty.call(message, "readinessReason") && message.readinessReason !== 0)
+                    writer.uint32(/* id 1, wireType 0 =*/8).int32(message.readinessReason);
+                if (message.otelSetup != null && $Object.hasOwnProperty.call(message, "otelSetup"))
+                    $root.connect.v1.OTelSetup.encode(message.otelSetup, writer.uint32(/* id 2, wireType 2 =*/18).fork(), _depth + 1).ldelim();
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a AIMetadataExtraction message from the specified reader or buffer.
+             * @function decode
+             * @memberof connect.v1.AIMetadataExtraction
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {connect.v1.AIMetadataExtraction & connect.v1.AIMetadataExtraction.$Shape} AIMetadataExtraction
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            AIMetadataExtraction.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.connect.v1.AIMetadataExtraction();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.int32())
+                                message.readinessReason = value;
+                            else
+                                delete message.readinessReason;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 2)
+                                break;
+                            message.otelSetup = $root.connect.v1.OTelSetup.decode(reader, reader.size(), $undefined, _depth + 1, message.otelSetup);
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            return AIMetadataExtraction;
+        })();
+
+        v1.ExtendedTraces = (function() {
+
+            /**
+             * Properties of an ExtendedTraces.
+             * @typedef {Object} connect.v1.ExtendedTraces.$Properties
+             * @property {number|null} [readinessReason] ExtendedTraces readinessReason
+             * @property {connect.v1.ExtendedTracesConfig.$Properties|null} [config] ExtendedTraces config
+             * @property {connect.v1.OTelSetup.$Properties|null} [otelSetup] ExtendedTraces otelSetup
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of an ExtendedTraces.
+             * @memberof connect.v1
+             * @interface IExtendedTraces
+             * @augments connect.v1.ExtendedTraces.$Properties
+             * @deprecated Use connect.v1.ExtendedTraces.$Properties instead.
+             */
+
+            /**
+             * Shape of an ExtendedTraces.
+             * @typedef {connect.v1.ExtendedTraces.$Properties} connect.v1.ExtendedTraces.$Shape
+             */
+
+            /**
+             * Constructs a new ExtendedTraces.
+             * @memberof connect.v1
+             * @classdesc Represents an ExtendedTraces.
+             * @constructor
+             * @param {connect.v1.ExtendedTraces.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const ExtendedTraces = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * ExtendedTraces readinessReason.
+             * @member {number} readinessReason
+             * @memberof connect.v1.ExtendedTraces
+             * @instance
+             */
+            ExtendedTraces.prototype.readinessReason = 0;
+
+            /**
+             * ExtendedTraces config.
+             * @member {connect.v1.ExtendedTracesConfig.$Properties|null|undefined} config
+             * @memberof connect.v1.ExtendedTraces
+             * @instance
+             */
+            ExtendedTraces.prototype.config = null;
+
+            /**
+             * ExtendedTraces otelSetup.
+             * @member {connect.v1.OTelSetup.$Properties|null|undefined} otelSetup
+             * @memberof connect.v1.ExtendedTraces
+             * @instance
+             */
+            ExtendedTraces.prototype.otelSetup = null;
+
+            /**
+             * Encodes the specified ExtendedTraces message. Does not implicitly {@link connect.v1.ExtendedTraces.verify|verify} messages.
+             * @function encode
+             * @memberof connect.v1.ExtendedTraces
+             * @static
+             * @param {connect.v1.ExtendedTraces.$Properties} message ExtendedTraces message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            ExtendedTraces.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.readinessReason != null && $Object.hasOwnProperty.call(message, "readinessReason") && message.readinessReason !== 0)
+                    writer.uint32(/* id 1, wireType 0 =*/8).int32(message.readinessReason);
+                if (message.config != null && $Object.hasOwnProperty.call(message, "config"))
+                    $root.connect.v1.ExtendedTracesConfig.encode(message.config, writer.uint32(/* id 2, wireType 2 =*/18).fork(), _depth + 1).ldelim();
+                if (message.otelSetup != null && $Object.hasOwnProperty.call(message, "otelSetup"))
+                    $root.connect.v1.OTelSetup.encode(message.otelSetup, writer.uint32(/* id 3, wireType 2 =*/26).fork(), _depth + 1).ldelim();
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes an ExtendedTraces message from the specified reader or buffer.
+             * @function decode
+             * @memberof connect.v1.ExtendedTraces
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {connect.v1.ExtendedTraces & connect.v1.ExtendedTraces.$Shape} ExtendedTraces
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            ExtendedTraces.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.connect.v1.ExtendedTraces();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.int32())
+                                message.readinessReason = value;
+                            else
+                                delete message.readinessReason;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 2)
+                                break;
+                            message.config = $root.connect.v1.ExtendedTracesConfig.decode(reader, reader.size(), $undefined, _depth + 1, message.config);
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 2)
+                                break;
+                            message.otelSetup = $root.connect.v1.OTelSetup.decode(reader, reader.size(), $undefined, _depth + 1, message.otelSetup);
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            return ExtendedTraces;
+        })();
+
+        v1.ExtendedTracesConfig = (function() {
+
+            /**
+             * Properties of an ExtendedTracesConfig.
+             * @typedef {Object} connect.v1.ExtendedTracesConfig.$Properties
+             * @property {number|null} [behavior] ExtendedTracesConfig behavior
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of an ExtendedTracesConfig.
+             * @memberof connect.v1
+             * @interface IExtendedTracesConfig
+             * @augments connect.v1.ExtendedTracesConfig.$Properties
+             * @deprecated Use connect.v1.ExtendedTracesConfig.$Properties instead.
+             */
+
+            /**
+             * Shape of an ExtendedTracesConfig.
+             * @typedef {connect.v1.ExtendedTracesConfig.$Properties} connect.v1.ExtendedTracesConfig.$Shape
+             */
+
+            /**
+             * Constructs a new ExtendedTracesConfig.
+             * @memberof connect.v1
+             * @classdesc Represents an ExtendedTracesConfig.
+             * @constructor
+             * @param {connect.v1.ExtendedTracesConfig.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const ExtendedTracesConfig = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * ExtendedTracesConfig behavior.
+             * @member {number} behavior
+             * @memberof connect.v1.ExtendedTracesConfig
+             * @instance
+             */
+            ExtendedTracesConfig.prototype.behavior = 0;
+
+            /**
+             * Encodes the specified ExtendedTracesConfig message. Does not implicitly {@link connect.v1.ExtendedTracesConfig.verify|verify} messages.
+             * @function encode
+             * @memberof connect.v1.ExtendedTracesConfig
+             * @static
+             * @param {connect.v1.ExtendedTracesConfig.$Properties} message ExtendedTracesConfig message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            ExtendedTracesConfig.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.behavior != null && $Object.hasOwnProperty.call(message, "behavior") && message.behavior !== 0)
+                    writer.uint32(/* id 1, wireType 0 =*/8).int32(message.behavior);
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes an ExtendedTracesConfig message from the specified reader or buffer.
+             * @function decode
+             * @memberof connect.v1.ExtendedTracesConfig
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {connect.v1.ExtendedTracesConfig & connect.v1.ExtendedTracesConfig.$Shape} ExtendedTracesConfig
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            ExtendedTracesConfig.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.connect.v1.ExtendedTracesConfig();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.int32())
+                                message.behavior = value;
+                            else
+                                delete message.behavior;
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            return ExtendedTracesConfig;
+        })();
+
+        v1.SendEvents = (function() {
+
+            /**
+             * Properties of a SendEvents.
+             * @typedef {Object} connect.v1.SendEvents.$Properties
+             * @property {number|null} [readinessReason] SendEvents readinessReason
+             * @property {connect.v1.SendEventsConfig.$Properties|null} [config] SendEvents config
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a SendEvents.
+             * @memberof connect.v1
+             * @interface ISendEvents
+             * @augments connect.v1.SendEvents.$Properties
+             * @deprecated Use connect.v1.SendEvents.$Properties instead.
+             */
+
+            /**
+             * Shape of a SendEvents.
+             * @typedef {connect.v1.SendEvents.$Properties} connect.v1.SendEvents.$Shape
+             */
+
+            /**
+             * Constructs a new SendEvents.
+             * @memberof connect.v1
+             * @classdesc Represents a SendEvents.
+             * @constructor
+             * @param {connect.v1.SendEvents.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const SendEvents = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * SendEvents readinessReason.
+             * @member {number} readinessReason
+             * @memberof connect.v1.SendEvents
+             * @instance
+             */
+            SendEvents.prototype.readinessReason = 0;
+
+            /**
+             * SendEvents config.
+             * @member {connect.v1.SendEventsConfig.$Properties|null|undefined} config
+             * @memberof connect.v1.SendEvents
+             * @instance
+             */
+            SendEvents.prototype.config = null;
+
+            /**
+             * Encodes the specified SendEvents message. Does not implicitly {@link connect.v1.SendEvents.verify|verify} messages.
+             * @function encode
+             * @memberof connect.v1.SendEvents
+             * @static
+             * @param {connect.v1.SendEvents.$Properties} message SendEvents message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            SendEvents.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.readinessReason != null && $Object.hasOwnProperty.call(message, "readinessReason") && message.readinessReason !== 0)
+                    writer.uint32(/* id 1, wireType 0 =*/8).int32(message.readinessReason);
+                if (message.config != null && $Object.hasOwnProperty.call(message, "config"))
+                    $root.connect.v1.SendEventsConfig.encode(message.config, writer.uint32(/* id 2, wireType 2 =*/18).fork(), _depth + 1).ldelim();
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a SendEvents message from the specified reader or buffer.
+             * @function decode
+             * @memberof connect.v1.SendEvents
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {connect.v1.SendEvents & connect.v1.SendEvents.$Shape} SendEvents
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            SendEvents.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.connect.v1.SendEvents();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.int32())
+                                message.readinessReason = value;
+                            else
+                                delete message.readinessReason;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 2)
+                                break;
+                            message.config = $root.connect.v1.SendEventsConfig.decode(reader, reader.size(), $undefined, _depth + 1, message.config);
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            return SendEvents;
+        })();
+
+        v1.SendEventsConfig = (function() {
+
+            /**
+             * Properties of a SendEventsConfig.
+             * @typedef {Object} connect.v1.SendEventsConfig.$Properties
+             * @property {boolean|null} [eventKeyConfigured] SendEventsConfig eventKeyConfigured
+             * @property {boolean|null} [eventApiOriginOverrideConfigured] SendEventsConfig eventApiOriginOverrideConfigured
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a SendEventsConfig.
+             * @memberof connect.v1
+             * @interface ISendEventsConfig
+             * @augments connect.v1.SendEventsConfig.$Properties
+             * @deprecated Use connect.v1.SendEventsConfig.$Properties instead.
+             */
+
+            /**
+             * Shape of a SendEventsConfig.
+             * @typedef {connect.v1.SendEventsConfig.$Properties} connect.v1.SendEventsConfig.$Shape
+             */
+
+            /**
+             * Constructs a new SendEventsConfig.
+             * @memberof connect.v1
+             * @classdesc Represents a SendEventsConfig.
+             * @constructor
+             * @param {connect.v1.SendEventsConfig.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const SendEventsConfig = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * SendEventsConfig eventKeyConfigured.
+             * @member {boolean} eventKeyConfigured
+             * @memberof connect.v1.SendEventsConfig
+             * @instance
+             */
+            SendEventsConfig.prototype.eventKeyConfigured = false;
+
+            /**
+             * SendEventsConfig eventApiOriginOverrideConfigured.
+             * @member {boolean} eventApiOriginOverrideConfigured
+             * @memberof connect.v1.SendEventsConfig
+             * @instance
+             */
+            SendEventsConfig.prototype.eventApiOriginOverrideConfigured = false;
+
+            /**
+             * Encodes the specified SendEventsConfig message. Does not implicitly {@link connect.v1.SendEventsConfig.verify|verify} messages.
+             * @function encode
+             * @memberof connect.v1.SendEventsConfig
+             * @static
+             * @param {connect.v1.SendEventsConfig.$Properties} message SendEventsConfig message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            SendEventsConfig.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.eventKeyConfigured != null && $Object.hasOwnProperty.call(message, "eventKeyConfigured") && message.eventKeyConfigured !== false)
+                    writer.uint32(/* id 1, wireType 0 =*/8).bool(message.eventKeyConfigured);
+                if (message.eventApiOriginOverrideConfigured != null && $Object.hasOwnProperty.call(message, "eventApiOriginOverrideConfigured") && message.eventApiOriginOverrideConfigured !== false)
+                    writer.uint32(/* id 2, wireType 0 =*/16).bool(message.eventApiOriginOverrideConfigured);
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a SendEventsConfig message from the specified reader or buffer.
+             * @function decode
+             * @memberof connect.v1.SendEventsConfig
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {connect.v1.SendEventsConfig & connect.v1.SendEventsConfig.$Shape} SendEventsConfig
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            SendEventsConfig.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.connect.v1.SendEventsConfig();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.bool())
+                                message.eventKeyConfigured = value;
+                            else
+                                delete message.eventKeyConfigured;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.bool())
+                                message.eventApiOriginOverrideConfigured = value;
+                            else
+                                delete message.eventApiOriginOverrideConfigured;
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            return SendEventsConfig;
+        })();
+
+        v1.OTelSetup = (function() {
+
+            /**
+             * Properties of a OTelSetup.
+             * @typedef {Object} connect.v1.OTelSetup.$Properties
+             * @property {number|null} [path] OTelSetup path
+             * @property {boolean|null} [providerFound] OTelSetup providerFound
+             * @property {number|null} [providerSource] OTelSetup providerSource
+             * @property {boolean|null} [addSpanProcessorAttempted] OTelSetup addSpanProcessorAttempted
+             * @property {boolean|null} [spanProcessorAdded] OTelSetup spanProcessorAdded
+             * @property {number|null} [failure] OTelSetup failure
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a OTelSetup.
+             * @memberof connect.v1
+             * @interface IOTelSetup
+             * @augments connect.v1.OTelSetup.$Properties
+             * @deprecated Use connect.v1.OTelSetup.$Properties instead.
+             */
+
+            /**
+             * Shape of a OTelSetup.
+             * @typedef {connect.v1.OTelSetup.$Properties} connect.v1.OTelSetup.$Shape
+             */
+
+            /**
+             * Constructs a new OTelSetup.
+             * @memberof connect.v1
+             * @classdesc Represents a OTelSetup.
+             * @constructor
+             * @param {connect.v1.OTelSetup.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const OTelSetup = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * OTelSetup path.
+             * @member {number} path
+             * @memberof connect.v1.OTelSetup
+             * @instance
+             */
+            OTelSetup.prototype.path = 0;
+
+            /**
+             * OTelSetup providerFound.
+             * @member {boolean} providerFound
+             * @memberof connect.v1.OTelSetup
+             * @instance
+             */
+            OTelSetup.prototype.providerFound = false;
+
+            /**
+             * OTelSetup providerSource.
+             * @member {number} providerSource
+             * @memberof connect.v1.OTelSetup
+             * @instance
+             */
+            OTelSetup.prototype.providerSource = 0;
+
+            /**
+             * OTelSetup addSpanProcessorAttempted.
+             * @member {boolean} addSpanProcessorAttempted
+             * @memberof connect.v1.OTelSetup
+             * @instance
+             */
+            OTelSetup.prototype.addSpanProcessorAttempted = false;
+
+            /**
+             * OTelSetup spanProcessorAdded.
+             * @member {boolean} spanProcessorAdded
+             * @memberof connect.v1.OTelSetup
+             * @instance
+             */
+            OTelSetup.prototype.spanProcessorAdded = false;
+
+            /**
+             * OTelSetup failure.
+             * @member {number} failure
+             * @memberof connect.v1.OTelSetup
+             * @instance
+             */
+            OTelSetup.prototype.failure = 0;
+
+            /**
+             * Encodes the specified OTelSetup message. Does not implicitly {@link connect.v1.OTelSetup.verify|verify} messages.
+             * @function encode
+             * @memberof connect.v1.OTelSetup
+             * @static
+             * @param {connect.v1.OTelSetup.$Properties} message OTelSetup message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            OTelSetup.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.path != null && $Object.hasOwnProperty.call(message, "path") && message.path !== 0)
+                    writer.uint32(/* id 1, wireType 0 =*/8).int32(message.path);
+                if (message.providerFound != null && $Object.hasOwnProperty.call(message, "providerFound") && message.providerFound !== false)
+                    writer.uint32(/* id 2, wireType 0 =*/16).bool(message.providerFound);
+                if (message.providerSource != null && $Object.hasOwnProperty.call(message, "providerSource") && message.providerSource !== 0)
+                    writer.uint32(/* id 3, wireType 0 =*/24).int32(message.providerSource);
+                if (message.addSpanProcessorAttempted != null && $Object.hasOwnProperty.call(message, "addSpanProcessorAttempted") && message.addSpanProcessorAttempted !== false)
+                    writer.uint32(/* id 4, wireType 0 =*/32).bool(message.addSpanProcessorAttempted);
+                if (message.spanProcessorAdded != null && $Object.hasOwnProperty.call(message, "spanProcessorAdded") && message.spanProcessorAdded !== false)
+                    writer.uint32(/* id 5, wireType 0 =*/40).bool(message.spanProcessorAdded);
+                if (message.failure != null && $Object.hasOwnProperty.call(message, "failure") && message.failure !== 0)
+                    writer.uint32(/* id 6, wireType 0 =*/48).int32(message.failure);
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a OTelSetup message from the specified reader or buffer.
+             * @function decode
+             * @memberof connect.v1.OTelSetup
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {connect.v1.OTelSetup & connect.v1.OTelSetup.$Shape} OTelSetup
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            OTelSetup.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.connect.v1.OTelSetup();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.int32())
+                                message.path = value;
+                            else
+                                delete message.path;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.bool())
+                                message.providerFound = value;
+                            else
+                                delete message.providerFound;
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.int32())
+                                message.providerSource = value;
+                            else
+                                delete message.providerSource;
+                            continue;
+                        }
+                    case 4: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.bool())
+                                message.addSpanProcessorAttempted = value;
+                            else
+                                delete message.addSpanProcessorAttempted;
+                            continue;
+                        }
+                    case 5: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.bool())
+                                message.spanProcessorAdded = value;
+                            else
+                                delete message.spanProcessorAdded;
+                            continue;
+                        }
+                    case 6: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.int32())
+                                message.failure = value;
+                            else
+                                delete message.failure;
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            return OTelSetup;
+        })();
+
         v1.WorkerConnectRequestData = (function() {
 
             /**
