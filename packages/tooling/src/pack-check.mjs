@@ -2,16 +2,16 @@
  * `pnpm pack:check`: packs every published package, looks into the tarballs, installs them into throwaway projects and
  * uses them there as an app would: ESM, CommonJS, bundled into one file, TypeScript.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { inspectPackage } from "./pack-inspect.mjs";
 import { liveResults, writeLivePrograms } from "./pack-live.mjs";
-import { endWithChildren, run } from "./processes.mjs";
+import { endWithChildren, run, temporaryFolder } from "./processes.mjs";
 import { setup } from "./setup.mjs";
 import { fail, inRoot, pnpmVersion, publishedPackages, tool } from "./workspace.mjs";
 
-const temp = mkdtempSync(join(tmpdir(), "holdfast-pack-"));
+endWithChildren();
+const { path: temp, remove } = temporaryFolder("holdfast-pack-");
 const counts = { passed: 0, failed: 0 };
 const toolBin = (/** @type {string} */ path) => inRoot(join("packages/tooling/node_modules", path));
 
@@ -193,7 +193,6 @@ async function useTypes(folder, entries) {
   }
 }
 
-endWithChildren(() => rmSync(temp, { recursive: true, force: true }));
 try {
   await setup();
   /** @type {Packed[]} */
@@ -210,7 +209,7 @@ try {
   counts.failed += 1;
   fail(error);
 } finally {
-  rmSync(temp, { recursive: true, force: true });
+  remove();
 }
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 if (counts.failed > 0) process.exitCode = 1;

@@ -7,8 +7,9 @@
  */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { constants } from "node:os";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
@@ -34,6 +35,8 @@ const windows = process.platform === "win32";
 
 /** @type {Map<string, number>} marker -> process group */
 const running = new Map();
+/** @type {Set<string>} */
+const temporary = new Set();
 /** @type {import("node:child_process").ChildProcess | undefined} */
 let reaper;
 let stopping = false;
@@ -118,16 +121,35 @@ async function endLeftOvers(marker, group) {
 }
 
 /**
- * Ends everything that was started, then this process, when it is told to end or when the npm that runs it is gone.
- * @param {() => void | Promise<void>} [cleanUp] runs last
+ * A new temporary folder that goes away with this process, however it ends.
+ * @param {string} prefix
+ * @returns {{ path: string, remove: () => void }}
  */
-export function endWithChildren(cleanUp = () => {}) {
+export function temporaryFolder(prefix) {
+  const path = mkdtempSync(join(tmpdir(), prefix));
+  temporary.add(path);
+  tellReaper(`> ${path}`);
+  const remove = () => {
+    removeFolder(path);
+    temporary.delete(path);
+    tellReaper(`< ${path}`);
+  };
+  return { path, remove };
+}
+
+/** @param {string} path */
+export function removeFolder(path) {
+  rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Ends everything that was started, then this process, when it is told to end or when the npm that runs it is gone. */
+export function endWithChildren() {
   /** @param {NodeJS.Signals} signal */
   const stop = async (signal) => {
     if (stopping) return;
     stopping = true;
     await Promise.all([...running].map(([marker, group]) => endGroup(marker, group, signal)));
-    await cleanUp();
+    for (const path of temporary) removeFolder(path);
     process.exit(128 + constants.signals[signal]);
   };
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {

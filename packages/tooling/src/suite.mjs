@@ -1,8 +1,7 @@
 /** Runs one Vitest suite and counts what passed, what failed and what it left behind. */
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "./processes.mjs";
+import { run, temporaryFolder } from "./processes.mjs";
 import { inRoot, tool } from "./workspace.mjs";
 
 /**
@@ -48,7 +47,7 @@ export async function runSuite(folder, { timeoutMs, quiet = false }) {
   if (!quiet) console.log(title);
   // A temporary folder of its own shows what the suite leaves behind. Like any temporary folder it is open
   // to all: some tests start programs as another user.
-  const temp = mkdtempSync(join(tmpdir(), "holdfast-test-"));
+  const { path: temp, remove } = temporaryFolder("holdfast-test-");
   chmodSync(temp, 0o1777);
   try {
     const report = join(temp, "results.json");
@@ -74,6 +73,6 @@ export async function runSuite(folder, { timeoutMs, quiet = false }) {
     for (const problem of counts.problems) console.log(`FAILED ${folder}: ${problem}`);
     return counts;
   } finally {
-    rmSync(temp, { recursive: true, force: true });
+    remove();
   }
 }

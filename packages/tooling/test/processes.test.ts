@@ -19,8 +19,11 @@ const modulePath = JSON.stringify(pathToFileURL(inRoot("packages/tooling/src/pro
 function tree(): string {
   return fixture({
     "runner.mjs": `import { writeFileSync } from "node:fs";
-import { endWithChildren, run } from ${modulePath};
-endWithChildren(() => writeFileSync("cleaned", ""));
+import { endWithChildren, run, temporaryFolder } from ${modulePath};
+endWithChildren();
+const { path } = temporaryFolder("holdfast-fixture-");
+writeFileSync(path + "/file", "");
+writeFileSync("temporary", path);
 writeFileSync("runner.pid", String(process.pid));
 await run(process.execPath, ["child.mjs"], {});`,
     "child.mjs": `import { spawn } from "node:child_process";
@@ -76,7 +79,8 @@ describe.runIf(process.platform === "linux")("nothing outlives the runner", () =
     runner.kill(signal);
     expect(await exited).toBe(code);
     await until("all are gone", () => !pids.some(alive));
-    expect(existsSync(join(folder, "cleaned"))).toBe(signal !== "SIGKILL");
+    const temporary = readFileSync(join(folder, "temporary"), "utf8");
+    await until("its temporary folder is gone", () => !existsSync(temporary));
   });
 
   test.each([
