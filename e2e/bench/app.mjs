@@ -82,6 +82,9 @@ serveTest({
     while (release === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
   },
   roundTrips: ({ count }) => measureRoundTrips(thread, lastRequestId, count),
-  release: () => release?.(),
+  release: () => {
+    release?.();
+    release = undefined;
+  },
   close: () => connection.close(),
 });

@@ -4,8 +4,11 @@ import { type CommitStats, createBatchRunner, type Entry, reject } from "./batch
 import type { Database } from "./database.ts";
 
 export const GROUP_COMMIT_LIMITS = {
-  /** Of one transaction. */
-  maxUnits: 500,
+  /**
+   * Of one transaction. Small enough that under load several batches follow each other: while one is at the database,
+   * the agents work on what the one before it stored.
+   */
+  maxUnits: 128,
   maxBytes: 8 * 1024 * 1024,
   /** Of what may wait; beyond it a write is refused at once. */
   maxWaitingUnits: 50_000,

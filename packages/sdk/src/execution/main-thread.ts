@@ -71,16 +71,18 @@ function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: Executio
   const { retries } = definition.config.steps.step;
   const call = ({ step, signal }: Parameters<PassHandler>[0], given: GivenEvents): unknown => {
     const context: HandlerContext<unknown> = {
-      ...given,
+      event: given.event,
+      events: given.events,
       step,
       runId,
       attempt: input.attempt,
       maxAttempts: input.maxAttempts ?? retries.attempts + 1,
       logger: client.options.logger,
+      version: input.extended?.appVersion ?? client.options.appVersion,
+      // Last, and nothing is spread above: an object with a getter is slow to make otherwise.
       get signal() {
         return signal();
       },
-      version: input.extended?.appVersion ?? client.options.appVersion,
     };
     if (!fn.isFailureHandler || !definition.onFailure) return definition.handler(context);
     // Not a copy: that would make a signal nobody may want.
