@@ -6,7 +6,6 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 const echo = "require('node:worker_threads').parentPort.on('message', function (m) { this.postMessage(m) });";
-const block = 200;
 
 /**
  * @param {Worker} thread the SDK's connection thread
@@ -33,9 +32,10 @@ export async function measureRoundTrips(thread, requestId, count) {
     await throughBare();
     await throughThread();
   }
-  for (let done = 0; done < count; done += block) {
-    for (let index = 0; index < block; index++) result.bareUs.push(await timed(throughBare));
-    for (let index = 0; index < block; index++) result.threadUs.push(await timed(throughThread));
+  // One of each in turn: how fast a sleeping core wakes up decides much of it, and that changes from moment to moment.
+  for (let done = 0; done < count; done++) {
+    result.bareUs.push(await timed(throughBare));
+    result.threadUs.push(await timed(throughThread));
   }
   await bare.terminate();
   return result;
