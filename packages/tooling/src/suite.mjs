@@ -39,10 +39,11 @@ export function countResults(json, exitCode) {
 
 /**
  * @param {string} folder with a Vitest configuration, relative to the root
- * @param {{ timeoutMs: number, quiet?: boolean }} options quiet: show nothing before the end, then all at once
+ * @param {{ timeoutMs: number, quiet?: boolean, filters?: readonly string[] }} options quiet: show nothing before the end,
+ *   then all at once; filters: run only files whose names have one of these
  * @returns {Promise<Counts>}
  */
-export async function runSuite(folder, { timeoutMs, quiet = false }) {
+export async function runSuite(folder, { timeoutMs, quiet = false, filters = [] }) {
   const title = `\n--- tests of ${folder}`;
   if (!quiet) console.log(title);
   // A temporary folder of its own shows what the suite leaves behind. Like any temporary folder it is open
@@ -51,7 +52,7 @@ export async function runSuite(folder, { timeoutMs, quiet = false }) {
   chmodSync(temp, 0o1777);
   try {
     const report = join(temp, "results.json");
-    const options = ["run", "--root", inRoot(folder), "--reporter=default", "--reporter=json"];
+    const options = ["run", ...filters, "--root", inRoot(folder), "--reporter=default", "--reporter=json"];
     const result = await run(process.execPath, [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`], {
       cwd: inRoot(folder),
       timeoutMs,
