@@ -8,7 +8,7 @@ import { inject } from "vitest";
 import { type GatewayApi, gatewayApi, isOver, type RunView } from "../support/api.mjs";
 import { Child } from "../support/child.mjs";
 import { type RunningGateway, startGateway } from "../support/gateway.mjs";
-import { node22 } from "../support/node22.mjs";
+import { node22 } from "../support/node-versions.mjs";
 import { openTap, type Tap } from "../support/tap.mjs";
 import { checkInvariants } from "./invariants.ts";
 import { JournalReader } from "./journal-reader.ts";

@@ -1,0 +1,62 @@
+/**
+ * Node in other versions than the one that runs this, and other runtimes: optional dependencies bring them as packages.
+ * Not every platform has every package; linux-x64 has all.
+ */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+
+const require = createRequire(import.meta.url);
+
+/**
+ * A Node of one major version: the one that its package brings, else the one that runs this.
+ * @param {number} major 18 (which is not supported), 20, 22 or 24
+ * @returns {Promise<string>} path of the program
+ */
+export async function nodeOf(major) {
+  const name = `node${major}-${process.platform}-${process.arch}`;
+  const path = installed(name, "bin/node") ?? (majorOf(process.versions.node) === major ? process.execPath : undefined);
+  if (path === undefined) throw new Error(`Node ${major} is not here. ${cure(name)}`);
+  const version = await versionOf(path);
+  if (majorOf(version) !== major) throw new Error(`${path} is Node ${version}; ${major} is needed.`);
+  return path;
+}
+
+/**
+ * A Node that runs the `inngest` package, which needs 22 or newer.
+ * @returns {Promise<string>} path of the program
+ */
+export async function node22() {
+  return majorOf(process.versions.node) >= 22 ? process.execPath : nodeOf(22);
+}
+
+/**
+ * @param {string} node path of the program
+ * @returns {Promise<string>} such as "22.1.0"
+ */
+export async function versionOf(node) {
+  const { stdout } = await promisify(execFile)(node, ["--version"]);
+  return stdout.trim().replace(/^v/, "");
+}
+
+/** @param {string} name */
+const cure = (name) =>
+  `The optional dependency ${name} is not installed: npm run setup installs it where it exists (linux-x64 has all of them).`;
+
+/**
+ * @param {string} name
+ * @param {string} file
+ */
+function installed(name, file) {
+  try {
+    const path = join(dirname(require.resolve(`${name}/package.json`)), file);
+    return existsSync(path) ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} version */
+const majorOf = (version) => Number(version.split(".")[0]);
