@@ -1,9 +1,18 @@
 /** The connection thread's entry: what `new Worker(...)` runs. */
 import { parentPort } from "node:worker_threads";
+import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import { openWebSocket } from "./connect/thread/gateway-socket.ts";
 import { runThread } from "./connect/thread/run-thread.ts";
 
 if (parentPort === null) {
   throw new Error("connect-thread is Holdfast's own worker thread and is started by connect(), not by hand.");
 }
 
-runThread(parentPort, (code) => process.exit(code));
+runThread(parentPort, {
+  clock: systemClock,
+  timers: systemTimers,
+  random: systemRandom,
+  fetch: (url, init) => fetch(url, init),
+  openWebSocket,
+  exit: (code) => process.exit(code),
+});

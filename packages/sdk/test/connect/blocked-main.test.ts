@@ -18,6 +18,7 @@ const APP = `
   import { parentPort, workerData } from "node:worker_threads";
   import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
   import { openConnection } from "./src/connect/main/open-connection.ts";
+  import { startWorker } from "./src/connect/main/worker.ts";
   const { config, script, blockMs } = workerData;
   const strategy = {
     execute: async () => {
@@ -27,7 +28,7 @@ const APP = `
     },
   };
   const connection = await openConnection({
-    config, strategy, script: { text: script }, signals: [], log: () => {},
+    config, strategy, startThread: () => startWorker({ script: { text: script } }), signals: [], log: () => {},
     respawn: { baseMs: 20, factor: 2, maxMs: 200, jitter: 0, maxCrashes: 3, minUptimeMs: 1000 },
     connectTimeoutMs: 20000, drainTimeoutMs: 10000,
     clock: systemClock, timers: systemTimers, random: systemRandom,

@@ -2,6 +2,7 @@ import { type Deferred, deferred, systemClock, systemRandom, systemTimers } from
 import { encodeJsonBytes } from "@holdfast/protocol";
 import type { Connection } from "../../src/connect/main/connection.ts";
 import { type OpenConnectionDeps, openConnection } from "../../src/connect/main/open-connection.ts";
+import { startWorker, type WorkerSettings } from "../../src/connect/main/worker.ts";
 import type { SerializableConfig } from "../../src/connect/shared/serializable-config.ts";
 import type {
   CheckpointPort,
@@ -70,14 +71,18 @@ export function testConfig(url: string, changes: Partial<SerializableConfig> = {
 export type OpenChanges = Partial<Omit<OpenConnectionDeps, "config">> & {
   readonly config?: Partial<SerializableConfig>;
   readonly logs?: Opened["logs"];
+  /** Instead of the real script of the connection thread. */
+  readonly script?: WorkerSettings["script"];
+  readonly resourceLimits?: WorkerSettings["resourceLimits"];
 };
 
 export async function openTest(url: string, changes: OpenChanges = {}): Promise<Opened> {
-  const { config, logs = [], ...deps } = changes;
+  const { config, logs = [], script: given, resourceLimits, ...deps } = changes;
+  const script = given ?? { text: await loadThreadScript() };
   const connection = await openConnection({
     config: testConfig(url, config),
     strategy: instantStrategy,
-    script: { text: await loadThreadScript() },
+    startThread: () => startWorker({ script, resourceLimits }),
     respawn: { baseMs: 20, factor: 2, maxMs: 200, jitter: 0.2, maxCrashes: 5, minUptimeMs: 1_000 },
     connectTimeoutMs: 20_000,
     drainTimeoutMs: 10_000,

@@ -21,6 +21,7 @@ import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { Connection } from "./connection.ts";
 import { openConnection } from "./open-connection.ts";
 import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
+import { startWorker } from "./worker.ts";
 
 export interface ConnectInput extends ConnectOptions {
   /** The apps that this process serves, each with the functions made by its client; 1 to 100. */
@@ -47,8 +48,7 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   return openConnection({
     config,
     strategy,
-    script,
-    resourceLimits: options.resourceLimits,
+    startThread: () => startWorker({ script, resourceLimits: options.resourceLimits }),
     respawn: options.respawn,
     connectTimeoutMs: options.connectTimeoutMs,
     drainTimeoutMs: options.drainTimeoutMs,

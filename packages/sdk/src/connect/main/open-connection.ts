@@ -20,13 +20,13 @@ import type { Connection, ConnectionDebugState } from "./connection.ts";
 import { Ledger } from "./ledger.ts";
 import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
 import { handleSignals, type SignalHandlers } from "./signals.ts";
-import { type ResourceLimits, type RespawnPolicy, ThreadHost, type ThreadHostDeps } from "./thread-host.ts";
+import { type RespawnPolicy, ThreadHost } from "./thread-host.ts";
+import type { ConnectionThread } from "./worker.ts";
 
 export interface OpenConnectionDeps {
   readonly config: SerializableConfig;
   readonly strategy: ExecutionStrategy;
-  readonly script: ThreadHostDeps["script"];
-  readonly resourceLimits?: ResourceLimits | undefined;
+  readonly startThread: () => ConnectionThread;
   readonly respawn: RespawnPolicy;
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
@@ -78,7 +78,6 @@ class ThreadedConnection implements Connection {
     this.#ledger = new Ledger(clock);
     this.#host = new ThreadHost({
       ...deps,
-      resourceLimits: deps.resourceLimits,
       policy: deps.respawn,
       greet: (crashes) => this.#greeting(crashes),
       onMessage: (message) => this.#onMessage(message),

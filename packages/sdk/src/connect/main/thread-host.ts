@@ -1,4 +1,3 @@
-import { Worker } from "node:worker_threads";
 import {
   type BackoffPolicy,
   backoffDelayMs,
@@ -22,6 +21,7 @@ import {
 } from "../core/respawn-machine.ts";
 import { type MainMessage, readThreadMessages, type ThreadMessage } from "../shared/messages.ts";
 import { drainStream } from "./thread-output.ts";
+import type { ConnectionThread } from "./worker.ts";
 
 export interface RespawnPolicy extends BackoffPolicy {
   /** Crashes in a row after which the thread is given up. */
@@ -30,9 +30,7 @@ export interface RespawnPolicy extends BackoffPolicy {
 }
 
 export interface ThreadHostDeps {
-  /** The script's text, or where it is. */
-  readonly script: { readonly text: string } | { readonly url: string | URL };
-  readonly resourceLimits: ResourceLimits | undefined;
+  readonly startThread: () => ConnectionThread;
   readonly policy: RespawnPolicy;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -47,18 +45,11 @@ export interface ThreadHostDeps {
   readonly onFailed: (error: HoldfastError) => void;
 }
 
-export interface ResourceLimits {
-  readonly maxOldGenerationSizeMb?: number;
-  readonly maxYoungGenerationSizeMb?: number;
-  readonly codeRangeSizeMb?: number;
-  readonly stackSizeMb?: number;
-}
-
 /** Keeps one connection thread running. What is sent while none lives is dropped: the next one is greeted with it. */
 export class ThreadHost {
   readonly #deps: ThreadHostDeps;
   readonly #driver: Driver<RespawnState, RespawnEvent>;
-  #worker: { readonly thread: Worker; readonly generation: number } | undefined;
+  #worker: { readonly thread: ConnectionThread; readonly generation: number } | undefined;
   #wait: TimerHandle | undefined;
   #uptime: TimerHandle | undefined;
   #lastCrash = "";
@@ -165,9 +156,9 @@ export class ThreadHost {
   #spawn(generation: number): void {
     this.#lastCrash = "";
     this.#outgoing = [];
-    let thread: Worker;
+    let thread: ConnectionThread;
     try {
-      thread = createWorker(this.#deps);
+      thread = this.#deps.startThread();
     } catch (error) {
       this.#lastCrash = messageOf(error);
       return this.#driver.send({ type: "EXITED", generation });
@@ -188,7 +179,7 @@ export class ThreadHost {
     for (const message of this.#deps.greet(this.crashes)) thread.postMessage(message);
   }
 
-  #receive(thread: Worker, posted: unknown): void {
+  #receive(thread: ConnectionThread, posted: unknown): void {
     try {
       for (const message of readThreadMessages(posted)) this.#deps.onMessage(message);
     } catch (error) {
@@ -197,24 +188,4 @@ export class ThreadHost {
       void thread.terminate();
     }
   }
-}
-
-/** All that reaches the thread of the environment: keys and the like stay here. */
-const VARIABLES = ["NODE_TLS_REJECT_UNAUTHORIZED", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"];
-
-function scrubbedEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
-}
-
-function createWorker({ script, resourceLimits }: ThreadHostDeps): Worker {
-  const source = "text" in script ? script.text : script.url;
-  return new Worker(source, {
-    eval: "text" in script,
-    name: "holdfast-connection",
-    execArgv: [],
-    env: scrubbedEnvironment(),
-    stdout: true,
-    stderr: true,
-    ...(resourceLimits ? { resourceLimits: { ...resourceLimits } } : {}),
-  });
 }

@@ -27,6 +27,12 @@ export interface GatewayHttp {
   abort(): void;
 }
 
+/** What a call needs of `fetch`. */
+export type GatewayFetch = (
+  url: URL,
+  init: RequestInit,
+) => Promise<{ readonly status: number; readonly body: AsyncIterable<Uint8Array> | null }>;
+
 interface Answer {
   readonly status: number;
   readonly body: Uint8Array;
@@ -35,7 +41,7 @@ interface Answer {
 /** How much of an error's body is worth reading. */
 const EXCERPT_CHARS = 200;
 
-export function createGatewayHttp(config: SerializableConfig, timers: Timers): GatewayHttp {
+export function createGatewayHttp(config: SerializableConfig, timers: Timers, fetch: GatewayFetch): GatewayHttp {
   const everything = new AbortController();
 
   const call = async (path: string, key: KeyChoice, body: Uint8Array, signal?: AbortSignal): Promise<Answer> => {
@@ -116,7 +122,7 @@ function readStart(body: Uint8Array, gatewayUrl: string | undefined): StartResul
   return { ok: true, start: { ...start, gatewayEndpoint: endpoint } };
 }
 
-async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
+async function readBounded(response: Awaited<ReturnType<GatewayFetch>>, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { messageOf, type Timers } from "@holdfast/core";
 import { SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";
-import WebSocket from "ws";
+import WebSocket, { type ClientOptions } from "ws";
 
 /** How long a peer may take to answer our close frame. */
 const CLOSE_MS = 2_000;
@@ -23,18 +23,34 @@ export interface GatewaySocket {
   destroy(): void;
 }
 
+/** What one socket takes of `ws`. */
+export type AgentWebSocket = Pick<
+  WebSocket,
+  "binaryType" | "readyState" | "on" | "once" | "send" | "close" | "terminate"
+>;
+
+/** @throws Error for a URL that cannot be used */
+export type OpenWebSocket = (url: string, subprotocol: string, options: ClientOptions) => AgentWebSocket;
+
+export const openWebSocket: OpenWebSocket = (url, subprotocol, options) => new WebSocket(url, subprotocol, options);
+
+export interface SocketPorts {
+  readonly timers: Timers;
+  readonly openWebSocket: OpenWebSocket;
+}
+
 export function openGatewaySocket(
   url: string,
   handlers: SocketHandlers,
-  timers: Timers,
+  { timers, openWebSocket }: SocketPorts,
   openMs: number,
 ): GatewaySocket {
   let stream: Duplex | undefined;
   let corked = false;
   let failure = "";
-  let socket: WebSocket;
+  let socket: AgentWebSocket;
   try {
-    socket = new WebSocket(url, SUBPROTOCOL, {
+    socket = openWebSocket(url, SUBPROTOCOL, {
       perMessageDeflate: false,
       maxPayload: WIRE_LIMITS.maxFrameBytes,
       handshakeTimeout: openMs,

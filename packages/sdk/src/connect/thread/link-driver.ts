@@ -26,7 +26,7 @@ import { createLinkStep, LINK_START } from "../core/link-machine.ts";
 import type { LinkEffect, LinkEvent, LinkState } from "../core/link-types.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
-import { type GatewaySocket, openGatewaySocket } from "./gateway-socket.ts";
+import { type GatewaySocket, type OpenWebSocket, openGatewaySocket } from "./gateway-socket.ts";
 import { createHeartbeatLog, type HeartbeatLog } from "./heartbeat-log.ts";
 import { LinkClock } from "./link-clock.ts";
 import { workerConnectFrame } from "./worker-connect.ts";
@@ -47,6 +47,7 @@ export interface LinkDriverDeps {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
+  readonly openWebSocket: OpenWebSocket;
   readonly listener: LinkListener;
   /** Called whenever something was sent: the end of the turn must release it. */
   readonly touch: () => void;
@@ -201,8 +202,7 @@ export class LinkDriver {
       onBadFrame: (message: string) => this.#driver.send({ type: "BAD_FRAME", generation, message }),
       onClosed,
     };
-    const { timers, config } = this.#deps;
-    this.#sockets.set(generation, openGatewaySocket(url, handlers, timers, config.openMs));
+    this.#sockets.set(generation, openGatewaySocket(url, handlers, this.#deps, this.#deps.config.openMs));
   }
 
   #onBytes(generation: number, bytes: Uint8Array): void {

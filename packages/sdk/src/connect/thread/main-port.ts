@@ -4,6 +4,9 @@ import { type MainMessage, readMainMessages, type ThreadMessage } from "../share
 /** From this size on bytes are moved to main instead of copied; below it copying is cheaper. */
 export const TRANSFER_BYTES = 64 * 1024;
 
+/** What is used of the port that Node gives a thread. */
+export type ParentPort = Pick<MessagePort, "on" | "postMessage" | "close">;
+
 /** The way to main: messages of one turn are posted together, in order. */
 export interface MainPort {
   /** The bytes in `message` must be its own: large ones are gone after this. */
@@ -13,7 +16,7 @@ export interface MainPort {
   close(): void;
 }
 
-export function createMainPort(port: MessagePort, touch: () => void): MainPort {
+export function createMainPort(port: ParentPort, touch: () => void): MainPort {
   let waiting: ThreadMessage[] = [];
   let moved: ArrayBuffer[] = [];
   return {

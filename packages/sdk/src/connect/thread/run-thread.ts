@@ -1,10 +1,9 @@
-import type { MessagePort } from "node:worker_threads";
 import {
+  type Clock,
   HoldfastError,
   type PlainError,
-  systemClock,
-  systemRandom,
-  systemTimers,
+  type Random,
+  type Timers,
   toPlainError,
   unreachable,
 } from "@holdfast/core";
@@ -14,18 +13,29 @@ import { sharedCounters } from "../shared/shared-counters.ts";
 import { type Closing, createClosing } from "./closing.ts";
 import { createDebugMirror, type DebugMirror, stateOf } from "./debug-mirror.ts";
 import { Desk } from "./desk.ts";
-import { createGatewayHttp } from "./gateway-http.ts";
+import { createGatewayHttp, type GatewayFetch } from "./gateway-http.ts";
+import type { OpenWebSocket } from "./gateway-socket.ts";
 import { LinkDriver, type LinkListener } from "./link-driver.ts";
 import { type MainLag, watchMainLag } from "./main-lag.ts";
-import { createMainPort, type MainPort } from "./main-port.ts";
+import { createMainPort, type MainPort, type ParentPort } from "./main-port.ts";
 import { createPortLogger } from "./port-logger.ts";
 import { createTurn } from "./turn.ts";
+
+/** Everything that the thread has to do with but main. */
+export interface ThreadPorts {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly fetch: GatewayFetch;
+  readonly openWebSocket: OpenWebSocket;
+  readonly exit: (code: number) => void;
+}
 
 /**
  * The connection thread: puts its parts together when INIT comes, and ends the thread when all is closed. Everything
  * it holds can be made again from main's ledger, so an error that nothing else catches may end it: main starts another.
  */
-export function runThread(parent: MessagePort, exit: (code: number) => void): void {
+export function runThread(parent: ParentPort, ports: ThreadPorts): void {
   let release = (): void => {};
   const turn = createTurn(() => {
     port.flush();
@@ -37,12 +47,12 @@ export function runThread(parent: MessagePort, exit: (code: number) => void): vo
   port.listen((message) => {
     if (message.type === "INIT") {
       if (session) throw new HoldfastError("THREAD_PROTOCOL", "INIT came twice.");
-      const made = new Session(message, port, {
+      const made = new Session(message, port, ports, {
         touch: () => turn.touch(),
         end: () => {
           turn.end();
           port.close();
-          exit(0);
+          ports.exit(0);
         },
       });
       session = made;
@@ -72,15 +82,16 @@ class Session {
   #state: ConnectionState = "CONNECTING";
   #refusal: PlainError | null = null;
 
-  constructor(init: InitMessage, port: MainPort, life: Life) {
+  constructor(init: InitMessage, port: MainPort, outside: ThreadPorts, life: Life) {
     const { config } = init;
     const counters = sharedCounters(init.counters);
     const logger = createPortLogger(port, counters);
-    const ports = { clock: systemClock, timers: systemTimers, random: systemRandom, log: logger.log };
-    const http = createGatewayHttp(config, systemTimers);
+    const ports = { ...outside, log: logger.log };
+    const { clock, timers } = outside;
+    const http = createGatewayHttp(config, timers, outside.fetch);
     this.#port = port;
     this.#life = life;
-    this.#lag = watchMainLag(counters, systemClock, systemTimers);
+    this.#lag = watchMainLag(counters, clock, timers);
     this.#desk = new Desk({
       ...ports,
       config,
@@ -101,14 +112,14 @@ class Session {
       {
         link: this.#link,
         desk: this.#desk,
-        clock: systemClock,
+        clock,
         crashes: init.crashes,
         lastError: () => this.#refusal ?? this.#link.lastError,
         mainLagMs: () => this.#lag.lagMs,
         logsDropped: () => logger.dropped,
       },
       port,
-      systemTimers,
+      timers,
       config.debugMs,
     );
     this.#desk.adopt(init.adopted);

@@ -1,0 +1,37 @@
+import { Worker } from "node:worker_threads";
+
+/** What holding a connection thread takes of a worker. */
+export type ConnectionThread = Pick<Worker, "on" | "once" | "postMessage" | "terminate" | "stdout" | "stderr">;
+
+export interface ResourceLimits {
+  readonly maxOldGenerationSizeMb?: number;
+  readonly maxYoungGenerationSizeMb?: number;
+  readonly codeRangeSizeMb?: number;
+  readonly stackSizeMb?: number;
+}
+
+export interface WorkerSettings {
+  /** The script's text, or where it is. */
+  readonly script: { readonly text: string } | { readonly url: string | URL };
+  readonly resourceLimits: ResourceLimits | undefined;
+}
+
+/** All that reaches the thread of the environment: keys and the like stay here. */
+const VARIABLES = ["NODE_TLS_REJECT_UNAUTHORIZED", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "TZ"];
+
+function scrubbedEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+}
+
+export function startWorker({ script, resourceLimits }: WorkerSettings): ConnectionThread {
+  const source = "text" in script ? script.text : script.url;
+  return new Worker(source, {
+    eval: "text" in script,
+    name: "holdfast-connection",
+    execArgv: [],
+    env: scrubbedEnvironment(),
+    stdout: true,
+    stderr: true,
+    ...(resourceLimits ? { resourceLimits: { ...resourceLimits } } : {}),
+  });
+}
