@@ -204,6 +204,14 @@ export const ERROR_CATALOGUE = {
     summary: "A run has more steps, or its steps returned more data, than a run may have.",
     cure: "Split the work over several runs, or keep large data elsewhere and return references.",
   },
+  EXPRESSION_INVALID: {
+    summary: "An expression in a function's configuration or in a step cannot be read.",
+    cure: "The message says what is wrong with it; expressions are CEL, and know `event` and, where an event is waited for, `async`.",
+  },
+  EXPRESSION_FAILED: {
+    summary: "An expression could not be evaluated for an event.",
+    cure: "It counts as no match. Mostly a value has another type than the expression expects; convert it, or test it with `has(...)` first.",
+  },
   STORE_FAILED: {
     summary: "The database refused a write for good.",
     cure: "The message has the database's reason.",

@@ -1,0 +1,94 @@
+import { parseDurationMs } from "@holdfast/core";
+import { Environment } from "@marcbachmann/cel-js";
+import { RE2JS } from "re2js";
+
+/** What a regular expression in `matches` is called after parsing: the same, in linear time. */
+export const LINEAR_MATCHES = "matchesInLinearTime";
+
+const LIMITS = { maxAstNodes: 300, maxDepth: 40, maxListElements: 200, maxMapEntries: 100, maxCallArguments: 8 };
+
+type Scalar = number | bigint;
+
+/**
+ * The language of expressions: CEL, with what expressions written for Inngest rely on beside it. Numbers in events are
+ * doubles, literals mostly integers: arithmetic takes both. A missing or null value is smaller than everything, and adds
+ * nothing. `now()` and its kin read the instant that the evaluation was given, no clock.
+ */
+export function expressionLanguage(nowMs: () => number): Environment {
+  const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
+    .registerVariable("event", "dyn")
+    .registerVariable("async", "dyn")
+    .registerVariable("vars", "dyn");
+  addNumbers(environment);
+  addNull(environment);
+  addText(environment);
+  addTime(environment, nowMs);
+  return environment;
+}
+
+function addNumbers(environment: Environment): void {
+  const operators: [string, (a: number, b: number) => number][] = [
+    ["+", (a, b) => a + b],
+    ["-", (a, b) => a - b],
+    ["*", (a, b) => a * b],
+    ["/", (a, b) => a / b],
+    ["%", (a, b) => a % b],
+  ];
+  for (const [operator, apply] of operators) {
+    const both = (a: Scalar, b: Scalar): number => apply(Number(a), Number(b));
+    environment.registerOperator(`double ${operator} int`, both);
+    environment.registerOperator(`int ${operator} double`, both);
+    if (operator === "%") environment.registerOperator("double % double", both);
+  }
+}
+
+function addNull(environment: Environment): void {
+  for (const type of ["int", "double", "string"]) {
+    for (const operator of ["<", "<=", ">", ">="]) {
+      const smaller = operator.startsWith("<");
+      environment.registerOperator(`null ${operator} ${type}`, () => smaller);
+      environment.registerOperator(`${type} ${operator} null`, () => !smaller);
+    }
+    environment.registerOperator(`null + ${type}`, (_: null, value: unknown) => value);
+    environment.registerOperator(`${type} + null`, (value: unknown) => value);
+  }
+  environment.registerFunction("size(null): int", () => 0n);
+}
+
+function addText(environment: Environment): void {
+  const patterns = new Map<string, RE2JS>();
+  const matches = (text: string, pattern: string): boolean => {
+    let compiled = patterns.get(pattern);
+    if (!compiled) {
+      compiled = RE2JS.compile(pattern);
+      if (patterns.size >= 100) patterns.clear();
+      patterns.set(pattern, compiled);
+    }
+    return compiled.matcher(text).find();
+  };
+  environment.registerFunction(`string.${LINEAR_MATCHES}(string): bool`, matches);
+  environment.registerFunction("lowercase(string): string", (text: string) => text.toLowerCase());
+  environment.registerFunction("uppercase(string): string", (text: string) => text.toUpperCase());
+  environment.registerFunction("b64decode(string): string", (text: string) =>
+    Buffer.from(text, "base64").toString("utf8"),
+  );
+  environment.registerFunction("json_parse(string): dyn", (text: string): unknown => JSON.parse(text));
+}
+
+function addTime(environment: Environment, nowMs: () => number): void {
+  const timestamp = "google.protobuf.Timestamp";
+  environment.registerFunction(`date(dyn): ${timestamp}`, (value: unknown) => {
+    const date = new Date(typeof value === "bigint" ? Number(value) : (value as string | number));
+    if (Number.isNaN(date.getTime())) throw new Error(`date() cannot read ${JSON.stringify(value)}`);
+    return date;
+  });
+  environment.registerFunction(`now(): ${timestamp}`, () => new Date(nowMs()));
+  environment.registerFunction(
+    `now_plus(string): ${timestamp}`,
+    (duration: string) => new Date(nowMs() + parseDurationMs(duration)),
+  );
+  environment.registerFunction(
+    `now_minus(string): ${timestamp}`,
+    (duration: string) => new Date(nowMs() - parseDurationMs(duration)),
+  );
+}
