@@ -1,26 +1,14 @@
 import { createServer, type Server } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import {
-  createUlidFactory,
-  HoldfastError,
-  type Log,
-  messageOf,
-  sleep,
-  systemClock,
-  systemRandom,
-  systemTimers,
-} from "@holdfast/core";
-import { CONNECT_PATH, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
+import { HoldfastError, type Log, messageOf, systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, resolveConfig } from "./config.ts";
-import { Engine } from "./engine/engine.ts";
-import { DEFAULT_ENGINE_SETTINGS } from "./engine/ports.ts";
+import { createCore } from "./core.ts";
 import { httpApp } from "./http/app.ts";
-import { Keys } from "./http/keys.ts";
 import { type Database, openDatabase } from "./postgres.ts";
 import { openPostgresStore, type Store } from "./store/index.ts";
 import { VERSION } from "./version.ts";
-import { chooseSession } from "./ws/routing.ts";
 import { SocketServer } from "./ws/server.ts";
 
 /** A running gateway. */
@@ -71,21 +59,15 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
   cleanups.push(() => store.close());
   await store.migrate();
 
-  const newId = createUlidFactory(systemClock, systemRandom);
-  const gatewayId = newId();
-  const engine = createEngine(config, store, gatewayId);
+  const core = createCore(config, { store, clock: systemClock, timers: systemTimers, random: systemRandom });
+  const { engine, keys, sessions, id: gatewayId, newId } = core;
   cleanups.push(() => engine.stop());
   await engine.start();
 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delay.enable();
-  let draining = false;
-  const keys = new Keys({
-    signingKeys: config.signingKeys,
-    eventKey: config.eventKey,
-    tokenMs: GATEWAY_LIMITS.sessionTokenMs,
-  });
-  const sockets = createSocketServer(config, { engine, store, keys, gatewayId });
+  const { maxSockets } = GATEWAY_LIMITS;
+  const sockets = new SocketServer({ sessions, maxSockets, allowedOrigins: config.allowedOrigins });
   const app = httpApp({
     engine,
     store,
@@ -95,8 +77,8 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     version: VERSION,
     gatewayId,
     newId,
-    isDraining: () => draining,
-    process: () => processStatus(delay, sockets.size),
+    isDraining: () => core.isDraining,
+    process: () => processStatus(delay, sessions.size),
   });
   const listener = getRequestListener(app.fetch);
   for (const { server } of [http, second]) {
@@ -120,92 +102,13 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     port: http.port,
     connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
     connectPort: second.port,
-    drain: async () => {
-      draining = true;
-      const gone = sockets.drain(config.drainMs);
-      await engine.drain();
-      await Promise.race([gone, quiet(engine, gone)]);
-    },
+    drain: () => core.drain(),
     close: () => {
-      draining = true;
+      core.beginDrain();
       closing ??= runAll(cleanups, log);
       return closing;
     },
   };
-}
-
-function createEngine(config: GatewayConfig, store: Store, gatewayId: string): Engine {
-  return new Engine({
-    store,
-    clock: systemClock,
-    timers: systemTimers,
-    random: systemRandom,
-    log: config.log,
-    chooseSlot: (candidates, nowMs) => chooseSession(candidates, { nowMs }),
-    settings: {
-      ...DEFAULT_ENGINE_SETTINGS,
-      gatewayId,
-      retry: { ...DEFAULT_ENGINE_SETTINGS.retry, baseMs: config.retryBaseMs },
-      maxSteps: WIRE_LIMITS.maxStepsPerRun,
-      requestAckMs: config.requestAckMs,
-      reconnectGraceMs: config.reconnectGraceMs,
-    },
-  });
-}
-
-function createSocketServer(
-  config: GatewayConfig,
-  parts: { engine: Engine; store: Store; keys: Keys; gatewayId: string },
-): SocketServer {
-  const { engine, store, keys, gatewayId } = parts;
-  const { log } = config;
-  const shown = (promise: Promise<void>): void => {
-    promise.catch((error: unknown) => log("debug", `The list of connections was not updated: ${messageOf(error)}`));
-  };
-  return new SocketServer({
-    engine,
-    clock: systemClock,
-    timers: systemTimers,
-    log,
-    settings: {
-      hello: {
-        extensions: config.extensions,
-        maxApps: WIRE_LIMITS.maxAppsPerConnection,
-        maxFunctions: GATEWAY_LIMITS.maxFunctionsPerApp,
-        isTokenValid: ({ sessionToken, connectionId }) =>
-          keys.isSessionToken(sessionToken, connectionId, systemClock.nowMs()),
-      },
-      intervals: { heartbeatMs: config.heartbeatMs, leaseMs: config.leaseMs },
-      missedHeartbeats: TIMEOUTS.gatewayMissedHeartbeats,
-      helloMs: TIMEOUTS.helloMs,
-      readinessMs: TIMEOUTS.openMs,
-      drainMs: config.drainMs,
-      maxBufferedBytes: GATEWAY_LIMITS.maxBufferedBytes,
-    },
-    maxSockets: GATEWAY_LIMITS.maxSockets,
-    allowedOrigins: config.allowedOrigins,
-    onStatus: (info, status) => {
-      const { connectionId: id, instanceId, appIds, connectedMs } = info;
-      log("info", `${appIds.join(", ")} (${instanceId}): ${status.toLowerCase()}`);
-      if (status === "DISCONNECTED") shown(store.removeConnections([id]));
-      else shown(store.saveConnection({ id, gatewayId, instanceId, appIds, status, connectedMs }));
-    },
-  });
-}
-
-/**
- * Resolves when nothing has been in flight for a second: agents that have somewhere else to go are there by then, and
- * the others lose nothing with their socket.
- */
-async function quiet(engine: Engine, gone: Promise<void>): Promise<void> {
-  let over = false;
-  void gone.then(() => {
-    over = true;
-  });
-  for (let looks = 0; looks < 10 && !over; ) {
-    await sleep(systemTimers, 100);
-    looks = engine.status().inFlight === 0 ? looks + 1 : 0;
-  }
 }
 
 async function touchConnections(store: Store, gatewayId: string, log: Log): Promise<void> {

@@ -15,6 +15,7 @@ import {
 } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
+import type { Engine } from "../engine/engine.ts";
 import { errorResponse, limitBody } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -22,7 +23,7 @@ const BINARY = { "Content-Type": "application/octet-stream" };
 
 /** What agents call: start, flush, and checkpoints of the plain protocol. */
 export function connectApi(app: Hono, parts: HttpParts): void {
-  const { keys, clock, engine } = parts;
+  const { keys, engine } = parts;
   const checkSigned = (c: Context): void => {
     if (!keys.isSigned(c.req.header("authorization"))) {
       throw new HoldfastError("UNAUTHORIZED", "The signing key is missing or wrong.");
@@ -33,15 +34,7 @@ export function connectApi(app: Hono, parts: HttpParts): void {
     checkSigned(c);
     if (parts.isDraining()) return errorResponse(c, new HoldfastError("STORE_FAILED", "This gateway is going down."));
     decodeStartRequest(await bytes(c));
-    const connectionId = parts.newId();
-    const response = encodeStartResponse({
-      connectionId,
-      gatewayEndpoint: endpoint(c),
-      gatewayGroup: `gw-${parts.gatewayId.slice(-8).toLowerCase()}`,
-      sessionToken: keys.sessionToken(connectionId, clock.nowMs()),
-      syncToken: "",
-    });
-    return c.body(response as Uint8Array<ArrayBuffer>, 200, BINARY);
+    return c.body(startAnswer(parts, endpoint(c)), 200, BINARY);
   });
 
   app.post(FLUSH_PATH, limitBody(WIRE_LIMITS.maxFlushBodyBytes), async (c) => {
@@ -49,9 +42,7 @@ export function connectApi(app: Hono, parts: HttpParts): void {
     const body = await bytes(c);
     if (body.byteLength === 0)
       throw new HoldfastError("BODY_INVALID", "The body is empty; an SDKResponse belongs there.");
-    const response = decodeSdkResponse(body);
-    await engine.flush(response);
-    return c.body(encodeFlushResponse({ requestId: response.requestId }) as Uint8Array<ArrayBuffer>, 200, BINARY);
+    return c.body(await flushAnswer(engine, body), 200, BINARY);
   });
 
   app.post("/v1/checkpoint/:runId/async", limitBody(GATEWAY_LIMITS.maxCheckpointBodyBytes), async (c) => {
@@ -67,6 +58,31 @@ export function connectApi(app: Hono, parts: HttpParts): void {
         return c.json({ error: message, code: "BODY_INVALID", status: 400 }, 400);
     }
   });
+}
+
+/** The body of a successful start call. */
+export function startAnswer(
+  { keys, clock, gatewayId, newId }: Pick<HttpParts, "keys" | "clock" | "gatewayId" | "newId">,
+  gatewayEndpoint: string,
+): Uint8Array<ArrayBuffer> {
+  const connectionId = newId();
+  return encodeStartResponse({
+    connectionId,
+    gatewayEndpoint,
+    gatewayGroup: `gw-${gatewayId.slice(-8).toLowerCase()}`,
+    sessionToken: keys.sessionToken(connectionId, clock.nowMs()),
+    syncToken: "",
+  }) as Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Takes a reply that came by HTTP; the body of the answer once it is durable.
+ * @throws HoldfastError `FRAME_INVALID`, `STORE_FAILED`
+ */
+export async function flushAnswer(engine: Pick<Engine, "flush">, body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const response = decodeSdkResponse(body);
+  await engine.flush(response);
+  return encodeFlushResponse({ requestId: response.requestId }) as Uint8Array<ArrayBuffer>;
 }
 
 async function bytes(c: Context): Promise<Uint8Array> {

@@ -2,9 +2,10 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { CONNECT_PATH, SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";
 import { WebSocketServer } from "ws";
-import { Session, type SessionParts } from "./session.ts";
+import type { Sessions } from "./sessions.ts";
 
-export interface SocketServerOptions extends SessionParts {
+export interface SocketServerOptions {
+  readonly sessions: Sessions;
   readonly maxSockets: number;
   /** Origins of browsers that may connect; agents send none. */
   readonly allowedOrigins: readonly string[];
@@ -14,9 +15,6 @@ export interface SocketServerOptions extends SessionParts {
 export class SocketServer {
   readonly #options: SocketServerOptions;
   readonly #server: WebSocketServer;
-  readonly #sessions = new Set<Session>();
-  #draining = false;
-  #onEmpty: (() => void) | null = null;
 
   constructor(options: SocketServerOptions) {
     this.#options = options;
@@ -29,31 +27,12 @@ export class SocketServer {
     });
   }
 
-  get size(): number {
-    return this.#sessions.size;
-  }
-
   listenOn(server: Server): void {
     server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
-  /** Tells every agent to go elsewhere. Resolves when all sockets are closed, or after `timeoutMs`. */
-  async drain(timeoutMs: number): Promise<void> {
-    this.#draining = true;
-    for (const session of this.#sessions) session.drain();
-    if (this.#sessions.size === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = this.#options.timers.set(timeoutMs, resolve);
-      this.#onEmpty = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-  }
-
   close(): void {
-    this.#draining = true;
-    for (const session of this.#sessions) session.terminate();
+    this.#options.sessions.close();
     this.#server.close();
   }
 
@@ -65,13 +44,7 @@ export class SocketServer {
       return;
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      const session = new Session(webSocket, socket, this.#options);
-      this.#sessions.add(session);
-      webSocket.on("close", () => {
-        this.#sessions.delete(session);
-        if (this.#sessions.size === 0) this.#onEmpty?.();
-      });
-      if (this.#draining) session.drain();
+      this.#options.sessions.accept(webSocket, socket);
     });
   }
 
@@ -82,7 +55,7 @@ export class SocketServer {
     if (origin !== undefined && !this.#options.allowedOrigins.includes(origin)) return "403 Forbidden";
     const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
     if (!offered.includes(SUBPROTOCOL)) return "400 Bad Request";
-    if (this.#sessions.size >= this.#options.maxSockets) return "503 Service Unavailable";
+    if (this.#options.sessions.size >= this.#options.maxSockets) return "503 Service Unavailable";
     return undefined;
   }
 }

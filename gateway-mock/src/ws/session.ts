@@ -34,6 +34,13 @@ import {
   stepSession,
 } from "./session-machine.ts";
 
+/** What a session takes of an accepted socket of `ws`, and of the stream below it. */
+export type SessionSocket = Pick<
+  WebSocket,
+  "on" | "send" | "close" | "terminate" | "readyState" | "OPEN" | "bufferedAmount"
+>;
+export type SessionStream = Pick<Duplex, "cork" | "uncork">;
+
 /** What a session needs of the engine. */
 export interface SessionEngine {
   register(apps: readonly AppRecord[]): Promise<void>;
@@ -69,8 +76,8 @@ export interface SessionParts {
 
 /** The shell of one socket: decodes, drives the machine, sends. */
 export class Session {
-  readonly #socket: WebSocket;
-  readonly #raw: Duplex;
+  readonly #socket: SessionSocket;
+  readonly #raw: SessionStream;
   readonly #parts: SessionParts;
   readonly #driver: ReturnType<typeof createDriver<SessionState, SessionEvent, SessionEffect>>;
   readonly #armed = new Map<SessionTimer, TimerHandle>();
@@ -80,7 +87,7 @@ export class Session {
   #corked = false;
   #heartbeatMs = 10_000;
 
-  constructor(socket: WebSocket, raw: Duplex, parts: SessionParts) {
+  constructor(socket: SessionSocket, raw: SessionStream, parts: SessionParts) {
     this.#socket = socket;
     this.#raw = raw;
     this.#parts = parts;

@@ -1,0 +1,133 @@
+import { type Clock, createUlidFactory, messageOf, type Random, sleep, type Timers } from "@holdfast/core";
+import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
+import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
+import { Engine } from "./engine/engine.ts";
+import { DEFAULT_ENGINE_SETTINGS } from "./engine/ports.ts";
+import { Keys } from "./http/keys.ts";
+import type { Store } from "./store/index.ts";
+import { chooseSession } from "./ws/routing.ts";
+import { Sessions } from "./ws/sessions.ts";
+
+export interface CorePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+/** A gateway without its servers and its database: engine, keys and the sessions of sockets that were accepted. */
+export interface GatewayCore {
+  readonly id: string;
+  readonly engine: Engine;
+  readonly keys: Keys;
+  readonly sessions: Sessions;
+  readonly newId: () => string;
+  readonly isDraining: boolean;
+  /** From now on agents are sent elsewhere. */
+  beginDrain(): void;
+  /** Tells agents to go elsewhere, and serves what they finish meanwhile: until they have gone, at most `drainMs`. */
+  drain(): Promise<void>;
+}
+
+export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore {
+  const { clock, random, timers } = ports;
+  const newId = createUlidFactory(clock, random);
+  const id = newId();
+  const engine = createEngine(config, ports, id);
+  const keys = new Keys({
+    signingKeys: config.signingKeys,
+    eventKey: config.eventKey,
+    tokenMs: GATEWAY_LIMITS.sessionTokenMs,
+  });
+  const sessions = createSessions(config, ports, { engine, keys, gatewayId: id });
+  let draining = false;
+  return {
+    id,
+    engine,
+    keys,
+    sessions,
+    newId,
+    get isDraining() {
+      return draining;
+    },
+    beginDrain: () => {
+      draining = true;
+    },
+    drain: async () => {
+      draining = true;
+      const gone = sessions.drain(config.drainMs);
+      await engine.drain();
+      await Promise.race([gone, quiet(engine, timers, gone)]);
+    },
+  };
+}
+
+function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string): Engine {
+  return new Engine({
+    ...ports,
+    log: config.log,
+    chooseSlot: (candidates, nowMs) => chooseSession(candidates, { nowMs }),
+    settings: {
+      ...DEFAULT_ENGINE_SETTINGS,
+      gatewayId,
+      retry: { ...DEFAULT_ENGINE_SETTINGS.retry, baseMs: config.retryBaseMs },
+      maxSteps: WIRE_LIMITS.maxStepsPerRun,
+      requestAckMs: config.requestAckMs,
+      reconnectGraceMs: config.reconnectGraceMs,
+    },
+  });
+}
+
+function createSessions(
+  config: GatewayConfig,
+  { store, clock, timers }: CorePorts,
+  parts: { engine: Engine; keys: Keys; gatewayId: string },
+): Sessions {
+  const { engine, keys, gatewayId } = parts;
+  const { log } = config;
+  const shown = (promise: Promise<void>): void => {
+    promise.catch((error: unknown) => log("debug", `The list of connections was not updated: ${messageOf(error)}`));
+  };
+  return new Sessions({
+    engine,
+    clock,
+    timers,
+    log,
+    settings: {
+      hello: {
+        extensions: config.extensions,
+        maxApps: WIRE_LIMITS.maxAppsPerConnection,
+        maxFunctions: GATEWAY_LIMITS.maxFunctionsPerApp,
+        isTokenValid: ({ sessionToken, connectionId }) =>
+          keys.isSessionToken(sessionToken, connectionId, clock.nowMs()),
+      },
+      intervals: { heartbeatMs: config.heartbeatMs, leaseMs: config.leaseMs },
+      missedHeartbeats: TIMEOUTS.gatewayMissedHeartbeats,
+      helloMs: TIMEOUTS.helloMs,
+      readinessMs: TIMEOUTS.openMs,
+      drainMs: config.drainMs,
+      maxBufferedBytes: GATEWAY_LIMITS.maxBufferedBytes,
+    },
+    onStatus: (info, status) => {
+      const { connectionId, instanceId, appIds, connectedMs } = info;
+      log("info", `${appIds.join(", ")} (${instanceId}): ${status.toLowerCase()}`);
+      if (status === "DISCONNECTED") shown(store.removeConnections([connectionId]));
+      else shown(store.saveConnection({ id: connectionId, gatewayId, instanceId, appIds, status, connectedMs }));
+    },
+  });
+}
+
+/**
+ * Resolves when nothing has been in flight for a second: agents that have somewhere else to go are there by then, and
+ * the others lose nothing with their socket.
+ */
+async function quiet(engine: Engine, timers: Timers, gone: Promise<void>): Promise<void> {
+  let over = false;
+  void gone.then(() => {
+    over = true;
+  });
+  for (let looks = 0; looks < 10 && !over; ) {
+    await sleep(timers, 100);
+    looks = engine.status().inFlight === 0 ? looks + 1 : 0;
+  }
+}
