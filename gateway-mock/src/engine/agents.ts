@@ -14,7 +14,7 @@ export interface AgentSession {
   readonly heartbeatMs: number;
   readonly leaseMs: number;
   readonly extendLeaseMs: number;
-  /** When it was last heard of. */
+  /** When it was last heard of, monotonic. */
   readonly seenMs: number;
   send(frame: GatewayFrame): void;
 }
@@ -32,7 +32,7 @@ export interface Slot {
   readonly requests: Set<string>;
   /** False: takes no new work. */
   open: boolean;
-  /** Refused work a moment ago: nothing for it before this instant. */
+  /** Refused work a moment ago: nothing for it before this instant, monotonic. */
   restUntilMs: number;
 }
 

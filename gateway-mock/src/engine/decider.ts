@@ -155,7 +155,7 @@ export class Decider {
     const born: BornJob[] = [];
     for (const job of jobs) {
       if (job.kind === "timer" || job.delayMs || job.notBeforeMs || !this.#hooks.mayLease()) continue;
-      const slot = this.#agents.reserve(job.functionId, this.#options.clock.nowMs());
+      const slot = this.#agents.reserve(job.functionId, this.#options.clock.monotonicMs());
       if (!slot) break;
       born.push({ job, slot });
     }

@@ -262,7 +262,7 @@ export class Dispatches {
     if (late.length === 0) return;
     this.#counters.acksMissed += late.length;
     const { clock, settings, log } = this.#options;
-    for (const { slot } of late) if (slot) slot.restUntilMs = clock.nowMs() + settings.requestAckMs;
+    for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged by their agent in time; they go elsewhere.`);
     this.giveUp(late, () => false);
   }

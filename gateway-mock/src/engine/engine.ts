@@ -142,7 +142,7 @@ export class Engine {
   attach(session: AgentSession, open: boolean): AttachedAgent {
     const slot = this.#agents.add(session, open);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
-    slot.restUntilMs = this.#options.clock.nowMs() + NEWCOMER_REST_MS;
+    slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
     if (open) this.#loop.wake(NEWCOMER_REST_MS);
     return {
       receive: (frame) => this.#receive(slot, frame),
@@ -161,7 +161,7 @@ export class Engine {
 
   /** A reply that came by HTTP. Resolves when it is durable, or nobody's any more. */
   flush(response: SdkResponse): Promise<void> {
-    return this.#reports.reply(response, response.sdkVersion.startsWith("holdfast:"));
+    return this.#reports.reply(response, response.sdkVersion.startsWith("holdfast-js:"));
   }
 
   /** A checkpoint that came by HTTP. */

@@ -125,7 +125,9 @@ export class Intake {
     });
     const born: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
     const runs = this.#parts.functions.triggeredBy(event.name).map((fn) => {
-      const slot = this.#mayLease(fn.id) ? this.#parts.agents.reserve(fn.id, this.#options.clock.nowMs()) : undefined;
+      const slot = this.#mayLease(fn.id)
+        ? this.#parts.agents.reserve(fn.id, this.#options.clock.monotonicMs())
+        : undefined;
       const run = this.#newRun(fn, { id, name: event.name, payloadJson }, slot);
       const job = run.jobs[0];
       if (slot && job) born.push({ run, job, slot });

@@ -77,7 +77,7 @@ export class QueueLoop {
   async tick(): Promise<number> {
     const { store, clock, settings } = this.#options;
     const { agents, counters } = this.#parts;
-    const wants = agents.wants(clock.nowMs(), settings.maxClaim);
+    const wants = agents.wants(clock.monotonicMs(), settings.maxClaim);
     const lease = { functionId: TIMER, limit: settings.maxClaim, leaseMs: TIMER_LEASE_MS };
     counters.claims += 1;
     const jobs = await store.claim({
@@ -118,7 +118,7 @@ export class QueueLoop {
       const error = { name: "HoldfastError", code: "RUN_LOST", message };
       decider.run(job.runId, { type: "fail", error }, fence).catch(failed);
     } else {
-      const slot = agents.reserve(job.functionId, clock.nowMs());
+      const slot = agents.reserve(job.functionId, clock.monotonicMs());
       if (slot) dispatches.start(job, job.epoch, slot, state);
       else dispatches.release([{ ...fence, lost: false }]);
     }
@@ -148,7 +148,7 @@ export class QueueLoop {
     } catch (error) {
       log("warn", `The queue could not be read: ${messageOf(error)}`);
     }
-    const restMs = this.#parts.agents.restsForMs(clock.nowMs());
+    const restMs = this.#parts.agents.restsForMs(clock.monotonicMs());
     this.#arm(Math.max(1, Math.min(waitMs, restMs ?? waitMs)));
   }
 

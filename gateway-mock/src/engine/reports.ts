@@ -197,7 +197,7 @@ export class Reports {
     const data = { requestId: frame.requestId, runId: frame.runId, reason: frame.reason };
     switch (frame.reason) {
       case "AT_CAPACITY":
-        slot.restUntilMs = clock.nowMs() + CAPACITY_REST_MS;
+        slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
         break;
       case "SHUTTING_DOWN":
       case "DRAIN_TIMEOUT":
@@ -211,7 +211,7 @@ export class Reports {
       case "MALFORMED":
       case "STALLED":
         log("warn", `An agent gave work back (${frame.reason}): ${frame.message}`, data);
-        slot.restUntilMs = clock.nowMs() + CAPACITY_REST_MS;
+        slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
         break;
     }
     const lost = frame.reason === "STALLED" || frame.reason === "MALFORMED";

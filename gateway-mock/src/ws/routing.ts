@@ -4,7 +4,7 @@ export interface Candidate {
   /** Requests that it may hold at once. */
   readonly capacity: number;
   readonly inFlight: number;
-  /** When it was last heard of, wall clock. */
+  /** When it was last heard of, monotonic. */
   readonly seenMs: number;
   readonly heartbeatMs: number;
 }

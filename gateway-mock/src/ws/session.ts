@@ -119,7 +119,7 @@ export class Session {
       this.#driver.send({ type: "malformed", what: "envelope" });
       return;
     }
-    const atMs = this.#parts.clock.nowMs();
+    const atMs = this.#parts.clock.monotonicMs();
     try {
       const frame = decodeWorkerFrame(data);
       if (this.#agent) this.#agent.seenMs = atMs;
@@ -193,11 +193,12 @@ export class Session {
       this.#driver.send({ type: "refused", refusal: { code: "connect_internal_error", closeCode: 1011 } });
       return;
     }
-    const nowMs = clock.nowMs();
+    // Silence is measured on the monotonic clock: a wall clock that jumps must not drop everybody.
+    const seenMs = clock.monotonicMs();
     this.#heartbeatMs = intervals.heartbeatMs;
-    this.#agent = this.#agentOf(connect, functionIds, extensions, { ...intervals, nowMs });
+    this.#agent = this.#agentOf(connect, functionIds, extensions, { ...intervals, seenMs });
     const { connectionId, instanceId } = connect;
-    this.#info = { connectionId, instanceId, appIds: apps.map((app) => app.id), connectedMs: nowMs };
+    this.#info = { connectionId, instanceId, appIds: apps.map((app) => app.id), connectedMs: clock.nowMs() };
     this.#driver.send({
       type: "accepted",
       accepted: {
@@ -206,7 +207,7 @@ export class Session {
         extensions,
         manualReadiness: connect.workerManualReadinessAck,
       },
-      atMs: nowMs,
+      atMs: seenMs,
     });
   }
 
@@ -214,7 +215,7 @@ export class Session {
     connect: WorkerConnect,
     functionIds: readonly string[],
     extensions: readonly Extension[],
-    times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; nowMs: number },
+    times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; seenMs: number },
   ): AgentSession & { seenMs: number } {
     return {
       id: connect.connectionId,
@@ -225,7 +226,7 @@ export class Session {
       heartbeatMs: times.heartbeatMs,
       leaseMs: times.leaseMs,
       extendLeaseMs: times.extendLeaseMs,
-      seenMs: times.nowMs,
+      seenMs: times.seenMs,
       send: (frame) => this.#send(frame),
     };
   }
@@ -263,7 +264,7 @@ export class Session {
     };
     const fire = (): void => {
       this.#armed.delete(timer);
-      this.#driver.send({ type: "fired", timer, atMs: clock.nowMs() });
+      this.#driver.send({ type: "fired", timer, atMs: clock.monotonicMs() });
     };
     this.#armed.set(timer, timers.set(delays[timer], fire, { unref: true }));
   }

@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch, whole. */
   nowMs(): number;
-  /** Milliseconds from an arbitrary start, for measuring and for deadlines inside one process. */
+  /** Milliseconds from an arbitrary start, the same for all threads of a process: for measuring and for deadlines. */
   monotonicMs(): number;
 }
 
@@ -18,7 +18,8 @@ export interface Timers {
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
+  // Not `performance.now()`, which begins anew in every thread.
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
 };
 
 /** Node fires timers longer than this at once; longer waits are cut and set again. */

@@ -299,9 +299,9 @@ describe("checkpoints", () => {
     await until(() => calls.length === 1, "the call");
     const answer = calls[0]!.port.checkpoint(encodeJsonBytes([]));
     await until(() => peer.of("WORKER_CHECKPOINT").length === 1, "the checkpoint");
+    gateway.script.ackCheckpoints = "stored";
     peer.socket.terminate();
     const second = await gateway.peer(2);
-    gateway.script.ackCheckpoints = "stored";
     expect(await answer).toBe("stored");
     expect(second.of("WORKER_CHECKPOINT").length).toBeGreaterThan(0);
     calls[0]!.result.resolve(done());

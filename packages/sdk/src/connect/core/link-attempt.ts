@@ -36,7 +36,9 @@ export function onStartFailed(
 ): Turn {
   const { attempt, memory } = state;
   if (attempt.step !== "starting" || attempt.generation !== event.generation) return [state, []];
-  if (!event.unauthorized) return retry({ ...state, memory: failed(memory) }, event.message, false);
+  if (!event.unauthorized) {
+    return retry({ ...state, memory: failed(memory) }, event.message, false, event.retryAfterMs);
+  }
   const refusedKeys = memory.refusedKeys + 1;
   if (rules.hasFallbackKey && refusedKeys === 1) {
     const key = attempt.key === "primary" ? "fallback" : "primary";
@@ -99,7 +101,7 @@ export function failAttempt(state: Open, reason = "WORKER_SHUTDOWN"): readonly [
   }
 }
 
-function retry(state: Open, message: string, permanent: boolean): Turn {
+function retry(state: Open, message: string, permanent: boolean, atLeastMs?: number): Turn {
   if (permanent && !state.memory.everReady) {
     return [
       { phase: "closed" },
@@ -111,18 +113,19 @@ function retry(state: Open, message: string, permanent: boolean): Turn {
     ];
   }
   const failures = permanent ? Math.max(state.memory.failures, PERMANENT_FAILURES) : state.memory.failures;
-  const [next, effects] = wait({ ...state, memory: { ...state.memory, failures } });
+  const [next, effects] = wait({ ...state, memory: { ...state.memory, failures } }, atLeastMs);
   const log: LinkEffect = permanent
     ? { do: "LOG", level: "error", code: "CONNECT_REFUSED", message }
     : { do: "LOG", level: "warn", code: "CONNECTION_LOST", message: `No connection yet: ${message}` };
   return [next, [log, ...effects, { do: "STATE_CHANGED" }]];
 }
 
-function wait(state: Open): Turn {
+function wait(state: Open, atLeastMs?: number): Turn {
   const generation = state.memory.generation + 1;
+  const { failures } = state.memory;
   return [
     { ...state, attempt: { step: "waiting", generation }, memory: { ...state.memory, generation } },
-    [{ do: "WAIT", generation, failures: state.memory.failures }],
+    [{ do: "WAIT", generation, failures, ...(atLeastMs === undefined ? {} : { atLeastMs }) }],
   ];
 }
 

@@ -20,7 +20,8 @@ export const LINK_START: LinkState = { phase: "idle", paused: false };
  *     A second GATEWAY_CLOSING, or one of an old connection, changes nothing.
  * L5. A peer that answered none of the last two heartbeats when the next is due is dead: its socket is destroyed.
  * L6. Failures are counted up by every attempt that fails and every connection that ends before it held for the minimum
- *     uptime; only such a steady connection clears them. Every attempt but the first one waits as its count says.
+ *     uptime; only such a steady connection clears them. Every attempt but the first one waits as its count says, and
+ *     no less than the gateway asked for.
  * L7. The group of a connection that failed, broke or drains is excluded until one of that group becomes ready.
  * L8. A refused key is replaced by the other one at once, if there is one; when all are refused that is permanent.
  * L9. A permanent refusal before the first connection ends everything (REFUSED); after it, it is logged and tried on.

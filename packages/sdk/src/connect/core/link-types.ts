@@ -67,6 +67,8 @@ export type LinkEvent =
       readonly generation: number;
       readonly message: string;
       readonly unauthorized: boolean;
+      /** The gateway asked not to be called again before this has passed. */
+      readonly retryAfterMs?: number;
     }
   | { readonly type: "FRAME"; readonly generation: number; readonly frame: GatewayFrame | UnknownFrame }
   | { readonly type: "BAD_FRAME"; readonly generation: number; readonly message: string }
@@ -95,8 +97,8 @@ export type LinkEffect =
       readonly generation: number;
       readonly kind: "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT";
     }
-  /** Wait as the backoff policy says for this many failures, then TIMER backoff. */
-  | { readonly do: "WAIT"; readonly generation: number; readonly failures: number }
+  /** Wait as the backoff policy says for this many failures, but at least so long, then TIMER backoff. */
+  | { readonly do: "WAIT"; readonly generation: number; readonly failures: number; readonly atLeastMs?: number }
   | { readonly do: "SET_TIMER"; readonly timer: "open" | "uptime"; readonly generation: number }
   | { readonly do: "START_HEARTBEAT"; readonly generation: number; readonly intervalMs: number }
   | { readonly do: "CANCEL_TIMERS"; readonly generation: number }

@@ -38,6 +38,7 @@ interface Entry {
  * O5. Without a link a reply is flushed once it has waited for `ackMs`, or at once when that is urgent.
  * O6. A checkpoint is never flushed.
  * O7. At most one flush per reply is under way; after a failed one the next try waits for `ackMs`.
+ * O8. `flushAll` flushes every reply at once, whatever it waits for: the last resort when time runs out.
  */
 export class Outbox {
   readonly #limits: OutboxLimits;
@@ -122,6 +123,10 @@ export class Outbox {
     return actions;
   }
 
+  flushAll(nowMs: number): readonly OutboxAction[] {
+    return [...this.#entries.values()].filter(isFlushable).map((entry) => this.#flush(entry, nowMs));
+  }
+
   nextDueMs(): number | null {
     for (const entry of this.#entries.values()) return entry.dueMs;
     return null;
@@ -131,9 +136,14 @@ export class Outbox {
     if (this.#linked && (entry.sends < MAX_SENDS || entry.parcel.kind === "checkpoint")) {
       return this.#send(entry, nowMs);
     }
+    if (isFlushable(entry)) return this.#flush(entry, nowMs);
     this.#touch(entry, nowMs);
-    if (!isFlushable(entry)) return undefined;
+    return undefined;
+  }
+
+  #flush(entry: Entry, nowMs: number): OutboxAction {
     entry.flushing = true;
+    this.#touch(entry, nowMs);
     return { do: "FLUSH", parcel: entry.parcel };
   }
 

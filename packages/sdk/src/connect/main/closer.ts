@@ -4,8 +4,8 @@ import type { Ledger } from "./ledger.ts";
 import type { RequestRunner } from "./request-runner.ts";
 import type { ThreadHost } from "./thread-host.ts";
 
-/** What the thread gets on top of the drain for its last call, closing its sockets and ending. */
-const GRACE_MS = 8_000;
+/** What the thread gets on top of the drain for its last call, closing its sockets and ending: `close()` is over within a second of it. */
+const GRACE_MS = 900;
 
 export interface CloserDeps {
   readonly host: ThreadHost;
@@ -14,7 +14,6 @@ export interface CloserDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
-  readonly drainTimeoutMs: number;
 }
 
 /**
@@ -27,7 +26,7 @@ export interface CloserDeps {
  */
 export interface Closer {
   readonly begun: boolean;
-  begin(): Promise<void>;
+  begin(drainMs: number): Promise<void>;
   /** The deadline is now. */
   force(): void;
   threadClosed(): void;
@@ -104,11 +103,11 @@ export function createCloser(deps: CloserDeps): Closer {
     get begun() {
       return deadlineMs !== null;
     },
-    begin: () =>
+    begin: (drainMs) =>
       new Promise((done) => {
         resolve = done;
-        arm(deps.drainTimeoutMs);
-        if (host.alive) host.send({ type: "CLOSE", drainMs: deps.drainTimeoutMs });
+        arm(drainMs);
+        if (host.alive) host.send({ type: "CLOSE", drainMs });
         else threadGone();
       }),
     force: () => {

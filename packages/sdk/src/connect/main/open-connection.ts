@@ -31,6 +31,8 @@ export interface OpenConnectionDeps {
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
   readonly signals: readonly NodeJS.Signals[];
+  /** Closes the connection, also before it is ready. */
+  readonly abort?: AbortSignal | undefined;
   readonly log: Log;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -46,6 +48,9 @@ export async function openConnection(deps: OpenConnectionDeps): Promise<Connecti
   await connection.open();
   return connection;
 }
+
+const closedEarly = (): HoldfastError =>
+  new HoldfastError("CONNECT_CLOSED", "The connection was closed before it was ready.");
 
 /** Main's end of a connection: what the thread says, and what the user asks for. */
 class ThreadedConnection implements Connection {
@@ -65,7 +70,7 @@ class ThreadedConnection implements Connection {
   #state: ConnectionState = "CONNECTING";
   #connectionId: string | null = null;
   #everReady = false;
-  #mirror: DebugState | null = null;
+  #mirror: { readonly debug: DebugState; readonly writtenMs: number } | null = null;
   #lastProblem = "";
 
   constructor(deps: OpenConnectionDeps) {
@@ -92,9 +97,8 @@ class ThreadedConnection implements Connection {
       send: (message) => this.#host.send(message),
       onIdle: () => this.#closer.look(),
     });
-    const { drainTimeoutMs } = deps;
     const [host, ledger, runner] = [this.#host, this.#ledger, this.#runner];
-    this.#closer = createCloser({ host, ledger, runner, clock, timers, log, drainTimeoutMs });
+    this.#closer = createCloser({ host, ledger, runner, clock, timers, log });
   }
 
   get state(): ConnectionState {
@@ -114,13 +118,15 @@ class ThreadedConnection implements Connection {
       crashes: this.#host.crashes,
       inFlight: this.#ledger.size,
       runningHandlers: this.#runner.running,
-      ageMs: mirror ? Math.max(0, this.#deps.clock.nowMs() - mirror.writtenAtMs) : null,
-      thread: mirror,
+      ageMs: mirror ? Math.max(0, Math.round(this.#deps.clock.monotonicMs() - mirror.writtenMs)) : null,
+      thread: mirror?.debug ?? null,
     };
   }
 
   async open(): Promise<void> {
-    const { timers, connectTimeoutMs, signals, log } = this.#deps;
+    const { timers, connectTimeoutMs, signals, abort, log } = this.#deps;
+    if (abort?.aborted) throw closedEarly();
+    abort?.addEventListener("abort", this.#onAbort);
     this.#signals = handleSignals(signals, {
       drain: (signal) => {
         log("info", `${signal}: no new work is taken; the connection closes when what runs has ended.`);
@@ -142,11 +148,14 @@ class ThreadedConnection implements Connection {
     }
   }
 
+  readonly #onAbort = (): void => void this.close();
+
   close(): Promise<void> {
     if (!this.#closer.begun && this.#state !== "FAILED") {
-      const done = this.#closer.begin();
+      // Before the first connection nothing can be in flight: there is nothing to wait for.
+      const done = this.#closer.begin(this.#everReady ? this.#deps.drainTimeoutMs : 0);
       this.#setState("CLOSING");
-      this.#opening.reject(new HoldfastError("CONNECT_CLOSED", "The connection was closed before it was ready."));
+      this.#opening.reject(closedEarly());
       void done.then(() => {
         this.#setState("CLOSED");
         this.#release();
@@ -201,7 +210,7 @@ class ThreadedConnection implements Connection {
         return ledger.abort(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
       }
       case "DEBUG_STATE":
-        this.#mirror = message.debug;
+        this.#mirror = message;
         return;
       case "LOG":
         this.#counters.logsTaken(1);
@@ -269,6 +278,7 @@ class ThreadedConnection implements Connection {
 
   #release(): void {
     this.#pulse?.cancel();
+    this.#deps.abort?.removeEventListener("abort", this.#onAbort);
     this.#signals?.remove();
   }
 }

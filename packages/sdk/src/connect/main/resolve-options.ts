@@ -20,6 +20,7 @@ export interface ResolvedConnectOptions {
   readonly instanceId: string;
   readonly maxWorkerConcurrency: number;
   readonly signals: readonly NodeJS.Signals[];
+  readonly abort?: AbortSignal;
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
   readonly workerUrl?: string | URL;
@@ -68,6 +69,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
       "_CONNECT_MAX_WORKER_CONCURRENCY",
     ]),
     signals: resolveSignals(options.handleShutdownSignals),
+    ...(options.signal === undefined ? {} : { abort: checkedAbort(options.signal) }),
     connectTimeoutMs: duration("connectTimeout", options.connectTimeout, 30_000, 1, ["_CONNECT_TIMEOUT"]),
     drainTimeoutMs: duration("drainTimeout", options.drainTimeout, 25_000, 0, ["_DRAIN_TIMEOUT"]),
     ...(options.workerUrl === undefined ? {} : { workerUrl: resolveWorkerUrl(options.workerUrl) }),
@@ -101,6 +103,11 @@ function resolveSignals(given: unknown): readonly NodeJS.Signals[] {
     throw invalidOption("the option `handleShutdownSignals`", "names a signal that no process can handle.");
   }
   return given as readonly NodeJS.Signals[];
+}
+
+function checkedAbort(given: unknown): AbortSignal {
+  if (given instanceof AbortSignal) return given;
+  throw invalidOption("the option `signal`", "must be an AbortSignal.");
 }
 
 function resolveWorkerUrl(given: string | URL): string | URL {

@@ -170,6 +170,11 @@ export class ThreadHost {
     thread.on("error", (error) => {
       this.#lastCrash = messageOf(error);
     });
+    // Something that cannot be read may have been anything: only a new thread and the ledger are sure to have it all.
+    thread.on("messageerror", (error) => {
+      this.#lastCrash = `A message could not be read: ${messageOf(error)}`;
+      void thread.terminate();
+    });
     // It comes once; from then on posting would be silently in vain.
     thread.once("exit", (code) => {
       this.#worker = undefined;

@@ -16,6 +16,11 @@ export interface ConnectOptions {
    * the signal, unless the app listens to it too. Default SIGINT and SIGTERM; `[]` = none.
    */
   readonly handleShutdownSignals?: readonly NodeJS.Signals[];
+  /**
+   * Aborted before the connection is ready, `connect()` rejects with `CONNECT_CLOSED` and leaves nothing behind; aborted
+   * later, the connection closes as by `close()`.
+   */
+  readonly signal?: AbortSignal;
   /** How long `connect()` waits for a ready connection. Default 30 s. `HOLDFAST_CONNECT_TIMEOUT`. */
   readonly connectTimeout?: DurationInput;
   /** How long `close()` waits for work in flight before it is handed back. Default 25 s. `HOLDFAST_DRAIN_TIMEOUT`. */

@@ -83,7 +83,8 @@ export type ThreadMessage =
   | { readonly type: "LEASE_EXTENDED"; readonly requestId: string; readonly leaseId: string }
   | { readonly type: "LEASE_LOST"; readonly requestId: string }
   | { readonly type: "CANCEL"; readonly requestId: string; readonly reason: string }
-  | { readonly type: "DEBUG_STATE"; readonly debug: DebugState }
+  /** The time is the monotonic one, which all threads of a process share. */
+  | { readonly type: "DEBUG_STATE"; readonly debug: DebugState; readonly writtenMs: number }
   | {
       readonly type: "LOG";
       readonly level: LogLevel;

@@ -64,11 +64,23 @@ export function encodeReply(identity: RequestIdentity, content: ReplyContent, sd
   );
 }
 
-/** A reply that says the request could not be run; the gateway tries it again. */
+/** How much of an error's text is sent. */
+const MAX_ERROR_CHARS = 64 * 1024;
+
+/** A reply that says the request could not be run; the gateway tries it again. It fits into a frame, whatever was thrown. */
 export function encodeErrorReply(identity: RequestIdentity, error: PlainError, sdkVersion: string): Uint8Array {
-  return encodeReply(
-    identity,
-    { status: "ERROR", body: encodeJsonBytes(error), noRetry: false, requestVersion: 2 },
-    sdkVersion,
-  );
+  const encode = (content: PlainError): Uint8Array =>
+    encodeReply(
+      identity,
+      { status: "ERROR", body: encodeJsonBytes(content), noRetry: false, requestVersion: 2 },
+      sdkVersion,
+    );
+  const { name, message, stack, code } = error;
+  const cut = (text: string): string => text.slice(0, MAX_ERROR_CHARS);
+  const short = { name: cut(name), message: cut(message), ...(stack === undefined ? {} : { stack: cut(stack) }) };
+  try {
+    return encode(error);
+  } catch {
+    return encode({ ...short, ...(code === undefined ? {} : { code: cut(code) }) });
+  }
 }

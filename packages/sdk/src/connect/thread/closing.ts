@@ -1,15 +1,21 @@
-import type { Log, TimerHandle, Timers } from "@holdfast/core";
+import type { Clock, Log, TimerHandle, Timers } from "@holdfast/core";
 import type { Desk } from "./desk.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
 import type { LinkDriver } from "./link-driver.ts";
 
-/** What is left of the time for replies that became ready at the very end of the drain. */
-const LAST_CALL_MS = 3_000;
+/** How long before the deadline replies without acknowledgement go by HTTP as well. */
+const LAST_FLUSH_MS = 1_500;
+/** What is left after the deadline for replies that became ready at its very end. */
+const LAST_CALL_MS = 400;
+/** How long peers may take to answer the close frames: while there is time, and when there is none. */
+const MAX_CLOSE_MS = 2_000;
+const MIN_CLOSE_MS = 250;
 
 export interface ClosingDeps {
   readonly desk: Desk;
   readonly link: LinkDriver;
   readonly http: Pick<GatewayHttp, "abort">;
+  readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
   /** Everything is closed; these requests' replies never got an acknowledgement. */
@@ -18,7 +24,8 @@ export interface ClosingDeps {
 
 /**
  * The end of the thread: pause, let work finish, deliver, close the sockets. At the deadline unfinished work is handed
- * back, and replies get a last short while. A second `begin` can only bring the deadline nearer.
+ * back, and replies get a last short while, all of which is over well within a second. A second `begin` can only bring
+ * the deadline nearer.
  */
 export interface Closing {
   begin(drainMs: number): void;
@@ -27,13 +34,16 @@ export interface Closing {
 }
 
 export function createClosing(deps: ClosingDeps): Closing {
-  const { desk, link, timers, log } = deps;
+  const { desk, link, clock, timers, log } = deps;
   let phase: "open" | "draining" | "lastCall" | "ending" = "open";
+  let deadlineMs = 0;
   let alarm: TimerHandle | undefined;
+  let flushAlarm: TimerHandle | undefined;
 
   const end = async (): Promise<void> => {
     phase = "ending";
     alarm?.cancel();
+    flushAlarm?.cancel();
     const undelivered = desk.mail.undelivered();
     if (undelivered.length > 0) {
       log("error", `${undelivered.length} replies could not be delivered before the connection was closed.`, {
@@ -43,7 +53,7 @@ export function createClosing(deps: ClosingDeps): Closing {
     }
     desk.stop();
     deps.http.abort();
-    await link.finish();
+    await link.finish(Math.min(MAX_CLOSE_MS, Math.max(MIN_CLOSE_MS, deadlineMs - clock.monotonicMs())));
     deps.onClosed(undelivered);
   };
 
@@ -55,14 +65,20 @@ export function createClosing(deps: ClosingDeps): Closing {
     phase = "lastCall";
     alarm = timers.set(LAST_CALL_MS, () => void end());
     desk.handBack();
+    desk.mail.flushAll();
     look();
   };
 
   return {
     begin: (drainMs) => {
       if (phase === "lastCall" || phase === "ending") return;
+      const endMs = clock.monotonicMs() + drainMs;
+      if (phase === "draining" && endMs >= deadlineMs) return;
+      deadlineMs = endMs;
       alarm?.cancel();
       alarm = timers.set(drainMs, drainOver);
+      flushAlarm?.cancel();
+      flushAlarm = timers.set(Math.max(0, drainMs - LAST_FLUSH_MS), () => desk.mail.flushAll());
       if (phase === "open") {
         phase = "draining";
         link.beginShutdown();

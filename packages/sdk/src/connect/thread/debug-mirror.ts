@@ -83,7 +83,8 @@ export function createDebugMirror(
   debugMs: number,
 ): DebugMirror {
   let timer: TimerHandle | undefined;
-  const mirror = (): void => port.post({ type: "DEBUG_STATE", debug: snapshot(sources) });
+  const mirror = (): void =>
+    port.post({ type: "DEBUG_STATE", debug: snapshot(sources), writtenMs: sources.clock.monotonicMs() });
   const again = (): void => {
     timer = timers.set(debugMs, () => {
       mirror();

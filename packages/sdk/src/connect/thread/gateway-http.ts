@@ -1,4 +1,4 @@
-import { messageOf, type Timers } from "@holdfast/core";
+import { type Clock, messageOf, type Timers } from "@holdfast/core";
 import {
   decodeFlushResponse,
   decodeStartResponse,
@@ -14,7 +14,13 @@ import type { SerializableConfig } from "../shared/serializable-config.ts";
 
 export type StartResult =
   | { readonly ok: true; readonly start: StartResponse }
-  | { readonly ok: false; readonly message: string; readonly unauthorized: boolean };
+  | {
+      readonly ok: false;
+      readonly message: string;
+      readonly unauthorized: boolean;
+      /** From the answer's Retry-After. */
+      readonly retryAfterMs?: number;
+    };
 
 export type FlushResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
 
@@ -31,17 +37,29 @@ export interface GatewayHttp {
 export type GatewayFetch = (
   url: URL,
   init: RequestInit,
-) => Promise<{ readonly status: number; readonly body: AsyncIterable<Uint8Array> | null }>;
+) => Promise<{
+  readonly status: number;
+  readonly headers?: { get(name: string): string | null };
+  readonly body: AsyncIterable<Uint8Array> | null;
+}>;
 
 interface Answer {
   readonly status: number;
+  readonly header: (name: string) => string | null;
   readonly body: Uint8Array;
 }
 
 /** How much of an error's body is worth reading. */
 const EXCERPT_CHARS = 200;
+/** A gateway that asks for more patience than this is asked again all the same. */
+const MAX_RETRY_AFTER_MS = 300_000;
 
-export function createGatewayHttp(config: SerializableConfig, timers: Timers, fetch: GatewayFetch): GatewayHttp {
+export function createGatewayHttp(
+  config: SerializableConfig,
+  clock: Clock,
+  timers: Timers,
+  fetch: GatewayFetch,
+): GatewayHttp {
   const everything = new AbortController();
 
   const call = async (path: string, key: KeyChoice, body: Uint8Array, signal?: AbortSignal): Promise<Answer> => {
@@ -55,7 +73,11 @@ export function createGatewayHttp(config: SerializableConfig, timers: Timers, fe
         redirect: "manual",
         signal: AbortSignal.any([late.signal, everything.signal, ...(signal ? [signal] : [])]),
       });
-      return { status: response.status, body: await readBounded(response, WIRE_LIMITS.maxStartBodyBytes) };
+      return {
+        status: response.status,
+        header: (name) => response.headers?.get(name) ?? null,
+        body: await readBounded(response, WIRE_LIMITS.maxStartBodyBytes),
+      };
     } finally {
       timer.cancel();
     }
@@ -77,7 +99,10 @@ export function createGatewayHttp(config: SerializableConfig, timers: Timers, fe
       try {
         const answer = await call(START_PATH, key, encodeStartRequest({ excludeGateways }), signal);
         if (answer.status !== 200) {
-          return { ok: false, message: describe("start", answer), unauthorized: answer.status === 401 };
+          const retryAfterMs = retryAfterMsOf(answer.header("retry-after"), clock.nowMs());
+          const message = describe("start", answer);
+          const unauthorized = answer.status === 401;
+          return { ok: false, message, unauthorized, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
         }
         return readStart(answer.body, config.gatewayUrl);
       } catch (error) {
@@ -133,7 +158,18 @@ async function readBounded(response: Awaited<ReturnType<GatewayFetch>>, maxBytes
   return Buffer.concat(chunks);
 }
 
-function describe(what: string, { status, body }: Answer): string {
+/** Seconds, or the date of the header in milliseconds from now; undefined when it is neither. */
+export function retryAfterMsOf(header: string | null, nowMs: number): number | undefined {
+  const text = header?.trim() ?? "";
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined;
+}
+
+function describe(what: string, { status, header, body }: Answer): string {
+  const location = header("location");
+  if (location !== null && status >= 300 && status < 400) {
+    return `The ${what} call was redirected (status ${status}) to ${location}; redirects are not followed. Set the address itself.`;
+  }
   const text = new TextDecoder().decode(body.subarray(0, EXCERPT_CHARS)).trim();
   return `The ${what} call was answered with status ${status}${text === "" ? "" : `: ${text}`}.`;
 }

@@ -32,8 +32,9 @@ export class LinkClock {
     let beats = 0;
     const next = (): void => {
       const nowMs = this.#clock.monotonicMs();
-      // After a long sleep of the machine missed beats are not made up for.
-      beats = Math.max(beats + 1, Math.floor((nowMs - firstMs) / intervalMs));
+      // After a long sleep of the process missed beats are not made up for: the next one is a whole step of the grid ahead,
+      // so that the answer to this one has its time.
+      beats = Math.max(beats + 1, Math.floor((nowMs - firstMs) / intervalMs) + 1);
       this.set("heartbeat", generation, Math.max(0, firstMs + beats * intervalMs - nowMs), next);
     };
     next();

@@ -103,12 +103,18 @@ export class LinkDriver {
     this.#driver.send({ type: "SHUTDOWN" });
   }
 
-  /** Ends everything; resolves when the last socket is closed. */
-  finish(): Promise<void> {
+  /** Ends everything; resolves when the last socket is closed. Those whose peers take longer than `limitMs` are destroyed. */
+  finish(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
       this.#driver.send({ type: "FINISH" });
-      if (this.#sockets.size === 0) resolve();
-      else this.#onAllClosed = resolve;
+      if (this.#sockets.size === 0) return resolve();
+      const late = this.#deps.timers.set(limitMs, () => {
+        for (const socket of [...this.#sockets.values()]) socket.destroy();
+      });
+      this.#onAllClosed = () => {
+        late.cancel();
+        resolve();
+      };
     });
   }
 
@@ -126,7 +132,7 @@ export class LinkDriver {
   }
 
   #run(effect: LinkEffect): void {
-    const { config, listener, log, random } = this.#deps;
+    const { config, listener, log } = this.#deps;
     switch (effect.do) {
       case "START":
         return this.#start(effect);
@@ -144,7 +150,7 @@ export class LinkDriver {
         if (effect.kind === "WORKER_HEARTBEAT") this.heartbeat.sent();
         return this.#sendFrame(effect.generation, { kind: effect.kind });
       case "WAIT":
-        return this.#clock.set("backoff", effect.generation, backoffDelayMs(config.reconnect, effect.failures, random));
+        return this.#clock.set("backoff", effect.generation, this.#waitMs(effect.failures, effect.atLeastMs));
       case "SET_TIMER": {
         const delayMs = effect.timer === "open" ? config.openMs : config.minUptimeMs;
         return this.#clock.set(effect.timer, effect.generation, delayMs);
@@ -176,6 +182,13 @@ export class LinkDriver {
     }
   }
 
+  /** Who was told to come back at a certain time still does not come together with all the others. */
+  #waitMs(failures: number, atLeastMs = 0): number {
+    const { config, random } = this.#deps;
+    const delayMs = backoffDelayMs(config.reconnect, failures, random);
+    return atLeastMs === 0 ? delayMs : Math.max(delayMs, atLeastMs + backoffDelayMs(config.reconnect, 1, random));
+  }
+
   #start({ generation, key, excludeGroups }: Extract<LinkEffect, { do: "START" }>): void {
     const abort = new AbortController();
     this.#starts.set(generation, abort);
@@ -184,8 +197,8 @@ export class LinkDriver {
       const { ok } = result;
       if (ok) this.#driver.send({ type: "START_OK", generation, start: result.start });
       else {
-        const { message, unauthorized } = result;
-        this.#driver.send({ type: "START_FAILED", generation, message, unauthorized });
+        const { ok: _, ...failure } = result;
+        this.#driver.send({ type: "START_FAILED", generation, ...failure });
       }
     });
   }

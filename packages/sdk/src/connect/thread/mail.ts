@@ -4,6 +4,7 @@ import { Outbox, type OutboxAction, type Parcel } from "../core/outbox.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { Flights } from "./flights.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
+import { createLanes } from "./lanes.ts";
 
 export interface MailDeps {
   readonly config: SerializableConfig;
@@ -24,6 +25,9 @@ interface Letter {
   readonly bytes: Uint8Array;
 }
 
+/** Flushes under way at once; more would only make each of them slower, and cost a socket each. */
+const MAX_FLUSHES = 16;
+
 const replyKey = (requestId: string): string => `reply ${requestId}`;
 const checkpointKey = (requestId: string, sequence: number): string => `checkpoint ${sequence} ${requestId}`;
 
@@ -38,6 +42,7 @@ export class Mail {
   #urgent = false;
   #stopped = false;
   #wasFull = false;
+  readonly #flushes = createLanes(MAX_FLUSHES);
 
   constructor(deps: MailDeps) {
     this.#deps = deps;
@@ -104,6 +109,11 @@ export class Mail {
     this.#carryOut(this.#outbox.due(this.#now(), true));
   }
 
+  /** Time runs out: every reply without acknowledgement goes by HTTP now, also while there is a link. */
+  flushAll(): void {
+    this.#carryOut(this.#outbox.flushAll(this.#now()));
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#alarm?.cancel();
@@ -129,7 +139,10 @@ export class Mail {
   #settle(key: string): boolean {
     const settled = this.#outbox.settle(key) !== undefined;
     this.#letters.delete(key);
-    if (!this.#outbox.full) this.#wasFull = false;
+    if (this.#wasFull && !this.#outbox.full) {
+      this.#wasFull = false;
+      this.#deps.log("info", "Replies and checkpoints are acknowledged again; new work is taken.");
+    }
     return settled;
   }
 
@@ -165,7 +178,7 @@ export class Mail {
   }
 
   async #flush(parcel: Parcel, letter: Letter): Promise<void> {
-    const result = await this.#deps.http.flush(letter.bytes);
+    const result = await this.#flushes(() => this.#deps.http.flush(letter.bytes));
     if (this.#stopped || !this.#outbox.has(parcel.key)) return;
     if (result.ok) {
       this.#deps.onDelivered(parcel.requestId);

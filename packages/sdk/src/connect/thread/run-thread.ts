@@ -88,7 +88,7 @@ class Session {
     const logger = createPortLogger(port, counters);
     const ports = { ...outside, log: logger.log };
     const { clock, timers } = outside;
-    const http = createGatewayHttp(config, timers, outside.fetch);
+    const http = createGatewayHttp(config, clock, timers, outside.fetch);
     this.#port = port;
     this.#life = life;
     this.#lag = watchMainLag(counters, clock, timers);
