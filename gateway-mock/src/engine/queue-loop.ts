@@ -106,6 +106,7 @@ export class QueueLoop {
     const { runs, agents, dispatches, decider } = this.#parts;
     const { settings, clock, log } = this.#options;
     const fence = { jobId: job.id, epoch: job.epoch };
+    if (!job.run) return;
     runs.retain(job.runId);
     const state = runs.offer(job.run);
     const failed = (error: unknown): void => {

@@ -1,6 +1,6 @@
 import type { Found, LogWrite, Plan, Unit, UnitOutcome } from "./batch-plan.ts";
 import { needsOf, planBatch } from "./batch-plan.ts";
-import { lookUp, markStatement, READ_MARK, type Statement, whichInserted, writeStatements } from "./batch-sql.ts";
+import { lookUp, READ_MARK, type Statement, whichInserted, writeStatements } from "./batch-sql.ts";
 import type { Query } from "./database.ts";
 import type { WriterSession } from "./writer-session.ts";
 
@@ -37,7 +37,7 @@ export async function commitBatch(
   };
   try {
     const begun = query("BEGIN");
-    const looked = lookUp(query, needsOf(units), markStatement(writerId, number));
+    const looked = lookUp(query, needsOf(units), { writerId, batch: number });
     const [, found] = await session.guard(Promise.all([begun, looked]));
     const plan = planBatch(units, found);
     const sent: SentBatch = { number, xid: found.xid, atMs: found.atMs, plan };
@@ -99,11 +99,12 @@ function outcomesOf(
     const verdict = plan.verdicts[index];
     if (!verdict) throw new Error(`No verdict for unit ${index} (${unit.type})`);
     if ("event" in verdict) {
-      return { type: "intake", outcome: { eventId: verdict.event, duplicate: verdict.duplicate, atMs } };
+      const { event: eventId, duplicate, awaited } = verdict;
+      return { type: "intake", outcome: { eventId, duplicate, awaited, atMs } };
     }
     if (!verdict.won) return { type: "transition", outcome: verdict };
-    const { version, firstLog, logCount } = verdict;
+    const { version, firstLog, logCount, awaited } = verdict;
     const inserted = isNew.slice(firstLog, firstLog + logCount);
-    return { type: "transition", outcome: { won: true, inserted, version, atMs } };
+    return { type: "transition", outcome: { won: true, inserted, version, awaited, atMs } };
   });
 }

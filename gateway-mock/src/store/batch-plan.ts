@@ -7,6 +7,7 @@ import type {
   NewEvent,
   NewJob,
   NewRun,
+  NewWait,
   RunStatus,
   Transition,
 } from "./store.ts";
@@ -39,8 +40,17 @@ export interface Found {
   readonly runs: ReadonlyMap<string, LockedRun>;
   /** By `eventKeyOf`: the id of the event that holds the key. */
   readonly eventKeys: ReadonlyMap<string, string>;
+  /** Those of the batch's event names for which somebody waits. */
+  readonly awaited: ReadonlySet<string>;
+  /** Who waits for the batch's signals. */
+  readonly signals: ReadonlyMap<string, WaitKey>;
   /** The transaction's time. */
   readonly atMs: number;
+}
+
+export interface WaitKey {
+  readonly runId: string;
+  readonly key: string;
 }
 
 export interface LogWrite {
@@ -80,13 +90,22 @@ export interface WriteSet {
   readonly removeJobs: string[];
   readonly removeJobsOfRuns: string[];
   readonly jobs: NewJob[];
+  readonly removeWaits: WaitKey[];
+  readonly removeWaitsOfRuns: string[];
+  readonly waits: NewWait[];
 }
 
 /** What a unit comes to, before it is known which of its log rows were new. */
 export type Verdict =
   | { readonly won: false; readonly why: LostWhy }
-  | { readonly won: true; readonly version: number | null; readonly firstLog: number; readonly logCount: number }
-  | { readonly event: string; readonly duplicate: boolean };
+  | {
+      readonly won: true;
+      readonly version: number | null;
+      readonly firstLog: number;
+      readonly logCount: number;
+      readonly awaited: readonly string[];
+    }
+  | { readonly event: string; readonly duplicate: boolean; readonly awaited: boolean };
 
 export interface Plan {
   readonly verdicts: readonly Verdict[];
@@ -99,6 +118,8 @@ export interface Needs {
   readonly jobsOfRuns: string[];
   readonly runIds: string[];
   readonly eventKeys: readonly { readonly name: string; readonly key: string; readonly eventId: string }[];
+  readonly eventNames: string[];
+  readonly signals: string[];
 }
 
 export const isEnded = (status: RunStatus): boolean =>
@@ -112,14 +133,19 @@ export function needsOf(units: readonly Unit[]): Needs {
   const jobsOfRuns = new Set<string>();
   const runIds = new Set<string>();
   const eventKeys = new Map<string, { name: string; key: string; eventId: string }>();
+  const eventNames = new Set<string>();
+  const signals = new Set<string>();
   for (const unit of units) {
     if (unit.type === "intake") {
       const { id, name, idempotencyKey: key } = unit.item.event;
+      eventNames.add(name);
       if (key && !eventKeys.has(eventKeyOf(name, key)))
         eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id });
       continue;
     }
-    const { fence, cas, create, runId, removeJobs } = unit.transition;
+    const { fence, cas, create, runId, removeJobs, events = [], addWaits = [] } = unit.transition;
+    for (const { event } of events) eventNames.add(event.name);
+    for (const wait of addWaits) if (wait.kind === "signal") signals.add(wait.name);
     if (fence) jobIds.add(fence.jobId);
     if (cas !== null || create) runIds.add(runId);
     if (removeJobs === "all") jobsOfRuns.add(runId);
@@ -130,6 +156,8 @@ export function needsOf(units: readonly Unit[]): Needs {
     jobsOfRuns: [...jobsOfRuns].sort(),
     runIds: [...runIds].sort(),
     eventKeys: [...eventKeys.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value),
+    eventNames: [...eventNames],
+    signals: [...signals].sort(),
   };
 }
 
@@ -142,6 +170,8 @@ export function needsOf(units: readonly Unit[]): Needs {
  *     all units at once and not only for the first.
  * B4. A unit that loses writes nothing.
  * B5. Of several events with one key the one that holds the key writes; the others report it.
+ * B6. A signal has at most one who waits for it; who takes a place takes it whole.
+ * B7. An event for which somebody waits never comes without the job that tells them.
  */
 export function planBatch(units: readonly Unit[], found: Found): Plan {
   const writes: WriteSet = {
@@ -152,38 +182,70 @@ export function planBatch(units: readonly Unit[], found: Found): Plan {
     removeJobs: [],
     removeJobsOfRuns: [],
     jobs: [],
+    removeWaits: [],
+    removeWaitsOfRuns: [],
+    waits: [],
   };
+  const signals = new Map(found.signals);
   const verdicts = units.map((unit) =>
-    unit.type === "intake" ? planIntake(unit.item, found, writes) : planTransition(unit.transition, found, writes),
+    unit.type === "intake"
+      ? planIntake(unit.item, found, writes)
+      : planTransition(unit.transition, found, signals, writes),
   );
   return { verdicts, writes };
 }
 
-function planIntake({ event, runs }: IntakeItem, found: Found, writes: WriteSet): Verdict {
+function planIntake(item: IntakeItem, found: Found, writes: WriteSet): Extract<Verdict, { event: string }> {
+  const { event, runs } = item;
+  const awaited = found.awaited.has(event.name);
+  if (item.ifAwaited && !awaited) return { event: event.id, duplicate: false, awaited };
   if (event.idempotencyKey) {
     const holder = found.eventKeys.get(eventKeyOf(event.name, event.idempotencyKey));
-    if (holder !== undefined && holder !== event.id) return { event: holder, duplicate: true };
+    if (holder !== undefined && holder !== event.id) return { event: holder, duplicate: true, awaited: false };
   }
   writes.events.push({ event, runIds: runs.map(({ run }) => run.id) });
-  for (const { run, log, jobs } of runs) create(run, log, jobs, writes);
-  return { event: event.id, duplicate: false };
+  for (const { run, log, jobs, waits = [] } of runs) create(run, log, jobs, waits, writes);
+  if (awaited) writes.jobs.push(eventJob(event.id, item.lease ?? null));
+  return { event: event.id, duplicate: false, awaited };
 }
 
-function create(run: NewRun, log: readonly LogRow[], jobs: readonly NewJob[], writes: WriteSet): void {
+function eventJob(eventId: string, lease: NonNullable<NewJob["lease"]> | null): NewJob {
+  const numbers = { attempt: 0, iteration: 0 };
+  return { id: eventId, runId: "", kind: "event", key: eventId, functionId: "", ...numbers, lease };
+}
+
+function create(
+  run: NewRun,
+  log: readonly LogRow[],
+  jobs: readonly NewJob[],
+  waits: readonly NewWait[],
+  writes: WriteSet,
+): void {
   const status = jobs.some((job) => job.lease) ? "RUNNING" : "PENDING";
   writes.runs.push({ run, status });
   for (const row of log) writes.logs.push({ runId: run.id, row, version: 1, status });
   writes.jobs.push(...jobs);
+  writes.waits.push(...waits);
 }
 
-function planTransition(transition: Transition, found: Found, writes: WriteSet): Verdict {
-  const why = whyLost(transition, found);
+function planTransition(
+  transition: Transition,
+  found: Found,
+  signals: Map<string, WaitKey>,
+  writes: WriteSet,
+): Verdict {
+  const why = whyLost(transition, found) ?? whySignalTaken(transition, signals);
   if (why) return { won: false, why };
-  const { runId, log, head, cas, create: newRun, fence } = transition;
+  const { runId, log, head, cas, create: newRun, fence, events = [], addWaits = [], removeWaits = [] } = transition;
   const firstLog = writes.logs.length;
-  const won = (version: number | null): Verdict => ({ won: true, version, firstLog, logCount: log.length });
+  const won = (version: number | null): Verdict => {
+    const awaited = events.map((item) => planIntake(item, found, writes)).filter((verdict) => verdict.awaited);
+    const ids = awaited.map(({ event }) => event);
+    return { won: true, version, firstLog, logCount: log.length, awaited: ids };
+  };
+  takeSignals(addWaits, signals, writes);
   if (newRun) {
-    create(newRun, log, transition.addJobs, writes);
+    create(newRun, log, transition.addJobs, addWaits, writes);
     return won(1);
   }
   const run = cas === null ? undefined : found.runs.get(runId);
@@ -207,8 +269,34 @@ function planTransition(transition: Transition, found: Found, writes: WriteSet):
   if (transition.removeJobs === "all") writes.removeJobsOfRuns.push(runId);
   else writes.removeJobs.push(...transition.removeJobs);
   writes.jobs.push(...transition.addJobs);
+  if (removeWaits === "all") writes.removeWaitsOfRuns.push(runId);
+  else for (const key of removeWaits) writes.removeWaits.push({ runId, key });
+  writes.waits.push(...addWaits);
   return won(version);
 }
+
+function whySignalTaken({ addWaits = [] }: Transition, signals: ReadonlyMap<string, WaitKey>): LostWhy | undefined {
+  const taken = addWaits.some((wait) => {
+    const holder = wait.kind === "signal" ? signals.get(wait.name) : undefined;
+    return holder !== undefined && wait.conflict !== "replace" && !sameWait(holder, wait);
+  });
+  return taken ? "signal" : undefined;
+}
+
+function takeSignals(waits: readonly NewWait[], signals: Map<string, WaitKey>, writes: WriteSet): void {
+  for (const wait of waits) {
+    if (wait.kind !== "signal") continue;
+    const holder = signals.get(wait.name);
+    if (holder && !sameWait(holder, wait)) {
+      const fresh = writes.waits.findIndex((one) => sameWait(one, holder));
+      if (fresh >= 0) writes.waits.splice(fresh, 1);
+      else writes.removeWaits.push(holder);
+    }
+    signals.set(wait.name, wait);
+  }
+}
+
+const sameWait = (a: WaitKey, b: WaitKey): boolean => a.runId === b.runId && a.key === b.key;
 
 function whyLost({ fence, cas, create: newRun, runId }: Transition, found: Found): LostWhy | undefined {
   if (fence) {

@@ -10,6 +10,7 @@ import type {
   WriteSet,
 } from "./batch-plan.ts";
 import { eventKeyOf } from "./batch-plan.ts";
+import { deleteWaits, insertWaits, lockSignals } from "./batch-waits.ts";
 import type { Param, Query } from "./database.ts";
 import { ConnectionLost } from "./pg-errors.ts";
 import { intervalOf, msOf, numberArray, textArray, timeOf } from "./pg-values.ts";
@@ -27,14 +28,13 @@ export const EVENT_KEY_LIFETIME = "24 hours";
 export const ENTER_WRITER = `INSERT INTO holdfast.writers (id, batch, xid, seen_at) VALUES ($1, 0, '0', now())
 ON CONFLICT (id) DO NOTHING`;
 
-/** First statement of every batch: leaves the mark by which a commit of unknown fate is recognised. */
-export function markStatement(writerId: string, batch: number): Statement {
-  return {
-    text: `UPDATE holdfast.writers SET batch = $2::bigint, xid = pg_current_xact_id()::text, seen_at = now() WHERE id = $1
-RETURNING xid, ${msOf("now()")} AS at_ms`,
-    params: [writerId, batch],
-  };
-}
+/**
+ * First statement of every batch: leaves the mark by which a commit of unknown fate is recognised, and looks which of
+ * the batch's event names somebody waits for. A wait that was committed before an event was sent is always seen.
+ */
+const MARK = `UPDATE holdfast.writers SET batch = $2::bigint, xid = pg_current_xact_id()::text, seen_at = now() WHERE id = $1
+RETURNING xid, ${msOf("now()")} AS at_ms, array_to_json(ARRAY(SELECT n FROM unnest($3::text[]) n WHERE EXISTS (
+  SELECT FROM holdfast.waits w WHERE w.name = n AND w.kind IN ('event', 'cancel'))))::text AS awaited`;
 
 /** Waits for a transaction that still holds the mark, so its answer is final. */
 export const READ_MARK = "SELECT batch::float8 AS batch FROM holdfast.writers WHERE id = $1 FOR UPDATE";
@@ -52,19 +52,27 @@ WHERE k.received_at < now() - interval '${EVENT_KEY_LIFETIME}'`;
 const READ_KEYS = `SELECT name, key, event_id FROM holdfast.event_keys
 WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
 
-/** The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys), and collects what they found. */
-export async function lookUp(query: Query, needs: Needs, mark: Statement): Promise<Found & { readonly xid: string }> {
-  const { jobIds, jobsOfRuns, runIds, eventKeys } = needs;
+/**
+ * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals), and collects what
+ * they found.
+ */
+export async function lookUp(
+  query: Query,
+  needs: Needs,
+  mark: { readonly writerId: string; readonly batch: number },
+): Promise<Found & { readonly xid: string }> {
+  const { jobIds, jobsOfRuns, runIds, eventKeys, signals } = needs;
   const names = textArray(eventKeys.map((entry) => entry.name));
   const keys = textArray(eventKeys.map((entry) => entry.key));
   const answers = await Promise.all([
-    query<{ xid: string; at_ms: number }>(mark.text, mark.params),
+    query<MarkRow>(MARK, [mark.writerId, mark.batch, textArray(needs.eventNames)]),
     lockJobs(query, jobIds, jobsOfRuns),
     runIds.length > 0 ? query<LockedRun>(LOCK_RUNS, [textArray(runIds)]) : [],
     eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, textArray(eventKeys.map((entry) => entry.eventId))]) : [],
     eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
+    signals.length > 0 ? lockSignals(query, signals) : [],
   ]);
-  const [marks, jobs, runs, , held] = answers;
+  const [marks, jobs, runs, , held, signalRows] = answers;
   if (!marks[0]) throw new ConnectionLost("The writer's row is gone; it is made again with the next connection");
   return {
     xid: marks[0].xid,
@@ -72,7 +80,16 @@ export async function lookUp(query: Query, needs: Needs, mark: Statement): Promi
     jobs: new Map(jobs.map((row) => [row.id, lockedJob(row)])),
     runs: new Map(runs.map((row) => [row.id, { ...row, version: Number(row.version) }])),
     eventKeys: new Map(held.map((row) => [eventKeyOf(row.name, row.key), row.event_id])),
+    awaited: new Set(JSON.parse(marks[0].awaited) as string[]),
+    signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),
   };
+}
+
+interface MarkRow {
+  readonly xid: string;
+  readonly at_ms: number;
+  /** JSON. */
+  readonly awaited: string;
 }
 
 interface KeyRow {
@@ -100,7 +117,7 @@ const lockedJob = (row: JobRow): LockedJob => ({
   claimedMs: row.claimed_ms,
 });
 
-/** The second half, in an order in which every statement finds what it needs. At most seven, whatever the size. */
+/** The second half, in an order in which every statement finds what it needs. At most nine, whatever the size. */
 export function writeStatements(writes: WriteSet): { readonly statements: Statement[]; readonly logIndex: number } {
   const statements: Statement[] = [];
   if (writes.events.length > 0) statements.push(insertEvents(writes.events));
@@ -111,6 +128,10 @@ export function writeStatements(writes: WriteSet): { readonly statements: Statem
     statements.push(deleteJobs(writes.removeJobs, writes.removeJobsOfRuns));
   }
   if (writes.jobs.length > 0) statements.push(insertJobs(writes.jobs));
+  if (writes.removeWaits.length > 0 || writes.removeWaitsOfRuns.length > 0) {
+    statements.push(deleteWaits(writes.removeWaits, writes.removeWaitsOfRuns));
+  }
+  if (writes.waits.length > 0) statements.push(insertWaits(writes.waits));
   return { statements, logIndex };
 }
 

@@ -14,7 +14,7 @@ export interface InvariantReport {
  * The two promises of the store, for every run it has; meant for tests, while nothing writes.
  *
  * I1. `fold(run_log) = runs`.
- * I2. A run that has not ended has a job: it cannot be forgotten. One that has ended has none.
+ * I2. A run that has not ended has a job: it cannot be forgotten. One that has ended has none, and waits for nothing.
  */
 export async function checkInvariants(store: Store): Promise<InvariantReport> {
   const broken: string[] = [];
@@ -49,9 +49,14 @@ function checkFold({ head, log }: StoredRun): string[] {
 }
 
 async function checkJobs(store: Store, head: RunHead): Promise<string[]> {
-  const jobs = (await store.getRun(head.id))?.jobs.length ?? 0;
+  const run = await store.getRun(head.id);
+  const jobs = run?.jobs.length ?? 0;
+  const waits = run?.waits.length ?? 0;
   if (head.endedMs === null) return jobs === 0 ? [`it is ${head.status} and has no job: it would be forgotten`] : [];
-  return jobs === 0 ? [] : [`it is ${head.status} and still has ${jobs} jobs`];
+  return [
+    ...(jobs === 0 ? [] : [`it is ${head.status} and still has ${jobs} jobs`]),
+    ...(waits === 0 ? [] : [`it is ${head.status} and still waits for ${waits} things`]),
+  ];
 }
 
 function sameJson(a: string | null, b: string | null): boolean {

@@ -2,6 +2,7 @@ import { deferred, HoldfastError, sleep } from "@holdfast/core";
 import { type BatchLimits, takeBatch, type Unit, type UnitOutcome } from "./batch-plan.ts";
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./batch-runner.ts";
 import type { Database } from "./database.ts";
+import type { IntakeItem } from "./store.ts";
 
 export const GROUP_COMMIT_LIMITS = {
   /**
@@ -93,12 +94,14 @@ export function openGroupCommit(
 const ROW_BYTES = 250;
 
 function bytesOf(unit: Unit): number {
-  if (unit.type === "intake") {
-    const { event, runs } = unit.item;
-    const logs = runs.flatMap((entry) => entry.log);
-    return logs.reduce((sum, row) => sum + row.dataJson.length + ROW_BYTES, event.payloadJson.length + ROW_BYTES);
-  }
-  const { log, head } = unit.transition;
+  if (unit.type === "intake") return bytesOfItem(unit.item);
+  const { log, head, events = [] } = unit.transition;
   const headBytes = (head?.outputJson?.length ?? 0) + (head?.errorJson?.length ?? 0);
-  return log.reduce((sum, row) => sum + row.dataJson.length + ROW_BYTES, headBytes + ROW_BYTES);
+  const own = log.reduce((sum, row) => sum + row.dataJson.length + ROW_BYTES, headBytes + ROW_BYTES);
+  return events.reduce((sum, item) => sum + bytesOfItem(item), own);
+}
+
+function bytesOfItem({ event, runs }: IntakeItem): number {
+  const logs = runs.flatMap((entry) => entry.log);
+  return logs.reduce((sum, row) => sum + row.dataJson.length + ROW_BYTES, event.payloadJson.length + ROW_BYTES);
 }

@@ -44,7 +44,7 @@ const CLAIM = `WITH due AS MATERIALIZED (
   INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
   SELECT run_id, id, 'LEASE_LOST', attempt, epoch - 1, NULL, NULL,
     json_build_object('kind', kind, 'key', key, 'gatewayId', lost_by)::text, now()
-  FROM taken WHERE was_lost ON CONFLICT DO NOTHING
+  FROM taken WHERE was_lost AND run_id <> '' ON CONFLICT DO NOTHING
 )
 SELECT * FROM taken ORDER BY priority DESC, due_ms, id`;
 
@@ -92,13 +92,13 @@ async function withRuns(query: Query, rows: readonly TakenRow[]): Promise<Claime
     (
       await loadRuns(
         query,
-        rows.map((row) => row.run_id),
+        rows.flatMap((row) => (row.run_id === "" ? [] : [row.run_id])),
       )
     ).map((run) => [run.head.id, run]),
   );
   return rows.flatMap((row) => {
-    const run = runs.get(row.run_id);
-    if (!run) return [];
+    const run = runs.get(row.run_id) ?? null;
+    if (!run && row.run_id !== "") return [];
     return {
       id: row.id,
       runId: row.run_id,

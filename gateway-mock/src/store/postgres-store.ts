@@ -26,6 +26,7 @@ import {
 import { loadRuns } from "./run-loader.ts";
 import type { IntakeItem, IntakeOutcome, NewJob, Store, Transition } from "./store.ts";
 import type { StoreReads } from "./store-reads.ts";
+import { findWaits, finishJob } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
 
 export interface PostgresStoreOptions {
@@ -91,8 +92,16 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
   };
 }
 
+type ToldJob = Pick<NewJob, "functionId" | "lease" | "delayMs" | "notBeforeMs">;
+
+function jobsOf(item: IntakeItem, awaited: readonly string[]): ToldJob[] {
+  const jobs: ToldJob[] = item.runs.flatMap((run) => run.jobs);
+  if (awaited.includes(item.event.id)) jobs.push({ functionId: "", lease: item.lease ?? null });
+  return jobs;
+}
+
 function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "intake"> {
-  const tellOfJobs = (jobs: readonly NewJob[]): void => {
+  const tellOfJobs = (jobs: readonly ToldJob[]): void => {
     const functionIds = new Set<string>();
     for (const job of jobs) if (!job.lease && !job.delayMs && !job.notBeforeMs) functionIds.add(job.functionId);
     if (functionIds.size > 0) wakes.notify({ type: "jobs", functionIds: [...functionIds] });
@@ -100,7 +109,8 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
   const takeIn = async (item: IntakeItem): Promise<IntakeOutcome> => {
     const result = await writer.submit({ type: "intake", item });
     invariant(result.type === "intake", "an outcome answers its unit");
-    if (!result.outcome.duplicate) tellOfJobs(item.runs.flatMap((run) => run.jobs));
+    const { duplicate, awaited } = result.outcome;
+    if (!duplicate) tellOfJobs(jobsOf(item, awaited ? [item.event.id] : []));
     return result.outcome;
   };
   return {
@@ -108,7 +118,10 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
       checkTransition(transition);
       const result = await writer.submit({ type: "transition", transition });
       invariant(result.type === "transition", "an outcome answers its unit");
-      if (result.outcome.won) tellOfJobs(transition.addJobs);
+      if (result.outcome.won) {
+        const { awaited } = result.outcome;
+        tellOfJobs([...transition.addJobs, ...(transition.events ?? []).flatMap((item) => jobsOf(item, awaited))]);
+      }
       return result.outcome;
     },
     intake: (items) => Promise.all(items.map(takeIn)),
@@ -118,12 +131,14 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
 function queueOf(
   database: Database,
   nextId: () => string,
-): Pick<Store, "claim" | "extendLeases" | "releaseLeases" | "loadRuns" | "nextDueInMs"> {
+): Pick<Store, "claim" | "extendLeases" | "releaseLeases" | "finishJob" | "findWaits" | "loadRuns" | "nextDueInMs"> {
   const { query } = database;
   return {
     claim: (request) => claim(database, nextId(), request),
     extendLeases: (leases) => extendLeases(query, leases),
     releaseLeases: (leases) => releaseLeases(query, leases),
+    finishJob: (fence) => finishJob(query, fence),
+    findWaits: (wanted) => findWaits(query, wanted),
     loadRuns: (runIds) => loadRuns(query, runIds),
     nextDueInMs: (functionIds) => nextDueInMs(query, functionIds),
   };
@@ -161,12 +176,15 @@ function readsOf(database: Database): StoreReads {
 }
 
 /** What the types cannot say; a mistake of the caller, found before anything is queued. */
-function checkTransition({ cas, create, log, head, removeJobs, addJobs, runId }: Transition): void {
+function checkTransition(transition: Transition): void {
+  const { cas, create, log, head, removeJobs, addJobs, runId, removeWaits, addWaits, events } = transition;
   const wrong =
     (create && (cas !== null || create.id !== runId) && "`create` goes with `cas: null` and its own run id") ||
     ((cas !== null || create) && log.length === 0 && "a change of a head needs a log row") ||
     (cas === null && head && "`head` needs `cas`") ||
     (cas === null && (removeJobs === "all" || removeJobs.length > 0) && "`removeJobs` needs `cas`") ||
-    (cas === null && !create && addJobs.length > 0 && "`addJobs` needs `cas` or `create`");
+    (cas === null && removeWaits && "`removeWaits` needs `cas`") ||
+    (cas === null && !create && addJobs.length > 0 && "`addJobs` needs `cas` or `create`") ||
+    (cas === null && !create && (addWaits || events) && "`addWaits` and `events` need `cas` or `create`");
   if (wrong) throw new HoldfastError("INTERNAL", `A transition of run ${runId} is malformed: ${wrong}.`);
 }

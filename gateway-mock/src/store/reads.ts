@@ -14,6 +14,7 @@ import type {
   RunFilter,
   RunPage,
 } from "./store-reads.ts";
+import { waitsOfRun } from "./waits.ts";
 
 const MAX_PAGE = 1000;
 const pageSize = (limit: number): number => Math.min(Math.max(Math.trunc(limit), 1), MAX_PAGE);
@@ -87,7 +88,8 @@ export async function getRun(database: Database, runId: string): Promise<RunDeta
 FROM holdfast.queue WHERE run_id = $1 ORDER BY available_at, id`,
     [runId],
   );
-  return { head: headOf(row), log: logs.get(runId) ?? [], jobs: jobs.map(jobOf) };
+  const waits = await waitsOfRun(query, runId);
+  return { head: headOf(row), log: logs.get(runId) ?? [], jobs: jobs.map(jobOf), waits };
 }
 
 const jobOf = (row: JobRow): JobView => ({

@@ -1,4 +1,4 @@
-import type { ConnectionRecord, RunHead, RunStatus, StoredLogRow } from "./store.ts";
+import type { ConnectionRecord, RunHead, RunStatus, StoredLogRow, StoredWait } from "./store.ts";
 
 /** What people and dashboards read. */
 export interface StoreReads {
@@ -44,6 +44,7 @@ export interface RunDetail {
   readonly head: RunHead;
   readonly log: readonly StoredLogRow[];
   readonly jobs: readonly JobView[];
+  readonly waits: readonly StoredWait[];
 }
 
 export interface EventView {

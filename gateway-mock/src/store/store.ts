@@ -61,6 +61,15 @@ export interface Store extends StoreReads {
    */
   releaseLeases(leases: readonly LeaseRelease[]): Promise<readonly boolean[]>;
 
+  /** Removes a job of no run; false when this is not its dispatch any more. */
+  finishJob(fence: Fence): Promise<boolean>;
+
+  /**
+   * Those who wait for what `name` names, in the order of (run, key). With `eventId`: only waits that began before that
+   * event was stored and had not expired then, and none of a run that the event itself triggered.
+   */
+  findWaits(query: WaitQuery): Promise<readonly StoredWait[]>;
+
   /** The runs that exist among `runIds`, each with its log in the order of writing. */
   loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]>;
 
@@ -115,7 +124,11 @@ export type LogKind = (typeof LOG_KINDS)[number];
 export const RUN_STATUSES = ["PENDING", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELLED"] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-export type JobKind = "pass" | "step" | "timer";
+/**
+ * `timer` and `fetch` (an HTTP call that the gateway makes for a step) belong to a run but need no agent. `event` and
+ * `child` belong to none: they tell those who wait for the event, or for the end of the run, that `key` names.
+ */
+export type JobKind = "pass" | "step" | "timer" | "fetch" | "event" | "child";
 
 /** One fact of a run. Unique on (run, key, kind, attempt, iteration): the first one written stays. */
 export interface LogRow {
@@ -152,11 +165,12 @@ export interface NewRun {
 
 export interface NewJob {
   readonly id: string;
+  /** "" for jobs that belong to no run. */
   readonly runId: string;
   readonly kind: JobKind;
   /** "" for a pass, the step's hashed id otherwise. A second job of one (run, kind, key) is not made. */
   readonly key: string;
-  /** "" for timers: any gateway may claim them. */
+  /** "" for what any gateway may claim, because no agent is needed. */
   readonly functionId: string;
   readonly attempt: number;
   readonly iteration: number;
@@ -178,6 +192,36 @@ export interface HeadPatch {
   /** With FAILED and CANCELLED. */
   readonly errorJson?: string;
   readonly appVersion?: string;
+}
+
+/** `cancel` = an event that cancels the run. */
+export type WaitKind = "event" | "signal" | "invoke" | "cancel";
+
+/** Something from outside that a run waits for. Unique on (run, key); a second one changes nothing. */
+export interface NewWait {
+  readonly runId: string;
+  /** The waiting step's hashed id, or `cancel:<n>`. */
+  readonly key: string;
+  readonly kind: WaitKind;
+  /** The event's name, the signal, or the id of the run whose end is waited for. */
+  readonly name: string;
+  /** Condition on the incoming event; the store only keeps it. */
+  readonly expression?: string | null;
+  /** Nothing counts any more this long after now (the run is told by a timer of its own); default never. */
+  readonly expiresInMs?: number | null;
+  /** Signals: what to do when another step waits for the same one: lose (`signal`), or take its place. Default fail. */
+  readonly conflict?: "fail" | "replace";
+}
+
+/** A wait that is looked at. */
+export interface StoredWait {
+  readonly runId: string;
+  readonly key: string;
+  readonly kind: WaitKind;
+  readonly name: string;
+  readonly expression: string | null;
+  readonly beganMs: number;
+  readonly expiresMs: number | null;
 }
 
 export interface Fence {
@@ -202,14 +246,21 @@ export interface Transition {
   readonly removeJobs: readonly string[] | "all";
   /** Needs `cas` or `create`. */
   readonly addJobs: readonly NewJob[];
+  /** Needs `cas`. Keys of waits of this run; removed before `addWaits` are added. */
+  readonly removeWaits?: readonly string[] | "all";
+  /** Needs `cas` or `create`. */
+  readonly addWaits?: readonly NewWait[];
+  /** Needs `cas` or `create`. Events that happen with it, and the runs they trigger; without idempotency keys. */
+  readonly events?: readonly IntakeItem[];
 }
 
 /**
  * - `stale`: the job of the fence is gone or has another epoch: somebody else has the work.
  * - `version`: somebody else decided first; load and decide again.
  * - `ended`: the run is over. `gone`: there is no such run. `exists`: `create` met a run of that id.
+ * - `signal`: another step waits for a signal that this one wants for itself.
  */
-export type LostWhy = "stale" | "version" | "ended" | "gone" | "exists";
+export type LostWhy = "stale" | "version" | "ended" | "gone" | "exists" | "signal";
 
 export type CommitOutcome =
   | {
@@ -220,6 +271,8 @@ export type CommitOutcome =
       readonly version: number | null;
       /** The database's time of the commit: `atMs` of its rows. */
       readonly atMs: number;
+      /** Ids of those of its `events` for which an `event` job was made. */
+      readonly awaited: readonly string[];
     }
   | { readonly won: false; readonly why: LostWhy };
 
@@ -239,11 +292,19 @@ export interface IntakeRun {
   readonly run: NewRun;
   readonly log: readonly LogRow[];
   readonly jobs: readonly NewJob[];
+  readonly waits?: readonly NewWait[];
 }
 
 export interface IntakeItem {
   readonly event: NewEvent;
   readonly runs: readonly IntakeRun[];
+  /**
+   * Where somebody waits for an event of this name, an `event` job is made with it (id and key = the event's id): born
+   * leased with this, else due at once.
+   */
+  readonly lease?: NewJob["lease"];
+  /** Stored only where somebody waits for an event of this name; needs no runs. */
+  readonly ifAwaited?: boolean;
 }
 
 export interface IntakeOutcome {
@@ -251,6 +312,18 @@ export interface IntakeOutcome {
   readonly eventId: string;
   readonly duplicate: boolean;
   readonly atMs: number;
+  /** Whether an `event` job was made. */
+  readonly awaited: boolean;
+}
+
+export interface WaitQuery {
+  readonly name: string;
+  readonly kinds: readonly WaitKind[];
+  readonly eventId?: string;
+  /** 1 to 1000. */
+  readonly limit: number;
+  /** The last one of the page before. */
+  readonly after?: { readonly runId: string; readonly key: string };
 }
 
 export interface ClaimRequest {
@@ -274,7 +347,8 @@ export interface ClaimedJob {
   readonly dueSinceMs: number;
   /** Whether a lease of it had ended without a result. */
   readonly lost: boolean;
-  readonly run: StoredRun;
+  /** Null for jobs that belong to no run. */
+  readonly run: StoredRun | null;
 }
 
 export interface RunHead {

@@ -104,6 +104,8 @@ describe("planBatch", () => {
       jobs: new Map(jobs.map((job) => [job.id, job])),
       runs: new Map(runs.map((run) => [run.id, run])),
       eventKeys: new Map(holder ? [["e\nk1", holder]] : []),
+      awaited: new Set<string>(),
+      signals: new Map(),
       atMs: 100,
     }));
 
@@ -148,7 +150,7 @@ describe("planBatch", () => {
         expect(writes.events).toHaveLength(items.length - held.length);
         for (const [index, item] of items.entries()) {
           const duplicate = held.includes(item);
-          expect(verdicts[index]).toEqual({ event: duplicate ? "someone" : item.event.id, duplicate });
+          expect(verdicts[index]).toEqual({ event: duplicate ? "someone" : item.event.id, duplicate, awaited: false });
         }
       }),
     );

@@ -8,8 +8,8 @@ describe("claims", () => {
     const run = await seedRun(bench.store, { run: { functionId: "once" } });
     const job = await claimOne(bench.store, "once");
     expect(job).toMatchObject({ id: run.jobId, runId: run.runId, kind: "pass", epoch: 1, lost: false });
-    expect(job?.run.head).toMatchObject({ id: run.runId, status: "PENDING", version: 1 });
-    expect(job?.run.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED"]);
+    expect(job?.run?.head).toMatchObject({ id: run.runId, status: "PENDING", version: 1 });
+    expect(job?.run?.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED"]);
     expect((job?.leaseUntilMs ?? 0) - (job?.dueSinceMs ?? 0)).toBeGreaterThanOrEqual(60_000);
     expect(await claimOne(bench.store, "once")).toBeUndefined();
     expect((await bench.store.getRun(run.runId))?.head.status).toBe("RUNNING");
@@ -139,7 +139,7 @@ describe("leases", () => {
       const run = await seedLeased(bench.store, "raced", 0);
       const [outcome, job] = await Promise.all([bench.store.commit(stepDone(run, "a")), claimOne(other, "raced")]);
       const [stored] = await bench.store.loadRuns([run.runId]);
-      const seen = job?.run.log.some((row) => row.kind === "STEP_COMPLETED") ?? false;
+      const seen = job?.run?.log.some((row) => row.kind === "STEP_COMPLETED") ?? false;
       const written = stored?.log.some((row) => row.kind === "STEP_COMPLETED") ?? false;
       expect(written).toBe(outcome.won);
       // Whoever claimed after the write sees it; whoever claimed before turned it away.
