@@ -37,6 +37,7 @@ Options
   --reconnect-grace <duration> how long a lost app may take to come back with its work (default 5s)
   --drain <duration>     how long a stop waits for apps to finish (default 25s)
   --no-extensions        speak the plain protocol only
+  --virtual-time         for tests: time can be moved on with POST /v1/testing/skip-time
   --json                 print one JSON line when ready
   --version, --help
 
@@ -60,6 +61,7 @@ const FLAGS = {
   "reconnect-grace": { type: "string" },
   drain: { type: "string" },
   "no-extensions": { type: "boolean" },
+  "virtual-time": { type: "boolean" },
   json: { type: "boolean" },
   version: { type: "boolean" },
   help: { type: "boolean", short: "h" },
@@ -118,6 +120,7 @@ function readOptions(values: Values, env: Readonly<Record<string, string | undef
     reconnectGraceMs: duration(values, "reconnect-grace"),
     drainMs: duration(values, "drain"),
     extensions: values["no-extensions"] === true ? [] : undefined,
+    virtualTime: values["virtual-time"] === true ? true : undefined,
     signingKey: env.HOLDFAST_SIGNING_KEY,
     signingKeyFallback,
     eventKey: env.HOLDFAST_EVENT_KEY,

@@ -39,6 +39,11 @@ export interface GatewayOptions {
   readonly allowedOrigins?: readonly string[];
   /** Connections to Postgres, 3 to 100. Default 10. */
   readonly maxConnections?: number;
+  /**
+   * Time can be moved on, with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds. For
+   * tests, on a database of their own: the time that was skipped stays skipped there. Default false.
+   */
+  readonly virtualTime?: boolean;
   readonly log?: Log;
 }
 
@@ -60,6 +65,7 @@ export interface GatewayConfig {
   readonly eventKey: string | undefined;
   readonly allowedOrigins: readonly string[];
   readonly maxConnections: number;
+  readonly virtualTime: boolean;
   readonly log: Log;
 }
 
@@ -94,6 +100,12 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
       `The gateway is to listen on ${host}, which other machines can reach: give it a signing key and an event key, or listen on 127.0.0.1.`,
     );
   }
+  if (options.virtualTime && !isLoopback(host)) {
+    throw new HoldfastError(
+      "OPTION_INVALID",
+      `virtualTime is for tests on this machine; the gateway is to listen on ${host}.`,
+    );
+  }
   for (const name of options.extensions ?? []) {
     if (!EXTENSIONS.includes(name)) throw new HoldfastError("OPTION_INVALID", `There is no extension "${name}".`);
   }
@@ -115,6 +127,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     eventKey: options.eventKey === "" ? undefined : options.eventKey,
     allowedOrigins: options.allowedOrigins ?? [],
     maxConnections: options.maxConnections ?? 10,
+    virtualTime: options.virtualTime ?? false,
     log: options.log ?? silentLog,
   };
 }

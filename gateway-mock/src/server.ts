@@ -1,11 +1,19 @@
-import { createServer, type Server } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { HoldfastError, type Log, messageOf, systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import {
+  HoldfastError,
+  type Log,
+  MAX_DURATION_MS,
+  messageOf,
+  systemClock,
+  systemRandom,
+  systemTimers,
+} from "@holdfast/core";
 import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, resolveConfig } from "./config.ts";
 import { createCore } from "./core.ts";
 import { httpApp } from "./http/app.ts";
+import { closeServer, listen } from "./http/listen.ts";
 import { type Database, openDatabase } from "./postgres.ts";
 import { openPostgresStore, type Store } from "./store/index.ts";
 import { VERSION } from "./version.ts";
@@ -22,6 +30,11 @@ export interface Gateway {
   readonly connectPort: number;
   /** Tells agents to go elsewhere, and serves what they finish meanwhile: until they have gone, at most `drainMs`. */
   drain(): Promise<void>;
+  /**
+   * Moves time on by `ms`, for everything that is stored: sleeps, waits, retries, schedules, deadlines. What is due then
+   * is done at once. Leases of running work move along. Only with the option `virtualTime`.
+   */
+  skipTime(ms: number): Promise<void>;
   /** Ends at once: sockets, leases (handed back), database. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -55,7 +68,12 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
   cleanups.push(() => closeServer(second.server));
   const database: Database = await openDatabase(config, log);
   cleanups.push(() => database.stop());
-  const store = openPostgresStore({ url: database.url, maxConnections: config.maxConnections, log });
+  const store = openPostgresStore({
+    url: database.url,
+    maxConnections: config.maxConnections,
+    virtualTime: config.virtualTime,
+    log,
+  });
   cleanups.push(() => store.close());
   await store.migrate();
 
@@ -68,6 +86,7 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
   delay.enable();
   const { maxSockets } = GATEWAY_LIMITS;
   const sockets = new SocketServer({ sessions, maxSockets, allowedOrigins: config.allowedOrigins });
+  const skipTime = async (ms: number): Promise<void> => engine.timeMoved(await store.skipTime(checkSkip(ms)));
   const app = httpApp({
     engine,
     store,
@@ -79,6 +98,7 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     newId,
     isDraining: () => core.isDraining,
     process: () => processStatus(delay, sessions.size),
+    ...(config.virtualTime ? { skipTime } : {}),
   });
   const listener = getRequestListener(app.fetch);
   for (const { server } of [http, second]) {
@@ -103,12 +123,21 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
     connectPort: second.port,
     drain: () => core.drain(),
+    skipTime,
     close: () => {
       core.beginDrain();
       closing ??= runAll(cleanups, log);
       return closing;
     },
   };
+}
+
+function checkSkip(ms: number): number {
+  if (Number.isFinite(ms) && ms >= 0 && ms <= MAX_DURATION_MS) return ms;
+  throw new HoldfastError(
+    "OPTION_INVALID",
+    `Time can be moved on by 0 to ${MAX_DURATION_MS} milliseconds, not by ${ms}.`,
+  );
 }
 
 async function touchConnections(store: Store, gatewayId: string, log: Log): Promise<void> {
@@ -134,47 +163,6 @@ function processStatus(delay: ReturnType<typeof monitorEventLoopDelay>, sockets:
       max: ms(delay.max),
     },
   };
-}
-
-/** A server that listens and answers nobody yet. */
-function listen(host: string, port: number, flag: string): Promise<{ server: Server; port: number }> {
-  const server = createServer({
-    requestTimeout: GATEWAY_LIMITS.httpRequestTimeoutMs,
-    headersTimeout: GATEWAY_LIMITS.httpHeadersTimeoutMs,
-    keepAliveTimeout: 10_000,
-  });
-  server.maxHeadersCount = 100;
-  server.on("request", (_, response) => {
-    response.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1" });
-    response.end(JSON.stringify({ error: "The gateway is starting.", code: "STORE_FAILED", status: 503 }));
-  });
-  return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port, flag)));
-    server.listen(port, host, () => {
-      const address = server.address();
-      resolve({ server, port: typeof address === "object" && address ? address.port : port });
-    });
-  });
-}
-
-function listenError(error: NodeJS.ErrnoException, host: string, port: number, flag: string): HoldfastError {
-  if (error.code === "EADDRINUSE") {
-    return new HoldfastError(
-      "PORT_BUSY",
-      `Port ${port} on ${host} is in use by another program; stop it, or choose another port with ${flag} (0 = any free one).`,
-      { cause: error },
-    );
-  }
-  return new HoldfastError("OPTION_INVALID", `The gateway cannot listen on ${host}:${port}: ${error.message}.`, {
-    cause: error,
-  });
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }
 
 /** Last come, first gone; one failure does not keep the others from being cleaned up. */

@@ -43,6 +43,8 @@ const NO_TRACE = new TextEncoder().encode("{}");
 const utf8 = new TextEncoder();
 
 export interface DispatchesHooks {
+  /** The database's time, as well as it is known. */
+  readonly nowMs: () => number;
   readonly newLeaseId: (atMs: number) => string;
   /** An agent has room again. */
   readonly onFreed: () => void;
@@ -117,7 +119,7 @@ export class Dispatches {
       stepId: job.kind === "pass" ? "step" : job.key,
       functionUuid: slot.session.extensions.has("checkpoint") ? null : (fn?.uuid ?? uuidOf(job.functionId)),
       inPlace,
-      nowMs: this.#options.clock.nowMs(),
+      nowMs: this.#hooks.nowMs(),
     });
     if (payload.length > MAX_PAYLOAD_LENGTH) {
       this.#agents.release(slot);

@@ -85,6 +85,7 @@ export class Engine {
       options,
       { runs, agents, functions, counters },
       {
+        nowMs: () => decider.context().nowMs,
         newLeaseId: createUlidFactory(clock, random),
         onFreed: () => {
           if (this.#loop.backlogged) this.#loop.wake();
@@ -186,6 +187,12 @@ export class Engine {
       inFlight: this.#dispatches.size,
       runsInMemory: this.#runs.size,
     };
+  }
+
+  /** It is `nowMs` now, whatever it was a moment ago: what is due by then is looked for at once. */
+  timeMoved(nowMs: number): void {
+    this.#decider.observe(nowMs);
+    this.#loop.wake();
   }
 
   /** No new work is given out; reports are still taken. */

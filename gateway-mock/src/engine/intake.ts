@@ -113,7 +113,7 @@ export class Intake {
   }
 
   #prepare({ event, id }: NamedEvent): Prepared {
-    const tsMs = event.ts ?? this.#options.clock.nowMs();
+    const tsMs = event.ts ?? this.#parts.decider.context().nowMs;
     const payloadJson = JSON.stringify({
       id: event.id ?? id,
       name: event.name,

@@ -1,7 +1,8 @@
-import { messageOf } from "@holdfast/core";
+import { HoldfastError, messageOf } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
 import { Hono } from "hono";
 import { connectApi } from "./connect-api.ts";
-import { errorResponse, notFound, statusOf } from "./errors.ts";
+import { errorResponse, limitBody, notFound, statusOf } from "./errors.ts";
 import { eventsApi } from "./events-api.ts";
 import type { HttpParts } from "./parts.ts";
 import { runsApi } from "./runs-api.ts";
@@ -13,12 +14,23 @@ export function httpApp(parts: HttpParts): Hono {
   eventsApi(app, parts);
   runsApi(app, parts);
   statusApi(app, parts);
+  if (parts.skipTime) testingApi(app, parts.skipTime);
   app.notFound((c) => errorResponse(c, notFound(`There is nothing at ${c.req.method} ${c.req.path}.`)));
   app.onError((error, c) => {
     if (statusOf(error) >= 500) parts.log("error", `${c.req.method} ${c.req.path} failed: ${messageOf(error)}`);
     return errorResponse(c, error);
   });
   return app;
+}
+
+function testingApi(app: Hono, skipTime: (ms: number) => Promise<void>): void {
+  app.post("/v1/testing/skip-time", limitBody(1024), async (c) => {
+    const body: unknown = await c.req.json().catch(() => null);
+    const ms = isRecord(body) ? body.ms : undefined;
+    if (typeof ms !== "number") throw new HoldfastError("BODY_INVALID", 'The body must be { "ms": <number> }.');
+    await skipTime(ms);
+    return c.json({ skippedMs: ms });
+  });
 }
 
 function statusApi(app: Hono, parts: HttpParts): void {

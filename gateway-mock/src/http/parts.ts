@@ -17,4 +17,6 @@ export interface HttpParts {
   readonly isDraining: () => boolean;
   /** What `/v1/metrics` shows beside the engine's and the store's counters. */
   readonly process: () => Readonly<Record<string, unknown>>;
+  /** Only with virtual time. */
+  readonly skipTime?: (ms: number) => Promise<void>;
 }

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import postgres from "postgres";
 import { ConnectionLost, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
+import { realTime, type TimeSource } from "./virtual-time.ts";
 
 /** Everything that the parts of the store share. */
 export interface DatabaseOptions {
@@ -14,6 +15,8 @@ export interface DatabaseOptions {
   readonly random: Random;
   readonly monotonicMs: () => number;
   readonly log: Log;
+  /** Default: the server's. */
+  readonly time?: TimeSource;
 }
 
 export type Param = string | number | boolean | null;
@@ -77,18 +80,18 @@ export function connectPostgres(url: string, settings: ConnectionSettings): post
   });
 }
 
-export function queryOn(sql: Pick<postgres.Sql, "unsafe">): Query {
+export function queryOn(sql: Pick<postgres.Sql, "unsafe">, time: TimeSource = realTime): Query {
   return async <R extends object>(text: string, params: readonly Param[] = []): Promise<R[]> =>
-    (await sql.unsafe(text, [...params], { prepare: true })) as unknown as R[];
+    (await sql.unsafe(time.sql(text), [...params], { prepare: true })) as unknown as R[];
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const { url, timers, random, log, monotonicMs } = options;
+  const { url, timers, random, log, monotonicMs, time = realTime } = options;
   const closing = new AbortController();
   // As many waits as there are calls while the database is away.
   setMaxListeners(0, closing.signal);
   const pool = connectPostgres(url, { max: Math.max(1, options.maxConnections - OWN_CONNECTIONS), name: "pool" });
-  const plain = queryOn(pool);
+  const plain = queryOn(pool, time);
   const limitMs = Math.min(QUERY_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, options.retryForMs));
   const timed: Query = (text, params) =>
     withTimeout(timers, plain(text, params), limitMs, () => new ConnectionLost("The database did not answer"));
@@ -103,7 +106,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const startedMs = monotonicMs();
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await work(timed, attempt);
+        return await time.during(() => work(timed, attempt));
       } catch (error) {
         if (troubleOf(error) === "data" || !(await pause(startedMs, attempt))) throw storeFailed(what, error, url);
         log("debug", `${what}: ${safeMessage(error, url)}; trying again`, { attempt });

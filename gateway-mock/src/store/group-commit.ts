@@ -3,6 +3,7 @@ import { type BatchLimits, takeBatch, type Unit, type UnitOutcome } from "./batc
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./batch-runner.ts";
 import type { Database } from "./database.ts";
 import type { IntakeItem } from "./store.ts";
+import { realTime } from "./virtual-time.ts";
 
 export const GROUP_COMMIT_LIMITS = {
   /**
@@ -34,7 +35,7 @@ export function openGroupCommit(
   writerId: string,
   limits: BatchLimits = GROUP_COMMIT_LIMITS,
 ): GroupCommit {
-  const { timers } = database.options;
+  const { timers, time = realTime } = database.options;
   const runner = createBatchRunner(database, writerId);
   let waiting: Entry[] = [];
   let waitingBytes = 0;
@@ -48,7 +49,7 @@ export function openGroupCommit(
       const { batch, rest } = takeBatch(waiting, limits);
       waiting = rest;
       for (const entry of batch) waitingBytes -= entry.bytes;
-      await runner.run(batch);
+      await time.during(() => runner.run(batch));
     }
     running = null;
   };

@@ -26,6 +26,7 @@ import {
 import { loadRuns } from "./run-loader.ts";
 import type { IntakeItem, IntakeOutcome, NewJob, Store, Transition } from "./store.ts";
 import type { StoreReads } from "./store-reads.ts";
+import { skipTime, virtualTime } from "./virtual-time.ts";
 import { findWaits, finishJob } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
 
@@ -40,13 +41,23 @@ export interface PostgresStoreOptions {
   readonly timers?: Timers;
   readonly random?: Random;
   readonly log?: Log;
+  /** Time can be moved with `skipTime`. For tests, on a database of their own; all its gateways must have it. */
+  readonly virtualTime?: boolean;
+}
+
+export interface PostgresStore extends Store {
+  /**
+   * Moves time on, for everybody with virtual time on this database; leases move along. Returns the time it is then,
+   * in milliseconds since the epoch.
+   */
+  skipTime(ms: number): Promise<number>;
 }
 
 export const DEFAULT_MAX_CONNECTIONS = 10;
 export const DEFAULT_RETRY_FOR_MS = 60_000;
 
 /** Opens no connection yet; `migrate` is the first call that does. */
-export function openPostgresStore(options: PostgresStoreOptions): Store {
+export function openPostgresStore(options: PostgresStoreOptions): PostgresStore {
   const { url, clock = systemClock, timers = systemTimers, random = systemRandom, log = silentLog } = options;
   const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
   if (!Number.isInteger(maxConnections) || maxConnections <= OWN_CONNECTIONS || maxConnections > 100) {
@@ -54,6 +65,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
   }
   const nextId = createUlidFactory(clock, random);
   const storeId = nextId();
+  const time = options.virtualTime ? virtualTime() : null;
   const database = openDatabase({
     url,
     maxConnections,
@@ -62,6 +74,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     random,
     log,
     monotonicMs: () => clock.monotonicMs(),
+    ...(time ? { time } : {}),
   });
   const writer = openGroupCommit(database, storeId);
   const wakes = openWakes(database, storeId);
@@ -72,6 +85,12 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     ...queueOf(database, nextId),
     ...registryOf(database, wakes),
     migrate: () => migrate(url),
+    async skipTime(ms) {
+      if (!time) throw new HoldfastError("OPTION_INVALID", "Time can be moved only with the option `virtualTime`.");
+      const nowMs = await skipTime(database, time, ms);
+      wakes.notify({ type: "all" });
+      return nowMs;
+    },
     onWake: wakes.onWake,
     notify: wakes.notify,
     stats: () => ({

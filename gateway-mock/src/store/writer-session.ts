@@ -35,7 +35,7 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
     // The driver hands out a connection for keeps only once it is open.
     const opened = queryOn(sql)("SELECT 1 AS one").then(() => sql.reserve());
     const reserved = await withTimeout(timers, opened, OPEN_MS, () => new ConnectionLost("No answer"));
-    const plain = queryOn(reserved);
+    const plain = queryOn(reserved, database.options.time);
     return {
       get alive() {
         return alive;

@@ -47,6 +47,8 @@ export interface Payload {
   };
 }
 
+export type Answer = Partial<SdkResponse> & { readonly value: unknown };
+
 const newId = createUlidFactory(systemClock, systemRandom);
 
 /** A peer that speaks frames and nothing else: what it is sent is kept, and waited for by a test. */
@@ -55,6 +57,7 @@ export class RawAgent {
   readonly socket: WebSocket;
   readonly instanceId: string;
   readonly #acks: boolean;
+  #answer: ((request: ExecutorRequest, payload: Payload) => Answer | null) | null = null;
   #taken = 0;
   #wake: (() => void)[] = [];
   closed: { code: number; reason: string } | null = null;
@@ -66,8 +69,9 @@ export class RawAgent {
     socket.on("message", (data) => {
       const frame = decodeGatewayFrame(data as Buffer);
       if (frame.kind === "UNKNOWN") throw new Error(`unknown frame ${frame.number}`);
-      this.frames.push(frame);
       if (frame.kind === "GATEWAY_EXECUTOR_REQUEST" && this.#acks) this.ack(frame);
+      if (frame.kind === "GATEWAY_EXECUTOR_REQUEST" && this.#answered(frame)) return;
+      this.frames.push(frame);
       this.#notify();
     });
     socket.on("close", (code, reason) => {
@@ -135,6 +139,19 @@ export class RawAgent {
     );
     this.#taken += 1;
     return { request, payload: parseJsonBytes(request.requestPayload, "payload") as Payload };
+  }
+
+  /** From now on requests are answered at once, by what `make` returns; null = kept, as without. */
+  answer(make: (request: ExecutorRequest, payload: Payload) => Answer | null): void {
+    this.#answer = make;
+  }
+
+  #answered(request: ExecutorRequest): boolean {
+    const answer = this.#answer?.(request, parseJsonBytes(request.requestPayload, "payload") as Payload);
+    if (!answer) return false;
+    this.#taken += 1;
+    this.reply(request, answer);
+    return true;
   }
 
   get taken(): number {

@@ -1,0 +1,44 @@
+import { createServer, type Server } from "node:http";
+import { HoldfastError } from "@holdfast/core";
+import { GATEWAY_LIMITS } from "../config.ts";
+
+/** A server that listens and answers nobody yet. */
+export function listen(host: string, port: number, flag: string): Promise<{ server: Server; port: number }> {
+  const server = createServer({
+    requestTimeout: GATEWAY_LIMITS.httpRequestTimeoutMs,
+    headersTimeout: GATEWAY_LIMITS.httpHeadersTimeoutMs,
+    keepAliveTimeout: 10_000,
+  });
+  server.maxHeadersCount = 100;
+  server.on("request", (_, response) => {
+    response.writeHead(503, { "Content-Type": "application/json", "Retry-After": "1" });
+    response.end(JSON.stringify({ error: "The gateway is starting.", code: "STORE_FAILED", status: 503 }));
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(listenError(error, host, port, flag)));
+    server.listen(port, host, () => {
+      const address = server.address();
+      resolve({ server, port: typeof address === "object" && address ? address.port : port });
+    });
+  });
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number, flag: string): HoldfastError {
+  if (error.code === "EADDRINUSE") {
+    return new HoldfastError(
+      "PORT_BUSY",
+      `Port ${port} on ${host} is in use by another program; stop it, or choose another port with ${flag} (0 = any free one).`,
+      { cause: error },
+    );
+  }
+  return new HoldfastError("OPTION_INVALID", `The gateway cannot listen on ${host}:${port}: ${error.message}.`, {
+    cause: error,
+  });
+}
+
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,78 @@
+import { waitFor } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import { call, did, ended, failed, metrics, op, runDetail, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+const HOUR_MS = 3_600_000;
+
+test("a sleep of hours ends when its time has come, and not before", async () => {
+  const gateway = await bench.gateway({ virtualTime: true });
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  const first = await agent.request();
+  await agent.replied(first.request, { value: [op("Sleep", "s", { name: "2h" })] });
+  await gateway.skipTime(HOUR_MS);
+  expect(await bench.store.nextDueInMs([""])).toBeGreaterThan(0);
+  expect((await runDetail(gateway, runId)).status).toBe("WAITING");
+  await gateway.skipTime(HOUR_MS);
+  const second = await agent.request();
+  expect(second.payload.steps.s).toEqual({ type: "data", data: null });
+  await agent.replied(second.request, { status: "DONE", value: null });
+  const run = await ended(gateway, runId);
+  expect(run.status).toBe("COMPLETED");
+  expect((run.endedMs ?? 0) - run.createdMs).toBeGreaterThanOrEqual(2 * HOUR_MS);
+});
+
+test("work that runs meanwhile keeps its lease, and the app is told the new time", async () => {
+  const gateway = await bench.gateway({ virtualTime: true });
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  const first = await agent.request();
+  await gateway.skipTime(24 * HOUR_MS);
+  agent.checkpoint(first.request, 1, [did("a")]);
+  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+  await agent.replied(first.request, { value: [failed("b", { attempt: 0, retryAfter: "3h" })] });
+  await gateway.skipTime(3 * HOUR_MS);
+  const second = await agent.request();
+  const nowMs = (second.payload.ctx.holdfast as unknown as { nowMs: number }).nowMs;
+  expect(nowMs).toBeGreaterThanOrEqual(Date.now() + 26.9 * HOUR_MS);
+  expect(second.payload.ctx.holdfast?.retries.b?.notBeforeMs).toBeLessThanOrEqual(nowMs);
+  await agent.replied(second.request, { status: "DONE", value: null });
+  expect((await ended(gateway, runId)).leasesLost).toBe(0);
+});
+
+test("many runs sleep at once, while time is moved again and again, also over HTTP", async () => {
+  const gateway = await bench.gateway({ virtualTime: true });
+  const agent = await bench.agent(gateway);
+  agent.answer((_, payload) =>
+    payload.steps.s ? { status: "DONE", value: 1 } : { value: [op("Sleep", "s", { name: "1d" })] },
+  );
+  const runIds = await start(gateway, 20);
+  for (let n = 0; n < 6; n++) {
+    const init = { method: "POST", body: JSON.stringify({ ms: 6 * HOUR_MS }) };
+    expect(await call(gateway, "/v1/testing/skip-time", init)).toEqual({ skippedMs: 6 * HOUR_MS });
+  }
+  await waitFor(async () => {
+    const runs = await Promise.all(runIds.map((id) => runDetail(gateway, id)));
+    if (runs.every((run) => run.status === "WAITING" || run.endedMs !== null)) await gateway.skipTime(24 * HOUR_MS);
+    return runs.every((run) => run.status === "COMPLETED" && run.leasesLost === 0);
+  });
+  expect((await metrics(gateway)).queue).toMatchObject({ due: 0, leased: 0, later: 0 });
+});
+
+test("only with the option, and only for sensible spans of time", async () => {
+  const gateway = await bench.gateway();
+  await expect(gateway.skipTime(1000)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  expect(await call(gateway, "/v1/testing/skip-time", { method: "POST", body: '{"ms":1}' })).toMatchObject({
+    status: 404,
+  });
+  const virtual = await bench.gateway({ virtualTime: true });
+  for (const ms of [-1, Number.NaN, 1e15])
+    await expect(virtual.skipTime(ms)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+  expect(await call(virtual, "/v1/testing/skip-time", { method: "POST", body: '{"ms":"1"}' })).toMatchObject({
+    code: "BODY_INVALID",
+  });
+  await expect(
+    bench.gateway({ virtualTime: true, host: "0.0.0.0", signingKey: "signkey-test-00", eventKey: "key" }),
+  ).rejects.toMatchObject({ code: "OPTION_INVALID" });
+});
