@@ -52,11 +52,14 @@ test("many runs sleep at once, while time is moved again and again, also over HT
     const init = { method: "POST", body: JSON.stringify({ ms: 6 * HOUR_MS }) };
     expect(await call(gateway, "/v1/testing/skip-time", init)).toEqual({ skippedMs: 6 * HOUR_MS });
   }
-  await waitFor(async () => {
-    const runs = await Promise.all(runIds.map((id) => runDetail(gateway, id)));
-    if (runs.every((run) => run.status === "WAITING" || run.endedMs !== null)) await gateway.skipTime(24 * HOUR_MS);
-    return runs.every((run) => run.status === "COMPLETED" && run.leasesLost === 0);
-  });
+  await waitFor(
+    async () => {
+      const runs = await Promise.all(runIds.map((id) => runDetail(gateway, id)));
+      if (runs.every((run) => run.status === "WAITING" || run.endedMs !== null)) await gateway.skipTime(24 * HOUR_MS);
+      return runs.every((run) => run.status === "COMPLETED" && run.leasesLost === 0);
+    },
+    { what: "all runs to end" },
+  );
   expect((await metrics(gateway)).queue).toMatchObject({ due: 0, leased: 0, later: 0 });
 });
 
