@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { inCluster } from "./cluster.ts";
-import { duplicates } from "./effects.ts";
+import { bodies, duplicates } from "./effects.ts";
 
 const protocols = [
   { protocol: "extensions", extensions: true },
@@ -16,7 +16,7 @@ describe.each(cases)("$gateways gateways over one database, $protocol", ({ gatew
       await cluster.ended(runs);
       expect(await cluster.statuses()).toEqual({ COMPLETED: runs });
       expect(duplicates(cluster.journal)).toEqual([]);
-      expect(cluster.journal.entries()).toHaveLength(runs * 4);
+      expect(bodies(cluster.journal)).toBe(runs * 4);
       expect(await cluster.logged("LEASE_LOST")).toBe(0);
     });
   });

@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Cluster, inCluster } from "./cluster.ts";
+import { bodies, duplicates, redoneAfterAcknowledgement } from "./effects.ts";
+import { endsPerSecond, feed, table } from "./throughput.ts";
+
+const inFlight = 1000;
+const steps = 5;
+const rows: Record<string, string | number>[] = [];
+
+const protocols = [
+  { protocol: "extensions", extensions: true },
+  { protocol: "plain", extensions: false },
+];
+
+afterAll(() => table("Three gateways, 1,000 runs in flight, one gateway after the other is taken away", rows));
+
+/** Feeds runs until `disturb` is done and all have been sent, waits for their end, and checks what happened. */
+async function underLoad(cluster: Cluster, total: number, disturb: () => Promise<void>): Promise<void> {
+  const event = () => ({ name: "test/chain", data: { steps, takesMs: 300 } });
+  await Promise.all([feed(cluster, { total, inFlight, event }), disturb()]);
+  await cluster.ended(total);
+  expect(await cluster.statuses()).toEqual({ COMPLETED: total });
+  expect(redoneAfterAcknowledgement(cluster.journal)).toEqual([]);
+  expect(await cluster.logged("STEP_COMPLETED")).toBe(total * steps);
+}
+
+async function report(cluster: Cluster, what: string, protocol: string, total: number): Promise<void> {
+  const perSecond = await endsPerSecond(cluster);
+  const sorted = [...perSecond].sort((a, b) => a - b);
+  rows.push({
+    what,
+    protocol,
+    runs: total,
+    "bodies run again before their result was stored": bodies(cluster.journal) - total * steps,
+    "leases lost": await cluster.logged("LEASE_LOST"),
+    "ends per second: median": sorted[Math.floor(sorted.length / 2)] ?? 0,
+    least: sorted[0] ?? 0,
+    "second by second": perSecond.join(" "),
+  });
+}
+
+describe.each(protocols)("three gateways, $protocol", ({ protocol, extensions }) => {
+  test("one after the other is killed with -9 under 1,000 runs in flight, and started again", async () => {
+    await inCluster({ gateways: 3, extensions }, async (cluster) => {
+      for (let app = 0; app < 3; app++) await cluster.startApp({ functions: "chaos" });
+      const total = 4000;
+      await underLoad(cluster, total, async () => {
+        for (const index of [0, 1, 2, 0, 1, 2]) {
+          await sleep(2000);
+          await cluster.member(index).kill();
+          await sleep(1000);
+          await cluster.member(index).start();
+        }
+      });
+      await report(cluster, "kill -9, six times", protocol, total);
+    });
+  });
+
+  test("a rolling deploy: each is told to stop by SIGTERM and started again; nothing fails, nothing runs twice", async () => {
+    await inCluster({ gateways: 3, extensions, args: ["--drain", "10s"] }, async (cluster) => {
+      for (let app = 0; app < 3; app++) await cluster.startApp({ functions: "chaos" });
+      const total = 3000;
+      await underLoad(cluster, total, async () => {
+        for (const member of cluster.members) {
+          await sleep(1500);
+          await member.stop();
+          await member.start();
+        }
+      });
+      await report(cluster, "SIGTERM, each once", protocol, total);
+      expect(duplicates(cluster.journal)).toEqual([]);
+    });
+  });
+});
