@@ -15,14 +15,19 @@ const protocols = [
 
 afterAll(() => table("Three gateways, 1,000 runs in flight, one gateway after the other is taken away", rows));
 
-/** Feeds runs until `disturb` is done and all have been sent, waits for their end, and checks what happened. */
-async function underLoad(cluster: Cluster, total: number, disturb: () => Promise<void>): Promise<void> {
-  const event = () => ({ name: "test/chain", data: { steps, takesMs: 300 } });
-  await Promise.all([feed(cluster, { total, inFlight, event }), disturb()]);
+/** Keeps runs in flight until `disturb` is done, waits for their end, and checks what happened. Returns how many. */
+async function underLoad(cluster: Cluster, disturb: () => Promise<void>): Promise<number> {
+  let over = false;
+  const disturbed = disturb().finally(() => {
+    over = true;
+  });
+  const event = () => ({ name: "test/chain", data: { steps, takesMs: 700 } });
+  const [total] = await Promise.all([feed(cluster, { inFlight, event, enough: () => over }), disturbed]);
   await cluster.ended(total);
   expect(await cluster.statuses()).toEqual({ COMPLETED: total });
   expect(redoneAfterAcknowledgement(cluster.journal)).toEqual([]);
   expect(await cluster.logged("STEP_COMPLETED")).toBe(total * steps);
+  return total;
 }
 
 async function report(cluster: Cluster, what: string, protocol: string, total: number): Promise<void> {
@@ -44,8 +49,7 @@ describe.each(protocols)("three gateways, $protocol", ({ protocol, extensions })
   test("one after the other is killed with -9 under 1,000 runs in flight, and started again", async () => {
     await inCluster({ gateways: 3, extensions }, async (cluster) => {
       for (let app = 0; app < 3; app++) await cluster.startApp({ functions: "chaos" });
-      const total = 4000;
-      await underLoad(cluster, total, async () => {
+      const total = await underLoad(cluster, async () => {
         for (const index of [0, 1, 2, 0, 1, 2]) {
           await sleep(2000);
           await cluster.member(index).kill();
@@ -60,8 +64,7 @@ describe.each(protocols)("three gateways, $protocol", ({ protocol, extensions })
   test("a rolling deploy: each is told to stop by SIGTERM and started again; nothing fails, nothing runs twice", async () => {
     await inCluster({ gateways: 3, extensions, args: ["--drain", "10s"] }, async (cluster) => {
       for (let app = 0; app < 3; app++) await cluster.startApp({ functions: "chaos" });
-      const total = 3000;
-      await underLoad(cluster, total, async () => {
+      const total = await underLoad(cluster, async () => {
         for (const member of cluster.members) {
           await sleep(1500);
           await member.stop();

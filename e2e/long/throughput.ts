@@ -13,17 +13,18 @@ export async function endsPerSecond({ sql }: Pick<Cluster, "sql">): Promise<numb
 }
 
 /**
- * Keeps so many runs in flight until `total` have been sent; resolves when all are sent. A request that a gateway refused
- * or dropped is sent again with the same event ids, so that nothing is lost and nothing comes twice.
+ * Keeps so many runs in flight until `enough`; resolves with how many were sent. A request that a gateway refused or
+ * dropped is sent again with the same event ids, so that nothing is lost and nothing comes twice.
  */
 export async function feed(
   cluster: Cluster,
-  options: { total: number; inFlight: number; event: (index: number) => object },
-): Promise<void> {
-  const { total, inFlight, event } = options;
-  for (let sent = 0; sent < total; ) {
+  options: { inFlight: number; event: (index: number) => object; enough: () => boolean },
+): Promise<number> {
+  const { inFlight, event, enough } = options;
+  let sent = 0;
+  while (!enough()) {
     const [row] = await cluster.sql`SELECT count(*)::int AS count FROM holdfast.runs WHERE ended_at IS NULL`;
-    const room = Math.min(inFlight - Number(row?.count ?? 0), total - sent);
+    const room = inFlight - Number(row?.count ?? 0);
     if (room <= 0) {
       await sleep(50);
       continue;
@@ -35,6 +36,7 @@ export async function feed(
     await sendUntilTaken(cluster, events);
     sent += room;
   }
+  return sent;
 }
 
 async function sendUntilTaken(cluster: Cluster, events: readonly object[]): Promise<void> {

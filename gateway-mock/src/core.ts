@@ -55,9 +55,13 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
     },
     drain: async () => {
       draining = true;
+      const end = new AbortController();
+      const over = sleep(timers, config.drainMs, end.signal);
       const gone = sessions.drain(config.drainMs);
       await engine.drain();
       await Promise.race([gone, quiet(engine, timers, gone)]);
+      await Promise.race([engine.settled(), over]);
+      end.abort();
     },
   };
 }

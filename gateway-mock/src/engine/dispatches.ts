@@ -18,6 +18,8 @@ export interface Dispatch {
   readonly inPlace: boolean;
   /** Null while its instance has no socket. */
   slot: Slot | null;
+  /** Its instance has a socket at another gateway, which is to hear of it. */
+  elsewhere: boolean;
   acked: boolean;
   readonly sentMs: number;
   /** Last word about it from the agent, monotonic. */
@@ -135,6 +137,7 @@ export class Dispatches {
       functionId,
       inPlace,
       slot,
+      elsewhere: false,
       acked: false,
       sentMs,
       heardMs: sentMs,
@@ -204,20 +207,29 @@ export class Dispatches {
   }
 
   /** Ends leases, so that somebody takes the jobs at once. What fails here the leases' own end does. */
-  release(releases: readonly LeaseRelease[]): void {
+  release(releases: readonly LeaseRelease[], onEnded: (count: number) => void = () => {}): void {
     if (releases.length === 0) return;
-    this.#options.store.releaseLeases(releases).then(this.#hooks.onReleased, (error: unknown) => {
+    const released = (ended: readonly boolean[]): void => {
+      const count = ended.filter(Boolean).length;
+      this.#counters.leasesLost += releases.filter(({ lost }, index) => lost && ended[index]).length;
+      if (count > 0) onEnded(count);
+      this.#hooks.onReleased();
+    };
+    this.#options.store.releaseLeases(releases).then(released, (error: unknown) => {
       this.#options.log("warn", `${releases.length} lease(s) could not be released: ${messageOf(error)}`);
     });
   }
 
-  /** Gives dispatches up: out of the table, leases ended. */
-  giveUp(dispatches: readonly Dispatch[], lost: (dispatch: Dispatch) => boolean): void {
+  /** Gives dispatches up: out of the table, leases ended. `onEnded` is told how many still were ours. */
+  giveUp(
+    dispatches: readonly Dispatch[],
+    lost: (dispatch: Dispatch) => boolean,
+    onEnded: (count: number) => void = () => {},
+  ): void {
     const heldBy = this.#options.settings.gatewayId;
     const releases = dispatches.map((dispatch) => ({ ...dispatch.fence, lost: lost(dispatch), heldBy }));
-    this.#counters.leasesLost += releases.filter((one) => one.lost).length;
     for (const dispatch of dispatches) this.finish(dispatch);
-    this.release(releases);
+    this.release(releases, onEnded);
   }
 
   stop(): void {

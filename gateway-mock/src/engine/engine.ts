@@ -201,7 +201,15 @@ export class Engine {
     await this.#loop.stop();
   }
 
-  /** Stops, and hands back what agents still have, so that other gateways take it at once. */
+  /** Resolves when agents whose socket is gone have had the time to go on with their work at another gateway. */
+  settled(): Promise<void> {
+    return this.#presence.settled();
+  }
+
+  /**
+   * Stops, and hands back what agents still have, so that other gateways take it at once. What an agent is known to have
+   * taken elsewhere keeps its lease: it is told of there.
+   */
   async stop(): Promise<void> {
     await this.drain();
     this.#stopWaking?.();
@@ -209,7 +217,8 @@ export class Engine {
     this.#dispatches.stop();
     const left = [...this.#dispatches.all()];
     const heldBy = this.#options.settings.gatewayId;
-    const releases = left.map(({ fence }) => ({ ...fence, lost: false, heldBy }));
+    const here = left.filter(({ elsewhere }) => !elsewhere);
+    const releases = here.map(({ fence }) => ({ ...fence, lost: false, heldBy }));
     for (const dispatch of left) this.#dispatches.finish(dispatch);
     if (releases.length === 0) return;
     await this.#store.releaseLeases(releases).catch((error: unknown) => {

@@ -1,19 +1,22 @@
-import type { TimerHandle } from "@holdfast/core";
-import type { Agents, Slot } from "./agents.ts";
+import { messageOf, type TimerHandle } from "@holdfast/core";
+import type { AgentSession, Agents, Slot } from "./agents.ts";
 import type { Dispatch, Dispatches } from "./dispatches.ts";
 import type { EngineOptions } from "./ports.ts";
 
 /**
  * Agents that come and go. When a socket breaks its requests keep their leases for a grace, in which the same instance
  * may come back and say that it still has them. What it has not spoken of by then is released as lost, which costs no
- * attempt. Agents of the plain protocol speak of a request only once per extension interval, so one that came back gets
- * that long.
+ * attempt. Agents of the plain protocol speak of a request only once per extension interval, so one that came back, here
+ * or to another gateway, gets that long.
  */
 export class Presence {
   readonly #options: EngineOptions;
   readonly #agents: Agents;
   readonly #dispatches: Dispatches;
   readonly #timers = new Set<TimerHandle>();
+  /** Graces under way. */
+  #graces = 0;
+  #onSettled: (() => void)[] = [];
 
   constructor(options: EngineOptions, agents: Agents, dispatches: Dispatches) {
     this.#options = options;
@@ -26,23 +29,47 @@ export class Presence {
     this.#agents.remove(slot);
     for (const dispatch of held) this.#dispatches.detach(dispatch);
     if (held.length === 0) return;
-    const { instanceId } = slot.session;
     const lostMs = this.#options.clock.monotonicMs();
-    this.#after(this.#options.settings.reconnectGraceMs, () => this.#graceOver(held, instanceId, lostMs));
+    this.#graces += 1;
+    this.#after(this.#options.settings.reconnectGraceMs, () => {
+      void this.#graceOver(held, slot.session, lostMs).finally(() => {
+        this.#graces -= 1;
+        if (this.#graces === 0) for (const tell of this.#onSettled.splice(0)) tell();
+      });
+    });
   }
 
-  #graceOver(held: readonly Dispatch[], instanceId: string, lostMs: number): void {
-    const orphans = held.filter((one) => one.slot === null && this.#dispatches.get(one.requestId) === one);
+  /** Resolves when no grace is under way: who went to another gateway has had the time to say so there. */
+  settled(): Promise<void> {
+    return this.#graces === 0 ? Promise.resolve() : new Promise((resolve) => this.#onSettled.push(resolve));
+  }
+
+  async #graceOver(held: readonly Dispatch[], session: AgentSession, lostMs: number): Promise<void> {
+    const isOurs = (one: Dispatch): boolean => this.#dispatches.get(one.requestId) === one;
+    const orphans = held.filter((one) => one.slot === null && isOurs(one));
     if (orphans.length === 0) return;
-    const back = this.#plainReturn(instanceId);
-    if (!back) {
-      this.#giveUp(orphans);
+    const back = this.#plainReturn(session.instanceId);
+    const elsewhere = !back && !session.extensions.has("checkpoint") && (await this.#isElsewhere(session.instanceId));
+    if (!back && !elsewhere) {
+      this.#giveUp(orphans.filter((one) => one.slot === null && isOurs(one)));
       return;
     }
-    for (const dispatch of orphans) this.#dispatches.move(dispatch, back);
-    this.#after(back.session.extendLeaseMs, () => {
-      this.#giveUp(orphans.filter((one) => this.#dispatches.get(one.requestId) === one && one.heardMs <= lostMs));
+    if (back) for (const dispatch of orphans) this.#dispatches.move(dispatch, back);
+    else for (const dispatch of orphans) dispatch.elsewhere = true;
+    this.#after((back?.session ?? session).extendLeaseMs, () => {
+      this.#giveUp(orphans.filter((one) => isOurs(one) && one.heardMs <= lostMs));
     });
+  }
+
+  async #isElsewhere(instanceId: string): Promise<boolean> {
+    const { store, settings, log } = this.#options;
+    try {
+      const connections = await store.listConnections();
+      return connections.some((one) => one.instanceId === instanceId && one.gatewayId !== settings.gatewayId);
+    } catch (error) {
+      log("debug", `The list of connections could not be read: ${messageOf(error)}`);
+      return false;
+    }
   }
 
   /** A session of the same instance that extends leases only at its interval. */
@@ -56,11 +83,13 @@ export class Presence {
 
   #giveUp(dispatches: readonly Dispatch[]): void {
     if (dispatches.length === 0) return;
-    this.#options.log(
-      "warn",
-      `${dispatches.length} request(s) were lost with their agent; their runs go on elsewhere.`,
+    this.#dispatches.giveUp(
+      dispatches,
+      (dispatch) => dispatch.acked,
+      (count) => {
+        this.#options.log("warn", `${count} request(s) were lost with their agent; their runs go on elsewhere.`);
+      },
     );
-    this.#dispatches.giveUp(dispatches, (dispatch) => dispatch.acked);
   }
 
   stop(): void {

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { Gateway } from "../../src/server.ts";
+import type { AgentOptions } from "./agent.ts";
+import { ended, metrics, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+const mover: Partial<AgentOptions> = { instanceId: "mover", extensions: [] };
+
+/** An agent that has work, on a gateway that is told to stop; and an agent elsewhere that would take the work. */
+async function workOnAGatewayThatStops(reconnectGraceMs: number) {
+  const one = await bench.gateway({ reconnectGraceMs });
+  const two = await bench.gateway();
+  const before = await bench.agent(one, mover);
+  const [runId = ""] = await start(one);
+  const { request } = await before.request();
+  const stopped = stop(one);
+  await before.frame("GATEWAY_CLOSING");
+  const after = await bench.agent(two, mover);
+  const other = await bench.agent(two, { instanceId: "other", extensions: [] });
+  await before.close();
+  const requests = () => [...after.frames, ...other.frames].filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST");
+  return { two, runId, request, after, stopped, requests };
+}
+
+async function stop(gateway: Gateway): Promise<void> {
+  await gateway.drain();
+  await gateway.close();
+}
+
+test("a gateway that stops leaves work to its agent, which goes on at another gateway and says so a moment later", async () => {
+  const { two, runId, request, after, stopped, requests } = await workOnAGatewayThatStops(4000);
+  await sleep(1500);
+  expect(await after.extend(request)).toBeDefined();
+  await stopped;
+  await after.replied(request, { status: "DONE", value: "mine" });
+  expect(await ended(two, runId)).toMatchObject({ output: "mine", leasesLost: 0 });
+  expect(requests()).toEqual([]);
+});
+
+test("an agent of the plain protocol that is at another gateway by then need not have said so: its lease stays", async () => {
+  const { two, runId, request, after, stopped, requests } = await workOnAGatewayThatStops(200);
+  await stopped;
+  expect((await metrics(two)).queue).toMatchObject({ leased: 1, due: 0 });
+  await after.replied(request, { status: "DONE", value: "mine" });
+  expect(await ended(two, runId)).toMatchObject({ output: "mine", leasesLost: 0 });
+  expect(requests()).toEqual([]);
+});
