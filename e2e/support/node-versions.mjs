@@ -10,6 +10,9 @@ import { promisify } from "node:util";
 
 const require = createRequire(import.meta.url);
 
+/** The major versions that are supported; the package of 20 is the oldest release that is. */
+export const supportedMajors = /** @type {const} */ ([20, 22, 24]);
+
 /**
  * A Node of one major version: the one that its package brings, else the one that runs this.
  * @param {number} major 18 (which is not supported), 20, 22 or 24
@@ -39,6 +42,21 @@ export async function node22() {
 export async function versionOf(node) {
   const { stdout } = await promisify(execFile)(node, ["--version"]);
   return stdout.trim().replace(/^v/, "");
+}
+
+/**
+ * Bun or Deno, where an optional dependency brings it.
+ * @param {"bun" | "deno"} runtime
+ * @returns {string} path of the program
+ */
+export function otherRuntime(runtime) {
+  const [name, file] =
+    runtime === "bun"
+      ? [`@oven/bun-${process.platform}-${process.arch}`, "bin/bun"]
+      : [`@deno/${process.platform}-${process.arch}-glibc`, "deno"];
+  const path = installed(name, file);
+  if (path === undefined) throw new Error(`${runtime} is not here. ${cure(name)}`);
+  return path;
 }
 
 /** @param {string} name */

@@ -1,0 +1,140 @@
+/**
+ * Bundles an app into one file, as the documentation of each bundler says for a program that runs on Node.
+ *
+ *     node bundlers.mjs NAME ENTRY FILE
+ *
+ * Anything that a bundler warns of is a failure: a user would see it, too.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { fail, isProgram } from "../workspace.mjs";
+
+/**
+ * @callback Bundle
+ * @param {string} entry the app's main module
+ * @param {string} file the one file to write
+ * @returns {Promise<readonly string[]>} warnings
+ */
+
+/**
+ * @param {import("esbuild").BuildOptions} options
+ * @returns {Bundle}
+ */
+const withEsbuild = (options) => async (entry, file) => {
+  const { build } = await import("esbuild");
+  const result = await build({
+    entryPoints: [entry],
+    outfile: file,
+    bundle: true,
+    platform: "node",
+    logLevel: "silent",
+    ...options,
+  });
+  return result.warnings.map(({ text }) => text);
+};
+
+/**
+ * @param {"es" | "cjs"} format
+ * @returns {Bundle}
+ */
+const withRollup = (format) => async (entry, file) => {
+  const { rollup } = await import("rollup");
+  const { nodeResolve } = await import("@rollup/plugin-node-resolve");
+  const { default: commonjs } = await import("@rollup/plugin-commonjs");
+  const { default: json } = await import("@rollup/plugin-json");
+  /** @type {string[]} */
+  const warnings = [];
+  const bundle = await rollup({
+    input: entry,
+    // The plugins' types name another version of Rollup's.
+    plugins: /** @type {any[]} */ ([nodeResolve({ preferBuiltins: true }), commonjs(), json()]),
+    onwarn: ({ message }) => void warnings.push(message),
+  });
+  await bundle.write({ file, format, inlineDynamicImports: true });
+  await bundle.close();
+  return warnings;
+};
+
+/**
+ * @param {"commonjs" | "module"} type
+ * @returns {Bundle}
+ */
+const withWebpack = (type) => async (entry, file) => {
+  const { default: webpack } = await import("webpack");
+  const compiler = webpack({
+    mode: "production",
+    target: "node20",
+    entry,
+    output: { path: dirname(file), filename: basename(file), module: type === "module" },
+    experiments: { outputModule: type === "module" },
+    performance: false,
+  });
+  const stats = await new Promise((resolve, reject) =>
+    compiler.run((error, result) => (error === null ? resolve(result) : reject(error))),
+  );
+  await new Promise((resolve) => compiler.close(resolve));
+  const { errors = [], warnings = [] } = stats.toJson({ all: false, errors: true, warnings: true });
+  if (errors.length > 0) throw new Error(errors.map((/** @type {{ message: string }} */ e) => e.message).join("\n"));
+  return warnings.map((/** @type {{ message: string }} */ warning) => warning.message);
+};
+
+/** @type {Bundle} */
+async function withVite(entry, file) {
+  const { build, createLogger } = await import("vite");
+  /** @type {string[]} */
+  const warnings = [];
+  const logger = createLogger("warn");
+  logger.warn = logger.warnOnce = (text) => void warnings.push(text);
+  await build({
+    root: dirname(entry),
+    configFile: false,
+    customLogger: logger,
+    ssr: { noExternal: true },
+    build: {
+      ssr: entry,
+      outDir: dirname(file),
+      emptyOutDir: false,
+      rolldownOptions: { output: { entryFileNames: basename(file) } },
+    },
+  });
+  return warnings;
+}
+
+/** @type {Bundle} */
+async function withNcc(entry, file) {
+  const { default: ncc } = await import("@vercel/ncc");
+  const { code, assets } = await ncc(entry, { cache: false, quiet: true, target: "es2022" });
+  const target = dirname(file);
+  mkdirSync(target, { recursive: true });
+  writeFileSync(file, code);
+  const extra = Object.keys(assets).filter((name) => name !== "package.json");
+  return extra.map((name) => `It wanted ${name} beside the bundle.`);
+}
+
+/** @type {Record<string, Bundle>} */
+export const bundlers = {
+  "esbuild-esm": withEsbuild({ format: "esm" }),
+  "esbuild-cjs": withEsbuild({ format: "cjs" }),
+  "esbuild-minified": withEsbuild({ format: "esm", minify: true, sourcemap: true }),
+  "esbuild-browser": withEsbuild({ format: "iife", platform: "browser" }),
+  "rollup-esm": withRollup("es"),
+  "rollup-cjs": withRollup("cjs"),
+  "webpack-esm": withWebpack("module"),
+  "webpack-cjs": withWebpack("commonjs"),
+  "vite-ssr": withVite,
+  "ncc-esm": withNcc,
+  "ncc-cjs": withNcc,
+};
+
+if (isProgram(import.meta.url)) {
+  const [name = "", entry = "", file = ""] = process.argv.slice(2);
+  try {
+    const bundle = bundlers[name];
+    if (bundle === undefined) throw new Error(`There is no bundler ${name}.`);
+    mkdirSync(dirname(file), { recursive: true });
+    const warnings = await bundle(entry, file);
+    if (warnings.length > 0) throw new Error(`It warns:\n${warnings.join("\n")}`);
+  } catch (error) {
+    fail(error);
+  }
+}

@@ -1,0 +1,137 @@
+/** The environments of the matrix: how an app is written, built and started in each. */
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { run } from "../processes.mjs";
+import { root } from "../workspace.mjs";
+import { appFiles, vitestFile } from "./app-text.mjs";
+
+/**
+ * @typedef {object} Environment
+ * @property {string} name
+ * @property {(node: Node) => Start | undefined} start undefined: there is no such thing on this Node
+ * @property {string} [bundler] makes the file `alone/NAME/main.EXTENSION`
+ * @property {string} [entry] what is bundled, relative to the project
+ * @property {string} [extension] of the bundle
+ *
+ * @typedef {{ path: string, version: string, major: number }} Node
+ *
+ * @typedef {object} Start
+ * @property {string[]} args of Node
+ * @property {string} cwd
+ * @property {Record<string, string>} [env]
+ * @property {import("./driver.mjs").Expected} expected
+ *
+ * @typedef {{ project: string, alone: string }} Folders the project with the packages, and one without any
+ */
+
+/** @type {import("./driver.mjs").Expected} */
+const works = { outcome: "works" };
+
+/** @param {Folders} folders */
+export function writeApps({ project }) {
+  const vitest = { "app.test.ts": vitestFile, "vitest.config.mjs": "export default { test: { watch: false } };\n" };
+  const folders = {
+    js: appFiles({ extension: "mjs" }),
+    cjs: appFiles({ extension: "cjs" }),
+    ts: appFiles({ extension: "ts" }),
+    "ts-enums": appFiles({ extension: "ts", enums: true }),
+    vitest: { ...appFiles({ extension: "ts", enums: true }), ...vitest },
+  };
+  for (const [folder, files] of Object.entries(folders)) {
+    mkdirSync(join(project, folder), { recursive: true });
+    writeFileSync(join(project, folder, "package.json"), JSON.stringify({ type: folder === "cjs" ? "commonjs" : "module" }));
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(project, folder, name), text);
+  }
+}
+
+/**
+ * Where nothing is bundled: the packages lie in node_modules.
+ * @param {Folders} folders
+ * @returns {Environment[]}
+ */
+export function installed({ project }) {
+  const cwd = (/** @type {string} */ folder) => join(project, folder);
+  return [
+    { name: "ESM", start: () => ({ args: ["main.mjs"], cwd: cwd("js"), expected: works }) },
+    { name: "CommonJS", start: () => ({ args: ["main.cjs"], cwd: cwd("cjs"), expected: works }) },
+    {
+      name: "TypeScript with tsx",
+      start: () => ({
+        args: ["--import", "tsx", "main.ts"],
+        cwd: cwd("ts-enums"),
+        expected: { outcome: "works", stack: "orders\\.ts:\\d+" },
+      }),
+    },
+    {
+      name: "TypeScript, types stripped by Node",
+      start: ({ major }) =>
+        major < 22
+          ? undefined
+          : {
+              args: ["--experimental-strip-types", "--no-warnings", "main.ts"],
+              cwd: cwd("ts"),
+              expected: { outcome: "works", stack: "orders\\.ts:\\d+" },
+            },
+    },
+    {
+      name: "Vitest",
+      start: () => ({
+        args: [join(root, "node_modules/vitest/vitest.mjs"), "run", "--root", cwd("vitest")],
+        cwd: cwd("vitest"),
+        expected: { outcome: "works", stack: "orders\\.ts:\\d+" },
+      }),
+    },
+  ];
+}
+
+/**
+ * Bundled into one file, which runs where there is no node_modules.
+ * @param {Folders} folders
+ * @returns {Environment[]}
+ */
+export function bundled({ alone }) {
+  /** @type {[name: string, bundler: string, entry: string, extension: string][]} */
+  const bundles = [
+    ["esbuild, ESM", "esbuild-esm", "ts-enums/main.ts", "mjs"],
+    ["esbuild, CommonJS", "esbuild-cjs", "ts-enums/main.ts", "cjs"],
+    ["esbuild, minified, source map", "esbuild-minified", "ts-enums/main.ts", "mjs"],
+    ["Rollup, ESM", "rollup-esm", "js/main.mjs", "mjs"],
+    ["Rollup, CommonJS", "rollup-cjs", "js/main.mjs", "cjs"],
+    ["webpack, ESM", "webpack-esm", "js/main.mjs", "mjs"],
+    ["webpack, CommonJS", "webpack-cjs", "cjs/main.cjs", "cjs"],
+    ["Vite SSR", "vite-ssr", "ts-enums/main.ts", "mjs"],
+    ["ncc, ESM", "ncc-esm", "js/main.mjs", "mjs"],
+    ["ncc, CommonJS", "ncc-cjs", "cjs/main.cjs", "cjs"],
+  ];
+  return bundles.map(([name, bundler, entry, extension]) => {
+    const minified = bundler === "esbuild-minified";
+    // Minifiers shorten the functions' names: what is left is the file, and with a source map the original one.
+    const stack = minified ? "orders\\.ts:\\d+" : /webpack|ncc/.test(bundler) ? `main\\.${extension}:\\d+` : "refuseOrder";
+    return {
+      name,
+      bundler,
+      entry,
+      extension,
+      start: () => ({
+        args: [...(minified ? ["--enable-source-maps"] : []), `main.${extension}`],
+        cwd: join(alone, bundler),
+        expected: { outcome: "works", stack },
+      }),
+    };
+  });
+}
+
+/**
+ * @param {Folders} folders
+ * @param {Environment} environment
+ * @returns {Promise<string>} what is wrong
+ */
+export async function makeBundle({ project, alone }, { bundler = "", entry = "", extension }) {
+  const program = fileURLToPath(new URL("./bundlers.mjs", import.meta.url));
+  const file = join(alone, bundler, `main.${extension}`);
+  const args = [program, bundler, join(project, entry), file];
+  const { code, output } = await run(process.execPath, args, { output: "collect", timeoutMs: 120_000, cwd: project });
+  // Sources are not there where a bundle runs.
+  return code === 0 ? "" : output;
+}
