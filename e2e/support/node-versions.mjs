@@ -44,9 +44,12 @@ export async function versionOf(node) {
   return stdout.trim().replace(/^v/, "");
 }
 
+/** Runtimes that are not Node. */
+export const otherRuntimes = /** @type {const} */ (["bun", "deno"]);
+
 /**
  * Bun or Deno, where an optional dependency brings it.
- * @param {"bun" | "deno"} runtime
+ * @param {typeof otherRuntimes[number]} runtime
  * @returns {string} path of the program
  */
 export function otherRuntime(runtime) {

@@ -2,20 +2,21 @@
  * `pnpm pack:check`: packs every published package, looks into the tarballs, installs them into throwaway projects and
  * uses them there as an app would: ESM, CommonJS, bundled into one file, TypeScript.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { inspectPackage } from "./pack-inspect.mjs";
 import { liveResults, writeLivePrograms } from "./pack-live.mjs";
+import { packAll, unpack } from "./packing.mjs";
 import { endWithChildren, run, temporaryFolder } from "./processes.mjs";
 import { setup } from "./setup.mjs";
-import { fail, inRoot, pnpmVersion, publishedPackages, tool } from "./workspace.mjs";
+import { fail, inRoot, tool } from "./workspace.mjs";
 
 endWithChildren();
 const { path: temp, remove } = temporaryFolder("holdfast-pack-");
 const counts = { passed: 0, failed: 0 };
 const toolBin = (/** @type {string} */ path) => inRoot(join("packages/tooling/node_modules", path));
 
-/** @typedef {{ folder: string, name: string, version: string, tarball: string, entries: string[], bins: string[] }} Packed */
+/** @typedef {import("./packing.mjs").Packed} Packed */
 
 /**
  * One check: `problem` is what is wrong, or empty.
@@ -41,36 +42,11 @@ async function reportRun(what, command, args, options) {
   return report(what, result.code === 0 && left === "" ? "" : `${result.output}\n(exit code ${result.code})${left}`);
 }
 
-/**
- * @param {string} folder
- * @returns {Promise<Packed | undefined>}
- */
-async function pack(folder) {
-  const manifest = JSON.parse(readFileSync(inRoot(join(folder, "package.json")), "utf8"));
-  const target = join(temp, "tarballs", folder.replaceAll("/", "-"));
-  mkdirSync(target, { recursive: true });
-  const args = ["-y", `pnpm@${pnpmVersion}`, "pack", "--pack-destination", target];
-  if (!(await reportRun(`${manifest.name}: packs`, "npx", args, { cwd: inRoot(folder) }))) return undefined;
-  const [file = ""] = readdirSync(target);
-  return {
-    folder,
-    name: manifest.name,
-    version: manifest.version,
-    tarball: join(target, file),
-    // Entries that are scripts and not modules have no import condition.
-    entries: Object.entries(manifest.exports)
-      .filter(([, target]) => typeof target === "object" && "import" in target)
-      .map(([path]) => join(manifest.name, path)),
-    bins: Object.keys(manifest.bin ?? {}),
-  };
-}
-
 /** @param {Packed} packed */
 async function inspect({ name, tarball }) {
   const unpacked = join(temp, "unpacked", name);
-  mkdirSync(unpacked, { recursive: true });
-  if (!(await reportRun(`${name}: unpacks`, "tar", ["-xzf", tarball, "-C", unpacked]))) return;
-  for (const { what, problem } of inspectPackage(join(unpacked, "package"))) report(`${name}: ${what}`, problem);
+  await unpack(tarball, unpacked);
+  for (const { what, problem } of inspectPackage(unpacked)) report(`${name}: ${what}`, problem);
   await reportRun(`${name}: publint`, process.execPath, [toolBin("publint/src/cli.js"), tarball, "--strict"]);
   const attw = [toolBin("@arethetypeswrong/cli/dist/index.js"), tarball, "--profile", "node16", "--no-emoji"];
   const untyped = name === "holdfast" ? ["--exclude-entrypoints", "./connect-thread"] : [];
@@ -195,14 +171,8 @@ async function useTypes(folder, entries) {
 
 try {
   await setup();
-  /** @type {Packed[]} */
-  const all = [];
-  for (const folder of publishedPackages) {
-    const packed = await pack(folder);
-    if (packed === undefined) continue;
-    await inspect(packed);
-    all.push(packed);
-  }
+  const all = await packAll(temp);
+  for (const packed of all) await inspect(packed);
   const app = await project(all);
   if (app !== undefined) await use(app, all);
 } catch (error) {

@@ -43,6 +43,11 @@ export function inspectPackage(folder) {
       "names one",
     ),
     check(
+      "has no module that says it is AMD, which webpack would believe of the whole file",
+      scripts.filter((name) => /\bdefine\.amd\b/.test(text(name))),
+      "says it",
+    ),
+    check(
       "imports only what it declares",
       [...scripts, ...declarations].flatMap((name) =>
         modules(name, text(name))

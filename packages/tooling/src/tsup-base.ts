@@ -11,6 +11,8 @@ export const published = {
   // Shared chunks would make `import.meta.url` name the chunk in CommonJS.
   splitting: false,
   clean: true,
+  // Modules inside that can also be AMD would make webpack take the whole CommonJS file for one of AMD, with their exports.
+  define: { define: "undefined" },
   noExternal: [/^@holdfast\/(core|protocol|postgres-server)$/],
   dts: {
     compilerOptions: {

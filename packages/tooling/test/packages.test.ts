@@ -27,6 +27,7 @@ test.each([
   ["names a private package in its types", { "dist/b.d.cts": 'export type A = import("@holdfast/core").A;' }],
   ["imports what it does not declare", { "dist/b.cjs": 'const a = require("esbuild");' }],
   ["loads later what it does not declare", { "dist/b.js": 'export const a = () => import("esbuild");' }],
+  ["looks like AMD", { "dist/b.cjs": 'if (typeof define === "function" && define.amd) define([], () => 1);' }],
   ["carries its sources", { "src/index.ts": "" }],
   ["carries a source map", { "dist/index.js.map": "{}" }],
   ["depends on the workspace", { "package.json": JSON.stringify({ name: "p", dependencies: { ws: "workspace:*" } }) }],

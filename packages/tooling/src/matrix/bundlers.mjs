@@ -6,8 +6,12 @@
  * Anything that a bundler warns of is a failure: a user would see it, too.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { basename, dirname } from "node:path";
 import { fail, isProgram } from "../workspace.mjs";
+
+/** Of packages whose declarations do not fit what they are, or that have none. */
+const load = /** @type {(name: string) => any} */ (createRequire(import.meta.url));
 
 /**
  * @callback Bundle
@@ -40,14 +44,13 @@ const withEsbuild = (options) => async (entry, file) => {
 const withRollup = (format) => async (entry, file) => {
   const { rollup } = await import("rollup");
   const { nodeResolve } = await import("@rollup/plugin-node-resolve");
-  const { default: commonjs } = await import("@rollup/plugin-commonjs");
-  const { default: json } = await import("@rollup/plugin-json");
+  const commonjs = load("@rollup/plugin-commonjs");
+  const json = load("@rollup/plugin-json");
   /** @type {string[]} */
   const warnings = [];
   const bundle = await rollup({
     input: entry,
-    // The plugins' types name another version of Rollup's.
-    plugins: /** @type {any[]} */ ([nodeResolve({ preferBuiltins: true }), commonjs(), json()]),
+    plugins: [nodeResolve({ preferBuiltins: true }), commonjs(), json()],
     onwarn: ({ message }) => void warnings.push(message),
   });
   await bundle.write({ file, format, inlineDynamicImports: true });
@@ -102,7 +105,7 @@ async function withVite(entry, file) {
 
 /** @type {Bundle} */
 async function withNcc(entry, file) {
-  const { default: ncc } = await import("@vercel/ncc");
+  const ncc = load("@vercel/ncc");
   const { code, assets } = await ncc(entry, { cache: false, quiet: true, target: "es2022" });
   const target = dirname(file);
   mkdirSync(target, { recursive: true });

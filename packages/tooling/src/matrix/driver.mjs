@@ -84,7 +84,9 @@ async function runCell(cell) {
  * @returns {Promise<{ output: string, ended: number | string }>}
  */
 async function runProgram({ command, args, cwd, env, row, column }) {
-  const foreign = Object.keys(process.env).filter((key) => /^(HOLDFAST_|INNGEST_|NODE_OPTIONS$|NODE_PATH$|CI$)/.test(key));
+  const foreign = Object.keys(process.env).filter((key) =>
+    /^(HOLDFAST_|INNGEST_|NODE_OPTIONS$|NODE_PATH$|CI$)/.test(key),
+  );
   const child = spawn(command, args, {
     cwd,
     env: {
@@ -138,7 +140,8 @@ async function whatTheGatewaySaw({ runs, calls }, stack = "refuseOrder") {
  */
 async function endedRun(id) {
   for (const end = Date.now() + 10_000; ; ) {
-    const run = await (await fetch(`${gateway.url}/v1/runs/${id}?log=1`)).json();
+    const answer = await fetch(`${gateway.url}/v1/runs/${id}?log=1`);
+    const run = /** @type {any} */ (await answer.json());
     if (["COMPLETED", "FAILED", "CANCELLED"].includes(run.status) || Date.now() > end) return run;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

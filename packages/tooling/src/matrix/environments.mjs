@@ -1,5 +1,5 @@
 /** The environments of the matrix: how an app is written, built and started in each. */
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "../processes.mjs";
@@ -10,6 +10,7 @@ import { appFiles, vitestFile } from "./app-text.mjs";
  * @typedef {object} Environment
  * @property {string} name
  * @property {(node: Node) => Start | undefined} start undefined: there is no such thing on this Node
+ * @property {{ bun?: Start, deno?: Start }} [others] how it is started on other runtimes than Node
  * @property {string} [bundler] makes the file `alone/NAME/main.EXTENSION`
  * @property {string} [entry] what is bundled, relative to the project
  * @property {string} [extension] of the bundle
@@ -40,7 +41,8 @@ export function writeApps({ project }) {
   };
   for (const [folder, files] of Object.entries(folders)) {
     mkdirSync(join(project, folder), { recursive: true });
-    writeFileSync(join(project, folder, "package.json"), JSON.stringify({ type: folder === "cjs" ? "commonjs" : "module" }));
+    const type = folder === "cjs" ? "commonjs" : "module";
+    writeFileSync(join(project, folder, "package.json"), JSON.stringify({ type, dependencies: { holdfast: "*" } }));
     for (const [name, text] of Object.entries(files)) writeFileSync(join(project, folder, name), text);
   }
 }
@@ -53,7 +55,14 @@ export function writeApps({ project }) {
 export function installed({ project }) {
   const cwd = (/** @type {string} */ folder) => join(project, folder);
   return [
-    { name: "ESM", start: () => ({ args: ["main.mjs"], cwd: cwd("js"), expected: works }) },
+    {
+      name: "ESM",
+      start: () => ({ args: ["main.mjs"], cwd: cwd("js"), expected: works }),
+      others: {
+        bun: { args: ["main.mjs"], cwd: cwd("js"), expected: works },
+        deno: { args: ["run", "-A", "--node-modules-dir=manual", "main.mjs"], cwd: cwd("js"), expected: works },
+      },
+    },
     { name: "CommonJS", start: () => ({ args: ["main.cjs"], cwd: cwd("cjs"), expected: works }) },
     {
       name: "TypeScript with tsx",
@@ -107,7 +116,11 @@ export function bundled({ alone }) {
   return bundles.map(([name, bundler, entry, extension]) => {
     const minified = bundler === "esbuild-minified";
     // Minifiers shorten the functions' names: what is left is the file, and with a source map the original one.
-    const stack = minified ? "orders\\.ts:\\d+" : /webpack|ncc/.test(bundler) ? `main\\.${extension}:\\d+` : "refuseOrder";
+    const stack = minified
+      ? "orders\\.ts:\\d+"
+      : /webpack|ncc/.test(bundler)
+        ? `main\\.${extension}:\\d+`
+        : "refuseOrder";
     return {
       name,
       bundler,

@@ -5,7 +5,13 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { nodeOf, supportedMajors, versionOf } from "../../../../e2e/support/node-versions.mjs";
+import {
+  nodeOf,
+  otherRuntime,
+  otherRuntimes,
+  supportedMajors,
+  versionOf,
+} from "../../../../e2e/support/node-versions.mjs";
 import { offlineProject, packAll } from "../packing.mjs";
 import { endWithChildren, run, temporaryFolder } from "../processes.mjs";
 import { setup } from "../setup.mjs";
@@ -57,12 +63,19 @@ async function cellsOf(environments) {
       return { path, major, version: await versionOf(path) };
     }),
   );
-  return environments.flatMap(({ name, start: startOn }) =>
+  const onNode = environments.flatMap(({ name, start: startOn }) =>
     nodes.flatMap((node) => {
       const how = startOn(node);
       return how === undefined ? [] : [{ row: name, column: `Node ${node.version}`, command: node.path, ...how }];
     }),
   );
+  const others = environments.flatMap(({ name, others = {} }) =>
+    otherRuntimes.flatMap((runtime) => {
+      const how = others[runtime];
+      return how === undefined ? [] : [{ row: name, column: runtime, command: otherRuntime(runtime), ...how }];
+    }),
+  );
+  return [...onNode, ...others];
 }
 
 /**
@@ -103,7 +116,12 @@ try {
   const results = await runCells(folders.project, await cellsOf(environments));
   const text = (/** @type {import("./driver.mjs").CellResult} */ { problem, ms }) =>
     `${problem === "" ? "ok" : "FAILED"} ${(ms / 1000).toFixed(1)} s`;
-  console.log(`\n${table("environment", results.map((each) => ({ ...each, text: text(each) })))}`);
+  console.log(
+    `\n${table(
+      "environment",
+      results.map((each) => ({ ...each, text: text(each) })),
+    )}`,
+  );
   console.log(`\nTook ${Math.round((Date.now() - start) / 1000)} s.`);
 } catch (error) {
   counts.failed += 1;
