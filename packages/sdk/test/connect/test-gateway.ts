@@ -24,7 +24,7 @@ import {
 import { type WebSocket, WebSocketServer } from "ws";
 import { until } from "./until.ts";
 
-type Received = WorkerFrame | UnknownFrame;
+export type Received = WorkerFrame | UnknownFrame;
 type FrameOf<Kind extends WorkerFrame["kind"]> = Extract<WorkerFrame, { kind: Kind }>;
 
 /** One connection, as the gateway sees it. */
@@ -56,7 +56,13 @@ export interface GatewayScript {
   /** What answers WORKER_CONNECT. */
   welcome: (peer: GatewayPeer) => void;
   holdStart: boolean;
+  /** Answers a start call itself, in whatever way; the count is that of this call, from 1. */
+  answerStart: ((response: ServerResponse, count: number) => void) | undefined;
+  /** Answers a flush call itself; the request id is that of the reply that came. */
+  answerFlush: ((response: ServerResponse, requestId: string, count: number) => void) | undefined;
   group: string;
+  /** Sees every frame first; true = it is answered, or is not to be. */
+  intercept: (peer: GatewayPeer, frame: Received) => boolean;
 }
 
 export interface TestGateway extends AsyncDisposable {
@@ -80,6 +86,7 @@ export async function startTestGateway(changes: Partial<GatewayScript> = {}): Pr
   const starts: TestGateway["starts"] = [];
   const sockets = new Set<Socket>();
   let leases = 0;
+  let flushes = 0;
   const script: GatewayScript = {
     extensions: ["checkpoint", "nack", "cancel"],
     heartbeat: "1s",
@@ -94,7 +101,10 @@ export async function startTestGateway(changes: Partial<GatewayScript> = {}): Pr
     first: (peer) => peer.send({ kind: "GATEWAY_HELLO" }),
     welcome: (peer) => peer.send(readyFrame(script)),
     holdStart: false,
+    answerStart: undefined,
+    answerFlush: undefined,
     group: "test",
+    intercept: () => false,
     ...changes,
   };
 
@@ -111,14 +121,17 @@ export async function startTestGateway(changes: Partial<GatewayScript> = {}): Pr
     if (request.url === START_PATH) {
       starts.push({ authorization, excludeGateways: decodeStartRequest(body).excludeGateways });
       if (script.holdStart) return;
+      if (script.answerStart) return script.answerStart(response, starts.length);
       const status = script.startStatus(authorization);
       const gatewayEndpoint = `ws://127.0.0.1:${port()}${CONNECT_PATH}`;
       const connectionId = `01TESTCONNECTION${String(starts.length).padStart(10, "0")}`;
       const start = { connectionId, gatewayEndpoint, gatewayGroup: script.group, sessionToken: "s", syncToken: "y" };
       response.writeHead(status).end(status === 200 ? (script.startBody ?? encodeStartResponse(start)) : "no");
     } else if (request.url === FLUSH_PATH) {
-      const status = script.flushStatus(authorization);
+      flushes += 1;
       const reply = decodeSdkResponse(body);
+      if (script.answerFlush) return script.answerFlush(response, reply.requestId, flushes);
+      const status = script.flushStatus(authorization);
       if (status === 200) flushed.push(reply);
       response.writeHead(status).end(status === 200 ? encodeFlushResponse({ requestId: reply.requestId }) : "no");
     } else {
@@ -127,6 +140,7 @@ export async function startTestGateway(changes: Partial<GatewayScript> = {}): Pr
   };
 
   const onFrame = (peer: GatewayPeer, frame: Received): void => {
+    if (script.intercept(peer, frame)) return;
     switch (frame.kind) {
       case "WORKER_CONNECT":
         return script.welcome(peer);

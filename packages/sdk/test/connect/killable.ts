@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BroadcastChannel } from "node:worker_threads";
+import { loadThreadScript } from "../../src/thread-script.ts";
+import { type OpenChanges, type Opened, openTest } from "./harness.ts";
+
+/** How a thread can end without being asked to. */
+export type Death = "exit" | "throw" | "reject" | "out of memory";
+
+export interface Killable extends Opened {
+  /** Ends the thread that lives now. */
+  kill(how?: Death): void;
+  /**
+   * Ends a thread when it comes to this moment, once: "at start", or "before" and "after" a message from main ("after
+   * INIT") or to main ("before posting REPLY_ACKED").
+   */
+  dieAt(moment: string, how?: Death): void;
+  /** Whether the moment that was ordered has not come yet. */
+  readonly pending: boolean;
+}
+
+/** With this limit running out of memory takes a moment and not the machine's last byte. */
+export const SMALL_MEMORY = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 } as const;
+
+/** The real script, and around it a way to end the thread from outside, at any moment of its life. */
+export async function openKillable(
+  url: string,
+  changes: OpenChanges,
+  first?: { readonly moment: string; readonly how?: Death },
+): Promise<Killable> {
+  const channel = `kill-${randomUUID()}`;
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-killable-"));
+  const order = join(folder, "order");
+  const dieAt = (moment: string, how: Death = "exit"): void => writeFileSync(order, JSON.stringify({ moment, how }));
+  if (first) dieAt(first.moment, first.how);
+  const script = { text: trap(channel, order) + (await loadThreadScript()) };
+  const opened = await openTest(url, { ...changes, script });
+  void opened.connection.closed.then(
+    () => rmSync(folder, { recursive: true, force: true }),
+    () => rmSync(folder, { recursive: true, force: true }),
+  );
+  return {
+    ...opened,
+    dieAt,
+    get pending() {
+      return existsSync(order);
+    },
+    kill: (how = "exit") => {
+      const out = new BroadcastChannel(channel);
+      out.postMessage(how);
+      out.close();
+    },
+  };
+}
+
+/** Runs before the thread's own code, and stands between it and main. */
+function trap(channel: string, order: string): string {
+  return `{
+    const { BroadcastChannel, parentPort } = require("node:worker_threads");
+    const { readFileSync, rmSync } = require("node:fs");
+    const deaths = {
+      exit: () => process.exit(7),
+      throw: () => { throw new Error("boom"); },
+      reject: () => void Promise.reject(new Error("boom")),
+      "out of memory": () => { for (const hog = []; ; ) hog.push(Array.from({ length: 1000 }, () => ({ a: Math.random() }))); },
+    };
+    const come = (moment) => {
+      let ordered;
+      try { ordered = JSON.parse(readFileSync(${JSON.stringify(order)}, "utf8")); } catch { return; }
+      if (ordered.moment !== moment) return;
+      rmSync(${JSON.stringify(order)});
+      deaths[ordered.how]();
+    };
+    come("at start");
+    const channel = new BroadcastChannel(${JSON.stringify(channel)});
+    channel.onmessage = ({ data }) => setImmediate(deaths[data]);
+    channel.unref();
+    const on = parentPort.on.bind(parentPort);
+    parentPort.on = (name, listener) => on(name, name !== "message" ? listener : (posted) => {
+      const messages = [posted].flat();
+      for (const { type } of messages) come("before " + type);
+      listener(posted);
+      for (const { type } of messages) come("after " + type);
+    });
+    const post = parentPort.postMessage.bind(parentPort);
+    parentPort.postMessage = (posted, transfer) => {
+      const messages = [posted].flat();
+      for (const { type } of messages) come("before posting " + type);
+      post(posted, transfer);
+      for (const { type } of messages) come("after posting " + type);
+    };
+  }\n`;
+}
