@@ -143,6 +143,48 @@ describe("the link machine", () => {
     expect(kinds(refused(resumed))).toEqual(["LOG", "WAIT", "STATE_CHANGED"]);
   });
 
+  it("L6: a gateway that accepts and drops at once sees few connections, and never many workers at the same time", () => {
+    const policy = { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 };
+    const play = (seed: number, dropAfterMs: number, hours: number) => {
+      const link = machine();
+      const random = seededRandom(seed);
+      const connectedAt: number[] = [];
+      link.send({ type: "CONNECT", resumed: false });
+      for (let nowMs = 0; nowMs < hours * 3_600_000; ) {
+        const generation = link.becomeReady();
+        connectedAt.push(nowMs);
+        nowMs += dropAfterMs;
+        if (dropAfterMs >= 10_000) link.send({ type: "TIMER", timer: "uptime", generation });
+        const made = link.send({ type: "SOCKET_CLOSED", generation, code: 1006, reason: "" });
+        const wait = made.find((effect) => effect.do === "WAIT");
+        if (wait?.do !== "WAIT") throw new Error("It does not wait.");
+        nowMs += backoffDelayMs(policy, wait.failures, random);
+      }
+      return connectedAt;
+    };
+    // Nine waits up to the cap of 30 s, then one about every 22 s.
+    expect(play(1, 0, 1).length).toBeLessThan(3_600 / 15 + 10);
+    expect(play(1, 9_999, 1).length).toBeLessThan(3_600 / 20 + 10);
+    // One that held for the minimum uptime is followed by the shortest wait again.
+    expect(play(1, 60_000, 1).length).toBeGreaterThan(55);
+    // A hundred workers that lost the same gateway come back spread over the whole wait.
+    const second = Array.from({ length: 100 }, (_, seed) => play(seed, 0, 0.01)[1]!);
+    expect(new Set(second).size).toBeGreaterThan(50);
+    expect(Math.max(...second) - Math.min(...second)).toBeGreaterThan(60);
+  });
+
+  it("waits at least as long as the gateway asked for", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    const failed = { type: "START_FAILED", generation: 1, message: "429", unauthorized: false } as const;
+    expect(link.send({ ...failed, retryAfterMs: 7_000 })).toContainEqual({
+      do: "WAIT",
+      generation: 2,
+      failures: 1,
+      atLeastMs: 7_000,
+    });
+  });
+
   const generations = fc.integer({ min: 0, max: 12 });
   const anyFrame = fc.constantFrom<GatewayFrame>(
     hello,
