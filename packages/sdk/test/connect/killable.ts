@@ -6,8 +6,8 @@ import { BroadcastChannel } from "node:worker_threads";
 import { loadThreadScript } from "../../src/thread-script.ts";
 import { type OpenChanges, type Opened, openTest } from "./harness.ts";
 
-/** How a thread can end without being asked to. */
-export type Death = "exit" | "throw" | "reject" | "out of memory";
+/** How a thread can end without being asked to; one that hangs is as good as dead. */
+export type Death = "exit" | "throw" | "reject" | "out of memory" | "hang";
 
 export interface Killable extends Opened {
   /** Ends the thread that lives now. */
@@ -19,6 +19,7 @@ export interface Killable extends Opened {
   dieAt(moment: string, how?: Death): void;
   /** Whether the moment that was ordered has not come yet. */
   readonly pending: boolean;
+  readonly hangs: boolean;
 }
 
 /** With this limit running out of memory takes a moment and not the machine's last byte. */
@@ -47,6 +48,9 @@ export async function openKillable(
     get pending() {
       return existsSync(order);
     },
+    get hangs() {
+      return existsSync(`${order}.hangs`);
+    },
     kill: (how = "exit") => {
       const out = new BroadcastChannel(channel);
       out.postMessage(how);
@@ -59,11 +63,12 @@ export async function openKillable(
 function trap(channel: string, order: string): string {
   return `{
     const { BroadcastChannel, parentPort } = require("node:worker_threads");
-    const { readFileSync, rmSync } = require("node:fs");
+    const { readFileSync, rmSync, writeFileSync } = require("node:fs");
     const deaths = {
       exit: () => process.exit(7),
       throw: () => { throw new Error("boom"); },
       reject: () => void Promise.reject(new Error("boom")),
+      hang: () => { writeFileSync(${JSON.stringify(order)} + ".hangs", ""); for (;;); },
       "out of memory": () => { for (const hog = []; ; ) hog.push(Array.from({ length: 1000 }, () => ({ a: Math.random() }))); },
     };
     const come = (moment) => {
