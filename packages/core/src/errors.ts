@@ -57,6 +57,18 @@ export const ERROR_CATALOGUE = {
     summary: "A replay met another step than the one recorded under that id.",
     cure: "Keep ids and kinds of steps while runs are in flight, or give changed steps new ids.",
   },
+  INVOKE_FAILED: {
+    summary: "A function that a step invoked failed.",
+    cure: "See the error's name, message and cause: they are those of the invoked function's failure.",
+  },
+  INVOKE_TIMEOUT: {
+    summary: "A function that a step invoked did not end within the step's `timeout`.",
+    cure: "The invoked run goes on; raise `timeout`, or make the invoked function faster.",
+  },
+  RUN_DEADLINE_EXCEEDED: {
+    summary: "The run was not done at its deadline; no step starts after it and nothing is tried again.",
+    cure: "Raise the function's `deadline`, or split the work over several runs.",
+  },
   EVENT_INVALID: {
     summary: "An event could not be sent: its name or data is wrong.",
     cure: 'Give every event a non-empty name that does not start with "inngest/" or "holdfast/", and plain JSON data that fits its schema.',
@@ -64,6 +76,10 @@ export const ERROR_CATALOGUE = {
   EVENT_SEND_FAILED: {
     summary: "The gateway did not take the events.",
     cure: "Check that the gateway runs at the base URL and accepts the event key; the message has its answer.",
+  },
+  SIGNAL_SEND_FAILED: {
+    summary: "The gateway did not take the signal.",
+    cure: "Check that the gateway runs at the base URL and accepts the signing key; the message has its answer.",
   },
   // Connection
   CONNECT_TIMEOUT: {
@@ -270,14 +286,16 @@ export interface PlainError {
 }
 
 const MAX_CAUSE_DEPTH = 5;
-const OWN_FIELDS = new Set(["name", "message", "stack", "cause", "code"]);
+/** How many errors of an AggregateError are kept. */
+const MAX_ERRORS = 20;
+const OWN_FIELDS = new Set(["name", "message", "stack", "cause"]);
 
 /** Reads anything that was thrown. Causes are kept to a depth of 5; a thrown value that is no error becomes one. */
 export function toPlainError(thrown: unknown, depth = 0): PlainError {
   if (!isErrorLike(thrown)) return { name: "Error", message: describe(thrown) };
   const { cause } = thrown as { cause?: unknown };
   const code = (thrown as { code?: unknown }).code;
-  const data = ownData(thrown);
+  const data = ownData(thrown, depth);
   return {
     name: String(thrown.name || "Error"),
     message: String(thrown.message),
@@ -300,13 +318,17 @@ function isErrorLike(value: unknown): value is Error {
   return typeof value === "object" && value !== null && "message" in value && "name" in value;
 }
 
-function ownData(error: Error): Record<string, unknown> | undefined {
-  const entries = Object.entries(error).filter(([key]) => !OWN_FIELDS.has(key));
-  if (entries.length === 0) return undefined;
+function ownData(error: Error, depth: number): Record<string, unknown> | undefined {
   const data: Record<string, unknown> = {};
-  for (const [key, value] of entries) {
+  for (const [key, value] of Object.entries(error)) {
+    if (OWN_FIELDS.has(key) || (key === "code" && typeof value === "string")) continue;
     const json = asJson(value);
     if (json !== undefined) data[key] = json;
+  }
+  // Those of an AggregateError, as `Promise.any` throws it, are not enumerable.
+  const { errors } = error as { errors?: unknown };
+  if (Array.isArray(errors) && errors.every(isErrorLike) && depth < MAX_CAUSE_DEPTH) {
+    data.errors = errors.slice(0, MAX_ERRORS).map((each) => toPlainError(each, depth + 1));
   }
   return Object.keys(data).length > 0 ? data : undefined;
 }

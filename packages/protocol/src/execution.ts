@@ -101,6 +101,8 @@ export interface Op {
   readonly retryAfter?: string;
   /** Ours: the result was the JavaScript value undefined. */
   readonly undefinedResult?: boolean;
+  /** Ours: 0-based order in which the run's code met the step. */
+  readonly ordinal?: number;
 }
 
 /** @throws HoldfastError `FRAME_INVALID` when the bytes are not UTF-8 JSON or nest too deep. */
@@ -153,6 +155,7 @@ function parseOp(value: unknown, what: string): Op {
     ...(Number.isInteger(value.attempt) ? { attempt: value.attempt as number } : {}),
     ...(typeof value.retryAfter === "string" ? { retryAfter: value.retryAfter } : {}),
     ...(value.undefinedResult === true ? { undefinedResult: true } : {}),
+    ...(Number.isSafeInteger(value.ordinal) ? { ordinal: value.ordinal as number } : {}),
   };
 }
 

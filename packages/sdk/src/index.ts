@@ -12,6 +12,7 @@ export {
   type UntypedData,
 } from "./client/event-types.ts";
 export type { SentEvents } from "./client/send-events.ts";
+export type { OutgoingSignal, SentSignal } from "./client/send-signal.ts";
 export { connect } from "./connect/main/connect.ts";
 export type { Connection } from "./connect/main/connection.ts";
 export type { ConnectOptions } from "./connect/shared/connect-options.ts";
@@ -25,6 +26,7 @@ export type {
   HoldfastFunction,
 } from "./functions/define-function.ts";
 export type { CancelOption, ConcurrencyOption, FunctionOptions } from "./functions/function-options.ts";
+export { type FunctionReference, referenceFunction } from "./functions/references.ts";
 export {
   type CronEvent,
   type CronTrigger,
@@ -35,12 +37,24 @@ export {
 } from "./functions/triggers.ts";
 export { Holdfast } from "./holdfast.ts";
 export {
+  InvokeError,
+  InvokeTimeoutError,
   NonDeterminismError,
   NonRetriableError,
   RetryAfterError,
+  RunDeadlineError,
   StepError,
   StepNestedError,
 } from "./steps/errors.ts";
+export type { DurationLike, InstantLike } from "./steps/points-in-time.ts";
+export type { StepId } from "./steps/step-call.ts";
 export type { StepResult } from "./steps/step-result.ts";
-export type { StepId, StepTools } from "./steps/step-tools.ts";
+export type {
+  InvokeOptions,
+  StepRunOptions,
+  StepTools,
+  TimeoutInput,
+  WaitForEventOptions,
+  WaitForSignalOptions,
+} from "./steps/step-types.ts";
 export { SDK_VERSION } from "./version.ts";

@@ -7,7 +7,7 @@ import {
   type HoldfastFunction,
 } from "../functions/define-function.ts";
 import type { FunctionOptions } from "../functions/function-options.ts";
-import type { EventOfTriggers, TriggerInput } from "../functions/triggers.ts";
+import type { DataOfTriggers, EventOfTriggers, TriggerInput } from "../functions/triggers.ts";
 import type { Environment } from "../options.ts";
 import {
   type ClientOptions,
@@ -17,6 +17,8 @@ import {
 } from "./client-options.ts";
 import type { CheckedOutgoings, OutgoingEvent, SchemaMap } from "./event-types.ts";
 import { type SentEvents, sendEvents } from "./send-events.ts";
+import type { SendPorts } from "./send-http.ts";
+import { type OutgoingSignal, type SentSignal, sendSignal } from "./send-signal.ts";
 
 /** Without schemas on the client every event name is free. */
 export type NoSchemas = Readonly<Record<never, StandardSchemaV1>>;
@@ -43,14 +45,17 @@ export class Client<const Schemas extends SchemaMap = NoSchemas> {
    * Defines a function; `connect` brings it to life.
    * @throws HoldfastError `FUNCTION_INVALID`
    */
-  createFunction<const Triggers extends TriggerInput | readonly TriggerInput[] = readonly []>(
+  createFunction<const Triggers extends TriggerInput | readonly TriggerInput[] = readonly [], Output = unknown>(
     options: FunctionOptions<Triggers> & {
       /** Called once when a run has failed for good; a function of its own, with steps and retries. */
       readonly onFailure?: FailureHandler<EventOfTriggers<Triggers, Schemas>, Schemas>;
     },
-    handler: Handler<EventOfTriggers<Triggers, Schemas>, Schemas>,
-  ): HoldfastFunction {
-    return defineFunction(this.options.id, options as FunctionOptions, handler);
+    handler: Handler<EventOfTriggers<Triggers, Schemas>, Schemas, Output>,
+  ): HoldfastFunction<DataOfTriggers<Triggers, Schemas>, Output> {
+    return defineFunction(this.options.id, options as FunctionOptions, handler) as HoldfastFunction<
+      DataOfTriggers<Triggers, Schemas>,
+      Output
+    >;
   }
 
   /**
@@ -64,10 +69,21 @@ export class Client<const Schemas extends SchemaMap = NoSchemas> {
     return this.sendEvents(Array.isArray(given) ? (given as readonly OutgoingEvent[]) : [given as OutgoingEvent]);
   }
 
+  /**
+   * Sends a signal to the run that waits for it; `runId` is absent when none does.
+   * @throws HoldfastError `SIGNAL_SEND_FAILED`, `OPTION_INVALID`
+   */
+  sendSignal(signal: OutgoingSignal): Promise<SentSignal> {
+    return sendSignal(this.options, signal, this.#ports());
+  }
+
   /** `send` for callers whose events are typed elsewhere. */
   sendEvents(events: readonly OutgoingEvent[]): Promise<SentEvents> {
+    return sendEvents(this.options, this.schemas, events, this.#ports());
+  }
+
+  #ports(): SendPorts {
     const fetch = this.#fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
-    const ports = { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
-    return sendEvents(this.options, this.schemas, events, ports);
+    return { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
   }
 }

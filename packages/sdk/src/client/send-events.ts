@@ -1,33 +1,14 @@
-import {
-  type BackoffPolicy,
-  backoffDelayMs,
-  type Clock,
-  HoldfastError,
-  messageOf,
-  type Random,
-  sleep,
-  type Timers,
-} from "@holdfast/core";
+import { type Clock, HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { SDK_NAME } from "../version.ts";
-import type { FetchLike, ResolvedClientOptions } from "./client-options.ts";
+import type { ResolvedClientOptions } from "./client-options.ts";
 import { attachedSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
-
-export interface SendPorts {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly random: Random;
-  readonly fetch: FetchLike;
-}
+import { type Judgement, jsonRecord, post, type SendPorts } from "./send-http.ts";
 
 export interface SentEvents {
   /** The ids of the events, in the order they were given. */
   readonly ids: string[];
 }
-
-const MAX_TRIES = 5;
-const TRY_TIMEOUT_MS = 10_000;
-const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
 
 /**
  * Sends events in one request. Network errors, 5xx and 429 are tried again (5 tries in all) with the same seed, by
@@ -43,19 +24,13 @@ export async function sendEvents(
   if (events.length === 0) return { ids: [] };
   const body = await encodeEvents(events, schemas, ports.clock);
   const request = { url: eventUrl(options), headers: headersOf(options, ports), body };
-  for (let attempt = 1; ; attempt += 1) {
-    const outcome = await tryOnce(request, ports);
-    if (outcome.ok) return { ids: outcome.ids };
-    if (!outcome.retry || attempt >= MAX_TRIES) {
-      const tries = attempt === 1 ? "" : ` (after ${attempt} tries)`;
-      throw new HoldfastError(
-        "EVENT_SEND_FAILED",
-        `The gateway at ${new URL(options.eventBaseUrl).origin} did not take the events${tries}: ${outcome.reason}`,
-        { cause: outcome.cause },
-      );
-    }
-    await sleep(ports.timers, backoffDelayMs(RETRY, attempt, ports.random));
-  }
+  const answer = await post(request, ports, judge);
+  if (answer.ok) return { ids: answer.value };
+  throw new HoldfastError(
+    "EVENT_SEND_FAILED",
+    `The gateway at ${new URL(options.eventBaseUrl).origin} did not take the events${answer.tries}: ${answer.reason}`,
+    { cause: answer.cause },
+  );
 }
 
 async function encodeEvents(
@@ -141,53 +116,18 @@ function headersOf(options: ResolvedClientOptions, ports: SendPorts): Record<str
   };
 }
 
-type TryOutcome =
-  | { readonly ok: true; readonly ids: string[] }
-  | { readonly ok: false; readonly retry: boolean; readonly reason: string; readonly cause?: unknown };
-
-interface SendRequest {
-  readonly url: string;
-  readonly headers: Record<string, string>;
-  readonly body: string;
-}
-
-async function tryOnce(request: SendRequest, ports: SendPorts): Promise<TryOutcome> {
-  const late = new AbortController();
-  const timer = ports.timers.set(TRY_TIMEOUT_MS, () => late.abort(new Error(`no answer within ${TRY_TIMEOUT_MS} ms`)));
-  try {
-    const { headers, body } = request;
-    const response = await ports.fetch(request.url, { method: "POST", headers, body, signal: late.signal });
-    return judge(response.status, await response.text());
-  } catch (cause) {
-    return { ok: false, retry: true, reason: networkReason(cause), cause };
-  } finally {
-    timer.cancel();
-  }
-}
-
 /** Both the HTTP status and the body's own must be good. */
-function judge(httpStatus: number, text: string): TryOutcome {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    body = undefined;
-  }
-  const answer = isRecord(body) ? body : {};
+function judge(httpStatus: number, text: string): Judgement<string[]> {
+  const answer = jsonRecord(text);
   const bodyStatus = typeof answer.status === "number" ? answer.status : httpStatus;
   const httpGood = httpStatus >= 200 && httpStatus < 300;
   const status = httpGood ? bodyStatus : httpStatus;
   const ids = answer.ids;
   if (httpGood && bodyStatus === 200 && answer.error === undefined && Array.isArray(ids) && ids.every(isText)) {
-    return { ok: true, ids };
+    return { ok: true, value: ids };
   }
   const said = typeof answer.error === "string" ? answer.error : text.slice(0, 200) || "an empty body";
   return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
-
-function networkReason(error: unknown): string {
-  const cause = (error as { cause?: unknown } | null)?.cause;
-  return cause === undefined ? messageOf(error) : `${messageOf(error)} (${messageOf(cause)})`;
-}

@@ -8,9 +8,10 @@ import { Journal } from "../steps/journal.ts";
 import type { PassMode } from "../steps/pass-machine.ts";
 import { publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
-import { nothingNew, Pass, type PassHandler } from "./pass.ts";
+import { Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
 import { errorObject } from "./result-json.ts";
+import { nothingNew } from "./result-of.ts";
 
 export interface MainThreadDeps {
   readonly clock?: Clock;

@@ -1,7 +1,7 @@
 import type { PlainError } from "@holdfast/core";
 import type { OpText } from "../steps/pass-machine.ts";
+import { OP_OF_KIND, type StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
-import type { StepCall } from "../steps/step-tools.ts";
 import type { ResultJson } from "./result-json.ts";
 
 /** When a body ran. */
@@ -17,16 +17,21 @@ export interface OpExtras {
   readonly retryAfter?: string;
 }
 
+/** What an op says of its step. */
+export interface OpSubject {
+  readonly identity: StepIdentity;
+  readonly call: StepCall;
+  readonly args: readonly unknown[] | undefined;
+  /** Set for gateways that know our extensions. */
+  readonly ordinal: number | undefined;
+}
+
 /** What a found step is to the gateway, as JSON: ops are put together as text, so that no result is encoded twice. */
 export class OpWriter {
-  readonly #identity: StepIdentity;
-  readonly #call: StepCall;
-  readonly #args: readonly unknown[] | undefined;
+  readonly #subject: OpSubject;
 
-  constructor(identity: StepIdentity, call: StepCall, args: readonly unknown[] | undefined) {
-    this.#identity = identity;
-    this.#call = call;
-    this.#args = args;
+  constructor(subject: OpSubject) {
+    this.#subject = subject;
   }
 
   finished(result: ResultJson, extras: OpExtras): OpText {
@@ -43,19 +48,21 @@ export class OpWriter {
 
   /** Not run: what the gateway is to do about it. */
   reported(): OpText {
-    return this.#text(this.#call.body === undefined ? "Sleep" : "StepPlanned", '"data":null');
+    return this.#text(OP_OF_KIND[this.#subject.call.kind], '"data":null');
   }
 
   #text(op: string, rest: string): OpText {
-    const { hash, id, index, fullId } = this.#identity;
-    const { opName, displayName, opts } = this.#call;
+    const { identity, call, args, ordinal } = this.#subject;
+    const { hash, id, index, fullId } = identity;
+    const { kind, opName, displayName, opts } = call;
     const head = JSON.stringify({
       id: hash,
       op,
-      name: opName ?? fullId,
+      name: kind === "invoke" ? undefined : (opName ?? fullId),
       displayName: displayName ?? fullId,
-      opts: this.#args === undefined ? (opts ?? {}) : { ...opts, input: this.#args },
+      opts: args === undefined ? (opts ?? {}) : { ...opts, input: args },
       userland: index === 0 ? { id } : { id, index },
+      ordinal,
     });
     const text = `${head.slice(0, -1)},${rest}}`;
     return { hash, text, bytes: Buffer.byteLength(text) };

@@ -1,48 +1,34 @@
-import { type Clock, createDriver, type Driver, HoldfastError, type Timers, unreachable } from "@holdfast/core";
-import { type CheckpointOutcome, encodeJsonBytes } from "@holdfast/protocol";
-import type { RegisteredFunction } from "../functions/registry.ts";
-import { isFinalError, NonDeterminismError, RetryAfterError, StepError, StepNestedError } from "../steps/errors.ts";
+import { createDriver, type Driver, type TimerHandle, unreachable } from "@holdfast/core";
+import type { CheckpointOutcome } from "@holdfast/protocol";
+import { schemaFor } from "../functions/registry.ts";
+import { isFinalError, NonDeterminismError, RunDeadlineError, StepNestedError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
-import {
-  initialPass,
-  type PassEffect,
-  type PassEvent,
-  type PassMode,
-  type PassState,
-  passStep,
-} from "../steps/pass-machine.ts";
-import { StepNames } from "../steps/step-id.ts";
-import { createStepTools, rejectedStep, type StepCall, type StepTools } from "../steps/step-tools.ts";
+import { initialPass, type PassEffect, type PassEvent, type PassState, passStep } from "../steps/pass-machine.ts";
+import { rejectedStep, type StepCall } from "../steps/step-call.ts";
+import { type StepIdentity, StepNames } from "../steps/step-id.ts";
+import { createStepTools } from "../steps/step-tools.ts";
+import type { StepTools } from "../steps/step-types.ts";
+import { AbortLatch } from "./abort-latch.ts";
+import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
 import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
-import type { CheckpointPort, ExecutionRequest, ExecutionResult } from "./execution.ts";
-import type { PassInput } from "./pass-input.ts";
+import { Discovery } from "./discovery.ts";
+import type { ExecutionResult } from "./execution.ts";
+import { failedEnd, isLastAttempt, returnedEnd } from "./handler-end.ts";
+import type { PassOptions } from "./pass-options.ts";
 import { afterMicrotasks, PacedQueue, QuietWatch } from "./quiet.ts";
-import { encodeResult, errorObject } from "./result-json.ts";
 import { resultOf, textOf } from "./result-of.ts";
 import { signatureConflict } from "./signature.ts";
 import { type BodyEnd, runBody, StepRecord } from "./step-record.ts";
-
-export interface PassPorts {
-  readonly clock: Clock;
-  readonly timers: Timers;
-}
-
-export interface PassOptions {
-  readonly request: ExecutionRequest;
-  readonly input: PassInput;
-  readonly fn: RegisteredFunction;
-  readonly mode: PassMode;
-  readonly port: CheckpointPort;
-  /** Fires when the work is not wanted any more. */
-  readonly signal: AbortSignal;
-  readonly ports: PassPorts;
-}
 
 /** What the handler is called with; the pass supplies the tools. */
 export type PassHandler = (tools: { readonly step: StepTools; readonly signal: () => AbortSignal }) => unknown;
 
 /** How long a targeted pass waits, all being quiet, for a step that has not been found. */
 const MISSING_GRACE_MS = 1000;
+/** How long, all being quiet, code between steps may take to ask for a step that is on record. */
+const RECORDED_GRACE_MS = 2000;
+/** The same for a replay that looks for compensations: one that is not found is one that does not run. */
+const UNDO_GRACE_MS = 10_000;
 
 const utf8 = new TextEncoder();
 
@@ -55,12 +41,16 @@ export class Pass {
   readonly #settling: PacedQueue<StepRecord>;
   readonly #quiet: QuietWatch;
   readonly #driver: Driver<PassState, PassEvent>;
-  #abort: AbortController | undefined;
-  #aborted: { readonly reason: unknown } | undefined;
+  readonly #discovery: Discovery;
+  readonly #compensation: Compensation | undefined;
+  /** Called steps that can be undone. */
+  readonly #undoable: StepRecord[] = [];
+  readonly #signal = new AbortLatch();
   readonly #execution: CurrentExecution;
   readonly #startedMs: number;
   readonly #undefinedSteps: ReadonlySet<string>;
   readonly #cleanups: (() => void)[] = [];
+  #grace: TimerHandle | undefined;
   #quietSerial: number | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
 
@@ -71,7 +61,14 @@ export class Pass {
     this.#execution = { requestId: request.requestId, runId: request.runId, functionSlug: request.functionSlug };
     this.#startedMs = ports.clock.monotonicMs();
     this.#undefinedSteps = new Set(input.extended?.undefinedSteps ?? []);
-    this.#settling = new PacedQueue((record) => this.#settle(record));
+    const failure = readFailure(this.#journal);
+    this.#compensation = failure && new Compensation(failure, this.#journal);
+    // What a handler that is replayed only to undo its steps asks for is not compared.
+    this.#discovery = new Discovery(failure ? undefined : input.extended?.signatures);
+    this.#settling = new PacedQueue(
+      (record) => this.#settle(record),
+      () => this.#discovery.settled(),
+    );
     this.#quiet = new QuietWatch(
       () => !this.#settling.isIdle,
       () => this.#onQuiet(),
@@ -86,36 +83,36 @@ export class Pass {
   }
 
   run(handler: PassHandler): Promise<ExecutionResult> {
-    const { request, fn, signal, mode } = this.#options;
-    this.#linkSignal(signal);
+    const { request, fn, signal, mode, input } = this.#options;
+    this.#cleanups.push(this.#signal.follow(signal, () => this.#driver.send({ type: "stop" })));
+    const { deadlineMs } = input.extended ?? {};
+    // What is left to do after the deadline is to undo.
+    if (deadlineMs !== undefined && !this.#compensation) this.#watchDeadline(deadlineMs);
     const step = createStepTools({
       find: (call) => this.#find(call),
       runId: request.runId,
-      exactSleep: mode.type === "in-place",
+      exact: mode.type === "in-place",
+      appId: fn.client.options.id,
+      schemaOf: (eventName) => schemaFor(fn, eventName),
       send: (events) => fn.client.sendEvents(events),
+      sendSignal: (sent) => fn.client.sendSignal(sent),
     });
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      void this.#runHandler(() => handler({ step, signal: () => this.#signal }));
+      if (this.#compensation) this.#quiet.want();
+      void this.#runHandler(() => handler({ step, signal: () => this.#signal.signal }));
     });
   }
 
-  #linkSignal(signal: AbortSignal): void {
-    const onAbort = (): void => {
-      this.#abortWith(signal.reason);
-      this.#driver.send({ type: "stop" });
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#cleanups.push(() => signal.removeEventListener("abort", onAbort));
-    const { deadlineMs } = this.#options.input.extended ?? {};
-    if (deadlineMs === undefined) return;
-    const late = (): void => this.#abortWith(new HoldfastError("RUN_CANCELLED", "The run's deadline is over."));
+  #watchDeadline(deadlineMs: number): void {
+    const late = (): void => this.#signal.fire(new RunDeadlineError(deadlineMs));
     this.#setTimer(Math.max(0, deadlineMs - this.#nowMs()), late);
   }
 
-  #setTimer(delayMs: number, fire: () => void): void {
+  #setTimer(delayMs: number, fire: () => void): TimerHandle {
     const timer = this.#options.ports.timers.set(delayMs, fire);
     this.#cleanups.push(() => timer.cancel());
+    return timer;
   }
 
   /** The gateway's time where it told it. */
@@ -126,69 +123,104 @@ export class Pass {
   }
 
   async #runHandler(handler: () => unknown): Promise<void> {
+    this.#discovery.begin();
+    afterMicrotasks(() => this.#settling.isIdle && this.#discovery.settled());
     try {
       const value = await runAs(this.#execution, handler);
-      const body = encodeResult(value, `function "${this.#options.request.functionSlug}"`).text;
-      this.#driver.send({ type: "handler-ended", end: { type: "returned", body } });
+      if (this.#compensation) return;
+      const end = returnedEnd(value, this.#records.values(), this.#options);
+      this.#driver.send({ type: "handler-ended", end });
     } catch (thrown) {
-      this.#fail(thrown);
+      if (!this.#compensation) this.#fail(thrown);
     }
   }
 
   #fail(thrown: unknown): void {
-    const { attempt, maxAttempts } = this.#options.input;
-    const used = maxAttempts !== undefined && attempt + 1 >= maxAttempts;
-    const final = used || StepError.is(thrown) || isFinalError(thrown);
-    const retryAfter = !final && RetryAfterError.is(thrown) ? { retryAfter: thrown.retryAfter } : {};
-    const body = JSON.stringify(errorObject(thrown));
-    this.#driver.send({ type: "handler-ended", end: { type: "failed", body, final, ...retryAfter } });
+    const { input, mode, ports } = this.#options;
+    const end = failedEnd(thrown, input);
+    const isUndoable = this.#undoable.some((record) => record.progress === "done" || record.isRunning);
+    if (!end.final || !isUndoable) return this.#driver.send({ type: "handler-ended", end });
+    const nowMs = ports.clock.nowMs();
+    const isTargeted = mode.type === "targeted";
+    const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(thrown, this.#undoable, nowMs);
+    this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: isTargeted } });
   }
 
   #find(call: StepCall): Promise<unknown> {
     // One promise for all would keep every handler that awaits it.
-    if (this.#driver.state.phase !== "open") return new Promise(() => {});
+    if (this.#driver.state.phase !== "open" || this.#compensation?.collects === false) return new Promise(() => {});
     try {
       const outer = currentExecution()?.step;
       if (outer?.active) throw new StepNestedError(String(call.id), outer.id);
-      return this.#open(call).promise;
+      return this.#open(this.#names.next(call.id), call).promise;
     } catch (error) {
       return rejectedStep(error);
     }
   }
 
-  #open(call: StepCall): StepRecord {
-    const identity = this.#names.next(call.id);
+  #open(identity: StepIdentity, call: StepCall): StepRecord {
     const { hash } = identity;
     const memo = this.#journal.lookup(hash);
     const record = new StepRecord(identity, call, memo?.type === "input" ? memo.input : call.args);
     this.#records.set(hash, record);
     this.#quiet.note();
+    if (this.#compensation?.collects) this.#quiet.want();
+    this.#discovery.found(record);
+    if (call.compensate !== undefined) this.#undoable.push(record);
     if (memo === undefined || memo.type === "input") {
-      this.#meet(record);
+      this.#meet(record, memo !== undefined);
       return record;
     }
     const conflict = signatureConflict(this.#options.input.extended?.signatures?.[hash], record);
-    if (conflict) {
+    if (conflict && !this.#compensation) {
       this.#fail(new NonDeterminismError(conflict.recorded, conflict.found));
       return record;
     }
-    record.outcome =
-      memo.type === "error"
-        ? { type: "error", error: memo.error }
-        : { type: "memo", value: this.#undefinedSteps.has(hash) ? undefined : memo.data };
+    if (memo.type === "error") record.outcome = { type: "error", error: memo.error };
+    else {
+      const value = this.#undefinedSteps.has(hash) ? undefined : memo.data;
+      record.outcome = { type: "memo", value };
+      this.#compensation?.note(record, value);
+    }
     for (const ready of this.#journal.ask(hash)) this.#settleLater(ready);
     if (this.#journal.heldCount > 0) this.#quiet.want();
+    for (const released of this.#discovery.release()) this.#begin(released);
     return record;
   }
 
   /** A step that is not finished. */
-  #meet(record: StepRecord): void {
+  #meet(record: StepRecord, isKnown: boolean): void {
     const { input, mode } = this.#options;
-    const retry = mode.type === "in-place" ? input.extended?.retries?.[record.identity.hash] : undefined;
+    const retry = this.#retryOf(record);
     record.attempt = mode.type === "in-place" ? (retry?.attempt ?? 0) : input.attempt;
+    if (this.#compensation?.collects) return this.#leave(record);
+    const { deadlineMs } = input.extended ?? {};
+    if (deadlineMs !== undefined && !this.#compensation && this.#nowMs() >= deadlineMs) {
+      return this.#fail(new RunDeadlineError(deadlineMs));
+    }
+    if (isKnown || retry !== undefined || this.#discovery.admits(record)) return this.#begin(record);
+    // Its place on record is another step's, unless the code still asks for that one.
+    this.#quiet.want();
+  }
+
+  #begin(record: StepRecord): void {
+    const { hash } = record.identity;
+    const retry = this.#retryOf(record);
     const due = retry === undefined || !(retry.notBeforeMs > this.#nowMs());
-    const step = { hash: record.identity.hash, hasBody: record.call.body !== undefined };
-    this.#driver.send({ type: "found", step, due });
+    this.#driver.send({ type: "found", step: { hash, hasBody: record.call.body !== undefined }, due });
+  }
+
+  #retryOf({ identity }: StepRecord) {
+    const { mode, input } = this.#options;
+    return mode.type === "in-place" ? input.extended?.retries?.[identity.hash] : undefined;
+  }
+
+  /** While steps are only looked for to undo them, none starts; a gateway that planned this one is told. */
+  #leave({ identity }: StepRecord): void {
+    const { mode, ports } = this.#options;
+    if (mode.type !== "targeted" || mode.hash !== identity.hash) return;
+    const op = abandonedOp(identity.hash, ports.clock.nowMs());
+    this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: true } });
   }
 
   #settleLater(hash: string): void {
@@ -199,18 +231,48 @@ export class Pass {
   #settle(record: StepRecord): void {
     if (this.#driver.state.phase !== "open") return;
     this.#quiet.note();
+    this.#discovery.settling(record);
     record.settle();
   }
 
   #onQuiet(): void {
     if (this.#journal.heldCount > 0) {
       for (const hash of this.#journal.releaseEarliest()) this.#settleLater(hash);
-      if (this.#journal.heldCount > 0 || this.#quietSerial !== null) this.#quiet.want();
-      return;
+      return this.#quiet.want();
     }
+    if (this.#compensation?.collects) return this.#onCollected(this.#compensation);
+    if (this.#discovery.heldCount > 0) return this.#awaitNews(RECORDED_GRACE_MS, () => this.#conflict());
     const serial = this.#quietSerial;
     this.#quietSerial = null;
     if (serial !== null) this.#driver.send({ type: "quiet", serial });
+  }
+
+  /** Code between steps may still be at work: looks again when something was asked for, or acts at the end. */
+  #awaitNews(graceMs: number, onNone: () => void): void {
+    const { news } = this.#discovery;
+    this.#grace?.cancel();
+    this.#grace = this.#setTimer(graceMs, () => (this.#discovery.news === news ? onNone() : this.#quiet.want()));
+  }
+
+  #conflict(): void {
+    const conflict = this.#discovery.conflict();
+    if (conflict) this.#fail(new NonDeterminismError(conflict.recorded, conflict.found));
+  }
+
+  #onCollected(compensation: Compensation): void {
+    if (compensation.isMissingSome((hash) => this.#records.has(hash))) {
+      this.#awaitNews(UNDO_GRACE_MS, () => this.#undo(compensation));
+    } else this.#undo(compensation);
+  }
+
+  #undo(compensation: Compensation): void {
+    if (this.#driver.state.phase !== "open" || !compensation.collects) return;
+    compensation.collects = false;
+    const all = compensation.run((identity, call) => this.#open(identity, call).promise);
+    void all.then((error) => {
+      const body = JSON.stringify({ ...error, __serialized: true });
+      this.#driver.send({ type: "handler-ended", end: { type: "failed", body, final: true } });
+    });
   }
 
   #run(effect: PassEffect): void {
@@ -228,9 +290,10 @@ export class Pass {
         this.#quietSerial = effect.serial;
         return this.#quiet.want();
       case "watch-missing":
-        return this.#setTimer(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
+        this.#setTimer(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
+        return;
       case "abort":
-        return this.#abortWith();
+        return this.#signal.fire();
       case "reply": {
         this.#quiet.stop();
         this.#settling.clear();
@@ -246,12 +309,12 @@ export class Pass {
   #start(hash: string): void {
     const record = this.#records.get(hash);
     if (!record) return;
+    record.isRunning = true;
     const { input, mode, ports } = this.#options;
-    const { maxAttempts, extended } = input;
-    const isFinal = (thrown: unknown): boolean =>
-      isFinalError(thrown) || (maxAttempts !== undefined && record.attempt + 1 >= maxAttempts);
-    const isExtended = mode.type === "in-place" || extended !== undefined;
+    const isFinal = (thrown: unknown): boolean => isFinalError(thrown) || isLastAttempt(record, input);
+    const isExtended = mode.type === "in-place" || input.extended !== undefined;
     const tell = (end: BodyEnd): void => {
+      if (end.type === "failed") record.isRunning = false;
       const settles = end.type === "finished" || (end.final && mode.type === "in-place");
       this.#driver.send(settles ? { type: "finished", op: end.op } : { ...end, type: "failed", final: end.final });
     };
@@ -270,23 +333,4 @@ export class Pass {
     // When the connection cannot say what became of it, the reply carries the ops; the gateway knows them by id.
     this.#options.port.checkpoint(utf8.encode(`[${texts.join(",")}]`)).then(answered, () => answered("invalid"));
   }
-
-  /** Made when it is asked for: most handlers never look at it. */
-  get #signal(): AbortSignal {
-    if (this.#abort === undefined) {
-      this.#abort = new AbortController();
-      if (this.#aborted) this.#abort.abort(this.#aborted.reason);
-    }
-    return this.#abort.signal;
-  }
-
-  #abortWith(reason?: unknown): void {
-    this.#aborted ??= { reason };
-    this.#abort?.abort(this.#aborted.reason);
-  }
-}
-
-/** The answer to a targeted request for a step that has a result already: nothing new. */
-export function nothingNew(requestVersion: number): ExecutionResult {
-  return { status: "NOT_COMPLETED", body: encodeJsonBytes([]), noRetry: false, requestVersion };
 }

@@ -7,12 +7,14 @@ export function afterMicrotasks(next: () => void): void {
 /** Calls `act` with each value, in order, letting all that follows from one happen before the next. */
 export class PacedQueue<T> {
   readonly #act: (value: T) => void;
+  readonly #onIdle: () => void;
   #values: T[] = [];
   #next = 0;
   #moving = false;
 
-  constructor(act: (value: T) => void) {
+  constructor(act: (value: T) => void, onIdle: () => void) {
     this.#act = act;
+    this.#onIdle = onIdle;
   }
 
   get isIdle(): boolean {
@@ -35,6 +37,7 @@ export class PacedQueue<T> {
     if (this.#next >= this.#values.length) {
       this.clear();
       this.#moving = false;
+      this.#onIdle();
       return;
     }
     const value = this.#values[this.#next] as T;

@@ -1,6 +1,6 @@
 import { unreachable } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
-import type { FoundStep, HandlerEnd, PassReply, Report } from "../steps/pass-machine.ts";
+import type { FoundStep, PassReply, Report } from "../steps/pass-machine.ts";
 import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { StepRecord } from "./step-record.ts";
@@ -44,7 +44,7 @@ export function resultOf(reply: PassReply, { request, input }: ReplyContext, fin
   }
 }
 
-function endOf(end: HandlerEnd): Omit<ExecutionResult, "requestVersion"> {
+function endOf(end: Extract<PassReply, { type: "end" }>["end"]): Omit<ExecutionResult, "requestVersion"> {
   const body = utf8.encode(end.body);
   if (end.type === "returned") return { status: "DONE", body, noRetry: false };
   const retryAfter = end.retryAfter === undefined ? {} : { retryAfter: end.retryAfter };
@@ -72,4 +72,9 @@ function missingBody(request: ExecutionRequest, found: readonly FoundStep[], fin
     totalFoundSteps: found.length,
     __serialized: true,
   };
+}
+
+/** The answer to a targeted request for a step that has a result already: nothing new. */
+export function nothingNew(requestVersion: number): ExecutionResult {
+  return { status: "NOT_COMPLETED", body: encodeJsonBytes([]), noRetry: false, requestVersion };
 }

@@ -1,11 +1,12 @@
 import type { Clock, PlainError } from "@holdfast/core";
 import { RetryAfterError, StepError } from "../steps/errors.ts";
 import type { OpText } from "../steps/pass-machine.ts";
+import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
-import type { StepCall } from "../steps/step-tools.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
 import { type OpExtras, OpWriter } from "./op-text.ts";
 import { decodeResult, encodeResult, errorObject, type ResultJson } from "./result-json.ts";
+import { StepPromise } from "./step-promise.ts";
 
 export type StepOutcome =
   | { readonly type: "memo"; readonly value: unknown }
@@ -17,10 +18,17 @@ export class StepRecord {
   readonly identity: StepIdentity;
   readonly call: StepCall;
   readonly args: readonly unknown[] | undefined;
-  readonly promise: Promise<unknown>;
+  readonly promise: StepPromise<unknown>;
   readonly ops: OpWriter;
   attempt = 0;
+  /** Its place in the order of discovery, where that cannot depend on time. */
+  ordinal: number | undefined;
+  /** When it was found depended on more than on steps. */
+  followsTime = false;
   outcome: StepOutcome | undefined;
+  /** Its body runs, or has given a result that is not stored yet. */
+  isRunning = false;
+  progress: "open" | "done" | "failed" = "open";
   #resolve: (value: unknown) => void = () => {};
   #reject: (reason: unknown) => void = () => {};
 
@@ -28,8 +36,8 @@ export class StepRecord {
     this.identity = identity;
     this.call = call;
     this.args = args;
-    this.ops = new OpWriter(identity, call, args);
-    this.promise = new Promise((resolve, reject) => {
+    this.ops = new OpWriter(this);
+    this.promise = new StepPromise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
@@ -40,20 +48,34 @@ export class StepRecord {
     this.outcome = undefined;
     switch (outcome?.type) {
       case "memo":
-        return this.#resolve(this.#shown(outcome.value));
+        this.progress = "done";
+        return this.#give(outcome.value);
       case "fresh":
-        return this.#resolve(decodeResult(outcome.json));
+        this.progress = "done";
+        return this.#give(decodeResult(outcome.json));
       case "error":
-        // Nobody may be awaiting it yet, which must not end the process.
-        this.promise.catch(() => {});
-        return this.#reject(new StepError(this.identity.fullId, outcome.error));
+        this.progress = "failed";
+        this.promise.quieten();
+        return this.#reject(this.#failure(outcome.error));
       case undefined:
         return;
     }
   }
 
-  #shown(value: unknown): unknown {
-    return this.call.kind === "sleep" ? undefined : value;
+  #give(value: unknown): void {
+    const { show } = this.call;
+    if (show === undefined) return this.#resolve(value);
+    try {
+      this.#resolve(show(value));
+    } catch (unusable) {
+      this.promise.quieten();
+      this.#reject(unusable);
+    }
+  }
+
+  #failure(error: PlainError): Error {
+    const { fullId } = this.identity;
+    return this.call.failure?.(fullId, error) ?? new StepError(fullId, error);
   }
 }
 

@@ -1,10 +1,11 @@
 import type { LoggerLike } from "@holdfast/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaMap } from "../client/event-types.ts";
-import type { StepTools } from "../steps/step-tools.ts";
+import type { StepTools } from "../steps/step-types.ts";
 import { FunctionChecks } from "./function-checks.ts";
 import { type FunctionConfig, failureConfig, functionConfig } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
+import type { FunctionTypes } from "./references.ts";
 import type { FailureEvent } from "./triggers.ts";
 
 /** What a handler is given. */
@@ -25,9 +26,9 @@ export interface HandlerContext<Event, Schemas extends SchemaMap = SchemaMap> {
   readonly version: string | undefined;
 }
 
-export type Handler<Event, Schemas extends SchemaMap = SchemaMap> = (
+export type Handler<Event, Schemas extends SchemaMap = SchemaMap, Output = unknown> = (
   context: HandlerContext<Event, Schemas>,
-) => unknown;
+) => Output;
 
 export interface FailureContext<Event, Schemas extends SchemaMap = SchemaMap>
   extends HandlerContext<FailureEvent<Event>, Schemas> {
@@ -39,8 +40,8 @@ export type FailureHandler<Event, Schemas extends SchemaMap = SchemaMap> = (
   context: FailureContext<Event, Schemas>,
 ) => unknown;
 
-/** A function that was made by `createFunction`. */
-export interface HoldfastFunction {
+/** A function that was made by `createFunction`; the types are those of the data it is invoked with and of its result. */
+export interface HoldfastFunction<Data = unknown, Output = unknown> extends FunctionTypes<Data, Output> {
   /** As the author gave it. */
   readonly id: string;
   /** `<app id>-<function id>`. */

@@ -1,6 +1,6 @@
 import { messageOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
-import { instantOf } from "../steps/errors.ts";
+import { instantOf } from "../steps/points-in-time.ts";
 import { compact, DAY_MS, FunctionChecks, SECOND_MS } from "./function-checks.ts";
 import { DEFAULT_RETRIES, type FunctionOptions } from "./function-options.ts";
 
@@ -34,6 +34,7 @@ const KNOWN = [
   "debounce",
   "priority",
   "timeouts",
+  "deadline",
   "singleton",
   "cancelOn",
   "onFailure",
@@ -71,6 +72,8 @@ export function functionConfig(appId: string, options: FunctionOptions): Functio
       timeouts: timeoutsOf(check, options.timeouts),
       singleton: singletonOf(check, options.singleton),
       cancel: cancelsOf(check, options.cancelOn),
+      // Known to our gateway only.
+      holdfast: options.deadline === undefined ? undefined : { deadline: check.duration(options.deadline, "deadline") },
     }),
   };
 }

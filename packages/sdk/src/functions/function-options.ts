@@ -49,6 +49,8 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
   readonly debounce?: { readonly period: DurationInput; readonly timeout?: DurationInput; readonly key?: string };
   readonly priority?: { readonly run: string };
   readonly timeouts?: { readonly start?: DurationInput; readonly finish?: DurationInput };
+  /** How long after its creation a run may go on: then it fails with `RUN_DEADLINE_EXCEEDED`, without another attempt. */
+  readonly deadline?: DurationInput;
   readonly singleton?: { readonly mode: "skip" | "cancel"; readonly key?: string };
   readonly cancelOn?: readonly CancelOption[];
   /** For people; not sent. */

@@ -10,6 +10,7 @@ export interface ClientLike {
   readonly options: ResolvedClientOptions;
   readonly schemas: SchemaMap | undefined;
   sendEvents(events: readonly OutgoingEvent[]): Promise<{ ids: string[] }>;
+  sendSignal(signal: { readonly signal: string; readonly data?: unknown }): Promise<{ readonly runId?: string }>;
 }
 
 /** An app as it is given to `connect`. */

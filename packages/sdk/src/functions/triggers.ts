@@ -54,7 +54,7 @@ type NameData<Name extends string, Schemas> = string extends keyof Schemas
     : UntypedData;
 
 /** The event a handler gets for one trigger. */
-type EventOfTrigger<Trigger, Schemas> =
+export type EventOfTrigger<Trigger, Schemas> =
   Trigger extends EventType<infer Name, infer Schema>
     ? ReceivedEvent<EventName<Name>, Schema extends StandardSchemaV1 ? DataOfSchema<Schema> : NameData<Name, Schemas>>
     : Trigger extends { readonly event: string; readonly schema: infer Schema extends StandardSchemaV1 }
@@ -73,3 +73,31 @@ export type EventOfTriggers<Triggers, Schemas = SchemaMap> = [Triggers] extends 
   : Triggers extends readonly (infer Each)[]
     ? EventOfTrigger<Each, Schemas>
     : EventOfTrigger<Triggers, Schemas>;
+
+type InputOfTrigger<Trigger, Schemas> =
+  Trigger extends EventType<infer Name, infer Schema>
+    ? Schema extends StandardSchemaV1
+      ? StandardSchemaV1.InferInput<Schema>
+      : InputOfName<Name, Schemas>
+    : Trigger extends { readonly event: string; readonly schema: infer Schema extends StandardSchemaV1 }
+      ? StandardSchemaV1.InferInput<Schema>
+      : Trigger extends { readonly event: infer Inner }
+        ? Inner extends string
+          ? InputOfName<Inner, Schemas>
+          : InputOfTrigger<Inner, Schemas>
+        : UntypedData;
+
+type InputOfName<Name extends string, Schemas> = string extends keyof Schemas
+  ? UntypedData
+  : Name extends keyof Schemas
+    ? Schemas[Name] extends StandardSchemaV1
+      ? StandardSchemaV1.InferInput<Schemas[Name]>
+      : UntypedData
+    : UntypedData;
+
+/** The data with which a function is invoked: that of one of its events. */
+export type DataOfTriggers<Triggers, Schemas = SchemaMap> = [Triggers] extends [readonly []] | [undefined]
+  ? UntypedData
+  : Triggers extends readonly (infer Each)[]
+    ? InputOfTrigger<Each, Schemas>
+    : InputOfTrigger<Triggers, Schemas>;

@@ -1,8 +1,11 @@
 import { HoldfastError, type PlainError, parseDurationMs } from "@holdfast/core";
+import { instantOf } from "./points-in-time.ts";
 
 const NON_RETRIABLE = Symbol.for("holdfast.nonRetriable");
 const RETRY_AFTER = Symbol.for("holdfast.retryAfter");
 const STEP_ERROR = Symbol.for("holdfast.stepError");
+const INVOKE_ERROR = Symbol.for("holdfast.invokeError");
+const INVOKE_TIMEOUT = Symbol.for("holdfast.invokeTimeout");
 
 const branded = (value: unknown, brand: symbol): boolean =>
   typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
@@ -50,34 +53,21 @@ export class RetryAfterError extends Error {
 }
 
 function retryAfterText(input: number | string | Date): string {
-  const instant = instantOf(input);
-  if (instant !== undefined) return instant;
-  return String(Math.ceil(parseDurationMs(input as number | string, "retryAfter") / 1000));
+  return instantOf(input) ?? String(Math.ceil(parseDurationMs(input as number | string, "retryAfter") / 1000));
 }
 
-/** ISO text for a Date or for text that starts like an ISO 8601 date; undefined for anything else. */
-export function instantOf(input: unknown): string | undefined {
-  const isDate = input instanceof Date;
-  if (!isDate && !(typeof input === "string" && /^\d{4}-\d{2}-\d{2}/.test(input))) return undefined;
-  const date = isDate ? input : new Date(input as string);
-  if (!Number.isNaN(date.getTime())) return date.toISOString();
-  throw new HoldfastError(
-    "DURATION_INVALID",
-    `Not a point in time: ${String(input)}. Give a valid Date or ISO 8601 text.`,
-  );
-}
-
-/** What code that awaits a step gets when the step failed for good: the original's name, message, stack and cause. */
+/**
+ * What code that awaits a step gets when the step failed for good: the original's name, message, stack, cause and own
+ * fields.
+ */
 export class StepError extends Error {
   /** The step's id as its author wrote it, with the index of a repeat. */
   readonly stepId: string;
 
   constructor(stepId: string, error: PlainError) {
-    super(error.message, error.cause === undefined ? undefined : { cause: causeOf(error.cause, 0) });
-    this.name = error.name;
+    super(error.message, causeOption(error, 0));
     this.stepId = stepId;
-    if (error.stack) this.stack = error.stack;
-    if (error.code !== undefined) Object.defineProperty(this, "code", { value: error.code, enumerable: true });
+    restore(this, error, 0);
     brand(this, STEP_ERROR);
   }
 
@@ -86,23 +76,78 @@ export class StepError extends Error {
   }
 }
 
-/** An error that arrived as plain data, as an Error again. */
+/** What code that awaits `step.invoke` gets when the invoked function failed: that failure's name, message, cause ... */
+export class InvokeError extends StepError {
+  /** The slug of the invoked function. */
+  readonly functionId: string;
+
+  constructor(stepId: string, functionId: string, error: PlainError) {
+    super(stepId, error);
+    this.functionId = functionId;
+    brand(this, INVOKE_ERROR);
+  }
+
+  static override is(value: unknown): value is InvokeError {
+    return branded(value, INVOKE_ERROR);
+  }
+}
+
+/** The invoked function did not end in time; it goes on. */
+export class InvokeTimeoutError extends InvokeError {
+  constructor(stepId: string, functionId: string, error: PlainError) {
+    super(stepId, functionId, error);
+    this.name = "InvokeTimeoutError";
+    Object.defineProperty(this, "code", { value: "INVOKE_TIMEOUT", enumerable: true, configurable: true });
+    brand(this, INVOKE_TIMEOUT);
+  }
+
+  static override is(value: unknown): value is InvokeTimeoutError {
+    return branded(value, INVOKE_TIMEOUT);
+  }
+}
+
+/** The name or code under which gateways tell of an invoked function that took too long. */
+const INVOKE_TIMEOUT_NAMES: ReadonlySet<unknown> = new Set(["InngestInvokeTimeoutError", "InvokeTimeoutError"]);
+
+export function invokeErrorOf(stepId: string, functionId: string, error: PlainError): InvokeError {
+  const isTimeout = INVOKE_TIMEOUT_NAMES.has(error.name) || error.code === "INVOKE_TIMEOUT";
+  return new (isTimeout ? InvokeTimeoutError : InvokeError)(stepId, functionId, error);
+}
+
+const MAX_DEPTH = 5;
+
+/** An error that arrived as plain data, as an Error again, with its own fields. */
 export function reviveError(error: PlainError, depth = 0): Error {
-  const revived = new Error(
-    error.message,
-    error.cause === undefined ? undefined : { cause: causeOf(error.cause, depth) },
-  );
-  revived.name = error.name;
-  if (error.stack) revived.stack = error.stack;
-  if (error.code !== undefined) Object.assign(revived, { code: error.code });
-  if (error.data !== undefined) Object.assign(revived, { data: error.data });
-  return revived;
+  return restore(new Error(error.message, causeOption(error, depth)), error, depth);
+}
+
+function restore<E extends Error>(target: E, { name, stack, code, data }: PlainError, depth: number): E {
+  for (const [key, value] of Object.entries(isPlainObject(data) ? data : {})) {
+    // What an Error has itself, or its class has set, stays.
+    if (key === "name" || key === "message" || key === "stack" || key === "cause" || key in target) continue;
+    const isErrors = key === "errors" && Array.isArray(value);
+    const own = isErrors ? value.map((each) => causeOf(each, depth)) : value;
+    Object.defineProperty(target, key, { value: own, enumerable: !isErrors, writable: true, configurable: true });
+  }
+  Object.defineProperty(target, "name", { value: name, writable: true, configurable: true });
+  if (stack) target.stack = stack;
+  if (code !== undefined) {
+    Object.defineProperty(target, "code", { value: code, enumerable: true, writable: true, configurable: true });
+  }
+  return target;
+}
+
+function causeOption({ cause }: PlainError, depth: number): { cause: unknown } | undefined {
+  return cause === undefined ? undefined : { cause: causeOf(cause, depth) };
 }
 
 function causeOf(cause: unknown, depth: number): unknown {
-  const plain = cause as Partial<PlainError> | null;
-  const isError = typeof plain === "object" && typeof plain?.message === "string" && typeof plain.name === "string";
-  return isError && depth < 5 ? reviveError(plain as PlainError, depth + 1) : cause;
+  const isError = isPlainObject(cause) && typeof cause.message === "string" && typeof cause.name === "string";
+  return isError && depth < MAX_DEPTH ? reviveError(cause as unknown as PlainError, depth + 1) : cause;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A step was called inside the body of another one. */
@@ -117,7 +162,7 @@ export class StepNestedError extends HoldfastError {
   }
 }
 
-/** A replay met another step than the one that is recorded. */
+/** A replay met another step than the one that is on record there. */
 export class NonDeterminismError extends HoldfastError {
   readonly recorded: string;
   readonly found: string;
@@ -125,7 +170,7 @@ export class NonDeterminismError extends HoldfastError {
   constructor(recorded: string, found: string) {
     super(
       "NON_DETERMINISM",
-      `The run has the step ${recorded} on record where the code now has ${found}. Keep ids and kinds of steps while runs are in flight, or give changed steps new ids.`,
+      `The run has the step ${recorded} on record where the code now has ${found}. Keep ids, kinds and order of steps while runs are in flight, or give changed steps new ids.`,
     );
     this.name = "NonDeterminismError";
     this.recorded = recorded;
@@ -134,7 +179,20 @@ export class NonDeterminismError extends HoldfastError {
   }
 }
 
+/** The run was not done at its deadline. */
+export class RunDeadlineError extends HoldfastError {
+  readonly deadlineMs: number;
+
+  constructor(deadlineMs: number) {
+    super("RUN_DEADLINE_EXCEEDED", `The run's deadline, ${new Date(deadlineMs).toISOString()}, is over.`);
+    this.name = "RunDeadlineError";
+    this.deadlineMs = deadlineMs;
+    brand(this, NON_RETRIABLE);
+  }
+}
+
 const FINAL_CODES: ReadonlySet<string> = new Set([
+  "DURATION_INVALID",
   "STEP_INVALID",
   "STEP_NESTED",
   "STEP_RESULT_INVALID",

@@ -33,8 +33,18 @@ export class Journal {
     return this.#held.size;
   }
 
+  /** In the order in which they finished. */
+  get finished(): readonly string[] {
+    return this.#order;
+  }
+
   lookup(hash: string): MemoHit | undefined {
     return Object.hasOwn(this.#steps, hash) ? readMemo(this.#steps[hash]) : undefined;
+  }
+
+  /** As how-many-th the step finished; undefined when it has not. */
+  positionOf(hash: string): number | undefined {
+    return this.#position.get(hash);
   }
 
   /** The code asks for a finished step; returns the steps that may settle now, in order. */

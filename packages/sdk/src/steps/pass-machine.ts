@@ -14,8 +14,10 @@ import { concat, type List, listLength, push, toArray } from "./list.ts";
  *  P4. The pass ends with all parked ops when nothing runs, nothing is unanswered or unsent, and it is quiet.
  *  P5. A stale answer, or `stop`, ends it without a reply, once no body runs any more.
  *  P6. After an invalid answer nothing starts and nothing is checkpointed; the reply carries what finished.
- *  P7. The handler's value or final failure ends it at once. A failure that will be tried again waits for the
- *      bodies that run and for their checkpoints: the next pass must not run them a second time.
+ *  P7. The handler's value or final failure ends it at once. A failure that will be tried again, or after which steps
+ *      are undone, waits for the bodies that run and for their checkpoints: the next pass must not run them a second
+ *      time. So does a value as long as steps are unfinished that nobody awaited; if such a step is parked, the parked
+ *      ops end the pass instead of the value.
  * Plain:
  *  P8. When it is quiet, a single new step with a body runs (unless planning is forced) and its op ends the pass;
  *      otherwise the ops of all new steps end it.
@@ -45,11 +47,14 @@ export type Report =
   | { readonly type: "op"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
 
 export type HandlerEnd =
-  | { readonly type: "returned"; readonly body: string }
-  | { readonly type: "failed"; readonly body: string; readonly final: boolean; readonly retryAfter?: string };
+  /** `awaits`: hashes of steps that belong to the run although nobody awaited them. */
+  | { readonly type: "returned"; readonly body: string; readonly awaits?: ReadonlySet<string> }
+  | { readonly type: "failed"; readonly body: string; readonly final: boolean; readonly retryAfter?: string }
+  /** The last thing to be told is a step's op. */
+  | { readonly type: "op"; readonly op: OpText; readonly final: boolean };
 
 export type PassReply =
-  | { readonly type: "end"; readonly end: HandlerEnd }
+  | { readonly type: "end"; readonly end: Exclude<HandlerEnd, { type: "op" }> }
   | { readonly type: "ops"; readonly finished: readonly OpText[]; readonly reports: readonly Report[] }
   | { readonly type: "missing"; readonly found: readonly FoundStep[] }
   | { readonly type: "stale" };
@@ -72,8 +77,8 @@ interface OpenPass {
   readonly flushing: boolean;
   /** The gateway does not take checkpoints of this pass. */
   readonly refused: boolean;
-  /** The retriable failure that waits for running bodies. */
-  readonly failure: HandlerEnd | null;
+  /** The end that waits for running bodies. */
+  readonly ending: HandlerEnd | null;
   /** Rises with everything new; a `quiet` with an older one says nothing. */
   readonly serial: number;
 }
@@ -125,7 +130,7 @@ export function initialPass(mode: PassMode): PassState {
     untold: null,
     flushing: false,
     refused: false,
-    failure: null,
+    ending: null,
     serial: 0,
   };
 }
@@ -190,7 +195,7 @@ function found(state: OpenPass, step: FoundStep, due: boolean): Turn {
   const report = (): OpenPass => ({ ...state, serial, reports: push(state.reports, { type: "step", step }) });
   switch (mode.type) {
     case "in-place":
-      if (state.failure !== null) return [state, []];
+      if (state.ending !== null) return [state, []];
       if (step.hasBody && due && !state.refused) return start();
       // A failed step that is not due was told of when it failed.
       return proceed(step.hasBody ? report() : { ...park(state, { type: "step", step }), serial });
@@ -216,13 +221,13 @@ function hasNews({ unsent, untold, running }: OpenPass): boolean {
 
 /** In place, after something changed: send what finished, end a failure that waited, or watch for the end. */
 function proceed(state: OpenPass): Turn {
-  const { unsent, unanswered, running, failure, reports, refused } = state;
+  const { unsent, unanswered, running, ending, reports, refused } = state;
   if (unanswered !== null) return [state, []];
   if (hasNews(state) && !refused) {
     return state.flushing ? [state, []] : [{ ...state, flushing: true }, [{ do: "flush-soon" }]];
   }
   if (running > 0) return [state, []];
-  if (failure !== null) return unsent === null ? end(state, { type: "end", end: failure }) : endWithAll(state);
+  if (ending !== null) return unsent === null ? endAs(state, ending) : endWithAll(state);
   if (unsent === null && reports === null) return [state, []];
   return [state, [{ do: "watch", serial: state.serial }]];
 }
@@ -276,15 +281,38 @@ function quiet(state: OpenPass): Turn {
 }
 
 function handlerEnded(state: OpenPass, ended: HandlerEnd): Turn {
-  const reply: PassReply = { type: "end", end: ended };
+  if (state.ending !== null) return [state, []];
   if (state.mode.type === "in-place") {
-    const waits = ended.type === "failed" && !ended.final;
-    return waits ? proceed({ ...state, failure: ended }) : end(state, reply);
+    return waitsForBodies(ended) ? proceed({ ...state, ending: ended }) : endAs(state, ended);
   }
   // The op of the step that runs ends the pass; the next one meets the same end.
   if (state.running > 0) return [state, []];
   const unreported = state.mode.type === "plain" && ended.type === "returned" && state.reports !== null;
-  return unreported ? endWithAll(state) : end(state, reply);
+  return unreported ? endWithAll(state) : endAs(state, ended);
+}
+
+function waitsForBodies(ended: HandlerEnd): boolean {
+  switch (ended.type) {
+    case "returned":
+      return ended.awaits !== undefined;
+    case "failed":
+      return !ended.final;
+    case "op":
+      return true;
+    default:
+      return unreachable(ended);
+  }
+}
+
+function endAs(state: OpenPass, ended: HandlerEnd): Turn {
+  if (ended.type === "op") return endWithOps(state, [], [{ type: "op", op: ended.op, final: ended.final }]);
+  const awaits = ended.type === "returned" ? ended.awaits : undefined;
+  const isParked = awaits !== undefined && toArray(state.reports).some((report) => awaits.has(hashOf(report)));
+  return isParked ? endWithAll(state) : end(state, { type: "end", end: ended });
+}
+
+function hashOf(report: Report): string {
+  return report.type === "op" ? report.op.hash : report.step.hash;
 }
 
 function stop(state: OpenPass): Turn {

@@ -14,6 +14,8 @@ export interface StepIdentity {
 }
 
 export const MAX_STEP_ID_LENGTH = 256;
+/** Ids that start so are ours. */
+export const RESERVED_PREFIX = "holdfast/";
 const CACHE_SIZE = 5_000;
 
 const cache = new Map<string, string>();
@@ -41,6 +43,16 @@ export class StepNames {
         `A step's id must be text of 1 to ${MAX_STEP_ID_LENGTH} characters, not ${describeId(id)}.`,
       );
     }
+    if (id.startsWith(RESERVED_PREFIX)) {
+      throw new HoldfastError(
+        "STEP_INVALID",
+        `The step id "${id}" is reserved: ids must not start with "${RESERVED_PREFIX}".`,
+      );
+    }
+    return this.#take(id);
+  }
+
+  #take(id: string): StepIdentity {
     for (let index = this.#next.get(id) ?? 0; ; index += 1) {
       const fullId = index === 0 ? id : `${id}:${index}`;
       // An author may have used "a:1" as an id of its own.
@@ -50,6 +62,11 @@ export class StepNames {
       return { hash: hashStepId(fullId), id, index, fullId };
     }
   }
+}
+
+/** The identity of one of our own steps, of which there is one in a run. */
+export function reservedIdentity(id: string): StepIdentity {
+  return { hash: hashStepId(id), id, index: 0, fullId: id };
 }
 
 function describeId(id: unknown): string {

@@ -1,81 +1,34 @@
-import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
-import type { CheckedOutgoings, OutgoingEvent, SchemaMap } from "../client/event-types.ts";
-import { instantOf } from "./errors.ts";
-import type { StepResult } from "./step-result.ts";
+import type { OutgoingEvent, SchemaMap } from "../client/event-types.ts";
+import { type FetchArgs, fetchCall } from "./fetch-tool.ts";
+import { durationMsOf, instantOf } from "./points-in-time.ts";
+import { guarded, invalidStep, jsonOf, named, type StepCall, type StepId } from "./step-call.ts";
+import type { StepTools } from "./step-types.ts";
+import { createWaitTools, type WaitToolsDeps } from "./wait-tools.ts";
 import { wireDuration } from "./wire-duration.ts";
 
-/** A step's id, or its id and how it is called for people. */
-export type StepId = string | { readonly id: string; readonly name?: string };
-
-/** What a handler does durably. Each call is a step: it happens once per run, and its result is kept. */
-export interface StepTools<Schemas extends SchemaMap = SchemaMap> {
-  /**
-   * Runs `body` and keeps what it returns, as JSON: a Date comes back as text, `undefined` stays `undefined`. When it
-   * throws it is tried again; when it has failed for good the promise rejects with a `StepError`.
-   */
-  run<Args extends unknown[], Result>(
-    id: StepId,
-    body: (...args: Args) => Result,
-    ...args: Args
-  ): Promise<StepResult<Awaited<Result>>>;
-  /** Waits without holding anything. Milliseconds, or text such as "2h". */
-  sleep(id: StepId, duration: DurationInput): Promise<void>;
-  /** Waits until a point in time: a Date, ISO 8601 text, or milliseconds since the Unix epoch. */
-  sleepUntil(id: StepId, at: Date | string | number): Promise<void>;
-  /** Sends events, once: a repeat after a crash carries the same ids, by which the gateway knows it. */
-  sendEvent<const Events extends OutgoingEvent | readonly OutgoingEvent[]>(
-    id: StepId,
-    events: Events & CheckedOutgoings<Events, Schemas>,
-  ): Promise<{ ids: string[] }>;
-}
-
-/** A call of one of the tools. */
-export interface StepCall {
-  readonly id: unknown;
-  readonly displayName?: string;
-  readonly kind: "run" | "sleep" | "sendEvent";
-  /** Absent for what the gateway does by itself. The hash lets it make ids that are the same on every attempt. */
-  readonly body?: (hash: string, args: readonly unknown[]) => unknown;
-  /** Arguments of the author's, kept with the step. */
-  readonly args?: readonly unknown[];
-  /** Name of the reported op; default: the step's id. */
-  readonly opName?: string;
-  readonly opts?: Readonly<Record<string, unknown>>;
-}
-
-export interface StepToolsDeps {
-  find(call: StepCall): Promise<unknown>;
+export interface StepToolsDeps extends WaitToolsDeps {
   readonly runId: string;
-  /** Milliseconds may be said; the base protocol knows whole seconds only. */
-  readonly exactSleep: boolean;
   send(events: readonly OutgoingEvent[]): Promise<{ ids: string[] }>;
+  sendSignal(signal: { readonly signal: string; readonly data?: unknown }): Promise<{ readonly runId?: string }>;
 }
 
-export function createStepTools(deps: StepToolsDeps): StepTools {
+export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
   const { find } = deps;
   const tools = {
-    run: (id: StepId, body: (...args: unknown[]) => unknown, ...args: unknown[]) => {
-      if (typeof body !== "function") return rejected(id, "step.run() needs a function as its second argument");
-      const call = {
-        ...named(id),
-        kind: "run",
-        body: (_hash: string, given: readonly unknown[]) => body(...given),
-      } as const;
-      if (args.length === 0) return find(call);
-      return isJson(args)
-        ? find({ ...call, args })
-        : rejected(id, "its arguments are kept as JSON, which cannot carry them");
-    },
-    sleep: (id: StepId, duration: DurationInput) =>
+    ...createWaitTools(deps),
+    run: (id: StepId, body: unknown, ...rest: unknown[]) => guarded(() => find(runCall(id, body, rest))),
+    sleep: (id: StepId, duration: unknown) =>
       guarded(() => {
-        const durationMs = parseDurationMs(duration, "The duration of step.sleep()");
-        return find({ ...named(id), kind: "sleep", opName: wireDuration(durationMs, deps.exactSleep) });
+        const durationMs = durationMsOf(duration, "The duration of step.sleep()");
+        return find({ ...named(id), kind: "sleep", opName: wireDuration(durationMs, deps.exact), show: nothing });
       }),
-    sleepUntil: (id: StepId, at: Date | string | number) =>
+    sleepUntil: (id: StepId, at: unknown) =>
       guarded(() => {
         const instant = instantOf(typeof at === "number" ? new Date(at) : at);
-        if (instant === undefined) return rejected(id, `step.sleepUntil() needs a Date, ISO 8601 text or milliseconds`);
-        return find({ ...named(id), kind: "sleep", opName: instant });
+        if (instant === undefined) {
+          throw invalidStep(id, "step.sleepUntil() needs a Date, ISO 8601 text, milliseconds or a Temporal instant");
+        }
+        return find({ ...named(id), kind: "sleep", opName: instant, show: nothing });
       }),
     sendEvent: (id: StepId, events: OutgoingEvent | readonly OutgoingEvent[]) => {
       const list = Array.isArray(events) ? (events as readonly OutgoingEvent[]) : [events as OutgoingEvent];
@@ -87,22 +40,76 @@ export function createStepTools(deps: StepToolsDeps): StepTools {
         body: (hash) => deps.send(list.map((event, index) => withId(event, `${deps.runId}-${hash}-${index}`))),
       });
     },
+    sendSignal: (id: StepId, options: { readonly signal: string; readonly data?: unknown }) => {
+      const { signal, data } = options ?? {};
+      return find({
+        ...named(id),
+        kind: "sendSignal",
+        opName: "sendSignal",
+        opts: { type: "step.sendSignal", signal },
+        body: () => deps.sendSignal(data === undefined ? { signal } : { signal, data }),
+      });
+    },
+    fetch: (...args: FetchArgs) =>
+      guarded(() => {
+        const call = fetchCall(args);
+        // The text of a Request's body has to be read first.
+        return call instanceof Promise ? call.then((ready) => find(ready)) : find(call);
+      }),
   };
-  return tools as StepTools;
+  return tools as unknown as StepTools<SchemaMap>;
 }
 
-function isJson(value: unknown): boolean {
-  try {
-    return JSON.stringify(value) !== undefined;
-  } catch {
-    return false;
+const nothing = (): undefined => undefined;
+
+const RUN_OPTIONS: ReadonlySet<string> = new Set(["compensate", "retries"]);
+
+/**
+ * Whether the third argument is options: a function is no JSON, so one with `compensate` is never meant for the body; one
+ * without is, where the body names a parameter for it.
+ */
+function isRunOptions(body: { readonly length: number }, rest: readonly unknown[]): boolean {
+  const value = rest[0];
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  const keys = Object.keys(value);
+  if (keys.length === 0 || !keys.every((key) => RUN_OPTIONS.has(key))) return false;
+  return typeof (value as { compensate?: unknown }).compensate === "function" || body.length < rest.length;
+}
+
+function runCall(id: StepId, body: unknown, rest: readonly unknown[]): StepCall {
+  if (typeof body !== "function") throw invalidStep(id, "step.run() needs a function as its second argument");
+  const options = isRunOptions(body, rest) ? (rest[0] as RunOptionsInput) : undefined;
+  const args = options === undefined ? rest : rest.slice(1);
+  if (args.length > 0 && jsonOf(args) === undefined) {
+    throw invalidStep(id, "its arguments are kept as JSON, which cannot carry them");
   }
+  return {
+    ...named(id),
+    kind: "run",
+    body: (_hash, given) => body(...given),
+    ...(args.length > 0 ? { args } : {}),
+    ...(options === undefined ? {} : runOptions(id, options)),
+  };
 }
 
-function named(id: unknown): Pick<StepCall, "id" | "displayName"> {
-  if (typeof id !== "object" || id === null) return { id };
-  const { id: inner, name } = id as { id?: unknown; name?: unknown };
-  return typeof name === "string" && name !== "" ? { id: inner, displayName: name } : { id: inner };
+interface RunOptionsInput {
+  readonly compensate?: unknown;
+  readonly retries?: unknown;
+}
+
+function runOptions(id: StepId, { compensate, retries }: RunOptionsInput): Partial<StepCall> {
+  if (compensate !== undefined && typeof compensate !== "function") {
+    throw invalidStep(id, "`compensate` must be a function");
+  }
+  if (retries !== undefined && !(Number.isSafeInteger(retries) && (retries as number) >= 0)) {
+    throw invalidStep(id, "`retries` must be a whole number of at least 0");
+  }
+  return {
+    ...(retries === undefined ? {} : { retries: retries as number }),
+    ...(compensate === undefined
+      ? {}
+      : { compensate: compensate as NonNullable<StepCall["compensate"]>, opts: { compensate: true } }),
+  };
 }
 
 /** The author's own id stays. What `EventType.create` attached stays, too. */
@@ -112,23 +119,4 @@ function withId(event: OutgoingEvent, id: string): OutgoingEvent {
     ...Object.getOwnPropertyDescriptors(event),
     id: { value: id, enumerable: true },
   });
-}
-
-function guarded(call: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return call();
-  } catch (error) {
-    return rejectedStep(error);
-  }
-}
-
-/** A step that could not even be called. Nobody may be awaiting it yet, which must not end the process. */
-export function rejectedStep(error: unknown): Promise<never> {
-  const promise = Promise.reject(error);
-  promise.catch(() => {});
-  return promise;
-}
-
-function rejected(id: StepId, problem: string): Promise<never> {
-  return rejectedStep(new HoldfastError("STEP_INVALID", `Step ${JSON.stringify(id)}: ${problem}.`));
 }

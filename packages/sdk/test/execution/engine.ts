@@ -1,3 +1,4 @@
+import { systemTimers, type Timers } from "@holdfast/core";
 import type { CheckpointOutcome, Extension, Op } from "@holdfast/protocol";
 import type { CheckpointPort, ExecutionResult, ExecutionStrategy } from "../../src/execution/execution.ts";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
@@ -19,6 +20,12 @@ export interface EngineOptions {
   readonly answer?: (ops: readonly Op[], number: number) => CheckpointOutcome | Promise<CheckpointOutcome>;
   readonly slug?: string;
   readonly maxPasses?: number;
+  /** Timers of the pass run so many times as fast. */
+  readonly haste?: number;
+  /** What ends a wait, an invocation or a request, as the memo has it; default: null, as after a timeout. */
+  readonly resume?: (op: Op) => unknown;
+  /** Further keys of `ctx.holdfast`. */
+  readonly extended?: Readonly<Record<string, unknown>>;
 }
 
 export interface RunEnd {
@@ -27,7 +34,7 @@ export interface RunEnd {
 }
 
 /**
- * A gateway's engine in memory, for one run: keeps memo and order, plays retries and sleeps (time passes at once) and
+ * A gateway's engine in memory, for one run: keeps memo and order, plays retries, sleeps and waits (time passes at once) and
  * follows the parallel rule of version 2 of the plain protocol.
  */
 export class Engine {
@@ -42,14 +49,20 @@ export class Engine {
   readonly replies: Op[][] = [];
   #pending = new Set<string>();
   #queue: { stepId: string; attempt: number }[] = [{ stepId: "step", attempt: 0 }];
-  #sleeping: string[] = [];
+  #parked: Op[] = [];
+  /** How often a worker lost its work on the way. */
+  losses = 0;
   #passAttempt = 0;
   #version = -1;
   signal = new AbortController();
+  /** Called before each request. */
+  onRequest: () => void = () => {};
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.#strategy = createMainThreadStrategy(createRegistry([{ client: options.client, functions: [options.fn] }]));
+    const { client, fn, haste = 1 } = options;
+    const timers: Timers = { set: (delayMs, fire, more) => systemTimers.set(delayMs / haste, fire, more) };
+    this.#strategy = createMainThreadStrategy(createRegistry([{ client, functions: [fn] }]), { timers });
   }
 
   get maxAttempts(): number {
@@ -59,6 +72,7 @@ export class Engine {
   /** One request; what the pass answered. */
   async request(stepId = "step", attempt = 0, extra: Record<string, unknown> = {}): Promise<ExecutionResult> {
     const { client, fn, inPlace } = this.#options;
+    this.onRequest();
     const event = this.#options.event ?? { id: "e1", name: "test/event", data: { n: 1 }, ts: 1 };
     const payload = {
       version: this.#version,
@@ -100,6 +114,7 @@ export class Engine {
       retries: Object.fromEntries(this.retries),
       undefinedSteps: [...this.undefinedSteps],
       signatures: Object.fromEntries(this.signatures),
+      ...this.#options.extended,
     };
   }
 
@@ -122,16 +137,19 @@ export class Engine {
   }
 
   #checkpointed(op: Op): void {
-    if (op.op === "StepError" || op.op === "Sleep") this.#op({ stepId: "step", attempt: 0 }, op);
-    else this.#save(op);
+    if (op.op === "StepRun" || op.op === "StepFailed") this.#save(op);
+    else this.#op({ stepId: "step", attempt: 0 }, op);
   }
 
   #save(op: Op): void {
     if (this.memo.has(op.id)) return;
     if (op.op === "StepFailed") this.memo.set(op.id, { type: "error", error: op.error });
-    else this.memo.set(op.id, op.op === "Sleep" ? null : { type: "data", data: op.data ?? null });
+    else if (op.op === "StepRun") this.memo.set(op.id, { type: "data", data: op.data ?? null });
+    else this.memo.set(op.id, this.#options.resume?.(op) ?? null);
     if (op.undefinedResult) this.undefinedSteps.add(op.id);
-    this.signatures.set(op.id, `${op.op} ${op.displayName}`);
+    const kind = op.op === "StepFailed" ? "StepRun" : op.op;
+    const { ordinal, displayName } = op;
+    this.signatures.set(op.id, ordinal === undefined ? `${kind} ${displayName}` : `${kind}:${displayName}#${ordinal}`);
     this.retries.delete(op.id);
     this.#pending.delete(op.id);
     this.#passAttempt = 0;
@@ -152,15 +170,11 @@ export class Engine {
     throw new Error("the run did not end");
   }
 
-  /** Time passes: everything that sleeps is done. */
+  /** Time passes: what is waited for happens, one thing at a time, so that the order of waking is a fact. */
   #wake(): void {
-    const sleeping = this.#sleeping;
-    this.#sleeping = [];
-    const step = sleeping[0];
-    if (step === undefined) throw new Error("the run has neither a job nor a wait");
-    // One at a time, so that the order of waking is a fact.
-    this.#sleeping = sleeping.slice(1);
-    this.#save({ id: step, op: "Sleep" });
+    const op = this.#parked.shift();
+    if (op === undefined) throw new Error("the run has neither a job nor a wait");
+    this.#save(op);
     this.#discover();
   }
 
@@ -173,7 +187,12 @@ export class Engine {
   }
 
   #decide(job: { stepId: string; attempt: number }, result: ExecutionResult): RunEnd | undefined {
-    if (result.stale) throw new Error("stale");
+    if (result.stale) {
+      this.losses += 1;
+      this.signal = new AbortController();
+      this.#enqueue(job.stepId, job.attempt);
+      return undefined;
+    }
     const body = parse(result.body);
     if (result.status === "DONE") return { status: result.noRetry ? "failed" : "completed", value: body };
     if (result.status === "ERROR") {
@@ -215,7 +234,11 @@ export class Engine {
       case "StepPlanned":
         return this.#enqueue(op.id, 0);
       case "Sleep":
-        if (!this.#sleeping.includes(op.id)) this.#sleeping.push(op.id);
+      case "WaitForEvent":
+      case "WaitForSignal":
+      case "InvokeFunction":
+      case "Gateway":
+        if (!this.#parked.some((parked) => parked.id === op.id)) this.#parked.push(op);
         return;
       default:
         throw new Error(`unexpected op ${op.op}`);

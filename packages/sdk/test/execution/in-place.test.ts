@@ -340,8 +340,12 @@ describe("mistakes in code", () => {
       return "went on";
     });
     engine.memo.set(hash("a"), null);
-    for (const signature of ["sleep:a", "Sleep a", "waitForEvent:a"]) {
-      engine.signatures.set(hash("a"), signature);
+    for (const [recorded, signature] of [
+      ["sleep:a", "sleep:a"],
+      ["Sleep a", "sleep:a"],
+      ["WaitForEvent:a#7", "waitForEvent:a"],
+    ] as const) {
+      engine.signatures.set(hash("a"), recorded);
       const result = await engine.request();
       expect(result).toMatchObject({ status: "DONE", noRetry: true });
       expect(jsonOf(result)).toMatchObject({ code: "NON_DETERMINISM", message: expect.stringContaining(signature) });
@@ -413,6 +417,7 @@ describe("context", () => {
         if (batches.length === 1) throw new Error("lost");
         return { ids: events.map((event) => event.id ?? "") };
       },
+      sendSignal: async () => ({}),
     };
     const engine = engineFor(
       ({ step }) =>

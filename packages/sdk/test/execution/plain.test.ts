@@ -281,7 +281,7 @@ describe("planning", () => {
 });
 
 describe("targeted requests", () => {
-  const handler = async ({ step }: { step: import("../../src/steps/step-tools.ts").StepTools }) => {
+  const handler = async ({ step }: { step: import("../../src/steps/step-types.ts").StepTools }) => {
     const both = await Promise.all([step.run("a", () => "A"), step.run("b", () => "B")]);
     return both;
   };

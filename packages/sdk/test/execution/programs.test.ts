@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Client } from "../../src/client/client.ts";
-import type { StepTools } from "../../src/steps/step-tools.ts";
+import type { StepTools } from "../../src/steps/step-types.ts";
 import { Engine } from "./engine.ts";
 
 /** Random functions, played against an engine in memory in both modes: each body must run exactly as often as it has to. */
@@ -165,6 +165,7 @@ const client = {
     sent.push(...ids);
     return { ids };
   },
+  sendSignal: async () => ({}),
 };
 
 async function play(node: Program, inPlace: boolean): Promise<{ engine: Engine; world: World; end: unknown }> {

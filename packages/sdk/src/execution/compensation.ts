@@ -1,0 +1,140 @@
+import type { PlainError } from "@holdfast/core";
+import { isRecord, normalizeError } from "@holdfast/protocol";
+import { reviveError } from "../steps/errors.ts";
+import type { Journal } from "../steps/journal.ts";
+import type { OpText } from "../steps/pass-machine.ts";
+import type { StepCall } from "../steps/step-call.ts";
+import { hashStepId, RESERVED_PREFIX, reservedIdentity, type StepIdentity } from "../steps/step-id.ts";
+import { OpWriter } from "./op-text.ts";
+import { errorObject } from "./result-json.ts";
+import type { StepRecord } from "./step-record.ts";
+
+const FAILURE_ID = `${RESERVED_PREFIX}failure`;
+const UNDO_PREFIX = `${RESERVED_PREFIX}compensate:`;
+
+/** What a run that undoes its steps has on record: why, and which steps its code had compensations for then. */
+export interface FailureMemo {
+  readonly error: PlainError & Record<string, unknown>;
+  /** Absent when a gateway made it. */
+  readonly steps?: readonly string[];
+}
+
+/** What became of the compensations; part of the error with which the run fails. */
+export interface CompensationReport {
+  /** Ids of the steps that were undone, in that order. */
+  readonly undone: readonly string[];
+  readonly failed: readonly { readonly stepId: string; readonly error: PlainError }[];
+  /** Finished steps whose compensation the code does not have any more. */
+  readonly notRun: readonly string[];
+}
+
+export function readFailure(journal: Journal): FailureMemo | undefined {
+  const hit = journal.lookup(hashStepId(FAILURE_ID));
+  if (hit?.type !== "data" || !isRecord(hit.data)) return undefined;
+  const { error, steps } = hit.data;
+  if (!Array.isArray(steps)) return { error: normalizeError(error) };
+  return { error: normalizeError(error), steps: steps.filter((step): step is string => typeof step === "string") };
+}
+
+/** The op after which a run undoes its steps. */
+export function failureOp(thrown: unknown, steps: readonly StepRecord[], startedMs: number): OpText {
+  const memo = { error: errorObject(thrown), steps: steps.map(({ identity }) => identity.fullId) };
+  const subject = { identity: reservedIdentity(FAILURE_ID), call: { id: FAILURE_ID, kind: "run" } as const };
+  const json = { text: JSON.stringify(memo), isUndefined: false };
+  return new OpWriter({ ...subject, args: undefined, ordinal: undefined }).finished(json, {
+    timing: { startedMs, durationMs: 0 },
+  });
+}
+
+/** A step that was planned before the function failed, and must not run any more. */
+export function abandonedOp(hash: string, startedMs: number): OpText {
+  const identity: StepIdentity = { hash, id: hash, index: 0, fullId: hash };
+  const error = { name: "Error", message: "It was not run: the function had failed for good before it began." };
+  return new OpWriter({ identity, call: { id: hash, kind: "run" }, args: undefined, ordinal: undefined }).failed(
+    error,
+    true,
+    { timing: { startedMs, durationMs: 0 } },
+  );
+}
+
+/** A finished step with its compensation. */
+interface Undoable {
+  readonly record: StepRecord;
+  readonly position: number;
+  /** The handler may have changed the one it was given. */
+  readonly resultJson: string | undefined;
+}
+
+/** Runs a step of ours in the pass. */
+export type RunReserved = (identity: StepIdentity, call: StepCall) => Promise<unknown>;
+
+/**
+ * Undoes the finished steps of a run that has failed. First the handler is replayed, only to find the compensations of its
+ * finished steps; then these run one by one, the step that finished last first, as steps of their own.
+ */
+export class Compensation {
+  readonly failure: FailureMemo;
+  readonly #journal: Journal;
+  readonly #found: Undoable[] = [];
+  /** False once the compensations have begun: from then on the handler is not listened to. */
+  collects = true;
+
+  constructor(failure: FailureMemo, journal: Journal) {
+    this.failure = failure;
+    this.#journal = journal;
+  }
+
+  /** The handler asks for a finished step. */
+  note(record: StepRecord, value: unknown): void {
+    const { hash } = record.identity;
+    const position = this.#journal.positionOf(hash);
+    if (record.call.compensate === undefined || position === undefined) return;
+    this.#found.push({ record, position, resultJson: JSON.stringify(value) });
+  }
+
+  /**
+   * Whether a finished step that may have a compensation has not been asked for yet. A gateway that ended the run itself
+   * does not know which have one.
+   */
+  isMissingSome(isAsked: (hash: string) => boolean): boolean {
+    const { steps } = this.failure;
+    if (steps !== undefined) return steps.some((step) => this.#isDone(step) && !isAsked(hashStepId(step)));
+    const ours = new Set(this.#found.map(({ record }) => hashStepId(`${UNDO_PREFIX}${record.identity.fullId}`)));
+    ours.add(hashStepId(FAILURE_ID));
+    return this.#journal.finished.some((hash) => !isAsked(hash) && !ours.has(hash));
+  }
+
+  /** Undoes everything; gives the error with which the run ends. */
+  async run(runReserved: RunReserved): Promise<PlainError & { readonly compensation: CompensationReport }> {
+    const undone: string[] = [];
+    const failed: { stepId: string; error: PlainError }[] = [];
+    const { error, steps = [] } = this.failure;
+    for (const { record, resultJson } of this.#found.toSorted((a, b) => b.position - a.position)) {
+      const { fullId } = record.identity;
+      const identity = reservedIdentity(`${UNDO_PREFIX}${fullId}`);
+      let cause: PlainError | undefined;
+      const failure = (_id: string, plain: PlainError): Error => {
+        cause = plain;
+        return new Error(plain.message);
+      };
+      const body = (): unknown => {
+        const result = resultJson === undefined ? undefined : JSON.parse(resultJson);
+        return record.call.compensate?.(result, reviveError(error));
+      };
+      const displayName = `compensate ${record.call.displayName ?? fullId}`;
+      try {
+        await runReserved(identity, { id: identity.id, displayName, kind: "run", body, failure });
+        undone.push(fullId);
+      } catch (thrown) {
+        failed.push({ stepId: fullId, error: cause ?? errorObject(thrown) });
+      }
+    }
+    const found = new Set(this.#found.map(({ record }) => record.identity.fullId));
+    const notRun = steps.filter((step) => !found.has(step) && this.#isDone(step));
+    return { ...error, compensation: { undone, failed, notRun } };
+  }
+
+  #isDone(fullId: string): boolean {
+    return this.#journal.lookup(hashStepId(fullId))?.type === "data";
+  }
+}

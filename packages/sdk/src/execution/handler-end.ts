@@ -1,0 +1,41 @@
+import { isFinalError, RetryAfterError, StepError } from "../steps/errors.ts";
+import type { HandlerEnd } from "../steps/pass-machine.ts";
+import type { PassInput } from "./pass-input.ts";
+import type { PassOptions } from "./pass-options.ts";
+import { encodeResult, errorObject } from "./result-json.ts";
+import type { StepRecord } from "./step-record.ts";
+
+type Failed = Extract<HandlerEnd, { type: "failed" }>;
+
+/** The handler threw, or the pass cannot go on. */
+export function failedEnd(thrown: unknown, { attempt, maxAttempts }: PassInput): Failed {
+  const used = maxAttempts !== undefined && attempt + 1 >= maxAttempts;
+  const final = used || StepError.is(thrown) || isFinalError(thrown);
+  const retryAfter = !final && RetryAfterError.is(thrown) ? { retryAfter: thrown.retryAfter } : {};
+  return { type: "failed", body: JSON.stringify(errorObject(thrown)), final, ...retryAfter };
+}
+
+/** A failure now is for good: the step's own retries or the function's are used up. */
+export function isLastAttempt({ call, attempt }: StepRecord, { maxAttempts }: PassInput): boolean {
+  const own = call.retries === undefined ? Number.POSITIVE_INFINITY : call.retries + 1;
+  return attempt + 1 >= Math.min(own, maxAttempts ?? own);
+}
+
+/**
+ * The handler returned. Steps that nobody awaited belong to the run all the same: it is not over before they are.
+ * @throws HoldfastError `STEP_RESULT_INVALID`, `STEP_RESULT_TOO_LARGE`
+ */
+export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { fn, request }: PassOptions): HandlerEnd {
+  const { functionSlug } = request;
+  const { text: body } = encodeResult(value, `function "${functionSlug}"`);
+  const awaits = new Set<string>();
+  for (const { identity, promise, progress } of records) {
+    if (promise.isAwaited || progress === "done") continue;
+    const state = progress === "failed" ? "has failed, and nobody" : "is not finished, and nobody";
+    fn.client.options.logger.warn(
+      `Step "${identity.fullId}" of function "${functionSlug}" ${state} awaited it. Put an \`await\` before it.`,
+    );
+    if (progress === "open") awaits.add(identity.hash);
+  }
+  return awaits.size > 0 ? { type: "returned", body, awaits } : { type: "returned", body };
+}

@@ -1,0 +1,21 @@
+import type { Clock, Timers } from "@holdfast/core";
+import type { RegisteredFunction } from "../functions/registry.ts";
+import type { PassMode } from "../steps/pass-machine.ts";
+import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
+import type { PassInput } from "./pass-input.ts";
+
+export interface PassPorts {
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
+export interface PassOptions {
+  readonly request: ExecutionRequest;
+  readonly input: PassInput;
+  readonly fn: RegisteredFunction;
+  readonly mode: PassMode;
+  readonly port: CheckpointPort;
+  /** Fires when the work is not wanted any more. */
+  readonly signal: AbortSignal;
+  readonly ports: PassPorts;
+}

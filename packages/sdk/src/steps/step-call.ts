@@ -1,0 +1,85 @@
+import { HoldfastError, type PlainError } from "@holdfast/core";
+import type { OpName } from "@holdfast/protocol";
+
+/** A step's id, or its id and how it is called for people. */
+export type StepId = string | { readonly id: string; readonly name?: string };
+
+export type StepKind =
+  | "run"
+  | "sleep"
+  | "waitForEvent"
+  | "waitForSignal"
+  | "invoke"
+  | "fetch"
+  | "sendEvent"
+  | "sendSignal";
+
+/** A call of one of the tools. */
+export interface StepCall {
+  readonly id: unknown;
+  readonly displayName?: string;
+  readonly kind: StepKind;
+  /** Absent for what the gateway does by itself. The hash lets it make ids that are the same on every attempt. */
+  readonly body?: (hash: string, args: readonly unknown[]) => unknown;
+  /** Arguments of the author's, kept with the step. */
+  readonly args?: readonly unknown[];
+  /** Name of the reported op; default: the step's id. */
+  readonly opName?: string;
+  readonly opts?: Readonly<Record<string, unknown>>;
+  /** Fewer retries than the function's. */
+  readonly retries?: number;
+  /** Undoes the step when the function has failed for good. */
+  readonly compensate?: (result: unknown, error: Error) => unknown;
+  /** What awaiting code gets of the value on record; default: that value. */
+  readonly show?: (value: unknown) => unknown;
+  /** What awaiting code gets when it failed for good; default: a `StepError`. */
+  readonly failure?: (fullId: string, error: PlainError) => Error;
+}
+
+/** What each kind is to the gateway when it is told of and not run here. */
+export const OP_OF_KIND: Readonly<Record<StepKind, OpName>> = {
+  run: "StepPlanned",
+  sendEvent: "StepPlanned",
+  sendSignal: "StepPlanned",
+  sleep: "Sleep",
+  waitForEvent: "WaitForEvent",
+  waitForSignal: "WaitForSignal",
+  invoke: "InvokeFunction",
+  fetch: "Gateway",
+};
+
+/** The id, and the label if there is one. */
+export function named(id: unknown): Pick<StepCall, "id" | "displayName"> {
+  if (typeof id !== "object" || id === null) return { id };
+  const { id: inner, name } = id as { id?: unknown; name?: unknown };
+  return typeof name === "string" && name !== "" ? { id: inner, displayName: name } : { id: inner };
+}
+
+export function invalidStep(id: unknown, problem: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("STEP_INVALID", `Step ${JSON.stringify(named(id).id)}: ${problem}.`, { cause });
+}
+
+/** A step that could not even be called. Nobody may be awaiting it yet, which must not end the process. */
+export function rejectedStep(error: unknown): Promise<never> {
+  const promise = Promise.reject(error);
+  promise.catch(() => {});
+  return promise;
+}
+
+/** Whatever the making of a call throws becomes a rejection, as everywhere in asynchronous code. */
+export function guarded<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return call();
+  } catch (error) {
+    return rejectedStep(error);
+  }
+}
+
+/** As JSON has it, or undefined when JSON cannot carry it. */
+export function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}

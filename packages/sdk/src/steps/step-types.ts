@@ -1,0 +1,119 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { CheckedOutgoings, EventType, OutgoingEvent, SchemaMap, UntypedData } from "../client/event-types.ts";
+import type { DataOf, InvokeTarget, OutputOf } from "../functions/references.ts";
+import type { EventOfTrigger } from "../functions/triggers.ts";
+import type { FetchTarget, StepFetchInit } from "./fetch-tool.ts";
+import type { DurationLike, InstantLike } from "./points-in-time.ts";
+import type { StepId } from "./step-call.ts";
+import type { StepResult } from "./step-result.ts";
+
+/** How long something is waited for at most: a duration, or a point in time. */
+export type TimeoutInput = DurationLike | InstantLike;
+
+export interface StepRunOptions<Result = unknown> {
+  /**
+   * Undoes the step when the function has failed for good: called with the step's result and the error that the function
+   * failed with, in the reverse order in which steps finished, as a durable step with its own retries.
+   */
+  readonly compensate?: (result: StepResult<Awaited<Result>>, error: Error) => unknown;
+  /** How often this step is tried again; at most as often as the function's `retries` say, which is the default. */
+  readonly retries?: number;
+}
+
+export interface WaitForEventOptions<Target, Schema> {
+  /** The event's name, or a declared event. */
+  readonly event: Target;
+  /** Checks and types the event's data; default: that of the declared event, or of the client's `schemas`. */
+  readonly schema?: Schema;
+  /** How long to wait. When it is over the step gives null. */
+  readonly timeout: TimeoutInput;
+  /** CEL expression over `event` (the run's) and `async` (the one that is waited for). */
+  readonly if?: string;
+  /** Path that must be equal in both events, such as "data.userId"; a short form of `if`. */
+  readonly match?: string;
+}
+
+/** The event that a `step.waitForEvent` gives. */
+export type WaitedEvent<Target, Schema, Schemas> = EventOfTrigger<
+  Schema extends StandardSchemaV1
+    ? { readonly event: Target & string; readonly schema: Schema }
+    : { readonly event: Target },
+  Schemas
+>;
+
+export interface WaitForSignalOptions {
+  readonly signal: string;
+  /** How long to wait. When it is over the step gives null. */
+  readonly timeout: TimeoutInput;
+  /** When another run waits for the same signal: "fail" (default) fails this run, "replace" takes the wait over. */
+  readonly onConflict?: "replace" | "fail";
+}
+
+/** The result of an invoked function as JSON has it: nothing is null. */
+export type InvokeResult<Output> = unknown extends Output
+  ? Output
+  : Output extends undefined | undefined
+    ? null
+    : StepResult<Output>;
+
+export type InvokeOptions<Target> = {
+  /** A function made by `createFunction`, of this app or another, or `referenceFunction(...)`. */
+  readonly function: Target;
+  readonly v?: string;
+  /** How long its end is waited for; then the step fails with an `InvokeTimeoutError`. Default: a year. */
+  readonly timeout?: TimeoutInput;
+} & (UntypedData extends DataOf<Target> ? { readonly data?: DataOf<Target> } : { readonly data: DataOf<Target> });
+
+/** What a handler does durably. Each call is a step: it happens once per run, and its result is kept. */
+export interface StepTools<Schemas extends SchemaMap = SchemaMap> {
+  /**
+   * Runs `body` and keeps what it returns, as JSON: a Date comes back as text, `undefined` stays `undefined`. When it
+   * throws it is tried again; when it has failed for good the promise rejects with a `StepError`.
+   */
+  run<Args extends unknown[], Result>(
+    id: StepId,
+    body: (...args: Args) => Result,
+    ...args: Args
+  ): Promise<StepResult<Awaited<Result>>>;
+  run<Args extends unknown[], Result>(
+    id: StepId,
+    body: (...args: Args) => Result,
+    options: StepRunOptions<Result>,
+    ...args: Args
+  ): Promise<StepResult<Awaited<Result>>>;
+  /** Waits without holding anything. Milliseconds, text such as "2h", or a `Temporal.Duration`. */
+  sleep(id: StepId, duration: DurationLike): Promise<void>;
+  /** Waits until a point in time: a Date, ISO 8601 text, milliseconds since the Unix epoch, or one of `Temporal`. */
+  sleepUntil(id: StepId, at: InstantLike | number): Promise<void>;
+  /** Waits for an event; gives null when none has come by the `timeout`. */
+  waitForEvent<
+    const Target extends string | EventType<string, StandardSchemaV1 | undefined>,
+    Schema extends StandardSchemaV1 | undefined = undefined,
+  >(id: StepId, options: WaitForEventOptions<Target, Schema>): Promise<WaitedEvent<Target, Schema, Schemas> | null>;
+  /** Waits until somebody sends the signal; gives null when nobody has by the `timeout`. */
+  waitForSignal<Data = unknown>(
+    id: StepId,
+    options: WaitForSignalOptions,
+  ): Promise<{ signal: string; data: StepResult<Data> } | null>;
+  /**
+   * Runs another function and gives its result. Rejects with an `InvokeError` when it failed and with an
+   * `InvokeTimeoutError` when it took too long.
+   */
+  invoke<Target extends InvokeTarget>(
+    id: StepId,
+    options: InvokeOptions<Target>,
+  ): Promise<InvokeResult<Awaited<OutputOf<Target>>>>;
+  /** Sends events, once: a repeat after a crash carries the same ids, by which the gateway knows it. */
+  sendEvent<const Events extends OutgoingEvent | readonly OutgoingEvent[]>(
+    id: StepId,
+    events: Events & CheckedOutgoings<Events, Schemas>,
+  ): Promise<{ ids: string[] }>;
+  /** Sends a signal; gives the run that waited for it, if one did. */
+  sendSignal(id: StepId, signal: { readonly signal: string; readonly data?: unknown }): Promise<{ runId?: string }>;
+  /**
+   * Makes an HTTP request from the gateway and keeps its response: nothing of this app waits for it. Without an id it is
+   * called "step.fetch: <host>".
+   */
+  fetch(target: FetchTarget, init?: StepFetchInit): Promise<Response>;
+  fetch(id: StepId, target: FetchTarget, init?: StepFetchInit): Promise<Response>;
+}

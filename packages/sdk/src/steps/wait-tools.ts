@@ -1,0 +1,126 @@
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { validateData } from "../client/event-types.ts";
+import { invokeErrorOf } from "./errors.ts";
+import { timeoutText } from "./points-in-time.ts";
+import { guarded, invalidStep, jsonOf, named, type StepCall, type StepId } from "./step-call.ts";
+
+export interface WaitToolsDeps {
+  find(call: StepCall): Promise<unknown>;
+  /** Milliseconds may be said; the base protocol knows whole seconds only. */
+  readonly exact: boolean;
+  /** The schema of an event's data, by the client's options. */
+  schemaOf(eventName: string): StandardSchemaV1 | undefined;
+  /** The app whose function runs. */
+  readonly appId: string;
+}
+
+/** Steps that end when something happens elsewhere: an event, a signal, the end of another run. */
+export function createWaitTools(deps: WaitToolsDeps) {
+  const { find } = deps;
+  return {
+    waitForEvent: (id: StepId, options: unknown) => guarded(() => find(eventCall(deps, id, options))),
+    waitForSignal: (id: StepId, options: unknown) => guarded(() => find(signalCall(deps, id, options))),
+    invoke: (id: StepId, options: unknown) => guarded(() => find(invokeCall(deps, id, options))),
+  };
+}
+
+function eventCall({ exact, schemaOf }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+  const options = optionsOf(id, given, "waitForEvent", ["event", "timeout", "if", "match", "schema"]);
+  const { event, match } = options;
+  const inner = isRecord(event) ? event : undefined;
+  const name = textOf(id, inner === undefined ? event : inner.event, "event", WIRE_LIMITS.maxEventNameLength);
+  if (match !== undefined && options.if !== undefined) throw invalidStep(id, "it has both `if` and `match`");
+  const condition =
+    match === undefined
+      ? options.if === undefined
+        ? undefined
+        : textOf(id, options.if, "if")
+      : sameIn(textOf(id, match, "match"));
+  const schema = (options.schema ?? inner?.schema ?? schemaOf(name)) as StandardSchemaV1 | undefined;
+  return {
+    ...named(id),
+    kind: "waitForEvent",
+    opName: name,
+    opts: {
+      timeout: waitText(id, options.timeout, exact),
+      ...(condition === undefined ? {} : { if: condition }),
+    },
+    show: (value) => (schema === undefined || !isRecord(value) ? value : checked(value, schema, name)),
+  };
+}
+
+async function checked(event: Record<string, unknown>, schema: StandardSchemaV1, name: string): Promise<unknown> {
+  return { ...event, data: await validateData(schema, event.data, name) };
+}
+
+/** `match` as the expression it is short for. */
+function sameIn(path: string): string {
+  return `event.${path} == async.${path}`;
+}
+
+function signalCall({ exact }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+  const options = optionsOf(id, given, "waitForSignal", ["signal", "timeout", "onConflict"]);
+  const { onConflict = "fail" } = options;
+  if (onConflict !== "fail" && onConflict !== "replace") {
+    throw invalidStep(id, '`onConflict` must be "fail" or "replace"');
+  }
+  const signal = textOf(id, options.signal, "signal");
+  const timeout = waitText(id, options.timeout, exact);
+  return { ...named(id), kind: "waitForSignal", opName: signal, opts: { signal, timeout, conflict: onConflict } };
+}
+
+function invokeCall({ exact, appId }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+  const options = optionsOf(id, given, "invoke", ["function", "data", "v", "meta", "timeout"]);
+  const functionId = slugOf(id, options.function, appId);
+  const { data, v, meta, timeout } = options;
+  if (data !== undefined && data !== null && !isRecord(data)) throw invalidStep(id, "its `data` must be an object");
+  const payload = {
+    ...(data === undefined || data === null ? {} : { data }),
+    ...(v === undefined ? {} : { v: textOf(id, v, "v") }),
+    ...(meta === undefined ? {} : { meta }),
+  };
+  if (jsonOf(payload) === undefined) throw invalidStep(id, "its `data` is kept as JSON, which cannot carry it");
+  return {
+    ...named(id),
+    kind: "invoke",
+    opts: {
+      function_id: functionId,
+      payload,
+      ...(timeout === undefined ? {} : { timeout: waitText(id, timeout, exact) }),
+    },
+    failure: (fullId, error) => invokeErrorOf(fullId, functionId, error),
+  };
+}
+
+/** Functions have their slug; references an app and a function of it. */
+function slugOf(id: StepId, target: unknown, appId: string): string {
+  const { slug, functionId, appId: otherApp } = (target ?? {}) as Record<string, unknown>;
+  if (typeof slug === "string" && slug !== "") return slug;
+  if (typeof functionId === "string" && functionId !== "") {
+    return `${typeof otherApp === "string" && otherApp !== "" ? otherApp : appId}-${functionId}`;
+  }
+  throw invalidStep(
+    id,
+    "step.invoke() needs a `function`: one made by createFunction(), or referenceFunction({ functionId })",
+  );
+}
+
+function optionsOf(id: StepId, value: unknown, tool: string, known: readonly string[]): Record<string, unknown> {
+  if (!isRecord(value)) throw invalidStep(id, `step.${tool}() needs an object of options as its second argument`);
+  const extra = Object.keys(value).find((key) => !known.includes(key));
+  if (extra !== undefined) {
+    throw invalidStep(id, `step.${tool}() has no option \`${extra}\`; it knows ${known.join(", ")}`);
+  }
+  return value;
+}
+
+function textOf(id: StepId, value: unknown, name: string, maxLength = 10_000): string {
+  if (typeof value === "string" && value.trim() !== "" && value.length <= maxLength) return value;
+  throw invalidStep(id, `its \`${name}\` must be text of 1 to ${maxLength} characters`);
+}
+
+function waitText(id: StepId, value: unknown, exact: boolean): string {
+  if (value === undefined) throw invalidStep(id, 'it needs a `timeout`, such as "1h"');
+  return timeoutText(value, `The timeout of step ${JSON.stringify(named(id).id)}`, exact);
+}
