@@ -36,6 +36,7 @@ Options
   --retry-base <duration> wait before the first retry of a step (default 1s)
   --reconnect-grace <duration> how long a lost app may take to come back with its work (default 5s)
   --drain <duration>     how long a stop waits for apps to finish (default 25s)
+  --fetch-inner          let step.fetch call this machine and its network although others can reach the gateway
   --no-extensions        speak the plain protocol only
   --virtual-time         for tests: time can be moved on with POST /v1/testing/skip-time
   --json                 print one JSON line when ready
@@ -60,6 +61,7 @@ const FLAGS = {
   "retry-base": { type: "string" },
   "reconnect-grace": { type: "string" },
   drain: { type: "string" },
+  "fetch-inner": { type: "boolean" },
   "no-extensions": { type: "boolean" },
   "virtual-time": { type: "boolean" },
   json: { type: "boolean" },
@@ -119,6 +121,7 @@ function readOptions(values: Values, env: Readonly<Record<string, string | undef
     retryBaseMs: duration(values, "retry-base"),
     reconnectGraceMs: duration(values, "reconnect-grace"),
     drainMs: duration(values, "drain"),
+    fetchInner: values["fetch-inner"] === true ? true : undefined,
     extensions: values["no-extensions"] === true ? [] : undefined,
     virtualTime: values["virtual-time"] === true ? true : undefined,
     signingKey: env.HOLDFAST_SIGNING_KEY,

@@ -37,6 +37,11 @@ export interface GatewayOptions {
   readonly eventKey?: string;
   /** Origins of browser pages that may call. Default: none but this gateway's own. */
   readonly allowedOrigins?: readonly string[];
+  /**
+   * Whether `step.fetch` may call this machine and its private network. Default: only while the gateway itself can be
+   * reached from this machine alone; a gateway that others reach refuses, so that nobody gets behind it through a step.
+   */
+  readonly fetchInner?: boolean;
   /** Connections to Postgres, 3 to 100. Default 10. */
   readonly maxConnections?: number;
   /**
@@ -64,6 +69,7 @@ export interface GatewayConfig {
   readonly signingKeys: readonly string[];
   readonly eventKey: string | undefined;
   readonly allowedOrigins: readonly string[];
+  readonly fetchInner: boolean;
   readonly maxConnections: number;
   readonly virtualTime: boolean;
   readonly log: Log;
@@ -126,6 +132,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     signingKeys: signingKeys as string[],
     eventKey: options.eventKey === "" ? undefined : options.eventKey,
     allowedOrigins: options.allowedOrigins ?? [],
+    fetchInner: options.fetchInner ?? isLoopback(host),
     maxConnections: options.maxConnections ?? 10,
     virtualTime: options.virtualTime ?? false,
     log: options.log ?? silentLog,

@@ -2,8 +2,9 @@ import { type Clock, createUlidFactory, messageOf, type Random, sleep, type Time
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
 import { Engine } from "./engine/engine.ts";
-import { DEFAULT_ENGINE_SETTINGS } from "./engine/ports.ts";
+import { DEFAULT_ENGINE_SETTINGS, type EngineOptions } from "./engine/ports.ts";
 import { Keys } from "./http/keys.ts";
+import { CALL_LIMITS, makeCall } from "./outgoing/call.ts";
 import type { Store } from "./store/index.ts";
 import { chooseSession } from "./ws/routing.ts";
 import { Sessions } from "./ws/sessions.ts";
@@ -13,6 +14,8 @@ export interface CorePorts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
+  /** Makes the HTTP calls of `step.fetch`. Default: over the network. */
+  readonly call?: EngineOptions["call"];
 }
 
 /** A gateway without its servers and its database: engine, keys and the sessions of sockets that were accepted. */
@@ -67,7 +70,9 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
 }
 
 function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string): Engine {
+  const settings = { ...CALL_LIMITS, allowInner: config.fetchInner };
   return new Engine({
+    call: (call, signal) => makeCall(settings, call, signal),
     ...ports,
     log: config.log,
     chooseSlot: (candidates, nowMs) => chooseSession(candidates, { nowMs }),

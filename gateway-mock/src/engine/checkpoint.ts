@@ -2,10 +2,10 @@ import type { PlainError } from "@holdfast/core";
 import { backoffDelayMs } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { LogRow } from "../store/index.ts";
-import { parseRetryAfterMs } from "./decide-ops.ts";
 import type { DecideContext } from "./draft.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
 import type { RunState } from "./run-state.ts";
+import { parseRetryAfterMs } from "./step-ops.ts";
 
 export type CheckpointRows =
   | { readonly ok: true; readonly rows: readonly LogRow[] }

@@ -1,7 +1,9 @@
-import { type PlainError, parseGoDurationMs, unreachable } from "@holdfast/core";
+import { type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { Report } from "./decide.ts";
+import { park } from "./decide-waits.ts";
 import {
+  complete,
   type Draft,
   dispatch,
   ensurePass,
@@ -12,8 +14,10 @@ import {
   retryDelayMs,
   settle,
 } from "./draft.ts";
-import { completedRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
+import { retryingStep } from "./fold.ts";
+import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
 import { type JobState, jobKey } from "./run-state.ts";
+import { isParked, nameOf, parseRetryAfterMs } from "./step-ops.ts";
 
 type OpsReport = Extract<Report, { status: "OPS" }>;
 
@@ -34,9 +38,6 @@ interface OpContext {
   readonly inPlace: boolean;
   readonly wishes: Wishes;
 }
-
-/** The longest wait: 366 days. */
-const MAX_SLEEP_MS = 366 * 86_400_000;
 
 export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: boolean): void {
   const inPlace = hint && job.kind === "pass" && !report.ops.some((op) => plansAnew(draft, op));
@@ -85,16 +86,11 @@ function earliestRetryMs(draft: Draft): number | null {
 
 /** An agent that plans a step nobody has run yet wants it dispatched: then the report is one of the plain protocol. */
 function plansAnew(draft: Draft, op: Op): boolean {
-  return op.op === "StepPlanned" && !isSettled(draft, op.id) && openStep(draft, op.id)?.phase !== "retrying";
+  const phase = openStep(draft, op.id)?.phase;
+  return op.op === "StepPlanned" && !isSettled(draft, op.id) && phase !== "retrying" && phase !== "waiting";
 }
 
-const PLAN_OPS: ReadonlySet<string> = new Set([
-  "StepPlanned",
-  "Sleep",
-  "WaitForEvent",
-  "WaitForSignal",
-  "InvokeFunction",
-]);
+const isPlanned = (op: Op): boolean => op.op === "StepPlanned" || isParked(op);
 
 /** The plain protocol's parallel rule: a report of several steps makes all of them pending before the next pass. */
 function plan(draft: Draft, job: JobState, report: OpsReport): void {
@@ -106,7 +102,7 @@ function plan(draft: Draft, job: JobState, report: OpsReport): void {
     draft.forced = true;
     return;
   }
-  if (!steps.some((op) => PLAN_OPS.has(op.op))) return;
+  if (!steps.some(isPlanned)) return;
   draft.pending.clear();
   for (const op of steps) if (!isSettled(draft, op.id)) draft.pending.add(op.id);
 }
@@ -133,22 +129,18 @@ function decideOp(context: OpContext, op: Op): void {
       wishes.told = true;
       return decidePlanned(context, op);
     case "Sleep":
-      wishes.told = true;
-      return decideSleep(context, op);
-    case "RunComplete": {
-      const output = text(op.data);
-      draft.log.push(completedRow(output));
-      draft.head = { status: "COMPLETED", outputJson: output };
-      return;
-    }
-    case "None":
-    case "DiscoveryRequest":
-      return;
     case "WaitForEvent":
     case "WaitForSignal":
     case "InvokeFunction":
     case "AIGateway":
     case "Gateway":
+      wishes.told = true;
+      return decideParked(context, op);
+    case "RunComplete":
+      return complete(draft, text(op.data));
+    case "None":
+    case "DiscoveryRequest":
+      return;
     case "DeferAdd":
     case "DeferAbort":
     case "SyncRunComplete":
@@ -194,7 +186,7 @@ function decideStepError(context: OpContext, op: Op): void {
     return;
   }
   // Somebody else is at it.
-  if (draft.jobs.has(jobKey("step", op.id)) || draft.jobs.has(jobKey("timer", op.id))) return;
+  if (draft.jobs.has(jobKey("step", op.id)) || openStep(draft, op.id)?.phase === "waiting") return;
   const attempt = attemptOf(context, op);
   if (inPlace && attempt < (draft.state.attempts.get(op.id) ?? 0)) return;
   const final = (report.noRetry && report.ops.length === 1) || attempt + 1 >= draft.state.maxAttempts;
@@ -207,9 +199,9 @@ function decideStepError(context: OpContext, op: Op): void {
   draft.log.push(
     jsonRow("STEP_ATTEMPT_FAILED", op.id, attempt, 0, { step: stepMeta(op, attempt), error: errorOf(op), delayMs }),
   );
-  const race = openStep(draft, op.id)?.race === true;
   if (inPlace || job.kind === "pass") {
-    draft.opened.set(op.id, { phase: "retrying", race, dueMs: draft.ctx.nowMs + delayMs });
+    const dueMs = draft.ctx.nowMs + delayMs;
+    draft.opened.set(op.id, retryingStep(stepMeta(op, attempt), openStep(draft, op.id), "retrying", dueMs));
     if (!inPlace) wishes.retryPass = { attempt: attempt + 1, delayMs };
   } else {
     dispatch(draft, { kind: "step", key: op.id, attempt: attempt + 1, delayMs });
@@ -222,57 +214,28 @@ function decidePlanned(context: OpContext, op: Op): void {
     wishes.pass ||= inPlace || draft.pending.size === 0;
     return;
   }
-  if (draft.jobs.has(jobKey("step", op.id)) || inPlace) return;
   const known = openStep(draft, op.id);
-  if (!known) open(draft, "STEP_PLANNED", op.id, { op: op.op, ...named(op), ...raced(op) });
+  if (draft.jobs.has(jobKey("step", op.id)) || known?.phase === "waiting" || inPlace) return;
+  if (!known) open(draft, "STEP_PLANNED", op.id, { op: op.op, ...named(op), ...raced(op), ...numbered(op) });
   const attempt = draft.state.attempts.get(op.id) ?? 0;
   const untilMs = known?.phase === "retrying" && known.dueMs !== null ? { untilMs: known.dueMs } : {};
   dispatch(draft, { kind: "step", key: op.id, attempt, ...untilMs });
 }
 
-function decideSleep({ draft, inPlace, wishes }: OpContext, op: Op): void {
+function decideParked({ draft, inPlace, wishes }: OpContext, op: Op): void {
   if (isSettled(draft, op.id)) wishes.pass ||= inPlace || draft.pending.size === 0;
-  else decideParked(draft, op);
-}
-
-/** A sleep begins: a timer, once per step. */
-export function decideParked(draft: Draft, op: Op): void {
-  if (isSettled(draft, op.id) || draft.jobs.has(jobKey("timer", op.id))) return;
-  const until = parseSleep(op.name ?? "", draft.ctx.nowMs);
-  if (until === undefined) {
-    const error = `Step "${op.displayName ?? op.id}" sleeps for ${JSON.stringify(op.name)}, which is neither a duration nor an instant.`;
-    return failWith(draft, "OP_INVALID", error);
-  }
-  open(draft, "STEP_WAITING", op.id, { op: op.op, ...named(op), ...raced(op), ...until });
-  dispatch(draft, { kind: "timer", key: op.id, attempt: 0, ...until });
-}
-
-function named(op: Op): { name?: string } {
-  const name = op.displayName ?? op.userland?.id;
-  return name === undefined ? {} : { name };
+  else wishes.pass = park(draft, op) || wishes.pass;
 }
 
 function raced(op: Op): { race?: true } {
   return op.opts?.parallelMode === "race" ? { race: true } : {};
 }
 
-/** A duration ("1m30s"; "" = none) or an ISO 8601 instant. */
-function parseSleep(name: string, nowMs: number): { delayMs?: number; untilMs?: number } | undefined {
-  if (name === "") return {};
-  const delayMs = parseGoDurationMs(name);
-  if (delayMs !== undefined) return delayMs > MAX_SLEEP_MS ? undefined : { delayMs };
-  const untilMs = Date.parse(name);
-  if (Number.isNaN(untilMs) || untilMs - nowMs > MAX_SLEEP_MS) return undefined;
-  return { untilMs: Math.max(1, untilMs) };
+function named(op: Op): { name?: string } {
+  const name = nameOf(op);
+  return name === undefined ? {} : { name };
 }
 
-const MIN_RETRY_AFTER_MS = 1000;
-const MAX_RETRY_AFTER_MS = 86_400_000;
-
-/** Whole seconds or an ISO 8601 instant, clamped to 1 s … 24 h; undefined when there is none or it cannot be read. */
-export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
-  if (value === undefined || value === "") return undefined;
-  const delayMs = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
-  if (Number.isNaN(delayMs)) return undefined;
-  return Math.min(Math.max(Math.round(delayMs), MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
+function numbered(op: Op): { ordinal?: number } {
+  return op.ordinal === undefined ? {} : { ordinal: op.ordinal };
 }

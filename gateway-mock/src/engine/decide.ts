@@ -1,7 +1,10 @@
 import { type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
-import { decideOps, decideParked } from "./decide-ops.ts";
+import { decideOps } from "./decide-ops.ts";
+import { park } from "./decide-waits.ts";
 import {
+  cancel,
+  complete,
   type DecideContext,
   type Decision,
   type Draft,
@@ -15,8 +18,8 @@ import {
   retryDelayMs,
   settle,
 } from "./draft.ts";
-import { completedRow, jsonRow, stepCompletedRow } from "./log-rows.ts";
-import { isEnded, type JobState, jobKey, type RunState } from "./run-state.ts";
+import { jsonRow, type StepMeta, stepCompletedRow, stepFailedRow } from "./log-rows.ts";
+import { isEnded, type JobState, jobKey, needsAgent, type RunState } from "./run-state.ts";
 
 /** What a reply says, read and checked. */
 export type Report =
@@ -34,6 +37,16 @@ export type Report =
   /** It could not be understood, or is over a limit. */
   | { readonly status: "INVALID"; readonly error: PlainError };
 
+/** `text` is JSON. */
+export type StepResult =
+  | { readonly type: "data"; readonly text: string }
+  | { readonly type: "error"; readonly error: PlainError };
+
+export type FetchResult =
+  | StepResult
+  /** It did not work, and may work when it is tried again. */
+  | { readonly type: "retry"; readonly error: PlainError; readonly retryAfterMs?: number | undefined };
+
 export type Input =
   | {
       readonly type: "report";
@@ -42,10 +55,15 @@ export type Input =
       readonly inPlace: boolean;
       readonly report: Report;
     }
-  /** Waits that began while their pass goes on in place. */
+  /** Parked steps that began while their pass goes on in place. */
   | { readonly type: "parked"; readonly ops: readonly Op[] }
   | { readonly type: "timer"; readonly jobId: string }
-  | { readonly type: "cancel"; readonly reason: string }
+  /** What a step waits for from outside has come. */
+  | { readonly type: "arrived"; readonly key: string; readonly result: StepResult }
+  /** A call that the gateway made for a step has ended. */
+  | { readonly type: "fetched"; readonly jobId: string; readonly result: FetchResult }
+  /** With `waitKey`: by an event that the run still waits for under that key. */
+  | { readonly type: "cancel"; readonly reason: string; readonly waitKey?: string }
   /** The run cannot go on, for a reason of the gateway's own. */
   | { readonly type: "fail"; readonly error: PlainError };
 
@@ -58,7 +76,10 @@ export type Input =
  *  3. A finished step has no job, and its first result stays.
  *  4. The same input again decides nothing.
  *  5. After the end nothing changes, and no job is left.
+ *     (But for the job that tells whoever invoked it of its end; that one is no longer the run's own.)
  *  6. A pass job that may be running is never removed but by its own report or the run's end.
+ *  7. What a run waits for from outside ends a step once: what has come, or its timeout, whichever is decided on first.
+ *  8. A finished step waits for nothing, and an ended run neither.
  */
 export function decide(state: RunState, input: Input, ctx: DecideContext): Decision | null {
   if (isEnded(state.status)) return null;
@@ -66,12 +87,15 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
   switch (input.type) {
     case "report": {
       const job = jobById(state, input.jobId);
-      if (!job || job.kind === "timer") return null;
+      if (!job || !needsAgent(job)) return null;
       decideReport(draft, job, input.report, input.inPlace);
       return finish(draft);
     }
     case "parked":
-      for (const op of input.ops) decideParked(draft, op);
+      for (const op of input.ops) {
+        if (park(draft, op)) ensurePass(draft);
+        if (draft.head) break;
+      }
       return draft.log.length > 0 ? finish(draft) : null;
     case "timer": {
       const job = jobById(state, input.jobId);
@@ -79,12 +103,21 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       decideTimer(draft, job);
       return finish(draft);
     }
-    case "cancel": {
-      const error = { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason };
-      draft.log.push(jsonRow("RUN_CANCELLED", "", 0, 0, { error }));
-      draft.head = { status: "CANCELLED", errorJson: JSON.stringify(error) };
+    case "arrived": {
+      if (!state.waits.has(input.key) || state.memo.has(input.key)) return null;
+      endStep(draft, input.key, input.result);
       return finish(draft);
     }
+    case "fetched": {
+      const job = jobById(state, input.jobId);
+      if (job?.kind !== "fetch") return null;
+      decideFetched(draft, job, input.result);
+      return finish(draft);
+    }
+    case "cancel":
+      if (input.waitKey !== undefined && !state.waits.has(input.waitKey)) return null;
+      cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason });
+      return finish(draft);
     case "fail":
       fail(draft, input.error);
       return finish(draft);
@@ -103,9 +136,7 @@ function decideReport(draft: Draft, job: JobState, report: Report, inPlace: bool
   draft.reported = job;
   switch (report.status) {
     case "DONE":
-      draft.log.push(completedRow(report.outputText));
-      draft.head = { status: "COMPLETED", outputJson: report.outputText };
-      return;
+      return complete(draft, report.outputText);
     case "FAILED":
     case "INVALID":
       return fail(draft, report.error);
@@ -129,11 +160,44 @@ function decideError(draft: Draft, job: JobState, report: Extract<Report, { stat
   else dispatch(draft, { kind: job.kind, key: job.key, attempt: attempt + 1, delayMs });
 }
 
+/** A wait's time is over. */
 function decideTimer(draft: Draft, job: JobState): void {
+  dropJob(draft, jobKey("timer", job.key));
+  const step = draft.state.open.get(job.key);
+  if (step?.op !== "InvokeFunction") return endStep(draft, job.key, { type: "data", text: "null" });
+  const message = `The function that step "${step.name ?? job.key}" invoked did not end before its timeout.`;
+  const error = { name: "InngestInvokeTimeoutError", code: "INVOKE_TIMEOUT", message };
+  endStep(draft, job.key, { type: "error", error });
+}
+
+function decideFetched(draft: Draft, job: JobState, result: FetchResult): void {
+  if (result.type !== "retry") return endStep(draft, job.key, result);
+  const { attempt, key } = job;
+  if (attempt + 1 >= draft.state.maxAttempts) return endStep(draft, key, { type: "error", error: result.error });
+  const delayMs = retryDelayMs(draft, attempt, result.retryAfterMs);
+  const step = waitMeta(draft, key, attempt);
+  draft.log.push(jsonRow("STEP_ATTEMPT_FAILED", key, attempt, 0, { step, error: result.error, delayMs }));
+  dropJob(draft, jobKey("fetch", key));
+  dispatch(draft, { kind: "fetch", key, attempt: attempt + 1, delayMs });
+}
+
+/** A parked step is over: the run goes on. */
+function endStep(draft: Draft, key: string, result: StepResult): void {
   if (draft.state.memo.size >= draft.ctx.maxSteps) {
     return failWith(draft, "RUN_TOO_LARGE", `The run has more than ${draft.ctx.maxSteps} steps.`);
   }
-  const wanted = settle(draft, job.key, stepCompletedRow(job.key, { op: "Sleep" }, "null"));
-  dropJob(draft, jobKey("timer", job.key));
-  if (wanted) ensurePass(draft);
+  const meta = waitMeta(draft, key, draft.state.attempts.get(key) ?? 0);
+  const row =
+    result.type === "data" ? stepCompletedRow(key, meta, result.text) : stepFailedRow(key, meta, result.error);
+  if (settle(draft, key, row)) ensurePass(draft);
+}
+
+function waitMeta({ state }: Draft, key: string, attempt: number): StepMeta {
+  const { op = "Sleep", name = null, ordinal = null } = state.open.get(key) ?? {};
+  return {
+    op,
+    ...(name === null ? {} : { name }),
+    ...(attempt > 0 ? { attempt } : {}),
+    ...(ordinal === null ? {} : { ordinal }),
+  };
 }

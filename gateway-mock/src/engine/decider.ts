@@ -1,11 +1,15 @@
 import { createUlidFactory, HoldfastError, type UlidFactory } from "@holdfast/core";
-import type { Fence, NewJob } from "../store/index.ts";
+import type { Fence, LostWhy, NewJob, Transition } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
 import { decide, type Input } from "./decide.ts";
 import type { DecideContext, Decision } from "./draft.ts";
+import type { Expressions } from "./expressions.ts";
 import { applyRow } from "./fold.ts";
+import type { Functions } from "./functions.ts";
+import type { Prepared } from "./intake.ts";
+import type { MadeEvent } from "./internal-events.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
-import { isEnded, type RunState } from "./run-state.ts";
+import { isEnded, needsAgent, type RunState } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
 
 /** `nothing`: the input changes nothing (any more). `stale`: somebody else has the work. */
@@ -26,6 +30,22 @@ export interface DeciderHooks {
   ended(state: RunState, others: boolean): void;
   /** May work be leased at birth? */
   mayLease(): boolean;
+  /** An event that happens with a decision, with what it starts; then one of the two below. */
+  prepare(event: MadeEvent): Prepared;
+  begin(prepared: Prepared, outcome: { readonly atMs: number; readonly awaited: boolean }): void;
+  giveBack(prepared: Prepared): void;
+  /** The lease of jobs that tell others; null when this gateway takes no more of them. */
+  tellingLease(): NewJob["lease"];
+  /** The run's end is to be told to whoever invoked it; the job is leased to this gateway. */
+  childEnded(runId: string, jobId: string): void;
+}
+
+export interface DeciderParts {
+  readonly runs: Runs;
+  readonly agents: Agents;
+  readonly functions: Functions;
+  readonly expressions: Expressions;
+  readonly counters: EngineCounters;
 }
 
 const MAX_TRIES = 16;
@@ -35,6 +55,7 @@ const CLOCK_TOLERANCE_MS = 500;
 /** Decides and commits, until the decision was made on what is true at its commit. */
 export class Decider {
   readonly #options: EngineOptions;
+  readonly #parts: DeciderParts;
   readonly #runs: Runs;
   readonly #agents: Agents;
   readonly #counters: EngineCounters;
@@ -42,19 +63,30 @@ export class Decider {
   readonly newId: UlidFactory;
   #offsetMs = 0;
 
-  constructor(options: EngineOptions, runs: Runs, agents: Agents, counters: EngineCounters, hooks: DeciderHooks) {
+  constructor(options: EngineOptions, parts: DeciderParts, hooks: DeciderHooks) {
     this.#options = options;
-    this.#runs = runs;
-    this.#agents = agents;
-    this.#counters = counters;
+    this.#parts = parts;
+    this.#runs = parts.runs;
+    this.#agents = parts.agents;
+    this.#counters = parts.counters;
     this.#hooks = hooks;
     this.newId = createUlidFactory(options.clock, options.random);
   }
 
-  context(): DecideContext {
+  context(takenSignals: ReadonlySet<string> = NO_SIGNALS): DecideContext {
     const { clock, random, settings } = this.#options;
+    const { functions, expressions } = this.#parts;
     const { retry, maxSteps } = settings;
-    return { nowMs: clock.nowMs() + this.#offsetMs, random, newId: this.newId, retry, maxSteps };
+    return {
+      nowMs: clock.nowMs() + this.#offsetMs,
+      random,
+      newId: this.newId,
+      retry,
+      maxSteps,
+      hasFunction: (functionId) => functions.get(functionId) !== undefined,
+      expressionProblem: (source) => expressions.problem(source),
+      isSignalTaken: (signal) => takenSignals.has(signal),
+    };
   }
 
   /** What the database's clock says, as well as it is known. */
@@ -69,55 +101,81 @@ export class Decider {
   }
 
   async #attempt(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
+    const takenSignals = new Set<string>();
+    let reloaded = false;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const fresh = this.#runs.peek(runId) === null;
       const state = await this.#runs.load(runId);
       if (!state) return "gone";
-      const decision = decide(state, input, this.context());
+      const decision = decide(state, input, this.context(takenSignals));
       if (!decision) {
         // What is at hand may be behind the store.
         if (fresh || isEnded(state.status)) return "nothing";
         this.#runs.forget(runId);
         continue;
       }
+      if (decision.unknownFunctions.length > 0 && !reloaded) {
+        // Another gateway may have heard of it a moment ago.
+        reloaded = true;
+        await this.#parts.functions.load();
+        continue;
+      }
       const outcome = await this.#commit(state, decision, fence);
-      if (outcome !== "again") return outcome;
-      this.#counters.casLost += 1;
+      if (outcome === "signal") await this.#lookForSignals(decision, takenSignals);
+      else if (outcome !== "again") return outcome;
+      else this.#counters.casLost += 1;
       this.#runs.forget(runId);
     }
     throw new HoldfastError("STORE_FAILED", `A decision on run ${runId} lost against others ${MAX_TRIES} times.`);
   }
 
-  async #commit(state: RunState, decision: Decision, fence: Fence | null): Promise<DecideOutcome | "again"> {
+  async #lookForSignals({ addWaits }: Decision, taken: Set<string>): Promise<void> {
+    const names = addWaits.filter((wait) => wait.kind === "signal").map((wait) => wait.name);
+    for (const name of names) {
+      const [holder] = await this.#options.store.findWaits({ name, kinds: ["signal"], limit: 1 });
+      if (holder) taken.add(name);
+    }
+  }
+
+  async #commit(state: RunState, decision: Decision, fence: Fence | null): Promise<DecideOutcome | "again" | "signal"> {
     const born = this.#lease(decision.addJobs);
-    const addJobs = born.length === 0 ? decision.addJobs : this.#withLeases(decision.addJobs, born);
-    const { runId } = state;
+    const prepared = decision.events.map((event) => this.#hooks.prepare(event));
+    const addJobs = this.#withLeases(decision.addJobs, born);
     let won = false;
     try {
-      const outcome = await this.#options.store.commit({
-        runId,
-        fence,
-        cas: state.version,
-        log: decision.log,
-        head: decision.head,
-        removeJobs: decision.removeJobs,
-        addJobs,
-      });
-      if (!outcome.won) {
-        if (outcome.why === "version") return "again";
-        if (outcome.why === "stale") this.#runs.forget(runId);
-        return outcome.why === "stale" ? "stale" : outcome.why === "gone" ? "gone" : "nothing";
-      }
+      const outcome = await this.#options.store.commit(transitionOf(state, decision, { fence, addJobs, prepared }));
+      if (!outcome.won) return this.#lost(state.runId, outcome.why);
       won = true;
       this.observe(outcome.atMs);
-      this.#apply(state, decision, outcome, born);
+      this.#apply(state, { ...decision, addJobs }, outcome, born, fence);
+      for (const one of prepared) {
+        this.#hooks.begin(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
+      }
       return "won";
     } catch (error) {
       // Its fate may be unknown.
-      this.#runs.forget(runId);
+      this.#runs.forget(state.runId);
       throw error;
     } finally {
-      if (!won) for (const { slot } of born) this.#agents.release(slot);
+      if (!won) {
+        for (const { slot } of born) this.#agents.release(slot);
+        for (const one of prepared) this.#hooks.giveBack(one);
+      }
+    }
+  }
+
+  #lost(runId: string, why: LostWhy): DecideOutcome | "again" | "signal" {
+    switch (why) {
+      case "version":
+        return "again";
+      case "signal":
+      case "gone":
+        return why;
+      case "stale":
+        this.#runs.forget(runId);
+        return "stale";
+      default:
+        return "nothing";
     }
   }
 
@@ -126,35 +184,37 @@ export class Decider {
     decision: Decision,
     outcome: { readonly inserted: readonly boolean[]; readonly version: number | null; readonly atMs: number },
     born: readonly BornJob[],
+    fence: Fence | null,
   ): void {
-    const others = decision.removeJobs === "all" && runnable(state) > 1;
+    const others = decision.removeJobs === "all" && runsElsewhere(state, fence);
     for (const [index, row] of decision.log.entries()) {
       if (outcome.inserted[index]) applyRow(state, row, outcome.atMs);
     }
     state.version = outcome.version ?? state.version + 1;
-    if (isEnded(state.status)) this.#hooks.ended(state, others);
-    else {
-      if (born.length > 0) this.#hooks.born(born, state);
-      this.#tellQueued(state.functionId, decision.addJobs, born, outcome.atMs);
+    if (isEnded(state.status)) {
+      for (const job of decision.addJobs) if (job.lease) this.#hooks.childEnded(job.key, job.id);
+      this.#hooks.ended(state, others);
+      return;
     }
+    if (born.length > 0) this.#hooks.born(born, state);
+    this.#tellQueued(decision.addJobs, outcome.atMs);
   }
 
-  #tellQueued(functionId: string, jobs: readonly NewJob[], born: readonly BornJob[], atMs: number): void {
-    if (jobs.length <= born.length) return;
-    let soonestMs = Number.POSITIVE_INFINITY;
-    const taken = new Set(born.map(({ job }) => job));
-    for (const job of jobs) {
-      if (taken.has(job)) continue;
-      soonestMs = Math.min(soonestMs, Math.max(job.delayMs ?? 0, (job.notBeforeMs ?? 0) - atMs));
+  #tellQueued(jobs: readonly NewJob[], atMs: number): void {
+    const soonestMs = new Map<string, number>();
+    for (const { lease, functionId, delayMs = 0, notBeforeMs } of jobs) {
+      if (lease) continue;
+      const dueInMs = Math.max(delayMs, (notBeforeMs ?? 0) - atMs);
+      soonestMs.set(functionId, Math.min(dueInMs, soonestMs.get(functionId) ?? dueInMs));
     }
-    if (soonestMs !== Number.POSITIVE_INFINITY) this.#hooks.queued(functionId, soonestMs);
+    for (const [functionId, dueInMs] of soonestMs) this.#hooks.queued(functionId, dueInMs);
   }
 
   /** Reserves places for jobs that are due at once. */
   #lease(jobs: readonly NewJob[]): BornJob[] {
     const born: BornJob[] = [];
     for (const job of jobs) {
-      if (job.kind === "timer" || job.delayMs || job.notBeforeMs || !this.#hooks.mayLease()) continue;
+      if (!needsAgent(job) || job.delayMs || job.notBeforeMs || !this.#hooks.mayLease()) continue;
       const slot = this.#agents.reserve(job.functionId, this.#options.clock.monotonicMs());
       if (!slot) break;
       born.push({ job, slot });
@@ -167,7 +227,8 @@ export class Decider {
     const slots = new Map(born.map(({ job, slot }) => [job, slot]));
     return jobs.map((job) => {
       const slot = slots.get(job);
-      return slot ? { ...job, lease: this.leaseOf(slot) } : job;
+      if (slot) return { ...job, lease: this.leaseOf(slot) };
+      return job.kind === "child" ? { ...job, lease: this.#hooks.tellingLease() ?? null } : job;
     });
   }
 
@@ -176,8 +237,31 @@ export class Decider {
   }
 }
 
-function runnable(state: RunState): number {
-  let count = 0;
-  for (const job of state.jobs.values()) if (job.kind !== "timer") count += 1;
-  return count;
+const NO_SIGNALS: ReadonlySet<string> = new Set();
+
+function transitionOf(
+  state: RunState,
+  decision: Decision,
+  rest: { readonly fence: Fence | null; readonly addJobs: readonly NewJob[]; readonly prepared: readonly Prepared[] },
+): Transition {
+  const { log, head, removeJobs, removeWaits, addWaits } = decision;
+  const { fence, addJobs, prepared } = rest;
+  return {
+    runId: state.runId,
+    fence,
+    cas: state.version,
+    log,
+    head,
+    removeJobs,
+    addJobs,
+    ...(removeWaits.length > 0 ? { removeWaits } : {}),
+    ...(addWaits.length > 0 ? { addWaits } : {}),
+    ...(prepared.length > 0 ? { events: prepared.map(({ item }) => item) } : {}),
+  };
+}
+
+/** Whether an agent may be at another job of the run than the one that the decision came from. */
+function runsElsewhere(state: RunState, fence: Fence | null): boolean {
+  for (const job of state.jobs.values()) if (needsAgent(job) && job.id !== fence?.jobId) return true;
+  return false;
 }

@@ -1,6 +1,8 @@
 import { type BackoffPolicy, backoffDelayMs, type ErrorCode, type PlainError, type Random } from "@holdfast/core";
-import type { HeadPatch, LogRow, NewJob } from "../store/index.ts";
-import { type DispatchedMeta, jsonRow, type OpenMeta, type Plan } from "./log-rows.ts";
+import type { HeadPatch, LogRow, NewJob, NewWait } from "../store/index.ts";
+import { openStepOf, STEP_JOBS } from "./fold.ts";
+import { endEvents, type MadeEvent } from "./internal-events.ts";
+import { completedRow, type DispatchedMeta, jsonRow, type OpenMeta, type Plan } from "./log-rows.ts";
 import { type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
 
 /** What decisions take from outside. */
@@ -12,6 +14,12 @@ export interface DecideContext {
   readonly newId: () => string;
   readonly retry: BackoffPolicy;
   readonly maxSteps: number;
+  /** Whether a function of this id is registered. */
+  readonly hasFunction: (functionId: string) => boolean;
+  /** Why an expression cannot be used; null when it can. */
+  readonly expressionProblem: (source: string) => string | null;
+  /** Whether another step is known to wait for this signal; the store has the last word. */
+  readonly isSignalTaken: (signal: string) => boolean;
 }
 
 /** What is to be written: one transition, under the version of the state it was made from. */
@@ -20,6 +28,12 @@ export interface Decision {
   readonly head: HeadPatch;
   readonly removeJobs: readonly string[] | "all";
   readonly addJobs: readonly NewJob[];
+  readonly removeWaits: readonly string[] | "all";
+  readonly addWaits: readonly NewWait[];
+  /** Events that happen with it. */
+  readonly events: readonly MadeEvent[];
+  /** Functions that it would have invoked had they been known. */
+  readonly unknownFunctions: readonly string[];
 }
 
 /** A decision in the making: the state as it was, and what changes. */
@@ -33,6 +47,11 @@ export interface Draft {
   readonly settled: Set<string>;
   readonly opened: Map<string, OpenStep>;
   readonly pending: Set<string>;
+  readonly waits: Set<string>;
+  readonly addedWaits: NewWait[];
+  readonly removedWaits: string[];
+  readonly events: MadeEvent[];
+  readonly unknownFunctions: string[];
   requestVersion: number;
   forced: boolean;
   dispatches: number;
@@ -52,6 +71,11 @@ export function draftOf(state: RunState, ctx: DecideContext): Draft {
     settled: new Set(),
     opened: new Map(),
     pending: new Set(state.pending),
+    waits: new Set(state.waits),
+    addedWaits: [],
+    removedWaits: [],
+    events: [],
+    unknownFunctions: [],
     requestVersion: state.requestVersion,
     forced: state.forced,
     dispatches: state.dispatches,
@@ -77,16 +101,23 @@ export function settle(draft: Draft, stepId: string, row: LogRow): boolean {
   draft.settled.add(stepId);
   draft.opened.delete(stepId);
   draft.pending.delete(stepId);
-  dropJob(draft, jobKey("step", stepId));
-  dropJob(draft, jobKey("timer", stepId));
+  for (const kind of STEP_JOBS) dropJob(draft, jobKey(kind, stepId));
+  dropWait(draft, stepId);
   return race || draft.pending.size === 0;
+}
+
+function dropWait(draft: Draft, key: string): void {
+  if (!draft.waits.delete(key)) return;
+  const fresh = draft.addedWaits.findIndex((wait) => wait.key === key);
+  if (fresh >= 0) draft.addedWaits.splice(fresh, 1);
+  else draft.removedWaits.push(key);
 }
 
 export function open(draft: Draft, kind: "STEP_PLANNED" | "STEP_WAITING", stepId: string, meta: OpenMeta): void {
   draft.log.push(jsonRow(kind, stepId, 0, 0, meta));
   const dueMs = kind === "STEP_PLANNED" ? null : Math.max(draft.ctx.nowMs + (meta.delayMs ?? 0), meta.untilMs ?? 0);
   const phase = kind === "STEP_PLANNED" ? "planned" : "waiting";
-  draft.opened.set(stepId, { phase, race: meta.race === true, dueMs });
+  draft.opened.set(stepId, openStepOf(meta, phase, dueMs));
 }
 
 export interface JobWish {
@@ -113,12 +144,20 @@ export function dispatch(draft: Draft, wish: JobWish): void {
     runId: draft.state.runId,
     kind,
     key,
-    functionId: kind === "timer" ? "" : draft.state.functionId,
+    functionId: queueOf(kind, draft.state.functionId),
     attempt,
     iteration,
     ...(delayMs ? { delayMs } : {}),
     ...(untilMs ? { notBeforeMs: untilMs } : {}),
   });
+}
+
+/** Calls that the gateway makes have a queue of their own, so that slow ones hold up nothing else. */
+export const FETCH_QUEUE = "holdfast/fetch";
+
+function queueOf(kind: NewJob["kind"], functionId: string): string {
+  if (kind === "fetch") return FETCH_QUEUE;
+  return kind === "timer" ? "" : functionId;
 }
 
 export function dropJob(draft: Draft, key: string): void {
@@ -144,9 +183,22 @@ export function ensurePass(draft: Draft, delayMs = 0, attempt = 0): void {
   dispatch(draft, { kind: "pass", key: "", attempt, ...(delayMs > 0 ? { delayMs } : {}) });
 }
 
+export function complete(draft: Draft, outputText: string): void {
+  draft.log.push(completedRow(outputText));
+  draft.head = { status: "COMPLETED", outputJson: outputText };
+  draft.events.push(...endEvents(draft.state, draft.ctx, { status: "COMPLETED", outputText }));
+}
+
 export function fail(draft: Draft, error: PlainError): void {
   draft.log.push(jsonRow("RUN_FAILED", "", 0, 0, { error }));
   draft.head = { status: "FAILED", errorJson: JSON.stringify(error) };
+  draft.events.push(...endEvents(draft.state, draft.ctx, { status: "FAILED", error }));
+}
+
+export function cancel(draft: Draft, error: PlainError): void {
+  draft.log.push(jsonRow("RUN_CANCELLED", "", 0, 0, { error }));
+  draft.head = { status: "CANCELLED", errorJson: JSON.stringify(error) };
+  draft.events.push(...endEvents(draft.state, draft.ctx, { status: "CANCELLED", error }));
 }
 
 export function failWith(draft: Draft, code: ErrorCode, message: string): void {
@@ -159,7 +211,23 @@ export function retryDelayMs(draft: Draft, attempt: number, retryAfterMs: number
 
 /** Closes the draft. A run that goes on always has a job, and a reported job always leaves a row that ends it. */
 export function finish(draft: Draft): Decision {
-  if (draft.head) return { log: draft.log, head: draft.head, removeJobs: "all", addJobs: [] };
+  const { log, events, unknownFunctions } = draft;
+  if (draft.head) {
+    const removeWaits = draft.state.waits.size > 0 ? "all" : [];
+    const addJobs = childJobs(draft);
+    // Events of steps that began in the same report: the run is over, nobody would hear of them.
+    const told = events.filter((event) => event.invokes === null);
+    return {
+      log,
+      head: draft.head,
+      removeJobs: "all",
+      addJobs,
+      removeWaits,
+      addWaits: [],
+      events: told,
+      unknownFunctions,
+    };
+  }
   if (draft.jobs.size === 0) ensurePass(draft);
   const { reported } = draft;
   if (reported && !draft.jobs.has(jobKey(reported.kind, reported.key)) && !isEndedByRow(draft, reported)) {
@@ -167,7 +235,23 @@ export function finish(draft: Draft): Decision {
     draft.log.push(jsonRow("PASS_REPORTED", reported.key, reported.attempt, reported.iteration, plan ? { plan } : {}));
   }
   const status = liveStatus(draft.jobs.values(), draft.ctx.nowMs);
-  return { log: draft.log, head: { status }, removeJobs: draft.removed, addJobs: draft.added };
+  return {
+    log,
+    head: { status },
+    removeJobs: draft.removed,
+    addJobs: draft.added,
+    removeWaits: draft.removedWaits,
+    addWaits: draft.addedWaits,
+    events,
+    unknownFunctions,
+  };
+}
+
+/** Who waits for the run's end hears of it through a job, so that it cannot be forgotten. */
+function childJobs({ state, ctx }: Draft): NewJob[] {
+  if (!state.parent) return [];
+  const numbers = { attempt: 0, iteration: 0 };
+  return [{ id: ctx.newId(), runId: "", kind: "child", key: state.runId, functionId: "", ...numbers }];
 }
 
 /** A step's job ends with any row about its step's outcome. */

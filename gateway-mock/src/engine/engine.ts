@@ -1,9 +1,12 @@
 import { createUlidFactory, type Log, messageOf, unreachable } from "@holdfast/core";
 import type { Op, SdkResponse, WorkerFrame } from "@holdfast/protocol";
-import type { AppRecord, Store, Wake } from "../store/index.ts";
+import type { AppRecord, NewJob, Store, Wake } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents.ts";
 import { type DecideOutcome, Decider } from "./decider.ts";
 import { Dispatches } from "./dispatches.ts";
+import { Expressions } from "./expressions.ts";
+import { FanOut, TELLING_LEASE_MS } from "./fan-out.ts";
+import { Fetches } from "./fetches.ts";
 import { Functions } from "./functions.ts";
 import { type IdSeed, Intake, type RawEvent } from "./intake.ts";
 import { Leases } from "./leases.ts";
@@ -58,6 +61,8 @@ export class Engine {
   readonly #presence: Presence;
   readonly #intake: Intake;
   readonly #loop: QueueLoop;
+  readonly #fanOut: FanOut;
+  readonly #fetches: Fetches;
   #draining = false;
   #stopWaking: (() => void) | null = null;
 
@@ -70,17 +75,29 @@ export class Engine {
     const functions = new Functions(store, log);
     const runs = new Runs(store);
     const agents = new Agents(options.chooseSlot);
-    const decider = new Decider(options, runs, agents, counters, {
-      mayLease: () => !this.#draining,
-      born: (jobs, state) => {
-        for (const { job, slot } of jobs) dispatches.start(job, 1, slot, state);
+    const expressions = new Expressions(log);
+    const tellingLease = (): NewJob["lease"] =>
+      this.#draining ? null : { gatewayId: options.settings.gatewayId, leaseMs: TELLING_LEASE_MS };
+    const decider = new Decider(
+      options,
+      { runs, agents, functions, expressions, counters },
+      {
+        mayLease: () => !this.#draining,
+        tellingLease,
+        prepare: (event) => this.#intake.prepareMade(event),
+        begin: (prepared, outcome) => this.#intake.begin(prepared, outcome),
+        giveBack: (prepared) => this.#intake.giveBack(prepared),
+        childEnded: (runId, jobId) => this.#fanOut.take({ kind: "child", key: runId }, { jobId, epoch: 1 }),
+        born: (jobs, state) => {
+          for (const { job, slot } of jobs) dispatches.start(job, 1, slot, state);
+        },
+        queued: (functionId, dueInMs) => {
+          if (dueInMs <= 0 && functions.get(functionId)) this.#loop.noteBacklog(functionId);
+          this.#loop.wake(dueInMs);
+        },
+        ended: (state, others) => this.#runEnded(state, others),
       },
-      queued: (functionId, dueInMs) => {
-        if (dueInMs <= 0) this.#loop.noteBacklog(functionId);
-        this.#loop.wake(dueInMs);
-      },
-      ended: (state, others) => this.#runEnded(state, others),
-    });
+    );
     const dispatches = new Dispatches(
       options,
       { runs, agents, functions, counters },
@@ -100,7 +117,10 @@ export class Engine {
         },
       },
     );
-    const parts = { runs, agents, functions, dispatches, decider, counters };
+    this.#fanOut = new FanOut(options, { runs, decider, expressions });
+    this.#fetches = new Fetches(options, { runs, decider, onRoom: () => this.#loop.wake() });
+    const { fanOut, fetches } = { fanOut: this.#fanOut, fetches: this.#fetches };
+    const parts = { runs, agents, functions, dispatches, decider, fanOut, fetches, counters };
     this.#functions = functions;
     this.#runs = runs;
     this.#agents = agents;
@@ -116,6 +136,8 @@ export class Engine {
         this.#loop.noteBacklog(functionId);
         this.#loop.wake();
       },
+      tellingLease,
+      onAwaited: (eventId) => this.#fanOut.take({ kind: "event", key: eventId }, { jobId: eventId, epoch: 1 }),
     });
   }
 
@@ -180,6 +202,11 @@ export class Engine {
     }
   }
 
+  /** Gives a signal to the step that waits for it; null when none does. */
+  signal(name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
+    return this.#fanOut.signal(name, dataJson);
+  }
+
   status(): EngineStatus {
     return {
       ...this.#counters,
@@ -213,6 +240,7 @@ export class Engine {
   async stop(): Promise<void> {
     await this.drain();
     this.#stopWaking?.();
+    await Promise.all([this.#fanOut.stop(), this.#fetches.stop()]);
     this.#presence.stop();
     this.#dispatches.stop();
     const left = [...this.#dispatches.all()];

@@ -268,6 +268,16 @@ export class Expressions {
     return made;
   }
 
+  /** Why an expression cannot be used; null when it can. */
+  problem(source: string): string | null {
+    try {
+      this.compile(source);
+      return null;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
   /** Whether the expression holds. One that fails, or whose value is not `true`, does not. */
   holds(source: string, data: ExpressionData): boolean {
     return this.value(source, data) === true;

@@ -8,8 +8,12 @@ import {
   readMeta,
   readRunCreated,
   readStepRow,
+  type StepMeta,
 } from "./log-rows.ts";
-import { emptyRun, isEnded, jobKey, liveStatus, type RunState } from "./run-state.ts";
+import { emptyRun, isEnded, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
+
+/** Jobs that end with their step. */
+export const STEP_JOBS = ["step", "timer", "fetch"] as const;
 
 /** The state of a run as the store has it. */
 export function foldRun(stored: StoredRun): RunState {
@@ -34,8 +38,7 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
   if (isEnded(state.status)) return;
   switch (row.kind) {
     case "RUN_CREATED":
-      Object.assign(state, readRunCreated(row.dataJson));
-      return;
+      return applyCreated(state, row);
     case "DISPATCHED":
       return applyDispatched(state, row, atMs);
     case "STEP_PLANNED":
@@ -71,6 +74,15 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
   }
 }
 
+function applyCreated(state: RunState, row: LogRow): void {
+  const { meta, eventText } = readRunCreated(row.dataJson);
+  state.maxAttempts = meta.maxAttempts;
+  state.eventText = eventText;
+  state.parent = meta.parent ?? null;
+  state.quiet = meta.quiet === true;
+  for (const key of meta.cancels ?? []) state.waits.add(key);
+}
+
 function applyDispatched(state: RunState, row: LogRow, atMs: number): void {
   const meta = readMeta<DispatchedMeta>(row.dataJson);
   const { key, attempt, iteration } = row;
@@ -99,7 +111,20 @@ function applyOpened(state: RunState, row: LogRow, atMs: number): void {
   const meta = readMeta<OpenMeta>(row.dataJson);
   const phase = row.kind === "STEP_PLANNED" ? "planned" : "waiting";
   const dueMs = phase === "planned" ? null : Math.max(atMs + (meta.delayMs ?? 0), meta.untilMs ?? 0);
-  state.open.set(row.key, { phase, race: meta.race === true, dueMs });
+  state.open.set(row.key, openStepOf(meta, phase, dueMs));
+  if (meta.wait) state.waits.add(row.key);
+}
+
+export function openStepOf(meta: OpenMeta, phase: OpenStep["phase"], dueMs: number | null): OpenStep {
+  return {
+    phase,
+    race: meta.race === true,
+    dueMs,
+    op: meta.op,
+    name: meta.name ?? null,
+    ordinal: meta.ordinal ?? null,
+    call: meta.call === undefined ? null : JSON.stringify(meta.call),
+  };
 }
 
 function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", row: LogRow): void {
@@ -108,34 +133,55 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   const { meta, memo } = readStepRow(kind, row.dataJson);
   state.memo.set(key, {
     text: memo,
-    signature: meta.name === undefined ? kindOf(meta.op) : `${kindOf(meta.op)} ${meta.name}`,
+    signature: signatureOf(meta),
     isUndefined: meta.undefined === true,
   });
   state.open.delete(key);
   state.attempts.delete(key);
   state.pending.delete(key);
-  state.jobs.delete(jobKey("step", key));
-  state.jobs.delete(jobKey("timer", key));
+  state.waits.delete(key);
+  for (const kind of STEP_JOBS) state.jobs.delete(jobKey(kind, key));
   state.passAttempt = 0;
   state.losses = 0;
 }
 
 /** However it ended, a step with a body is one kind. */
-function kindOf(op: string): string {
-  return op === "Sleep" ? op : "StepRun";
+function signatureOf({ op, name, ordinal }: StepMeta): string {
+  const kind = BODIES.has(op) ? "StepRun" : op;
+  const named = name === undefined ? kind : `${kind} ${name}`;
+  return ordinal === undefined ? named : `${kind}:${name ?? ""}#${ordinal}`;
 }
+
+const BODIES: ReadonlySet<string> = new Set(["Step", "StepRun", "StepError", "StepFailed", "StepPlanned"]);
 
 function applyAttemptFailed(state: RunState, row: LogRow, atMs: number): void {
   if (state.memo.has(row.key)) return;
-  const { delayMs } = readMeta<FailureMeta>(row.dataJson);
-  const race = state.open.get(row.key)?.race === true;
+  const { step, delayMs } = readMeta<FailureMeta>(row.dataJson);
+  const before = state.open.get(row.key);
   const planned = state.jobs.delete(jobKey("step", row.key));
   state.attempts.set(row.key, Math.max(row.attempt + 1, state.attempts.get(row.key) ?? 0));
-  state.open.set(
-    row.key,
-    planned ? { phase: "planned", race, dueMs: null } : { phase: "retrying", race, dueMs: atMs + delayMs },
-  );
   state.losses = 0;
+  const dueMs = planned ? null : atMs + delayMs;
+  if (state.jobs.delete(jobKey("fetch", row.key)) && before) state.open.set(row.key, { ...before, dueMs });
+  else state.open.set(row.key, retryingStep(step, before, planned ? "planned" : "retrying", dueMs));
+}
+
+export function retryingStep(
+  meta: StepMeta,
+  before: OpenStep | undefined,
+  phase: OpenStep["phase"],
+  dueMs: number | null,
+): OpenStep {
+  const { op, name, ordinal } = meta;
+  return {
+    phase,
+    race: before?.race === true,
+    dueMs,
+    op,
+    name: name ?? null,
+    ordinal: ordinal ?? null,
+    call: null,
+  };
 }
 
 function end(state: RunState, status: "COMPLETED" | "FAILED" | "CANCELLED"): void {
@@ -144,4 +190,5 @@ function end(state: RunState, status: "COMPLETED" | "FAILED" | "CANCELLED"): voi
   state.open.clear();
   state.attempts.clear();
   state.pending.clear();
+  state.waits.clear();
 }

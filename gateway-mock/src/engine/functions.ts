@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Log } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { AppRecord, Store, StoredFunction } from "../store/index.ts";
+import { type CancelRule, readCancelRules } from "./cancel-rules.ts";
 
 /** A function as the engine needs it. */
 export interface KnownFunction {
@@ -13,6 +14,8 @@ export interface KnownFunction {
   readonly maxAttempts: number;
   /** Event names, some ending in a wildcard. Triggers with a condition or a schedule are not among them. */
   readonly events: readonly string[];
+  /** Events that cancel its runs. */
+  readonly cancelRules: readonly CancelRule[];
 }
 
 /** Attempts of a function that says nothing about retries: 4 retries. */
@@ -109,7 +112,6 @@ const FLOW_OPTIONS = [
   "priority",
   "timeouts",
   "singleton",
-  "cancel",
 ];
 
 function gapsOf(triggers: unknown, config: unknown): string[] {
@@ -128,8 +130,10 @@ function knownFunction(fn: StoredFunction): KnownFunction {
     if (!isRecord(trigger) || typeof trigger.event !== "string" || trigger.expression !== undefined) return [];
     return [trigger.event];
   });
-  const maxAttempts = maxAttemptsOf(JSON.parse(fn.configJson));
-  return { id: fn.slug, uuid: fn.uuid, appId: fn.appId, appVersion: fn.appVersion, maxAttempts, events };
+  const config: unknown = JSON.parse(fn.configJson);
+  const { slug: id, uuid, appId, appVersion } = fn;
+  const cancelRules = readCancelRules(config);
+  return { id, uuid, appId, appVersion, maxAttempts: maxAttemptsOf(config), events, cancelRules };
 }
 
 /** `retries.attempts` counts retries: attempts are one more. */

@@ -2,11 +2,13 @@ import { createUlidFactory, HoldfastError, type UlidFactory, ulidFromSeed } from
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { IntakeItem, IntakeRun, NewJob } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
+import { cancelWaits } from "./cancel-rules.ts";
 import type { Decider } from "./decider.ts";
 import type { Dispatches } from "./dispatches.ts";
 import { applyRow } from "./fold.ts";
 import type { Functions, KnownFunction } from "./functions.ts";
-import { type DispatchedMeta, jsonRow, runCreatedRow } from "./log-rows.ts";
+import { type MadeEvent, tellsOfEnd } from "./internal-events.ts";
+import { type DispatchedMeta, jsonRow, type RunMeta, runCreatedRow } from "./log-rows.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { emptyRun } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
@@ -28,9 +30,19 @@ export interface IdSeed {
   readonly entropy: Uint8Array;
 }
 
-interface Prepared {
+/** An event with the runs that it starts, places for some of them reserved. Ends with `begin` or `giveBack`. */
+export interface Prepared {
   readonly item: IntakeItem;
   readonly born: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
+}
+
+export interface IntakeHooks {
+  readonly mayLease: (functionId: string) => boolean;
+  readonly onQueued: (functionId: string) => void;
+  /** The lease of jobs that tell those who wait for an event; null when this gateway takes no more of them. */
+  readonly tellingLease: () => NewJob["lease"];
+  /** Somebody waits for the event, and the job that tells them is leased to this gateway. */
+  readonly onAwaited: (eventId: string) => void;
 }
 
 export interface IntakeParts {
@@ -46,19 +58,13 @@ export interface IntakeParts {
 export class Intake {
   readonly #options: EngineOptions;
   readonly #parts: IntakeParts;
-  readonly #mayLease: (functionId: string) => boolean;
-  readonly #onQueued: (functionId: string) => void;
+  readonly #hooks: IntakeHooks;
   readonly #newId: UlidFactory;
 
-  constructor(
-    options: EngineOptions,
-    parts: IntakeParts,
-    hooks: { mayLease: (functionId: string) => boolean; onQueued: (functionId: string) => void },
-  ) {
+  constructor(options: EngineOptions, parts: IntakeParts, hooks: IntakeHooks) {
     this.#options = options;
     this.#parts = parts;
-    this.#mayLease = hooks.mayLease;
-    this.#onQueued = hooks.onQueued;
+    this.#hooks = hooks;
     this.#newId = createUlidFactory(options.clock, options.random);
   }
 
@@ -101,14 +107,13 @@ export class Intake {
         const one = prepared[index];
         if (!one) continue;
         stored = index + 1;
-        if (outcome.duplicate) this.#giveBack(one);
-        else this.#start(one, outcome.atMs);
+        if (outcome.duplicate) this.giveBack(one);
+        else this.begin(one, outcome);
         if (outcome.duplicate) counters.eventsDuplicate += 1;
-        else counters.runsCreated += one.item.runs.length;
       }
       return outcomes.map(({ eventId }) => eventId);
     } finally {
-      for (const one of prepared.slice(stored)) this.#giveBack(one);
+      for (const one of prepared.slice(stored)) this.giveBack(one);
     }
   }
 
@@ -123,32 +128,61 @@ export class Intake {
       ...(event.v === undefined ? {} : { v: event.v }),
       ...(event.meta === undefined ? {} : { meta: event.meta }),
     });
+    const started = this.#startRuns(this.#parts.functions.triggeredBy(event.name), {
+      id,
+      name: event.name,
+      payloadJson,
+    });
+    const idempotencyKey = event.id ?? null;
+    const item = { event: { id, name: event.name, idempotencyKey, tsMs, payloadJson }, runs: started.runs };
+    return { item: { ...item, lease: this.#hooks.tellingLease() }, born: started.born };
+  }
+
+  /** An event that the engine makes. */
+  prepareMade(made: MadeEvent): Prepared {
+    const { id, name, tsMs, payloadJson, invokes } = made;
+    const { functions } = this.#parts;
+    const invoked = invokes && functions.get(invokes.functionId);
+    const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(name);
+    const { runs, born } = this.#startRuns(targets, made, invokes);
+    const event = { id, name, tsMs, payloadJson };
+    const item = { event, runs, lease: this.#hooks.tellingLease(), ifAwaited: made.ifWanted && runs.length === 0 };
+    return { item, born };
+  }
+
+  #startRuns(
+    functions: readonly KnownFunction[],
+    event: StartingEvent,
+    invokes: MadeEvent["invokes"] = null,
+  ): { runs: IntakeRun[]; born: Prepared["born"] } {
     const born: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
-    const runs = this.#parts.functions.triggeredBy(event.name).map((fn) => {
-      const slot = this.#mayLease(fn.id)
-        ? this.#parts.agents.reserve(fn.id, this.#options.clock.monotonicMs())
-        : undefined;
-      const run = this.#newRun(fn, { id, name: event.name, payloadJson }, slot);
+    const { agents } = this.#parts;
+    const { clock } = this.#options;
+    const runs = functions.map((fn) => {
+      const slot = this.#hooks.mayLease(fn.id) ? agents.reserve(fn.id, clock.monotonicMs()) : undefined;
+      const run = this.#newRun(fn, event, invokes, slot);
       const job = run.jobs[0];
       if (slot && job) born.push({ run, job, slot });
       return run;
     });
-    const idempotencyKey = event.id ?? null;
-    return { item: { event: { id, name: event.name, idempotencyKey, tsMs, payloadJson }, runs }, born };
+    return { runs, born };
   }
 
-  #newRun(
-    fn: KnownFunction,
-    event: { id: string; name: string; payloadJson: string },
-    slot: Slot | undefined,
-  ): IntakeRun {
-    const runId = this.#newId();
+  #newRun(fn: KnownFunction, event: StartingEvent, invokes: MadeEvent["invokes"], slot: Slot | undefined): IntakeRun {
+    const runId = invokes?.runId ?? this.#newId();
     const jobId = this.#newId();
     const { id: functionId, appId, appVersion, maxAttempts } = fn;
-    const meta: DispatchedMeta = { job: jobId, kind: "pass" };
+    const job: DispatchedMeta = { job: jobId, kind: "pass" };
+    const waits = cancelWaits(runId, fn.cancelRules, this.#parts.decider.context().nowMs);
+    const meta: RunMeta = {
+      maxAttempts,
+      ...(invokes ? { parent: invokes.parent } : {}),
+      ...(tellsOfEnd(event.name) ? { quiet: true } : {}),
+      ...(waits.length > 0 ? { cancels: waits.map(({ key }) => key) } : {}),
+    };
     return {
       run: { id: runId, functionId, appId, appVersion, eventId: event.id, eventName: event.name },
-      log: [runCreatedRow(maxAttempts, event.payloadJson), jsonRow("DISPATCHED", "", 0, 1, meta)],
+      log: [runCreatedRow(meta, event.payloadJson), jsonRow("DISPATCHED", "", 0, 1, job)],
       jobs: [
         {
           id: jobId,
@@ -161,11 +195,14 @@ export class Intake {
           ...(slot ? { lease: this.#parts.decider.leaseOf(slot) } : {}),
         },
       ],
+      ...(waits.length > 0 ? { waits } : {}),
     };
   }
 
-  #start(one: Prepared, atMs: number): void {
+  /** It is stored: what was born leased goes to its agents. */
+  begin(one: Prepared, { atMs, awaited }: { readonly atMs: number; readonly awaited: boolean }): void {
     const { runs, dispatches, counters } = this.#parts;
+    counters.runsCreated += one.item.runs.length;
     for (const { run, job, slot } of one.born) {
       counters.bornLeased += 1;
       const { id: runId, functionId, appId, appVersion } = run.run;
@@ -176,11 +213,13 @@ export class Intake {
       dispatches.start(job, 1, slot, state);
       runs.release(runId);
     }
+    if (awaited && one.item.lease) this.#hooks.onAwaited(one.item.event.id);
     if (one.item.runs.length === one.born.length) return;
-    for (const { run, jobs } of one.item.runs) if (!jobs[0]?.lease) this.#onQueued(run.functionId);
+    for (const { run, jobs } of one.item.runs) if (!jobs[0]?.lease) this.#hooks.onQueued(run.functionId);
   }
 
-  #giveBack(one: Prepared): void {
+  /** It was not stored. */
+  giveBack(one: Prepared): void {
     for (const { slot } of one.born) this.#parts.agents.release(slot);
   }
 }
@@ -188,6 +227,12 @@ export class Intake {
 interface NamedEvent {
   readonly event: CheckedEvent;
   readonly id: string;
+}
+
+interface StartingEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly payloadJson: string;
 }
 
 interface CheckedEvent {

@@ -1,6 +1,7 @@
 import type { PlainError } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
-import type { LogKind, LogRow, NewJob } from "../store/index.ts";
+import type { LogKind, LogRow, NewJob, WaitKind } from "../store/index.ts";
+import type { Parent } from "./run-state.ts";
 
 /**
  * The JSON in the log rows, written and read here only. Large values come last under a fixed key, after fields whose
@@ -17,6 +18,8 @@ export interface StepMeta {
   readonly durationMs?: number;
   /** The result was the JavaScript value undefined. */
   readonly undefined?: true;
+  /** 0-based order in which the run's code met the step. */
+  readonly ordinal?: number;
 }
 
 /** Of `STEP_PLANNED` and `STEP_WAITING`. */
@@ -28,6 +31,20 @@ export interface OpenMeta {
   readonly delayMs?: number;
   /** ... or at this instant. */
   readonly untilMs?: number;
+  readonly ordinal?: number;
+  /** What it waits for; `name` is the event's, the signal, or the other run's id. */
+  readonly wait?: { readonly kind: WaitKind; readonly name: string; readonly expression?: string };
+  /** The HTTP call that the gateway makes. */
+  readonly call?: object;
+}
+
+/** Of `RUN_CREATED`, under `run`. */
+export interface RunMeta {
+  readonly maxAttempts: number;
+  readonly parent?: Parent;
+  readonly quiet?: true;
+  /** Keys of the events that cancel it. */
+  readonly cancels?: readonly string[];
 }
 
 /** How the plain protocol goes on after a report. */
@@ -46,14 +63,16 @@ export interface DispatchedMeta {
   readonly plan?: Plan;
 }
 
+/** Of `STEP_ATTEMPT_FAILED`. */
 export interface FailureMeta {
+  readonly step: StepMeta;
   readonly error: PlainError;
   /** The next attempt is due this long after the row was written. */
   readonly delayMs: number;
 }
 
-export function runCreatedRow(maxAttempts: number, eventText: string): LogRow {
-  return row("RUN_CREATED", "", 0, 0, `{"run":{"maxAttempts":${maxAttempts}},"event":${eventText}}`);
+export function runCreatedRow(meta: RunMeta, eventText: string): LogRow {
+  return row("RUN_CREATED", "", 0, 0, `{"run":${JSON.stringify(meta)},"event":${eventText}}`);
 }
 
 /** First result wins: its row's number is always (0, 0), so that a second one meets it. */
@@ -86,6 +105,7 @@ export function stepMeta(op: Op, attempt: number): StepMeta {
     ...(attempt > 0 ? { attempt } : {}),
     ...(op.timing ? { startedMs: Math.round(op.timing.a / 1e6), durationMs: Math.round(op.timing.b / 1e3) / 1e3 } : {}),
     ...(op.undefinedResult ? { undefined: true as const } : {}),
+    ...(op.ordinal === undefined ? {} : { ordinal: op.ordinal }),
   };
 }
 
@@ -105,10 +125,11 @@ export function readStepRow(
   return { meta, memo: `{"type":"${type}"${dataJson.slice(at)}` };
 }
 
-export function readRunCreated(dataJson: string): { maxAttempts: number; eventText: string } {
+/** No text inside the fields can hold the key unescaped, so the first one found is the event's. */
+export function readRunCreated(dataJson: string): { meta: RunMeta; eventText: string } {
   const at = dataJson.indexOf(EVENT);
-  const run = JSON.parse(dataJson.slice('{"run":'.length, at)) as { maxAttempts: number };
-  return { maxAttempts: run.maxAttempts, eventText: dataJson.slice(at + EVENT.length, -1) };
+  const meta = JSON.parse(dataJson.slice('{"run":'.length, at)) as RunMeta;
+  return { meta, eventText: dataJson.slice(at + EVENT.length, -1) };
 }
 
 export function readMeta<Meta>(dataJson: string): Meta {

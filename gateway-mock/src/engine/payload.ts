@@ -52,6 +52,8 @@ export function requestPayload(state: RunState, options: PayloadOptions): string
 function extendedContext(state: RunState, nowMs: number): object {
   const retries: Record<string, { attempt: number; notBeforeMs: number }> = {};
   for (const [stepId, attempt] of state.attempts) {
+    // What the gateway tries again by itself is a wait for the agent.
+    if (state.open.get(stepId)?.phase === "waiting") continue;
     retries[stepId] = { attempt, notBeforeMs: state.open.get(stepId)?.dueMs ?? 0 };
   }
   const undefinedSteps: string[] = [];

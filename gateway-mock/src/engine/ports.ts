@@ -10,8 +10,38 @@ export interface EngineOptions {
   readonly random: Random;
   readonly log: Log;
   readonly chooseSlot: ChooseSlot;
+  /** Makes an HTTP call for a step; never rejects. */
+  readonly call: (call: OutgoingCall, signal: AbortSignal) => Promise<CallOutcome>;
   readonly settings: EngineSettings;
 }
+
+export interface OutgoingCall {
+  /** http or https. */
+  readonly url: string;
+  readonly method: string;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface CallTrouble {
+  readonly ok: false;
+  readonly code: "FETCH_FAILED" | "FETCH_TIMEOUT" | "FETCH_REFUSED" | "FETCH_TOO_LARGE";
+  /** It may work when it is tried again. */
+  readonly retry: boolean;
+  readonly message: string;
+}
+
+export type CallOutcome =
+  | {
+      readonly ok: true;
+      /** After redirects. */
+      readonly url: string;
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    }
+  | CallTrouble;
 
 export interface EngineSettings {
   readonly gatewayId: string;

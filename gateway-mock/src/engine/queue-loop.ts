@@ -3,6 +3,9 @@ import type { ClaimedJob } from "../store/index.ts";
 import type { Agents } from "./agents.ts";
 import type { Decider } from "./decider.ts";
 import type { Dispatches } from "./dispatches.ts";
+import { FETCH_QUEUE } from "./draft.ts";
+import type { FanOut } from "./fan-out.ts";
+import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import type { Runs } from "./runs.ts";
 
@@ -15,6 +18,8 @@ export interface QueueLoopParts {
   readonly agents: Agents;
   readonly dispatches: Dispatches;
   readonly decider: Decider;
+  readonly fanOut: FanOut;
+  readonly fetches: Fetches;
   readonly counters: EngineCounters;
 }
 
@@ -78,12 +83,13 @@ export class QueueLoop {
     const { store, clock, settings } = this.#options;
     const { agents, counters } = this.#parts;
     const wants = agents.wants(clock.monotonicMs(), settings.maxClaim);
-    const lease = { functionId: TIMER, limit: settings.maxClaim, leaseMs: TIMER_LEASE_MS };
+    const timers = { functionId: TIMER, limit: settings.maxClaim, leaseMs: TIMER_LEASE_MS };
+    const fetches = { functionId: FETCH_QUEUE, limit: this.#parts.fetches.room, leaseMs: FETCH_LEASE_MS };
     counters.claims += 1;
     const jobs = await store.claim({
       gatewayId: settings.gatewayId,
       leaseMs: TIMER_LEASE_MS,
-      wants: [...wants, lease],
+      wants: [...wants, timers, fetches],
     });
     counters.claimedJobs += jobs.length;
     const counts = new Map<string, number>();
@@ -103,9 +109,10 @@ export class QueueLoop {
   }
 
   #take(job: ClaimedJob): void {
-    const { runs, agents, dispatches, decider } = this.#parts;
+    const { runs, agents, dispatches, decider, fanOut, fetches } = this.#parts;
     const { settings, clock, log } = this.#options;
     const fence = { jobId: job.id, epoch: job.epoch };
+    if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
     if (!job.run) return;
     runs.retain(job.runId);
     const state = runs.offer(job.run);
@@ -114,6 +121,8 @@ export class QueueLoop {
     };
     if (job.kind === "timer") {
       decider.run(job.runId, { type: "timer", jobId: job.id }, fence).catch(failed);
+    } else if (job.kind === "fetch") {
+      fetches.take(state, job);
     } else if (state.losses >= settings.maxLosses) {
       const message = `The work was lost ${state.losses} times in a row without any progress.`;
       const error = { name: "HoldfastError", code: "RUN_LOST", message };
@@ -154,7 +163,7 @@ export class QueueLoop {
   }
 
   async #nextDueInMs(): Promise<number> {
-    const dueInMs = await this.#options.store.nextDueInMs([...this.#parts.agents.functionIds(), TIMER]);
+    const dueInMs = await this.#options.store.nextDueInMs([...this.#parts.agents.functionIds(), TIMER, FETCH_QUEUE]);
     // Due now but not claimed: there is no room, or another gateway is at it.
     return dueInMs === null || dueInMs <= 0 ? Number.POSITIVE_INFINITY : dueInMs;
   }

@@ -11,6 +11,7 @@ import { readCheckpointOps, readReport } from "./report.ts";
 import { parseRequestId } from "./request-id.ts";
 import { isEnded } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
+import { isParked } from "./step-ops.ts";
 
 type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
 
@@ -120,8 +121,8 @@ export class Reports {
     const dispatch = this.#dispatches.get(requestId);
     const runId = dispatch?.runId ?? givenRunId;
     if (!fence || !isUlid(runId)) return this.#stale();
-    const parked = ops.filter((op) => op.op === "Sleep");
-    const rest = parked.length > 0 ? ops.filter((op) => op.op !== "Sleep") : ops;
+    const parked = ops.filter(isParked);
+    const rest = parked.length > 0 ? ops.filter((op) => !isParked(op)) : ops;
     const fast = dispatch && this.#runs.peek(runId);
     const result = fast
       ? await this.#fastCheckpoint(dispatch, rest)

@@ -16,6 +16,20 @@ export interface OpenStep {
   readonly race: boolean;
   /** When a waiting step is due or a retrying one may run again; null = at once. */
   readonly dueMs: number | null;
+  /** How the agent reported it. */
+  readonly op: string;
+  /** What people call it. */
+  readonly name: string | null;
+  /** 0-based order in which the run's code met it; null when the agent does not say. */
+  readonly ordinal: number | null;
+  /** The HTTP call that the gateway makes for it, JSON text. */
+  readonly call: string | null;
+}
+
+/** The step of another run that waits for this one's end. */
+export interface Parent {
+  readonly runId: string;
+  readonly key: string;
 }
 
 export interface JobState {
@@ -43,6 +57,11 @@ export interface RunState {
   maxAttempts: number;
   /** The triggering event, JSON text. */
   eventText: string;
+  parent: Parent | null;
+  /** Its end is no event: it was triggered by one that told of such an end. */
+  quiet: boolean;
+  /** Keys of what it waits for from outside. */
+  readonly waits: Set<string>;
   /** Finished steps in the order of their completion (the stack). */
   readonly memo: Map<string, MemoStep>;
   readonly open: Map<string, OpenStep>;
@@ -78,6 +97,9 @@ export function emptyRun(identity: RunIdentity): RunState {
     status: "PENDING",
     maxAttempts: 1,
     eventText: "null",
+    parent: null,
+    quiet: false,
+    waits: new Set(),
     memo: new Map(),
     open: new Map(),
     attempts: new Map(),
@@ -107,7 +129,11 @@ export function forcesPlan(state: Pick<RunState, "requestVersion" | "pending" | 
 /** What lists show of a run that goes on: something to run now or soon, or only waits. */
 export function liveStatus(jobs: Iterable<JobState>, nowMs: number): RunStatus {
   for (const job of jobs) {
-    if (job.kind !== "timer" && job.dueMs <= nowMs) return "RUNNING";
+    if (needsAgent(job) && job.dueMs <= nowMs) return "RUNNING";
   }
   return "WAITING";
+}
+
+export function needsAgent(job: { readonly kind: JobKind }): boolean {
+  return job.kind === "pass" || job.kind === "step";
 }

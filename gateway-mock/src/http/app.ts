@@ -6,6 +6,7 @@ import { errorResponse, limitBody, notFound, statusOf } from "./errors.ts";
 import { eventsApi } from "./events-api.ts";
 import type { HttpParts } from "./parts.ts";
 import { runsApi } from "./runs-api.ts";
+import { signalsApi } from "./signals-api.ts";
 
 /** The gateway's HTTP interface. */
 export function httpApp(parts: HttpParts): Hono {
@@ -13,6 +14,7 @@ export function httpApp(parts: HttpParts): Hono {
   connectApi(app, parts);
   eventsApi(app, parts);
   runsApi(app, parts);
+  signalsApi(app, parts);
   statusApi(app, parts);
   if (parts.skipTime) testingApi(app, parts.skipTime);
   app.notFound((c) => errorResponse(c, notFound(`There is nothing at ${c.req.method} ${c.req.path}.`)));

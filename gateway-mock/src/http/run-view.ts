@@ -63,10 +63,12 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     ...runView(detail.head),
     version: detail.head.version,
     event: start ? JSON.parse(start.eventText) : null,
-    maxAttempts: start?.maxAttempts ?? null,
+    maxAttempts: start?.meta.maxAttempts ?? null,
+    parent: start?.meta.parent ?? null,
     steps: stepViews(detail.log),
     leasesLost: detail.log.filter((row) => row.kind === "LEASE_LOST").length,
     jobs: detail.jobs,
+    waits: detail.waits,
     ...(withLog ? { log: detail.log.map(logView) } : {}),
   };
 }

@@ -1,11 +1,32 @@
+import type { Op } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Input, Report } from "../../src/engine/decide.ts";
+import type { FetchResult, Input, Report } from "../../src/engine/decide.ts";
 import { decide } from "../../src/engine/decide.ts";
 import { isEnded } from "../../src/engine/run-state.ts";
+import { isParked } from "../../src/engine/step-ops.ts";
 import { op, ops, World } from "./world.ts";
 
 const ids = fc.constantFrom("a", "b", "c", "d");
+
+/** Waits of all kinds; some of them cannot work. */
+function waitOp(id: string, timeout: string, race: boolean, kind: number): Op {
+  const parallel = race ? { parallelMode: "race" } : {};
+  switch (kind) {
+    case 0:
+      return op("WaitForEvent", id, { name: "shop/paid", opts: { timeout, ...parallel } });
+    case 1:
+      return op("WaitForEvent", id, { name: "shop/paid", opts: { timeout, if: "(", ...parallel } });
+    case 2:
+      return op("WaitForSignal", id, { opts: { signal: "go", timeout, conflict: "replace", ...parallel } });
+    case 3:
+      return op("WaitForSignal", id, { opts: { signal: "taken", timeout, conflict: "fail", ...parallel } });
+    case 4:
+      return op("InvokeFunction", id, { opts: { function_id: race ? "shop-pack" : "gone", timeout } });
+    default:
+      return op("Gateway", id, { opts: { url: "http://127.0.0.1/", method: "GET" } });
+  }
+}
 
 const someOp = fc.oneof(
   { weight: 4, arbitrary: fc.record({ id: ids }).map(({ id }) => op("StepRun", id, { data: id })) },
@@ -29,6 +50,12 @@ const someOp = fc.oneof(
         op("StepError", id, { error: { name: "E", message: "m" }, ...(attempt === undefined ? {} : { attempt }) }),
       ),
   },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ id: ids, timeout: fc.constantFrom("1s", "1h", ""), race: fc.boolean(), kind: fc.nat(5) })
+      .map(({ id, timeout, race, kind }) => waitOp(id, timeout, race, kind)),
+  },
   { weight: 2, arbitrary: ids.map((id) => op("StepFailed", id, { error: { name: "E", message: "m" } })) },
   { weight: 1, arbitrary: fc.constantFrom(op("None", ""), op("DiscoveryRequest", "x")) },
 );
@@ -45,7 +72,7 @@ const report: fc.Arbitrary<Report> = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Report>({ status: "ERROR", error: { name: "E", message: "m" } }) },
   { weight: 1, arbitrary: fc.constant<Report>({ status: "DONE", outputText: "1" }) },
   { weight: 1, arbitrary: fc.constant<Report>({ status: "FAILED", error: { name: "E", message: "m" } }) },
-  { weight: 1, arbitrary: fc.constant<Report>(ops([op("WaitForEvent", "w")])) },
+  { weight: 1, arbitrary: fc.constant<Report>(ops([op("DeferAdd", "w")])) },
 );
 
 interface Move {
@@ -66,15 +93,25 @@ const move: fc.Arbitrary<Move> = fc.record({
 function inputOf(world: World, { pick, inPlace, report }: Move): Input | undefined {
   const due = [...world.queue.values()].filter((job) => job.dueMs <= world.nowMs);
   const job = due[pick % Math.max(1, due.length)];
+  const waiting = [...world.waits.keys()];
+  const key = waiting[pick % Math.max(1, waiting.length)];
+  if (pick % 3 === 0 && key !== undefined) return { type: "arrived", key, result: { type: "data", text: "1" } };
   if (!job) return undefined;
   if (job.kind === "timer") return { type: "timer", jobId: job.id };
-  const sleeps = report.status === "OPS" ? report.ops.filter((one) => one.op === "Sleep") : [];
+  if (job.kind === "fetch") return { type: "fetched", jobId: job.id, result: fetched(pick) };
+  const sleeps = report.status === "OPS" ? report.ops.filter((one) => isParked(one)) : [];
   if (pick % 5 === 0 && sleeps.length > 0) return { type: "parked", ops: sleeps };
   return { type: "report", jobId: job.id, inPlace, report };
 }
 
+function fetched(pick: number): FetchResult {
+  const error = { name: "E", message: "m" };
+  if (pick % 3 === 0) return { type: "data", text: '{"status_code":200}' };
+  return pick % 3 === 1 ? { type: "error", error } : { type: "retry", error };
+}
+
 describe("decide, over random reports", () => {
-  test("keeps its invariants 1 to 6, and the log alone gives the state", () => {
+  test("keeps its invariants, and the log alone gives the state", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 25 }), (moves) => {
         const world = new World();
@@ -124,6 +161,7 @@ describe("decide, over random reports", () => {
           const [job] = [...world.queue.values()].sort((x, y) => x.dueMs - y.dueMs);
           if (!job) throw new Error("the run was forgotten");
           if (job.kind === "timer") world.decide({ type: "timer", jobId: job.id });
+          else if (job.kind === "fetch") world.decide({ type: "fetched", jobId: job.id, result: fetched(0) });
           else if (job.kind === "step") world.step(job.key, ops([op("StepRun", job.key, { data: 1 })]));
           else world.pass({ status: "DONE", outputText: "1" });
         }
@@ -140,6 +178,10 @@ function check(world: World, input: Input): void {
   if (isEnded(state.status)) expect(queue.size, "5: no job after the end").toBe(0);
   else expect(queue.size, "1: a live run has a job").toBeGreaterThan(0);
   expect(passes.length, "2: at most one pass").toBeLessThanOrEqual(1);
+  expect([...state.waits].sort(), "the rows are what the log says").toEqual([...world.waits.keys()].sort());
+  for (const key of world.waits.keys()) expect(state.memo.has(key), "8: a finished step waits for nothing").toBe(false);
+  if (isEnded(state.status)) expect(world.waits.size, "8: an ended run waits for nothing").toBe(0);
+  for (const key of world.waits.keys()) expect(state.open.get(key)?.phase, "what waits is open").toBe("waiting");
   for (const job of queue.values()) {
     if (job.key !== "") expect(state.memo.has(job.key), "3: no job of a finished step").toBe(false);
   }

@@ -121,7 +121,7 @@ describe("the plain protocol", () => {
 
   test("an op that is not built fails the run with a code; nothing hangs", () => {
     const world = new World();
-    const decision = world.pass(ops([op("WaitForEvent", "w", { name: "shop/paid", opts: { timeout: "1h" } })]));
+    const decision = world.pass(ops([op("DeferAdd", "w", { opts: { fn_slug: "shop-later" } })]));
     expect(decision?.head.errorJson).toContain("OP_UNSUPPORTED");
     expect(world.queue.size).toBe(0);
   });

@@ -3,9 +3,10 @@ import type { Op, OpName } from "@holdfast/protocol";
 import { decide, type Input, type Report } from "../../src/engine/decide.ts";
 import type { DecideContext, Decision } from "../../src/engine/draft.ts";
 import { applyRow, fold } from "../../src/engine/fold.ts";
-import { jsonRow, runCreatedRow } from "../../src/engine/log-rows.ts";
+import type { MadeEvent } from "../../src/engine/internal-events.ts";
+import { jsonRow, type RunMeta, runCreatedRow } from "../../src/engine/log-rows.ts";
 import { emptyRun, type JobState, jobKey, type RunState } from "../../src/engine/run-state.ts";
-import type { LogRow, NewJob, StoredLogRow } from "../../src/store/index.ts";
+import type { LogRow, NewJob, NewWait, StoredLogRow } from "../../src/store/index.ts";
 
 export const IDENTITY = { runId: "run-1", functionId: "shop-order", appId: "shop", appVersion: "1", version: 1 };
 
@@ -14,15 +15,23 @@ export class World {
   nowMs = 1_000_000;
   readonly log: StoredLogRow[] = [];
   readonly queue = new Map<string, NewJob & { readonly dueMs: number }>();
+  readonly waits = new Map<string, NewWait>();
+  /** Events that happened with decisions. */
+  readonly events: MadeEvent[] = [];
+  /** Jobs of no run. */
+  readonly told: NewJob[] = [];
   readonly state: RunState;
   readonly #random = seededRandom(7);
   #ids = 0;
 
-  constructor(options: { readonly maxAttempts?: number } = {}) {
+  constructor(options: { readonly maxAttempts?: number; readonly run?: Partial<RunMeta> } = {}) {
     this.state = emptyRun(IDENTITY);
     const job = { id: this.#newId(), runId: IDENTITY.runId, kind: "pass", key: "", functionId: "shop-order" } as const;
     this.write([
-      runCreatedRow(options.maxAttempts ?? 3, '{"id":"e1","name":"shop/order","data":{}}'),
+      runCreatedRow(
+        { maxAttempts: options.maxAttempts ?? 3, ...options.run },
+        '{"id":"e1","name":"shop/order","data":{}}',
+      ),
       jsonRow("DISPATCHED", "", 0, 1, { job: job.id, kind: "pass" }),
     ]);
     this.queue.set(job.id, { ...job, attempt: 0, iteration: 1, dueMs: this.nowMs });
@@ -40,6 +49,9 @@ export class World {
       newId: () => this.#newId(),
       retry: { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0 },
       maxSteps: 1000,
+      hasFunction: (functionId) => functionId.startsWith("shop-"),
+      expressionProblem: (source) => (source === "(" ? "The expression `(` cannot be used: it ends too early." : null),
+      isSignalTaken: (signal) => signal === "taken",
     };
   }
 
@@ -54,7 +66,18 @@ export class World {
     this.state.version += 1;
     if (decision.removeJobs === "all") this.queue.clear();
     else for (const id of decision.removeJobs) this.queue.delete(id);
+    if (decision.removeWaits === "all") this.waits.clear();
+    else for (const key of decision.removeWaits) this.waits.delete(key);
+    for (const wait of decision.addWaits) {
+      if (this.waits.has(wait.key)) throw new Error(`step ${wait.key} waits twice`);
+      this.waits.set(wait.key, wait);
+    }
+    this.events.push(...decision.events);
     for (const job of decision.addJobs) {
+      if (job.runId === "") {
+        this.told.push(job);
+        continue;
+      }
       const twin = [...this.queue.values()].some((one) => one.kind === job.kind && one.key === job.key);
       if (twin) throw new Error(`a second job of kind ${job.kind} with key "${job.key}" was made`);
       this.queue.set(job.id, { ...job, dueMs: Math.max(this.nowMs + (job.delayMs ?? 0), job.notBeforeMs ?? 0) });

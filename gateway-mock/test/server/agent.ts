@@ -20,7 +20,8 @@ import { WebSocket } from "ws";
 export interface AgentOptions {
   readonly url: string;
   readonly app?: string;
-  readonly functions?: readonly { readonly id: string; readonly event: string; readonly retries?: number }[];
+  readonly functions?: readonly AgentFunction[];
+  readonly appVersion?: string;
   readonly extensions?: readonly string[];
   readonly instanceId?: string;
   readonly maxWorkerConcurrency?: number;
@@ -29,6 +30,14 @@ export interface AgentOptions {
   /** Sent instead of WORKER_READY. */
   readonly pauses?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface AgentFunction {
+  readonly id: string;
+  readonly event: string;
+  readonly retries?: number;
+  /** Further keys of its configuration. */
+  readonly config?: object;
 }
 
 export interface Payload {
@@ -215,19 +224,22 @@ export class RawAgent {
 
 export function helloFrame(options: AgentOptions, connectionId: string, instanceId: string, token = ""): WorkerFrame {
   const app = options.app ?? "shop";
-  const functions = (options.functions ?? [{ id: "order", event: "shop/order" }]).map(({ id, event, retries }) => ({
-    id: `${app}-${id}`,
-    name: id,
-    triggers: [{ event }],
-    steps: {
-      step: {
-        id: "step",
-        name: "step",
-        runtime: { type: "ws", url: `wss://connect/?fnId=${app}-${id}&stepId=step` },
-        ...(retries === undefined ? {} : { retries: { attempts: retries } }),
+  const functions = (options.functions ?? [{ id: "order", event: "shop/order" }]).map(
+    ({ id, event, retries, config }) => ({
+      id: `${app}-${id}`,
+      name: id,
+      triggers: event === "" ? [] : [{ event }],
+      steps: {
+        step: {
+          id: "step",
+          name: "step",
+          runtime: { type: "ws", url: `wss://connect/?fnId=${app}-${id}&stepId=step` },
+          ...(retries === undefined ? {} : { retries: { attempts: retries } }),
+        },
       },
-    },
-  }));
+      ...config,
+    }),
+  );
   const { extensions = ["checkpoint", "nack", "cancel", "stall"] } = options;
   const capabilities = {
     trust_probe: "v1",
@@ -241,7 +253,13 @@ export function helloFrame(options: AgentOptions, connectionId: string, instance
     sessionToken: token,
     syncToken: "",
     capabilities: encodeJsonBytes(capabilities),
-    apps: [{ appName: app, functions: encodeJsonBytes(functions) }],
+    apps: [
+      {
+        appName: app,
+        functions: encodeJsonBytes(functions),
+        ...(options.appVersion === undefined ? {} : { appVersion: options.appVersion }),
+      },
+    ],
     workerManualReadinessAck: true,
     cpuCores: 2,
     memBytes: 1024,

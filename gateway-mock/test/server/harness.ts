@@ -12,6 +12,7 @@ export interface RunDetailView extends RunView {
   readonly steps: readonly StepView[];
   readonly leasesLost: number;
   readonly jobs: readonly { readonly id: string; readonly kind: string; readonly epoch: number }[];
+  readonly waits: readonly { readonly kind: string; readonly name: string; readonly key: string }[];
   readonly log: readonly { readonly kind: string; readonly key: string; readonly attempt: number }[];
 }
 
@@ -129,3 +130,26 @@ export const did = (id: string, data: unknown = id): object => op("StepRun", id,
 export const plan = (id: string, more: object = {}): object => op("StepPlanned", id, more);
 export const failed = (id: string, more: object = {}): object =>
   op("StepError", id, { error: { name: "Error", message: `${id} failed` }, ...more });
+
+/** Sends one event that is not the harness's own; returns its id. */
+export async function send(gateway: Gateway, name: string, data: object = {}): Promise<string> {
+  const body = JSON.stringify({ name, data });
+  const { ids } = (await call(gateway, "/e/test", { method: "POST", body })) as { ids: string[] };
+  return ids[0] ?? "";
+}
+
+export async function triggered(gateway: Gateway, eventId: string): Promise<string> {
+  const { runIds } = (await call(gateway, `/v1/events/${eventId}`)) as { runIds: string[] };
+  return runIds[0] ?? "";
+}
+
+/** Resolves once the run waits for what `name` names. */
+export function waits(gateway: Gateway, runId: string, name?: string): Promise<RunDetailView> {
+  return waitFor(
+    async () => {
+      const run = await runDetail(gateway, runId);
+      return run.waits.some((wait) => name === undefined || wait.name === name) ? run : undefined;
+    },
+    { what: `run ${runId} to wait for ${name ?? "anything"}` },
+  );
+}

@@ -77,7 +77,7 @@ test("a checkpoint that holds something else is refused; the same as a reply is 
   const agent = await bench.agent(gateway);
   const [runId = ""] = await start(gateway);
   const { request } = await agent.request();
-  agent.checkpoint(request, 1, [op("WaitForEvent", "w", { name: "shop/paid" })]);
+  agent.checkpoint(request, 1, [op("DeferAdd", "w", { opts: { fn_slug: "shop-later" } })]);
   expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "invalid" });
   agent.checkpoint(request, 2, "nonsense");
   expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "invalid" });

@@ -208,6 +208,34 @@ export const ERROR_CATALOGUE = {
     summary: "The body of an HTTP request is larger than the limit.",
     cure: "Send less at once; the message has the limit.",
   },
+  SIGNAL_CONFLICT: {
+    summary: "A step wanted to wait for a signal for which another run waits already.",
+    cure: 'Give each waiting run a signal of its own, or take the place of the other with `onConflict: "replace"`.',
+  },
+  INVOKE_TIMEOUT: {
+    summary: "An invoked function did not end before the invocation's timeout.",
+    cure: "Give the invocation a longer `timeout`, or look at the run of the invoked function; it goes on.",
+  },
+  RUN_DEADLINE_EXCEEDED: {
+    summary: "A run was not over at its deadline; it was failed and is not tried again.",
+    cure: "Give the function a later `deadline`, or find what took so long in the run's steps.",
+  },
+  FETCH_FAILED: {
+    summary: "The gateway could not make the HTTP call of a step.",
+    cure: "The message has the reason; check the address from the gateway's machine.",
+  },
+  FETCH_TIMEOUT: {
+    summary: "An HTTP call that the gateway made for a step took too long.",
+    cure: "Make the other side answer sooner, or make the call inside `step.run`.",
+  },
+  FETCH_REFUSED: {
+    summary: "The gateway does not make the HTTP call of a step: the address is not allowed, or it redirects for ever.",
+    cure: "The message says which. A gateway that other machines can reach calls no private addresses; make such calls inside `step.run`, or allow them with `--fetch-inner`.",
+  },
+  FETCH_TOO_LARGE: {
+    summary: "The answer to an HTTP call that the gateway made for a step is larger than a step's result may be.",
+    cure: "Ask for less, or make the call inside `step.run` and keep only what is needed.",
+  },
   OP_UNSUPPORTED: {
     summary: "A function used a kind of step that this gateway cannot do yet.",
     cure: "The message names the kind; use another one, or a newer gateway.",

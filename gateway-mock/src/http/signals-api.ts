@@ -1,0 +1,21 @@
+import { HoldfastError } from "@holdfast/core";
+import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
+import type { Hono } from "hono";
+import { limitBody, notFound } from "./errors.ts";
+import type { HttpParts } from "./parts.ts";
+
+/** Signals: each goes to the one step that waits for it. */
+export function signalsApi(app: Hono, { engine, keys }: HttpParts): void {
+  app.post("/v1/signals", limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
+    if (!keys.isSigned(c.req.header("authorization"))) {
+      throw new HoldfastError("UNAUTHORIZED", "The signing key is missing or wrong.");
+    }
+    const body = parseJsonBytes(new Uint8Array(await c.req.arrayBuffer()), "The body");
+    if (!isRecord(body) || typeof body.signal !== "string" || body.signal === "") {
+      throw new HoldfastError("BODY_INVALID", "`signal` must be a non-empty text.");
+    }
+    const taker = await engine.signal(body.signal, JSON.stringify(body.data) ?? "null");
+    if (!taker) throw notFound(`Nobody waits for the signal "${body.signal}".`);
+    return c.json({ data: { run_id: taker.runId } });
+  });
+}

@@ -1,0 +1,41 @@
+import { BlockList, isIP } from "node:net";
+
+/**
+ * Addresses that are not of the public internet: this machine, private networks, link-local ones (among them the metadata
+ * services of clouds), and what is reserved.
+ */
+const inner = new BlockList();
+for (const [network, prefix] of [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.0.0.0", 24],
+  ["192.168.0.0", 16],
+  ["198.18.0.0", 15],
+  ["224.0.0.0", 4],
+  ["240.0.0.0", 4],
+] as const) {
+  inner.addSubnet(network, prefix, "ipv4");
+}
+for (const [network, prefix] of [
+  ["::", 128],
+  ["::1", 128],
+  ["64:ff9b::", 96],
+  ["fc00::", 7],
+  ["fe80::", 10],
+  ["ff00::", 8],
+] as const) {
+  inner.addSubnet(network, prefix, "ipv6");
+}
+
+/** Whether an IP address (IPv4 inside IPv6 too) is one that only this machine or its network can reach. */
+export function isInnerAddress(address: string): boolean {
+  const plain = address.replace(/^\[|\]$/g, "").split("%")[0] ?? "";
+  const family = isIP(plain);
+  if (family === 0) return false;
+  // Node maps ::ffff:a.b.c.d to the rules for IPv4 by itself.
+  return inner.check(plain, family === 4 ? "ipv4" : "ipv6");
+}

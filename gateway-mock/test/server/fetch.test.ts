@@ -1,0 +1,173 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
+import { waitFor } from "@holdfast/testing";
+import { afterEach, expect, test } from "vitest";
+import { isInnerAddress } from "../../src/outgoing/addresses.ts";
+import { makeCall } from "../../src/outgoing/call.ts";
+import { ended, op, runDetail, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+const servers: Server[] = [];
+
+afterEach(async () => {
+  await Promise.all(
+    servers.splice(0).map((server) => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    }),
+  );
+});
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+async function serve(answer: Answer): Promise<string> {
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => {
+      body += chunk;
+    });
+    request.on("end", () => answer(request, response, body));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const fetchOp = (url: string, more: object = {}) => op("Gateway", "f", { opts: { url, method: "GET", ...more } });
+
+test.each([{ extensions: [] }, {}])(
+  "step.fetch: the gateway makes the call, its answer is the result (%o)",
+  async (options) => {
+    const gateway = await bench.gateway();
+    const agent = await bench.agent(gateway, options);
+    const url = await serve((request, response, body) => {
+      response.writeHead(418, {
+        "x-seen": `${request.method} ${request.headers["x-mine"]}`,
+        "content-encoding": "gzip",
+      });
+      response.end(gzipSync(`got ${body}`));
+    });
+    const [runId = ""] = await start(gateway);
+    const { request } = await agent.request();
+    const call = { method: "POST", headers: { "X-Mine": "yes" }, body: '{"a":1}' };
+    await agent.replied(request, { value: [fetchOp(`${url}/teapot`, call)] });
+    const next = await agent.request();
+    expect(next.payload.steps.f).toMatchObject({
+      type: "data",
+      data: { url: `${url}/teapot`, status_code: 418, headers: { "x-seen": "POST yes" }, body: 'got {"a":1}' },
+    });
+    await agent.replied(next.request, { status: "DONE", value: 1 });
+    expect((await ended(gateway, runId)).steps).toMatchObject([{ id: "f", op: "Gateway", status: "completed" }]);
+  },
+);
+
+test("a call that does not get through is tried again, then the step fails with a code", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
+  let calls = 0;
+  const url = await serve((request) => {
+    calls += 1;
+    request.socket.destroy();
+  });
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  await agent.replied(request, { value: [fetchOp(url)] });
+  const next = await agent.request();
+  expect(next.payload.steps.f).toMatchObject({ type: "error", error: { code: "FETCH_FAILED" } });
+  expect(calls).toBe(2);
+  await agent.replied(next.request, { status: "DONE", value: 1 });
+  const run = await ended(gateway, runId);
+  expect(run.steps).toMatchObject([{ status: "failed", attempt: 1, failedAttempts: [{ attempt: 0 }] }]);
+});
+
+test("a gateway that goes down in the middle of a call leaves it to another one", async () => {
+  const first = await bench.gateway();
+  const agent = await bench.agent(first);
+  const waiting: ServerResponse[] = [];
+  const url = await serve((_, response) => {
+    waiting.push(response);
+  });
+  const [runId = ""] = await start(first);
+  const { request } = await agent.request();
+  await agent.replied(request, { value: [fetchOp(url)] });
+  await waitFor(() => waiting.length === 1, { what: "the call" });
+  const second = await bench.gateway();
+  await first.close();
+  await waitFor(() => waiting.length === 2, { what: "the call again" });
+  waiting[1]?.end("ok");
+  const other = await bench.agent(second);
+  const next = await other.request();
+  expect(next.payload.steps.f).toMatchObject({ data: { status_code: 200, body: "ok" } });
+  await other.replied(next.request, { status: "DONE", value: 1 });
+  await ended(second, runId);
+});
+
+test("a gateway that others can reach calls no address of its own network", async () => {
+  const gateway = await bench.gateway({ fetchInner: false });
+  const agent = await bench.agent(gateway);
+  const url = await serve((_, response) => response.end("secret"));
+  const [runId = ""] = await start(gateway);
+  for (const target of [url, url.replace("127.0.0.1", "localhost"), "file:///etc/passwd"]) {
+    const { request } = await agent.request();
+    await agent.replied(request, { value: [op("Gateway", target, { opts: { url: target, method: "GET" } })] });
+  }
+  const { request, payload } = await agent.request();
+  const codes = Object.values(payload.steps).map((step) => (step as { error?: { code: string } }).error?.code);
+  expect(codes).toEqual(["FETCH_REFUSED", "FETCH_REFUSED", "OP_INVALID"]);
+  await agent.replied(request, { status: "DONE", value: 1 });
+  expect((await runDetail(gateway, runId)).status).toBe("COMPLETED");
+});
+
+test("ai: the provider's key goes where the provider wants it, its JSON is the result, its refusal an error", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway);
+  const seen: unknown[] = [];
+  const url = await serve((request, response, body) => {
+    seen.push({ key: request.headers["x-api-key"], auth: request.headers.authorization, body });
+    if (request.url === "/bad") response.writeHead(400).end("no such model");
+    else response.end('{"answer":42}');
+  });
+  const infer = (id: string, format: string, path = "") =>
+    op("AIGateway", id, { opts: { type: "step.ai.infer", url: url + path, auth_key: "k", format, body: { q: 1 } } });
+  const [runId = ""] = await start(gateway);
+  const first = await agent.request();
+  await agent.replied(first.request, { value: [infer("a", "openai-chat")] });
+  const second = await agent.request();
+  expect(second.payload.steps.a).toEqual({ type: "data", data: { answer: 42 } });
+  await agent.replied(second.request, { value: [infer("b", "anthropic", "/bad")] });
+  const third = await agent.request();
+  expect(third.payload.steps.b).toMatchObject({ type: "error", error: { name: "AIGatewayError" } });
+  expect(seen).toMatchObject([{ auth: "Bearer k", body: '{"q":1}' }, { key: "k" }]);
+  await agent.replied(third.request, { status: "DONE", value: 1 });
+  await ended(gateway, runId);
+});
+
+const settings = { allowInner: true, timeoutMs: 5_000, maxBytes: 1000 };
+const never = new AbortController().signal;
+const get = { method: "GET", headers: {} };
+
+test("redirects are followed, without secrets to strangers; bodies and times have limits", async () => {
+  const other = await serve((request, response) => response.end(`key ${request.headers.authorization ?? "none"}`));
+  const url = await serve((request, response) => {
+    if (request.url === "/away") response.writeHead(302, { location: other }).end();
+    else if (request.url === "/round") response.writeHead(307, { location: "/round" }).end();
+    else if (request.url === "/large") response.end("x".repeat(2000));
+  });
+  const call = (path: string, more: object = {}) => ({ ...get, url: url + path, ...more });
+  const headers = { authorization: "secret" };
+  expect(await makeCall(settings, call("/away", { headers }), never)).toMatchObject({ ok: true, body: "key none" });
+  expect(await makeCall(settings, call("/round"), never)).toMatchObject({ ok: false, code: "FETCH_REFUSED" });
+  expect(await makeCall(settings, call("/large"), never)).toMatchObject({ code: "FETCH_TOO_LARGE", retry: false });
+  const quick = { ...settings, timeoutMs: 50 };
+  expect(await makeCall(quick, call("/silent"), never)).toMatchObject({ code: "FETCH_TIMEOUT", retry: true });
+});
+
+test("addresses of this machine and of private networks", () => {
+  const inside = ["127.0.0.1", "10.1.2.3", "172.20.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "100.64.1.1"];
+  const inside6 = ["::1", "[::1]", "fd00::1", "fe80::1%eth0", "::ffff:127.0.0.1", "::"];
+  for (const address of [...inside, ...inside6]) expect(isInnerAddress(address), address).toBe(true);
+  for (const address of ["8.8.8.8", "1.1.1.1", "2606:4700::1111", "172.32.0.1", "example.com"]) {
+    expect(isInnerAddress(address), address).toBe(false);
+  }
+});
