@@ -150,8 +150,19 @@ module.exports = {
       linkCore,
       "^packages/sdk/src/connect/main/",
       "^packages/sdk/src/(execution|functions|client)/",
-      "^packages/sdk/src/(options|thread-script|version)\\.ts$",
+      "^packages/sdk/src/(options|runtime|thread-script|version)\\.ts$",
     ]),
+    {
+      name: "sdk-looks-node-up",
+      severity: "error",
+      comment:
+        "Nothing of Node is imported when the package is loaded: use nodeModule() of runtime.ts; types are free.",
+      from: {
+        path: "^packages/sdk/src/",
+        pathNot: ["^packages/sdk/src/connect/thread/", "^packages/sdk/src/(connect-thread|runtime|thread-script)\\.ts$"],
+      },
+      to: { dependencyTypes: ["core"], dependencyTypesNot: ["type-only"] },
+    },
     onlyWorkspace("sdk-thread-entry", "^packages/sdk/src/connect-thread\\.ts$", [
       coreIndex,
       "^packages/sdk/src/connect/thread/",

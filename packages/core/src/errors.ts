@@ -18,7 +18,7 @@ export const ERROR_CATALOGUE = {
   },
   RUNTIME_UNSUPPORTED: {
     summary: "The JavaScript runtime lacks something Holdfast needs.",
-    cure: "Use Node 20.19 or newer; the message names what is missing.",
+    cure: "The message names what is missing; Node 20.19, 22.3 or newer has all of it.",
   },
   // Functions and steps
   FUNCTION_INVALID: {

@@ -302,8 +302,15 @@ function toNumber(value: unknown): number {
   return Number(value ?? 0);
 }
 
-function reader(bytes: Uint8Array): protobuf.Reader {
-  const made = protobuf.Reader.create(bytes);
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+/**
+ * Messages between threads are made by Node, and where the app runs in a vm context (test runners do that) Node's
+ * Uint8Array is another one: the reader would not know it.
+ */
+export function reader(bytes: Uint8Array): protobuf.Reader {
+  const made = protobuf.Reader.create(bytes instanceof Uint8Array ? bytes : viewOf(bytes));
   (made as { discardUnknown?: boolean }).discardUnknown = true;
   return made;
 }

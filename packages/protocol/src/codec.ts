@@ -1,6 +1,11 @@
 import { HoldfastError, unreachable } from "@holdfast/core";
-import protobuf from "protobufjs/minimal.js";
-import { decodeSdkResponseBody, encodeSdkResponseBody, gatewayPayload, workerPayload } from "./codec-payloads.ts";
+import {
+  decodeSdkResponseBody,
+  encodeSdkResponseBody,
+  gatewayPayload,
+  reader,
+  workerPayload,
+} from "./codec-payloads.ts";
 import type { GatewayFrame, SdkResponse, StartResponse, UnknownFrame, WorkerFrame } from "./frames.ts";
 import { connect } from "./generated/connect.js";
 import { WIRE_LIMITS } from "./limits.ts";
@@ -107,12 +112,6 @@ function decodeEnvelope(bytes: Uint8Array): { kind: number; payload: Uint8Array 
     const message = v1.ConnectMessage.decode(reader(bytes));
     return { kind: message.kind ?? 0, payload: message.payload ?? EMPTY };
   });
-}
-
-function reader(bytes: Uint8Array): protobuf.Reader {
-  const made = protobuf.Reader.create(bytes);
-  (made as { discardUnknown?: boolean }).discardUnknown = true;
-  return made;
 }
 
 /** An encoder's bytes are a view on a pooled buffer; posting it would drag the pool and its neighbours' bytes along. */

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { HoldfastError } from "@holdfast/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -53,6 +54,13 @@ const response = {
 } as const;
 
 /** Bytes produced by the published reference package for the same messages. */
+test("bytes of another context's Uint8Array are read like any other", () => {
+  const bytes = encodeWorkerFrame({ kind: "WORKER_HEARTBEAT" });
+  const foreign: Uint8Array = runInNewContext("Uint8Array.from([0, ...bytes]).subarray(1)", { bytes: [...bytes] });
+  expect(foreign instanceof Uint8Array).toBe(false);
+  expect(decodeWorkerFrame(foreign)).toEqual(decodeWorkerFrame(bytes));
+});
+
 describe("vectors of the reference implementation", () => {
   test.each<[string, GatewayFrame, string]>([
     ["hello", { kind: "GATEWAY_HELLO" }, ""],

@@ -43,7 +43,7 @@ const clean: Record<string, string> = {
   "packages/sdk/src/connect/thread/run.ts":
     'import { WebSocket } from "ws";\nimport { link } from "../core/link-machine.ts";\nexport const run = [WebSocket, link];',
   "packages/sdk/src/connect/main/main.ts":
-    'import { Worker } from "node:worker_threads";\nimport { link } from "../core/link-machine.ts";\nexport const main = [Worker, link];',
+    'import type { Worker } from "node:worker_threads";\nimport { link } from "../core/link-machine.ts";\nexport const main: Worker = link;',
   "packages/sdk/src/connect-thread.ts": 'import { run } from "./connect/thread/run.ts";\nexport const thread = run;',
   "gateway-mock/src/index.ts": 'import { engine } from "./engine/engine.ts";\nexport const gateway = engine;',
   "gateway-mock/src/engine/engine.ts":
@@ -82,6 +82,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "sdk-link-core-imports": ["packages/sdk/src/connect/core/link-machine.ts", 'import "../thread/run.ts";'],
   "sdk-thread-imports": ["packages/sdk/src/connect/thread/run.ts", 'import "../../functions/fn.ts";'],
   "sdk-main-imports": ["packages/sdk/src/connect/main/main.ts", 'import "../thread/run.ts";'],
+  "sdk-looks-node-up": ["packages/sdk/src/functions/fn.ts", 'import "node:os";'],
   "sdk-thread-entry": ["packages/sdk/src/connect-thread.ts", 'import "./functions/fn.ts";'],
   "sdk-npm": ["packages/sdk/src/connect/main/main.ts", 'import "ws";'],
   "sdk-thread-npm": ["packages/sdk/src/connect/thread/run.ts", 'import "hono";'],

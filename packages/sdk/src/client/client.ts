@@ -31,7 +31,7 @@ export class Client<const Schemas extends SchemaMap = NoSchemas> {
   readonly #fetch: FetchLike | undefined;
 
   /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
-  constructor(options: ClientOptions<Schemas>, env: Environment = process.env) {
+  constructor(options: ClientOptions<Schemas>, env: Environment = globalThis.process?.env ?? {}) {
     this.options = resolveClientOptions(options, env);
     this.schemas = options.schemas;
     this.#fetch = options.fetch;

@@ -84,7 +84,10 @@ function encodeEvent(event: OutgoingEvent, clock: Clock): string {
   } catch (cause) {
     throw new HoldfastError("EVENT_INVALID", `The data of event "${name}" is not JSON: ${messageOf(cause)}`, { cause });
   }
-  if (text.length * 3 > WIRE_LIMITS.maxEventBytes && Buffer.byteLength(text) > WIRE_LIMITS.maxEventBytes) {
+  if (
+    text.length * 3 > WIRE_LIMITS.maxEventBytes &&
+    new TextEncoder().encode(text).length > WIRE_LIMITS.maxEventBytes
+  ) {
     throw invalid(
       `The event "${name}" is larger than ${WIRE_LIMITS.maxEventBytes} bytes; send a reference to large data.`,
     );
@@ -111,7 +114,7 @@ function headersOf(options: ResolvedClientOptions, ports: SendPorts): Record<str
     "Content-Type": "application/json",
     "User-Agent": SDK_NAME,
     "x-inngest-sdk": SDK_NAME,
-    "x-inngest-event-id-seed": `${ports.clock.nowMs()},${Buffer.from(entropy).toString("base64")}`,
+    "x-inngest-event-id-seed": `${ports.clock.nowMs()},${btoa(String.fromCharCode(...entropy))}`,
     ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
   };
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { nodeModule } from "../runtime.ts";
 
 const PREFIX = /^signkey-\w+-/;
 
@@ -11,7 +11,8 @@ export function hashSigningKey(key: string): string {
   const prefix = PREFIX.exec(key)?.[0] ?? "";
   return (
     prefix +
-    createHash("sha256")
+    nodeModule("node:crypto")
+      .createHash("sha256")
       .update(hexBytes(key.slice(prefix.length)))
       .digest("hex")
   );

@@ -1,4 +1,5 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { nodeModule } from "../runtime.ts";
 
 /** Which step's body is running. */
 export interface CurrentStep {
@@ -18,15 +19,20 @@ export interface CurrentExecution {
   readonly step?: CurrentStep;
 }
 
-const storage = new AsyncLocalStorage<CurrentExecution>();
+let made: AsyncLocalStorage<CurrentExecution> | undefined;
+
+function storage(): AsyncLocalStorage<CurrentExecution> {
+  made ??= new (nodeModule("node:async_hooks").AsyncLocalStorage)<CurrentExecution>();
+  return made;
+}
 
 /** The execution that the calling code belongs to, also after awaits; undefined outside of handlers. */
 export function currentExecution(): CurrentExecution | undefined {
-  return storage.getStore();
+  return made?.getStore();
 }
 
 export function runAs<T>(execution: CurrentExecution, code: () => T): T {
-  return storage.run(execution, code);
+  return storage().run(execution, code);
 }
 
 /**
@@ -38,7 +44,7 @@ export const CURRENT_EXECUTION_KEY = "holdfast.currentExecution";
 export function publishCurrentExecution(): void {
   const key = Symbol.for(CURRENT_EXECUTION_KEY);
   const outer = (globalThis as Record<symbol, unknown>)[key] as (() => CurrentExecution | undefined) | undefined;
-  if (outer === currentExecution || (outer as { copies?: unknown } | undefined)?.copies === storage) return;
-  const find = Object.assign(() => currentExecution() ?? outer?.(), { copies: storage });
+  if (outer === currentExecution || (outer as { copies?: unknown } | undefined)?.copies === storage()) return;
+  const find = Object.assign(() => currentExecution() ?? outer?.(), { copies: storage() });
   Object.defineProperty(globalThis, key, { value: find, configurable: true, enumerable: false });
 }

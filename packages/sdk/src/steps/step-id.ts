@@ -1,5 +1,5 @@
-import { hash as digest } from "node:crypto";
 import { HoldfastError } from "@holdfast/core";
+import { nodeModule } from "../runtime.ts";
 
 /** What identifies a step within its run. */
 export interface StepIdentity {
@@ -24,7 +24,7 @@ const cache = new Map<string, string>();
 export function hashStepId(fullId: string): string {
   const known = cache.get(fullId);
   if (known !== undefined) return known;
-  const made = digest("sha1", fullId, "hex");
+  const made = nodeModule("node:crypto").hash("sha1", fullId, "hex");
   if (cache.size >= CACHE_SIZE) cache.clear();
   cache.set(fullId, made);
   return made;

@@ -31,7 +31,7 @@ import { RESULT_MARK } from "./app-text.mjs";
 /** The app blocks its main thread for longer than its lease and several heartbeats. */
 const gatewayOptions = { port: 0, connectPort: 0, keepData: false, heartbeatMs: 500, leaseMs: 2_000 };
 const blockMs = 2_500;
-const limitMs = 90_000;
+const limitMs = 60_000;
 
 const [project = "", cellsFile = "", resultsFile = ""] = process.argv.slice(2);
 const entry = join(project, "node_modules/@holdfast/gateway-mock/dist/index.js");

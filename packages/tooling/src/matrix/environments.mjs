@@ -11,6 +11,7 @@ import { appFiles, vitestFile } from "./app-text.mjs";
  * @property {string} name
  * @property {(node: Node) => Start | undefined} start undefined: there is no such thing on this Node
  * @property {{ bun?: Start, deno?: Start }} [others] how it is started on other runtimes than Node
+ * @property {string} [needs] the bundler whose file it runs, too
  * @property {string} [bundler] makes the file `alone/NAME/main.EXTENSION`
  * @property {string} [entry] what is bundled, relative to the project
  * @property {string} [extension] of the bundle

@@ -18,6 +18,7 @@ import { setup } from "../setup.mjs";
 import { fail } from "../workspace.mjs";
 import { bundled, installed, makeBundle, writeApps } from "./environments.mjs";
 import { table } from "./table.mjs";
+import { tooOld, traps, writeTraps } from "./traps.mjs";
 
 endWithChildren();
 const { path: temp, remove } = temporaryFolder("holdfast-matrix-");
@@ -79,6 +80,17 @@ async function cellsOf(environments) {
 }
 
 /**
+ * The oldest Node that people may still have.
+ * @param {import("./environments.mjs").Folders} folders
+ * @returns {Promise<import("./driver.mjs").Cell[]>}
+ */
+async function oldCells(folders) {
+  const node = await nodeOf(18);
+  const column = `Node ${await versionOf(node)}`;
+  return tooOld(folders).map(({ name, ...how }) => ({ row: name, column, command: node, ...how }));
+}
+
+/**
  * @param {string} project
  * @param {readonly import("./driver.mjs").Cell[]} cells
  * @returns {Promise<import("./driver.mjs").CellResult[]>}
@@ -108,12 +120,18 @@ try {
   mkdirSync(folders.alone);
   await offlineProject(folders.project, await packAll(temp), ["tsx", "vitest"]);
   writeApps(folders);
+  writeTraps(folders);
   const wanted = process.argv.slice(2);
-  const environments = [...installed(folders), ...bundled(folders)].filter(
-    ({ name }) => wanted.length === 0 || wanted.some((text) => name.includes(text)),
+  const isWanted = (/** @type {string} */ name) => wanted.length === 0 || wanted.some((text) => name.includes(text));
+  const all = [...installed(folders), ...bundled(folders), ...traps(folders)];
+  const environments = all.filter(({ name }) => isWanted(name));
+  const needed = environments.map(({ needs, bundler }) => needs ?? bundler);
+  await bundleAll(
+    folders,
+    all.filter(({ bundler }) => needed.includes(bundler)),
   );
-  await bundleAll(folders, environments);
-  const results = await runCells(folders.project, await cellsOf(environments));
+  const old = wanted.length === 0 ? await oldCells(folders) : [];
+  const results = await runCells(folders.project, [...(await cellsOf(environments)), ...old]);
   const text = (/** @type {import("./driver.mjs").CellResult} */ { problem, ms }) =>
     `${problem === "" ? "ok" : "FAILED"} ${(ms / 1000).toFixed(1)} s`;
   console.log(

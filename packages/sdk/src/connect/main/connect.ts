@@ -1,4 +1,3 @@
-import { availableParallelism, platform, totalmem } from "node:os";
 import {
   HoldfastError,
   LOG_LEVELS,
@@ -13,6 +12,7 @@ import type { ResolvedClientOptions } from "../../client/client-options.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
 import { invalidOption } from "../../options.ts";
+import { checkRuntime, nodeModule } from "../../runtime.ts";
 import { loadThreadScript } from "../../thread-script.ts";
 import { SDK_NAME } from "../../version.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
@@ -35,10 +35,11 @@ const DEBUG_MS = 5_000;
  * Connects this process to a gateway and serves its functions until `close()`. A thread of its own keeps the
  * connection alive, also while the app's code blocks the main thread.
  * @returns once the connection is ready
- * @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`,
+ * @throws HoldfastError `RUNTIME_UNSUPPORTED`, `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`,
  * `CONNECT_REFUSED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`; nothing is left behind then
  */
 export async function connect(input: ConnectInput): Promise<Connection> {
+  checkRuntime();
   const options = resolveConnectOptions(input, process.env);
   const client = commonClientOptions(input.apps);
   const logger = checkedLogger(input.logger ?? client.logger);
@@ -67,6 +68,7 @@ function configOf(
   options: ResolvedConnectOptions,
 ): SerializableConfig {
   const { gatewayUrl, instanceId, maxWorkerConcurrency, outbox, respawn } = options;
+  const os = nodeModule("node:os");
   return {
     apiBaseUrl: client.apiBaseUrl,
     ...(gatewayUrl === undefined ? {} : { gatewayUrl }),
@@ -79,7 +81,7 @@ function configOf(
     extensions: options.extensions ? OFFERED_EXTENSIONS : [],
     sdkVersion: SDK_NAME,
     startedAtMs: Math.round(systemClock.nowMs() - process.uptime() * 1000),
-    system: { cpuCores: availableParallelism(), memBytes: totalmem(), os: platform() },
+    system: { cpuCores: os.availableParallelism(), memBytes: os.totalmem(), os: os.platform() },
     outbox,
     reconnect: RECONNECT_BACKOFF,
     minUptimeMs: respawn.minUptimeMs,

@@ -1,5 +1,3 @@
-import { randomBytes } from "node:crypto";
-import { hostname } from "node:os";
 import { type BackoffPolicy, HoldfastError } from "@holdfast/core";
 import {
   asBoolean,
@@ -12,6 +10,7 @@ import {
   type OptionParser,
   readOption,
 } from "../../options.ts";
+import { nodeModule } from "../../runtime.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
 import type { RespawnPolicy } from "./thread-host.ts";
 
@@ -64,7 +63,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
       readOption(
         { name: "instanceId", given: options.instanceId, variables: ["_CONNECT_INSTANCE_ID"], parse: asText },
         env,
-      ) ?? `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`,
+      ) ?? defaultInstanceId(),
     maxWorkerConcurrency: integer("maxWorkerConcurrency", options.maxWorkerConcurrency, 1000, MAX_CONCURRENCY, [
       "_CONNECT_MAX_WORKER_CONCURRENCY",
     ]),
@@ -91,6 +90,11 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
       minUptimeMs: duration("respawn.minUptime", respawn.minUptime, 10_000, 1),
     },
   };
+}
+
+function defaultInstanceId(): string {
+  const suffix = nodeModule("node:crypto").randomBytes(4).toString("hex");
+  return `${nodeModule("node:os").hostname()}-${process.pid}-${suffix}`;
 }
 
 function resolveSignals(given: unknown): readonly NodeJS.Signals[] {

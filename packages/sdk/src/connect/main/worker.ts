@@ -1,4 +1,5 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { nodeModule } from "../../runtime.ts";
 
 /** What holding a connection thread takes of a worker. */
 export type ConnectionThread = Pick<Worker, "on" | "once" | "postMessage" | "terminate" | "stdout" | "stderr">;
@@ -24,8 +25,9 @@ function scrubbedEnvironment(): NodeJS.ProcessEnv {
 }
 
 export function startWorker({ script, resourceLimits }: WorkerSettings): ConnectionThread {
+  const { Worker: NodeWorker } = nodeModule("node:worker_threads");
   const source = "text" in script ? script.text : script.url;
-  return new Worker(source, {
+  return new NodeWorker(source, {
     eval: "text" in script,
     name: "holdfast-connection",
     execArgv: [],

@@ -39,6 +39,7 @@ export function createMainPort(port: ParentPort, touch: () => void): MainPort {
         for (const message of readMainMessages(posted)) onMessage(message);
       });
     },
-    close: () => port.close(),
+    // Deno gives threads a port that cannot be closed; there they only exit.
+    close: () => port.close?.(),
   };
 }
