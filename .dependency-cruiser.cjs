@@ -159,7 +159,10 @@ module.exports = {
         "Nothing of Node is imported when the package is loaded: use nodeModule() of runtime.ts; types are free.",
       from: {
         path: "^packages/sdk/src/",
-        pathNot: ["^packages/sdk/src/connect/thread/", "^packages/sdk/src/(connect-thread|runtime|thread-script)\\.ts$"],
+        pathNot: [
+          "^packages/sdk/src/connect/thread/",
+          "^packages/sdk/src/(connect-thread|runtime|thread-script)\\.ts$",
+        ],
       },
       to: { dependencyTypes: ["core"], dependencyTypesNot: ["type-only"] },
     },
