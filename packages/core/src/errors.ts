@@ -61,14 +61,6 @@ export const ERROR_CATALOGUE = {
     summary: "A function that a step invoked failed.",
     cure: "See the error's name, message and cause: they are those of the invoked function's failure.",
   },
-  INVOKE_TIMEOUT: {
-    summary: "A function that a step invoked did not end within the step's `timeout`.",
-    cure: "The invoked run goes on; raise `timeout`, or make the invoked function faster.",
-  },
-  RUN_DEADLINE_EXCEEDED: {
-    summary: "The run was not done at its deadline; no step starts after it and nothing is tried again.",
-    cure: "Raise the function's `deadline`, or split the work over several runs.",
-  },
   EVENT_INVALID: {
     summary: "An event could not be sent: its name or data is wrong.",
     cure: 'Give every event a non-empty name that does not start with "inngest/" or "holdfast/", and plain JSON data that fits its schema.',
