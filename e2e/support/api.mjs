@@ -63,6 +63,8 @@ export function gatewayApi(url) {
      * @returns {Promise<RunView[]>}
      */
     runs: async () => Promise.all((await call("/v1/runs")).runs.map((/** @type {RunView} */ { id }) => run(id))),
+    /** Counters of the gateway. */
+    metrics: () => call("/v1/metrics"),
     /**
      * How late the gateway's event loop was, milliseconds.
      * @returns {Promise<{ mean: number, p50: number, p99: number, max: number }>}

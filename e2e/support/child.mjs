@@ -119,6 +119,11 @@ export class Child {
     return this.#process.kill("SIGKILL");
   }
 
+  /** @param {NodeJS.Signals} signal */
+  signal(signal) {
+    this.#process.signal(signal);
+  }
+
   /** Asks it to end, and kills it with all that it started when it does not. */
   async stop(limitMs = 15_000) {
     if (!this.alive) return;

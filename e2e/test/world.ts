@@ -19,6 +19,8 @@ export interface Mode {
   readonly extensions: boolean;
   readonly heartbeat?: string;
   readonly lease?: string;
+  /** How long a lost app may take to come back with its work. */
+  readonly grace?: string;
   /** The app reaches the gateway through a proxy that records every frame. */
   readonly tapped?: boolean;
   /** A Postgres server of its own, which the test may stop and start. */
@@ -50,7 +52,8 @@ export interface World {
   readonly tap: Tap;
   /** Only with `ownPostgres`: ends the server as a crash would, and starts it again on its port and data. */
   readonly postgres: { kill(): Promise<void>; restart(): Promise<void> };
-  readonly startApp: () => Promise<App>;
+  readonly startApp: (env?: Readonly<Record<string, string>>) => Promise<App>;
+  readonly startFixture: (file: string, options: { node?: string; env: Record<string, string> }) => Promise<App>;
   readonly startInngestApp: (checkpointing: "on" | "off") => Promise<App>;
   /** Starts the gateway again, on the same ports and database. */
   readonly restartGateway: () => Promise<void>;
@@ -114,9 +117,10 @@ async function build(
   if (tap !== undefined) onCleanUp(() => tap.stop());
 
   async function launch(ports: { port?: number; connectPort?: number } = {}): Promise<RunningGateway> {
-    const { extensions, heartbeat = "1s", lease = "8s" } = mode;
+    const { extensions, heartbeat = "1s", lease = "8s", grace } = mode;
+    const args = grace === undefined ? [] : ["--reconnect-grace", grace];
     const store = databaseUrl === undefined ? { dataDir: join(folder, "data") } : { databaseUrl };
-    const started = await startGateway({ ...store, extensions, heartbeat, lease, retryBase: "200ms", ...ports });
+    const started = await startGateway({ ...store, extensions, heartbeat, lease, retryBase: "200ms", args, ...ports });
     children.push(started.child);
     return started;
   }
@@ -156,7 +160,8 @@ async function build(
     get gateway() {
       return running.child;
     },
-    startApp: () => startFixture("app.mjs", { env: { HOLDFAST_DEV: tap?.url ?? url } }),
+    startApp: (env = {}) => startFixture("app.mjs", { env: { HOLDFAST_DEV: tap?.url ?? url, ...env } }),
+    startFixture,
     startInngestApp: async (checkpointing: "on" | "off") =>
       startFixture("inngest-app.mjs", {
         node: await node22(),

@@ -30,7 +30,8 @@ export interface AttachedAgent {
   /** No new work for it. */
   pause(): void;
   /** Its socket is gone. */
-  lost(): void;
+  /** Its socket is gone; with `final` it said that it does not come back. */
+  lost(final?: boolean): void;
 }
 
 export interface EngineStatus extends Readonly<EngineCounters> {
@@ -170,7 +171,7 @@ export class Engine {
     return {
       receive: (frame) => this.#receive(slot, frame),
       pause: () => this.#agents.close(slot),
-      lost: () => this.#presence.lost(slot),
+      lost: (final = false) => this.#presence.lost(slot, final),
     };
   }
 

@@ -24,11 +24,13 @@ export class Presence {
     this.#dispatches = dispatches;
   }
 
-  lost(slot: Slot): void {
+  /** With `final` the agent said that it ends: nobody is waited for. */
+  lost(slot: Slot, final: boolean): void {
     const held = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
     this.#agents.remove(slot);
     for (const dispatch of held) this.#dispatches.detach(dispatch);
     if (held.length === 0) return;
+    if (final) return this.#dispatches.giveUp(held, () => false);
     const lostMs = this.#options.clock.monotonicMs();
     this.#graces += 1;
     this.#after(this.#options.settings.reconnectGraceMs, () => {

@@ -57,7 +57,8 @@ export type SessionEvent =
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "fired"; readonly timer: SessionTimer; readonly atMs: number }
   | { readonly type: "drain" }
-  | { readonly type: "socket-closed" };
+  /** Final: the agent said that it ends, so it does not come back. */
+  | { readonly type: "socket-closed"; readonly final?: boolean };
 
 /** Why WORKER_CONNECT was refused; `code` is the bare syscode of the close reason. */
 export interface Refusal {
@@ -77,7 +78,7 @@ export type SessionEffect =
   | { readonly do: "open" }
   | { readonly do: "pause" }
   | { readonly do: "deliver"; readonly frame: RequestFrame }
-  | { readonly do: "gone" }
+  | { readonly do: "gone"; readonly final?: boolean }
   | { readonly do: "warn"; readonly message: string };
 
 export interface SessionLimits {
@@ -132,7 +133,7 @@ export function stepSession(limits: SessionLimits, state: SessionState, event: S
     case "drain":
       return onDrain(state);
     case "socket-closed":
-      return [CLOSED, [...withdrawn(state), { do: "gone" }]];
+      return [CLOSED, [...withdrawn(state), event.final ? { do: "gone", final: true } : { do: "gone" }]];
     default:
       return unreachable(event);
   }

@@ -100,7 +100,10 @@ export class Session {
       traceSize: 20,
     });
     socket.on("message", (data, isBinary) => this.#message(data as Buffer, isBinary));
-    socket.on("close", () => this.#driver.send({ type: "socket-closed" }));
+    socket.on("close", (code, reason) => {
+      const final = code === 1000 && reason.toString() === "WORKER_SHUTDOWN";
+      this.#driver.send({ type: "socket-closed", final });
+    });
     socket.on("error", (error) => parts.log("debug", `A socket failed: ${messageOf(error)}`));
     this.#driver.send({ type: "accept" });
   }
@@ -161,7 +164,7 @@ export class Session {
       case "gone":
         for (const timer of this.#armed.values()) timer.cancel();
         this.#armed.clear();
-        this.#attached?.lost();
+        this.#attached?.lost(effect.final === true);
         return this.#status("DISCONNECTED");
       case "warn":
         return this.#parts.log("warn", `Connection: ${effect.message}.`, this.#about());

@@ -26,7 +26,7 @@ test("the intervals depend on what the agent offers, one unit each", async () =>
 });
 
 test("nothing is sent before WORKER_READY, however much work waits; heartbeats are answered after it", async () => {
-  const gateway = await bench.gateway({ heartbeatMs: 200 });
+  const gateway = await bench.gateway({ heartbeatMs: 5_000 });
   const first = await bench.agent(gateway);
   await first.close();
   await start(gateway, 3);

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { inWorld, modes, type World } from "./world.ts";
+
+/** Nothing here may be thanks to a lease that ended, or to a lost app that was not waited for any longer. */
+const patient = { lease: "120s", grace: "120s" } as const;
+
+/** An app whose step waits for a gate that is not opened before the test says so. */
+async function held(world: World, env: Record<string, string>) {
+  const app = await world.startApp(env);
+  const runId = await world.trigger("gated");
+  await world.noted(runId, "at long");
+  return { app, runId };
+}
+
+describe.each(modes)("$name", (mode) => {
+  test("SIGTERM: what runs ends, what ended is delivered, and the process ends as by the signal", async () => {
+    await inWorld({ ...mode, ...patient, tapped: true }, async (world) => {
+      const { app, runId } = await held(world, {});
+      app.signal("SIGTERM");
+      await world.tap.next("WORKER_PAUSE");
+      world.journal.open("long");
+      expect(await app.exited).toMatchObject({ code: null, signal: "SIGTERM" });
+      expect(world.journal.has(runId, "long ended")).toBe(true);
+      await world.startApp();
+      expect((await world.ended(runId)).output).toBe("bl");
+      expect(world.journal.counts(runId)).toEqual({ before: 1, long: 1, "at long": 1, "long ended": 1 });
+    });
+  });
+
+  test("SIGTERM and a handler that never returns: at the deadline another worker has the work, at once", async () => {
+    await inWorld({ ...mode, ...patient }, async (world) => {
+      const { app, runId } = await held(world, { HOLDFAST_DRAIN_TIMEOUT: "500ms" });
+      const other = await world.startApp();
+      app.signal("SIGTERM");
+      await world.noted(runId, "at long", 2);
+      expect(await app.exited).toMatchObject({ code: null, signal: "SIGTERM" });
+      world.journal.open("long");
+      expect((await world.ended(runId)).output).toBe("bl");
+      const pids = world.journal.entries(runId).filter(({ what }) => what === "at long");
+      expect(pids.map(({ pid }) => pid)).toEqual([app.pid, other.pid]);
+      expect(world.journal.counts(runId).before, "the finished step").toBe(1);
+      await other.close();
+    });
+  });
+
+  test("a second signal forces: no deadline is waited for", async () => {
+    await inWorld({ ...mode, ...patient }, async (world) => {
+      const { app, runId } = await held(world, { HOLDFAST_DRAIN_TIMEOUT: "1h" });
+      const other = await world.startApp();
+      app.signal("SIGINT");
+      app.signal("SIGTERM");
+      expect((await app.exited).signal).toMatch(/^SIG(INT|TERM)$/);
+      await world.noted(runId, "at long", 2);
+      world.journal.open("long");
+      expect((await world.ended(runId)).output).toBe("bl");
+      await other.close();
+    });
+  });
+});
+
+test("a signal before the first connection ends the process, too", async () => {
+  await inWorld({ name: "early", extensions: true }, async (world) => {
+    const nobody = { HOLDFAST_DEV: "http://127.0.0.1:9", HOLDFAST_CONNECT_TIMEOUT: "1h" };
+    const app = await world.startFixture("early-app.mjs", { env: nobody });
+    app.signal("SIGTERM");
+    expect(await app.exited).toMatchObject({ code: null, signal: "SIGTERM" });
+    // The world's invariants want at least one run.
+    const worker = await world.startApp();
+    await world.ended(await world.trigger("four"));
+    await worker.close();
+  });
+});
+
+describe("a process that is stopped for longer than its lease, and continued", () => {
+  const mode = { name: "paused", extensions: true, heartbeat: "300ms", lease: "1500ms", grace: "300ms" };
+  /** An app in the middle of a step, stopped until the gateway has given its lease up. */
+  async function stopped(world: World) {
+    const { app, runId } = await held(world, {});
+    app.signal("SIGSTOP");
+    await world.until("the lease to be given up", async () => (await world.api.metrics()).engine.leasesLost > 0);
+    return { app, runId };
+  }
+
+  test("goes on with its work when nobody else has it", async () => {
+    await inWorld(mode, async (world) => {
+      const { app, runId } = await stopped(world);
+      app.signal("SIGCONT");
+      world.journal.open("long");
+      expect((await world.ended(runId)).output).toBe("bl");
+      expect(world.journal.counts(runId).before, "the finished step").toBe(1);
+      await app.close();
+    });
+  });
+
+  test("does not touch what somebody else has by now", async () => {
+    await inWorld(mode, async (world) => {
+      const { app, runId } = await stopped(world);
+      const other = await world.startApp();
+      await world.noted(runId, "at long", 2);
+      app.signal("SIGCONT");
+      await world.until("both to be connected", async () => (await world.api.metrics()).engine.agents === 2);
+      world.journal.open("long");
+      expect((await world.ended(runId)).output).toBe("bl");
+      expect(world.journal.counts(runId).before, "the finished step").toBe(1);
+      await app.close();
+      await other.close();
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import { encodeSdkResponse, FLUSH_PATH, PROTOBUF_CONTENT_TYPE } from "@holdfast/protocol";
+import { afterEach, expect, test, vi } from "vitest";
+import { replyOf } from "./agent.ts";
+import { ended, failed, metrics, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test.each([
+  ["with extensions", undefined],
+  ["of the plain protocol", []],
+])("an agent %s that says that it ends gives back at once what it still has", async (_what, extensions) => {
+  const gateway = await bench.gateway({ reconnectGraceMs: 600_000, leaseMs: 600_000 });
+  const offer = extensions === undefined ? {} : { extensions };
+  const ending = await bench.agent(gateway, offer);
+  const [runId = ""] = await start(gateway);
+  const { request } = await ending.request();
+  const other = await bench.agent(gateway, offer);
+  await ending.close();
+  const again = await other.request();
+  expect(again.request.jobId).toBe(request.jobId);
+  expect(again.payload.ctx.attempt).toBe(0);
+  await other.replied(again.request, { status: "DONE", value: 1 });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 0 });
+});
+
+test("one whose connection only broke, or is replaced, is waited for", async () => {
+  const gateway = await bench.gateway({ reconnectGraceMs: 600_000, leaseMs: 600_000 });
+  const agent = await bench.agent(gateway, { instanceId: "one" });
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  agent.socket.close(1000, "GATEWAY_DRAINING");
+  await agent.gone();
+  const other = await bench.agent(gateway, { instanceId: "two" });
+  const back = await bench.agent(gateway, { instanceId: "one" });
+  expect(await back.extend(request)).toBeDefined();
+  await back.replied(request, { status: "DONE", value: 1 });
+  expect((await ended(gateway, runId)).leasesLost).toBe(0);
+  expect(other.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
+});
+
+test.each([3_600_000, -3_600_000])(
+  "a wall clock that jumps by %d ms drops no agent and gives it work",
+  async (jumpMs) => {
+    const gateway = await bench.gateway({ heartbeatMs: 400, leaseMs: 600_000 });
+    const agent = await bench.agent(gateway);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    vi.setSystemTime(Date.now() + jumpMs);
+    // Longer than silence is borne, measured by the agent's own heartbeats.
+    for (let beats = 0; beats < 45; beats += 1) {
+      agent.send({ kind: "WORKER_HEARTBEAT" });
+      await agent.frame("GATEWAY_HEARTBEAT");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(agent.closed).toBeNull();
+    vi.useRealTimers();
+    const [runId = ""] = await start(gateway);
+    const beating = setInterval(() => agent.send({ kind: "WORKER_HEARTBEAT" }), 50);
+    try {
+      const { request } = await agent.request();
+      await agent.replied(request, { status: "DONE", value: 1 });
+      expect((await ended(gateway, runId)).status).toBe("COMPLETED");
+      expect((await metrics(gateway)).engine.agents).toBe(1);
+    } finally {
+      clearInterval(beating);
+    }
+  },
+);
+
+test("a flushed reply of our SDK is read as what it is, also by a gateway that did not give the work out", async () => {
+  const gateway = await bench.gateway({ reconnectGraceMs: 600_000 });
+  const other = await bench.gateway();
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  const first = await agent.request();
+  await agent.replied(first.request, { value: [failed("a", { attempt: 0 })] });
+  const second = await agent.request();
+  expect(second.payload.ctx.holdfast?.retries.a?.attempt).toBe(1);
+  const reply = { value: [failed("a", { attempt: 1 })], sdkVersion: "holdfast-js:v0.1.0" };
+  const response = await fetch(other.url + FLUSH_PATH, {
+    method: "POST",
+    headers: { "Content-Type": PROTOBUF_CONTENT_TYPE },
+    body: encodeSdkResponse(replyOf(second.request, reply)) as Uint8Array<ArrayBuffer>,
+  });
+  expect(response.status).toBe(200);
+  const third = await agent.request();
+  expect(third.payload.ctx.holdfast?.retries.a?.attempt, "the second attempt counts").toBe(2);
+  await agent.replied(third.request, { status: "DONE", value: 1 });
+  expect((await ended(gateway, runId)).status).toBe("COMPLETED");
+});
