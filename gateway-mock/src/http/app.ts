@@ -37,7 +37,8 @@ function testingApi(app: Hono, skipTime: (ms: number) => Promise<void>): void {
 
 function statusApi(app: Hono, parts: HttpParts): void {
   const { engine, store, version } = parts;
-  app.get("/health", (c) => c.json({ ok: true, version }));
+  // Restarting the gateway does not bring a database back: without one it is alive, and says what it waits for.
+  app.get("/health", (c) => c.json({ ok: true, version, database: store.health() }));
 
   app.get("/ready", async (c) => {
     if (parts.isDraining()) return c.json({ ready: false, reason: "draining" }, 503);
@@ -50,8 +51,9 @@ function statusApi(app: Hono, parts: HttpParts): void {
   });
 
   app.get("/v1/metrics", async (c) => {
-    const queue = await store.queueDepth();
-    return c.json({ engine: engine.status(), store: store.stats(), queue, process: parts.process() });
+    const database = store.health();
+    const queue = database.ok ? await store.queueDepth() : null;
+    return c.json({ engine: engine.status(), store: store.stats(), database, queue, process: parts.process() });
   });
 
   app.get("/dev", (c) => {

@@ -21,6 +21,8 @@ export interface CommitStats {
   staleWrites: number;
   duplicateRows: number;
   retries: number;
+  /** Of batches that were committed, from their first statement to the answer. */
+  busyMs: number;
 }
 
 export interface BatchRunner {
@@ -44,6 +46,7 @@ export interface BatchRunner {
  */
 export function createBatchRunner(database: Database, writerId: string): BatchRunner {
   const { timers, monotonicMs, url, log } = database.options;
+  const { availability } = database;
   const stats: CommitStats = {
     batches: 0,
     units: 0,
@@ -52,6 +55,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
     staleWrites: 0,
     duplicateRows: 0,
     retries: 0,
+    busyMs: 0,
   };
   let session: WriterSession | null = null;
   let batchNumber = 0;
@@ -87,10 +91,17 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         if (recovered) return settle(entries, recovered, stats);
         sent = null;
         batchNumber += 1;
-        return settle(entries, await commitBatch(on, writerId, batchNumber, units, { onSent, onStatements }), stats);
+        const beganMs = monotonicMs();
+        const outcomes = await commitBatch(on, writerId, batchNumber, units, { onSent, onStatements });
+        const tookMs = monotonicMs() - beganMs;
+        stats.busyMs += tookMs;
+        availability.committed(tookMs);
+        availability.answered();
+        return settle(entries, outcomes, stats);
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble === "data") return refuse(entries, error);
+        availability.troubled(error, trouble);
         if (trouble === "conflict") sent = null;
         else await session?.end();
         stats.retries += 1;

@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import postgres from "postgres";
+import { type Availability, createAvailability } from "./availability.ts";
 import { ConnectionLost, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
 import { realTime, type TimeSource } from "./virtual-time.ts";
 
@@ -45,6 +46,11 @@ const SERVER_SETTINGS = {
 
 export interface Database {
   readonly options: DatabaseOptions;
+  readonly availability: Availability;
+  /** One try, for at most so long. */
+  once(text: string, limitMs: number): Promise<void>;
+  /** Resolves when it is right to claim: see `Availability`. */
+  settled(): Promise<void>;
   /** A statement that may be repeated: tried again after lost connections and conflicts, until `retryForMs`. */
   readonly query: Query;
   /** Like `query`, for more than one statement or a non-repeatable one: `work` runs again from its start. */
@@ -91,6 +97,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   // As many waits as there are calls while the database is away.
   setMaxListeners(0, closing.signal);
   const pool = connectPostgres(url, { max: Math.max(1, options.maxConnections - OWN_CONNECTIONS), name: "pool" });
+  const availability = createAvailability({ url, timers, log, monotonicMs });
   const plain = queryOn(pool, time);
   const limitMs = Math.min(QUERY_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, options.retryForMs));
   const timed: Query = (text, params) =>
@@ -106,9 +113,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     const startedMs = monotonicMs();
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await time.during(() => work(timed, attempt));
+        const result = await time.during(() => work(timed, attempt));
+        availability.answered();
+        return result;
       } catch (error) {
-        if (troubleOf(error) === "data" || !(await pause(startedMs, attempt))) throw storeFailed(what, error, url);
+        const trouble = troubleOf(error);
+        if (trouble !== "data") availability.troubled(error, trouble);
+        if (trouble === "data" || !(await pause(startedMs, attempt))) throw storeFailed(what, error, url);
         log("debug", `${what}: ${safeMessage(error, url)}; trying again`, { attempt });
       }
     }
@@ -116,7 +127,23 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   return {
     options,
+    availability,
     retrying,
+    async once(text, limitMs) {
+      try {
+        await withTimeout(timers, plain(text), limitMs, () => new ConnectionLost("The database did not answer"));
+      } catch (error) {
+        throw storeFailed("The database could not be asked", error, url);
+      }
+      availability.answered();
+    },
+    async settled() {
+      if (!availability.health().ok) {
+        await timed("SELECT 1 AS one");
+        availability.answered();
+      }
+      await availability.settled(closing.signal);
+    },
     pause,
     query: (text, params) => retrying("The database refused a query", (query) => query(text, params)),
     connect: (settings) => connectPostgres(url, { ...settings, max: 1 }),

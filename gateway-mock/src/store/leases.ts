@@ -80,6 +80,7 @@ export async function claim(database: Database, claimId: string, request: ClaimR
     claimId,
   ];
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {
+    await database.settled();
     // The statement may have been carried out although its answer was lost.
     const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
     const rows = before.length > 0 ? before : await query<TakenRow>(CLAIM, params);

@@ -55,6 +55,7 @@ export interface PostgresStore extends Store {
 
 export const DEFAULT_MAX_CONNECTIONS = 10;
 export const DEFAULT_RETRY_FOR_MS = 60_000;
+const PING_MS = 2_000;
 
 /** Opens no connection yet; `migrate` is the first call that does. */
 export function openPostgresStore(options: PostgresStoreOptions): PostgresStore {
@@ -102,7 +103,9 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
       duplicateRows: writer.stats.duplicateRows,
       batchRetries: writer.stats.retries,
       queued: writer.waiting,
+      commitMs: Math.round(writer.stats.busyMs),
     }),
+    health: () => database.availability.health(),
     async close(timeoutMs = 5000) {
       await writer.drain(timeoutMs);
       await writer.close();
@@ -188,9 +191,7 @@ function readsOf(database: Database): StoreReads {
     getEvent: (eventId) => getEvent(database, eventId),
     listConnections: () => listConnections(database),
     queueDepth: () => queueDepth(database),
-    async ping() {
-      await database.query("SELECT 1 AS one");
-    },
+    ping: () => database.once("SELECT 1 AS one", PING_MS),
   };
 }
 

@@ -11,7 +11,7 @@ export interface StoreReads {
   listConnections(): Promise<readonly ConnectionRecord[]>;
   /** How many jobs there are by what they wait for. */
   queueDepth(): Promise<QueueDepth>;
-  /** A cheap round trip, for readiness. */
+  /** A cheap round trip, for readiness: one try, over within two seconds. */
   ping(): Promise<void>;
 }
 

@@ -44,6 +44,7 @@ export interface Store extends StoreReads {
    * Leases due jobs: never leased, released, and those whose lease ended. No job is given to two callers. Per function at
    * most `limit`, higher priority first, then the longest due. Each claim raises the job's epoch by one. A job whose
    * lease had ended (or was released as lost) gets a `LEASE_LOST` row (key = job id, iteration = the lost epoch).
+   * After an outage of the database the first claims wait some seconds, so that the extensions it held up come first.
    * The head of the run is not touched by a claim; reads show a run with a leased job as RUNNING.
    */
   claim(request: ClaimRequest): Promise<readonly ClaimedJob[]>;
@@ -99,6 +100,9 @@ export interface Store extends StoreReads {
 
   /** Counters since the start, for metrics and tests. */
   stats(): StoreStats;
+
+  /** What is known of the database at the moment; asks nobody. */
+  health(): DatabaseHealth;
 
   /** Lets queued writes finish (at most `timeoutMs`, default 5000), then closes every connection. */
   close(timeoutMs?: number): Promise<void>;
@@ -436,4 +440,20 @@ export interface StoreStats {
   readonly duplicateRows: number;
   readonly batchRetries: number;
   readonly queued: number;
+  /** How long group commits took together. */
+  readonly commitMs: number;
+}
+
+export interface DatabaseHealth {
+  /** False: nothing has been answered for a while. Calls wait and are tried again. */
+  readonly ok: boolean;
+  /** For how long it has been away; 0 when it is not. */
+  readonly awayMs: number;
+  /** What the last failed call said, when it is away. */
+  readonly error: string | null;
+  /** Since the start: how often it was away, and for how long altogether. */
+  readonly outages: number;
+  readonly awayMsTotal: number;
+  /** Since the start: transactions and statements that the server undid (deadlock, serialization failure, cancelled). */
+  readonly conflicts: number;
 }

@@ -1,0 +1,157 @@
+import { execFile } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { waitFor } from "@holdfast/testing";
+import postgres from "postgres";
+import { afterAll, describe, expect, test } from "vitest";
+import { gatewayBin } from "../support/gateway.mjs";
+import { type PortProxy, startPortProxy } from "../support/port-proxy.mjs";
+import { type Cluster, type ClusterOptions, inCluster } from "./cluster.ts";
+import { bodies, duplicates, redoneAfterAcknowledgement } from "./effects.ts";
+import { table } from "./throughput.ts";
+
+const rows: Record<string, string | number>[] = [];
+const protocols = [
+  { protocol: "extensions", extensions: true },
+  { protocol: "plain", extensions: false },
+];
+const steps = 6;
+const runs = 300;
+
+afterAll(() => table(`Two gateways, ${runs} runs of ${steps} steps of 500 ms each`, rows));
+
+interface Metrics {
+  readonly store: { readonly batchRetries: number; readonly commitMs: number; readonly batches: number };
+  readonly database: { readonly outages: number; readonly conflicts: number };
+}
+
+const metricsOf = async ({ members }: Cluster): Promise<Metrics[]> =>
+  Promise.all(members.map(async ({ url }) => (await fetch(new URL("/v1/metrics", url))).json() as Promise<Metrics>));
+
+/** Runs the load while `disturb` works, until all has ended, and checks what must hold whatever was done. */
+async function underTrouble(
+  options: Partial<ClusterOptions>,
+  what: { name: string; protocol: string; extensions: boolean },
+  disturb: (cluster: Cluster, over: AbortSignal) => Promise<void>,
+): Promise<Metrics[]> {
+  let metrics: Metrics[] = [];
+  await inCluster({ gateways: 2, extensions: what.extensions, ...options }, async (cluster) => {
+    for (const { url } of cluster.members) await cluster.startApp({ functions: "chaos", url });
+    const startedMs = performance.now();
+    await cluster.send(Array.from({ length: runs }, () => ({ name: "test/chain", data: { steps, takesMs: 500 } })));
+    await waitFor(() => bodies(cluster.journal) >= runs, { what: "every run to have begun", timeoutMs: 60_000 });
+    const over = new AbortController();
+    const disturbed = disturb(cluster, over.signal);
+    await Promise.all([cluster.ended(runs).finally(() => over.abort()), disturbed]);
+    const tookMs = performance.now() - startedMs;
+    expect(await cluster.statuses()).toEqual({ COMPLETED: runs });
+    expect(redoneAfterAcknowledgement(cluster.journal)).toEqual([]);
+    metrics = await metricsOf(cluster);
+    rows.push({
+      what: what.name,
+      protocol: what.protocol,
+      "took (ms)": Math.round(tookMs),
+      "bodies run again before their result was stored": duplicates(cluster.journal).length,
+      "commits tried again": metrics.reduce((sum, { store }) => sum + store.batchRetries, 0),
+      "ms a commit": Math.round(
+        metrics.reduce((sum, { store }) => sum + store.commitMs, 0) /
+          metrics.reduce((sum, { store }) => sum + store.batches, 0),
+      ),
+    });
+  });
+  return metrics;
+}
+
+/** Repeats until the signal, with a pause. */
+async function again(over: AbortSignal, pauseMs: number, act: () => Promise<unknown>): Promise<void> {
+  while (!over.aborted) {
+    await act();
+    await sleep(pauseMs);
+  }
+}
+
+describe.each(protocols)("$protocol", (mode) => {
+  test("the server is killed with -9 and restarted, twice", async () => {
+    await underTrouble({ ownPostgres: {} }, { name: "killed, twice", ...mode }, async ({ server }) => {
+      for (let times = 0; times < 2; times++) {
+        await server?.kill();
+        await server?.restart();
+        await sleep(700);
+      }
+    });
+  });
+
+  test("every statement takes 100 ms longer", async () => {
+    let proxy: PortProxy | undefined;
+    const through = async (databaseUrl: string) => {
+      const url = new URL(databaseUrl);
+      proxy = await startPortProxy(Number(url.port));
+      url.port = String(proxy.port);
+      return { url: url.href, stop: async () => proxy?.stop() };
+    };
+    const metrics = await underTrouble({ through }, { name: "100 ms slower", ...mode }, async () => proxy?.slow(100));
+    for (const { store } of metrics) expect(store.commitMs / store.batches).toBeGreaterThan(50);
+  });
+
+  test("statements are cancelled and connections ended at random", async () => {
+    const metrics = await underTrouble({}, { name: "cancelled and ended", ...mode }, ({ sql }, over) =>
+      again(over, 30, async () => {
+        const how = Math.random() < 0.7 ? "pg_cancel_backend" : "pg_terminate_backend";
+        await sql.unsafe(`SELECT ${how}(pid) FROM pg_stat_activity WHERE datname = current_database()
+          AND application_name LIKE 'holdfast-gateway%' ORDER BY random() LIMIT 1`);
+      }),
+    );
+    expect(metrics.some(({ store }) => store.batchRetries > 0)).toBe(true);
+  });
+
+  test("others lock the same rows in another order: deadlocks", async () => {
+    const settings = { deadlock_timeout: "20ms" };
+    const metrics = await underTrouble({ ownPostgres: settings }, { name: "deadlocks", ...mode }, (cluster, over) =>
+      again(over, 20, async () => {
+        await cluster.sql
+          .begin(async (tx) => {
+            await tx`SELECT id FROM holdfast.runs WHERE ended_at IS NULL ORDER BY id DESC LIMIT 100 FOR UPDATE`;
+            await tx`SELECT pg_sleep(0.05)`;
+            await tx`SELECT id FROM holdfast.queue ORDER BY id DESC LIMIT 100 FOR UPDATE`;
+          })
+          .catch(() => {});
+      }),
+    );
+    expect(metrics.some(({ database }) => database.conflicts > 0)).toBe(true);
+  });
+
+  test("the server's transactions are serializable: serialization failures", async () => {
+    const settings = { default_transaction_isolation: "serializable" };
+    await underTrouble({ ownPostgres: settings }, { name: "serializable", ...mode }, async () => {});
+  });
+
+  test("others take every connection for 5 s while the gateways' own are ended", async () => {
+    const settings = { max_connections: "30", superuser_reserved_connections: "0" };
+    await underTrouble({ ownPostgres: settings }, { name: "no connection left", ...mode }, async (cluster) => {
+      const endMs = performance.now() + 5_000;
+      const taken: postgres.Sql[] = [];
+      while (performance.now() < endMs) {
+        const one = postgres(cluster.databaseUrl, { max: 1, onnotice: () => {} });
+        const got = await one`SELECT 1`.then(() => true).catch(() => false);
+        if (got) taken.push(one);
+        else await one.end({ timeout: 0 });
+        await cluster.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE application_name LIKE 'holdfast-gateway%' AND datname = current_database()`;
+      }
+      const [row] = await cluster.sql`SELECT count(*)::int AS gateways FROM pg_stat_activity
+        WHERE application_name LIKE 'holdfast-gateway%'`;
+      expect(row?.gateways, "the gateways have hardly a connection").toBeLessThan(6);
+      await Promise.all(taken.map((one) => one.end({ timeout: 1 })));
+    });
+  });
+});
+
+test("a gateway that is started without a database says so and ends with a code", async () => {
+  const args = [gatewayBin, "dev", "--port", "0", "--database-url", "postgres://user:secret@127.0.0.1:9/none"];
+  const failed = await promisify(execFile)(process.execPath, args).catch(
+    (error: { stderr: string; code: number }) => error,
+  );
+  expect(failed).toMatchObject({ code: 1 });
+  expect(failed.stderr).toContain("DATABASE_UNREACHABLE");
+  expect(failed.stderr).not.toContain("secret");
+});

@@ -1,0 +1,71 @@
+import { fakeClock } from "@holdfast/testing";
+import { expect, it } from "vitest";
+import { createAvailability, SETTLE_MS } from "../../src/store/availability.ts";
+
+function start() {
+  const clock = fakeClock();
+  const said: string[] = [];
+  const availability = createAvailability({
+    url: "postgres://user:secret@host/db",
+    timers: clock,
+    monotonicMs: () => clock.monotonicMs(),
+    log: (level, message) => void said.push(`${level} ${message}`),
+  });
+  const refused = Object.assign(new Error("connect ECONNREFUSED, password secret"), { code: "ECONNREFUSED" });
+  return { clock, availability, said, refused };
+}
+
+it("one broken connection is no outage", async () => {
+  const { clock, availability, said, refused } = start();
+  availability.troubled(refused, "connection");
+  await clock.advance(100);
+  availability.answered();
+  await clock.advance(10_000);
+  availability.troubled(refused, "connection");
+  expect(availability.health()).toMatchObject({ ok: true, awayMs: 0, error: null, outages: 0 });
+  await availability.settled(new AbortController().signal);
+  expect(said).toEqual([]);
+});
+
+it("an outage is told once, and its end; claims wait until leases could be extended", async () => {
+  const { clock, availability, said, refused } = start();
+  for (let tries = 0; tries < 10; tries++) {
+    availability.troubled(refused, "connection");
+    await clock.advance(300);
+  }
+  expect(availability.health()).toMatchObject({ ok: false, awayMs: 3000, outages: 1 });
+  expect(availability.health().error).not.toContain("secret");
+  availability.answered();
+  expect(availability.health()).toMatchObject({ ok: true, awayMs: 0, awayMsTotal: 3000, outages: 1 });
+  let settled = false;
+  const waiting = availability.settled(new AbortController().signal).then(() => {
+    settled = true;
+  });
+  await clock.advance(SETTLE_MS - 1);
+  expect(settled).toBe(false);
+  await clock.advance(1);
+  await waiting;
+  expect(said).toHaveLength(2);
+  expect(said[0]).toMatch(/^error The database is away: /);
+  expect(said[1]).toMatch(/^warn The database is back after 3\.0 s/);
+});
+
+it("who stops does not wait", async () => {
+  const { clock, availability, refused } = start();
+  availability.troubled(refused, "connection");
+  await clock.advance(1000);
+  availability.troubled(refused, "connection");
+  availability.answered();
+  await availability.settled(AbortSignal.abort());
+});
+
+it("what the server undoes is counted, and told now and then", async () => {
+  const { clock, availability, said } = start();
+  const deadlock = Object.assign(new Error("deadlock detected"), { code: "40P01" });
+  for (let times = 0; times < 5; times++) availability.troubled(deadlock, "conflict");
+  await clock.advance(10_000);
+  availability.troubled(deadlock, "conflict");
+  expect(availability.health()).toMatchObject({ ok: true, conflicts: 6 });
+  expect(said).toHaveLength(2);
+  expect(said[1]).toContain("5 times");
+});
