@@ -1,5 +1,5 @@
 export { checkInvariants } from "./check-invariants.ts";
 export { foldHead } from "./fold-head.ts";
-export { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";
+export { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";
 export * from "./store.ts";
 export type * from "./store-reads.ts";
