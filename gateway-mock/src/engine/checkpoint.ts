@@ -2,7 +2,7 @@ import type { PlainError } from "@holdfast/core";
 import { backoffDelayMs } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { LogRow } from "../store/index.ts";
-import type { DecideContext } from "./draft.ts";
+import { type DecideContext, numbered } from "./draft.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
 import type { RunState } from "./run-state.ts";
 import { parseRetryAfterMs } from "./step-ops.ts";
@@ -43,7 +43,7 @@ export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideC
   if (state.memo.size + seen.size > ctx.maxSteps) {
     return { ok: false, message: `The run has more than ${ctx.maxSteps} steps.` };
   }
-  return { ok: true, rows };
+  return { ok: true, rows: state.revivals === 0 ? rows : numbered(rows, state.revivals) };
 }
 
 function failedAttempt(state: RunState, op: Op, ctx: DecideContext): LogRow[] {

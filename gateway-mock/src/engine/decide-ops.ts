@@ -8,6 +8,7 @@ import {
   dispatch,
   ensurePass,
   failWith,
+  isClosed,
   isSettled,
   open,
   openStep,
@@ -51,9 +52,8 @@ export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: 
   const context: OpContext = { draft, job, report, inPlace, wishes };
   for (const op of report.ops) {
     decideOp(context, op);
-    if (draft.head) break;
+    if (isClosed(draft)) return;
   }
-  if (draft.head) return;
   if (draft.state.memo.size + draft.settled.size + draft.state.open.size + draft.opened.size > draft.ctx.maxSteps) {
     return failWith(draft, "RUN_TOO_LARGE", `The run has more than ${draft.ctx.maxSteps} steps.`);
   }

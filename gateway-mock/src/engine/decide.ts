@@ -15,11 +15,13 @@ import {
   fail,
   failWith,
   finish,
+  isClosed,
   retryDelayMs,
   settle,
 } from "./draft.ts";
-import { jsonRow, type StepMeta, stepCompletedRow, stepFailedRow } from "./log-rows.ts";
-import { isEnded, type JobState, jobKey, needsAgent, type RunState } from "./run-state.ts";
+import { jsonRow, type RevivalMeta, type StepMeta, stepCompletedRow, stepFailedRow } from "./log-rows.ts";
+import { DEADLINE, FINISH_TIMEOUT, isEnded, type JobState, jobKey, needsAgent, type RunState } from "./run-state.ts";
+import { failedCompensations, isCompensating, isUndoingIncomplete } from "./saga.ts";
 
 /** What a reply says, read and checked. */
 export type Report =
@@ -57,7 +59,8 @@ export type Input =
     }
   /** Parked steps that began while their pass goes on in place. */
   | { readonly type: "parked"; readonly ops: readonly Op[] }
-  | { readonly type: "timer"; readonly jobId: string }
+  /** `startedMs`: when an agent first had the run, where the timer is about that; null = none has. */
+  | { readonly type: "timer"; readonly jobId: string; readonly startedMs?: number | null }
   /** What a step waits for from outside has come. */
   | { readonly type: "arrived"; readonly key: string; readonly result: StepResult }
   /** A call that the gateway made for a step has ended. */
@@ -65,7 +68,9 @@ export type Input =
   /** With `waitKey`: by an event that the run still waits for under that key. */
   | { readonly type: "cancel"; readonly reason: string; readonly waitKey?: string }
   /** The run cannot go on, for a reason of the gateway's own. */
-  | { readonly type: "fail"; readonly error: PlainError };
+  | { readonly type: "fail"; readonly error: PlainError }
+  /** A failed run tries again to undo what it could not. */
+  | { readonly type: "revive" };
 
 /**
  * What a fact means for a run. Pure: reads `state`, changes nothing; null = nothing to do (the run is over, or the job
@@ -82,6 +87,7 @@ export type Input =
  *  8. A finished step waits for nothing, and an ended run neither.
  */
 export function decide(state: RunState, input: Input, ctx: DecideContext): Decision | null {
+  if (input.type === "revive") return revive(state, ctx);
   if (isEnded(state.status)) return null;
   const draft = draftOf(state, ctx);
   switch (input.type) {
@@ -94,13 +100,13 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
     case "parked":
       for (const op of input.ops) {
         if (park(draft, op)) ensurePass(draft);
-        if (draft.head) break;
+        if (isClosed(draft)) break;
       }
       return draft.log.length > 0 ? finish(draft) : null;
     case "timer": {
       const job = jobById(state, input.jobId);
       if (job?.kind !== "timer") return null;
-      decideTimer(draft, job);
+      decideTimer(draft, job, input.startedMs ?? null);
       return finish(draft);
     }
     case "arrived": {
@@ -124,6 +130,16 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
     default:
       return unreachable(input);
   }
+}
+
+/** A run whose compensations failed, or were not all run, is live again; only those are made again. */
+function revive(state: RunState, ctx: DecideContext): Decision | null {
+  if (state.status !== "FAILED" || !isCompensating(state) || !isUndoingIncomplete(state)) return null;
+  const draft = draftOf(state, ctx);
+  const meta: RevivalMeta = { dropped: failedCompensations(state) };
+  draft.log.push(jsonRow("RUN_REVIVED", "", 0, state.revivals + 1, meta));
+  ensurePass(draft);
+  return { ...finish(draft), revives: true };
 }
 
 function jobById(state: RunState, jobId: string): JobState | undefined {
@@ -160,14 +176,35 @@ function decideError(draft: Draft, job: JobState, report: Extract<Report, { stat
   else dispatch(draft, { kind: job.kind, key: job.key, attempt: attempt + 1, delayMs });
 }
 
-/** A wait's time is over. */
-function decideTimer(draft: Draft, job: JobState): void {
+/** A wait's time is over, or the run's. */
+function decideTimer(draft: Draft, job: JobState, startedMs: number | null): void {
   dropJob(draft, jobKey("timer", job.key));
+  if (job.key === DEADLINE) return decideDeadline(draft);
+  if (job.key === FINISH_TIMEOUT) return decideFinish(draft, job, startedMs);
   const step = draft.state.open.get(job.key);
   if (step?.op !== "InvokeFunction") return endStep(draft, job.key, { type: "data", text: "null" });
   const message = `The function that step "${step.name ?? job.key}" invoked did not end before its timeout.`;
   const error = { name: "InngestInvokeTimeoutError", code: "INVOKE_TIMEOUT", message };
   endStep(draft, job.key, { type: "error", error });
+}
+
+function decideDeadline(draft: Draft): void {
+  draft.log.push(jsonRow("TIMER_FIRED", DEADLINE, 0, 0, {}));
+  // What is undone already is undone to the end.
+  if (isCompensating(draft.state)) return;
+  const at = new Date(draft.state.deadlineMs ?? draft.ctx.nowMs).toISOString();
+  failWith(draft, "RUN_DEADLINE_EXCEEDED", `The run was not over at its deadline, ${at}.`);
+}
+
+/** Time counts from the run's start, which is not known when the run is made. */
+function decideFinish(draft: Draft, job: JobState, startedMs: number | null): void {
+  const { ctx, state } = draft;
+  const limitMs = state.finishMs ?? 0;
+  draft.log.push(jsonRow("TIMER_FIRED", FINISH_TIMEOUT, 0, job.iteration, {}));
+  const untilMs = (startedMs ?? ctx.nowMs) + limitMs;
+  if (untilMs > ctx.nowMs) return dispatch(draft, { kind: "timer", key: FINISH_TIMEOUT, attempt: 0, untilMs });
+  const message = `The run was not over ${limitMs} ms after its start (\`timeouts.finish\`).`;
+  cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message });
 }
 
 function decideFetched(draft: Draft, job: JobState, result: FetchResult): void {

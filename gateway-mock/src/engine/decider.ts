@@ -28,6 +28,8 @@ export interface DeciderHooks {
   queued(functionId: string, dueInMs: number): void;
   /** The run ended; `others` = some of its jobs may be running elsewhere. */
   ended(state: RunState, others: boolean): void;
+  /** These jobs are no more, though an agent may be at them. */
+  removed(jobIds: readonly string[]): void;
   /** May work be leased at birth? */
   mayLease(): boolean;
   /** An event that happens with a decision, with what it starts; then one of the two below. */
@@ -110,7 +112,7 @@ export class Decider {
       const decision = decide(state, input, this.context(takenSignals));
       if (!decision) {
         // What is at hand may be behind the store.
-        if (fresh || isEnded(state.status)) return "nothing";
+        if (fresh || (isEnded(state.status) && input.type !== "revive")) return "nothing";
         this.#runs.forget(runId);
         continue;
       }
@@ -196,6 +198,7 @@ export class Decider {
       this.#hooks.ended(state, others);
       return;
     }
+    if (decision.removeJobs !== "all") this.#hooks.removed(decision.removeJobs.filter((id) => id !== fence?.jobId));
     if (born.length > 0) this.#hooks.born(born, state);
     this.#tellQueued(decision.addJobs, outcome.atMs);
   }
@@ -254,6 +257,7 @@ function transitionOf(
     head,
     removeJobs,
     addJobs,
+    ...(decision.revives ? { revives: true as const } : {}),
     ...(removeWaits.length > 0 ? { removeWaits } : {}),
     ...(addWaits.length > 0 ? { addWaits } : {}),
     ...(prepared.length > 0 ? { events: prepared.map(({ item }) => item) } : {}),

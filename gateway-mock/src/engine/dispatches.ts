@@ -200,6 +200,10 @@ export class Dispatches {
     this.#hooks.onFreed();
   }
 
+  ofJob(jobId: string): Dispatch | undefined {
+    return this.#byJob.get(jobId);
+  }
+
   /** An earlier dispatch of the job that is still in the table is no longer ours. */
   dropJob(jobId: string): void {
     const before = this.#byJob.get(jobId);

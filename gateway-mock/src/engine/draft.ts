@@ -2,8 +2,17 @@ import { type BackoffPolicy, backoffDelayMs, type ErrorCode, type PlainError, ty
 import type { HeadPatch, LogRow, NewJob, NewWait } from "../store/index.ts";
 import { openStepOf, STEP_JOBS } from "./fold.ts";
 import { endEvents, type MadeEvent } from "./internal-events.ts";
-import { completedRow, type DispatchedMeta, jsonRow, type OpenMeta, type Plan } from "./log-rows.ts";
-import { type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
+import {
+  completedRow,
+  type DispatchedMeta,
+  jsonRow,
+  type OpenMeta,
+  type Plan,
+  readStepRow,
+  stepCompletedRow,
+} from "./log-rows.ts";
+import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
+import { FAILURE_KEY, stoppedError } from "./saga.ts";
 
 /** What decisions take from outside. */
 export interface DecideContext {
@@ -34,6 +43,8 @@ export interface Decision {
   readonly events: readonly MadeEvent[];
   /** Functions that it would have invoked had they been known. */
   readonly unknownFunctions: readonly string[];
+  /** The run had ended, and goes on. */
+  readonly revives?: true;
 }
 
 /** A decision in the making: the state as it was, and what changes. */
@@ -58,6 +69,8 @@ export interface Draft {
   /** The job whose report is decided on. */
   reported: JobState | null;
   head: HeadPatch | null;
+  /** The decision gave up everything to undo what was done: nothing may be added to it. */
+  undoing: boolean;
 }
 
 export function draftOf(state: RunState, ctx: DecideContext): Draft {
@@ -81,8 +94,12 @@ export function draftOf(state: RunState, ctx: DecideContext): Draft {
     dispatches: state.dispatches,
     reported: null,
     head: null,
+    undoing: false,
   };
 }
+
+/** Nothing more is to be decided on: the run is over, or begins to undo. */
+export const isClosed = (draft: Draft): boolean => draft.head !== null || draft.undoing;
 
 export function isSettled(draft: Draft, stepId: string): boolean {
   return draft.state.memo.has(stepId) || draft.settled.has(stepId);
@@ -189,10 +206,35 @@ export function complete(draft: Draft, outputText: string): void {
   draft.events.push(...endEvents(draft.state, draft.ctx, { status: "COMPLETED", outputText }));
 }
 
+/**
+ * The run cannot go on. While it has finished steps that can be undone it is not failed yet: why is put on record, all
+ * its work is given up, and a pass is made that undoes them.
+ */
 export function fail(draft: Draft, error: PlainError): void {
+  const { state } = draft;
+  if (isSettled(draft, FAILURE_KEY)) return end(draft, "compensation" in error ? error : stoppedError(state, error));
+  if (state.undoable.size === 0 && !draft.log.some(isUndoable)) return end(draft, error);
+  for (const [name, job] of draft.jobs) if (!isRunTimer(job.key)) dropJob(draft, name);
+  for (const key of [...draft.waits]) if (draft.opened.has(key) || state.open.has(key)) dropWait(draft, key);
+  draft.opened.clear();
+  draft.pending.clear();
+  draft.forced = false;
+  const meta = { op: "StepRun", name: "holdfast/failure", clears: true } as const;
+  draft.log.push(stepCompletedRow(FAILURE_KEY, meta, JSON.stringify({ error })));
+  draft.settled.add(FAILURE_KEY);
+  draft.undoing = true;
+  ensurePass(draft);
+}
+
+function end(draft: Draft, error: PlainError): void {
   draft.log.push(jsonRow("RUN_FAILED", "", 0, 0, { error }));
   draft.head = { status: "FAILED", errorJson: JSON.stringify(error) };
   draft.events.push(...endEvents(draft.state, draft.ctx, { status: "FAILED", error }));
+}
+
+/** A step that was finished in this very report. */
+function isUndoable(row: LogRow): boolean {
+  return row.kind === "STEP_COMPLETED" && readStepRow(row.kind, row.dataJson).meta.undo !== undefined;
 }
 
 export function cancel(draft: Draft, error: PlainError): void {
@@ -211,24 +253,16 @@ export function retryDelayMs(draft: Draft, attempt: number, retryAfterMs: number
 
 /** Closes the draft. A run that goes on always has a job, and a reported job always leaves a row that ends it. */
 export function finish(draft: Draft): Decision {
-  const { log, events, unknownFunctions } = draft;
+  const { unknownFunctions } = draft;
+  const log = draft.state.revivals === 0 ? draft.log : numbered(draft.log, draft.state.revivals);
+  // Functions that a step began to invoke in the same report: the run is at its end, nobody would hear of them.
+  const events = isClosed(draft) ? draft.events.filter((event) => event.invokes === null) : draft.events;
   if (draft.head) {
     const removeWaits = draft.state.waits.size > 0 ? "all" : [];
     const addJobs = childJobs(draft);
-    // Events of steps that began in the same report: the run is over, nobody would hear of them.
-    const told = events.filter((event) => event.invokes === null);
-    return {
-      log,
-      head: draft.head,
-      removeJobs: "all",
-      addJobs,
-      removeWaits,
-      addWaits: [],
-      events: told,
-      unknownFunctions,
-    };
+    return { log, head: draft.head, removeJobs: "all", addJobs, removeWaits, addWaits: [], events, unknownFunctions };
   }
-  if (draft.jobs.size === 0) ensurePass(draft);
+  if (![...draft.jobs.values()].some((job) => !isRunTimer(job.key))) ensurePass(draft);
   const { reported } = draft;
   if (reported && !draft.jobs.has(jobKey(reported.kind, reported.key)) && !isEndedByRow(draft, reported)) {
     const plan = reported.kind === "pass" ? changedPlan(draft) : undefined;
@@ -245,6 +279,13 @@ export function finish(draft: Draft): Decision {
     events,
     unknownFunctions,
   };
+}
+
+const OWN_NUMBERS: ReadonlySet<string> = new Set(["DISPATCHED", "PASS_FAILED", "PASS_REPORTED", "RUN_REVIVED"]);
+
+/** After a revival rows of the run and its steps carry its number, so that they meet none from before. */
+export function numbered(log: readonly LogRow[], revivals: number): LogRow[] {
+  return log.map((row) => (OWN_NUMBERS.has(row.kind) ? row : { ...row, iteration: revivals }));
 }
 
 /** Who waits for the run's end hears of it through a job, so that it cannot be forgotten. */

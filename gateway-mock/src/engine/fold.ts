@@ -5,12 +5,13 @@ import {
   type FailureMeta,
   type OpenMeta,
   type Plan,
+  type RevivalMeta,
   readMeta,
   readRunCreated,
   readStepRow,
   type StepMeta,
 } from "./log-rows.ts";
-import { emptyRun, isEnded, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
+import { emptyRun, isEnded, isRunTimer, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
 
 /** Jobs that end with their step. */
 export const STEP_JOBS = ["step", "timer", "fetch"] as const;
@@ -35,10 +36,10 @@ export function fold(state: RunState, log: readonly StoredLogRow[]): RunState {
 
 /** Moves `state` on by one fact, written at `atMs`. After the end nothing changes any more. */
 export function applyRow(state: RunState, row: LogRow, atMs: number): void {
-  if (isEnded(state.status)) return;
+  if (isEnded(state.status) && row.kind !== "RUN_REVIVED") return;
   switch (row.kind) {
     case "RUN_CREATED":
-      return applyCreated(state, row);
+      return applyCreated(state, row, atMs);
     case "DISPATCHED":
       return applyDispatched(state, row, atMs);
     case "STEP_PLANNED":
@@ -60,8 +61,18 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       state.status = liveStatus(state.jobs.values(), atMs);
       state.losses = 0;
       return;
+    case "TIMER_FIRED":
+      state.jobs.delete(jobKey("timer", row.key));
+      return;
     case "LEASE_LOST":
       state.losses += 1;
+      return;
+    case "RUN_REVIVED":
+      state.status = "RUNNING";
+      state.revivals = row.iteration;
+      state.passAttempt = 0;
+      state.losses = 0;
+      for (const key of readMeta<RevivalMeta>(row.dataJson).dropped) state.memo.delete(key);
       return;
     case "RUN_COMPLETED":
       return end(state, "COMPLETED");
@@ -74,13 +85,15 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
   }
 }
 
-function applyCreated(state: RunState, row: LogRow): void {
+function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   const { meta, eventText } = readRunCreated(row.dataJson);
   state.maxAttempts = meta.maxAttempts;
   state.eventText = eventText;
   state.parent = meta.parent ?? null;
   state.quiet = meta.quiet === true;
   for (const key of meta.cancels ?? []) state.waits.add(key);
+  state.deadlineMs = meta.deadlineInMs === undefined ? null : atMs + meta.deadlineInMs;
+  state.finishMs = meta.finishInMs ?? null;
 }
 
 function applyDispatched(state: RunState, row: LogRow, atMs: number): void {
@@ -93,7 +106,7 @@ function applyDispatched(state: RunState, row: LogRow, atMs: number): void {
   if (meta.kind === "pass") {
     state.passAttempt = attempt;
     if (iteration > 1) state.status = liveStatus(state.jobs.values(), atMs);
-  } else {
+  } else if (!isRunTimer(key)) {
     state.status = liveStatus(state.jobs.values(), atMs);
   }
 }
@@ -131,6 +144,8 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   const { key } = row;
   if (state.memo.has(key)) return;
   const { meta, memo } = readStepRow(kind, row.dataJson);
+  if (meta.clears) clearWork(state);
+  if (meta.undo !== undefined && kind === "STEP_COMPLETED") state.undoable.set(key, meta.undo);
   state.memo.set(key, {
     text: memo,
     signature: signatureOf(meta),
@@ -143,6 +158,15 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   for (const kind of STEP_JOBS) state.jobs.delete(jobKey(kind, key));
   state.passAttempt = 0;
   state.losses = 0;
+}
+
+/** Nothing that the run was at goes on; what may still end the run as a whole stays. */
+function clearWork(state: RunState): void {
+  for (const [name, job] of state.jobs) if (!isRunTimer(job.key)) state.jobs.delete(name);
+  for (const key of state.open.keys()) state.waits.delete(key);
+  state.open.clear();
+  state.attempts.clear();
+  state.pending.clear();
 }
 
 /** However it ended, a step with a body is one kind. */

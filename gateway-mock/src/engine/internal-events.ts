@@ -75,9 +75,9 @@ export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): Mad
   switch (end.status) {
     case "COMPLETED":
       return [finished];
-    // Named after the run, so that there is one of it.
+    // Named after the run, so that there is one of it; a run that was taken up again fails once more.
     case "FAILED":
-      return [finished, event(FAILED, state.runId)];
+      return [finished, event(FAILED, state.revivals === 0 ? state.runId : ctx.newId())];
     case "CANCELLED":
       return [finished, event(CANCELLED, state.runId)];
   }

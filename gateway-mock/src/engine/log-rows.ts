@@ -20,6 +20,10 @@ export interface StepMeta {
   readonly undefined?: true;
   /** 0-based order in which the run's code met the step. */
   readonly ordinal?: number;
+  /** The step can be undone: its author's id. */
+  readonly undo?: string;
+  /** With it everything else that the run was at is given up. */
+  readonly clears?: true;
 }
 
 /** Of `STEP_PLANNED` and `STEP_WAITING`. */
@@ -45,6 +49,16 @@ export interface RunMeta {
   readonly quiet?: true;
   /** Keys of the events that cancel it. */
   readonly cancels?: readonly string[];
+  /** From its creation. */
+  readonly deadlineInMs?: number;
+  /** From its start. */
+  readonly finishInMs?: number;
+}
+
+/** Of `RUN_REVIVED`. */
+export interface RevivalMeta {
+  /** Steps whose results no longer count. */
+  readonly dropped: readonly string[];
 }
 
 /** How the plain protocol goes on after a report. */
@@ -106,7 +120,14 @@ export function stepMeta(op: Op, attempt: number): StepMeta {
     ...(op.timing ? { startedMs: Math.round(op.timing.a / 1e6), durationMs: Math.round(op.timing.b / 1e3) / 1e3 } : {}),
     ...(op.undefinedResult ? { undefined: true as const } : {}),
     ...(op.ordinal === undefined ? {} : { ordinal: op.ordinal }),
+    ...(op.opts?.compensate === true ? { undo: fullIdOf(op) } : {}),
   };
+}
+
+/** The author's id, with the number that tells repeats in one run apart. */
+function fullIdOf(op: Op): string {
+  const { id, index = 0 } = op.userland ?? { id: op.name ?? op.id };
+  return index === 0 ? id : `${id}:${index}`;
 }
 
 const DATA = ',"data":';

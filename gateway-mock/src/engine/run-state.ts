@@ -81,6 +81,14 @@ export interface RunState {
   passAttempt: number;
   /** Leases lost in a row without any progress. */
   losses: number;
+  /** Finished steps that can be undone: key -> the author's id, in the order of their completion. */
+  readonly undoable: Map<string, string>;
+  /** How often the run was taken up again after its end. Its rows since then carry this number. */
+  revivals: number;
+  /** When it fails if it is not over. */
+  deadlineMs: number | null;
+  /** How long it may take from its start. */
+  finishMs: number | null;
 }
 
 export interface RunIdentity {
@@ -110,12 +118,22 @@ export function emptyRun(identity: RunIdentity): RunState {
     dispatches: 0,
     passAttempt: 0,
     losses: 0,
+    undoable: new Map(),
+    revivals: 0,
+    deadlineMs: null,
+    finishMs: null,
   };
 }
 
 export function jobKey(kind: JobKind, key: string): string {
   return kind === "pass" ? "pass" : `${kind}:${key}`;
 }
+
+/** Timers of the run as a whole; they move nothing on by themselves. */
+export const DEADLINE = "holdfast/deadline";
+export const FINISH_TIMEOUT = "holdfast/finish";
+
+export const isRunTimer = (key: string): boolean => key === DEADLINE || key === FINISH_TIMEOUT;
 
 export function isEnded(status: RunStatus): boolean {
   return status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";

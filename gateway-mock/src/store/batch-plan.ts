@@ -298,7 +298,7 @@ function takeSignals(waits: readonly NewWait[], signals: Map<string, WaitKey>, w
 
 const sameWait = (a: WaitKey, b: WaitKey): boolean => a.runId === b.runId && a.key === b.key;
 
-function whyLost({ fence, cas, create: newRun, runId }: Transition, found: Found): LostWhy | undefined {
+function whyLost({ fence, cas, create: newRun, runId, revives }: Transition, found: Found): LostWhy | undefined {
   if (fence) {
     const job = found.jobs.get(fence.jobId);
     if (!job || job.runId !== runId || job.epoch !== fence.epoch) return "stale";
@@ -307,7 +307,7 @@ function whyLost({ fence, cas, create: newRun, runId }: Transition, found: Found
   if (cas === null) return undefined;
   const run = found.runs.get(runId);
   if (!run) return "gone";
-  if (isEnded(run.status)) return "ended";
+  if (isEnded(run.status) && !(revives && run.status === "FAILED")) return "ended";
   return cas === "live" || cas === run.version ? undefined : "version";
 }
 

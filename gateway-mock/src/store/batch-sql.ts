@@ -216,7 +216,7 @@ function updateHeads(rows: readonly HeadWrite[]): Statement {
     text: `UPDATE holdfast.runs r SET version = n.version, status = n.status,
   started_at = COALESCE(r.started_at, ${timeOf("n.started")}),
   ended_at = CASE WHEN n.ended THEN now() END,
-  output = COALESCE(n.output, r.output), error = COALESCE(n.error, r.error),
+  output = n.output, error = n.error,
   app_version = COALESCE(n.app_version, r.app_version)
 FROM unnest($1::text[], $2::int[], $3::text[], $4::float8[], $5::bool[], $6::text[], $7::text[], $8::text[])
   AS n(id, version, status, started, ended, output, error, app_version)

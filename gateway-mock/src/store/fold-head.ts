@@ -25,7 +25,8 @@ const ENDS: Partial<Record<StoredLogRow["kind"], RunStatus>> = {
 export function foldHead(log: readonly StoredLogRow[]): FoldedHead {
   const [created] = log.filter((row) => row.kind === "RUN_CREATED");
   if (created?.headVersion !== 1) throw new Error("the log has no RUN_CREATED row of version 1");
-  const ends = log.filter((row) => ENDS[row.kind] !== undefined);
+  const revived = log.findLastIndex((row) => row.kind === "RUN_REVIVED");
+  const ends = log.slice(revived + 1).filter((row) => ENDS[row.kind] !== undefined);
   if (ends.length > 1) throw new Error(`the run ended ${ends.length} times: ${ends.map((row) => row.kind).join(", ")}`);
   let version = 1;
   let status: RunStatus = created.headStatus ?? "PENDING";

@@ -119,9 +119,11 @@ export const LOG_KINDS = [
   "PASS_FAILED",
   "PASS_REPORTED",
   "LEASE_LOST",
+  "TIMER_FIRED",
   "RUN_COMPLETED",
   "RUN_FAILED",
   "RUN_CANCELLED",
+  "RUN_REVIVED",
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 
@@ -244,6 +246,8 @@ export interface Transition {
   readonly cas: number | "live" | null;
   readonly create?: NewRun;
   readonly log: readonly LogRow[];
+  /** A run that has FAILED goes on with it; else an ended run changes no more. Needs `cas` with a version. */
+  readonly revives?: true;
   /** Needs `cas`. The version rises by one with every transition that has `cas`, with a patch or without. */
   readonly head?: HeadPatch;
   /** Needs `cas`. Ids of jobs of this run; removed before `addJobs` are added. */
