@@ -67,8 +67,8 @@ export type Input =
   | { readonly type: "fetched"; readonly jobId: string; readonly result: FetchResult }
   /** With `waitKey`: by an event that the run still waits for under that key. */
   | { readonly type: "cancel"; readonly reason: string; readonly waitKey?: string }
-  /** The run cannot go on, for a reason of the gateway's own. */
-  | { readonly type: "fail"; readonly error: PlainError }
+  /** The run cannot go on with this job, for a reason of the gateway's own. */
+  | { readonly type: "fail"; readonly jobId: string; readonly error: PlainError }
   /** A failed run tries again to undo what it could not. */
   | { readonly type: "revive" };
 
@@ -98,6 +98,8 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       return finish(draft);
     }
     case "parked":
+      // No step but those that undo begins any more.
+      if (isCompensating(state)) return null;
       for (const op of input.ops) {
         if (park(draft, op)) ensurePass(draft);
         if (isClosed(draft)) break;
@@ -125,6 +127,7 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason });
       return finish(draft);
     case "fail":
+      if (!jobById(state, input.jobId)) return null;
       fail(draft, input.error);
       return finish(draft);
     default:

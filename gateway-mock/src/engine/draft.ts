@@ -254,12 +254,12 @@ export function retryDelayMs(draft: Draft, attempt: number, retryAfterMs: number
 /** Closes the draft. A run that goes on always has a job, and a reported job always leaves a row that ends it. */
 export function finish(draft: Draft): Decision {
   const { unknownFunctions } = draft;
-  const log = draft.state.revivals === 0 ? draft.log : numbered(draft.log, draft.state.revivals);
   // Functions that a step began to invoke in the same report: the run is at its end, nobody would hear of them.
   const events = isClosed(draft) ? draft.events.filter((event) => event.invokes === null) : draft.events;
   if (draft.head) {
     const removeWaits = draft.state.waits.size > 0 ? "all" : [];
     const addJobs = childJobs(draft);
+    const log = rowsOf(draft);
     return { log, head: draft.head, removeJobs: "all", addJobs, removeWaits, addWaits: [], events, unknownFunctions };
   }
   if (![...draft.jobs.values()].some((job) => !isRunTimer(job.key))) ensurePass(draft);
@@ -270,7 +270,7 @@ export function finish(draft: Draft): Decision {
   }
   const status = liveStatus(draft.jobs.values(), draft.ctx.nowMs);
   return {
-    log,
+    log: rowsOf(draft),
     head: { status },
     removeJobs: draft.removed,
     addJobs: draft.added,
@@ -286,6 +286,10 @@ const OWN_NUMBERS: ReadonlySet<string> = new Set(["DISPATCHED", "PASS_FAILED", "
 /** After a revival rows of the run and its steps carry its number, so that they meet none from before. */
 export function numbered(log: readonly LogRow[], revivals: number): LogRow[] {
   return log.map((row) => (OWN_NUMBERS.has(row.kind) ? row : { ...row, iteration: revivals }));
+}
+
+function rowsOf({ log, state }: Draft): readonly LogRow[] {
+  return state.revivals === 0 ? log : numbered(log, state.revivals);
 }
 
 /** Who waits for the run's end hears of it through a job, so that it cannot be forgotten. */

@@ -73,10 +73,10 @@ export class Engine {
     this.#store = store;
     this.#log = log;
     const counters = this.#counters;
-    const functions = new Functions(store, log);
+    const expressions = new Expressions(log);
+    const functions = new Functions(store, log, expressions);
     const runs = new Runs(store);
     const agents = new Agents(options.chooseSlot);
-    const expressions = new Expressions(log);
     const tellingLease = (): NewJob["lease"] =>
       this.#draining ? null : { gatewayId: options.settings.gatewayId, leaseMs: TELLING_LEASE_MS };
     const decider = new Decider(
@@ -88,6 +88,7 @@ export class Engine {
         prepare: (event) => this.#intake.prepareMade(event),
         begin: (prepared, outcome) => this.#intake.begin(prepared, outcome),
         giveBack: (prepared) => this.#intake.giveBack(prepared),
+        removed: (jobIds) => this.#stopJobs(jobIds),
         childEnded: (runId, jobId) => this.#fanOut.take({ kind: "child", key: runId }, { jobId, epoch: 1 }),
         born: (jobs, state) => {
           for (const { job, slot } of jobs) dispatches.start(job, 1, slot, state);
@@ -112,7 +113,7 @@ export class Engine {
         onTooLarge: ({ runId, fence }, length) => {
           const message = `The run's input and step results have ${length} characters, more than a request can hold.`;
           const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
-          decider.run(runId, { type: "fail", error }, fence).catch((failure: unknown) => {
+          decider.run(runId, { type: "fail", jobId: fence.jobId, error }, fence).catch((failure: unknown) => {
             log("error", `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });
           });
         },
@@ -198,6 +199,16 @@ export class Engine {
     this.#runs.retain(runId);
     try {
       return await this.#decider.run(runId, { type: "cancel", reason }, null);
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  /** Makes a failed run try again what it could not undo. `nothing`: there is nothing of the kind. */
+  async retryCompensations(runId: string): Promise<DecideOutcome> {
+    this.#runs.retain(runId);
+    try {
+      return await this.#decider.run(runId, { type: "revive" }, null);
     } finally {
       this.#runs.release(runId);
     }
@@ -297,6 +308,19 @@ export class Engine {
       const { slot, requestId } = dispatch;
       if (!slot?.session.extensions.has("cancel")) continue;
       slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
+      this.#dispatches.finish(dispatch);
+    }
+  }
+
+  /** Tells agents here to stop what a decision has given up; elsewhere their next lease extension is refused. */
+  #stopJobs(jobIds: readonly string[]): void {
+    for (const jobId of jobIds) {
+      const dispatch = this.#dispatches.ofJob(jobId);
+      if (!dispatch) continue;
+      const { slot, requestId } = dispatch;
+      if (slot?.session.extensions.has("cancel")) {
+        slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason: "The run does not go on with this." });
+      }
       this.#dispatches.finish(dispatch);
     }
   }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Log } from "@holdfast/core";
+import { type Log, parseGoDurationMs } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { AppRecord, Store, StoredFunction } from "../store/index.ts";
 import { type CancelRule, readCancelRules } from "./cancel-rules.ts";
+import type { Expressions } from "./expressions.ts";
 
 /** A function as the engine needs it. */
 export interface KnownFunction {
@@ -14,8 +15,14 @@ export interface KnownFunction {
   readonly maxAttempts: number;
   /** Event names, some ending in a wildcard. Triggers with a condition or a schedule are not among them. */
   readonly events: readonly string[];
+  /** Triggers with a condition. */
+  readonly conditions: readonly { readonly event: string; readonly expression: string }[];
   /** Events that cancel its runs. */
   readonly cancelRules: readonly CancelRule[];
+  /** A run fails when it is not over this long after its creation. */
+  readonly deadlineInMs: number | null;
+  /** A run is cancelled when it is not over this long after its start. */
+  readonly finishInMs: number | null;
 }
 
 /** Attempts of a function that says nothing about retries: 4 retries. */
@@ -25,12 +32,14 @@ const DEFAULT_RETRIES = 4;
 export class Functions {
   readonly #store: Store;
   readonly #log: Log;
+  readonly #expressions: Expressions;
   #byId = new Map<string, KnownFunction>();
   readonly #saved = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
 
-  constructor(store: Store, log: Log) {
+  constructor(store: Store, log: Log, expressions: Expressions) {
+    this.#expressions = expressions;
     this.#store = store;
     this.#log = log;
   }
@@ -79,6 +88,20 @@ export class Functions {
     if (this.#matches.size >= 1000) this.#matches.clear();
     this.#matches.set(eventName, found);
     return found;
+  }
+
+  /** Functions that an event of the engine's own triggers. */
+  toldOf(eventName: string, payloadJson: string, nowMs: number): readonly KnownFunction[] {
+    let event: unknown;
+    const holds = (expression: string): boolean => {
+      event ??= JSON.parse(payloadJson);
+      return this.#expressions.holds(expression, { event, nowMs });
+    };
+    return [...this.#byId.values()].filter(
+      (fn) =>
+        fn.events.some((pattern) => eventMatches(pattern, eventName)) ||
+        fn.conditions.some((trigger) => eventMatches(trigger.event, eventName) && holds(trigger.expression)),
+    );
   }
 
   /** Functions of the `replaced` apps that are not among the stored ones are no longer triggered. */
@@ -130,10 +153,32 @@ function knownFunction(fn: StoredFunction): KnownFunction {
     if (!isRecord(trigger) || typeof trigger.event !== "string" || trigger.expression !== undefined) return [];
     return [trigger.event];
   });
+  const conditions = (Array.isArray(triggers) ? triggers : []).flatMap((trigger) => {
+    if (!isRecord(trigger) || typeof trigger.event !== "string" || typeof trigger.expression !== "string") return [];
+    return [{ event: trigger.event, expression: trigger.expression }];
+  });
   const config: unknown = JSON.parse(fn.configJson);
   const { slug: id, uuid, appId, appVersion } = fn;
-  const cancelRules = readCancelRules(config);
-  return { id, uuid, appId, appVersion, maxAttempts: maxAttemptsOf(config), events, cancelRules };
+  const ours = isRecord(config) && isRecord(config.holdfast) ? config.holdfast : {};
+  const timeouts = isRecord(config) && isRecord(config.timeouts) ? config.timeouts : {};
+  return {
+    id,
+    uuid,
+    appId,
+    appVersion,
+    maxAttempts: maxAttemptsOf(config),
+    events,
+    conditions,
+    cancelRules: readCancelRules(config),
+    deadlineInMs: durationOf(ours.deadline),
+    finishInMs: durationOf(timeouts.finish),
+  };
+}
+
+function durationOf(value: unknown): number | null {
+  if (typeof value === "number" && value > 0) return value;
+  const durationMs = typeof value === "string" ? parseGoDurationMs(value) : undefined;
+  return durationMs !== undefined && durationMs > 0 ? durationMs : null;
 }
 
 /** `retries.attempts` counts retries: attempts are one more. */

@@ -2,13 +2,12 @@ import { createUlidFactory, HoldfastError, type UlidFactory, ulidFromSeed } from
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { IntakeItem, IntakeRun, NewJob } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
-import { cancelWaits } from "./cancel-rules.ts";
 import type { Decider } from "./decider.ts";
 import type { Dispatches } from "./dispatches.ts";
 import { applyRow } from "./fold.ts";
 import type { Functions, KnownFunction } from "./functions.ts";
-import { type MadeEvent, tellsOfEnd } from "./internal-events.ts";
-import { type DispatchedMeta, jsonRow, type RunMeta, runCreatedRow } from "./log-rows.ts";
+import type { MadeEvent } from "./internal-events.ts";
+import { newRun, type StartingEvent } from "./new-run.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { emptyRun } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
@@ -143,7 +142,8 @@ export class Intake {
     const { id, name, tsMs, payloadJson, invokes } = made;
     const { functions } = this.#parts;
     const invoked = invokes && functions.get(invokes.functionId);
-    const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(name);
+    const { nowMs } = this.#parts.decider.context();
+    const targets = invokes ? (invoked ? [invoked] : []) : functions.toldOf(name, payloadJson, nowMs);
     const { runs, born } = this.#startRuns(targets, made, invokes);
     const event = { id, name, tsMs, payloadJson };
     const item = { event, runs, lease: this.#hooks.tellingLease(), ifAwaited: made.ifWanted && runs.length === 0 };
@@ -156,47 +156,18 @@ export class Intake {
     invokes: MadeEvent["invokes"] = null,
   ): { runs: IntakeRun[]; born: Prepared["born"] } {
     const born: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
-    const { agents } = this.#parts;
+    const { agents, decider } = this.#parts;
     const { clock } = this.#options;
     const runs = functions.map((fn) => {
       const slot = this.#hooks.mayLease(fn.id) ? agents.reserve(fn.id, clock.monotonicMs()) : undefined;
-      const run = this.#newRun(fn, event, invokes, slot);
+      const lease = slot ? decider.leaseOf(slot) : null;
+      const { nowMs } = decider.context();
+      const run = newRun({ fn, event, invokes, lease, appVersion: null, nowMs, newId: this.#newId });
       const job = run.jobs[0];
       if (slot && job) born.push({ run, job, slot });
       return run;
     });
     return { runs, born };
-  }
-
-  #newRun(fn: KnownFunction, event: StartingEvent, invokes: MadeEvent["invokes"], slot: Slot | undefined): IntakeRun {
-    const runId = invokes?.runId ?? this.#newId();
-    const jobId = this.#newId();
-    const { id: functionId, appId, appVersion, maxAttempts } = fn;
-    const job: DispatchedMeta = { job: jobId, kind: "pass" };
-    const waits = cancelWaits(runId, fn.cancelRules, this.#parts.decider.context().nowMs);
-    const meta: RunMeta = {
-      maxAttempts,
-      ...(invokes ? { parent: invokes.parent } : {}),
-      ...(tellsOfEnd(event.name) ? { quiet: true } : {}),
-      ...(waits.length > 0 ? { cancels: waits.map(({ key }) => key) } : {}),
-    };
-    return {
-      run: { id: runId, functionId, appId, appVersion, eventId: event.id, eventName: event.name },
-      log: [runCreatedRow(meta, event.payloadJson), jsonRow("DISPATCHED", "", 0, 1, job)],
-      jobs: [
-        {
-          id: jobId,
-          runId,
-          kind: "pass",
-          key: "",
-          functionId,
-          attempt: 0,
-          iteration: 1,
-          ...(slot ? { lease: this.#parts.decider.leaseOf(slot) } : {}),
-        },
-      ],
-      ...(waits.length > 0 ? { waits } : {}),
-    };
   }
 
   /** It is stored: what was born leased goes to its agents. */
@@ -227,12 +198,6 @@ export class Intake {
 interface NamedEvent {
   readonly event: CheckedEvent;
   readonly id: string;
-}
-
-interface StartingEvent {
-  readonly id: string;
-  readonly name: string;
-  readonly payloadJson: string;
 }
 
 interface CheckedEvent {

@@ -1,5 +1,6 @@
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { forcesPlan, type RunState } from "./run-state.ts";
+import { isCompensating } from "./saga.ts";
 
 export interface PayloadOptions {
   readonly requestId: string;
@@ -68,6 +69,8 @@ function extendedContext(state: RunState, nowMs: number): object {
     retries,
     ...(undefinedSteps.length > 0 ? { undefinedSteps } : {}),
     signatures,
+    // What is left to do after the deadline is to undo.
+    ...(state.deadlineMs === null || isCompensating(state) ? {} : { deadlineMs: state.deadlineMs }),
     ...(state.appVersion === "" ? {} : { appVersion: state.appVersion }),
   };
 }

@@ -1,5 +1,5 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
-import type { ClaimedJob } from "../store/index.ts";
+import type { ClaimedJob, Fence } from "../store/index.ts";
 import type { Agents } from "./agents.ts";
 import type { Decider } from "./decider.ts";
 import type { Dispatches } from "./dispatches.ts";
@@ -7,6 +7,7 @@ import { FETCH_QUEUE } from "./draft.ts";
 import type { FanOut } from "./fan-out.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
+import { FINISH_TIMEOUT } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
 
 /** Timers need no agent: a lease of them only has to outlive one decision. */
@@ -120,19 +121,34 @@ export class QueueLoop {
       log("error", `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
     };
     if (job.kind === "timer") {
-      decider.run(job.runId, { type: "timer", jobId: job.id }, fence).catch(failed);
+      this.#fire(job, fence).catch(failed);
     } else if (job.kind === "fetch") {
       fetches.take(state, job);
     } else if (state.losses >= settings.maxLosses) {
       const message = `The work was lost ${state.losses} times in a row without any progress.`;
       const error = { name: "HoldfastError", code: "RUN_LOST", message };
-      decider.run(job.runId, { type: "fail", error }, fence).catch(failed);
+      decider.run(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
     } else {
       const slot = agents.reserve(job.functionId, clock.monotonicMs());
       if (slot) dispatches.start(job, job.epoch, slot, state);
       else dispatches.release([{ ...fence, lost: false }]);
     }
     runs.release(job.runId);
+  }
+
+  async #fire(job: ClaimedJob, fence: Fence): Promise<void> {
+    const startedMs = job.key === FINISH_TIMEOUT ? await this.#startOf(job.runId) : null;
+    await this.#parts.decider.run(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
+  }
+
+  /** When an agent first had the run, as well as it is known; null = none had it yet. */
+  async #startOf(runId: string): Promise<number | null> {
+    const run = await this.#options.store.getRun(runId);
+    if (!run) return null;
+    const claims = run.jobs.flatMap(({ kind, claimedMs }) =>
+      kind === "timer" || claimedMs === null ? [] : [claimedMs],
+    );
+    return run.head.startedMs ?? (claims.length > 0 ? Math.min(...claims) : null);
   }
 
   #run(): void {

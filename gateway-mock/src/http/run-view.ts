@@ -1,4 +1,5 @@
-import { readMeta, readRunCreated, type StepMeta } from "../engine/log-rows.ts";
+import { type RevivalMeta, readMeta, readRunCreated, type StepMeta } from "../engine/log-rows.ts";
+import { FAILURE_KEY } from "../engine/saga.ts";
 import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
 
 /** A run in lists. Times are milliseconds since the epoch. */
@@ -65,6 +66,8 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     event: start ? JSON.parse(start.eventText) : null,
     maxAttempts: start?.meta.maxAttempts ?? null,
     parent: start?.meta.parent ?? null,
+    deadlineMs: detail.head.deadlineMs,
+    compensating: detail.log.some((row) => row.kind === "STEP_COMPLETED" && row.key === FAILURE_KEY),
     steps: stepViews(detail.log),
     leasesLost: detail.log.filter((row) => row.kind === "LEASE_LOST").length,
     jobs: detail.jobs,
@@ -87,6 +90,9 @@ export function stepViews(log: readonly StoredLogRow[]): StepView[] {
   const steps = new Map<string, Draft>();
   for (const row of log) {
     switch (row.kind) {
+      case "RUN_REVIVED":
+        for (const key of readMeta<RevivalMeta>(row.dataJson).dropped) reopen(steps, key);
+        break;
       case "STEP_PLANNED":
       case "STEP_WAITING":
       case "STEP_ATTEMPT_FAILED":
@@ -98,6 +104,13 @@ export function stepViews(log: readonly StoredLogRow[]): StepView[] {
     }
   }
   return [...steps.values()];
+}
+
+/** Its result no longer counts. */
+function reopen(steps: Map<string, Draft>, id: string): void {
+  const step = steps.get(id);
+  if (!step) return;
+  steps.set(id, { ...step, status: "retrying", attempt: 0, endedMs: null, durationMs: null, dueMs: null });
 }
 
 function stepOf(steps: Map<string, Draft>, id: string): Draft {

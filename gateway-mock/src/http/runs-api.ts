@@ -38,6 +38,14 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     return c.json({ id: event.id, name, tsMs, receivedMs, event: JSON.parse(payloadJson), runIds });
   });
 
+  app.post("/v1/runs/:id/compensations/retry", async (c) => {
+    const id = c.req.param("id");
+    const outcome = await engine.retryCompensations(id);
+    const detail = await store.getRun(id);
+    if (outcome === "gone" || !detail) throw notFound(`There is no run ${id}.`);
+    return c.json({ retried: outcome === "won", run: runView(detail.head) });
+  });
+
   app.post("/v1/runs/:id/cancel", async (c) => {
     const id = c.req.param("id");
     const outcome = await engine.cancel(id, "The run was cancelled over the API.");

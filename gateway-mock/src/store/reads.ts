@@ -74,6 +74,7 @@ interface JobRow {
   readonly epoch: number;
   readonly available_ms: number;
   readonly leased_by: string | null;
+  readonly claimed_ms: number | null;
 }
 
 export async function getRun(database: Database, runId: string): Promise<RunDetail | null> {
@@ -84,7 +85,7 @@ export async function getRun(database: Database, runId: string): Promise<RunDeta
   if (!row) return null;
   const logs = await loadLogs(query, textArray([runId]));
   const jobs = await query<JobRow>(
-    `SELECT id, kind, key, attempt, epoch, ${msOf("available_at")} AS available_ms, leased_by
+    `SELECT id, kind, key, attempt, epoch, ${msOf("available_at")} AS available_ms, leased_by, ${msOf("claimed_at")} AS claimed_ms
 FROM holdfast.queue WHERE run_id = $1 ORDER BY available_at, id`,
     [runId],
   );
@@ -100,6 +101,7 @@ const jobOf = (row: JobRow): JobView => ({
   epoch: row.epoch,
   availableMs: row.available_ms,
   leasedBy: row.leased_by,
+  claimedMs: row.claimed_ms,
 });
 
 interface EventRow {

@@ -38,6 +38,8 @@ export interface JobView {
   /** When it is due, or when its lease ends. */
   readonly availableMs: number;
   readonly leasedBy: string | null;
+  /** When it was claimed last; null = never. */
+  readonly claimedMs: number | null;
 }
 
 export interface RunDetail {

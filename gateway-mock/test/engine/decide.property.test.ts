@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { FetchResult, Input, Report } from "../../src/engine/decide.ts";
 import { decide } from "../../src/engine/decide.ts";
-import { isEnded } from "../../src/engine/run-state.ts";
+import { isEnded, isRunTimer, needsAgent } from "../../src/engine/run-state.ts";
+import { compensationKey, isCompensating } from "../../src/engine/saga.ts";
 import { isParked } from "../../src/engine/step-ops.ts";
-import { op, ops, World } from "./world.ts";
+import { op, ops, undoable, World } from "./world.ts";
 
 const ids = fc.constantFrom("a", "b", "c", "d");
 
@@ -30,6 +31,12 @@ function waitOp(id: string, timeout: string, race: boolean, kind: number): Op {
 
 const someOp = fc.oneof(
   { weight: 4, arbitrary: fc.record({ id: ids }).map(({ id }) => op("StepRun", id, { data: id })) },
+  { weight: 1, arbitrary: ids.map((id) => undoable(id)) },
+  { weight: 1, arbitrary: ids.map((id) => op("StepRun", compensationKey(id), { data: null })) },
+  {
+    weight: 1,
+    arbitrary: ids.map((id) => op("StepFailed", compensationKey(id), { error: { name: "E", message: "m" } })),
+  },
   {
     weight: 4,
     arbitrary: fc
@@ -93,11 +100,14 @@ const move: fc.Arbitrary<Move> = fc.record({
 function inputOf(world: World, { pick, inPlace, report }: Move): Input | undefined {
   const due = [...world.queue.values()].filter((job) => job.dueMs <= world.nowMs);
   const job = due[pick % Math.max(1, due.length)];
+  if (pick === 50 && job && needsAgent(job))
+    return { type: "fail", jobId: job.id, error: { name: "E", message: "lost" } };
+  if (pick === 51 || (pick > 60 && isEnded(world.state.status))) return { type: "revive" };
   const waiting = [...world.waits.keys()];
   const key = waiting[pick % Math.max(1, waiting.length)];
   if (pick % 3 === 0 && key !== undefined) return { type: "arrived", key, result: { type: "data", text: "1" } };
   if (!job) return undefined;
-  if (job.kind === "timer") return { type: "timer", jobId: job.id };
+  if (job.kind === "timer") return { type: "timer", jobId: job.id, startedMs: pick % 2 === 0 ? null : 1_000_000 };
   if (job.kind === "fetch") return { type: "fetched", jobId: job.id, result: fetched(pick) };
   const sleeps = report.status === "OPS" ? report.ops.filter((one) => isParked(one)) : [];
   if (pick % 5 === 0 && sleeps.length > 0) return { type: "parked", ops: sleeps };
@@ -114,18 +124,22 @@ describe("decide, over random reports", () => {
   test("keeps its invariants, and the log alone gives the state", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 25 }), (moves) => {
-        const world = new World();
+        const world = new World({ run: moves.length % 2 === 0 ? {} : { deadlineInMs: 60_000, finishInMs: 90_000 } });
         for (const one of moves) {
           world.nowMs += one.skipMs;
           const input = inputOf(world, one);
           if (!input) continue;
+          const undoing = isCompensating(world.state);
           const running = [...world.queue.values()].find((job) => job.kind === "pass" && job.dueMs <= world.nowMs);
           const memoBefore = new Map(world.state.memo);
           world.decide(input);
           check(world, input);
+          // Beginning to undo gives everything up, as the end does.
+          if (!undoing && isCompensating(world.state)) continue;
           if (running && !("jobId" in input && input.jobId === running.id) && !isEnded(world.state.status)) {
             expect(world.queue.has(running.id), "6: a pass that may be running stays").toBe(true);
           }
+          if (input.type === "revive") continue;
           for (const [id, memo] of memoBefore) expect(world.state.memo.get(id), "3: first result stays").toEqual(memo);
         }
       }),
@@ -186,6 +200,8 @@ function check(world: World, input: Input): void {
     if (job.key !== "") expect(state.memo.has(job.key), "3: no job of a finished step").toBe(false);
   }
   expect(decide(state, input, world.context()), "4: a duplicate decides nothing").toBeNull();
+  const drives = [...queue.values()].some((job) => !isRunTimer(job.key));
+  if (!isEnded(state.status)) expect(drives, "1: timers of the run alone move nothing on").toBe(true);
   expect([...state.jobs.values()].map((job) => job.id).sort()).toEqual([...queue.keys()].sort());
   const reread = world.reread();
   expect(reread).toEqual(state);

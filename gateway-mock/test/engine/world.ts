@@ -5,7 +5,14 @@ import type { DecideContext, Decision } from "../../src/engine/draft.ts";
 import { applyRow, fold } from "../../src/engine/fold.ts";
 import type { MadeEvent } from "../../src/engine/internal-events.ts";
 import { jsonRow, type RunMeta, runCreatedRow } from "../../src/engine/log-rows.ts";
-import { emptyRun, type JobState, jobKey, type RunState } from "../../src/engine/run-state.ts";
+import {
+  DEADLINE,
+  emptyRun,
+  FINISH_TIMEOUT,
+  type JobState,
+  jobKey,
+  type RunState,
+} from "../../src/engine/run-state.ts";
 import type { LogRow, NewJob, NewWait, StoredLogRow } from "../../src/store/index.ts";
 
 export const IDENTITY = { runId: "run-1", functionId: "shop-order", appId: "shop", appVersion: "1", version: 1 };
@@ -35,6 +42,16 @@ export class World {
       jsonRow("DISPATCHED", "", 0, 1, { job: job.id, kind: "pass" }),
     ]);
     this.queue.set(job.id, { ...job, attempt: 0, iteration: 1, dueMs: this.nowMs });
+    this.#timer(DEADLINE, options.run?.deadlineInMs, 2);
+    this.#timer(FINISH_TIMEOUT, options.run?.finishInMs, 3);
+  }
+
+  #timer(key: string, delayMs: number | undefined, iteration: number): void {
+    if (delayMs === undefined) return;
+    const id = this.#newId();
+    this.write([jsonRow("DISPATCHED", key, 0, iteration, { job: id, kind: "timer", delayMs })]);
+    const job = { id, runId: IDENTITY.runId, kind: "timer", key, functionId: "", attempt: 0, iteration } as const;
+    this.queue.set(id, { ...job, dueMs: this.nowMs + delayMs });
   }
 
   #newId(): string {
@@ -141,6 +158,9 @@ export function op(name: OpName, id: string, more: Partial<Op> = {}): Op {
   return { id, op: name, displayName: id, ...more };
 }
 
+/** A finished step that can be undone. */
+export const undoable = (id: string): Op =>
+  op("StepRun", id, { data: id, userland: { id }, opts: { compensate: true } });
 export const done = (id: string, data: unknown = id): Op => op("StepRun", id, { data });
 export const planned = (id: string, race = false): Op =>
   op("StepPlanned", id, race ? { opts: { parallelMode: "race" } } : {});
