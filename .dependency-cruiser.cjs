@@ -177,7 +177,7 @@ module.exports = {
       ["@standard-schema"],
       ["^packages/sdk/src/connect/thread/", "^packages/sdk/src/thread-script\\.ts$"],
     ),
-    onlyNpm("sdk-thread-npm", "^packages/sdk/src/connect/thread/", ["ws", "undici"]),
+    onlyNpm("sdk-thread-npm", "^packages/sdk/src/connect/thread/", ["ws", "undici", "@jridgewell/trace-mapping"]),
     onlyWorkspace("sdk-stands-alone", "^packages/sdk/src/", [coreIndex, protocol, "^packages/sdk/src/"]),
     onlyWorkspace("testing-imports", "^packages/testing/src/", [
       coreIndex,

@@ -126,6 +126,10 @@ export const ERROR_CATALOGUE = {
     summary: "The gateway gave this work to somebody else; its result will not be used.",
     cure: "Stop the work when the AbortSignal fires. Mostly the process was paused for longer than the lease.",
   },
+  MAIN_BLOCKED: {
+    summary: "The app's main thread stood still: some code kept it busy, and nothing else in the process went on.",
+    cure: "The log names the code: make it give way now and then, or move it to a worker thread. `stallThreshold` sets when this is said.",
+  },
   RUN_CANCELLED: {
     summary: "The run was cancelled.",
     cure: "Stop the work when the AbortSignal fires.",

@@ -184,10 +184,14 @@ export const workerPayload = {
       return { kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message };
     },
     [KIND.WORKER_STALL]: (payload) => {
-      const { requestId, runId, functionSlug, stepId, stalledMs, stack, ended } = v1.WorkerStallData.decode(
-        reader(payload),
-      );
-      return { kind: "WORKER_STALL", requestId, runId, functionSlug, stepId, stalledMs, stack, ended };
+      const data = v1.WorkerStallData.decode(reader(payload));
+      const { requestId, runId, functionSlug, stepId, stalledMs, stack, ended } = data;
+      const { location, codeName, sequence, suppressed, waiting, leasesGivenUp } = data;
+      return {
+        kind: "WORKER_STALL",
+        ...{ requestId, runId, functionSlug, stepId, stalledMs, stack, ended },
+        ...{ location, codeName, sequence, suppressed, waiting, leasesGivenUp },
+      };
     },
   } satisfies Record<number, Decoder<WorkerFrame>> as Readonly<Record<number, Decoder<WorkerFrame> | undefined>>,
 };

@@ -147,15 +147,29 @@ export interface RequestNack {
   readonly message: string;
 }
 
+/** Extension "stall": the agent's main thread does not move. Texts that are not known are empty. */
 export interface WorkerStall {
   readonly kind: "WORKER_STALL";
   readonly requestId: string;
   readonly runId: string;
   readonly functionSlug: string;
+  /** As the author wrote it. */
   readonly stepId: string;
   readonly stalledMs: number;
+  /** Innermost frame first, one a line. */
   readonly stack: string;
+  /** It moves again. */
   readonly ended: boolean;
+  /** `file:line:column` of the blocking code, and the function it is in. */
+  readonly location: string;
+  readonly codeName: string;
+  /** Rises with every report of one process. */
+  readonly sequence: number;
+  /** Reports left out before this one. */
+  readonly suppressed: number;
+  /** Other requests that cannot go on meanwhile. */
+  readonly waiting: number;
+  readonly leasesGivenUp: boolean;
 }
 
 export type WorkerFrame =

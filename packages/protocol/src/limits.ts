@@ -24,6 +24,8 @@ export const WIRE_LIMITS = {
   maxAppsPerConnection: 100,
   maxStepsPerRun: 1000,
   maxRetries: 20,
+  /** Ours: characters of the stack in WORKER_STALL. */
+  maxStallStackLength: 8_000,
   /** Ours: how deep JSON from a peer may nest. */
   maxJsonDepth: 200,
 } as const;

@@ -222,6 +222,12 @@ describe("extensions", () => {
       stalledMs: 1234,
       stack: "at x",
       ended: false,
+      location: "x.ts:1:2",
+      codeName: "x",
+      sequence: 7,
+      suppressed: 2,
+      waiting: 3,
+      leasesGivenUp: true,
     },
   ];
   test.each(frames)("worker $kind comes back as it was", (frame) => {

@@ -1,8 +1,11 @@
 /** The connection thread's entry: what `new Worker(...)` runs. */
 import { parentPort } from "node:worker_threads";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import { createEmergencyChannel } from "./connect/thread/emergency.ts";
 import { openWebSocket } from "./connect/thread/gateway-socket.ts";
+import { captureMainStack } from "./connect/thread/main-stack.ts";
 import { runThread } from "./connect/thread/run-thread.ts";
+import { createSourceMaps } from "./connect/thread/source-maps.ts";
 
 if (parentPort === null) {
   throw new Error("connect-thread is Holdfast's own worker thread and is started by connect(), not by hand.");
@@ -14,5 +17,6 @@ runThread(parentPort, {
   random: systemRandom,
   fetch: (url, init) => fetch(url, init),
   openWebSocket,
+  stalls: { emergency: createEmergencyChannel(), capture: captureMainStack, maps: createSourceMaps() },
   exit: (code) => process.exit(code),
 });

@@ -2474,6 +2474,24 @@ export namespace connect {
             /** WorkerStallData ended. */
             ended: boolean;
 
+            /** WorkerStallData location. */
+            location: string;
+
+            /** WorkerStallData codeName. */
+            codeName: string;
+
+            /** WorkerStallData sequence. */
+            sequence: number;
+
+            /** WorkerStallData suppressed. */
+            suppressed: number;
+
+            /** WorkerStallData waiting. */
+            waiting: number;
+
+            /** WorkerStallData leasesGivenUp. */
+            leasesGivenUp: boolean;
+
             /**
              * Encodes the specified WorkerStallData message. Does not implicitly {@link connect.v1.WorkerStallData.verify|verify} messages.
              * @param message WorkerStallData message or plain object to encode
@@ -2518,6 +2536,24 @@ export namespace connect {
 
                 /** WorkerStallData ended */
                 ended?: (boolean|null);
+
+                /** WorkerStallData location */
+                location?: (string|null);
+
+                /** WorkerStallData codeName */
+                codeName?: (string|null);
+
+                /** WorkerStallData sequence */
+                sequence?: (number|null);
+
+                /** WorkerStallData suppressed */
+                suppressed?: (number|null);
+
+                /** WorkerStallData waiting */
+                waiting?: (number|null);
+
+                /** WorkerStallData leasesGivenUp */
+                leasesGivenUp?: (boolean|null);
 
                 /** Unknown fields preserved while decoding when enabled */
                 $unknowns?: Uint8Array[];

@@ -6212,6 +6212,12 @@ export const connect = $root.connect = (() => {
              * @property {number|null} [stalledMs] WorkerStallData stalledMs
              * @property {string|null} [stack] WorkerStallData stack
              * @property {boolean|null} [ended] WorkerStallData ended
+             * @property {string|null} [location] WorkerStallData location
+             * @property {string|null} [codeName] WorkerStallData codeName
+             * @property {number|null} [sequence] WorkerStallData sequence
+             * @property {number|null} [suppressed] WorkerStallData suppressed
+             * @property {number|null} [waiting] WorkerStallData waiting
+             * @property {boolean|null} [leasesGivenUp] WorkerStallData leasesGivenUp
              * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
              */
 
@@ -6300,6 +6306,54 @@ export const connect = $root.connect = (() => {
             WorkerStallData.prototype.ended = false;
 
             /**
+             * WorkerStallData location.
+             * @member {string} location
+             * @memberof connect.v1.WorkerStallData
+             * @instance
+             */
+            WorkerStallData.prototype.location = "";
+
+            /**
+             * WorkerStallData codeName.
+             * @member {string} codeName
+             * @memberof connect.v1.WorkerStallData
+             * @instance
+             */
+            WorkerStallData.prototype.codeName = "";
+
+            /**
+             * WorkerStallData sequence.
+             * @member {number} sequence
+             * @memberof connect.v1.WorkerStallData
+             * @instance
+             */
+            WorkerStallData.prototype.sequence = 0;
+
+            /**
+             * WorkerStallData suppressed.
+             * @member {number} suppressed
+             * @memberof connect.v1.WorkerStallData
+             * @instance
+             */
+            WorkerStallData.prototype.suppressed = 0;
+
+            /**
+             * WorkerStallData waiting.
+             * @member {number} waiting
+             * @memberof connect.v1.WorkerStallData
+             * @instance
+             */
+            WorkerStallData.prototype.waiting = 0;
+
+            /**
+             * WorkerStallData leasesGivenUp.
+             * @member {boolean} leasesGivenUp
+             * @memberof connect.v1.WorkerStallData
+             * @instance
+             */
+            WorkerStallData.prototype.leasesGivenUp = false;
+
+            /**
              * Encodes the specified WorkerStallData message. Does not implicitly {@link connect.v1.WorkerStallData.verify|verify} messages.
              * @function encode
              * @memberof connect.v1.WorkerStallData
@@ -6329,6 +6383,18 @@ export const connect = $root.connect = (() => {
                     writer.uint32(/* id 6, wireType 2 =*/50).string(message.stack);
                 if (message.ended != null && $Object.hasOwnProperty.call(message, "ended") && message.ended !== false)
                     writer.uint32(/* id 7, wireType 0 =*/56).bool(message.ended);
+                if (message.location != null && $Object.hasOwnProperty.call(message, "location") && message.location !== "")
+                    writer.uint32(/* id 8, wireType 2 =*/66).string(message.location);
+                if (message.codeName != null && $Object.hasOwnProperty.call(message, "codeName") && message.codeName !== "")
+                    writer.uint32(/* id 9, wireType 2 =*/74).string(message.codeName);
+                if (message.sequence != null && $Object.hasOwnProperty.call(message, "sequence") && message.sequence !== 0)
+                    writer.uint32(/* id 10, wireType 0 =*/80).uint32(message.sequence);
+                if (message.suppressed != null && $Object.hasOwnProperty.call(message, "suppressed") && message.suppressed !== 0)
+                    writer.uint32(/* id 11, wireType 0 =*/88).uint32(message.suppressed);
+                if (message.waiting != null && $Object.hasOwnProperty.call(message, "waiting") && message.waiting !== 0)
+                    writer.uint32(/* id 12, wireType 0 =*/96).uint32(message.waiting);
+                if (message.leasesGivenUp != null && $Object.hasOwnProperty.call(message, "leasesGivenUp") && message.leasesGivenUp !== false)
+                    writer.uint32(/* id 13, wireType 0 =*/104).bool(message.leasesGivenUp);
                 if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
                     for (let i = 0; i < message.$unknowns.length; ++i)
                         writer.raw(message.$unknowns[i]);
@@ -6434,6 +6500,60 @@ export const connect = $root.connect = (() => {
                                 message.ended = value;
                             else
                                 delete message.ended;
+                            continue;
+                        }
+                    case 8: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.location = value;
+                            else
+                                delete message.location;
+                            continue;
+                        }
+                    case 9: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.codeName = value;
+                            else
+                                delete message.codeName;
+                            continue;
+                        }
+                    case 10: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.uint32())
+                                message.sequence = value;
+                            else
+                                delete message.sequence;
+                            continue;
+                        }
+                    case 11: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.uint32())
+                                message.suppressed = value;
+                            else
+                                delete message.suppressed;
+                            continue;
+                        }
+                    case 12: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.uint32())
+                                message.waiting = value;
+                            else
+                                delete message.waiting;
+                            continue;
+                        }
+                    case 13: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.bool())
+                                message.leasesGivenUp = value;
+                            else
+                                delete message.leasesGivenUp;
                             continue;
                         }
                     }

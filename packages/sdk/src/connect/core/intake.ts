@@ -17,6 +17,8 @@ export interface IntakeFacts {
   readonly maxRunning: number;
   readonly shuttingDown: boolean;
   readonly outboxFull: boolean;
+  /** The main thread stands still for so long that its work was given up. */
+  readonly stalled: boolean;
   isInFlight(requestId: string): boolean;
   isFinished(requestId: string): boolean;
 }
@@ -33,6 +35,9 @@ export function decideIntake(request: ExecutorRequest, facts: IntakeFacts): Inta
   }
   if (facts.shuttingDown) {
     return { verdict: "refuse", reason: "SHUTTING_DOWN", message: "This worker is shutting down." };
+  }
+  if (facts.stalled) {
+    return { verdict: "refuse", reason: "STALLED", message: "This worker's main thread is blocked." };
   }
   if (facts.outboxFull) {
     return { verdict: "refuse", reason: "AT_CAPACITY", message: "Too many replies wait for an acknowledgement." };

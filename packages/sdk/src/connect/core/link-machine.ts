@@ -26,6 +26,8 @@ export const LINK_START: LinkState = { phase: "idle", paused: false };
  * L8. A refused key is replaced by the other one at once, if there is one; when all are refused that is permanent.
  * L9. A permanent refusal before the first connection ends everything (REFUSED); after it, it is logged and tried on.
  * L10. After FINISH there is no effect but those that end sockets, timers and calls; then none at all.
+ * L11. While main stands still (STALL) a connection announces itself with WORKER_PAUSE; WORKER_READY follows when it moves,
+ *      unless shutdown began.
  */
 export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Turn {
   return (state, event) => {
@@ -48,6 +50,7 @@ function stepIdle(state: Extract<LinkState, { phase: "idle" }>, event: LinkEvent
       return beginAttempt({
         phase: "open",
         paused: state.paused,
+        stalled: false,
         active: null,
         attempt: { step: "none" },
         memory: { generation: 0, failures: 0, everReady: event.resumed, key: "primary", refusedKeys: 0, excluded: [] },
@@ -67,6 +70,8 @@ function stepOpen(state: Open, event: LinkEvent, rules: LinkRules): Turn {
       return [state, []];
     case "SHUTDOWN":
       return shutDown(state);
+    case "STALL":
+      return stall(state, event.stalled);
     case "FINISH":
       return finish(state);
     case "START_OK": {
@@ -164,7 +169,7 @@ function onActiveTimer(state: Open, active: ActiveLink, timer: string): Turn {
 }
 
 function becomeActive(state: Open, generation: number, ready: ConnectionReady): Turn {
-  const { attempt, active: previous, paused, memory } = state;
+  const { attempt, active: previous, paused, stalled, memory } = state;
   if (attempt.step !== "opening") return [state, []];
   const { start } = attempt;
   const heartbeatMs = parseIntervalMs(ready.heartbeatInterval, AGENT_FALLBACK_INTERVALS.heartbeatMs);
@@ -190,7 +195,7 @@ function becomeActive(state: Open, generation: number, ready: ConnectionReady): 
     },
     [
       { do: "CANCEL_TIMERS", generation },
-      { do: "SEND", generation, kind: paused ? "WORKER_PAUSE" : "WORKER_READY" },
+      { do: "SEND", generation, kind: paused || stalled ? "WORKER_PAUSE" : "WORKER_READY" },
       { do: "SEND", generation, kind: "WORKER_HEARTBEAT" },
       { do: "START_HEARTBEAT", generation, intervalMs: heartbeatMs },
       { do: "SET_TIMER", timer: "uptime", generation },
@@ -246,6 +251,14 @@ function shutDown(state: Open): Turn {
       { do: "STATE_CHANGED" },
     ],
   ];
+}
+
+function stall(state: Open, stalled: boolean): Turn {
+  if (state.stalled === stalled) return [state, []];
+  const { active, paused } = state;
+  const next: Open = { ...state, stalled };
+  if (active === null || active.draining || paused) return [next, []];
+  return [next, [{ do: "SEND", generation: active.generation, kind: stalled ? "WORKER_PAUSE" : "WORKER_READY" }]];
 }
 
 function finish(state: Open): Turn {

@@ -53,6 +53,8 @@ export type LinkState =
       readonly phase: "open";
       /** Shutdown began: connections announce themselves with WORKER_PAUSE. */
       readonly paused: boolean;
+      /** The main thread stands still: no new work until it moves. */
+      readonly stalled: boolean;
       readonly active: ActiveLink | null;
       readonly attempt: Attempt;
       readonly memory: LinkMemory;
@@ -75,6 +77,7 @@ export type LinkEvent =
   | { readonly type: "SOCKET_CLOSED"; readonly generation: number; readonly code: number; readonly reason: string }
   | { readonly type: "TIMER"; readonly timer: LinkTimer; readonly generation: number }
   | { readonly type: "SHUTDOWN" }
+  | { readonly type: "STALL"; readonly stalled: boolean }
   | { readonly type: "FINISH" };
 
 export type LinkTimer = "backoff" | "open" | "heartbeat" | "uptime";

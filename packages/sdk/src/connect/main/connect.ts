@@ -87,6 +87,7 @@ function configOf(
     minUptimeMs: respawn.minUptimeMs,
     ...CONNECT_TIMEOUTS,
     debugMs: DEBUG_MS,
+    stall: { ...options.stall, onMainThread: nodeModule("node:worker_threads").isMainThread },
   };
 }
 

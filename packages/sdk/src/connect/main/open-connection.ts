@@ -14,9 +14,10 @@ import type { ConnectionState } from "../shared/connection-state.ts";
 import type { DebugState } from "../shared/debug-state.ts";
 import { type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
-import { COUNTERS_BYTES, PULSE_MS, sharedCounters } from "../shared/shared-counters.ts";
+import { COUNTERS_BYTES, pulseMsFor, sharedCounters } from "../shared/shared-counters.ts";
 import { type Closer, createCloser } from "./closer.ts";
 import type { Connection, ConnectionDebugState } from "./connection.ts";
+import { isInspectorOpen } from "./inspector.ts";
 import { Ledger } from "./ledger.ts";
 import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
 import { handleSignals, type SignalHandlers } from "./signals.ts";
@@ -272,8 +273,10 @@ class ThreadedConnection implements Connection {
   }
 
   #beat(): void {
+    const { timers, config } = this.#deps;
     this.#counters.pulse();
-    this.#pulse = this.#deps.timers.set(PULSE_MS, () => this.#beat(), { unref: true });
+    this.#counters.debugged(isInspectorOpen());
+    this.#pulse = timers.set(pulseMsFor(config.stall.thresholdMs), () => this.#beat(), { unref: true });
   }
 
   #release(): void {

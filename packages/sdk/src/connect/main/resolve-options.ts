@@ -27,6 +27,7 @@ export interface ResolvedConnectOptions {
   readonly extensions: boolean;
   readonly outbox: { readonly maxCount: number; readonly maxBytes: number; readonly ackMs: number };
   readonly respawn: RespawnPolicy;
+  readonly stall: { readonly thresholdMs: number | null; readonly maxStallMs: number | null };
 }
 
 export const RECONNECT_BACKOFF: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 };
@@ -81,6 +82,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
       maxBytes: integer("outbox.maxBytes", outbox.maxBytes, 256 * 1024 * 1024, Number.MAX_SAFE_INTEGER),
       ackMs: duration("outbox.ackTimeout", outbox.ackTimeout, 5_000, 50),
     },
+    stall: resolveStall(options, env),
     respawn: {
       baseMs: duration("respawn.baseDelay", respawn.baseDelay, 100, 1),
       maxMs: duration("respawn.maxDelay", respawn.maxDelay, 30_000, 1),
@@ -95,6 +97,40 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
 function defaultInstanceId(): string {
   const suffix = nodeModule("node:crypto").randomBytes(4).toString("hex");
   return `${nodeModule("node:os").hostname()}-${process.pid}-${suffix}`;
+}
+
+const DEFAULT_STALL_MS = 1_000;
+const MIN_STALL_MS = 100;
+
+/** A duration, or `false` or "off" for never. */
+function orNever(parse: OptionParser<number>): OptionParser<number | null> {
+  return (value, source) => {
+    const text = typeof value === "string" ? value.trim().toLowerCase() : value;
+    return text === false || text === "off" || text === "false" ? null : parse(value, source);
+  };
+}
+
+function resolveStall(options: ConnectOptions, env: Environment): ResolvedConnectOptions["stall"] {
+  const read = (name: "stallThreshold" | "maxStall", variable: string, maxMs: number): number | null | undefined =>
+    readOption(
+      {
+        name,
+        given: options[name],
+        variables: [variable],
+        parse: orNever(asDurationMs({ minMs: MIN_STALL_MS, maxMs })),
+      },
+      env,
+    );
+  const given = read("stallThreshold", "_STALL_THRESHOLD", HOUR_MS);
+  const thresholdMs = given === undefined ? DEFAULT_STALL_MS : given;
+  const maxStallMs = read("maxStall", "_MAX_STALL", 24 * HOUR_MS) ?? null;
+  if (maxStallMs !== null && (thresholdMs === null || maxStallMs < thresholdMs)) {
+    throw invalidOption(
+      "the option `maxStall`",
+      "needs `stallThreshold`, and must not be shorter: a stall is noticed first and given up afterwards.",
+    );
+  }
+  return { thresholdMs, maxStallMs };
 }
 
 function resolveSignals(given: unknown): readonly NodeJS.Signals[] {

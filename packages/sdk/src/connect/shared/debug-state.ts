@@ -1,5 +1,6 @@
 import type { PlainError, Transition } from "@holdfast/core";
 import type { ConnectionState } from "./connection-state.ts";
+import type { StallDebugState } from "./stall.ts";
 
 /** The connection thread's own account of itself, mirrored to main on change and every 5 seconds. */
 export interface DebugState {
@@ -34,6 +35,7 @@ export interface DebugState {
   readonly lastError: PlainError | null;
   /** How long the main thread has been standing still, as far as the thread can see; 0 = it moves. */
   readonly mainLagMs: number;
+  readonly stalls: StallDebugState;
   readonly logsDropped: number;
   readonly transitions: readonly Transition[];
 }

@@ -1,5 +1,6 @@
 import type { BackoffPolicy } from "@holdfast/core";
 import type { AppConfiguration, Extension } from "@holdfast/protocol";
+import type { StallPolicy } from "./stall.ts";
 
 /** What the thread needs to know: plain data only. Keys are hashed before they get here. */
 export interface SerializableConfig {
@@ -25,4 +26,5 @@ export interface SerializableConfig {
   readonly openMs: number;
   readonly httpMs: number;
   readonly debugMs: number;
+  readonly stall: StallPolicy;
 }

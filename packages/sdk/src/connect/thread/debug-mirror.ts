@@ -5,6 +5,7 @@ import type { DebugState } from "../shared/debug-state.ts";
 import type { Desk } from "./desk.ts";
 import type { LinkDriver } from "./link-driver.ts";
 import type { MainPort } from "./main-port.ts";
+import type { StallWatch } from "./stall-watch.ts";
 
 /** How many requests the debug state lists; it counts them all. */
 const MAX_LISTED = 100;
@@ -15,7 +16,7 @@ export interface DebugSources {
   readonly clock: Clock;
   readonly crashes: number;
   readonly lastError: () => PlainError | null;
-  readonly mainLagMs: () => number;
+  readonly stalls: Pick<StallWatch, "lagMs" | "debugState">;
   readonly logsDropped: () => number;
 }
 
@@ -64,7 +65,8 @@ function snapshot({ link, desk, clock, ...rest }: DebugSources): DebugState {
     reconnectAttempts: state.phase === "open" ? state.memory.failures : 0,
     crashes: rest.crashes,
     lastError: rest.lastError(),
-    mainLagMs: rest.mainLagMs(),
+    mainLagMs: rest.stalls.lagMs,
+    stalls: rest.stalls.debugState(),
     logsDropped: rest.logsDropped(),
     transitions: link.trace(),
   };

@@ -30,10 +30,14 @@ export interface DeskDeps {
   readonly timers: Timers;
   readonly log: Log;
   readonly port: Pick<MainPort, "post">;
+  /** For what supersedes itself. */
+  readonly valve: Pick<MainPort, "post">;
   readonly send: (bytes: Uint8Array) => boolean;
   /** Something in flight ended. */
   readonly onProgress: () => void;
 }
+
+type NackIdentity = Pick<ExecutorRequest, "requestId" | "runId">;
 
 export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" }>;
 
@@ -47,6 +51,7 @@ export class Desk {
   readonly #apps: ReadonlySet<string>;
   #extensions: readonly Extension[] = [];
   #negotiated = false;
+  #stalled = false;
   #shuttingDown = false;
 
   constructor(deps: DeskDeps) {
@@ -56,6 +61,7 @@ export class Desk {
     this.mail = new Mail({ ...deps, flights: this.flights, onDelivered: (requestId) => this.#delivered(requestId) });
     this.#leases = new LeaseKeeper({
       ...deps,
+      port: deps.valve,
       flights: this.flights,
       send: (frame) => this.#send(frame),
       onLost: (requestId) => this.#giveUp(requestId),
@@ -143,14 +149,11 @@ export class Desk {
 
   /** Gives back what still runs, so that another worker can start at once. */
   handBack(): void {
-    const nack = this.#extensions.includes("nack");
     for (const { state, identity } of [...this.flights.values()]) {
       if (state !== "running") continue;
       const { requestId, runId } = identity;
       const leaseId = this.flights.leases.get(requestId)?.leaseId ?? "";
-      const message = "The worker ended before the work was done.";
-      const reason = "DRAIN_TIMEOUT";
-      if (nack) this.#send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message });
+      this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker ended before the work was done.");
       this.#deps.log("warn", "A request was not finished in time and was handed back.", {
         code: "DRAIN_TIMEOUT",
         requestId,
@@ -160,6 +163,24 @@ export class Desk {
     }
   }
 
+  /**
+   * Gives up the leases of what main cannot go on with. A result that comes all the same is sent: it is welcome if nobody
+   * has taken the work by then, and refused by its epoch if somebody has.
+   */
+  giveUpStalled(): void {
+    this.#stalled = true;
+    for (const { state, identity } of this.flights.values()) {
+      if (state !== "running") continue;
+      const leaseId = this.#leases.giveUp(identity.requestId);
+      this.#nack(identity, leaseId, "STALLED", "The worker's main thread is blocked.");
+    }
+  }
+
+  takeUpStalled(): void {
+    this.#stalled = false;
+    this.#leases.takeUp();
+  }
+
   stop(): void {
     this.#leases.stop();
     this.mail.stop();
@@ -167,6 +188,13 @@ export class Desk {
 
   #send(frame: WorkerFrame): void {
     this.#deps.send(encodeWorkerFrame(frame));
+  }
+
+  /** False = the gateway does not understand refusals. */
+  #nack({ requestId, runId }: NackIdentity, leaseId: string, reason: NackReason, message: string): boolean {
+    if (!this.#extensions.includes("nack")) return false;
+    this.#send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message });
+    return true;
   }
 
   #delivered(requestId: string): void {
@@ -214,6 +242,7 @@ export class Desk {
       maxRunning: this.#deps.config.maxWorkerConcurrency,
       shuttingDown: this.#shuttingDown,
       outboxFull: this.mail.full,
+      stalled: this.#stalled,
       isInFlight: (id) => this.flights.has(id),
       // Only gateways with our extensions name every dispatch anew.
       isFinished: (id) => this.#extensions.length > 0 && this.#finished.has(id),
@@ -251,8 +280,7 @@ export class Desk {
   }
 
   #refuse({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {
-    const answered = this.#extensions.includes("nack");
-    if (answered) this.#send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message });
+    const answered = this.#nack({ requestId, runId }, leaseId, reason, message);
     const level = answered && reason !== "UNKNOWN_APP" ? "debug" : "warn";
     this.#deps.log(level, `A request was refused: ${message}`, { requestId, runId, reason });
   }

@@ -59,6 +59,11 @@ export class Flights {
     return flight;
   }
 
+  /** What has no reply yet, oldest first. */
+  unfinished(): RequestIdentity[] {
+    return [...this.#flights.values()].flatMap(({ state, identity }) => (state === "running" ? [identity] : []));
+  }
+
   values(): Iterable<Flight> {
     return this.#flights.values();
   }

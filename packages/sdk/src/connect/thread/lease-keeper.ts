@@ -24,6 +24,8 @@ export interface LeaseKeeperDeps {
 export class LeaseKeeper {
   readonly #deps: LeaseKeeperDeps;
   readonly #rounds = new Map<string, TimerHandle>();
+  /** Leases that were given up while main stands still. */
+  readonly #givenUp = new Map<string, string>();
 
   constructor(deps: LeaseKeeperDeps) {
     this.#deps = deps;
@@ -59,6 +61,26 @@ export class LeaseKeeper {
       runId: flight.identity.runId,
     });
     this.#deps.onLost(requestId);
+  }
+
+  /** From now on the lease is not extended. Returns its id. */
+  giveUp(requestId: string): string {
+    const leaseId = this.#deps.flights.leases.get(requestId)?.leaseId ?? "";
+    this.#deps.flights.leases.remove(requestId);
+    this.#givenUp.set(requestId, leaseId);
+    return leaseId;
+  }
+
+  /** Asks for what was given up: it is ours again where nobody else has it by now, and lost where somebody has. */
+  takeUp(): void {
+    const { flights, clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    for (const [requestId, leaseId] of this.#givenUp) {
+      if (flights.get(requestId)?.state === "running") flights.leases.add(requestId, leaseId, nowMs);
+    }
+    const asked = [...this.#givenUp.keys()].flatMap((requestId) => flights.leases.get(requestId) ?? []);
+    this.#givenUp.clear();
+    this.#extend(asked);
   }
 
   #extend(leases: readonly Lease[]): void {

@@ -103,6 +103,11 @@ export class LinkDriver {
     this.#driver.send({ type: "SHUTDOWN" });
   }
 
+  /** The main thread stands still, or moves again: no new work meanwhile. */
+  stalled(stalled: boolean): void {
+    this.#driver.send({ type: "STALL", stalled });
+  }
+
   /** Ends everything; resolves when the last socket is closed. Those whose peers take longer than `limitMs` are destroyed. */
   finish(limitMs: number): Promise<void> {
     return new Promise((resolve) => {

@@ -8,6 +8,8 @@ const MAX_WAITING = 500;
 export interface PortLogger {
   readonly log: Log;
   readonly dropped: number;
+  /** Main moves: it is told at once how many records it did not get. */
+  tellDropped(): void;
 }
 
 /** A log that main's logger gets by message. It is bounded while main does not take any. */
@@ -22,10 +24,18 @@ export function createPortLogger(port: Pick<MainPort, "post">, counters: SharedC
     port.post({ type: "LOG", level, message, ...(data ? { data } : {}) });
   };
 
+  const tellDropped = (): void => {
+    if (unreported === 0) return;
+    const count = unreported;
+    unreported = 0;
+    post("warn", `${count} log records of the connection thread were dropped while the main thread was blocked.`);
+  };
+
   return {
     get dropped() {
       return dropped;
     },
+    tellDropped,
     log: (level, message, data) => {
       // The counter is 32 bits wide and may wrap.
       const taken = (counters.readLogsTaken() - start) | 0;
@@ -34,11 +44,7 @@ export function createPortLogger(port: Pick<MainPort, "post">, counters: SharedC
         unreported += 1;
         return;
       }
-      if (unreported > 0) {
-        const count = unreported;
-        unreported = 0;
-        post("warn", `${count} log records of the connection thread were dropped while the main thread was blocked.`);
-      }
+      tellDropped();
       post(level, message, data);
     },
   };

@@ -16,9 +16,11 @@ import { Desk } from "./desk.ts";
 import { createGatewayHttp, type GatewayFetch } from "./gateway-http.ts";
 import type { OpenWebSocket } from "./gateway-socket.ts";
 import { LinkDriver, type LinkListener } from "./link-driver.ts";
-import { type MainLag, watchMainLag } from "./main-lag.ts";
 import { createMainPort, type MainPort, type ParentPort } from "./main-port.ts";
+import { createMainValve } from "./main-valve.ts";
 import { createPortLogger } from "./port-logger.ts";
+import { stallFrame } from "./stall-frame.ts";
+import { type StallActions, type StallPorts, StallWatch } from "./stall-watch.ts";
 import { createTurn } from "./turn.ts";
 
 /** Everything that the thread has to do with but main. */
@@ -28,6 +30,7 @@ export interface ThreadPorts {
   readonly random: Random;
   readonly fetch: GatewayFetch;
   readonly openWebSocket: OpenWebSocket;
+  readonly stalls: StallPorts;
   readonly exit: (code: number) => void;
 }
 
@@ -70,6 +73,9 @@ interface Life {
   readonly end: () => void;
 }
 
+/** So that reports of a process keep different numbers when its connection thread is replaced. */
+const SEQUENCES_PER_THREAD = 1_000_000;
+
 /** The parts of a running thread. */
 class Session {
   readonly #port: MainPort;
@@ -77,7 +83,7 @@ class Session {
   readonly #link: LinkDriver;
   readonly #mirror: DebugMirror;
   readonly #closing: Closing;
-  readonly #lag: MainLag;
+  readonly #stalls: StallWatch;
   readonly #life: Life;
   #state: ConnectionState = "CONNECTING";
   #refusal: PlainError | null = null;
@@ -91,12 +97,25 @@ class Session {
     const http = createGatewayHttp(config, clock, timers, outside.fetch);
     this.#port = port;
     this.#life = life;
-    this.#lag = watchMainLag(counters, clock, timers);
+    const valve = createMainValve(port, () => this.#stalls.lagMs);
+    this.#stalls = new StallWatch({
+      ...ports,
+      ...outside.stalls,
+      policy: config.stall,
+      firstSequence: init.crashes * SEQUENCES_PER_THREAD,
+      counters,
+      running: () => this.#desk.flights.unfinished(),
+      actions: this.#stallActions(() => {
+        valve.release();
+        logger.tellDropped();
+      }),
+    });
     this.#desk = new Desk({
       ...ports,
       config,
       http,
       port,
+      valve,
       send: (bytes) => this.#link.send(bytes),
       onProgress: () => this.#closing.look(),
     });
@@ -115,10 +134,10 @@ class Session {
         clock,
         crashes: init.crashes,
         lastError: () => this.#refusal ?? this.#link.lastError,
-        mainLagMs: () => this.#lag.lagMs,
+        stalls: this.#stalls,
         logsDropped: () => logger.dropped,
       },
-      port,
+      valve,
       timers,
       config.debugMs,
     );
@@ -130,6 +149,7 @@ class Session {
   }
 
   onMessage(message: Exclude<MainMessage, InitMessage>): void {
+    this.#stalls.heard();
     switch (message.type) {
       case "CONNECT":
         return this.#link.connect(message.resumed);
@@ -143,6 +163,19 @@ class Session {
       default:
         return unreachable(message);
     }
+  }
+
+  #stallActions(moving: () => void): StallActions {
+    return {
+      setIntake: (open) => this.#link.stalled(!open),
+      giveUp: () => this.#desk.giveUpStalled(),
+      takeUp: () => this.#desk.takeUpStalled(),
+      tell: (report, stalledMs, ended) => {
+        if (this.#desk.extensions.includes("stall")) this.#link.send(stallFrame(report, stalledMs, ended));
+      },
+      changed: () => this.#mirror.changed(),
+      moving,
+    };
   }
 
   #listener(): LinkListener {
@@ -172,7 +205,7 @@ class Session {
   #onClosed(undelivered: readonly string[]): void {
     this.#mirror.changed();
     this.#mirror.stop();
-    this.#lag.stop();
+    this.#stalls.stop();
     this.#port.post({ type: "CLOSED", undelivered });
     this.#life.end();
   }

@@ -1,0 +1,51 @@
+import type { RunningRequest, StallExecution, StallFrame, StallReport } from "../shared/stall.ts";
+import { culpritOf } from "./stall-text.ts";
+
+export interface ReportFacts {
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly stalledMs: number;
+  readonly suppressed: number;
+  readonly leasesGivenUp: boolean;
+  /** What is in flight and has no reply yet. */
+  readonly running: readonly RunningRequest[];
+  /** Null = main could not be asked. */
+  readonly seen: { readonly stack: readonly StallFrame[]; readonly execution: unknown } | null;
+  readonly problem: string | null;
+}
+
+/** Puts together what is known about a stall. */
+export function makeReport(facts: ReportFacts): StallReport {
+  const { sequence, atMs, stalledMs, suppressed, leasesGivenUp, running, seen, problem } = facts;
+  const asked = seen !== null && seen.execution !== undefined;
+  const [only, ...others] = running;
+  const guessed = !asked && only !== undefined && others.length === 0;
+  const execution = asked ? readExecution(seen.execution) : guessed ? { ...pick(only), stepId: null } : null;
+  const stack = seen?.stack ?? [];
+  return {
+    sequence,
+    atMs,
+    stalledMs: Math.round(stalledMs),
+    execution,
+    foundBy: asked ? "stack" : guessed ? "only-request" : "none",
+    culprit: culpritOf(stack),
+    stack,
+    problem,
+    waiting: running.filter(({ requestId }) => requestId !== execution?.requestId).length,
+    leasesGivenUp,
+    suppressed,
+  };
+}
+
+function pick({ requestId, runId, functionSlug }: RunningRequest): RunningRequest {
+  return { requestId, runId, functionSlug };
+}
+
+/** `CurrentExecution` of the execution, as it comes out of the paused code; anything else is nobody. */
+function readExecution(value: unknown): StallExecution | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { requestId, runId, functionSlug, step } = value as Record<string, unknown>;
+  if (typeof requestId !== "string" || typeof runId !== "string" || typeof functionSlug !== "string") return null;
+  const { id, active } = (typeof step === "object" && step !== null ? step : {}) as Record<string, unknown>;
+  return { requestId, runId, functionSlug, stepId: active === true && typeof id === "string" ? id : null };
+}

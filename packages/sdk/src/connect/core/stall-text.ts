@@ -1,0 +1,62 @@
+import { placeOf, type StallFrame, type StallReport } from "../shared/stall.ts";
+
+/** What people read about a stall. */
+
+const MAX_SHOWN = 12;
+
+export function stallHeadline(
+  report: Pick<StallReport, "culprit" | "execution" | "foundBy">,
+  stalledMs: number,
+): string {
+  const { culprit, execution, foundBy } = report;
+  const where = culprit === null ? "" : ` at ${frameText(culprit)}`;
+  const who =
+    execution === null
+      ? "outside of any function"
+      : `${foundBy === "stack" ? "" : "probably "}${executionText(execution)}`;
+  return `The main thread has been blocked for ${secondsText(stalledMs)}${where}, ${who}.`;
+}
+
+function executionText({ functionSlug, stepId, runId }: NonNullable<StallReport["execution"]>): string {
+  return `in function ${functionSlug}${stepId === null ? "" : `, step "${stepId}"`}, run ${runId}`;
+}
+
+/** Several lines, for stderr. */
+export function stallText(report: StallReport): string {
+  const { stack, problem, waiting, leasesGivenUp, suppressed, stalledMs } = report;
+  const lines = [`holdfast: ${stallHeadline(report, stalledMs)}`];
+  for (const frame of stack.slice(0, MAX_SHOWN)) lines.push(`    at ${frameText(frame)}`);
+  if (stack.length > MAX_SHOWN) lines.push(`    ... ${stack.length - MAX_SHOWN} more`);
+  if (problem !== null) lines.push(`    There is no stack: ${problem}`);
+  if (waiting > 0) lines.push(`  ${waiting} other ${waiting === 1 ? "request waits" : "requests wait"} for it.`);
+  lines.push(
+    leasesGivenUp
+      ? "  Its work was given up, so that other workers can take it (maxStall)."
+      : "  The connection goes on without it: heartbeats and leases are kept, new work is not taken.",
+  );
+  if (suppressed > 0)
+    lines.push(`  ${suppressed} earlier ${suppressed === 1 ? "report was" : "reports were"} left out.`);
+  return lines.join("\n");
+}
+
+export function frameText(frame: StallFrame): string {
+  return frame.functionName === "" ? placeOf(frame) : `${frame.functionName} (${placeOf(frame)})`;
+}
+
+/** The whole stack as it goes over the wire, cut to `maxChars`. */
+export function stackText(stack: readonly StallFrame[], maxChars: number): string {
+  return stack
+    .map((frame) => `at ${frameText(frame)}`)
+    .join("\n")
+    .slice(0, maxChars);
+}
+
+function secondsText(ms: number): string {
+  return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+}
+
+/** The innermost frame that somebody can mend: not Node's own, rather not a dependency's. */
+export function culpritOf(stack: readonly StallFrame[]): StallFrame | null {
+  const written = stack.filter(({ file }) => file !== "" && !file.startsWith("node:"));
+  return written.find(({ file }) => !/[\\/]node_modules[\\/]/.test(file)) ?? written[0] ?? stack[0] ?? null;
+}

@@ -1,0 +1,82 @@
+import type { RequestIdentity } from "@holdfast/protocol";
+
+/** How the connection thread watches the main thread. */
+export interface StallPolicy {
+  /** No sign of life for this long is a stall; null = nothing is reported. */
+  readonly thresholdMs: number | null;
+  /** After this long the leases are given up; null = never. */
+  readonly maxStallMs: number | null;
+  /** Whether `connect()` was called on the process's main thread: only that one can be asked for its stack. */
+  readonly onMainThread: boolean;
+}
+
+/** Whose code it was. */
+export interface StallExecution {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly functionSlug: string;
+  /** The id that the author gave the step; null = in the handler, outside of steps. */
+  readonly stepId: string | null;
+}
+
+/** One line of the stack, after source maps. Lines and columns count from 1. */
+export interface StallFrame {
+  /** Empty = an anonymous function. */
+  readonly functionName: string;
+  /** A path, or the script's address as the engine has it. */
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** One report about a main thread that stands still. */
+export interface StallReport {
+  /** Rises with every report of this process. */
+  readonly sequence: number;
+  /** Milliseconds since the epoch. */
+  readonly atMs: number;
+  /** How long main had given no sign of life. */
+  readonly stalledMs: number;
+  /** Null = no function of ours was running there. */
+  readonly execution: StallExecution | null;
+  /** `stack`: the blocked code itself was asked. `only-request`: it could not be asked, and only this request was running. */
+  readonly foundBy: "stack" | "only-request" | "none";
+  /** The blocking code: the innermost frame that is neither Node's nor a dependency's, where there is one. */
+  readonly culprit: StallFrame | null;
+  /** Innermost first; empty when main could not be asked. */
+  readonly stack: readonly StallFrame[];
+  /** Why there is no stack. */
+  readonly problem: string | null;
+  /** Other requests that cannot go on meanwhile. */
+  readonly waiting: number;
+  readonly leasesGivenUp: boolean;
+  /** Reports before this one that were left out, because there were too many of them. */
+  readonly suppressed: number;
+}
+
+/** What the debug state tells about stalls. */
+export interface StallDebugState {
+  /** `debugger`: nothing is reported while an inspector is open, since a breakpoint stops main, too. */
+  readonly detection: "on" | "off" | "debugger";
+  /** Stalls since the thread started. */
+  readonly count: number;
+  readonly reports: number;
+  readonly suppressed: number;
+  readonly current: {
+    readonly stalledMs: number;
+    readonly leasesGivenUp: boolean;
+    readonly report: StallReport | null;
+  } | null;
+  readonly last: {
+    readonly endedAtMs: number;
+    readonly stalledMs: number;
+    readonly report: StallReport | null;
+  } | null;
+}
+
+export type RunningRequest = Pick<RequestIdentity, "requestId" | "runId" | "functionSlug">;
+
+/** `file:line:column`. */
+export function placeOf({ file, line, column }: StallFrame): string {
+  return `${file}:${line}:${column}`;
+}

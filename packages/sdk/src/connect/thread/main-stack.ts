@@ -1,0 +1,170 @@
+import type { Debugger, InspectorNotification, Session } from "node:inspector";
+import { messageOf, type TimerHandle, type Timers } from "@holdfast/core";
+
+/** A frame as the engine has it; lines and columns count from 1. */
+export interface RawFrame {
+  readonly functionName: string;
+  readonly url: string;
+  readonly line: number;
+  readonly column: number;
+  /** Where the script says its source map is. */
+  readonly sourceMapUrl: string;
+}
+
+export interface MainSnapshot {
+  /** Innermost first. */
+  readonly frames: readonly RawFrame[];
+  /** What `holdfast.currentExecution` gave in the stopped code; undefined = it could not be asked. */
+  readonly execution: unknown;
+}
+
+/** One look at the stack of the main thread. */
+export interface MainCapture {
+  /** Main was stopped: what it did is known, or about to be. */
+  readonly stopped: boolean;
+  /** Nobody waits for it any more: main goes on, if it was stopped. */
+  cancel(): void;
+}
+
+export interface CaptureHandlers {
+  /** Main was stopped and goes on. At most once; late when main was in native code. */
+  readonly onSnapshot: (snapshot: MainSnapshot) => void;
+  readonly onFailed: (why: string) => void;
+}
+
+const MAX_FRAMES = 50;
+/** Frames that are asked for the current execution: some of Node's own cannot see the app's globals. */
+const MAX_ASKED = 4;
+/** How many characters of source map addresses are kept: a map inside of its script is part of them. */
+const MAX_MAP_CHARS = 32 * 1024 * 1024;
+/** Main goes on after this, whatever became of the answers. */
+const MAX_PAUSE_MS = 1_000;
+
+/** The key is `CURRENT_EXECUTION_KEY` of the execution. */
+const ASK = `(() => { try { return JSON.stringify(globalThis[Symbol.for("holdfast.currentExecution")]?.() ?? null) } catch { return "null" } })()`;
+
+interface Script {
+  readonly url: string;
+  readonly sourceMapUrl: string;
+}
+
+/**
+ * Stops the main thread for a moment to see what it does, by way of its debugger: the one thing that a thread which runs
+ * a loop still answers to. Native code does not; then main is stopped as soon as it comes out of it.
+ *
+ * Main cannot stay stopped. Every stop is answered with "go on" in the same turn, also those that somebody else asked for;
+ * a timer ends the session when that did not work; and when this thread dies its sessions end, which lets main go on, too.
+ */
+export function captureMainStack(timers: Timers, handlers: CaptureHandlers): MainCapture {
+  let open = true;
+  let stopped = false;
+  let limit: TimerHandle | undefined;
+  let session: Session | undefined;
+  const close = (): void => {
+    if (!open) return;
+    open = false;
+    limit?.cancel();
+    try {
+      session?.disconnect();
+    } catch {
+      // Not connected, or main is ending.
+    }
+  };
+  const fail = (error: unknown): void => {
+    if (!open) return;
+    close();
+    handlers.onFailed(messageOf(error));
+  };
+
+  try {
+    session = newSession();
+    const scripts = new Map<string, Script>();
+    let mapChars = 0;
+    session.on("Debugger.scriptParsed", ({ params }) => {
+      const sourceMapUrl = params.sourceMapURL ?? "";
+      mapChars += sourceMapUrl.length;
+      scripts.set(params.scriptId, { url: params.url, sourceMapUrl: mapChars > MAX_MAP_CHARS ? "" : sourceMapUrl });
+    });
+    session.on("Debugger.paused", (message) => {
+      stopped = true;
+      limit ??= timers.set(MAX_PAUSE_MS, () => fail(new Error("The main thread's debugger did not answer.")));
+      if (session) look(session, message, scripts, { ...handlers, close, isOpen: () => open });
+    });
+    session.connectToMainThread();
+    const onError = (error: Error | null): void => {
+      if (error) fail(error);
+    };
+    session.post("Debugger.enable", onError);
+    session.post("Debugger.pause", onError);
+  } catch (error) {
+    fail(error);
+  }
+  return {
+    get stopped() {
+      return stopped;
+    },
+    cancel: close,
+  };
+}
+
+/** @throws when this Node has no inspector */
+function newSession(): Session {
+  const inspector = process.getBuiltinModule("node:inspector");
+  return new inspector.Session();
+}
+
+interface Look extends Pick<CaptureHandlers, "onSnapshot"> {
+  readonly close: () => void;
+  readonly isOpen: () => boolean;
+}
+
+function look(
+  session: Session,
+  message: InspectorNotification<Debugger.PausedEventDataType>,
+  scripts: ReadonlyMap<string, Script>,
+  { onSnapshot, close, isOpen }: Look,
+): void {
+  const answers: unknown[] = [];
+  let frames: RawFrame[] = [];
+  try {
+    const { callFrames } = message.params;
+    frames = callFrames.slice(0, MAX_FRAMES).map((frame) => rawFrame(frame, scripts));
+    const own = callFrames.filter((_, index) => !isNodes(frames[index]?.url ?? ""));
+    for (const { callFrameId } of [...own, ...callFrames].slice(0, MAX_ASKED)) {
+      const question = { callFrameId, expression: ASK, returnByValue: true, silent: true };
+      session.post("Debugger.evaluateOnCallFrame", question, (error, answer = {}) => {
+        const { result, exceptionDetails } = answer as Partial<Debugger.EvaluateOnCallFrameReturnType>;
+        if (error === null && !exceptionDetails) answers.push(result?.value);
+      });
+    }
+  } finally {
+    // The answers come first: messages are answered in their order.
+    session.post("Debugger.resume", () => {
+      if (!isOpen()) return;
+      close();
+      onSnapshot({ frames, execution: parsed(answers) });
+    });
+  }
+}
+
+function rawFrame({ functionName, location, url }: Debugger.CallFrame, scripts: ReadonlyMap<string, Script>): RawFrame {
+  const script = scripts.get(location.scriptId);
+  return {
+    functionName,
+    url: script?.url || url,
+    line: location.lineNumber + 1,
+    column: (location.columnNumber ?? 0) + 1,
+    sourceMapUrl: script?.sourceMapUrl ?? "",
+  };
+}
+
+/** Frames of Node itself, and of scripts without a name. */
+function isNodes(url: string): boolean {
+  return url === "" || url.startsWith("node:");
+}
+
+/** The first frame that could see the app's globals knows; a `null` there means that no function was running. */
+function parsed(answers: readonly unknown[]): unknown {
+  const text = answers.find((answer) => typeof answer === "string");
+  return text === undefined ? undefined : JSON.parse(text as string);
+}
