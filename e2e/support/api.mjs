@@ -11,6 +11,17 @@
  * @property {number | null} openedMs
  * @property {number | null} endedMs
  *
+ * @typedef {object} StallView
+ * @property {number} atMs
+ * @property {number} stalledMs
+ * @property {boolean} ended
+ * @property {string} instanceId
+ * @property {string} [stepId]
+ * @property {string} [location] file:line:column
+ * @property {string} [codeName]
+ * @property {string} [stack]
+ * @property {true} [leasesGivenUp]
+ *
  * @typedef {object} RunView
  * @property {string} id
  * @property {string} functionId
@@ -19,6 +30,7 @@
  * @property {any} error
  * @property {number} createdMs
  * @property {number | null} endedMs
+ * @property {readonly StallView[]} stalls while an agent that had the run stood still; lists leave them out
  * @property {readonly StepView[]} steps in the order in which the run met them; lists leave them out
  *
  * @typedef {ReturnType<typeof gatewayApi>} GatewayApi
@@ -65,6 +77,11 @@ export function gatewayApi(url) {
     runs: async () => Promise.all((await call("/v1/runs")).runs.map((/** @type {RunView} */ { id }) => run(id))),
     /** Counters of the gateway. */
     metrics: () => call("/v1/metrics"),
+    /**
+     * Counters of the gateway's engine.
+     * @returns {Promise<Record<string, number>>}
+     */
+    counters: async () => (await call("/v1/metrics")).engine,
     /**
      * How late the gateway's event loop was, milliseconds.
      * @returns {Promise<{ mean: number, p50: number, p99: number, max: number }>}

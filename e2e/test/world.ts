@@ -53,7 +53,9 @@ export interface World {
   /** Only with `ownPostgres`: ends the server as a crash would, and starts it again on its port and data. */
   readonly postgres: { kill(): Promise<void>; restart(): Promise<void> };
   readonly startApp: (env?: Readonly<Record<string, string>>) => Promise<App>;
-  readonly startFixture: (file: string, options: { node?: string; env: Record<string, string> }) => Promise<App>;
+  /** Another app of `fixtures`, with a Node, its flags and variables of choice. */
+  readonly startAppOf: (file: string, options?: AppOptions) => Promise<App>;
+  readonly startFixture: (file: string, options: AppOptions) => Promise<App>;
   readonly startInngestApp: (checkpointing: "on" | "off") => Promise<App>;
   /** Starts the gateway again, on the same ports and database. */
   readonly restartGateway: () => Promise<void>;
@@ -64,6 +66,12 @@ export interface World {
   /** Waits until the run's journal has an entry so often. */
   readonly noted: (runId: string, what: string, times?: number) => Promise<void>;
   readonly until: (what: string, holds: () => boolean | Promise<boolean>) => Promise<void>;
+}
+
+interface AppOptions {
+  readonly node?: string;
+  readonly nodeArgs?: readonly string[];
+  readonly env?: Record<string, string>;
 }
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
@@ -125,7 +133,7 @@ async function build(
     return started;
   }
 
-  async function startFixture(file: string, options: { node?: string; env: Record<string, string> }): Promise<App> {
+  async function startFixture(file: string, options: AppOptions): Promise<App> {
     const app = new App(fixture(file), {
       name: file,
       ...options,
@@ -161,6 +169,8 @@ async function build(
       return running.child;
     },
     startApp: (env = {}) => startFixture("app.mjs", { env: { HOLDFAST_DEV: tap?.url ?? url, ...env } }),
+    startAppOf: (file: string, options: AppOptions = {}) =>
+      startFixture(file, { ...options, env: { HOLDFAST_DEV: tap?.url ?? url, ...options.env } }),
     startFixture,
     startInngestApp: async (checkpointing: "on" | "off") =>
       startFixture("inngest-app.mjs", {

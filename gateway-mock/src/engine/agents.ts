@@ -84,11 +84,22 @@ export class Agents {
   /** No new work for it from now on. */
   close(slot: Slot): void {
     slot.open = false;
-    for (const functionId of slot.functionIds) this.forget(slot, functionId);
+    for (const functionId of slot.functionIds) this.#unindex(slot, functionId);
+  }
+
+  /** Work for it again. */
+  reopen(slot: Slot): void {
+    slot.open = true;
+    this.#index(slot);
   }
 
   /** It turned out not to know this function. */
   forget(slot: Slot, functionId: string): void {
+    slot.functionIds.delete(functionId);
+    this.#unindex(slot, functionId);
+  }
+
+  #unindex(slot: Slot, functionId: string): void {
     const slots = this.#byFunction.get(functionId);
     slots?.delete(slot);
     if (slots?.size === 0) this.#byFunction.delete(functionId);

@@ -16,6 +16,7 @@ import { QueueLoop } from "./queue-loop.ts";
 import { type CheckpointResult, Reports } from "./reports.ts";
 import type { RunState } from "./run-state.ts";
 import { Runs } from "./runs.ts";
+import { Stalls } from "./stalls.ts";
 
 /** Frames about requests, as the socket's side hands them over. */
 export type EngineFrame = Exclude<
@@ -29,6 +30,8 @@ export interface AttachedAgent {
   receive(frame: EngineFrame): void;
   /** No new work for it. */
   pause(): void;
+  /** New work for it again. */
+  resume(): void;
   /** Its socket is gone. */
   /** Its socket is gone; with `final` it said that it does not come back. */
   lost(final?: boolean): void;
@@ -59,6 +62,7 @@ export class Engine {
   readonly #decider: Decider;
   readonly #reports: Reports;
   readonly #leases: Leases;
+  readonly #stalls: Stalls;
   readonly #presence: Presence;
   readonly #intake: Intake;
   readonly #loop: QueueLoop;
@@ -129,6 +133,7 @@ export class Engine {
     this.#dispatches = dispatches;
     this.#decider = decider;
     this.#reports = new Reports(options, parts);
+    this.#stalls = new Stalls(options, runs, counters);
     this.#leases = new Leases(options, dispatches, counters);
     this.#presence = new Presence(options, agents, dispatches);
     this.#loop = new QueueLoop(options, parts);
@@ -172,6 +177,11 @@ export class Engine {
     return {
       receive: (frame) => this.#receive(slot, frame),
       pause: () => this.#agents.close(slot),
+      resume: () => {
+        slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
+        this.#agents.reopen(slot);
+        this.#loop.wake(NEWCOMER_REST_MS);
+      },
       lost: (final = false) => this.#presence.lost(slot, final),
     };
   }
@@ -281,13 +291,8 @@ export class Engine {
         return this.#leases.extend(slot, frame);
       case "WORKER_REQUEST_NACK":
         return this.#reports.nacked(slot, frame);
-      case "WORKER_STALL": {
-        const { requestId, runId, functionSlug, stepId, stalledMs, stack, ended } = frame;
-        this.#counters.stalls += 1;
-        const message = ended ? "An agent's main thread moves again" : "An agent's main thread is blocked";
-        this.#log("warn", `${message} (${stalledMs} ms).`, { requestId, runId, functionSlug, stepId, stack });
-        return;
-      }
+      case "WORKER_STALL":
+        return this.#stalls.told(slot, frame);
       case "WORKER_STATUS":
         return;
       default:

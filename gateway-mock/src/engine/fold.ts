@@ -74,6 +74,8 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       state.losses = 0;
       for (const key of readMeta<RevivalMeta>(row.dataJson).dropped) state.memo.delete(key);
       return;
+    case "STALLED":
+      return;
     case "RUN_COMPLETED":
       return end(state, "COMPLETED");
     case "RUN_FAILED":

@@ -77,6 +77,23 @@ export interface DispatchedMeta {
   readonly plan?: Plan;
 }
 
+/** Of `STALLED`: the agent's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
+export interface StallMeta {
+  readonly stalledMs: number;
+  /** It moves again. */
+  readonly ended: boolean;
+  readonly instanceId: string;
+  /** The step whose code it was, as the author wrote it. */
+  readonly stepId?: string;
+  /** `file:line:column` of the blocking code. */
+  readonly location?: string;
+  /** The function it is in. */
+  readonly codeName?: string;
+  /** Innermost frame first, one a line. */
+  readonly stack?: string;
+  readonly leasesGivenUp?: true;
+}
+
 /** Of `STEP_ATTEMPT_FAILED`. */
 export interface FailureMeta {
   readonly step: StepMeta;

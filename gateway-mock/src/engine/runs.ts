@@ -94,8 +94,7 @@ export class Runs {
   }
 }
 
-function lossesAtEnd(stored: StoredRun): number {
-  let losses = 0;
-  for (let i = stored.log.length - 1; i >= 0 && stored.log[i]?.kind === "LEASE_LOST"; i -= 1) losses += 1;
-  return losses;
+function lossesAtEnd({ log }: StoredRun): number {
+  const telling = log.filter(({ kind }) => kind !== "STALLED");
+  return telling.length - 1 - telling.findLastIndex(({ kind }) => kind !== "LEASE_LOST");
 }

@@ -1,4 +1,4 @@
-import { type RevivalMeta, readMeta, readRunCreated, type StepMeta } from "../engine/log-rows.ts";
+import { type RevivalMeta, readMeta, readRunCreated, type StallMeta, type StepMeta } from "../engine/log-rows.ts";
 import { FAILURE_KEY } from "../engine/saga.ts";
 import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
 
@@ -69,11 +69,23 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     deadlineMs: detail.head.deadlineMs,
     compensating: detail.log.some((row) => row.kind === "STEP_COMPLETED" && row.key === FAILURE_KEY),
     steps: stepViews(detail.log),
+    stalls: stallViews(detail.log),
     leasesLost: detail.log.filter((row) => row.kind === "LEASE_LOST").length,
     jobs: detail.jobs,
     waits: detail.waits,
     ...(withLog ? { log: detail.log.map(logView) } : {}),
   };
+}
+
+/** When the main thread of the agent that had the run did not move, and what kept it. */
+export interface StallView extends StallMeta {
+  readonly atMs: number;
+}
+
+function stallViews(log: readonly StoredLogRow[]): StallView[] {
+  return log.flatMap(({ kind, atMs, dataJson }) =>
+    kind === "STALLED" ? [{ atMs, ...readMeta<StallMeta>(dataJson) }] : [],
+  );
 }
 
 function logView(row: StoredLogRow): object {

@@ -7,11 +7,12 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  *     hello --WORKER_CONNECT--> registering --accepted--> connected --WORKER_READY--> ready --+--> draining --> closed
  *                                                             \--------WORKER_PAUSE-----------/
  *
- * Phases only go forward; the socket's end leads to `closed` from everywhere. Invariants:
+ * Phases only go forward, but that a peer which paused may say WORKER_READY again, as long as it was not told
+ * GATEWAY_CLOSING. The socket's end leads to `closed` from everywhere. Invariants:
  *
  *  1. GATEWAY_HELLO is sent once, first; CONNECTION_READY once, and only after WORKER_CONNECT was accepted.
  *  2. Between CONNECTION_READY and WORKER_READY or WORKER_PAUSE nothing is sent.
- *  3. The session is offered for work (`open`) only in `ready`, at most once, and withdrawn (`pause`) before it closes.
+ *  3. The session is offered for work (`open`) only in `ready`, and withdrawn (`pause`) when it leaves it: the two take turns.
  *  4. GATEWAY_CLOSING is sent at most once, and only to a peer that has spoken READY or PAUSE.
  *  5. In `ready` and `draining` every heartbeat is answered; in no other phase.
  *  6. Frames about requests are delivered in `ready` and `draining` only.
@@ -203,7 +204,8 @@ function onEstablished(
       if (state.phase === "draining") return [state, []];
       return [{ phase: "draining", heartbeatMs, seenMs: atMs, closingSent: false }, [{ do: "pause" }]];
     case "WORKER_READY":
-      return [state, []];
+      if (state.phase === "ready" || state.closingSent) return [state, []];
+      return [{ phase: "ready", heartbeatMs, seenMs: atMs }, [{ do: "open" }]];
     case "WORKER_CONNECT":
     case "UNKNOWN":
       return [state, [{ do: "warn", message: `${describe(frame)} is not expected here; passed over` }]];

@@ -154,7 +154,8 @@ export class Session {
         void this.#register(effect.connect);
         return;
       case "open":
-        if (this.#agent) this.#attached = this.#parts.engine.attach(this.#agent, true);
+        if (this.#attached) this.#attached.resume();
+        else if (this.#agent) this.#attached = this.#parts.engine.attach(this.#agent, true);
         return this.#status("READY");
       case "pause":
         this.#attached?.pause();

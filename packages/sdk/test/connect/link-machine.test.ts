@@ -72,6 +72,28 @@ describe("the link machine", () => {
     expect(sent(link.effects)).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
   });
 
+  it("L11: pauses while main stands still, also on a connection made meanwhile, and is ready again afterwards", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    const first = link.becomeReady();
+    expect(sent(link.send({ type: "STALL", stalled: true }))).toEqual(["WORKER_PAUSE"]);
+    expect(link.send({ type: "STALL", stalled: true })).toEqual([]);
+    link.send({ type: "SOCKET_CLOSED", generation: first, code: 1006, reason: "" });
+    const before = link.effects.length;
+    link.becomeReady();
+    expect(sent(link.effects.slice(before))).toEqual(["WORKER_PAUSE", "WORKER_HEARTBEAT"]);
+    expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
+  });
+
+  it("L3, L11: a stall that ends while shutting down makes nothing ready", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    link.becomeReady();
+    link.send({ type: "STALL", stalled: true });
+    expect(sent(link.send({ type: "SHUTDOWN" }))).toEqual(["WORKER_PAUSE"]);
+    expect(link.send({ type: "STALL", stalled: false })).toEqual([]);
+  });
+
   it("L5: destroys the socket of a peer that left two heartbeats unanswered", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
@@ -220,6 +242,7 @@ describe("the link machine", () => {
       generation: generations,
     }),
     fc.constant<LinkEvent>({ type: "SHUTDOWN" }),
+    fc.record({ type: fc.constant("STALL" as const), stalled: fc.boolean() }),
   );
 
   /** Most events are made to hit the present attempt or connection, many to bring it on, or nothing would ever happen. */
@@ -271,12 +294,13 @@ describe("the link machine", () => {
         if (effect.do === "CLOSE_SOCKET" || effect.do === "DESTROY_SOCKET") left.add(effect.generation);
       }
       if (paused) expect(sent(made), "L3").not.toContain("WORKER_READY");
+      if (link.state.phase === "open" && link.state.stalled) expect(sent(made), "L11").not.toContain("WORKER_READY");
       paused ||= real.type === "SHUTDOWN";
     }
     return { link, opened, left };
   }
 
-  it("L1, L2, L3: holds for any sequence of events", () => {
+  it("L1, L2, L3, L11: holds for any sequence of events", () => {
     fc.assert(
       fc.property(aimed, fc.boolean(), (events, hasFallbackKey) => {
         const { link, opened, left } = play(events, hasFallbackKey);

@@ -21,7 +21,7 @@ export function makeReport(facts: ReportFacts): StallReport {
   const [only, ...others] = running;
   const guessed = !asked && only !== undefined && others.length === 0;
   const execution = asked ? readExecution(seen.execution) : guessed ? { ...pick(only), stepId: null } : null;
-  const stack = seen?.stack ?? [];
+  const stack = withoutNodesOwn(seen?.stack ?? []);
   return {
     sequence,
     atMs,
@@ -35,6 +35,12 @@ export function makeReport(facts: ReportFacts): StallReport {
     leasesGivenUp,
     suppressed,
   };
+}
+
+/** What Node did to get to the app's code is the same for all. */
+function withoutNodesOwn(stack: readonly StallFrame[]): readonly StallFrame[] {
+  const outermost = stack.findLastIndex(({ file }) => file !== "" && !file.startsWith("node:"));
+  return outermost < 0 ? stack : stack.slice(0, outermost + 1);
 }
 
 function pick({ requestId, runId, functionSlug }: RunningRequest): RunningRequest {

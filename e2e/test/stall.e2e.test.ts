@@ -1,0 +1,75 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { marksOf } from "../support/marks.mjs";
+import { inWorld } from "./world.ts";
+
+const code = marksOf(fileURLToPath(new URL("../fixtures/stalling.mjs", import.meta.url)));
+const extended = { name: "with extensions", extensions: true };
+
+test("a step that blocks for 3 s is named while it does: on stderr, in the run, at the gateway, then in logger and debug state", async () => {
+  await inWorld(extended, async ({ startAppOf, trigger, ended, api, gateway }) => {
+    const app = await startAppOf("stall-app.mjs");
+    const runId = await trigger("in-step", { blockMs: 3_000 });
+    const line = await app.line((text) => text.startsWith("holdfast: The main thread has been blocked"), 20_000);
+    expect(line).toContain(`at keepBusy (${code("keepBusy")}`);
+    expect(line).toContain(`in function e2e-in-step, step "count the invoices", run ${runId}.`);
+    await app.line((text) => text.includes(`at countInvoices (${code("countInvoices")}`), 20_000);
+    await gateway.line((text) => text.includes("has been blocked for") && text.includes(runId), 20_000);
+    const blocked = await api.run(runId);
+    expect(blocked.status, "told while it lasts").toBe("RUNNING");
+    expect(blocked.stalls[0]).toMatchObject({ ended: false, stepId: "count the invoices", codeName: "keepBusy" });
+    expect(blocked.stalls[0]?.location).toContain(code("keepBusy"));
+    expect(blocked.stalls[0]?.stalledMs).toBeLessThan(2_000);
+
+    const run = await ended(runId);
+    expect(run).toMatchObject({ status: "COMPLETED", output: "counted" });
+    const last = run.stalls.at(-1);
+    expect(last).toMatchObject({ ended: true });
+    expect(last?.stalledMs).toBeGreaterThan(2_500);
+    const told = await app.line((text) => text.includes("It moves again."), 20_000);
+    expect(told).toContain(`run ${runId}`);
+    const { stalls } = (await app.ask("debugState")).thread;
+    expect(stalls).toMatchObject({ detection: "on", count: 1, current: null, suppressed: 0 });
+    expect(stalls.last.report).toMatchObject({
+      execution: { runId, functionSlug: "e2e-in-step", stepId: "count the invoices" },
+      foundBy: "stack",
+    });
+    expect((await api.counters()).stalls).toBeGreaterThan(0);
+    await app.close();
+  });
+});
+
+test("maxStall: the run goes to another worker; the blocked one is told when it moves, and its late result is stale", async () => {
+  await inWorld(extended, async ({ startAppOf, trigger, ended, noted, journal, api }) => {
+    const env = { HOLDFAST_STALL_THRESHOLD: "300ms", HOLDFAST_MAX_STALL: "1s" };
+    const first = await startAppOf("stall-app.mjs", { env });
+    const runId = await trigger("too-long", { blockMs: 4_000 });
+    await noted(runId, "work");
+    const second = await startAppOf("stall-app.mjs", { env });
+    await first.line((text) => text.includes("Its work was given up"), 20_000);
+    const run = await ended(runId);
+    expect(run).toMatchObject({ status: "COMPLETED", output: second.pid });
+    expect(run.stalls.some((stall) => stall.leasesGivenUp === true && !stall.ended)).toBe(true);
+    expect(journal.entries(runId).filter(({ what }) => what === "after work")).toMatchObject([{ pid: second.pid }]);
+
+    await noted(runId, `aborted in ${first.pid}`);
+    await noted(runId, "work done", 2);
+    const { leasesRefused = 0, checkpointsStale = 0 } = await api.counters();
+    expect(leasesRefused + checkpointsStale).toBeGreaterThan(0);
+    // It takes work again.
+    await second.close();
+    expect(await ended(await trigger("too-long", { blockMs: 10 }))).toMatchObject({ output: first.pid });
+    await first.close();
+  });
+});
+
+test("maxStall with nobody else to take the work: its result is welcome when it comes", async () => {
+  await inWorld(extended, async ({ startAppOf, trigger, ended, journal }) => {
+    const env = { HOLDFAST_STALL_THRESHOLD: "300ms", HOLDFAST_MAX_STALL: "600ms" };
+    const app = await startAppOf("stall-app.mjs", { env });
+    const runId = await trigger("too-long", { blockMs: 2_000 });
+    expect(await ended(runId)).toMatchObject({ status: "COMPLETED", output: app.pid });
+    expect(journal.counts(runId)).toEqual({ work: 1, "work done": 1, "after work": 1 });
+    await app.close();
+  });
+});
