@@ -6,10 +6,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { inspectPackage } from "./pack-inspect.mjs";
 import { liveResults, writeLivePrograms } from "./pack-live.mjs";
+import { checkTypes } from "./pack-types.mjs";
 import { packAll, unpack } from "./packing.mjs";
 import { endWithChildren, run, temporaryFolder } from "./processes.mjs";
 import { setup } from "./setup.mjs";
-import { fail, inRoot, tool } from "./workspace.mjs";
+import { fail, inRoot } from "./workspace.mjs";
 
 endWithChildren();
 const { path: temp, remove } = temporaryFolder("holdfast-pack-");
@@ -94,7 +95,7 @@ for (const entry of ${list}) {
   });
   await reportRun("every entry loads from CommonJS", process.execPath, ["cjs.cjs"], { cwd: folder });
   await useLive(folder);
-  await useTypes(folder, entries);
+  for (const { what, problem } of await checkTypes(folder, entries)) report(what, problem);
   for (const { name, bins, version } of all) {
     for (const bin of bins) {
       const command = join(folder, "node_modules", ".bin", bin);
@@ -106,23 +107,14 @@ for (const entry of ${list}) {
 }
 
 /**
- * An app runs on a gateway, both from the tarballs: as ESM and CommonJS beside node_modules, and bundled into one file where
- * there is no node_modules.
+ * An app runs on a gateway, both as npm installed them from the tarballs: as ESM and CommonJS. What else there is, `test:bundles` tries.
  * @param {string} folder
  */
 async function useLive(folder) {
   writeLivePrograms(folder);
-  const esbuild = toolBin("esbuild/bin/esbuild");
-  const apps = [join(folder, "app.mjs")];
-  for (const [format, outfile, ...more] of /** @type {[string, string, ...string[]][]} */ ([
-    ["cjs", join(folder, "app.cjs"), "--packages=external"],
-    ["esm", join(temp, "alone", "app.mjs")],
-    ["cjs", join(temp, "alone", "app.cjs")],
-  ])) {
-    const args = ["app.mjs", "--bundle", "--platform=node", `--format=${format}`, `--outfile=${outfile}`, ...more];
-    const what = `an app is bundled as ${format}${more.length > 0 ? ", packages left out" : ""}`;
-    if (await reportRun(what, esbuild, [...args, "--log-level=warning"], { cwd: folder })) apps.push(outfile);
-  }
+  const apps = [join(folder, "app.mjs"), join(folder, "app.cjs")];
+  const args = ["app.mjs", "--format=cjs", "--outfile=app.cjs", "--log-level=warning"];
+  await reportRun("an app is written as CommonJS", toolBin("esbuild/bin/esbuild"), args, { cwd: folder });
   const { code, output, left } = await run(process.execPath, ["drive.mjs", ...apps], {
     cwd: folder,
     output: "collect",
@@ -132,41 +124,6 @@ async function useLive(folder) {
   report("a packed gateway starts and ends", code === 0 && left.length === 0 ? "" : `${output}\n${left.join("\n")}`);
   for (const app of apps)
     report(`the app runs: ${relative(temp, app)}`, results === undefined ? "it was not run" : (results[app] ?? ""));
-}
-
-/**
- * The declarations type-check as they are, under both module resolutions apps use, without any package of types that a
- * user would have to know of (Node's own excepted).
- * @param {string} folder
- * @param {readonly string[]} entries
- */
-async function useTypes(folder, entries) {
-  const text = entries.map((entry, index) => `import * as m${index} from "${entry}";\nvoid m${index};`).join("\n");
-  writeFileSync(join(folder, "types.mts"), text);
-  writeFileSync(join(folder, "types.cts"), text);
-  const nodeTypes = ["--typeRoots", inRoot("node_modules/@types"), "--types", "node"];
-  const strict = [
-    "--noEmit",
-    "--strict",
-    "--exactOptionalPropertyTypes",
-    "--target",
-    "es2022",
-    "--lib",
-    "es2023",
-    ...nodeTypes,
-  ];
-  for (const [module, resolution, files] of /** @type {const} */ ([
-    ["nodenext", "nodenext", ["types.mts", "types.cts"]],
-    ["esnext", "bundler", ["types.mts"]],
-  ])) {
-    const args = [...strict, "--module", module, "--moduleResolution", resolution, ...files];
-    const { output } = await run(process.execPath, [tool("typescript/bin/tsc"), ...args], {
-      cwd: folder,
-      output: "collect",
-    });
-    const own = output.split("\n").filter((line) => /^(types|node_modules\/(holdfast|@holdfast)\/)/.test(line));
-    report(`declarations type-check (${resolution})`, own.join("\n"));
-  }
 }
 
 try {

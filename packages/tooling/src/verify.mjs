@@ -3,6 +3,7 @@
  */
 import os from "node:os";
 import { join } from "node:path";
+import { build } from "./build.mjs";
 import { endWithChildren, run } from "./processes.mjs";
 import { isProgram, root, tool } from "./workspace.mjs";
 
@@ -32,6 +33,7 @@ export const gates = [
   gate("unused", "no dead code, no unused dependency", tool("knip/bin/knip.js"), "--no-progress"),
   gate("generated", "the protobuf code is current", join(root, "packages/protocol/scripts/generate.mjs"), "--check"),
   gate("errors", "docs/errors.md is current", "--import", "tsx", own("docs-errors.ts"), "--check"),
+  gate("api", "etc/*.api.md say what users see", own("api-report.mjs"), "--check"),
   gate("registry", "no registry host in lockfile and configuration", own("hygiene.mjs"), "registry"),
   gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
 ];
@@ -57,6 +59,8 @@ export async function verify(names = []) {
     throw new Error(`There is no gate ${unknown.join(", ")}; there are ${gates.map(({ name }) => name).join(", ")}.`);
   }
   const waiting = gates.filter(({ name }) => names.length === 0 || names.includes(name));
+  // A build writes files that other gates would look at.
+  if (waiting.some(({ name }) => name === "api")) await build();
   const counts = { passed: 0, failed: 0 };
   const lanes = Array.from({ length: Math.min(4, Math.max(2, os.availableParallelism())) }, async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
