@@ -55,6 +55,7 @@ function extract({ folder, types, name, temp, all }) {
     packageJsonFullPath: join(folder, "package.json"),
     configObject: {
       projectFolder: folder,
+      newlineKind: "lf",
       mainEntryPointFilePath: file,
       compiler: { overrideTsconfig: { compilerOptions, files: [file] } },
       apiReport: {
