@@ -54,10 +54,18 @@ export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: 
     decideOp(context, op);
     if (isClosed(draft)) return;
   }
-  if (draft.state.memo.size + draft.settled.size + draft.state.open.size + draft.opened.size > draft.ctx.maxSteps) {
+  if (stepCount(draft) > draft.ctx.maxSteps) {
     return failWith(draft, "RUN_TOO_LARGE", `The run has more than ${draft.ctx.maxSteps} steps.`);
   }
   goOn(context);
+}
+
+/** Steps of the run, finished and open; each once, also those that this report settles or changes. */
+function stepCount({ state, settled, opened }: Draft): number {
+  let known = 0;
+  for (const stepId of settled) if (state.open.has(stepId)) known += 1;
+  for (const stepId of opened.keys()) if (state.open.has(stepId)) known += 1;
+  return state.memo.size + settled.size + state.open.size + opened.size - known;
 }
 
 /** What comes next: a pass now, a pass later, or one of the waits that are already there. */

@@ -41,6 +41,19 @@ describe("the plain protocol", () => {
     expect([...world.state.pending]).toEqual(["b", "c"]);
   });
 
+  test("a run may have 1000 steps and not one more, finished and open ones together", () => {
+    const ids = Array.from({ length: 1000 }, (_, index) => `s${index}`);
+    const world = new World();
+    world.pass(ops(ids.map((id) => planned(id))));
+    world.step("s0", ops([done("s0")]));
+    expect(world.state.status).not.toBe("FAILED");
+    world.step("s1", ops([failing("s1")]));
+    expect(world.state.status).not.toBe("FAILED");
+    const more = new World();
+    more.pass(ops([...ids, "one more"].map((id) => planned(id))));
+    expect(more.state).toMatchObject({ status: "FAILED" });
+  });
+
   test("race: a pass after every completion, while the others go on", () => {
     const world = new World();
     world.pass(ops([planned("a", true), planned("b", true)]));

@@ -1,0 +1,81 @@
+import { afterEach, expect, test } from "vitest";
+import type { AgentOptions } from "./agent.ts";
+import { did, ended, plan, start, useGateway } from "./harness.ts";
+import { countStatements, type StatementCounter } from "./statement-counter.ts";
+
+const bench = useGateway();
+const fanOuts = [1, 10, 100, 1000];
+let counter: StatementCounter | undefined;
+afterEach(() => counter?.close());
+
+/** Looking for work and leases has nothing to do with one decision; it is done when it is due. */
+const aside = /^WITH due |^SELECT min\(|pg_notify|^WITH held |holdfast\.connections/;
+
+/** The statements of `act`, shortened, with how often each was carried out. */
+async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {
+  counter?.reset();
+  await act();
+  return [...(counter?.counts() ?? [])]
+    .filter(([text]) => !aside.test(text))
+    .map(([text, count]) => `${count} x ${text.replace(/\s+/g, " ").slice(0, 40)}`);
+}
+
+async function gatewayThatCounts(options: Partial<AgentOptions>) {
+  counter = await countStatements(bench.db.url);
+  const gateway = await bench.gateway({ databaseUrl: counter.url });
+  const agent = await bench.agent(gateway, { ...options, maxWorkerConcurrency: 2000 });
+  return { gateway, agent };
+}
+
+const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `s${index}`);
+const total = (statements: readonly string[]): number =>
+  statements.reduce((sum, line) => sum + Number(line.split(" ")[0]), 0);
+
+test("plain protocol: a decision costs as many statements for a thousand planned steps as for one", async () => {
+  const { gateway, agent } = await gatewayThatCounts({ extensions: [] });
+  const planned: string[][] = [];
+  for (const fanOut of fanOuts) {
+    const [runId = ""] = await start(gateway);
+    const first = await agent.request("step");
+    const reply = () => agent.replied(first.request, { value: ids(fanOut).map((id) => plan(id)) });
+    planned.push(await statementsOf(reply));
+    const steps = [];
+    for (let index = 0; index < fanOut; index++) steps.push(await agent.request());
+    const [last, ...others] = steps.reverse();
+    for (const { request } of others) agent.reply(request, { value: [did(request.stepId)] });
+    for (const { request } of others)
+      await agent.frame("WORKER_REPLY_ACK", (one) => one.requestId === request.requestId);
+    if (last) await agent.replied(last.request, { value: [did(last.request.stepId)] });
+    const join = await agent.request("step");
+    expect(Object.keys(join.payload.steps)).toHaveLength(fanOut);
+    await agent.replied(join.request, { status: "DONE", value: fanOut });
+    expect((await ended(gateway, runId)).output).toBe(fanOut);
+  }
+  console.log(`A reply that plans n steps: ${total(planned[0] ?? [])} statements.\n${planned[0]?.join("\n")}`);
+  expect(planned.map(total)).toEqual(fanOuts.map(() => total(planned[0] ?? [])));
+  expect(total(planned[0] ?? [])).toBeLessThanOrEqual(10);
+});
+
+test("in place: a checkpoint costs as many statements for a thousand finished steps as for one", async () => {
+  const { gateway, agent } = await gatewayThatCounts({});
+  const stored: string[][] = [];
+  for (const fanOut of fanOuts) {
+    const [runId = ""] = await start(gateway);
+    const { request } = await agent.request();
+    stored.push(
+      await statementsOf(async () => {
+        agent.checkpoint(
+          request,
+          1,
+          ids(fanOut).map((id) => did(id)),
+        );
+        expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+      }),
+    );
+    await agent.replied(request, { status: "DONE", value: fanOut });
+    expect((await ended(gateway, runId)).steps).toHaveLength(fanOut);
+  }
+  console.log(`A checkpoint of n steps: ${total(stored[0] ?? [])} statements.\n${stored[0]?.join("\n")}`);
+  expect(stored.map(total)).toEqual(fanOuts.map(() => total(stored[0] ?? [])));
+  expect(total(stored[0] ?? [])).toBeLessThanOrEqual(6);
+});
