@@ -1,0 +1,50 @@
+import { messageOf } from "@holdfast/core";
+import { Cron } from "croner";
+
+/** A schedule: five fields (or six, seconds first), in a time zone of its own or in UTC: `TZ=Europe/Paris 0 12 * * 1`. */
+interface Schedule {
+  readonly pattern: string;
+  readonly zone: string;
+}
+
+const CACHE_SIZE = 500;
+const schedules = new Map<string, Cron>();
+
+/** Why a schedule cannot be used; null when it can. */
+export function checkCron(text: string): string | null {
+  try {
+    return scheduleOf(text).nextRun(new Date(0)) === null ? `"${text}" never comes true.` : null;
+  } catch (error) {
+    return `"${text}" is not a schedule: ${messageOf(error)}.`;
+  }
+}
+
+/** The first tick after `afterMs`, or null when there is none any more. */
+export function nextTickMs(text: string, afterMs: number): number | null {
+  return scheduleOf(text).nextRun(new Date(afterMs))?.getTime() ?? null;
+}
+
+/** The last tick that is not after `nowMs`; `tickMs`, which is one, when none came after it. */
+export function latestTickMs(text: string, tickMs: number, nowMs: number): number {
+  // Ticks are whole seconds, and only what lies before the reference is found.
+  const [last] = scheduleOf(text).previousRuns(1, new Date(Math.floor(nowMs / 1000) * 1000 + 500));
+  return Math.max(tickMs, last?.getTime() ?? tickMs);
+}
+
+function scheduleOf(text: string): Cron {
+  const known = schedules.get(text);
+  if (known) return known;
+  const { pattern, zone } = parse(text);
+  const made = new Cron(pattern, { timezone: zone, paused: true, mode: "5-or-6-parts" });
+  if (schedules.size >= CACHE_SIZE) schedules.clear();
+  schedules.set(text, made);
+  return made;
+}
+
+function parse(text: string): Schedule {
+  const found = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/.exec(text.trim());
+  const zone = found?.[1] ?? "UTC";
+  // Throws for a zone that does not exist.
+  new Intl.DateTimeFormat("en", { timeZone: zone });
+  return { zone, pattern: found?.[2] ?? text.trim() };
+}
