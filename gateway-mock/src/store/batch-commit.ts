@@ -99,8 +99,8 @@ function outcomesOf(
     const verdict = plan.verdicts[index];
     if (!verdict) throw new Error(`No verdict for unit ${index} (${unit.type})`);
     if ("event" in verdict) {
-      const { event: eventId, duplicate, awaited } = verdict;
-      return { type: "intake", outcome: { eventId, duplicate, awaited, atMs } };
+      const { event: eventId, ...rest } = verdict;
+      return { type: "intake", outcome: { eventId, ...rest, atMs } };
     }
     if (!verdict.won) return { type: "transition", outcome: verdict };
     const { version, firstLog, logCount, awaited } = verdict;

@@ -1,3 +1,6 @@
+import { eventKeyOf, type GateKey, type GateState, gateKeyOf, keyOfGate } from "./batch-gates.ts";
+import type { CronTick } from "./flow.ts";
+import { create, planIntake, type Scene } from "./plan-intake.ts";
 import type {
   CommitOutcome,
   IntakeItem,
@@ -44,6 +47,7 @@ export interface Found {
   readonly awaited: ReadonlySet<string>;
   /** Who waits for the batch's signals. */
   readonly signals: ReadonlyMap<string, WaitKey>;
+  readonly gates: ReadonlyMap<string, GateState>;
   /** The transaction's time. */
   readonly atMs: number;
 }
@@ -93,6 +97,10 @@ export interface WriteSet {
   readonly removeWaits: WaitKey[];
   readonly removeWaitsOfRuns: string[];
   readonly waits: NewWait[];
+  readonly gates: GateState[];
+  readonly crons: CronTick[];
+  /** Runs that were made of events stored before. */
+  readonly links: { readonly eventIds: readonly string[]; readonly runId: string }[];
 }
 
 /** What a unit comes to, before it is known which of its log rows were new. */
@@ -105,7 +113,14 @@ export type Verdict =
       readonly logCount: number;
       readonly awaited: readonly string[];
     }
-  | { readonly event: string; readonly duplicate: boolean; readonly awaited: boolean };
+  | {
+      readonly event: string;
+      readonly duplicate: boolean;
+      readonly awaited: boolean;
+      readonly skipped: readonly string[];
+      readonly skippedWindows: number;
+      readonly lost: boolean;
+    };
 
 export interface Plan {
   readonly verdicts: readonly Verdict[];
@@ -120,12 +135,11 @@ export interface Needs {
   readonly eventKeys: readonly { readonly name: string; readonly key: string; readonly eventId: string }[];
   readonly eventNames: string[];
   readonly signals: string[];
+  readonly gates: readonly GateKey[];
 }
 
 export const isEnded = (status: RunStatus): boolean =>
   status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
-
-export const eventKeyOf = (name: string, key: string): string => `${name}\n${key}`;
 
 /** Sorted and without repeats: locks are taken in one order by everybody. */
 export function needsOf(units: readonly Unit[]): Needs {
@@ -135,9 +149,12 @@ export function needsOf(units: readonly Unit[]): Needs {
   const eventKeys = new Map<string, { name: string; key: string; eventId: string }>();
   const eventNames = new Set<string>();
   const signals = new Set<string>();
+  const gates = new Map<string, GateKey>();
   for (const unit of units) {
+    for (const item of itemsOf(unit)) for (const key of gatesOf(item)) gates.set(gateKeyOf(key), key);
     if (unit.type === "intake") {
       const { id, name, idempotencyKey: key } = unit.item.event;
+      if (unit.item.source) jobIds.add(unit.item.source.fence.jobId);
       eventNames.add(name);
       if (key && !eventKeys.has(eventKeyOf(name, key)))
         eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id });
@@ -158,7 +175,19 @@ export function needsOf(units: readonly Unit[]): Needs {
     eventKeys: [...eventKeys.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value),
     eventNames: [...eventNames],
     signals: [...signals].sort(),
+    gates: [...gates.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key),
   };
+}
+
+function itemsOf(unit: Unit): readonly IntakeItem[] {
+  return unit.type === "intake" ? [unit.item] : (unit.transition.events ?? []);
+}
+
+function gatesOf({ runs, windows = [], source }: IntakeItem): GateKey[] {
+  const keys: GateKey[] = runs.flatMap((run) => (run.gates ?? []).map(keyOfGate));
+  for (const entry of windows) keys.push(entry, ...entry.gates.map(keyOfGate));
+  if (source?.window) keys.push(source.window);
+  return keys;
 }
 
 /**
@@ -185,61 +214,26 @@ export function planBatch(units: readonly Unit[], found: Found): Plan {
     removeWaits: [],
     removeWaitsOfRuns: [],
     waits: [],
+    gates: [],
+    crons: [],
+    links: [],
   };
-  const signals = new Map(found.signals);
+  const scene: Scene = { found, writes, signals: new Map(found.signals), gates: new Map(found.gates) };
   const verdicts = units.map((unit) =>
-    unit.type === "intake"
-      ? planIntake(unit.item, found, writes)
-      : planTransition(unit.transition, found, signals, writes),
+    unit.type === "intake" ? planIntake(unit.item, scene) : planTransition(unit.transition, scene),
   );
+  for (const gate of scene.gates.values()) if (gate.changed) writes.gates.push(gate);
   return { verdicts, writes };
 }
 
-function planIntake(item: IntakeItem, found: Found, writes: WriteSet): Extract<Verdict, { event: string }> {
-  const { event, runs } = item;
-  const awaited = found.awaited.has(event.name);
-  if (item.ifAwaited && !awaited) return { event: event.id, duplicate: false, awaited };
-  if (event.idempotencyKey) {
-    const holder = found.eventKeys.get(eventKeyOf(event.name, event.idempotencyKey));
-    if (holder !== undefined && holder !== event.id) return { event: holder, duplicate: true, awaited: false };
-  }
-  writes.events.push({ event, runIds: runs.map(({ run }) => run.id) });
-  for (const { run, log, jobs, waits = [] } of runs) create(run, log, jobs, waits, writes);
-  if (awaited) writes.jobs.push(eventJob(event.id, item.lease ?? null));
-  return { event: event.id, duplicate: false, awaited };
-}
-
-function eventJob(eventId: string, lease: NonNullable<NewJob["lease"]> | null): NewJob {
-  const numbers = { attempt: 0, iteration: 0 };
-  return { id: eventId, runId: "", kind: "event", key: eventId, functionId: "", ...numbers, lease };
-}
-
-function create(
-  run: NewRun,
-  log: readonly LogRow[],
-  jobs: readonly NewJob[],
-  waits: readonly NewWait[],
-  writes: WriteSet,
-): void {
-  const status = jobs.some((job) => job.lease) ? "RUNNING" : "PENDING";
-  writes.runs.push({ run, status });
-  for (const row of log) writes.logs.push({ runId: run.id, row, version: 1, status });
-  writes.jobs.push(...jobs);
-  writes.waits.push(...waits);
-}
-
-function planTransition(
-  transition: Transition,
-  found: Found,
-  signals: Map<string, WaitKey>,
-  writes: WriteSet,
-): Verdict {
+function planTransition(transition: Transition, scene: Scene): Verdict {
+  const { found, signals, writes } = scene;
   const why = whyLost(transition, found) ?? whySignalTaken(transition, signals);
   if (why) return { won: false, why };
   const { runId, log, head, cas, create: newRun, fence, events = [], addWaits = [], removeWaits = [] } = transition;
   const firstLog = writes.logs.length;
   const won = (version: number | null): Verdict => {
-    const awaited = events.map((item) => planIntake(item, found, writes)).filter((verdict) => verdict.awaited);
+    const awaited = events.map((item) => planIntake(item, scene)).filter((verdict) => verdict.awaited);
     const ids = awaited.map(({ event }) => event);
     return { won: true, version, firstLog, logCount: log.length, awaited: ids };
   };
@@ -309,42 +303,4 @@ function whyLost({ fence, cas, create: newRun, runId, revives }: Transition, fou
   if (!run) return "gone";
   if (isEnded(run.status) && !(revives && run.status === "FAILED")) return "ended";
   return cas === "live" || cas === run.version ? undefined : "version";
-}
-
-export interface BatchLimits {
-  readonly maxUnits: number;
-  readonly maxBytes: number;
-}
-
-/**
- * Takes from the front of what waits as much as one transaction may hold. A unit that looks at a run's head closes that
- * run for the rest of the batch: later units of the run stay waiting, in order.
- */
-export function takeBatch<T extends { readonly unit: Unit; readonly bytes: number }>(
-  waiting: readonly T[],
-  limits: BatchLimits,
-): { batch: T[]; rest: T[] } {
-  const batch: T[] = [];
-  const rest: T[] = [];
-  const closed = new Set<string>();
-  let bytes = 0;
-  for (const [index, entry] of waiting.entries()) {
-    const full = batch.length >= limits.maxUnits || (batch.length > 0 && bytes + entry.bytes > limits.maxBytes);
-    if (full) {
-      rest.push(...waiting.slice(index));
-      break;
-    }
-    const { unit } = entry;
-    if (unit.type === "transition") {
-      const { runId, cas, create: newRun } = unit.transition;
-      if (closed.has(runId)) {
-        rest.push(entry);
-        continue;
-      }
-      if (cas !== null || newRun) closed.add(runId);
-    }
-    bytes += entry.bytes;
-    batch.push(entry);
-  }
-  return { batch, rest };
 }

@@ -1,3 +1,5 @@
+import { eventKeyOf, type Gates, lockGates, writeGates } from "./batch-gates.ts";
+import { insertJobs } from "./batch-jobs.ts";
 import type {
   EventWrite,
   Found,
@@ -9,12 +11,11 @@ import type {
   RunWrite,
   WriteSet,
 } from "./batch-plan.ts";
-import { eventKeyOf } from "./batch-plan.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./batch-waits.ts";
 import type { Param, Query } from "./database.ts";
+import type { CronTick } from "./flow.ts";
 import { ConnectionLost } from "./pg-errors.ts";
-import { intervalOf, msOf, numberArray, textArray, timeOf } from "./pg-values.ts";
-import type { NewJob } from "./store.ts";
+import { msOf, numberArray, textArray, timeOf } from "./pg-values.ts";
 
 /** One statement with its parameters. */
 export interface Statement {
@@ -53,7 +54,7 @@ const READ_KEYS = `SELECT name, key, event_id FROM holdfast.event_keys
 WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
 
 /**
- * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals), and collects what
+ * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, gates), and collects what
  * they found.
  */
 export async function lookUp(
@@ -71,8 +72,9 @@ export async function lookUp(
     eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, textArray(eventKeys.map((entry) => entry.eventId))]) : [],
     eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
     signals.length > 0 ? lockSignals(query, signals) : [],
+    needs.gates.length > 0 ? lockGates(query, needs.gates) : NO_GATES,
   ]);
-  const [marks, jobs, runs, , held, signalRows] = answers;
+  const [marks, jobs, runs, , held, signalRows, gates] = answers;
   if (!marks[0]) throw new ConnectionLost("The writer's row is gone; it is made again with the next connection");
   return {
     xid: marks[0].xid,
@@ -82,8 +84,11 @@ export async function lookUp(
     eventKeys: new Map(held.map((row) => [eventKeyOf(row.name, row.key), row.event_id])),
     awaited: new Set(JSON.parse(marks[0].awaited) as string[]),
     signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),
+    gates,
   };
 }
+
+const NO_GATES: Gates = new Map();
 
 interface MarkRow {
   readonly xid: string;
@@ -117,7 +122,7 @@ const lockedJob = (row: JobRow): LockedJob => ({
   claimedMs: row.claimed_ms,
 });
 
-/** The second half, in an order in which every statement finds what it needs. At most nine, whatever the size. */
+/** The second half, in an order in which every statement finds what it needs. At most twelve, whatever the size. */
 export function writeStatements(writes: WriteSet): { readonly statements: Statement[]; readonly logIndex: number } {
   const statements: Statement[] = [];
   if (writes.events.length > 0) statements.push(insertEvents(writes.events));
@@ -132,6 +137,9 @@ export function writeStatements(writes: WriteSet): { readonly statements: Statem
     statements.push(deleteWaits(writes.removeWaits, writes.removeWaitsOfRuns));
   }
   if (writes.waits.length > 0) statements.push(insertWaits(writes.waits));
+  if (writes.gates.length > 0) statements.push(writeGates(writes.gates));
+  if (writes.crons.length > 0) statements.push(moveCrons(writes.crons));
+  if (writes.links.length > 0) statements.push(linkEvents(writes.links));
   return { statements, logIndex };
 }
 
@@ -244,29 +252,24 @@ function deleteJobs(jobIds: readonly string[], runIds: readonly string[]): State
   };
 }
 
-function insertJobs(rows: readonly NewJob[]): Statement {
+function moveCrons(ticks: readonly CronTick[]): Statement {
   return {
-    text: `INSERT INTO holdfast.queue (id, run_id, kind, key, function_id, attempt, iteration, priority, epoch,
-  available_at, created_at, leased_by, claimed_at, lost)
-SELECT id, run_id, kind, key, function_id, attempt, iteration, priority, CASE WHEN leased_by IS NULL THEN 0 ELSE 1 END,
-  GREATEST(now() + ${intervalOf("delay")}, ${timeOf("not_before")}), now(), leased_by,
-  CASE WHEN leased_by IS NOT NULL THEN now() END, false
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::int[], $8::int[], $9::float8[],
-  $10::float8[], $11::text[])
-  AS n(id, run_id, kind, key, function_id, attempt, iteration, priority, delay, not_before, leased_by)
-ON CONFLICT (run_id, kind, key) DO NOTHING`,
+    text: `UPDATE holdfast.crons c SET next_at = ${timeOf("n.next")} FROM unnest($1::text[], $2::text[], $3::float8[])
+  AS n(function_id, cron, next) WHERE c.function_id = n.function_id AND c.cron = n.cron AND n.next IS NOT NULL`,
     params: [
-      textArray(rows.map((job) => job.id)),
-      textArray(rows.map((job) => job.runId)),
-      textArray(rows.map((job) => job.kind)),
-      textArray(rows.map((job) => job.key)),
-      textArray(rows.map((job) => job.functionId)),
-      numberArray(rows.map((job) => job.attempt)),
-      numberArray(rows.map((job) => job.iteration)),
-      numberArray(rows.map((job) => job.priority ?? 0)),
-      numberArray(rows.map((job) => job.lease?.leaseMs ?? job.delayMs ?? 0)),
-      numberArray(rows.map((job) => (job.lease ? null : (job.notBeforeMs ?? null)))),
-      textArray(rows.map((job) => job.lease?.gatewayId ?? null)),
+      textArray(ticks.map((tick) => tick.functionId)),
+      textArray(ticks.map((tick) => tick.cron)),
+      numberArray(ticks.map((tick) => tick.next?.tickMs ?? null)),
     ],
+  };
+}
+
+function linkEvents(links: WriteSet["links"]): Statement {
+  const pairs = links.flatMap(({ eventIds, runId }) => eventIds.map((eventId) => [eventId, runId] as const));
+  return {
+    text: `UPDATE holdfast.events e SET run_ids = btrim(e.run_ids || ' ' || n.run_ids) FROM (
+  SELECT event_id, string_agg(run_id, ' ') AS run_ids FROM unnest($1::text[], $2::text[]) AS p(event_id, run_id)
+  GROUP BY event_id) n WHERE e.id = n.event_id`,
+    params: [textArray(pairs.map(([eventId]) => eventId)), textArray(pairs.map(([, runId]) => runId))],
   };
 }

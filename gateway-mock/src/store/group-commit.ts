@@ -1,6 +1,7 @@
 import { deferred, HoldfastError, sleep } from "@holdfast/core";
-import { type BatchLimits, takeBatch, type Unit, type UnitOutcome } from "./batch-plan.ts";
+import type { Unit, UnitOutcome } from "./batch-plan.ts";
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./batch-runner.ts";
+import { type BatchLimits, takeBatch } from "./batch-take.ts";
 import type { Database } from "./database.ts";
 import type { IntakeItem } from "./store.ts";
 import { realTime } from "./virtual-time.ts";

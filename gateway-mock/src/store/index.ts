@@ -1,4 +1,5 @@
 export { checkInvariants } from "./check-invariants.ts";
+export * from "./flow.ts";
 export { foldHead } from "./fold-head.ts";
 export { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";
 export * from "./store.ts";

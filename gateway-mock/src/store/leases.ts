@@ -1,23 +1,8 @@
+import { CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
 import type { Database, Query } from "./database.ts";
+import { takeUp } from "./limited-claims.ts";
 import { intervalOf, msOf, numberArray, textArray } from "./pg-values.ts";
-import { loadRuns } from "./run-loader.ts";
-import type { ClaimedJob, ClaimRequest, JobKind, LeaseExtension, LeaseRelease } from "./store.ts";
-
-/**
- * Per function: which priorities there are (found by hopping through the index, one probe each), then of each the
- * longest due. Rows that are not due are never read, however many there are.
- */
-const PRIORITIES = `LATERAL (
-    WITH RECURSIVE hop AS (
-      (SELECT priority FROM holdfast.queue WHERE function_id = w.function_id ORDER BY priority DESC LIMIT 1)
-      UNION ALL
-      SELECT (SELECT q.priority FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority < hop.priority
-        ORDER BY q.priority DESC LIMIT 1) FROM hop WHERE hop.priority IS NOT NULL
-    ) SELECT priority FROM hop WHERE priority IS NOT NULL
-  ) p`;
-
-const JOB_COLUMNS = `q.id, q.run_id, q.kind, q.key, q.function_id, q.attempt, q.iteration, q.priority, q.epoch,
-  ${msOf("q.available_at")} AS until_ms`;
+import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease } from "./store.ts";
 
 /**
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
@@ -32,7 +17,7 @@ const CLAIM = `WITH due AS MATERIALIZED (
       WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at <= now()
       ORDER BY q.available_at LIMIT w.most FOR UPDATE SKIP LOCKED
     ) x
-    ORDER BY x.priority DESC, x.available_at LIMIT w.most
+    ORDER BY x.available_at - x.priority * interval '1 second' LIMIT w.most
   ) d
 ), taken AS (
   UPDATE holdfast.queue q SET epoch = q.epoch + 1, available_at = now() + ${intervalOf("due.lease_ms")},
@@ -46,28 +31,7 @@ const CLAIM = `WITH due AS MATERIALIZED (
     json_build_object('kind', kind, 'key', key, 'gatewayId', lost_by)::text, now()
   FROM taken WHERE was_lost AND run_id <> '' ON CONFLICT DO NOTHING
 )
-SELECT * FROM taken ORDER BY priority DESC, due_ms, id`;
-
-/** After a lost connection: what the claim took, if it took anything. */
-const CLAIMED_BEFORE = `SELECT ${JOB_COLUMNS}, ${msOf("q.claimed_at")} AS due_ms, EXISTS (
-    SELECT FROM holdfast.run_log l WHERE l.run_id = q.run_id AND l.key = q.id AND l.kind = 'LEASE_LOST'
-      AND l.attempt = q.attempt AND l.iteration = q.epoch - 1) AS was_lost
-FROM holdfast.queue q WHERE q.claim_id = $1 AND q.leased_by = $2`;
-
-interface TakenRow {
-  readonly id: string;
-  readonly run_id: string;
-  readonly kind: JobKind;
-  readonly key: string;
-  readonly function_id: string;
-  readonly attempt: number;
-  readonly iteration: number;
-  readonly priority: number;
-  readonly epoch: number;
-  readonly until_ms: number;
-  readonly due_ms: number;
-  readonly was_lost: boolean;
-}
+SELECT * FROM taken ORDER BY due_ms - priority * 1000.0, id`;
 
 export async function claim(database: Database, claimId: string, request: ClaimRequest): Promise<ClaimedJob[]> {
   const wants = request.wants.filter((want) => want.limit > 0);
@@ -88,36 +52,6 @@ export async function claim(database: Database, claimId: string, request: ClaimR
   });
 }
 
-async function withRuns(query: Query, rows: readonly TakenRow[]): Promise<ClaimedJob[]> {
-  const runs = new Map(
-    (
-      await loadRuns(
-        query,
-        rows.flatMap((row) => (row.run_id === "" ? [] : [row.run_id])),
-      )
-    ).map((run) => [run.head.id, run]),
-  );
-  return rows.flatMap((row) => {
-    const run = runs.get(row.run_id) ?? null;
-    if (!run && row.run_id !== "") return [];
-    return {
-      id: row.id,
-      runId: row.run_id,
-      kind: row.kind,
-      key: row.key,
-      functionId: row.function_id,
-      attempt: row.attempt,
-      iteration: row.iteration,
-      priority: row.priority,
-      epoch: row.epoch,
-      leaseUntilMs: row.until_ms,
-      dueSinceMs: row.due_ms,
-      lost: row.was_lost,
-      run,
-    };
-  });
-}
-
 /** Locked in the order of ids, as everywhere, so two of these statements never wait for each other in a circle. */
 const HELD = `held AS MATERIALIZED (
   SELECT q.id FROM holdfast.queue q WHERE q.id = ANY($1::text[]) ORDER BY q.id FOR UPDATE
@@ -126,7 +60,8 @@ const HELD = `held AS MATERIALIZED (
 const EXTEND = `WITH ${HELD}
 UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}, leased_by = n.gateway_id, lost = false
 FROM held, unnest($1::text[], $2::int[], $3::text[], $4::float8[]) AS n(id, epoch, gateway_id, lease_ms)
-WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch RETURNING q.id, q.epoch`;
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND (q.lane = '' OR q.leased_by IS NOT NULL)
+RETURNING q.id, q.epoch`;
 
 const RELEASE = `WITH ${HELD}
 UPDATE holdfast.queue q SET available_at = now(), leased_by = NULL, lost = n.lost
@@ -136,7 +71,11 @@ RETURNING q.id, q.epoch`;
 
 export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {
   const gateways = leases.map((lease) => lease.gatewayId);
-  return change(query, EXTEND, leases, gateways, numberArray(leases.map((lease) => lease.leaseMs)));
+  const held = await change(query, EXTEND, leases, gateways, numberArray(leases.map((lease) => lease.leaseMs)));
+  const left = leases.filter((lease, index) => !held[index] && lease.functionId !== undefined);
+  if (left.length === 0) return held;
+  const taken = await takeUp(query, left);
+  return leases.map((lease, index) => held[index] === true || taken.has(`${lease.jobId}.${lease.epoch}`));
 }
 
 export async function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {

@@ -13,6 +13,7 @@ import {
 import { type Database, OWN_CONNECTIONS, openDatabase } from "./database.ts";
 import { type GroupCommit, openGroupCommit } from "./group-commit.ts";
 import { claim, extendLeases, nextDueInMs, releaseLeases } from "./leases.ts";
+import { adoptLanes, claimLimited } from "./limited-claims.ts";
 import { migrate } from "./migrate.ts";
 import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
 import {
@@ -29,6 +30,7 @@ import type { StoreReads } from "./store-reads.ts";
 import { skipTime, virtualTime } from "./virtual-time.ts";
 import { findWaits, finishJob } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
+import { loadCron, loadEvents, loadWindow, postponeJob, saveCrons } from "./windows.ts";
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
@@ -83,8 +85,9 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
   return {
     ...readsOf(database),
     ...writesOf(writer, wakes),
-    ...queueOf(database, nextId),
+    ...queueOf(database, nextId, random),
     ...registryOf(database, wakes),
+    ...flowOf(database),
     migrate: () => migrate(url),
     async skipTime(ms) {
       if (!time) throw new HoldfastError("OPTION_INVALID", "Time can be moved only with the option `virtualTime`.");
@@ -153,16 +156,40 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
 function queueOf(
   database: Database,
   nextId: () => string,
-): Pick<Store, "claim" | "extendLeases" | "releaseLeases" | "finishJob" | "findWaits" | "loadRuns" | "nextDueInMs"> {
+  random: Random,
+): Pick<
+  Store,
+  "claim" | "claimLimited" | "extendLeases" | "releaseLeases" | "finishJob" | "findWaits" | "loadRuns" | "nextDueInMs"
+> {
   const { query } = database;
   return {
     claim: (request) => claim(database, nextId(), request),
+    claimLimited: (request) => claimLimited(database, nextId(), laneToStartAt(random), request),
     extendLeases: (leases) => extendLeases(query, leases),
     releaseLeases: (leases) => releaseLeases(query, leases),
     finishJob: (fence) => finishJob(query, fence),
     findWaits: (wanted) => findWaits(query, wanted),
     loadRuns: (runIds) => loadRuns(query, runIds),
     nextDueInMs: (functionIds) => nextDueInMs(query, functionIds),
+  };
+}
+
+/** Ids of lanes are hexadecimal digits of a hash, so each has its turn. */
+const laneToStartAt = (random: Random): string =>
+  Math.floor(random() * 65_536)
+    .toString(16)
+    .padStart(4, "0");
+
+function flowOf({
+  query,
+}: Database): Pick<Store, "adoptLanes" | "postponeJob" | "loadWindow" | "loadEvents" | "saveCrons" | "loadCron"> {
+  return {
+    adoptLanes: (functionIds) => adoptLanes(query, functionIds),
+    postponeJob: (fence, delayMs) => postponeJob(query, fence, delayMs),
+    loadWindow: (window) => loadWindow(query, window),
+    loadEvents: (eventIds) => loadEvents(query, eventIds),
+    saveCrons: (appIds, crons) => saveCrons(query, appIds, crons),
+    loadCron: (functionId, cron) => loadCron(query, functionId, cron),
   };
 }
 

@@ -93,6 +93,10 @@ async function tidy(database: Database): Promise<void> {
 WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
   await database.query(`DELETE FROM holdfast.writers WHERE id IN (SELECT id FROM holdfast.writers
 WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.gates WHERE (function_id, kind, key) IN (
+SELECT function_id, kind, key FROM holdfast.gates g WHERE expires_at < now() AND (kind <> 'single'
+  OR NOT EXISTS (SELECT FROM holdfast.runs r WHERE r.id = g.run_id AND r.ended_at IS NULL))
+ORDER BY expires_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
 }
 
 interface ConnectionRow {

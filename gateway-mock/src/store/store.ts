@@ -1,3 +1,14 @@
+import type {
+  ClaimLimits,
+  Gate,
+  IntakeSource,
+  Lane,
+  NewCron,
+  OpenWindow,
+  StoredCron,
+  WindowEntry,
+  WindowKey,
+} from "./flow.ts";
 import type { StoreReads } from "./store-reads.ts";
 
 /**
@@ -42,7 +53,7 @@ export interface Store extends StoreReads {
 
   /**
    * Leases due jobs: never leased, released, and those whose lease ended. No job is given to two callers. Per function at
-   * most `limit`, higher priority first, then the longest due. Each claim raises the job's epoch by one. A job whose
+   * most `limit`, the longest due first, where each unit of priority counts as one second. Each claim raises the job's epoch by one. A job whose
    * lease had ended (or was released as lost) gets a `LEASE_LOST` row (key = job id, iteration = the lost epoch).
    * After an outage of the database the first claims wait some seconds, so that the extensions it held up come first.
    * The head of the run is not touched by a claim; reads show a run with a leased job as RUNNING.
@@ -70,6 +81,25 @@ export interface Store extends StoreReads {
    * event was stored and had not expired then, and none of a run that the event itself triggered.
    */
   findWaits(query: WaitQuery): Promise<readonly StoredWait[]>;
+
+  /**
+   * Leases due jobs of functions with limits, as `claim` does, but never more than their limits allow: what they count
+   * is every job that is leased and was not given back, whoever claims at the same time. Keys whose places are taken do not hold
+   * up others. `blocked`: functions of which due jobs had to be left; `retryInMs`: when a throttle lets the next one start.
+   */
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaim>;
+  /** Puts jobs of these functions that are in no lane into one without limits, so that `claimLimited` finds them. */
+  adoptLanes(functionIds: readonly string[]): Promise<void>;
+
+  /** Puts a job off and gives its lease back; false when this is not its dispatch any more. */
+  postponeJob(fence: Fence, delayMs: number): Promise<boolean>;
+  /** What a window has; null when it is over. */
+  loadWindow(key: WindowKey & { readonly id: string }): Promise<OpenWindow | null>;
+  /** Events as JSON text, in the order of `eventIds`; those that are gone are left out. */
+  loadEvents(eventIds: readonly string[]): Promise<readonly string[]>;
+  /** Makes these the schedules of the apps: new ones get a job for their next tick, those that are gone lose it. */
+  saveCrons(appIds: readonly string[], crons: readonly NewCron[]): Promise<void>;
+  loadCron(functionId: string, cron: string): Promise<StoredCron | null>;
 
   /** The runs that exist among `runIds`, each with its log in the order of writing. */
   loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]>;
@@ -135,7 +165,19 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
  * `timer` and `fetch` (an HTTP call that the gateway makes for a step) belong to a run but need no agent. `event` and
  * `child` belong to none: they tell those who wait for the event, or for the end of the run, that `key` names.
  */
-export type JobKind = "pass" | "step" | "timer" | "fetch" | "event" | "child";
+export type JobKind =
+  | "pass"
+  | "step"
+  | "timer"
+  | "fetch"
+  | "event"
+  | "child"
+  /** Of a run: it is cancelled if it has not started by then. */
+  | "start"
+  /** Of no run: a window is over; a schedule's tick; a run is to be cancelled for another one. */
+  | "window"
+  | "cron"
+  | "cancel";
 
 /** One fact of a run. Unique on (run, key, kind, attempt, iteration): the first one written stays. */
 export interface LogRow {
@@ -181,12 +223,14 @@ export interface NewJob {
   readonly functionId: string;
   readonly attempt: number;
   readonly iteration: number;
-  /** Higher goes first; default 0. */
+  /** Goes first as if due so many seconds earlier; default 0. */
   readonly priority?: number;
   /** Due this long after now; default 0. */
   readonly delayMs?: number;
   /** Not due before this instant (with `delayMs`: the later of the two). */
   readonly notBeforeMs?: number | null;
+  /** Of functions with limits. Such a job is never born leased. */
+  readonly lane?: Lane | null;
   /** Born leased: epoch 1 instead of 0, due when the lease ends. */
   readonly lease?: { readonly gatewayId: string; readonly leaseMs: number } | null;
 }
@@ -302,11 +346,19 @@ export interface IntakeRun {
   readonly log: readonly LogRow[];
   readonly jobs: readonly NewJob[];
   readonly waits?: readonly NewWait[];
+  /** Without passing all of them it is not made. Its jobs must not be born leased. */
+  readonly gates?: readonly Gate[];
 }
 
 export interface IntakeItem {
   readonly event: NewEvent;
   readonly runs: readonly IntakeRun[];
+  /** Windows that the event joins, for runs that are made later. */
+  readonly windows?: readonly WindowEntry[];
+  /** These events are stored already, `event` is one of them: only the runs are made. */
+  readonly storedEvents?: readonly string[];
+  /** The job that it comes from; nothing is made when that is no longer this dispatch. */
+  readonly source?: IntakeSource;
   /**
    * Where somebody waits for an event of this name, an `event` job is made with it (id and key = the event's id): born
    * leased with this, else due at once.
@@ -323,6 +375,11 @@ export interface IntakeOutcome {
   readonly atMs: number;
   /** Whether an `event` job was made. */
   readonly awaited: boolean;
+  /** Runs that did not pass their gates, and how many windows did not open or take the event for that. */
+  readonly skipped: readonly string[];
+  readonly skippedWindows: number;
+  /** Its source was stale, or its window has changed or is not due: nothing was made. */
+  readonly lost: boolean;
 }
 
 export interface WaitQuery {
@@ -340,6 +397,22 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** "" = timers. Each function at most once. */
   readonly wants: readonly { readonly functionId: string; readonly limit: number; readonly leaseMs?: number }[];
+}
+
+export interface LimitedClaimRequest {
+  readonly gatewayId: string;
+  readonly wants: readonly {
+    readonly functionId: string;
+    readonly limit: number;
+    readonly leaseMs: number;
+    readonly limits: ClaimLimits;
+  }[];
+}
+
+export interface LimitedClaim {
+  readonly jobs: readonly ClaimedJob[];
+  readonly blocked: readonly string[];
+  readonly retryInMs: number | null;
 }
 
 export interface ClaimedJob {
@@ -386,6 +459,9 @@ export interface StoredRun {
 export interface LeaseExtension extends Fence {
   readonly gatewayId: string;
   readonly leaseMs: number;
+  /** With these two a lease that was given back is taken up again only where its function's limits leave a place. */
+  readonly functionId?: string;
+  readonly limits?: ClaimLimits | null;
 }
 
 export interface LeaseRelease extends Fence {

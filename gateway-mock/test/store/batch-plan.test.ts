@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type Found,
-  type LockedJob,
-  type LockedRun,
-  planBatch,
-  takeBatch,
-  type Unit,
-} from "../../src/store/batch-plan.ts";
+import { type Found, type LockedJob, type LockedRun, planBatch, type Unit } from "../../src/store/batch-plan.ts";
+import { takeBatch } from "../../src/store/batch-take.ts";
 import type { IntakeItem, RunStatus, Transition } from "../../src/store/index.ts";
 
 const RUNS = ["r1", "r2", "r3"];
@@ -106,6 +100,7 @@ describe("planBatch", () => {
       eventKeys: new Map(holder ? [["e\nk1", holder]] : []),
       awaited: new Set<string>(),
       signals: new Map(),
+      gates: new Map(),
       atMs: 100,
     }));
 
@@ -150,7 +145,11 @@ describe("planBatch", () => {
         expect(writes.events).toHaveLength(items.length - held.length);
         for (const [index, item] of items.entries()) {
           const duplicate = held.includes(item);
-          expect(verdicts[index]).toEqual({ event: duplicate ? "someone" : item.event.id, duplicate, awaited: false });
+          expect(verdicts[index]).toMatchObject({
+            event: duplicate ? "someone" : item.event.id,
+            duplicate,
+            awaited: false,
+          });
         }
       }),
     );

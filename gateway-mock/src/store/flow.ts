@@ -1,0 +1,130 @@
+import type { Fence } from "./store.ts";
+
+/** What is between events and runs, and between jobs and those who claim them, as the store's port has it. */
+
+/** Jobs of one lane share all their limits. */
+export interface Lane {
+  /**
+   * Hexadecimal digits, the same for the same slots; then, with a throttle, "~" and what tells it from other throttles.
+   * What comes after "~" is dropped with the first start.
+   */
+  readonly id: string;
+  /** What the job occupies while it is leased: at most two. */
+  readonly slots: readonly string[];
+  /** What the job's first start is paced by. */
+  readonly throttle: string | null;
+}
+
+/** The limits of a function's lanes, as they are now. */
+export interface ClaimLimits {
+  /** How many jobs may be leased at once per value of the first and of the second slot. */
+  readonly slots: readonly number[];
+  /** `burst` starts at once, then one each `everyMs`. */
+  readonly throttle: { readonly everyMs: number; readonly burst: number } | null;
+  /** Slots are shared with other functions. */
+  readonly shared: boolean;
+}
+
+/** Looked at in the intake's transaction; a run that does not pass is not made. */
+export type Gate =
+  | {
+      readonly type: "rate";
+      readonly name: "rate" | "idempotency";
+      readonly functionId: string;
+      readonly key: string;
+      readonly limit: number;
+      readonly periodMs: number;
+    }
+  | {
+      readonly type: "single";
+      readonly functionId: string;
+      readonly key: string;
+      readonly mode: "skip" | "cancel";
+      /** Of the job that cancels the run before, with `cancel`. */
+      readonly jobId: string;
+    };
+
+export type WindowKind = "debounce" | "batch" | "full";
+
+/** An event that joins others, from which one run will be made. */
+export interface WindowEntry {
+  readonly kind: "debounce" | "batch";
+  readonly functionId: string;
+  readonly key: string;
+  /** Ids for jobs, should it need them: of the window that it opens, and of the one that it fills. */
+  readonly jobIds: readonly [string, string];
+  /** Debounce: how long after the last event; batch: how long after the first. */
+  readonly periodMs: number;
+  /** Debounce: at most this long after the first. */
+  readonly timeoutMs: number | null;
+  /** Batch: of how many events at most. */
+  readonly maxSize: number;
+  /** What the event has to pass before. */
+  readonly gates: readonly Gate[];
+}
+
+/** The characters of all events of a batch together. */
+export const MAX_BATCH_LENGTH = 4 * 1024 * 1024;
+
+export interface WindowKey {
+  readonly functionId: string;
+  readonly kind: WindowKind;
+  readonly key: string;
+}
+
+/** A window as it was read. */
+export interface OpenWindow extends WindowKey {
+  readonly id: string;
+  readonly count: number;
+  readonly eventIds: readonly string[];
+  /** In how long it is due; 0 = now. */
+  readonly dueInMs: number;
+}
+
+/** The job of no run that an intake comes from; it goes with it. */
+export interface IntakeSource {
+  readonly fence: Fence;
+  /** The window that is made a run of: still with this many events, and due. */
+  readonly window?: WindowKey & { readonly id: string; readonly count: number };
+  /** The schedule whose tick it is, and what comes next. */
+  readonly cron?: CronTick;
+}
+
+export interface CronTick {
+  readonly functionId: string;
+  readonly cron: string;
+  /** Null = no tick comes any more. */
+  readonly next: { readonly tickMs: number; readonly dueMs: number; readonly jobId: string } | null;
+}
+
+export interface NewCron {
+  readonly functionId: string;
+  readonly appId: string;
+  readonly cron: string;
+  readonly jitterMs: number;
+  readonly tickMs: number;
+  readonly dueMs: number;
+  readonly jobId: string;
+}
+
+export interface StoredCron {
+  readonly functionId: string;
+  readonly cron: string;
+  readonly jitterMs: number;
+  /** The tick that its job stands for. */
+  readonly tickMs: number;
+  readonly nowMs: number;
+}
+
+export const cronKey = (functionId: string, cron: string): string => `${functionId}\n${cron}`;
+
+export const windowKeyText = ({ kind, functionId, key }: WindowKey, id: string): string =>
+  [kind, functionId, key, id].join("\n");
+
+/** Reads a window job's key; undefined for anything else. */
+export function readWindowKey(text: string): (WindowKey & { readonly id: string }) | undefined {
+  const [kind, functionId, key, id] = text.split("\n");
+  if ((kind !== "debounce" && kind !== "batch" && kind !== "full") || !functionId || key === undefined || !id)
+    return undefined;
+  return { kind, functionId, key, id };
+}
