@@ -11,6 +11,7 @@ import type { MadeEvent } from "./internal-events.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { isEnded, needsAgent, type RunState } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
+import { laneOf } from "./triggers.ts";
 
 /** `nothing`: the input changes nothing (any more). `stale`: somebody else has the work. */
 export type DecideOutcome = "won" | "nothing" | "stale" | "gone";
@@ -30,6 +31,8 @@ export interface DeciderHooks {
   ended(state: RunState, others: boolean): void;
   /** These jobs are no more, though an agent may be at them. */
   removed(jobIds: readonly string[]): void;
+  /** Places of this function's limits may be free again. */
+  freed(functionId: string): void;
   /** May work be leased at birth? */
   mayLease(): boolean;
   /** An event that happens with a decision, with what it starts; then one of the two below. */
@@ -140,9 +143,10 @@ export class Decider {
   }
 
   async #commit(state: RunState, decision: Decision, fence: Fence | null): Promise<DecideOutcome | "again" | "signal"> {
-    const born = this.#lease(decision.addJobs);
+    const jobs = this.#inLanes(state, decision.addJobs);
+    const born = this.#lease(jobs);
     const prepared = decision.events.map((event) => this.#hooks.prepare(event));
-    const addJobs = this.#withLeases(decision.addJobs, born);
+    const addJobs = this.#withLeases(jobs, born);
     let won = false;
     try {
       const outcome = await this.#options.store.commit(transitionOf(state, decision, { fence, addJobs, prepared }));
@@ -193,6 +197,7 @@ export class Decider {
       if (outcome.inserted[index]) applyRow(state, row, outcome.atMs);
     }
     state.version = outcome.version ?? state.version + 1;
+    if (state.flow && state.flow.slots.length > 0) this.#hooks.freed(state.functionId);
     if (isEnded(state.status)) {
       for (const job of decision.addJobs) if (job.lease) this.#hooks.childEnded(job.key, job.id);
       this.#hooks.ended(state, others);
@@ -213,11 +218,20 @@ export class Decider {
     for (const [functionId, dueInMs] of soonestMs) this.#hooks.queued(functionId, dueInMs);
   }
 
+  /** Jobs of a run that is held back are held back as its first one was. */
+  #inLanes({ flow, functionId }: RunState, jobs: readonly NewJob[]): readonly NewJob[] {
+    const limited = flow ? flow.slots.length > 0 : this.#parts.functions.get(functionId)?.limits;
+    if (!flow && !limited) return jobs;
+    const lane = limited || this.#parts.functions.get(functionId)?.limits ? laneOf(flow?.slots ?? []) : null;
+    const priority = flow?.priority ?? 0;
+    return jobs.map((job) => (needsAgent(job) ? { ...job, priority, ...(lane ? { lane } : {}) } : job));
+  }
+
   /** Reserves places for jobs that are due at once. */
   #lease(jobs: readonly NewJob[]): BornJob[] {
     const born: BornJob[] = [];
     for (const job of jobs) {
-      if (!needsAgent(job) || job.delayMs || job.notBeforeMs || !this.#hooks.mayLease()) continue;
+      if (!needsAgent(job) || job.lane || job.delayMs || job.notBeforeMs || !this.#hooks.mayLease()) continue;
       const slot = this.#agents.reserve(job.functionId, this.#options.clock.monotonicMs());
       if (!slot) break;
       born.push({ job, slot });

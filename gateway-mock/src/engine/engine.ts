@@ -4,11 +4,12 @@ import type { AppRecord, NewJob, Store, Wake } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents.ts";
 import { type DecideOutcome, Decider } from "./decider.ts";
 import { Dispatches } from "./dispatches.ts";
+import type { RawEvent } from "./event-checks.ts";
 import { Expressions } from "./expressions.ts";
 import { FanOut, TELLING_LEASE_MS } from "./fan-out.ts";
 import { Fetches } from "./fetches.ts";
 import { Functions } from "./functions.ts";
-import { type IdSeed, Intake, type RawEvent } from "./intake.ts";
+import { type IdSeed, Intake } from "./intake.ts";
 import { Leases } from "./leases.ts";
 import { type EngineCounters, type EngineOptions, newCounters } from "./ports.ts";
 import { Presence } from "./presence.ts";
@@ -16,7 +17,9 @@ import { QueueLoop } from "./queue-loop.ts";
 import { type CheckpointResult, Reports } from "./reports.ts";
 import type { RunState } from "./run-state.ts";
 import { Runs } from "./runs.ts";
-import { Stalls } from "./stalls.ts";
+import { Scheduler } from "./scheduler.ts";
+import type { Stalls } from "./stalls.ts";
+import { Starter } from "./starter.ts";
 
 /** Frames about requests, as the socket's side hands them over. */
 export type EngineFrame = Exclude<
@@ -68,6 +71,7 @@ export class Engine {
   readonly #loop: QueueLoop;
   readonly #fanOut: FanOut;
   readonly #fetches: Fetches;
+  readonly #scheduler: Scheduler;
   #draining = false;
   #stopWaking: (() => void) | null = null;
 
@@ -77,10 +81,12 @@ export class Engine {
     this.#store = store;
     this.#log = log;
     const counters = this.#counters;
-    const expressions = new Expressions(log);
-    const functions = new Functions(store, log, expressions);
     const runs = new Runs(store);
     const agents = new Agents(options.chooseSlot);
+    const expressions = new Expressions(log);
+    const newId = createUlidFactory(clock, random);
+    const nowMs = (): number => this.#decider.context().nowMs;
+    const functions = new Functions({ store, log, expressions, random, newId, nowMs });
     const tellingLease = (): NewJob["lease"] =>
       this.#draining ? null : { gatewayId: options.settings.gatewayId, leaseMs: TELLING_LEASE_MS };
     const decider = new Decider(
@@ -102,6 +108,10 @@ export class Engine {
           this.#loop.wake(dueInMs);
         },
         ended: (state, others) => this.#runEnded(state, others),
+        freed: (functionId) => {
+          this.#loop.wake();
+          this.#store.notify({ type: "jobs", functionIds: [functionId] });
+        },
       },
     );
     const dispatches = new Dispatches(
@@ -126,19 +136,10 @@ export class Engine {
     this.#fanOut = new FanOut(options, { runs, decider, expressions });
     this.#fetches = new Fetches(options, { runs, decider, onRoom: () => this.#loop.wake() });
     const { fanOut, fetches } = { fanOut: this.#fanOut, fetches: this.#fetches };
-    const parts = { runs, agents, functions, dispatches, decider, fanOut, fetches, counters };
-    this.#functions = functions;
-    this.#runs = runs;
-    this.#agents = agents;
-    this.#dispatches = dispatches;
-    this.#decider = decider;
-    this.#reports = new Reports(options, parts);
-    this.#stalls = new Stalls(options, runs, counters);
-    this.#leases = new Leases(options, dispatches, counters);
-    this.#presence = new Presence(options, agents, dispatches);
-    this.#loop = new QueueLoop(options, parts);
-    this.#intake = new Intake(options, parts, {
-      mayLease: (functionId) => !this.#draining && !this.#loop.hasBacklog(functionId),
+    const mayLease = (functionId: string): boolean => !this.#draining && !this.#loop.hasBacklog(functionId);
+    const starter = new Starter(options, { agents, decider, expressions, mayLease });
+    const common = { runs, agents, functions, dispatches, decider, fanOut, fetches, starter, counters };
+    this.#intake = new Intake(options, common, {
       onQueued: (functionId) => {
         this.#loop.noteBacklog(functionId);
         this.#loop.wake();
@@ -146,6 +147,18 @@ export class Engine {
       tellingLease,
       onAwaited: (eventId) => this.#fanOut.take({ kind: "event", key: eventId }, { jobId: eventId, epoch: 1 }),
     });
+    this.#scheduler = new Scheduler(options, { ...common, intake: this.#intake, newId });
+    const parts = { ...common, scheduler: this.#scheduler };
+    this.#functions = functions;
+    this.#runs = runs;
+    this.#agents = agents;
+    this.#dispatches = dispatches;
+    this.#decider = decider;
+    this.#reports = new Reports(options, parts);
+    this.#stalls = new Stalls(options, runs, counters);
+    this.#leases = new Leases(options, parts);
+    this.#presence = new Presence(options, agents, dispatches);
+    this.#loop = new QueueLoop(options, parts);
   }
 
   get functions(): Functions {
@@ -262,7 +275,7 @@ export class Engine {
   async stop(): Promise<void> {
     await this.drain();
     this.#stopWaking?.();
-    await Promise.all([this.#fanOut.stop(), this.#fetches.stop()]);
+    await Promise.all([this.#fanOut.stop(), this.#fetches.stop(), this.#scheduler.stop()]);
     this.#presence.stop();
     this.#dispatches.stop();
     const left = [...this.#dispatches.all()];

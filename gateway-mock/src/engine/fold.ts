@@ -88,9 +88,11 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
 }
 
 function applyCreated(state: RunState, row: LogRow, atMs: number): void {
-  const { meta, eventText } = readRunCreated(row.dataJson);
+  const { meta, eventText, moreText } = readRunCreated(row.dataJson);
   state.maxAttempts = meta.maxAttempts;
   state.eventText = eventText;
+  state.moreText = moreText;
+  state.flow = meta.flow ?? null;
   state.parent = meta.parent ?? null;
   state.quiet = meta.quiet === true;
   for (const key of meta.cancels ?? []) state.waits.add(key);

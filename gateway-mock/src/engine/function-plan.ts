@@ -24,6 +24,7 @@ export interface Throttle {
 
 /** At most `limit` runs in a period, which begins with its first run. Others are skipped. */
 export interface RateLimit {
+  readonly name: "rate" | "idempotency";
   readonly limit: number;
   readonly periodMs: number;
   readonly key: string | null;
@@ -173,11 +174,17 @@ function readThrottle(check: PlanChecks, value: unknown): Throttle {
 function readRateLimits(check: PlanChecks, config: Fields): RateLimit[] {
   const limits: RateLimit[] = [];
   if (config.idempotency !== undefined && config.idempotency !== null) {
-    limits.push({ limit: 1, periodMs: DAY_MS, key: check.expression(config.idempotency, "idempotency") });
+    limits.push({
+      name: "idempotency",
+      limit: 1,
+      periodMs: DAY_MS,
+      key: check.expression(config.idempotency, "idempotency"),
+    });
   }
   if (config.rateLimit !== undefined && config.rateLimit !== null) {
     const fields = check.record(config.rateLimit, "rateLimit");
     limits.push({
+      name: "rate",
       limit: check.integer(fields.limit, "rateLimit.limit", 1),
       periodMs: check.durationMs(fields.period, "rateLimit.period", SECOND_MS, DAY_MS),
       key: readKey(check, fields, "rateLimit"),

@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
-import { type Log, parseGoDurationMs } from "@holdfast/core";
+import { type Log, messageOf, parseGoDurationMs, type Random } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import type { AppRecord, Store, StoredFunction } from "../store/index.ts";
+import type { AppRecord, ClaimLimits, NewCron, Store, StoredFunction } from "../store/index.ts";
 import { type CancelRule, readCancelRules } from "./cancel-rules.ts";
+import { nextTickMs } from "./cron.ts";
 import type { Expressions } from "./expressions.ts";
+import { type FunctionPlan, NO_PLAN, readFunctionPlan } from "./function-plan.ts";
+import { type EventReader, eventMatches, isPlain, isTriggered, limitsOf } from "./triggers.ts";
 
 /** A function as the engine needs it. */
 export interface KnownFunction {
@@ -13,10 +16,11 @@ export interface KnownFunction {
   readonly appId: string;
   readonly appVersion: string;
   readonly maxAttempts: number;
-  /** Event names, some ending in a wildcard. Triggers with a condition or a schedule are not among them. */
-  readonly events: readonly string[];
-  /** Triggers with a condition. */
-  readonly conditions: readonly { readonly event: string; readonly expression: string }[];
+  readonly plan: FunctionPlan;
+  /** Nothing in the plan concerns a single run: neither limits nor gates nor windows nor a priority. */
+  readonly plain: boolean;
+  /** What claims of its jobs have to heed. */
+  readonly limits: ClaimLimits | null;
   /** Events that cancel its runs. */
   readonly cancelRules: readonly CancelRule[];
   /** A run fails when it is not over this long after its creation. */
@@ -28,20 +32,28 @@ export interface KnownFunction {
 /** Attempts of a function that says nothing about retries: 4 retries. */
 const DEFAULT_RETRIES = 4;
 
+export interface FunctionsParts {
+  readonly store: Store;
+  readonly log: Log;
+  readonly expressions: Expressions;
+  readonly random: Random;
+  readonly newId: () => string;
+  /** The database's time, as well as it is known. */
+  readonly nowMs: () => number;
+}
+
 /** The registry: the store's, mirrored in memory. */
 export class Functions {
   readonly #store: Store;
-  readonly #log: Log;
-  readonly #expressions: Expressions;
+  readonly #parts: FunctionsParts;
   #byId = new Map<string, KnownFunction>();
   readonly #saved = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
 
-  constructor(store: Store, log: Log, expressions: Expressions) {
-    this.#expressions = expressions;
-    this.#store = store;
-    this.#log = log;
+  constructor(parts: FunctionsParts) {
+    this.#parts = parts;
+    this.#store = parts.store;
   }
 
   get(functionId: string): KnownFunction | undefined {
@@ -56,6 +68,7 @@ export class Functions {
     return this.#inTurn(async () => {
       this.#put(await this.#store.loadFunctions());
       this.#saved.clear();
+      await this.#store.adoptLanes(this.#limited());
     });
   }
 
@@ -64,8 +77,10 @@ export class Functions {
     return this.#inTurn(async () => {
       const changed = apps.filter((app) => this.#saved.get(app.id) !== fingerprint(app));
       if (changed.length === 0) return;
-      for (const app of changed) this.#warnOfGaps(app);
-      this.#put(await this.#store.saveApps(changed), new Set(changed.map((app) => app.id)));
+      const appIds = changed.map((app) => app.id);
+      this.#put(await this.#store.saveApps(changed), new Set(appIds));
+      await this.#store.saveCrons(appIds, this.#crons(new Set(appIds)));
+      await this.#store.adoptLanes(this.#limited());
       for (const app of changed) this.#saved.set(app.id, fingerprint(app));
       this.#store.notify({ type: "functions" });
     });
@@ -78,85 +93,61 @@ export class Functions {
     return mine;
   }
 
-  /** Functions that an event of this name triggers. */
-  triggeredBy(eventName: string): readonly KnownFunction[] {
-    const known = this.#matches.get(eventName);
-    if (known) return known;
-    const found = [...this.#byId.values()].filter((fn) =>
-      fn.events.some((pattern) => eventMatches(pattern, eventName)),
-    );
-    if (this.#matches.size >= 1000) this.#matches.clear();
-    this.#matches.set(eventName, found);
-    return found;
+  /** Functions that an event triggers. */
+  triggeredBy(eventName: string, reader: EventReader): readonly KnownFunction[] {
+    let known = this.#matches.get(eventName);
+    if (!known) {
+      known = [...this.#byId.values()].filter(({ plan }) =>
+        plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
+      );
+      if (this.#matches.size >= 1000) this.#matches.clear();
+      this.#matches.set(eventName, known);
+    }
+    return known.filter(({ plan }) => isTriggered(plan, eventName, reader));
   }
 
-  /** Functions that an event of the engine's own triggers. */
-  toldOf(eventName: string, payloadJson: string, nowMs: number): readonly KnownFunction[] {
-    let event: unknown;
-    const holds = (expression: string): boolean => {
-      event ??= JSON.parse(payloadJson);
-      return this.#expressions.holds(expression, { event, nowMs });
-    };
-    return [...this.#byId.values()].filter(
-      (fn) =>
-        fn.events.some((pattern) => eventMatches(pattern, eventName)) ||
-        fn.conditions.some((trigger) => eventMatches(trigger.event, eventName) && holds(trigger.expression)),
-    );
+  #limited(): string[] {
+    return [...this.#byId.values()].flatMap((fn) => (fn.limits ? [fn.id] : []));
+  }
+
+  /** The next ticks of all schedules of these apps. */
+  #crons(appIds: ReadonlySet<string>): NewCron[] {
+    const { newId, nowMs, random } = this.#parts;
+    return [...this.#byId.values()].flatMap(({ id: functionId, appId, plan }) => {
+      if (!appIds.has(appId)) return [];
+      return plan.triggers.flatMap((trigger): NewCron[] => {
+        const tickMs = trigger.type === "cron" ? nextTickMs(trigger.cron, nowMs()) : null;
+        if (trigger.type !== "cron" || tickMs === null) return [];
+        const { cron, jitterMs } = trigger;
+        const dueMs = tickMs + Math.floor(random() * jitterMs);
+        return [{ functionId, appId, cron, jitterMs, tickMs, dueMs, jobId: newId() }];
+      });
+    });
   }
 
   /** Functions of the `replaced` apps that are not among the stored ones are no longer triggered. */
   #put(stored: readonly StoredFunction[], replaced?: ReadonlySet<string>): void {
     const kept = [...this.#byId].filter(([, fn]) => replaced !== undefined && !replaced.has(fn.appId));
     const next = new Map(kept);
-    for (const fn of stored) next.set(fn.slug, knownFunction(fn));
+    for (const fn of stored) next.set(fn.slug, knownFunction(fn, this.#planOf(fn)));
     this.#byId = next;
     this.#matches.clear();
   }
 
-  #warnOfGaps(app: AppRecord): void {
-    for (const fn of app.functions) {
-      const gaps = gapsOf(JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
-      if (gaps.length > 0 && !fn.slug.endsWith("-failure")) {
-        this.#log("warn", `Function ${fn.slug}: this gateway does not do ${gaps.join(", ")} yet.`, {
-          functionId: fn.slug,
-        });
-      }
+  /** What was registered was checked; what an older gateway took may not pass. */
+  #planOf(fn: StoredFunction): FunctionPlan {
+    try {
+      return readFunctionPlan(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
+    } catch (error) {
+      this.#parts.log("error", `${messageOf(error)} Nothing triggers it until it is registered anew.`, {
+        functionId: fn.slug,
+      });
+      return NO_PLAN;
     }
   }
 }
 
-const FLOW_OPTIONS = [
-  "idempotency",
-  "batchEvents",
-  "rateLimit",
-  "throttle",
-  "concurrency",
-  "debounce",
-  "priority",
-  "timeouts",
-  "singleton",
-];
-
-function gapsOf(triggers: unknown, config: unknown): string[] {
-  const gaps: string[] = [];
-  const list = Array.isArray(triggers) ? triggers.filter(isRecord) : [];
-  if (list.some((trigger) => typeof trigger.cron === "string")) gaps.push("cron triggers");
-  if (list.some((trigger) => typeof trigger.expression === "string")) gaps.push("triggers with a condition");
-  if (isRecord(config))
-    gaps.push(...FLOW_OPTIONS.filter((option) => config[option] !== undefined).map((option) => `\`${option}\``));
-  return gaps;
-}
-
-function knownFunction(fn: StoredFunction): KnownFunction {
-  const triggers: unknown = JSON.parse(fn.triggersJson);
-  const events = (Array.isArray(triggers) ? triggers : []).flatMap((trigger) => {
-    if (!isRecord(trigger) || typeof trigger.event !== "string" || trigger.expression !== undefined) return [];
-    return [trigger.event];
-  });
-  const conditions = (Array.isArray(triggers) ? triggers : []).flatMap((trigger) => {
-    if (!isRecord(trigger) || typeof trigger.event !== "string" || typeof trigger.expression !== "string") return [];
-    return [{ event: trigger.event, expression: trigger.expression }];
-  });
+function knownFunction(fn: StoredFunction, plan: FunctionPlan): KnownFunction {
   const config: unknown = JSON.parse(fn.configJson);
   const { slug: id, uuid, appId, appVersion } = fn;
   const ours = isRecord(config) && isRecord(config.holdfast) ? config.holdfast : {};
@@ -167,8 +158,9 @@ function knownFunction(fn: StoredFunction): KnownFunction {
     appId,
     appVersion,
     maxAttempts: maxAttemptsOf(config),
-    events,
-    conditions,
+    plan,
+    plain: isPlain(plan),
+    limits: limitsOf(plan),
     cancelRules: readCancelRules(config),
     deadlineInMs: durationOf(ours.deadline),
     finishInMs: durationOf(timeouts.finish),
@@ -187,13 +179,6 @@ function maxAttemptsOf(config: unknown): number {
   const retries = isRecord(steps) && isRecord(steps.retries) ? steps.retries.attempts : undefined;
   const count = Number.isInteger(retries) ? (retries as number) : DEFAULT_RETRIES;
   return Math.min(Math.max(count, 0), WIRE_LIMITS.maxRetries) + 1;
-}
-
-/** Exact, or a prefix up to a "/" or "." before the final "*". */
-export function eventMatches(pattern: string, eventName: string): boolean {
-  if (!pattern.endsWith("*")) return pattern === eventName;
-  const prefix = pattern.slice(0, -1);
-  return (prefix === "" || /[/.]$/.test(prefix)) && eventName.startsWith(prefix);
 }
 
 function fingerprint(app: AppRecord): string {

@@ -1,27 +1,19 @@
-import { createUlidFactory, HoldfastError, type UlidFactory, ulidFromSeed } from "@holdfast/core";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import type { IntakeItem, IntakeRun, NewJob } from "../store/index.ts";
+import { createUlidFactory, type UlidFactory, ulidFromSeed } from "@holdfast/core";
+import type { IntakeItem, IntakeRun, IntakeSource, NewEvent, NewJob } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
 import type { Decider } from "./decider.ts";
 import type { Dispatches } from "./dispatches.ts";
+import { type CheckedEvent, checkEvent, type RawEvent } from "./event-checks.ts";
 import { applyRow } from "./fold.ts";
 import type { Functions, KnownFunction } from "./functions.ts";
 import type { MadeEvent } from "./internal-events.ts";
-import { newRun, type StartingEvent } from "./new-run.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { emptyRun } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
+import type { Starter } from "./starter.ts";
 
-/** An event as it came in by HTTP. */
-export interface RawEvent {
-  readonly name?: unknown;
-  readonly data?: unknown;
-  readonly id?: unknown;
-  readonly ts?: unknown;
-  readonly user?: unknown;
-  readonly v?: unknown;
-  readonly meta?: unknown;
-}
+/** An event with a time so far ahead starts its runs then. */
+const FUTURE_MS = 500;
 
 /** Makes the ids of one request's events predictable, so that a repeated request can be recognised. */
 export interface IdSeed {
@@ -36,7 +28,6 @@ export interface Prepared {
 }
 
 export interface IntakeHooks {
-  readonly mayLease: (functionId: string) => boolean;
   readonly onQueued: (functionId: string) => void;
   /** The lease of jobs that tell those who wait for an event; null when this gateway takes no more of them. */
   readonly tellingLease: () => NewJob["lease"];
@@ -50,6 +41,7 @@ export interface IntakeParts {
   readonly functions: Functions;
   readonly dispatches: Dispatches;
   readonly decider: Decider;
+  readonly starter: Starter;
   readonly counters: EngineCounters;
 }
 
@@ -117,7 +109,8 @@ export class Intake {
   }
 
   #prepare({ event, id }: NamedEvent): Prepared {
-    const tsMs = event.ts ?? this.#parts.decider.context().nowMs;
+    const { nowMs } = this.#parts.decider.context();
+    const tsMs = event.ts ?? Math.round(nowMs);
     const payloadJson = JSON.stringify({
       id: event.id ?? id,
       name: event.name,
@@ -127,53 +120,64 @@ export class Intake {
       ...(event.v === undefined ? {} : { v: event.v }),
       ...(event.meta === undefined ? {} : { meta: event.meta }),
     });
-    const started = this.#startRuns(this.#parts.functions.triggeredBy(event.name), {
-      id,
-      name: event.name,
-      payloadJson,
-    });
+    const { functions, starter } = this.#parts;
+    const reader = starter.reader({ payloadJson });
+    const starting = { id, name: event.name, payloadJson };
+    const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;
+    const started = starter.start(functions.triggeredBy(event.name, reader), starting, reader, { startMs });
     const idempotencyKey = event.id ?? null;
-    const item = { event: { id, name: event.name, idempotencyKey, tsMs, payloadJson }, runs: started.runs };
-    return { item: { ...item, lease: this.#hooks.tellingLease() }, born: started.born };
+    const { runs, windows, born } = started;
+    const item = { event: { ...starting, idempotencyKey, tsMs }, runs, windows, lease: this.#hooks.tellingLease() };
+    return { item, born };
   }
 
   /** An event that the engine makes. */
   prepareMade(made: MadeEvent): Prepared {
     const { id, name, tsMs, payloadJson, invokes } = made;
-    const { functions } = this.#parts;
+    const { functions, starter } = this.#parts;
+    const reader = starter.reader(made);
     const invoked = invokes && functions.get(invokes.functionId);
-    const { nowMs } = this.#parts.decider.context();
-    const targets = invokes ? (invoked ? [invoked] : []) : functions.toldOf(name, payloadJson, nowMs);
-    const { runs, born } = this.#startRuns(targets, made, invokes);
+    const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(name, reader);
+    const { runs, windows, born } = starter.start(targets, made, reader, { invokes });
     const event = { id, name, tsMs, payloadJson };
-    const item = { event, runs, lease: this.#hooks.tellingLease(), ifAwaited: made.ifWanted && runs.length === 0 };
-    return { item, born };
+    const ifAwaited = made.ifWanted && runs.length + windows.length === 0;
+    return { item: { event, runs, windows, lease: this.#hooks.tellingLease(), ifAwaited }, born };
   }
 
-  #startRuns(
-    functions: readonly KnownFunction[],
-    event: StartingEvent,
-    invokes: MadeEvent["invokes"] = null,
-  ): { runs: IntakeRun[]; born: Prepared["born"] } {
-    const born: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
-    const { agents, decider } = this.#parts;
-    const { clock } = this.#options;
-    const runs = functions.map((fn) => {
-      const slot = this.#hooks.mayLease(fn.id) ? agents.reserve(fn.id, clock.monotonicMs()) : undefined;
-      const lease = slot ? decider.leaseOf(slot) : null;
-      const { nowMs } = decider.context();
-      const run = newRun({ fn, event, invokes, lease, appVersion: null, nowMs, newId: this.#newId });
-      const job = run.jobs[0];
-      if (slot && job) born.push({ run, job, slot });
-      return run;
-    });
-    return { runs, born };
+  /**
+   * Makes one run of events that were collected, or of a schedule's tick, and ends the job it comes from. False: somebody
+   * else has the job, or what was collected has changed.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async fromJob(fn: KnownFunction, from: JobEvent): Promise<boolean> {
+    const { starter } = this.#parts;
+    const { event, source, stored, more = [] } = from;
+    const reader = starter.reader(event);
+    const stage = stored ? "window" : "event";
+    const { runs, windows, born } = starter.start([fn], event, reader, { stage, more });
+    const lease = this.#hooks.tellingLease();
+    const base = { event, runs, windows, source, lease };
+    const prepared: Prepared = { item: stored ? { ...base, storedEvents: stored } : base, born };
+    try {
+      const [outcome] = await this.#options.store.intake([prepared.item]);
+      if (!outcome || outcome.lost) {
+        this.giveBack(prepared);
+        return false;
+      }
+      this.begin(prepared, outcome);
+      return true;
+    } catch (error) {
+      this.giveBack(prepared);
+      throw error;
+    }
   }
 
   /** It is stored: what was born leased goes to its agents. */
-  begin(one: Prepared, { atMs, awaited }: { readonly atMs: number; readonly awaited: boolean }): void {
+  begin(one: Prepared, outcome: BeginOutcome): void {
     const { runs, dispatches, counters } = this.#parts;
-    counters.runsCreated += one.item.runs.length;
+    const { atMs, awaited, skipped = [], skippedWindows = 0 } = outcome;
+    counters.runsCreated += one.item.runs.length - skipped.length;
+    if (skipped.length + skippedWindows > 0) this.#tellOfSkipped(one, skipped, skippedWindows);
     for (const { run, job, slot } of one.born) {
       counters.bornLeased += 1;
       const { id: runId, functionId, appId, appVersion } = run.run;
@@ -186,7 +190,19 @@ export class Intake {
     }
     if (awaited && one.item.lease) this.#hooks.onAwaited(one.item.event.id);
     if (one.item.runs.length === one.born.length) return;
-    for (const { run, jobs } of one.item.runs) if (!jobs[0]?.lease) this.#hooks.onQueued(run.functionId);
+    for (const { run, jobs } of one.item.runs) {
+      const [job] = jobs;
+      if (!job?.lease && !job?.notBeforeMs && !skipped.includes(run.id)) this.#hooks.onQueued(run.functionId);
+    }
+  }
+
+  #tellOfSkipped({ item }: Prepared, skipped: readonly string[], windows: number): void {
+    this.#parts.counters.runsSkipped += skipped.length + windows;
+    const functions = item.runs.filter(({ run }) => skipped.includes(run.id)).map(({ run }) => run.functionId);
+    this.#options.log("debug", `Event ${item.event.id} (${item.event.name}) starts no run where one is held back.`, {
+      eventId: item.event.id,
+      functions: functions.join(", "),
+    });
   }
 
   /** It was not stored. */
@@ -200,48 +216,19 @@ interface NamedEvent {
   readonly id: string;
 }
 
-interface CheckedEvent {
-  readonly name: string;
-  readonly data: unknown;
-  readonly id?: string;
-  readonly ts?: number;
-  readonly user: unknown;
-  readonly v?: string;
-  readonly meta?: unknown;
+/** What a job of no run makes a run of. */
+export interface JobEvent {
+  readonly event: NewEvent;
+  readonly source: IntakeSource;
+  /** Ids of the events, when they are stored already. */
+  readonly stored?: readonly string[];
+  /** Payloads of the other events of a batch. */
+  readonly more?: readonly string[];
 }
 
-const RESERVED = ["inngest/", "holdfast/"];
-
-function checkEvent(event: unknown, index: number): CheckedEvent {
-  const refuse = (why: string): never => {
-    throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
-  };
-  if (!isRecord(event)) return refuse("it is not an object.");
-  const { name, data, id, ts, user, v, meta } = event;
-  if (typeof name !== "string" || name.trim() === "") return refuse("`name` must be a non-empty text.");
-  if (name.length > WIRE_LIMITS.maxEventNameLength) {
-    return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
-  }
-  if (RESERVED.some((prefix) => name.startsWith(prefix)))
-    return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
-  if (data !== undefined && data !== null && !isRecord(data)) return refuse("`data` must be an object.");
-  if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
-    return refuse("`id` must be a text of at most 256 characters.");
-  if (ts !== undefined && ts !== null && !(Number.isFinite(ts) && (ts as number) >= 0))
-    return refuse("`ts` must be milliseconds since 1970.");
-  return {
-    name,
-    data: isRecord(data) ? withoutInternal(data) : {},
-    ...(typeof id === "string" && id !== "" ? { id } : {}),
-    ...(typeof ts === "number" && ts > 0 ? { ts: Math.round(ts) } : {}),
-    user: isRecord(user) ? user : {},
-    ...(typeof v === "string" ? { v } : {}),
-    ...(meta === undefined ? {} : { meta }),
-  };
-}
-
-function withoutInternal(data: Record<string, unknown>): Record<string, unknown> {
-  if (!("_inngest" in data)) return data;
-  const { _inngest: _, ...rest } = data;
-  return rest;
+interface BeginOutcome {
+  readonly atMs: number;
+  readonly awaited: boolean;
+  readonly skipped?: readonly string[];
+  readonly skippedWindows?: number;
 }

@@ -85,13 +85,13 @@ export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): Mad
 
 /** Put together from text as it is stored: mostly nobody wants it, and then it is never made. */
 function endData(state: RunState, end: RunEnd): string {
-  const { functionId, runId, eventText, parent } = state;
+  const { functionId, runId, eventText, moreText, parent } = state;
   const ids = JSON.stringify({ function_id: functionId, run_id: runId }).slice(0, -1);
   const correlation = parent ? `,"correlation_id":${JSON.stringify(`${parent.runId}.${parent.key}`)}` : "";
   const result =
     end.status === "COMPLETED" ? `"result":${end.outputText}` : `"error":${JSON.stringify(eventError(end.error))}`;
   const status = `${end.status.charAt(0)}${end.status.slice(1).toLowerCase()}`;
-  return `${ids},"event":${eventText},"events":[${eventText}]${correlation},${result},"_inngest":{"status":"${status}"}}`;
+  return `${ids},"event":${eventText},"events":[${eventText}${moreText === "" ? "" : `,${moreText}`}]${correlation},${result},"_inngest":{"status":"${status}"}}`;
 }
 
 function eventError(error: PlainError): object {

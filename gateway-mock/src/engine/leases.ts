@@ -2,6 +2,7 @@ import { messageOf } from "@holdfast/core";
 import type { WorkerFrame } from "@holdfast/protocol";
 import type { Slot } from "./agents.ts";
 import type { Dispatches } from "./dispatches.ts";
+import type { Functions } from "./functions.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { parseRequestId } from "./request-id.ts";
 
@@ -19,14 +20,19 @@ interface Asked {
 export class Leases {
   readonly #options: EngineOptions;
   readonly #dispatches: Dispatches;
+  readonly #functions: Functions;
   readonly #counters: EngineCounters;
   #asked: Asked[] = [];
   #busy = false;
 
-  constructor(options: EngineOptions, dispatches: Dispatches, counters: EngineCounters) {
+  constructor(
+    options: EngineOptions,
+    parts: { dispatches: Dispatches; functions: Functions; counters: EngineCounters },
+  ) {
     this.#options = options;
-    this.#dispatches = dispatches;
-    this.#counters = counters;
+    this.#dispatches = parts.dispatches;
+    this.#functions = parts.functions;
+    this.#counters = parts.counters;
   }
 
   extend(slot: Slot, frame: ExtendLeaseFrame): void {
@@ -54,7 +60,11 @@ export class Leases {
     if (known.length === 0) return;
     try {
       const { gatewayId } = this.#options.settings;
-      const leases = known.map(({ fence, slot }) => ({ ...fence, gatewayId, leaseMs: slot.session.leaseMs }));
+      const leases = known.map(({ fence, slot, frame }) => {
+        const functionId = frame.functionSlug;
+        const limits = this.#functions.get(functionId)?.limits ?? null;
+        return { ...fence, gatewayId, leaseMs: slot.session.leaseMs, functionId, limits };
+      });
       const held = await this.#options.store.extendLeases(leases);
       for (const [index, asked] of known.entries()) {
         if (held[index]) this.#grant(asked);

@@ -2,6 +2,7 @@ import type { PlainError } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { LogKind, LogRow, NewJob, WaitKind } from "../store/index.ts";
 import type { Parent } from "./run-state.ts";
+import type { RunFlow } from "./triggers.ts";
 
 /**
  * The JSON in the log rows, written and read here only. Large values come last under a fixed key, after fields whose
@@ -53,6 +54,9 @@ export interface RunMeta {
   readonly deadlineInMs?: number;
   /** From its start. */
   readonly finishInMs?: number;
+  readonly flow?: RunFlow;
+  /** Of a batch: how long its first event's text is; the others follow. */
+  readonly eventLength?: number;
 }
 
 /** Of `RUN_REVIVED`. */
@@ -102,8 +106,11 @@ export interface FailureMeta {
   readonly delayMs: number;
 }
 
-export function runCreatedRow(meta: RunMeta, eventText: string): LogRow {
-  return row("RUN_CREATED", "", 0, 0, `{"run":${JSON.stringify(meta)},"event":${eventText}}`);
+/** `more` = the other events of a batch. */
+export function runCreatedRow(meta: RunMeta, eventText: string, more: readonly string[] = []): LogRow {
+  if (more.length === 0) return row("RUN_CREATED", "", 0, 0, `{"run":${JSON.stringify(meta)},"event":${eventText}}`);
+  const run = JSON.stringify({ ...meta, eventLength: eventText.length });
+  return row("RUN_CREATED", "", 0, 0, `{"run":${run},"event":${eventText}${MORE}${more.join(",")}]}`);
 }
 
 /** First result wins: its row's number is always (0, 0), so that a second one meets it. */
@@ -150,6 +157,7 @@ function fullIdOf(op: Op): string {
 const DATA = ',"data":';
 const ERROR = ',"error":';
 const EVENT = ',"event":';
+const MORE = ',"more":[';
 const STEP = '{"step":';
 
 /** Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields and the memo entry of requests. */
@@ -164,10 +172,13 @@ export function readStepRow(
 }
 
 /** No text inside the fields can hold the key unescaped, so the first one found is the event's. */
-export function readRunCreated(dataJson: string): { meta: RunMeta; eventText: string } {
+export function readRunCreated(dataJson: string): { meta: RunMeta; eventText: string; moreText: string } {
   const at = dataJson.indexOf(EVENT);
   const meta = JSON.parse(dataJson.slice('{"run":'.length, at)) as RunMeta;
-  return { meta, eventText: dataJson.slice(at + EVENT.length, -1) };
+  const start = at + EVENT.length;
+  if (meta.eventLength === undefined) return { meta, eventText: dataJson.slice(start, -1), moreText: "" };
+  const end = start + meta.eventLength;
+  return { meta, eventText: dataJson.slice(start, end), moreText: dataJson.slice(end + MORE.length, -2) };
 }
 
 export function readMeta<Meta>(dataJson: string): Meta {

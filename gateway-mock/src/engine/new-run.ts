@@ -4,16 +4,17 @@ import type { KnownFunction } from "./functions.ts";
 import { type MadeEvent, tellsOfEnd } from "./internal-events.ts";
 import { type DispatchedMeta, jsonRow, type RunMeta, runCreatedRow } from "./log-rows.ts";
 import { DEADLINE, FINISH_TIMEOUT } from "./run-state.ts";
-
-export interface StartingEvent {
-  readonly id: string;
-  readonly name: string;
-  readonly payloadJson: string;
-}
+import type { Start, TriggerEvent } from "./triggers.ts";
 
 export interface NewRunOptions {
   readonly fn: KnownFunction;
-  readonly event: StartingEvent;
+  readonly event: TriggerEvent;
+  /** How it is held back. */
+  readonly start: Start;
+  /** Payloads of the other events of a batch. */
+  readonly more: readonly string[];
+  /** Not before this instant. */
+  readonly startMs: number | null;
   /** Set when a step invokes the function. */
   readonly invokes: MadeEvent["invokes"];
   /** Of its first pass. */
@@ -26,17 +27,18 @@ export interface NewRunOptions {
 
 /** Everything that a run has from the beginning: its first rows, its first pass, its timers, what cancels it. */
 export function newRun(options: NewRunOptions): IntakeRun {
-  const { fn, event, invokes, lease, nowMs, newId } = options;
+  const { fn, event, start, more, startMs, invokes, lease, nowMs, newId } = options;
   const runId = invokes?.runId ?? newId();
   const jobs: NewJob[] = [];
   const log: IntakeRun["log"][number][] = [];
   const add = (kind: "pass" | "timer", key: string, delayMs: number): void => {
     const id = newId();
     const iteration = jobs.length + 1;
-    const due = delayMs > 0 ? { delayMs } : {};
-    const functionId = kind === "pass" ? fn.id : "";
-    const leased = kind === "pass" && lease ? { lease } : {};
-    jobs.push({ id, runId, kind, key, functionId, attempt: 0, iteration, ...due, ...leased });
+    const due = { ...(delayMs > 0 ? { delayMs } : {}), ...(startMs ? { untilMs: startMs + delayMs } : {}) };
+    const notBefore = startMs ? { notBeforeMs: startMs + delayMs } : {};
+    const wait = delayMs > 0 ? { delayMs } : {};
+    const job = { id, runId, kind, key, attempt: 0, iteration, ...wait, ...notBefore };
+    jobs.push(kind === "pass" ? { ...job, functionId: fn.id, ...passOf(start, lease) } : { ...job, functionId: "" });
     log.push(jsonRow("DISPATCHED", key, 0, iteration, { job: id, kind, ...due } satisfies DispatchedMeta));
   };
   add("pass", "", 0);
@@ -50,7 +52,9 @@ export function newRun(options: NewRunOptions): IntakeRun {
     ...(waits.length > 0 ? { cancels: waits.map(({ key }) => key) } : {}),
     ...(fn.deadlineInMs === null ? {} : { deadlineInMs: fn.deadlineInMs }),
     ...(fn.finishInMs === null ? {} : { finishInMs: fn.finishInMs }),
+    ...(start.flow ? { flow: start.flow } : {}),
   };
+  if (!lease) jobs.push(...startTimeout(options, jobs[0]));
   return {
     run: {
       id: runId,
@@ -61,8 +65,26 @@ export function newRun(options: NewRunOptions): IntakeRun {
       eventName: event.name,
       ...(fn.deadlineInMs === null ? {} : { deadlineMs: nowMs + fn.deadlineInMs }),
     },
-    log: [runCreatedRow(meta, event.payloadJson), ...log],
+    log: [runCreatedRow(meta, event.payloadJson, more), ...log],
     jobs,
     ...(waits.length > 0 ? { waits } : {}),
+    ...(start.gates.length > 0 ? { gates: start.gates } : {}),
   };
+}
+
+function passOf({ flow, lane }: Start, lease: NewRunOptions["lease"]): Partial<NewJob> {
+  return {
+    ...(flow?.priority ? { priority: flow.priority } : {}),
+    ...(lane ? { lane } : {}),
+    ...(lease ? { lease } : {}),
+  };
+}
+
+/** Cancels the run if nobody has begun with its first pass by then. */
+function startTimeout({ fn, startMs, newId }: NewRunOptions, pass: NewJob | undefined): NewJob[] {
+  const { startTimeoutMs } = fn.plan;
+  if (startTimeoutMs === null || !pass) return [];
+  const due = startMs ? { notBeforeMs: startMs + startTimeoutMs } : { delayMs: startTimeoutMs };
+  const { runId, id: key } = pass;
+  return [{ id: newId(), runId, kind: "start", key, functionId: "", attempt: 0, iteration: 0, ...due }];
 }

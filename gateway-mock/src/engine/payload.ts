@@ -21,7 +21,7 @@ export const MAX_PAYLOAD_LENGTH = WIRE_LIMITS.maxFrameBytes - 256 * 1024;
 
 /** The JSON of a request: what was stored as text goes in as text. */
 export function requestPayload(state: RunState, options: PayloadOptions): string {
-  const { eventText } = state;
+  const { eventText, moreText } = state;
   let steps = "";
   let stack = "";
   for (const [stepId, memo] of state.memo) {
@@ -45,7 +45,7 @@ export function requestPayload(state: RunState, options: PayloadOptions): string
   };
   const ctx = JSON.stringify(fields);
   return (
-    `{"version":${state.requestVersion},"event":${eventText},"events":[${eventText}],"steps":{${steps}},"use_api":false,` +
+    `{"version":${state.requestVersion},"event":${eventText},"events":[${eventText}${moreText === "" ? "" : `,${moreText}`}],"steps":{${steps}},"use_api":false,` +
     `"ctx":{"stack":{"stack":[${stack}],"current":${state.memo.size}},${ctx.slice(1)}}`
   );
 }

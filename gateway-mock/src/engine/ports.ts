@@ -74,6 +74,11 @@ export interface EngineCounters {
   eventsReceived: number;
   eventsDuplicate: number;
   runsCreated: number;
+  /** Held back by a rate limit, an idempotency key or a singleton. */
+  runsSkipped: number;
+  /** Made of debounced or batched events. */
+  windowRuns: number;
+  cronTicks: number;
   runsEnded: number;
   dispatches: number;
   bornLeased: number;
@@ -97,6 +102,9 @@ export function newCounters(): EngineCounters {
     eventsReceived: 0,
     eventsDuplicate: 0,
     runsCreated: 0,
+    runsSkipped: 0,
+    windowRuns: 0,
+    cronTicks: 0,
     runsEnded: 0,
     dispatches: 0,
     bornLeased: 0,

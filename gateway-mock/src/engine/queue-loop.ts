@@ -6,9 +6,11 @@ import type { Dispatches } from "./dispatches.ts";
 import { FETCH_QUEUE } from "./draft.ts";
 import type { FanOut } from "./fan-out.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
+import type { Functions } from "./functions.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { FINISH_TIMEOUT } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
+import type { Scheduler } from "./scheduler.ts";
 
 /** Timers need no agent: a lease of them only has to outlive one decision. */
 const TIMER_LEASE_MS = 10_000;
@@ -21,6 +23,8 @@ export interface QueueLoopParts {
   readonly decider: Decider;
   readonly fanOut: FanOut;
   readonly fetches: Fetches;
+  readonly functions: Functions;
+  readonly scheduler: Scheduler;
   readonly counters: EngineCounters;
 }
 
@@ -36,6 +40,8 @@ export class QueueLoop {
   #timer: TimerHandle | null = null;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #idleMs: number;
+  /** When a throttle lets the next run start. */
+  #retryInMs: number | null = null;
   #ticking: Promise<void> | null = null;
   #again = false;
   #stopped = false;
@@ -82,16 +88,23 @@ export class QueueLoop {
   /** One look into the queue: claim what fits, dispatch it, decide on due timers. Returns how many jobs there were. */
   async tick(): Promise<number> {
     const { store, clock, settings } = this.#options;
-    const { agents, counters } = this.#parts;
+    const { agents, counters, functions } = this.#parts;
     const wants = agents.wants(clock.monotonicMs(), settings.maxClaim);
+    const limited = wants.flatMap((want) => {
+      const limits = functions.get(want.functionId)?.limits;
+      return limits ? [{ ...want, limits }] : [];
+    });
+    const free = limited.length === 0 ? wants : wants.filter((want) => !functions.get(want.functionId)?.limits);
     const timers = { functionId: TIMER, limit: settings.maxClaim, leaseMs: TIMER_LEASE_MS };
     const fetches = { functionId: FETCH_QUEUE, limit: this.#parts.fetches.room, leaseMs: FETCH_LEASE_MS };
     counters.claims += 1;
-    const jobs = await store.claim({
-      gatewayId: settings.gatewayId,
-      leaseMs: TIMER_LEASE_MS,
-      wants: [...wants, timers, fetches],
-    });
+    const { gatewayId } = settings;
+    const [claimed, held] = await Promise.all([
+      store.claim({ gatewayId, leaseMs: TIMER_LEASE_MS, wants: [...free, timers, fetches] }),
+      limited.length > 0 ? store.claimLimited({ gatewayId, wants: limited }) : null,
+    ]);
+    const jobs = held ? [...claimed, ...held.jobs] : claimed;
+    this.#retryInMs = held?.retryInMs ?? null;
     counters.claimedJobs += jobs.length;
     const counts = new Map<string, number>();
     for (const job of jobs) {
@@ -102,6 +115,7 @@ export class QueueLoop {
       if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
       else this.#backlog.delete(functionId);
     }
+    for (const functionId of held?.blocked ?? []) this.#backlog.add(functionId);
     if ((counts.get(TIMER) ?? 0) >= settings.maxClaim) this.#again = true;
     for (const { functionId, limit } of wants) {
       if (limit >= settings.maxClaim && (counts.get(functionId) ?? 0) >= limit) this.#again = true;
@@ -113,6 +127,7 @@ export class QueueLoop {
     const { runs, agents, dispatches, decider, fanOut, fetches } = this.#parts;
     const { settings, clock, log } = this.#options;
     const fence = { jobId: job.id, epoch: job.epoch };
+    if (this.#parts.scheduler.take(job)) return;
     if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
     if (!job.run) return;
     runs.retain(job.runId);
@@ -174,6 +189,7 @@ export class QueueLoop {
     } catch (error) {
       log("warn", `The queue could not be read: ${messageOf(error)}`);
     }
+    waitMs = Math.min(waitMs, this.#retryInMs ?? waitMs);
     const restMs = this.#parts.agents.restsForMs(clock.monotonicMs());
     this.#arm(Math.max(1, Math.min(waitMs, restMs ?? waitMs)));
   }

@@ -1,4 +1,5 @@
 import type { JobKind, RunStatus } from "../store/index.ts";
+import type { RunFlow } from "./triggers.ts";
 
 /** A finished step as requests carry it: JSON text, never parsed again. */
 export interface MemoStep {
@@ -57,6 +58,9 @@ export interface RunState {
   maxAttempts: number;
   /** The triggering event, JSON text. */
   eventText: string;
+  /** The other events of a batch, parted by commas. */
+  moreText: string;
+  flow: RunFlow | null;
   parent: Parent | null;
   /** Its end is no event: it was triggered by one that told of such an end. */
   quiet: boolean;
@@ -105,6 +109,8 @@ export function emptyRun(identity: RunIdentity): RunState {
     status: "PENDING",
     maxAttempts: 1,
     eventText: "null",
+    moreText: "",
+    flow: null,
     parent: null,
     quiet: false,
     waits: new Set(),

@@ -57,7 +57,11 @@ function statusApi(app: Hono, parts: HttpParts): void {
   });
 
   app.get("/dev", (c) => {
-    const functions = [...engine.functions.all()].map(({ id, appId, events }) => ({ id, appId, events }));
+    const functions = [...engine.functions.all()].map(({ id, appId, plan }) => ({
+      id,
+      appId,
+      triggers: plan.triggers,
+    }));
     return c.json({ name: "holdfast-gateway", version, gatewayId: parts.gatewayId, functions });
   });
 }

@@ -73,7 +73,7 @@ export interface Store extends StoreReads {
    */
   releaseLeases(leases: readonly LeaseRelease[]): Promise<readonly boolean[]>;
 
-  /** Removes a job of no run; false when this is not its dispatch any more. */
+  /** Removes a job of no run, or of kind `start`; false when this is not its dispatch any more. */
   finishJob(fence: Fence): Promise<boolean>;
 
   /**

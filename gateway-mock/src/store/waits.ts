@@ -44,7 +44,8 @@ export async function waitsOfRun(query: Query, runId: string): Promise<StoredWai
 }
 
 export async function finishJob(query: Query, { jobId, epoch }: Fence): Promise<boolean> {
-  const text = "DELETE FROM holdfast.queue WHERE id = $1 AND epoch = $2 AND run_id = '' RETURNING id";
+  const text =
+    "DELETE FROM holdfast.queue WHERE id = $1 AND epoch = $2 AND (run_id = '' OR kind = 'start') RETURNING id";
   return (await query(text, [jobId, epoch])).length > 0;
 }
 

@@ -1,5 +1,6 @@
 import { isUlid, messageOf } from "@holdfast/core";
-import { type Extension, isRecord, parseJsonBytes, WIRE_LIMITS, type WorkerConnect } from "@holdfast/protocol";
+import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
+import { readFunctionPlan } from "../engine/function-plan.ts";
 import type { AppRecord, FunctionRecord } from "../store/index.ts";
 import { negotiate } from "./intervals.ts";
 import type { Refusal } from "./session-machine.ts";
@@ -71,18 +72,7 @@ function readFunctions(bytes: Uint8Array, appName: string, maxFunctions: number)
 
 function readFunction(slug: string, entry: Record<string, unknown>): FunctionRecord {
   const { triggers, ...config } = entry;
-  if (triggers !== undefined && !Array.isArray(triggers))
-    throw new Error(`The triggers of function "${slug}" are not an array.`);
-  for (const trigger of triggers ?? []) {
-    if (!isRecord(trigger)) throw new Error(`A trigger of function "${slug}" is not an object.`);
-    const { event } = trigger;
-    if (
-      event !== undefined &&
-      (typeof event !== "string" || event === "" || event.length > WIRE_LIMITS.maxEventNameLength)
-    ) {
-      throw new Error(`A trigger of function "${slug}" has no usable event name.`);
-    }
-  }
+  readFunctionPlan(slug, triggers, config);
   return {
     slug,
     name: typeof entry.name === "string" ? entry.name : slug,

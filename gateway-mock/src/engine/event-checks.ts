@@ -1,0 +1,61 @@
+import { HoldfastError } from "@holdfast/core";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+
+/** An event as it came in by HTTP. */
+export interface RawEvent {
+  readonly name?: unknown;
+  readonly data?: unknown;
+  readonly id?: unknown;
+  readonly ts?: unknown;
+  readonly user?: unknown;
+  readonly v?: unknown;
+  readonly meta?: unknown;
+}
+
+/** An event that may be stored. */
+export interface CheckedEvent {
+  readonly name: string;
+  readonly data: unknown;
+  readonly id?: string;
+  readonly ts?: number;
+  readonly user: unknown;
+  readonly v?: string;
+  readonly meta?: unknown;
+}
+
+const RESERVED = ["inngest/", "holdfast/"];
+
+/** @throws HoldfastError `EVENT_INVALID` */
+export function checkEvent(event: unknown, index: number): CheckedEvent {
+  const refuse = (why: string): never => {
+    throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
+  };
+  if (!isRecord(event)) return refuse("it is not an object.");
+  const { name, data, id, ts, user, v, meta } = event;
+  if (typeof name !== "string" || name.trim() === "") return refuse("`name` must be a non-empty text.");
+  if (name.length > WIRE_LIMITS.maxEventNameLength) {
+    return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
+  }
+  if (RESERVED.some((prefix) => name.startsWith(prefix)))
+    return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
+  if (data !== undefined && data !== null && !isRecord(data)) return refuse("`data` must be an object.");
+  if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
+    return refuse("`id` must be a text of at most 256 characters.");
+  if (ts !== undefined && ts !== null && !(Number.isFinite(ts) && (ts as number) >= 0))
+    return refuse("`ts` must be milliseconds since 1970.");
+  return {
+    name,
+    data: isRecord(data) ? withoutInternal(data) : {},
+    ...(typeof id === "string" && id !== "" ? { id } : {}),
+    ...(typeof ts === "number" && ts > 0 ? { ts: Math.round(ts) } : {}),
+    user: isRecord(user) ? user : {},
+    ...(typeof v === "string" ? { v } : {}),
+    ...(meta === undefined ? {} : { meta }),
+  };
+}
+
+function withoutInternal(data: Record<string, unknown>): Record<string, unknown> {
+  if (!("_inngest" in data)) return data;
+  const { _inngest: _, ...rest } = data;
+  return rest;
+}

@@ -1,0 +1,158 @@
+import { messageOf } from "@holdfast/core";
+import { type ClaimedJob, type Fence, readWindowKey } from "../store/index.ts";
+import { latestTickMs, nextTickMs } from "./cron.ts";
+import type { Decider } from "./decider.ts";
+import type { Functions } from "./functions.ts";
+import type { Intake } from "./intake.ts";
+import type { EngineCounters, EngineOptions } from "./ports.ts";
+import type { Runs } from "./runs.ts";
+
+export interface SchedulerParts {
+  readonly runs: Runs;
+  readonly functions: Functions;
+  readonly decider: Decider;
+  readonly intake: Intake;
+  readonly newId: () => string;
+  readonly counters: EngineCounters;
+}
+
+const TRIES = 5;
+
+/**
+ * Jobs between events and runs: a window of events is over, a schedule ticks, a run gives way to another or has not
+ * started in time. Each is leased to one gateway and ends in the transaction of what it makes, so it comes true once.
+ */
+export class Scheduler {
+  readonly #options: EngineOptions;
+  readonly #parts: SchedulerParts;
+  readonly #busy = new Set<Promise<void>>();
+
+  constructor(options: EngineOptions, parts: SchedulerParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** Takes a leased job; false when it is not one of these. */
+  take(job: ClaimedJob): boolean {
+    const work = this.#workOf(job, { jobId: job.id, epoch: job.epoch });
+    if (!work) return false;
+    const done = work
+      .catch((error: unknown) => {
+        // Its lease ends, and somebody does it again.
+        this.#options.log("warn", `A ${job.kind} job could not be done: ${messageOf(error)}`, { jobId: job.id });
+      })
+      .finally(() => this.#busy.delete(done));
+    this.#busy.add(done);
+    return true;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#busy);
+  }
+
+  #workOf(job: ClaimedJob, fence: Fence): Promise<void> | null {
+    switch (job.kind) {
+      case "window":
+        return this.#window(job.key, fence);
+      case "cron":
+        return this.#tick(job.key, fence);
+      case "cancel":
+        return this.#giveWay(job.key, fence);
+      case "start":
+        return this.#startTimeout(job, fence);
+      default:
+        return null;
+    }
+  }
+
+  async #window(keyText: string, fence: Fence): Promise<void> {
+    const { store } = this.#options;
+    const key = readWindowKey(keyText);
+    for (let tries = 0; key && tries < TRIES; tries += 1) {
+      const window = await store.loadWindow(key);
+      if (!window) break;
+      if (window.kind === "debounce" && window.dueInMs > 0) {
+        await store.postponeJob(fence, window.dueInMs);
+        return;
+      }
+      const fn = this.#parts.functions.get(window.functionId);
+      const [first, ...rest] = await store.loadEvents(window.eventIds);
+      const [eventId] = window.eventIds;
+      if (!fn || first === undefined || eventId === undefined) break;
+      const { name } = JSON.parse(first) as { name: string };
+      const event = { id: eventId, name, tsMs: 0, payloadJson: first };
+      const { id, count } = window;
+      const source = {
+        fence,
+        window: { functionId: window.functionId, kind: window.kind, key: window.key, id, count },
+      };
+      if (await this.#parts.intake.fromJob(fn, { event, source, stored: window.eventIds, more: rest })) {
+        this.#parts.counters.windowRuns += 1;
+        return;
+      }
+    }
+    await store.finishJob(fence);
+  }
+
+  /** Of ticks that were missed only the last one comes true. */
+  async #tick(key: string, fence: Fence): Promise<void> {
+    const { store, random } = this.#options;
+    const at = key.indexOf("\n");
+    const cron = await store.loadCron(key.slice(0, at), key.slice(at + 1));
+    const fn = cron && this.#parts.functions.get(cron.functionId);
+    if (!cron || !fn) {
+      await store.finishJob(fence);
+      return;
+    }
+    const { functionId, jitterMs, nowMs } = cron;
+    // A tick that jitter put off was not missed.
+    const tickMs = latestTickMs(cron.cron, cron.tickMs, nowMs - jitterMs);
+    const nextMs = nextTickMs(cron.cron, tickMs);
+    const next =
+      nextMs === null
+        ? null
+        : { tickMs: nextMs, dueMs: nextMs + Math.floor(random() * jitterMs), jobId: this.#parts.newId() };
+    const event = this.#timerEvent(cron.cron, tickMs, nowMs);
+    const source = { fence, cron: { functionId, cron: cron.cron, next } };
+    if (await this.#parts.intake.fromJob(fn, { event, source })) this.#parts.counters.cronTicks += 1;
+  }
+
+  #timerEvent(
+    cron: string,
+    tickMs: number,
+    nowMs: number,
+  ): { id: string; name: string; tsMs: number; payloadJson: string } {
+    const name = "inngest/scheduled.timer";
+    const [scheduledAt, fireAt] = [rfc3339(tickMs), rfc3339(nowMs)];
+    const ts = Math.round(nowMs);
+    const payload = { id: scheduledAt, name, data: { cron, scheduledAt, fireAt }, ts, user: {} };
+    return { id: this.#parts.newId(), name, tsMs: ts, payloadJson: JSON.stringify(payload) };
+  }
+
+  async #giveWay(key: string, fence: Fence): Promise<void> {
+    const [runId = "", other = ""] = key.split("\n");
+    await this.#cancel(runId, `The run ${other} of the same singleton took its place.`, null);
+    await this.#options.store.finishJob(fence);
+  }
+
+  /** The key is the first pass: nobody had it when it is still what it was made as. */
+  async #startTimeout({ runId, key }: ClaimedJob, fence: Fence): Promise<void> {
+    const outcome = await this.#cancel(runId, "The run did not start in time (`timeouts.start`).", {
+      jobId: key,
+      epoch: 0,
+    });
+    if (outcome !== "won") await this.#options.store.finishJob(fence);
+  }
+
+  async #cancel(runId: string, reason: string, fence: Fence | null): Promise<string> {
+    const { runs, decider } = this.#parts;
+    runs.retain(runId);
+    try {
+      return await decider.run(runId, { type: "cancel", reason }, fence);
+    } finally {
+      runs.release(runId);
+    }
+  }
+}
+
+const rfc3339 = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");

@@ -1,0 +1,299 @@
+import { waitFor } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import type { Gateway } from "../../src/server.ts";
+import type { RawAgent } from "./agent.ts";
+import { call, ended, metrics, op, runDetail, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+const virtual = (): Promise<Gateway> => bench.gateway({ virtualTime: true });
+
+const connect = (gateway: Gateway, config: object, event = "shop/order"): Promise<RawAgent> =>
+  bench.agent(gateway, { functions: [{ id: "order", event, config }] });
+
+/** Sends events one after the other; each is stored before the next one goes. */
+async function send(gateway: Gateway, datas: readonly object[], more: object = {}): Promise<string[]> {
+  const ids: string[] = [];
+  for (const data of datas) {
+    const body = JSON.stringify({ name: "shop/order", data, ...more });
+    const answer = (await call(gateway, "/e/test", { method: "POST", body })) as { ids: string[] };
+    ids.push(...answer.ids);
+  }
+  return ids;
+}
+
+const done = { status: "DONE", value: "ok" } as const;
+const runIds = async (): Promise<string[]> => {
+  const { runs } = await bench.store.listRuns({ limit: 1000 });
+  return runs.map(({ id }) => id).sort();
+};
+const dataOf = async (gateway: Gateway, runId: string): Promise<unknown> =>
+  ((await runDetail(gateway, runId)) as unknown as { event: { data: unknown } }).event.data;
+
+test("triggers: several events, a condition, a wildcard", async () => {
+  const gateway = await bench.gateway();
+  const triggers = [
+    { event: "shop/order", expression: "event.data.total > 100" },
+    { event: "user/*" },
+    { event: "shop/refund" },
+  ];
+  const agent = await connect(gateway, { triggers });
+  agent.answer(() => done);
+  for (const [name, data] of [
+    ["shop/order", { total: 5 }],
+    ["shop/order", { total: 500 }],
+    ["shop/order", {}],
+    ["user/created", {}],
+    ["user", {}],
+    ["shop/refund", {}],
+    ["shop/refunds", {}],
+  ] as const) {
+    await call(gateway, "/e/test", { method: "POST", body: JSON.stringify({ name, data }) });
+  }
+  const { runs } = await bench.store.listRuns({ limit: 100 });
+  expect(runs.map(({ eventName }) => eventName).sort()).toEqual(["shop/order", "shop/refund", "user/created"]);
+  for (const { id } of runs) await ended(gateway, id);
+});
+
+test("wrong configuration is refused with its reason", async () => {
+  const said: string[] = [];
+  const gateway = await bench.gateway({ log: (_, message) => said.push(message) });
+  const wrong: [object, RegExp][] = [
+    [{ triggers: [{ event: "a", expression: "event.data." }] }, /triggers\[0\]\.expression/],
+    [{ triggers: [{ cron: "61 * * * *" }] }, /triggers\[0\]\.cron/],
+    [{ triggers: [{ cron: "TZ=Mars/Base 0 0 * * *" }] }, /triggers\[0\]\.cron/],
+    [{ concurrency: [{ limit: 1 }, { limit: 2 }, { limit: 3 }] }, /concurrency/],
+    [{ concurrency: { limit: 1, key: "event.data.(" } }, /concurrency\.key/],
+    [{ debounce: { period: "10ms" } }, /debounce\.period/],
+    [{ rateLimit: { limit: 1, period: "25h" } }, /rateLimit\.period/],
+    [{ batchEvents: { maxSize: 1, timeout: "5s" } }, /batchEvents\.maxSize/],
+    [{ batchEvents: { maxSize: 5, timeout: "5s" }, debounce: { period: "5s" } }, /combined/],
+    [{ singleton: { mode: "often" } }, /singleton\.mode/],
+    [{ throttle: { limit: 0, period: "5s" } }, /throttle\.limit/],
+    [{ priority: { run: "1 +" } }, /priority\.run/],
+  ];
+  for (const [config, why] of wrong) {
+    await expect(connect(gateway, config)).rejects.toThrow("config_invalid");
+    const reason = said.findLast((message) => message.includes("refused"));
+    expect(reason).toContain('Function "shop-order"');
+    expect(reason).toMatch(why);
+  }
+});
+
+test("an event in the future starts its run then", async () => {
+  const gateway = await virtual();
+  const agent = await connect(gateway, {});
+  agent.answer(() => done);
+  await send(gateway, [{}], { ts: Date.now() + HOUR_MS });
+  const [runId = ""] = await runIds();
+  await gateway.skipTime(HOUR_MS - MINUTE_MS);
+  expect(await runDetail(gateway, runId)).toMatchObject({ status: "PENDING" });
+  await gateway.skipTime(MINUTE_MS);
+  await ended(gateway, runId);
+});
+
+test("rateLimit: what is over the limit is skipped until the period is over", async () => {
+  const gateway = await virtual();
+  const agent = await connect(gateway, { rateLimit: { limit: 2, period: "1h", key: "event.data.user" } });
+  agent.answer(() => done);
+  await send(gateway, [{ user: 1 }, { user: 1 }, { user: 1 }, { user: 2 }]);
+  expect(await runIds()).toHaveLength(3);
+  expect((await metrics(gateway)).engine.runsSkipped).toBe(1);
+  await gateway.skipTime(HOUR_MS);
+  await send(gateway, [{ user: 1 }]);
+  expect(await runIds()).toHaveLength(4);
+  for (const id of await runIds()) await ended(gateway, id);
+});
+
+test("idempotency: one run per key in 24 hours, over two gateways that are told at once", async () => {
+  const [one, two] = await Promise.all([virtual(), virtual()]);
+  const agent = await connect(one, { idempotency: "event.data.cart" });
+  agent.answer(() => done);
+  await waitFor(async () => JSON.stringify(await call(two, "/dev")).includes("shop-order"), {
+    what: "the other gateway",
+  });
+  const gateways = [one, two];
+  await Promise.all(Array.from({ length: 20 }, (_, n) => send(gateways[n % 2] as Gateway, [{ cart: n % 3 }])));
+  expect(await runIds()).toHaveLength(3);
+  for (const id of await runIds()) await ended(one, id);
+});
+
+test("singleton, skip: one run at a time of each key", async () => {
+  const gateway = await bench.gateway();
+  const agent = await connect(gateway, { singleton: { mode: "skip", key: "event.data.user" } });
+  await send(gateway, [{ user: 1 }, { user: 1 }, { user: 2 }]);
+  expect(await runIds()).toHaveLength(2);
+  const first = await agent.request();
+  const second = await agent.request();
+  await agent.replied(first.request, { value: [op("Sleep", "s", { name: "1h" })] });
+  await send(gateway, [{ user: 1 }]);
+  expect(await runIds()).toHaveLength(2);
+  await agent.replied(second.request, done);
+  await ended(gateway, second.request.runId);
+  const { user } = (await dataOf(gateway, second.request.runId)) as { user: number };
+  agent.answer(() => done);
+  await send(gateway, [{ user }]);
+  expect(await runIds()).toHaveLength(3);
+  await call(gateway, `/v1/runs/${first.request.runId}/cancel`, { method: "POST" });
+  for (const id of await runIds()) await ended(gateway, id);
+});
+
+test("singleton, cancel: the new run takes the place of the old one", async () => {
+  const gateway = await bench.gateway();
+  const agent = await connect(gateway, { singleton: { mode: "cancel" } });
+  await send(gateway, [{ n: 1 }]);
+  const first = await agent.request();
+  await send(gateway, [{ n: 2 }]);
+  await agent.frame("GATEWAY_CANCEL");
+  expect(await ended(gateway, first.request.runId)).toMatchObject({ status: "CANCELLED" });
+  const second = await agent.request();
+  await agent.replied(second.request, done);
+  expect(await ended(gateway, second.request.runId)).toMatchObject({ status: "COMPLETED" });
+});
+
+test("debounce: the last event wins, and a stream of them does not put it off for ever", async () => {
+  const gateway = await virtual();
+  const config = { debounce: { period: "1m", timeout: "150s", key: "event.data.doc" } };
+  const agent = await connect(gateway, config);
+  agent.answer(() => done);
+  await send(gateway, [
+    { doc: "a", n: 1 },
+    { doc: "b", n: 1 },
+  ]);
+  await gateway.skipTime(50_000);
+  await send(gateway, [{ doc: "a", n: 2 }]);
+  await gateway.skipTime(50_000);
+  await send(gateway, [{ doc: "a", n: 3 }]);
+  const [first = ""] = await waitFor(async () => ((await runIds()).length === 1 ? runIds() : undefined), { what: "b" });
+  expect(await dataOf(gateway, first)).toEqual({ doc: "b", n: 1 });
+  await gateway.skipTime(45_000);
+  await send(gateway, [{ doc: "a", n: 4 }]);
+  await gateway.skipTime(6_000);
+  const ids = await waitFor(async () => ((await runIds()).length === 2 ? runIds() : undefined), { what: "a" });
+  expect(await dataOf(gateway, ids.find((id) => id !== first) ?? "")).toEqual({ doc: "a", n: 4 });
+  await gateway.skipTime(HOUR_MS);
+  for (const id of ids) await ended(gateway, id);
+  expect(await runIds()).toHaveLength(2);
+});
+
+test("batchEvents: full batches at once, the rest when the time is over; others run alone", async () => {
+  const gateway = await virtual();
+  const config = { batchEvents: { maxSize: 3, timeout: "1m", key: "event.data.user", if: "event.data.free == true" } };
+  const agent = await connect(gateway, config);
+  const batches: unknown[][] = [];
+  agent.answer((_, payload) => {
+    expect(payload.event).toEqual(payload.events[0]);
+    batches.push(payload.events.map((event) => (event as { data: { n: number } }).data.n));
+    return done;
+  });
+  const user = (n: number, id = 1): object => ({ n, user: id, free: true });
+  const eventIds = await send(gateway, [user(1), user(2), user(3), user(4), user(5, 2), { n: 6, user: 1 }]);
+  await waitFor(() => batches.length === 2, { what: "the full batch and the one alone" });
+  expect(batches.map((batch) => batch.join()).sort()).toEqual(["1,2,3", "6"]);
+  const [stored] = eventIds;
+  const { runIds: linked } = (await call(gateway, `/v1/events/${stored}`)) as { runIds: string[] };
+  expect(linked).toHaveLength(1);
+  await gateway.skipTime(MINUTE_MS);
+  await waitFor(() => batches.length === 4, { what: "the rest" });
+  expect(batches.map((batch) => batch.join()).sort()).toEqual(["1,2,3", "4", "5", "6"]);
+  for (const id of await runIds()) await ended(gateway, id);
+});
+
+test("concurrency: never more at once than the limit of each key; what sleeps does not count", async () => {
+  const gateway = await bench.gateway();
+  const config = { concurrency: [{ limit: 1, key: "event.data.user" }, { limit: 2 }] };
+  const agent = await connect(gateway, config);
+  await send(gateway, [{ user: 1 }, { user: 1 }, { user: 2 }, { user: 3 }]);
+  const first = await agent.request();
+  const second = await agent.request();
+  expect(new Set([first.payload.event.data.user, second.payload.event.data.user]).size).toBe(2);
+  expect((await metrics(gateway)).queue).toMatchObject({ due: 2, leased: 2 });
+  await agent.replied(first.request, { value: [op("Sleep", "s", { name: "1h" })] });
+  const third = await agent.request();
+  await agent.replied(second.request, done);
+  const fourth = await agent.request();
+  for (const { request } of [third, fourth]) await agent.replied(request, done);
+  await call(gateway, `/v1/runs/${first.request.runId}/cancel`, { method: "POST" });
+  for (const id of await runIds()) await ended(gateway, id);
+});
+
+test("throttle: a burst starts, then one run in each interval, in order", async () => {
+  const gateway = await virtual();
+  const agent = await connect(gateway, { throttle: { limit: 2, period: "1m", burst: 1 } });
+  const started: unknown[] = [];
+  agent.answer((_, payload) => {
+    started.push(payload.event.data.n);
+    return done;
+  });
+  await send(
+    gateway,
+    [1, 2, 3, 4, 5].map((n) => ({ n })),
+  );
+  await waitFor(() => started.length === 3, { what: "the burst" });
+  await gateway.skipTime(29_000);
+  expect((await metrics(gateway)).queue.due).toBe(2);
+  expect(started).toEqual([1, 2, 3]);
+  await gateway.skipTime(2_000);
+  await waitFor(() => started.length === 4, { what: "the next one" });
+  await gateway.skipTime(30_000);
+  await waitFor(() => started.length === 5, { what: "the last one" });
+  expect(started).toEqual([1, 2, 3, 4, 5]);
+  for (const id of await runIds()) await ended(gateway, id);
+});
+
+test("priority: who pays goes first", async () => {
+  const gateway = await bench.gateway();
+  const config = { concurrency: 1, priority: { run: "event.data.plan == 'pro' ? 300 : 0" } };
+  const agent = await connect(gateway, config);
+  await send(gateway, [{ n: 1 }, { n: 2 }, { n: 3, plan: "pro" }]);
+  const order: unknown[] = [];
+  for (let i = 0; i < 3; i++) {
+    const { request, payload } = await agent.request();
+    order.push(payload.event.data.n);
+    await agent.replied(request, done);
+  }
+  expect(order).toEqual([1, 3, 2]);
+  for (const id of await runIds()) await ended(gateway, id);
+});
+
+test("timeouts.start: a run that nobody has begun with is cancelled, one that has started is not", async () => {
+  const gateway = await virtual();
+  const agent = await connect(gateway, { concurrency: 1, timeouts: { start: "1m" } });
+  await send(gateway, [{ n: 1 }, { n: 2 }]);
+  const first = await agent.request();
+  await gateway.skipTime(MINUTE_MS);
+  const [other = ""] = (await runIds()).filter((id) => id !== first.request.runId);
+  expect(await ended(gateway, other)).toMatchObject({ status: "CANCELLED" });
+  await agent.replied(first.request, done);
+  expect(await ended(gateway, first.request.runId)).toMatchObject({ status: "COMPLETED" });
+});
+
+test("cron: each tick one run, of missed ones the last, over two gateways; a removed schedule stops", async () => {
+  const [one, two] = await Promise.all([virtual(), virtual()]);
+  const triggers = [{ cron: "TZ=Europe/Paris 0 12 * * *" }];
+  const agents = [await connect(one, { triggers }), await connect(two, { triggers })];
+  const events: { id: string; name: string; data: Record<string, unknown> }[] = [];
+  for (const agent of agents) {
+    agent.answer((_, payload) => {
+      events.push(payload.event as never);
+      return done;
+    });
+  }
+  for (let day = 1; day <= 3; day++) {
+    await one.skipTime(24 * HOUR_MS);
+    await waitFor(() => events.length === day, { what: `tick ${day}` });
+  }
+  expect(events[0]).toMatchObject({ name: "inngest/scheduled.timer", data: { cron: "TZ=Europe/Paris 0 12 * * *" } });
+  expect(events[0]?.id).toMatch(/T1[01]:00:00Z$/);
+  await one.skipTime(10 * 24 * HOUR_MS);
+  await waitFor(() => events.length === 4, { what: "the latest missed tick" });
+  expect(new Set(events.map(({ id }) => id)).size).toBe(4);
+  const again = await connect(one, { triggers: [{ event: "shop/order" }] });
+  again.answer(() => done);
+  await one.skipTime(24 * HOUR_MS);
+  expect((await metrics(one)).queue).toMatchObject({ due: 0, later: 0 });
+  expect(await runIds()).toHaveLength(4);
+  for (const id of await runIds()) await ended(one, id);
+});
