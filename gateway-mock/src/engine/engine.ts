@@ -1,9 +1,10 @@
 import { createUlidFactory, type Log, messageOf, unreachable } from "@holdfast/core";
-import type { Op, SdkResponse, WorkerFrame } from "@holdfast/protocol";
-import type { AppRecord, NewJob, Store, Wake } from "../store/index.ts";
+import type { Op, SdkResponse } from "@holdfast/protocol";
+import type { AppRecord, Fence, NewJob, Store, Wake } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents.ts";
 import { type DecideOutcome, Decider } from "./decider.ts";
 import { Dispatches } from "./dispatches.ts";
+import type { AttachedAgent, EngineFrame, EngineStatus } from "./engine-types.ts";
 import type { RawEvent } from "./event-checks.ts";
 import { Expressions } from "./expressions.ts";
 import { FanOut, TELLING_LEASE_MS } from "./fan-out.ts";
@@ -18,33 +19,8 @@ import { type CheckpointResult, Reports } from "./reports.ts";
 import type { RunState } from "./run-state.ts";
 import { Runs } from "./runs.ts";
 import { Scheduler } from "./scheduler.ts";
-import type { Stalls } from "./stalls.ts";
+import { Stalls } from "./stalls.ts";
 import { Starter } from "./starter.ts";
-
-/** Frames about requests, as the socket's side hands them over. */
-export type EngineFrame = Exclude<
-  WorkerFrame,
-  { readonly kind: "WORKER_CONNECT" | "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT" }
->;
-
-/** A connected agent, from its readiness to the end of its socket. */
-export interface AttachedAgent {
-  /** A frame about requests came in. */
-  receive(frame: EngineFrame): void;
-  /** No new work for it. */
-  pause(): void;
-  /** New work for it again. */
-  resume(): void;
-  /** Its socket is gone. */
-  /** Its socket is gone; with `final` it said that it does not come back. */
-  lost(final?: boolean): void;
-}
-
-export interface EngineStatus extends Readonly<EngineCounters> {
-  readonly agents: number;
-  readonly inFlight: number;
-  readonly runsInMemory: number;
-}
 
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
@@ -124,13 +100,7 @@ export class Engine {
           if (this.#loop.backlogged) this.#loop.wake();
         },
         onReleased: () => this.#loop.wake(),
-        onTooLarge: ({ runId, fence }, length) => {
-          const message = `The run's input and step results have ${length} characters, more than a request can hold.`;
-          const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
-          decider.run(runId, { type: "fail", jobId: fence.jobId, error }, fence).catch((failure: unknown) => {
-            log("error", `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });
-          });
-        },
+        onTooLarge: (job, length) => this.#failTooLarge(job, length),
       },
     );
     this.#fanOut = new FanOut(options, { runs, decider, expressions });
@@ -311,6 +281,14 @@ export class Engine {
       default:
         return unreachable(frame);
     }
+  }
+
+  #failTooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, length: number): void {
+    const message = `The run's input and step results have ${length} characters, more than a request can hold.`;
+    const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
+    this.#decider.run(runId, { type: "fail", jobId: fence.jobId, error }, fence).catch((failure: unknown) => {
+      this.#log("error", `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });
+    });
   }
 
   #runEnded(state: RunState, others: boolean): void {

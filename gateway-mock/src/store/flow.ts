@@ -1,4 +1,4 @@
-import type { Fence } from "./store.ts";
+import type { ClaimedJob, Fence } from "./store.ts";
 
 /** What is between events and runs, and between jobs and those who claim them, as the store's port has it. */
 
@@ -127,4 +127,42 @@ export function readWindowKey(text: string): (WindowKey & { readonly id: string 
   if ((kind !== "debounce" && kind !== "batch" && kind !== "full") || !functionId || key === undefined || !id)
     return undefined;
   return { kind, functionId, key, id };
+}
+
+/** The part of the store's port that is about flow control. */
+export interface FlowStore {
+  /**
+   * Leases due jobs of functions with limits, as `claim` does, but never more than their limits allow: what they count
+   * is every job that is leased and was not given back, whoever claims at the same time. Keys whose places are taken do not hold
+   * up others. `blocked`: functions of which due jobs had to be left; `retryInMs`: when a throttle lets the next one start.
+   */
+  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaim>;
+  /** Puts jobs of these functions that are in no lane into one without limits, so that `claimLimited` finds them. */
+  adoptLanes(functionIds: readonly string[]): Promise<void>;
+
+  /** Puts a job off and gives its lease back; false when this is not its dispatch any more. */
+  postponeJob(fence: Fence, delayMs: number): Promise<boolean>;
+  /** What a window has; null when it is over. */
+  loadWindow(key: WindowKey & { readonly id: string }): Promise<OpenWindow | null>;
+  /** Events as JSON text, in the order of `eventIds`; those that are gone are left out. */
+  loadEvents(eventIds: readonly string[]): Promise<readonly string[]>;
+  /** Makes these the schedules of the apps: new ones get a job for their next tick, those that are gone lose it. */
+  saveCrons(appIds: readonly string[], crons: readonly NewCron[]): Promise<void>;
+  loadCron(functionId: string, cron: string): Promise<StoredCron | null>;
+}
+
+export interface LimitedClaimRequest {
+  readonly gatewayId: string;
+  readonly wants: readonly {
+    readonly functionId: string;
+    readonly limit: number;
+    readonly leaseMs: number;
+    readonly limits: ClaimLimits;
+  }[];
+}
+
+export interface LimitedClaim {
+  readonly jobs: readonly ClaimedJob[];
+  readonly blocked: readonly string[];
+  readonly retryInMs: number | null;
 }

@@ -1,14 +1,4 @@
-import type {
-  ClaimLimits,
-  Gate,
-  IntakeSource,
-  Lane,
-  NewCron,
-  OpenWindow,
-  StoredCron,
-  WindowEntry,
-  WindowKey,
-} from "./flow.ts";
+import type { ClaimLimits, FlowStore, Gate, IntakeSource, Lane, WindowEntry } from "./flow.ts";
 import type { StoreReads } from "./store-reads.ts";
 
 /**
@@ -26,7 +16,7 @@ import type { StoreReads } from "./store-reads.ts";
  * again inside. Nothing is half done: a rejected write changed nothing, or (only after `retryForMs` without a database)
  * its fate is unknown, which the message says.
  */
-export interface Store extends StoreReads {
+export interface Store extends StoreReads, FlowStore {
   /**
    * Brings the schema up to date. Safe when several gateways start at once; does nothing when there is nothing to do.
    * @throws HoldfastError `DATABASE_UNREACHABLE`, `DATABASE_TOO_OLD` (before Postgres 14), `DATABASE_SCHEMA_NEWER`
@@ -81,25 +71,6 @@ export interface Store extends StoreReads {
    * event was stored and had not expired then, and none of a run that the event itself triggered.
    */
   findWaits(query: WaitQuery): Promise<readonly StoredWait[]>;
-
-  /**
-   * Leases due jobs of functions with limits, as `claim` does, but never more than their limits allow: what they count
-   * is every job that is leased and was not given back, whoever claims at the same time. Keys whose places are taken do not hold
-   * up others. `blocked`: functions of which due jobs had to be left; `retryInMs`: when a throttle lets the next one start.
-   */
-  claimLimited(request: LimitedClaimRequest): Promise<LimitedClaim>;
-  /** Puts jobs of these functions that are in no lane into one without limits, so that `claimLimited` finds them. */
-  adoptLanes(functionIds: readonly string[]): Promise<void>;
-
-  /** Puts a job off and gives its lease back; false when this is not its dispatch any more. */
-  postponeJob(fence: Fence, delayMs: number): Promise<boolean>;
-  /** What a window has; null when it is over. */
-  loadWindow(key: WindowKey & { readonly id: string }): Promise<OpenWindow | null>;
-  /** Events as JSON text, in the order of `eventIds`; those that are gone are left out. */
-  loadEvents(eventIds: readonly string[]): Promise<readonly string[]>;
-  /** Makes these the schedules of the apps: new ones get a job for their next tick, those that are gone lose it. */
-  saveCrons(appIds: readonly string[], crons: readonly NewCron[]): Promise<void>;
-  loadCron(functionId: string, cron: string): Promise<StoredCron | null>;
 
   /** The runs that exist among `runIds`, each with its log in the order of writing. */
   loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]>;
@@ -397,22 +368,6 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** "" = timers. Each function at most once. */
   readonly wants: readonly { readonly functionId: string; readonly limit: number; readonly leaseMs?: number }[];
-}
-
-export interface LimitedClaimRequest {
-  readonly gatewayId: string;
-  readonly wants: readonly {
-    readonly functionId: string;
-    readonly limit: number;
-    readonly leaseMs: number;
-    readonly limits: ClaimLimits;
-  }[];
-}
-
-export interface LimitedClaim {
-  readonly jobs: readonly ClaimedJob[];
-  readonly blocked: readonly string[];
-  readonly retryInMs: number | null;
 }
 
 export interface ClaimedJob {

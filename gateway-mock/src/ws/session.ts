@@ -18,7 +18,7 @@ import {
 } from "@holdfast/protocol";
 import type { WebSocket } from "ws";
 import type { AgentSession } from "../engine/agents.ts";
-import type { AttachedAgent } from "../engine/engine.ts";
+import type { AttachedAgent } from "../engine/engine-types.ts";
 import type { AppRecord } from "../store/index.ts";
 import { type HelloRules, readHello } from "./hello.ts";
 import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";

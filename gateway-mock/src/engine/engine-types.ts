@@ -1,0 +1,27 @@
+import type { WorkerFrame } from "@holdfast/protocol";
+import type { EngineCounters } from "./ports.ts";
+
+/** Frames about requests, as the socket's side hands them over. */
+export type EngineFrame = Exclude<
+  WorkerFrame,
+  { readonly kind: "WORKER_CONNECT" | "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT" }
+>;
+
+/** A connected agent, from its readiness to the end of its socket. */
+export interface AttachedAgent {
+  /** A frame about requests came in. */
+  receive(frame: EngineFrame): void;
+  /** No new work for it. */
+  pause(): void;
+  /** New work for it again. */
+  resume(): void;
+  /** Its socket is gone. */
+  /** Its socket is gone; with `final` it said that it does not come back. */
+  lost(final?: boolean): void;
+}
+
+export interface EngineStatus extends Readonly<EngineCounters> {
+  readonly agents: number;
+  readonly inFlight: number;
+  readonly runsInMemory: number;
+}
