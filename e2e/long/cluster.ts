@@ -48,7 +48,9 @@ export interface Member {
 
 export interface AppOptions {
   /** Set of functions, see `fixtures/long-app.mjs`. */
-  readonly functions: string;
+  readonly functions?: string;
+  /** Another fixture than `long-app.mjs`. */
+  readonly file?: string;
   /** Base URL. Default: the balancer in front of all gateways. */
   readonly url?: string;
   readonly concurrency?: number;
@@ -156,11 +158,12 @@ async function startMembers(options: ClusterOptions, databaseUrl: string, childr
 }
 
 async function launchApp(options: AppOptions & { url: string }, journal: JournalReader): Promise<App> {
-  return new App(fixture("long-app.mjs"), {
-    name: `app (${options.functions})`,
+  const { file = "long-app.mjs", functions = "" } = options;
+  return new App(fixture(file), {
+    name: `app (${functions || file})`,
     env: {
       HOLDFAST_TEST_JOURNAL: journal.path,
-      HOLDFAST_TEST_FUNCTIONS: options.functions,
+      HOLDFAST_TEST_FUNCTIONS: functions,
       HOLDFAST_TEST_CONCURRENCY: String(options.concurrency ?? 1000),
       HOLDFAST_DEV: options.url,
       ...options.env,

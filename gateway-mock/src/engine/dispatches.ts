@@ -24,6 +24,8 @@ export interface Dispatch {
   readonly sentMs: number;
   /** Last word about it from the agent, monotonic. */
   heardMs: number;
+  /** When its socket was lost the last time; a grace that began with an earlier loss does not count any more. */
+  lostMs?: number;
   /** Checkpoints whose commit is under way. */
   commits: number;
   onCommitsDone: (() => void) | null;

@@ -32,6 +32,7 @@ export class Presence {
     if (held.length === 0) return;
     if (final) return this.#dispatches.giveUp(held, () => false);
     const lostMs = this.#options.clock.monotonicMs();
+    for (const dispatch of held) dispatch.lostMs = lostMs;
     this.#graces += 1;
     this.#after(this.#options.settings.reconnectGraceMs, () => {
       void this.#graceOver(held, slot.session, lostMs).finally(() => {
@@ -47,7 +48,7 @@ export class Presence {
   }
 
   async #graceOver(held: readonly Dispatch[], session: AgentSession, lostMs: number): Promise<void> {
-    const isOurs = (one: Dispatch): boolean => this.#dispatches.get(one.requestId) === one;
+    const isOurs = (one: Dispatch): boolean => one.lostMs === lostMs && this.#dispatches.get(one.requestId) === one;
     const orphans = held.filter((one) => one.slot === null && isOurs(one));
     if (orphans.length === 0) return;
     const back = this.#plainReturn(session.instanceId);

@@ -9,6 +9,8 @@ import {
   formatSingleUnit,
   HoldfastError,
   isUlid,
+  LOG_LEVELS,
+  type LoggerLike,
   logTo,
   parseDurationMs,
   parseGoDurationMs,
@@ -229,6 +231,19 @@ describe("promises and logs", () => {
     await expect(withTimeout(systemTimers, Promise.resolve(1), 1000, () => new Error("late"))).resolves.toBe(1);
     const never = new Promise(() => {});
     await expect(withTimeout(systemTimers, never, 1, () => new Error("late"))).rejects.toThrow("late");
+  });
+
+  test("loggers shaped like a console and like pino get text and data as they want them", () => {
+    const calls: unknown[][] = [];
+    const logger = Object.fromEntries(
+      LOG_LEVELS.map((level) => [level, (...args: unknown[]) => calls.push([level, ...args])]),
+    ) as unknown as LoggerLike;
+    logTo(logger, { level: "info", message: "text" });
+    logTo(logger, { level: "warn", message: "text", data: { a: 1 } });
+    expect(calls).toEqual([
+      ["info", "text"],
+      ["warn", { a: 1 }, "text"],
+    ]);
   });
 
   test("a logger that throws breaks nobody", () => {

@@ -38,8 +38,8 @@ export function createPortLogger(port: Pick<MainPort, "post">, counters: SharedC
     tellDropped,
     log: (level, message, data) => {
       // The counter is 32 bits wide and may wrap.
-      const taken = (counters.readLogsTaken() - start) | 0;
-      if (posted - taken >= MAX_WAITING) {
+      const waiting = (posted - (counters.readLogsTaken() - start)) | 0;
+      if (waiting >= MAX_WAITING) {
         dropped += 1;
         unreported += 1;
         return;

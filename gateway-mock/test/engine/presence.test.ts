@@ -1,0 +1,92 @@
+import { silentLog } from "@holdfast/core";
+import { fakeClock } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import type { Agents, Slot } from "../../src/engine/agents.ts";
+import type { Dispatch, Dispatches } from "../../src/engine/dispatches.ts";
+import type { EngineOptions } from "../../src/engine/ports.ts";
+import { Presence } from "../../src/engine/presence.ts";
+
+const GRACE_MS = 5_000;
+
+/** An agent that holds one request, on a clock that stands still. */
+function bench(extensions: readonly string[]) {
+  const clock = fakeClock();
+  const slots = new Set<Slot>();
+  const given: string[] = [];
+  const dispatch = { requestId: "r", slot: null, acked: true, heardMs: 0 } as unknown as Dispatch;
+  const dispatches = {
+    get: (requestId: string) => (requestId === "r" && given.length === 0 ? dispatch : undefined),
+    detach: (one: Dispatch) => {
+      one.slot?.requests.delete(one.requestId);
+      one.slot = null;
+    },
+    move: (one: Dispatch, slot: Slot) => {
+      one.slot = slot;
+      slot.requests.add(one.requestId);
+    },
+    giveUp: (lost: readonly Dispatch[]) => given.push(...lost.map(({ requestId }) => requestId)),
+  };
+  const options = { clock, timers: clock, log: silentLog, settings: { reconnectGraceMs: GRACE_MS } };
+  const agents = { remove: (slot: Slot) => slots.delete(slot), all: () => slots };
+  const presence = new Presence(
+    { ...options, store: { listConnections: async () => [] } } as unknown as EngineOptions,
+    agents as unknown as Agents,
+    dispatches as unknown as Dispatches,
+  );
+  const connect = (): Slot => {
+    const session = { instanceId: "i", extensions: new Set(extensions), extendLeaseMs: 30_000 };
+    const slot = { session, requests: new Set() } as unknown as Slot;
+    slots.add(slot);
+    return slot;
+  };
+  /** The agent says that it has the request. */
+  const speak = (slot: Slot): void => {
+    dispatch.heardMs = clock.monotonicMs();
+    dispatches.move(dispatch, slot);
+  };
+  return { clock, presence, given, connect, speak };
+}
+
+test("an agent that is lost again and again gets the whole grace each time", async () => {
+  const { clock, presence, given, connect, speak } = bench(["checkpoint"]);
+  let slot = connect();
+  speak(slot);
+  for (let times = 0; times < 10; times += 1) {
+    presence.lost(slot, false);
+    await clock.advance(900);
+    slot = connect();
+    speak(slot);
+    await clock.advance(300);
+  }
+  // The grace of an earlier loss ends while the last one has just begun.
+  presence.lost(slot, false);
+  await clock.advance(GRACE_MS - 1);
+  expect(given).toEqual([]);
+  await clock.advance(1);
+  expect(given).toEqual(["r"]);
+});
+
+test("an agent of the plain protocol, too", async () => {
+  const { clock, presence, given, connect, speak } = bench([]);
+  const first = connect();
+  speak(first);
+  presence.lost(first, false);
+  await clock.advance(1_000);
+  const second = connect();
+  speak(second);
+  await clock.advance(3_500);
+  presence.lost(second, false);
+  await clock.advance(GRACE_MS - 1);
+  expect(given).toEqual([]);
+  await clock.advance(1);
+  expect(given).toEqual(["r"]);
+});
+
+test("one that says that it ends gets none", () => {
+  const { clock, presence, given, connect, speak } = bench(["checkpoint"]);
+  const slot = connect();
+  speak(slot);
+  presence.lost(slot, true);
+  expect(given).toEqual(["r"]);
+  expect(clock.pending).toEqual([]);
+});
