@@ -64,7 +64,7 @@ export function testConfig(url: string, changes: Partial<SerializableConfig> = {
     openMs: 5_000,
     httpMs: 5_000,
     debugMs: 200,
-    stall: { thresholdMs: 1_000, maxStallMs: null, onMainThread: false },
+    stall: { thresholdMs: 1_000, maxStallMs: null, noStack: "tests do not ask for it." },
     ...changes,
   };
 }

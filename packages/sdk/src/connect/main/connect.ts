@@ -19,6 +19,7 @@ import type { ConnectOptions } from "../shared/connect-options.ts";
 import { CONNECT_TIMEOUTS, MAX_APPS, OFFERED_EXTENSIONS } from "../shared/offer.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { Connection } from "./connection.ts";
+import { whyNoStack } from "./inspector.ts";
 import { openConnection } from "./open-connection.ts";
 import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
 import { startWorker } from "./worker.ts";
@@ -87,7 +88,7 @@ function configOf(
     minUptimeMs: respawn.minUptimeMs,
     ...CONNECT_TIMEOUTS,
     debugMs: DEBUG_MS,
-    stall: { ...options.stall, onMainThread: nodeModule("node:worker_threads").isMainThread },
+    stall: { ...options.stall, noStack: whyNoStack() },
   };
 }
 

@@ -1,3 +1,5 @@
+import { nodeModule } from "../../runtime.ts";
+
 let url: (() => string | undefined) | undefined;
 
 /** Whether a debugger can be attached to this process: then it, and not the app, may be what stops the main thread. */
@@ -10,4 +12,16 @@ export function isInspectorOpen(): boolean {
     url = () => undefined;
     return false;
   }
+}
+
+/** Why nobody may look at the stack of the thread that calls this while it is blocked; null = that works. */
+export function whyNoStack(): string | null {
+  if (!nodeModule("node:worker_threads").isMainThread) {
+    return "connect() was called on a worker thread; only the process's main thread can be asked.";
+  }
+  // There Node has no inspector, and ends the whole process when a thread asks for it.
+  const permission: { has(scope: string): boolean } | undefined = process.permission;
+  return permission === undefined || permission.has("inspector")
+    ? null
+    : "the permission model of Node allows no inspector.";
 }

@@ -6,8 +6,8 @@ export interface StallPolicy {
   readonly thresholdMs: number | null;
   /** After this long the leases are given up; null = never. */
   readonly maxStallMs: number | null;
-  /** Whether `connect()` was called on the process's main thread: only that one can be asked for its stack. */
-  readonly onMainThread: boolean;
+  /** Why the blocked thread cannot be asked for its stack; null = it can. */
+  readonly noStack: string | null;
 }
 
 /** Whose code it was. */

@@ -175,7 +175,7 @@ export class StallWatch {
     const { policy, timers, capture } = this.#deps;
     const stall = this.#stall;
     this.#counts.suppressed += effect.suppressed;
-    if (!policy.onMainThread) return this.#report(stall, effect, OTHER_THREAD);
+    if (policy.noStack !== null) return this.#report(stall, effect, policy.noStack);
     // The last one still waits for main to come out of native code.
     if (stall.capture) return this.#report(stall, effect, NATIVE);
     const late = timers.set(CAPTURE_MS, () => this.#report(stall, effect, NATIVE));
@@ -281,5 +281,4 @@ export class StallWatch {
   }
 }
 
-const OTHER_THREAD = "connect() was called on a worker thread; only the process's main thread can be asked.";
 const NATIVE = "it does not answer its debugger, so it is in native code, or the process gets no processor time.";
