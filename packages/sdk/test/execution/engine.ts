@@ -214,7 +214,8 @@ export class Engine {
     }
     if (ops.length === 0) this.#discover();
     for (const op of ops) this.#op(job, op);
-    if (inPlace && this.retries.size > 0) this.#discover();
+    // What is to be tried again is among the parked ops, if the code still has it.
+    if (inPlace && ops.some((op) => this.retries.has(op.id))) this.#discover();
   }
 
   #op(job: { stepId: string; attempt: number }, op: Op): void {
