@@ -269,6 +269,10 @@ export const ERROR_CATALOGUE = {
     summary: "A process ended before it said what a test waited for.",
     cure: "The message has its exit code and last lines.",
   },
+  TEST_STEP_UNANSWERED: {
+    summary: "A function under test called something that only a gateway can do, and the test does not answer it.",
+    cure: "Give the step in `steps`, with a `handler` that returns the answer; an invoked function may be given in `functions`.",
+  },
   INTERNAL: {
     summary: "Something happened that should not be possible.",
     cure: "Please report it with the log around it.",

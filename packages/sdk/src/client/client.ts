@@ -52,7 +52,7 @@ export class Client<const Schemas extends SchemaMap = NoSchemas> {
     },
     handler: Handler<EventOfTriggers<Triggers, Schemas>, Schemas, Output>,
   ): HoldfastFunction<DataOfTriggers<Triggers, Schemas>, Output> {
-    return defineFunction(this.options.id, options as FunctionOptions, handler) as HoldfastFunction<
+    return defineFunction(this, options as FunctionOptions, handler) as HoldfastFunction<
       DataOfTriggers<Triggers, Schemas>,
       Output
     >;

@@ -10,12 +10,14 @@ import { publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
 import { Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
+import type { Intercept } from "./pass-options.ts";
 import { errorObject } from "./result-json.ts";
 import { nothingNew } from "./result-of.ts";
 
 export interface MainThreadDeps {
   readonly clock?: Clock;
   readonly timers?: Timers;
+  readonly intercept?: Intercept;
 }
 
 /** What a reply says its version is when the request's could not be read. */
@@ -24,6 +26,7 @@ const FALLBACK_VERSION = 2;
 /** Runs handlers where they were defined: on the thread that called `connect`. */
 export function createMainThreadStrategy(registry: Registry, deps: MainThreadDeps = {}): ExecutionStrategy {
   const ports = { clock: deps.clock ?? systemClock, timers: deps.timers ?? systemTimers };
+  const { intercept } = deps;
   publishCurrentExecution();
   return {
     async execute(request, port, signal) {
@@ -35,7 +38,17 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
         const mode = modeOf(request, input);
         if (mode.type === "targeted" && isFinished(input, mode.hash)) return nothingNew(requestVersion);
         if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
-        return await new Pass({ request, input, fn, mode, port, signal, ports }).run(handlerOf(fn, input, request));
+        const options = {
+          request,
+          input,
+          fn,
+          mode,
+          port,
+          signal,
+          ports,
+          ...(intercept === undefined ? {} : { intercept }),
+        };
+        return await new Pass(options).run(handlerOf(fn, input, request));
       } catch (thrown) {
         return infrastructureError(thrown, requestVersion);
       }

@@ -1,6 +1,7 @@
 import type { Clock, Timers } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
 import type { PassMode } from "../steps/pass-machine.ts";
+import type { StepCall } from "../steps/step-call.ts";
 import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
 import type { PassInput } from "./pass-input.ts";
 
@@ -8,6 +9,9 @@ export interface PassPorts {
   readonly clock: Clock;
   readonly timers: Timers;
 }
+
+/** Gives what is run instead of a step that the handler calls; tests put their own bodies in place here. */
+export type Intercept = (fullId: string, call: StepCall) => StepCall;
 
 export interface PassOptions {
   readonly request: ExecutionRequest;
@@ -18,4 +22,5 @@ export interface PassOptions {
   /** Fires when the work is not wanted any more. */
   readonly signal: AbortSignal;
   readonly ports: PassPorts;
+  readonly intercept?: Intercept;
 }

@@ -152,7 +152,8 @@ export class Pass {
     try {
       const outer = currentExecution()?.step;
       if (outer?.active) throw new StepNestedError(String(call.id), outer.id);
-      return this.#open(this.#names.next(call.id), call).promise;
+      const identity = this.#names.next(call.id);
+      return this.#open(identity, this.#options.intercept?.(identity.fullId, call) ?? call).promise;
     } catch (error) {
       return rejectedStep(error);
     }

@@ -6,6 +6,7 @@ import { FunctionChecks } from "./function-checks.ts";
 import { type FunctionConfig, failureConfig, functionConfig } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
 import type { FunctionTypes } from "./references.ts";
+import type { ClientLike } from "./registry.ts";
 import type { FailureEvent } from "./triggers.ts";
 
 /** What a handler is given. */
@@ -54,6 +55,8 @@ const DEFINITION: unique symbol = Symbol.for("holdfast.function") as never;
 /** The inside of a function: what connections and the execution need of it. */
 export interface FunctionDefinition {
   readonly appId: string;
+  /** The client that made it. */
+  readonly client: ClientLike;
   readonly config: FunctionConfig;
   readonly failureConfig?: FunctionConfig;
   readonly handler: (context: HandlerContext<unknown>) => unknown;
@@ -64,10 +67,11 @@ export interface FunctionDefinition {
 
 /** @throws HoldfastError `FUNCTION_INVALID` */
 export function defineFunction(
-  appId: string,
+  client: ClientLike,
   options: FunctionOptions & { readonly onFailure?: unknown },
   handler: unknown,
 ): HoldfastFunction {
+  const appId = client.options.id;
   const config = functionConfig(appId, options);
   const check: FunctionChecks = new FunctionChecks(options.id);
   if (typeof handler !== "function") {
@@ -79,6 +83,7 @@ export function defineFunction(
   check.ensure(onFailure === undefined || typeof onFailure === "function", "`onFailure` must be a function.");
   const definition: FunctionDefinition = {
     appId,
+    client,
     config,
     handler: handler as FunctionDefinition["handler"],
     schemas: schemasOf(options.triggers),

@@ -1,0 +1,225 @@
+import { HoldfastError, type PlainError } from "@holdfast/core";
+import { type EventPayload, isRecord, normalizeError } from "@holdfast/protocol";
+import type { OutgoingEvent } from "../client/event-types.ts";
+import { createMainThreadStrategy } from "../execution/main-thread.ts";
+import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "../functions/define-function.ts";
+import type { OutputOf } from "../functions/references.ts";
+import { type ClientLike, createRegistry } from "../functions/registry.ts";
+import { reviveError } from "../steps/errors.ts";
+import type { StepResult } from "../steps/step-result.ts";
+import { Answers, type InvokedRun } from "./answers.ts";
+import { MemoryRun, type StepNote } from "./memory-run.ts";
+import type { FunctionTestOptions, TestRun, TestStep } from "./test-types.ts";
+
+/**
+ * Runs a function in memory: without a gateway, without a database, and time passes at once. The code that runs it is what
+ * runs it in an app, too.
+ *
+ *     const test = new FunctionTest(order, { event: { name: "shop/order.placed", data: { card: "4242" } } });
+ *     const { output, state } = await test.run();
+ */
+export class FunctionTest<const Fn extends HoldfastFunction> {
+  readonly #fn: Fn;
+  readonly #options: FunctionTestOptions;
+
+  constructor(fn: Fn, options: FunctionTestOptions = {}) {
+    if (definitionOf(fn) === undefined) {
+      throw new HoldfastError("OPTION_INVALID", "FunctionTest needs a function that createFunction() made.");
+    }
+    this.#fn = fn;
+    this.#options = options;
+  }
+
+  /**
+   * Runs to the end, each time anew. Sleeps are skipped; waits that `steps` does not answer time out.
+   * @param more added to the options, answers before those of the constructor
+   * @throws HoldfastError `TEST_STEP_UNANSWERED`
+   */
+  run(more: FunctionTestOptions = {}): Promise<TestRun<StepResult<Awaited<OutputOf<Fn>>>>> {
+    return runInMemory(this.#fn, this.#merged(more), undefined);
+  }
+
+  /**
+   * Runs until the step has its result, or, for a step that the gateway does, until it has begun.
+   * @throws HoldfastError `TEST_STEP_UNANSWERED`; `NOT_FOUND` when the run ends without that step
+   */
+  async runUntil(
+    stepId: string,
+    more: FunctionTestOptions = {},
+  ): Promise<TestRun<StepResult<Awaited<OutputOf<Fn>>>> & { readonly step: TestStep }> {
+    const run = await runInMemory<StepResult<Awaited<OutputOf<Fn>>>>(this.#fn, this.#merged(more), stepId);
+    const step = run.steps.find((each) => each.id === stepId);
+    if (step !== undefined) return { ...run, step };
+    const met = run.steps.map((each) => `"${each.id}"`).join(", ") || "none";
+    throw new HoldfastError(
+      "NOT_FOUND",
+      `The run has ${run.status} without the step "${stepId}"; its steps were ${met}.`,
+    );
+  }
+
+  #merged(more: FunctionTestOptions): FunctionTestOptions {
+    return { ...this.#options, ...more, steps: [...(this.#options.steps ?? []), ...(more.steps ?? [])] };
+  }
+}
+
+interface Sent {
+  readonly events: OutgoingEvent[];
+  readonly signals: { readonly signal: string; readonly data?: unknown }[];
+}
+
+async function runInMemory<Output>(
+  fn: HoldfastFunction,
+  options: FunctionTestOptions,
+  until: string | undefined,
+): Promise<TestRun<Output>> {
+  const definition = definitionOf(fn) as FunctionDefinition;
+  const nowMs = options.nowMs ?? Date.now();
+  const events = eventsOf(definition, options, nowMs);
+  const run = await play<Output>(fn, definition.config.id, events, { ...options, nowMs }, until);
+  const { failureConfig } = definition;
+  const [event] = events;
+  if (run.status !== "failed" || failureConfig === undefined || until !== undefined) return run;
+  const error = { name: run.error?.name ?? "Error", message: run.error?.message ?? "", stack: run.error?.stack ?? "" };
+  const data = { function_id: definition.config.id, run_id: "run", error: { ...error, ...run.plainError }, event };
+  const failed: EventPayload = { id: "failure", name: "inngest/function.failed", data, ts: nowMs };
+  return { ...run, onFailure: await play(fn, failureConfig.id, [failed], { ...options, nowMs }, undefined) };
+}
+
+type Played<Output> = TestRun<Output> & { readonly plainError: PlainError | undefined };
+
+async function play<Output>(
+  fn: HoldfastFunction,
+  slug: string,
+  events: readonly EventPayload[],
+  options: FunctionTestOptions & { readonly nowMs: number },
+  until: string | undefined,
+): Promise<Played<Output>> {
+  const { client, config } = definitionOf(fn) as FunctionDefinition;
+  const sent: Sent = { events: [], signals: [] };
+  const answers = new Answers(options.steps ?? []);
+  const registry = createRegistry([{ client: recording(client, sent), functions: [fn] }]);
+  const memory = new MemoryRun({
+    strategy: createMainThreadStrategy(registry, { intercept: answers.intercept }),
+    appName: client.options.id,
+    slug,
+    events,
+    maxAttempts: config.steps.step.retries.attempts + 1,
+    deadline: isRecord(config.holdfast) ? String(config.holdfast.deadline) : undefined,
+    appVersion: client.options.appVersion,
+    answers,
+    invoke: invoker(options, sent),
+    replay: options.replay === true,
+    nowMs: options.nowMs,
+    until,
+  });
+  const end = await memory.run();
+  const steps = [...memory.steps.values()].filter(({ fullId }) => !fullId.startsWith("holdfast/failure")).map(viewOf);
+  const plainError = end.status === "failed" ? normalizeError(end.value) : undefined;
+  return {
+    status: end.status,
+    output: end.status === "completed" ? (end.value as Output) : undefined,
+    error: plainError === undefined ? undefined : withReport(plainError),
+    plainError,
+    steps,
+    state: Object.fromEntries(
+      steps.flatMap(({ id, status, output }) => (status === "completed" ? [[id, output]] : [])),
+    ),
+    sentEvents: sent.events,
+    sentSignals: sent.signals,
+    elapsedMs: memory.nowMs - options.nowMs,
+    passes: memory.passes,
+  };
+}
+
+/** What was undone is part of the error. */
+function withReport(plain: PlainError & Record<string, unknown>): Error {
+  const error = reviveError(plain);
+  return plain.compensation === undefined ? error : Object.assign(error, { compensation: plain.compensation });
+}
+
+/** The client of the function, which sends nothing. */
+function recording(client: ClientLike, sent: Sent): ClientLike {
+  return {
+    options: client.options,
+    schemas: client.schemas,
+    sendEvents: async (events) => {
+      sent.events.push(...events);
+      return { ids: events.map((event, index) => event.id ?? `event-${sent.events.length - events.length + index}`) };
+    },
+    sendSignal: async (signal) => {
+      sent.signals.push(signal);
+      return {};
+    },
+  };
+}
+
+function invoker({ functions = [], nowMs, replay = false }: FunctionTestOptions, sent: Sent): InvokedRun {
+  return async (slug, payload) => {
+    const fn = functions.find((each) => each.slug === slug);
+    if (fn === undefined) return undefined;
+    const data = isRecord(payload) && isRecord(payload.data) ? payload.data : {};
+    const event = { name: "inngest/function.invoked", data };
+    const run = (await runInMemory(
+      fn,
+      {
+        event,
+        functions,
+        replay,
+        ...(nowMs === undefined ? {} : { nowMs }),
+      },
+      undefined,
+    )) as Played<unknown>;
+    sent.events.push(...run.sentEvents);
+    sent.signals.push(...run.sentSignals);
+    return run.plainError === undefined ? { output: run.output } : { error: run.plainError };
+  };
+}
+
+function eventsOf(
+  definition: FunctionDefinition,
+  { event, events }: FunctionTestOptions,
+  nowMs: number,
+): EventPayload[] {
+  const [trigger] = definition.config.triggers;
+  const name = trigger?.event ?? (trigger?.cron === undefined ? "inngest/function.invoked" : "inngest/scheduled.timer");
+  const given = events ?? [event ?? { name, data: trigger?.cron === undefined ? {} : { cron: trigger.cron } }];
+  // As events travel: what JSON leaves of them.
+  return given.map((each, index) => ({
+    ...(JSON.parse(JSON.stringify({ ...each, data: each.data ?? {} })) as { name: string; data: unknown }),
+    id: each.id ?? `event-${index}`,
+    ts: each.ts ?? nowMs,
+  }));
+}
+
+const KIND_OF_OP: Readonly<Record<string, TestStep["kind"]>> = {
+  Sleep: "sleep",
+  WaitForEvent: "waitForEvent",
+  WaitForSignal: "waitForSignal",
+  InvokeFunction: "invoke",
+  Gateway: "fetch",
+};
+
+function viewOf({ fullId, op, attempts, entry, isUndefined }: StepNote): TestStep {
+  const type = op.opts?.type;
+  const inner = type === "step.sendEvent" ? "sendEvent" : type === "step.sendSignal" ? "sendSignal" : "run";
+  const value = entry?.value;
+  const error = isRecord(value) && value.error !== undefined ? value.error : op.error;
+  const isFailed = isRecord(value) && value.error !== undefined;
+  const data = isRecord(value) && "data" in value && isForm(value) ? value.data : value;
+  return {
+    id: fullId,
+    kind: KIND_OF_OP[op.op] ?? inner,
+    status: entry === undefined ? "waiting" : isFailed ? "failed" : "completed",
+    output: entry === undefined || isFailed || isUndefined ? undefined : data,
+    error: error === undefined ? undefined : reviveError(normalizeError(error)),
+    attempts,
+    options: {
+      ...op.opts,
+      ...(op.op === "WaitForEvent" ? { event: op.name } : op.op === "Sleep" ? { until: op.name } : {}),
+    },
+  };
+}
+
+function isForm(value: Record<string, unknown>): boolean {
+  return Object.keys(value).every((key) => key === "data" || key === "type");
+}
