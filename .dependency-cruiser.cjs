@@ -110,7 +110,7 @@ module.exports = {
         pathNot: [
           "^$1/",
           "^(packages/[^/]+|gateway-mock)/(src/index\\.ts|dist/|package\\.json)",
-          "^packages/sdk/src/connect\\.ts$",
+          "^packages/sdk/src/(connect|testing)\\.ts$",
           "/node_modules/",
         ],
       },
@@ -183,6 +183,8 @@ module.exports = {
       coreIndex,
       protocol,
       "^packages/postgres-server/src/index\\.ts$",
+      "^packages/sdk/(dist/|src/testing\\.ts$)",
+      "^gateway-mock/(dist/|src/index\\.ts$)",
       "^packages/testing/src/",
     ]),
     onlyWorkspace("gateway-imports", "^gateway-mock/src/", [
@@ -228,7 +230,7 @@ module.exports = {
     },
     onlyWorkspace("e2e-imports", "^e2e/", [
       "^e2e/",
-      "^packages/(sdk|testing)/(dist|src/index\\.ts|src/connect\\.ts)",
+      "^packages/(sdk|testing)/(dist|src/index\\.ts|src/(connect|testing|functions)\\.ts)",
       "^gateway-mock/(dist|src/index\\.ts)",
       "^packages/tooling/src/vitest-base\\.ts$",
     ]),

@@ -31,26 +31,30 @@ function inlineThreadScript(addNotices: Notices): Plugin {
 }
 
 /**
- * `holdfast/connect` re-exports from the main entry at run time: one copy of the SDK in a process, whichever of the
- * two an app imports.
+ * `holdfast/connect` and `holdfast/testing` re-export from the main entry at run time: one copy of the SDK in a process,
+ * whichever of them an app imports.
  */
+const fronts = ["connect", "testing"];
+
 const shareIndex: Plugin = {
   name: "share-index",
   setup(build) {
     const suffix = build.initialOptions.format === "cjs" ? "cjs" : "js";
     build.onResolve({ filter: /^\.\/index\.ts$/ }, ({ importer }) =>
-      importer === here("src/connect.ts") ? { path: `./index.${suffix}`, external: true } : undefined,
+      fronts.some((front) => importer === here(`src/${front}.ts`))
+        ? { path: `./index.${suffix}`, external: true }
+        : undefined,
     );
     build.onEnd((result) => {
       for (const [path, output] of Object.entries(result.metafile?.outputs ?? {})) {
         if (
-          /connect\.c?js$/.test(path) &&
-          Object.keys(output.inputs).some((input) => !input.endsWith("src/connect.ts"))
+          /(connect|testing)\.c?js$/.test(path) &&
+          Object.keys(output.inputs).some((input) => !/src\/(connect|testing)\.ts$/.test(input))
         ) {
           return {
             errors: [
               {
-                text: "src/connect.ts may only re-export from ./index.ts: anything else would be a second copy of the SDK.",
+                text: "src/connect.ts and src/testing.ts may only re-export from ./index.ts: anything else would be a second copy of the SDK.",
               },
             ],
           };
@@ -65,6 +69,6 @@ const thirdParty = notices(here("."));
 
 export default defineConfig({
   ...published,
-  entry: { index: "src/index.ts", connect: "src/connect.ts" },
+  entry: { index: "src/index.ts", connect: "src/connect.ts", testing: "src/testing.ts" },
   esbuildPlugins: [inlineThreadScript(thirdParty), shareIndex, thirdParty.plugin],
 });

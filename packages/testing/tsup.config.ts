@@ -5,6 +5,17 @@ import { published } from "../tooling/src/tsup-base.ts";
 
 export default defineConfig({
   ...published,
-  entry: { index: "src/index.ts" },
+  entry: { index: "src/index.ts", functions: "src/functions.ts" },
+  // Types of SDK and gateway stay imports; their sources say what they are, so that nothing has to be built before.
+  dts: {
+    compilerOptions: {
+      ...published.dts.compilerOptions,
+      paths: {
+        ...published.dts.compilerOptions.paths,
+        "holdfast/testing": ["packages/sdk/src/testing.ts"],
+        "@holdfast/gateway-mock": ["gateway-mock/src/index.ts"],
+      },
+    },
+  },
   esbuildPlugins: [notices(fileURLToPath(new URL(".", import.meta.url))).plugin],
 });

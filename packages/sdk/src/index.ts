@@ -18,7 +18,7 @@ export type { Connection } from "./connect/main/connection.ts";
 export type { ConnectOptions } from "./connect/shared/connect-options.ts";
 export type { ConnectionState } from "./connect/shared/connection-state.ts";
 export { type CurrentExecution, currentExecution } from "./execution/current.ts";
-export { FunctionTest } from "./function-test/function-test.ts";
+export { FunctionTest, type TestOutput } from "./function-test/function-test.ts";
 export type { FunctionTestOptions, StepAnswer, TestRun, TestStep } from "./function-test/test-types.ts";
 export type {
   FailureContext,

@@ -3,6 +3,7 @@ export {
   FunctionTest,
   type FunctionTestOptions,
   type StepAnswer,
+  type TestOutput,
   type TestRun,
   type TestStep,
 } from "./index.ts";

@@ -29,6 +29,7 @@ export {
   type ServerInput,
   type TestDatabase,
 } from "./test-database.ts";
+export { type GatewayRun, startTestGateway, type TestGateway, type TestGatewayOptions } from "./test-gateway.ts";
 export {
   startTestPostgres,
   TEST_DATABASE_URL,

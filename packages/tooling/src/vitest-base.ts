@@ -11,6 +11,7 @@ const sources: Record<string, string> = {
   "@holdfast/testing": "packages/testing/src/index.ts",
   "@holdfast/gateway-mock": "gateway-mock/src/index.ts",
   "holdfast/connect": "packages/sdk/src/connect.ts",
+  "holdfast/testing": "packages/sdk/src/testing.ts",
   holdfast: "packages/sdk/src/index.ts",
 };
 

@@ -1,4 +1,4 @@
-import { HoldfastError, type PlainError } from "@holdfast/core";
+import { HoldfastError, type PlainError, systemClock } from "@holdfast/core";
 import { type EventPayload, isRecord, normalizeError } from "@holdfast/protocol";
 import type { OutgoingEvent } from "../client/event-types.ts";
 import { createMainThreadStrategy } from "../execution/main-thread.ts";
@@ -35,8 +35,8 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
    * @param more added to the options, answers before those of the constructor
    * @throws HoldfastError `TEST_STEP_UNANSWERED`
    */
-  run(more: FunctionTestOptions = {}): Promise<TestRun<StepResult<Awaited<OutputOf<Fn>>>>> {
-    return runInMemory(this.#fn, this.#merged(more), undefined);
+  async run(more: FunctionTestOptions = {}): Promise<TestRun<TestOutput<Fn>>> {
+    return (await runInMemory<TestOutput<Fn>>(this.#fn, this.#merged(more), undefined)).run;
   }
 
   /**
@@ -46,8 +46,8 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
   async runUntil(
     stepId: string,
     more: FunctionTestOptions = {},
-  ): Promise<TestRun<StepResult<Awaited<OutputOf<Fn>>>> & { readonly step: TestStep }> {
-    const run = await runInMemory<StepResult<Awaited<OutputOf<Fn>>>>(this.#fn, this.#merged(more), stepId);
+  ): Promise<TestRun<TestOutput<Fn>> & { readonly step: TestStep }> {
+    const { run } = await runInMemory<TestOutput<Fn>>(this.#fn, this.#merged(more), stepId);
     const step = run.steps.find((each) => each.id === stepId);
     if (step !== undefined) return { ...run, step };
     const met = run.steps.map((each) => `"${each.id}"`).join(", ") || "none";
@@ -62,30 +62,36 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
   }
 }
 
+/** The function's result as JSON has it. */
+export type TestOutput<Fn> = StepResult<Awaited<OutputOf<Fn>>>;
+
 interface Sent {
   readonly events: OutgoingEvent[];
   readonly signals: { readonly signal: string; readonly data?: unknown }[];
+}
+
+/** A run, and its error as it would travel. */
+interface Played<Output> {
+  readonly run: TestRun<Output>;
+  readonly error: PlainError | undefined;
 }
 
 async function runInMemory<Output>(
   fn: HoldfastFunction,
   options: FunctionTestOptions,
   until: string | undefined,
-): Promise<TestRun<Output>> {
+): Promise<Played<Output>> {
   const definition = definitionOf(fn) as FunctionDefinition;
-  const nowMs = options.nowMs ?? Date.now();
+  const nowMs = options.nowMs ?? systemClock.nowMs();
   const events = eventsOf(definition, options, nowMs);
-  const run = await play<Output>(fn, definition.config.id, events, { ...options, nowMs }, until);
+  const played = await play<Output>(fn, definition.config.id, events, { ...options, nowMs }, until);
   const { failureConfig } = definition;
-  const [event] = events;
-  if (run.status !== "failed" || failureConfig === undefined || until !== undefined) return run;
-  const error = { name: run.error?.name ?? "Error", message: run.error?.message ?? "", stack: run.error?.stack ?? "" };
-  const data = { function_id: definition.config.id, run_id: "run", error: { ...error, ...run.plainError }, event };
+  if (played.error === undefined || failureConfig === undefined) return played;
+  const data = { function_id: definition.config.id, run_id: "run", error: played.error, event: events[0] };
   const failed: EventPayload = { id: "failure", name: "inngest/function.failed", data, ts: nowMs };
-  return { ...run, onFailure: await play(fn, failureConfig.id, [failed], { ...options, nowMs }, undefined) };
+  const { run: onFailure } = await play(fn, failureConfig.id, [failed], { ...options, nowMs }, undefined);
+  return { ...played, run: { ...played.run, onFailure } };
 }
-
-type Played<Output> = TestRun<Output> & { readonly plainError: PlainError | undefined };
 
 async function play<Output>(
   fn: HoldfastFunction,
@@ -94,7 +100,8 @@ async function play<Output>(
   options: FunctionTestOptions & { readonly nowMs: number },
   until: string | undefined,
 ): Promise<Played<Output>> {
-  const { client, config } = definitionOf(fn) as FunctionDefinition;
+  const { client, config, failureConfig } = definitionOf(fn) as FunctionDefinition;
+  const { retries } = (slug === failureConfig?.id ? failureConfig : config).steps.step;
   const sent: Sent = { events: [], signals: [] };
   const answers = new Answers(options.steps ?? []);
   const registry = createRegistry([{ client: recording(client, sent), functions: [fn] }]);
@@ -103,8 +110,8 @@ async function play<Output>(
     appName: client.options.id,
     slug,
     events,
-    maxAttempts: config.steps.step.retries.attempts + 1,
-    deadline: isRecord(config.holdfast) ? String(config.holdfast.deadline) : undefined,
+    maxAttempts: retries.attempts + 1,
+    deadline: isRecord(config.holdfast) && slug === config.id ? String(config.holdfast.deadline) : undefined,
     appVersion: client.options.appVersion,
     answers,
     invoke: invoker(options, sent),
@@ -113,13 +120,12 @@ async function play<Output>(
     until,
   });
   const end = await memory.run();
-  const steps = [...memory.steps.values()].filter(({ fullId }) => !fullId.startsWith("holdfast/failure")).map(viewOf);
-  const plainError = end.status === "failed" ? normalizeError(end.value) : undefined;
-  return {
+  const steps = [...memory.steps.values()].filter(({ fullId }) => fullId !== "holdfast/failure").map(viewOf);
+  const error = end.status === "failed" ? normalizeError(end.value) : undefined;
+  const run: TestRun<Output> = {
     status: end.status,
     output: end.status === "completed" ? (end.value as Output) : undefined,
-    error: plainError === undefined ? undefined : withReport(plainError),
-    plainError,
+    error: error === undefined ? undefined : withReport(error),
     steps,
     state: Object.fromEntries(
       steps.flatMap(({ id, status, output }) => (status === "completed" ? [[id, output]] : [])),
@@ -129,6 +135,7 @@ async function play<Output>(
     elapsedMs: memory.nowMs - options.nowMs,
     passes: memory.passes,
   };
+  return { run, error };
 }
 
 /** What was undone is part of the error. */
@@ -159,19 +166,11 @@ function invoker({ functions = [], nowMs, replay = false }: FunctionTestOptions,
     if (fn === undefined) return undefined;
     const data = isRecord(payload) && isRecord(payload.data) ? payload.data : {};
     const event = { name: "inngest/function.invoked", data };
-    const run = (await runInMemory(
-      fn,
-      {
-        event,
-        functions,
-        replay,
-        ...(nowMs === undefined ? {} : { nowMs }),
-      },
-      undefined,
-    )) as Played<unknown>;
+    const time = nowMs === undefined ? {} : { nowMs };
+    const { run, error } = await runInMemory(fn, { event, functions, replay, ...time }, undefined);
     sent.events.push(...run.sentEvents);
     sent.signals.push(...run.sentSignals);
-    return run.plainError === undefined ? { output: run.output } : { error: run.plainError };
+    return error === undefined ? { output: run.output } : { error };
   };
 }
 

@@ -24,6 +24,12 @@ type Jsonified<T> = unknown extends T
               ? { [Key in keyof T as IsKept<Key, T[Key]>]: InObject<T[Key]> }
               : never;
 
-type IsKept<Key, Value> = Key extends symbol ? never : [Value] extends [NoJson | undefined] ? never : Key;
+type IsKept<Key, Value> = Key extends symbol
+  ? never
+  : unknown extends Value
+    ? Key
+    : [Value] extends [NoJson | undefined]
+      ? never
+      : Key;
 type InObject<T> = T extends undefined ? undefined : Jsonified<T>;
 type InArray<T> = T extends undefined | NoJson ? null : Jsonified<T>;

@@ -1,0 +1,194 @@
+import * as v from "valibot";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import { Client } from "../../src/client/client.ts";
+import { eventType, type UntypedData } from "../../src/client/event-types.ts";
+import { FunctionTest } from "../../src/function-test/function-test.ts";
+import { referenceFunction } from "../../src/functions/references.ts";
+import { NonRetriableError, RetryAfterError } from "../../src/steps/errors.ts";
+import { silent } from "../execution/support.ts";
+
+const app = new Client({ id: "shop", isDev: true, logger: silent }, {});
+const placed = eventType("shop/placed", {
+  schema: v.object({ card: v.string(), gift: v.optional(v.boolean(), false) }),
+});
+const event = placed.create({ card: "4242" });
+const child = app.createFunction(
+  { id: "child", triggers: { event: "shop/child" } },
+  async ({ event: { data }, step }) => {
+    const twice = await step.run("double", () => data.n * 2);
+    if (twice > 10) throw new NonRetriableError("too much");
+    return { twice };
+  },
+);
+
+const order = app.createFunction({ id: "order", triggers: placed, retries: 3 }, async ({ event: { data }, step }) => {
+  const payment = await step.run("charge", (): { id: string } => {
+    throw new Error(`the real ${data.card} was charged`);
+  });
+  await step.sleep("pack", "2d");
+  const approval = await step.waitForEvent("approval", { event: "shop/approved", timeout: "7d" });
+  await step.sendEvent("tell", { name: "shop/shipped", data: { payment: payment.id } });
+  return { payment, by: approval?.data.by ?? "nobody", gift: data.gift };
+});
+
+const charge = { id: "charge", handler: () => ({ id: "p1" }) };
+
+describe("a function in memory", () => {
+  test("runs to its end: bodies are replaced, sleeps skipped, waits time out or are answered", async () => {
+    const orders = new FunctionTest(order, { event, steps: [charge] });
+    const run = await orders.run();
+    expectTypeOf(run.output).toEqualTypeOf<
+      { payment: { id: string }; by: UntypedData[string]; gift: boolean } | undefined
+    >();
+    expect(run).toMatchObject({
+      status: "completed",
+      output: { payment: { id: "p1" }, by: "nobody", gift: false },
+      error: undefined,
+      elapsedMs: 9 * 86_400_000,
+      sentEvents: [{ name: "shop/shipped", data: { payment: "p1" } }],
+    });
+    expect(run.state).toMatchObject({ charge: { id: "p1" }, pack: null, approval: null });
+    expect(run.steps.map(({ id, kind, status }) => [id, kind, status])).toEqual([
+      ["charge", "run", "completed"],
+      ["pack", "sleep", "completed"],
+      ["approval", "waitForEvent", "completed"],
+      ["tell", "sendEvent", "completed"],
+    ]);
+    const approved = { id: "approval", handler: () => ({ by: "Ann" }), after: "1h" };
+    const answered = await orders.run({ steps: [approved] });
+    expect(answered.output?.by).toBe("Ann");
+    expect(answered.elapsedMs).toBe(49 * 3_600_000);
+    const late = await orders.run({ steps: [{ ...approved, after: "8d" }] });
+    expect(late.output?.by).toBe("nobody");
+  });
+
+  test("runs until a step: its result, or what it waits for", async () => {
+    const orders = new FunctionTest(order, { event, steps: [charge] });
+    const paid = await orders.runUntil("charge");
+    expect(paid).toMatchObject({ status: "stopped", step: { output: { id: "p1" }, attempts: 1 }, elapsedMs: 0 });
+    const waiting = await orders.runUntil("approval");
+    expect(waiting.step).toMatchObject({ status: "waiting", options: { event: "shop/approved", timeout: "1w" } });
+    expect(waiting.steps).toHaveLength(3);
+    await expect(orders.runUntil("nothing")).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: expect.stringContaining('"charge", "pack"'),
+    });
+  });
+
+  test("steps are tried again without waiting, and the failure is the original error", async () => {
+    const run = await new FunctionTest(order, { event }).run();
+    expect(run).toMatchObject({ status: "failed", output: undefined, elapsedMs: 1000 + 2000 + 4000 });
+    expect(run.error).toMatchObject({ message: "the real 4242 was charged", name: "Error", stepId: "charge" });
+    expect(run.steps).toMatchObject([{ id: "charge", status: "failed", attempts: 4 }]);
+    let tries = 0;
+    const handler = () => {
+      tries += 1;
+      if (tries === 1) throw new RetryAfterError("busy", "1h");
+      return { id: "p2" };
+    };
+    const later = await new FunctionTest(order, { event, steps: [{ id: "charge", handler }] }).run();
+    expect(later).toMatchObject({ status: "completed", elapsedMs: 3_600_000 + 9 * 86_400_000 });
+  });
+
+  test("events are checked by their schema", async () => {
+    const run = await new FunctionTest(order, { event: { name: "shop/placed", data: { card: 1 } } }).run();
+    expect(run).toMatchObject({ status: "failed", error: { code: "EVENT_INVALID" } });
+  });
+
+  test("invoked functions are answered, or run in memory too; anything else is a clear error", async () => {
+    const parent = app.createFunction({ id: "parent" }, async ({ event: { data }, step }) => {
+      const results: unknown[] = [];
+      for (const n of data.numbers as number[]) {
+        results.push(
+          await step.invoke("child", { function: child, data: { n } }).catch((error: Error) => error.message),
+        );
+      }
+      return results;
+    });
+    const numbers = { name: "x", data: { numbers: [1, 9] } };
+    const together = await new FunctionTest(parent, { event: numbers, functions: [child] }).run();
+    expect(together.output).toEqual([{ twice: 2 }, "too much"]);
+    const answers = [
+      { id: "child", handler: () => "first" },
+      {
+        id: "child:1",
+        handler: () => {
+          throw new Error("second");
+        },
+      },
+    ];
+    expect((await new FunctionTest(parent, { event: numbers, steps: answers }).run()).output).toEqual([
+      "first",
+      "second",
+    ]);
+    await expect(new FunctionTest(parent, { event: numbers }).run()).rejects.toMatchObject({
+      code: "TEST_STEP_UNANSWERED",
+      message: expect.stringContaining('"shop-child"'),
+    });
+  });
+
+  test("signals, fetch, races and parallel steps", async () => {
+    const mixed = app.createFunction({ id: "mixed" }, async ({ step }) => {
+      const winner = await Promise.race([
+        step.waitForSignal("signal", { signal: "go", timeout: "1d" }).then((signal) => signal?.data ?? "timeout"),
+        step.sleep("limit", "2h").then(() => "limit"),
+      ]);
+      const [response, sent] = await Promise.all([
+        step.fetch("get", "http://api.test/"),
+        step.sendSignal("send", { signal: "other" }),
+      ]);
+      return [winner, response.status, await response.text(), sent];
+    });
+    const get = { id: "get", handler: () => new Response("hello", { status: 201 }) };
+    const limited = await new FunctionTest(mixed, { steps: [get] }).run();
+    expect(limited.output).toEqual(["limit", 201, "hello", {}]);
+    expect(limited.sentSignals).toEqual([{ signal: "other" }]);
+    const signalled = await new FunctionTest(mixed, { steps: [get, { id: "signal", handler: () => [1] }] }).run();
+    expect(signalled.output?.[0]).toEqual([1]);
+    expect(signalled.elapsedMs).toBe(0);
+  });
+
+  test("compensations, onFailure and deadlines work as they do in an app", async () => {
+    const undone: unknown[] = [];
+    const saga = app.createFunction(
+      {
+        id: "saga",
+        deadline: "1h",
+        onFailure: ({ error, event: failed, step }) =>
+          step.run("note", () => `${(error as { code?: string }).code} ${failed.data.event.data.n}`),
+      },
+      async ({ step }) => {
+        await step.run("book", () => "B7", { compensate: (result) => void undone.push(result) });
+        await step.sleep("too long", "2h");
+        await step.run("never", () => undone.push("never"));
+      },
+    );
+    const run = await new FunctionTest(saga, { event: { name: "x", data: { n: 5 } } }).run();
+    expect(undone).toEqual(["B7"]);
+    expect(run.error).toMatchObject({ code: "RUN_DEADLINE_EXCEEDED", compensation: { undone: ["book"] } });
+    expect(run.onFailure).toMatchObject({ status: "completed", output: "RUN_DEADLINE_EXCEEDED 5" });
+  });
+
+  test("with `replay` code that is not deterministic shows", { timeout: 20_000 }, async () => {
+    let started = 0;
+    const shaky = app.createFunction({ id: "shaky" }, async ({ step }) => {
+      started += 1;
+      await step.run(started === 1 ? "a" : "b", () => 1);
+      return step.run("c", () => 2);
+    });
+    expect((await new FunctionTest(shaky).run()).output).toBe(2);
+    started = 0;
+    const shown = await new FunctionTest(shaky, { replay: true }).run();
+    expect(shown.error).toMatchObject({ code: "NON_DETERMINISM" });
+    const steady = await new FunctionTest(order, { event, steps: [charge], replay: true }).run();
+    expect(steady).toMatchObject({ status: "completed", passes: 5 });
+  });
+
+  test("a reference that nothing answers, and a function that is none", async () => {
+    const far = app.createFunction({ id: "far" }, ({ step }) =>
+      step.invoke("call", { function: referenceFunction({ functionId: "x", appId: "y" }) }),
+    );
+    await expect(new FunctionTest(far).run()).rejects.toMatchObject({ code: "TEST_STEP_UNANSWERED" });
+    expect(() => new FunctionTest({} as never)).toThrow("createFunction");
+  });
+});

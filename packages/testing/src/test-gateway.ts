@@ -1,0 +1,118 @@
+import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
+import type { Gateway, GatewayOptions } from "@holdfast/gateway-mock";
+import { createDatabase, type ServerInput } from "./test-database.ts";
+import { startTestPostgres, TEST_DATABASE_URL } from "./test-postgres.ts";
+import { waitFor } from "./wait-for.ts";
+
+export interface TestGatewayOptions
+  extends Omit<GatewayOptions, "databaseUrl" | "dataDir" | "keepData" | "virtualTime"> {
+  /** The Postgres server to make a database on. Default: that of `HOLDFAST_TEST_DATABASE_URL`, else a throwaway one. */
+  readonly server?: ServerInput;
+}
+
+/** A run as the gateway's API tells of it. */
+export interface GatewayRun {
+  readonly id: string;
+  readonly functionId: string;
+  readonly status: "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
+  readonly output?: unknown;
+  readonly error?: unknown;
+  readonly steps: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly op: string;
+    readonly status: string;
+  }[];
+}
+
+/** A whole gateway in this process, whose time can be moved on. */
+export interface TestGateway {
+  /** What an app is given as `baseUrl`, or as `HOLDFAST_DEV`. */
+  readonly url: string;
+  readonly databaseUrl: string;
+  /** The gateway itself: `drain()` and the rest. */
+  readonly gateway: Gateway;
+  /** Time goes on by this much: sleeps, timeouts and retries that are due by then happen at once. */
+  skipTime(duration: DurationInput): Promise<void>;
+  /** The runs that an event has started so far. */
+  runsOf(eventId: string): Promise<readonly GatewayRun[]>;
+  run(runId: string): Promise<GatewayRun>;
+  /**
+   * Waits until the one run that an event has started looks so; default: until it has ended.
+   * @throws HoldfastError `TEST_TIMEOUT`
+   */
+  waitForRun(eventId: string, condition?: (run: GatewayRun) => boolean): Promise<GatewayRun>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
+
+/**
+ * Starts a gateway on a database of its own, on a free port, with virtual time. `@holdfast/gateway-mock` must be installed.
+ * @throws HoldfastError `OPTION_MISSING` when it is not
+ */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { server, ...rest } = options;
+  const { startGateway } = await loadGateway();
+  const cleanUps: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (let cleanUp = cleanUps.pop(); cleanUp !== undefined; cleanUp = cleanUps.pop()) await cleanUp();
+  };
+  try {
+    const postgres = server ?? process.env[TEST_DATABASE_URL] ?? (await ownServer(cleanUps));
+    const database = await createDatabase(postgres);
+    cleanUps.push(() => database.drop());
+    const gateway = await startGateway({ port: 0, ...rest, databaseUrl: database.url, virtualTime: true });
+    cleanUps.push(() => gateway.close());
+    return testGateway(gateway, database.url, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function ownServer(cleanUps: (() => Promise<unknown>)[]): Promise<ServerInput> {
+  const postgres = await startTestPostgres();
+  cleanUps.push(() => postgres.stop());
+  return postgres;
+}
+
+function testGateway(gateway: Gateway, databaseUrl: string, close: () => Promise<void>): TestGateway {
+  const call = async (path: string): Promise<unknown> => {
+    const response = await fetch(new URL(path, gateway.url));
+    if (!response.ok) throw new HoldfastError("NOT_FOUND", `GET ${path} answered ${response.status}.`);
+    return response.json();
+  };
+  const run = (runId: string): Promise<GatewayRun> => call(`/v1/runs/${runId}`) as Promise<GatewayRun>;
+  const runsOf = async (eventId: string): Promise<readonly GatewayRun[]> => {
+    const { runIds } = (await call(`/v1/events/${eventId}`)) as { runIds: readonly string[] };
+    return Promise.all(runIds.map(run));
+  };
+  return {
+    url: gateway.url,
+    databaseUrl,
+    gateway,
+    run,
+    runsOf,
+    skipTime: (duration) => gateway.skipTime(parseDurationMs(duration, "The duration of skipTime()")),
+    waitForRun: async (eventId, condition = ({ status }) => ENDED.has(status)) => {
+      const what = `the run of event ${eventId}`;
+      return waitFor(async () => (await runsOf(eventId)).find(condition), { what });
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function loadGateway(): Promise<typeof import("@holdfast/gateway-mock")> {
+  try {
+    return await import("@holdfast/gateway-mock");
+  } catch (cause) {
+    throw new HoldfastError(
+      "OPTION_MISSING",
+      "startTestGateway() needs the package @holdfast/gateway-mock: npm install --save-dev @holdfast/gateway-mock",
+      { cause },
+    );
+  }
+}
