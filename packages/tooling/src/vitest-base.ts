@@ -9,13 +9,14 @@ const sources: Record<string, string> = {
   "@holdfast/protocol": "packages/protocol/src/index.ts",
   "@holdfast/postgres-server": "packages/postgres-server/src/index.ts",
   "@holdfast/testing": "packages/testing/src/index.ts",
+  "@holdfast/testing/functions": "packages/testing/src/functions.ts",
   "@holdfast/gateway-mock": "gateway-mock/src/index.ts",
   "holdfast/connect": "packages/sdk/src/connect.ts",
   "holdfast/testing": "packages/sdk/src/testing.ts",
   holdfast: "packages/sdk/src/index.ts",
 };
 
-const exactly = (name: string): RegExp => new RegExp(`^${name.replace("/", "\\/")}$`);
+const exactly = (name: string): RegExp => new RegExp(`^${name.replaceAll("/", "\\/")}$`);
 
 /** The part of a Vitest configuration that every suite shares; timeouts allow for a machine that is busy elsewhere. */
 export const limits = {
