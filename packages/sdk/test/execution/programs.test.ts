@@ -183,12 +183,6 @@ function expected(node: Program, key: string, sure: boolean, bodies: Expected["b
   }
 }
 
-function hasGap(node: Program): boolean {
-  if (node.type === "gap") return true;
-  if (node.type === "loop") return hasGap(node.body);
-  return "parts" in node && node.parts.some(hasGap);
-}
-
 const has = (node: Program, type: Program["type"]): boolean => JSON.stringify(node).includes(`"type":"${type}"`);
 
 const sent: string[] = [];
