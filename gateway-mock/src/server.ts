@@ -12,6 +12,7 @@ import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, resolveConfig } from "./config.ts";
 import { createCore } from "./core.ts";
+import type { Engine } from "./engine/engine.ts";
 import { httpApp } from "./http/app.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { type Database, openDatabase } from "./postgres.ts";
@@ -106,7 +107,7 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     server.on("request", listener);
     sockets.listenOn(server);
   }
-  const touch = setInterval(() => void touchConnections(store, gatewayId, log), TOUCH_EVERY_MS);
+  const touch = setInterval(() => void touchConnections(engine, store, gatewayId, log), TOUCH_EVERY_MS);
   touch.unref();
   cleanups.push(async () => {
     clearInterval(touch);
@@ -140,8 +141,9 @@ function checkSkip(ms: number): number {
   );
 }
 
-async function touchConnections(store: Store, gatewayId: string, log: Log): Promise<void> {
+async function touchConnections(engine: Engine, store: Store, gatewayId: string, log: Log): Promise<void> {
   try {
+    await engine.touchApps();
     await store.touchConnections(gatewayId, STALE_CONNECTION_MS);
   } catch (error) {
     log("debug", `The list of connections was not updated: ${messageOf(error)}`);

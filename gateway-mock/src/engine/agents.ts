@@ -1,4 +1,5 @@
 import type { Extension, GatewayFrame } from "@holdfast/protocol";
+import type { AppRecord } from "../store/index.ts";
 
 /** A connected agent as the engine sees it: the port that the socket's side fills. */
 export interface AgentSession {
@@ -8,6 +9,8 @@ export interface AgentSession {
   readonly instanceId: string;
   /** Slugs of the functions it runs. */
   readonly functionIds: readonly string[];
+  /** What it has registered. */
+  readonly apps: readonly AppRecord[];
   /** Requests that it may hold at once. */
   readonly capacity: number;
   readonly extensions: ReadonlySet<Extension>;
@@ -150,6 +153,11 @@ export class Agents {
 
   functionIds(): string[] {
     return [...this.#byFunction.keys()];
+  }
+
+  /** Whether somebody here takes work of this function. */
+  run(functionId: string): boolean {
+    return this.#byFunction.has(functionId);
   }
 
   #index(slot: Slot): void {

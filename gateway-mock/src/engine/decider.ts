@@ -88,7 +88,7 @@ export class Decider {
       newId: this.newId,
       retry,
       maxSteps,
-      hasFunction: (functionId) => functions.get(functionId) !== undefined,
+      hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#agents.run(functionId),
       expressionProblem: (source) => expressions.problem(source),
       isSignalTaken: (signal) => takenSignals.has(signal),
     };

@@ -151,6 +151,11 @@ export class Engine {
     return this.#functions.save(apps);
   }
 
+  /** Says that the apps which are connected here still are; call it every quarter of a minute or so. */
+  touchApps(): Promise<void> {
+    return this.#functions.touch([...this.#agents.all()].flatMap(({ session }) => session.apps));
+  }
+
   /** An agent is there; with `open` it takes work. */
   attach(session: AgentSession, open: boolean): AttachedAgent {
     const slot = this.#agents.add(session, open);

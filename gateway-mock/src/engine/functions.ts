@@ -13,6 +13,8 @@ export interface KnownFunction {
   /** The slug. */
   readonly id: string;
   readonly uuid: string;
+  /** False: only the runs that it has go on. */
+  readonly active: boolean;
   readonly appId: string;
   readonly appVersion: string;
   readonly maxAttempts: number;
@@ -47,6 +49,7 @@ export class Functions {
   readonly #store: Store;
   readonly #parts: FunctionsParts;
   #byId = new Map<string, KnownFunction>();
+  readonly #stored = new Map<string, StoredFunction>();
   readonly #saved = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
@@ -77,13 +80,27 @@ export class Functions {
     return this.#inTurn(async () => {
       const changed = apps.filter((app) => this.#saved.get(app.id) !== fingerprint(app));
       if (changed.length === 0) return;
-      const appIds = changed.map((app) => app.id);
-      this.#put(await this.#store.saveApps(changed), new Set(appIds));
-      await this.#store.saveCrons(appIds, this.#crons(new Set(appIds)));
-      await this.#store.adoptLanes(this.#limited());
+      await this.#save(changed);
       for (const app of changed) this.#saved.set(app.id, fingerprint(app));
-      this.#store.notify({ type: "functions" });
     });
+  }
+
+  /** Says now and then which deployments are still connected. */
+  touch(apps: readonly AppRecord[]): Promise<void> {
+    const distinct = [...new Map(apps.map((app) => [fingerprint(app), app])).values()];
+    return this.#inTurn(async () => {
+      for (const app of distinct) await this.#save([app]);
+    });
+  }
+
+  async #save(apps: readonly AppRecord[]): Promise<void> {
+    const appIds = apps.map((app) => app.id);
+    const stored = await this.#store.saveApps(apps);
+    const before = stored.map(({ slug }) => this.#stored.get(slug));
+    this.#put(stored, new Set(appIds));
+    if (JSON.stringify(before) === JSON.stringify(stored)) return;
+    await this.#store.saveCrons(appIds, this.#crons(new Set(appIds)));
+    await this.#store.adoptLanes(this.#limited());
   }
 
   /** One after the other: what was read before a save must not replace what the save brought. */
@@ -130,6 +147,7 @@ export class Functions {
     const kept = [...this.#byId].filter(([, fn]) => replaced !== undefined && !replaced.has(fn.appId));
     const next = new Map(kept);
     for (const fn of stored) next.set(fn.slug, knownFunction(fn, this.#planOf(fn)));
+    for (const fn of stored) this.#stored.set(fn.slug, fn);
     this.#byId = next;
     this.#matches.clear();
   }
@@ -137,7 +155,8 @@ export class Functions {
   /** What was registered was checked; what an older gateway took may not pass. */
   #planOf(fn: StoredFunction): FunctionPlan {
     try {
-      return readFunctionPlan(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
+      const plan = readFunctionPlan(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
+      return fn.active ? plan : { ...plan, triggers: [] };
     } catch (error) {
       this.#parts.log("error", `${messageOf(error)} Nothing triggers it until it is registered anew.`, {
         functionId: fn.slug,
@@ -149,12 +168,13 @@ export class Functions {
 
 function knownFunction(fn: StoredFunction, plan: FunctionPlan): KnownFunction {
   const config: unknown = JSON.parse(fn.configJson);
-  const { slug: id, uuid, appId, appVersion } = fn;
+  const { slug: id, uuid, appId, appVersion, active } = fn;
   const ours = isRecord(config) && isRecord(config.holdfast) ? config.holdfast : {};
   const timeouts = isRecord(config) && isRecord(config.timeouts) ? config.timeouts : {};
   return {
     id,
     uuid,
+    active,
     appId,
     appVersion,
     maxAttempts: maxAttemptsOf(config),

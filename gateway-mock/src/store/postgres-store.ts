@@ -199,9 +199,9 @@ function registryOf(
 ): Pick<Store, "saveApps" | "loadFunctions" | "saveConnection" | "removeConnections" | "touchConnections"> {
   return {
     async saveApps(apps) {
-      const saved = await saveApps(database, apps);
-      if (saved.length > 0) wakes.notify({ type: "functions" });
-      return saved;
+      const { functions, changed } = await saveApps(database, apps);
+      if (changed) wakes.notify({ type: "functions" });
+      return functions;
     },
     loadFunctions: () => loadFunctions(database),
     saveConnection: (connection) => saveConnection(database, connection),

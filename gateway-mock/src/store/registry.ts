@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { EVENT_KEY_LIFETIME } from "./batch-sql.ts";
 import type { Database } from "./database.ts";
 import { msOf, textArray, timeOf } from "./pg-values.ts";
@@ -11,24 +12,60 @@ interface FunctionRow {
   readonly name: string;
   readonly triggers: string;
   readonly config: string;
+  readonly active: boolean;
 }
 
-const COLUMNS = "slug, uuid::text AS uuid, app_id, app_version, name, triggers, config";
+const COLUMNS = "slug, uuid::text AS uuid, app_id, app_version, name, triggers, config, active";
 
-const SAVE = `INSERT INTO holdfast.functions AS f (slug, uuid, app_id, app_version, sdk, name, triggers, config, updated_at)
-SELECT slug, gen_random_uuid(), app_id, app_version, sdk, name, triggers, config, now()
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-  AS n(slug, app_id, app_version, sdk, name, triggers, config) ORDER BY slug COLLATE "C"
-ON CONFLICT (slug) DO UPDATE SET app_id = excluded.app_id, app_version = excluded.app_version, sdk = excluded.sdk,
-  name = excluded.name, triggers = excluded.triggers, config = excluded.config, updated_at = excluded.updated_at
-RETURNING ${COLUMNS}`;
+/** Later than this the newest deployment of an app counts as gone when another one is there. */
+const GROUP_GONE = "60 seconds";
 
-export async function saveApps(database: Database, apps: readonly AppRecord[]): Promise<StoredFunction[]> {
-  // Of two records of one function the later counts: a statement can write a row only once.
-  const bySlug = new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const)));
-  const all = [...bySlug.values()];
-  if (all.length === 0) return [];
-  const rows = await database.query<FunctionRow>(SAVE, [
+/** Marks deployments as seen. One that is new, or whose successors are all gone, becomes the newest. */
+const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at)
+SELECT app_id, hash, clock_timestamp(), now() FROM unnest($1::text[], $2::text[]) AS n(app_id, hash) ORDER BY app_id, hash
+ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), since = CASE WHEN EXISTS (
+    SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since)
+  AND NOT EXISTS (SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since
+    AND o.seen_at > now() - interval '${GROUP_GONE}') THEN clock_timestamp() ELSE g.since END`;
+
+const NEWEST = `(SELECT g.hash FROM holdfast.app_groups g WHERE g.app_id = n.app_id ORDER BY g.since DESC LIMIT 1)`;
+
+/** The newest deployment's functions as they are; those that only an older one has are kept for its runs. */
+const SAVE = `WITH n AS MATERIALIZED (
+  SELECT n.*, n.hash = ${NEWEST} AS newest
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+    AS n(slug, app_id, app_version, sdk, name, triggers, config, hash)
+), saved AS (
+  INSERT INTO holdfast.functions AS f (slug, uuid, app_id, app_version, sdk, name, triggers, config, active, updated_at)
+  SELECT slug, gen_random_uuid(), app_id, app_version, sdk, name, triggers, config, newest, now() FROM n
+  ORDER BY slug COLLATE "C"
+  ON CONFLICT (slug) DO UPDATE SET app_id = excluded.app_id, app_version = excluded.app_version, sdk = excluded.sdk,
+    name = excluded.name, triggers = excluded.triggers, config = excluded.config, active = true, updated_at = now()
+  WHERE excluded.active AND (f.app_id, f.app_version, f.sdk, f.name, f.triggers, f.config, f.active) IS DISTINCT FROM
+    (excluded.app_id, excluded.app_version, excluded.sdk, excluded.name, excluded.triggers, excluded.config, true)
+  RETURNING slug
+) SELECT count(*)::int AS changed FROM saved`;
+
+const RETIRE = `UPDATE holdfast.functions f SET active = false, updated_at = now()
+FROM unnest($1::text[], $2::text[], $3::text[]) AS n(app_id, hash, slugs)
+WHERE f.app_id = n.app_id AND f.active AND n.hash = ${NEWEST} AND NOT f.slug = ANY(n.slugs::text[]) RETURNING f.slug`;
+
+export interface SavedApps {
+  readonly functions: readonly StoredFunction[];
+  /** Whether anything is different from before. */
+  readonly changed: boolean;
+}
+
+export async function saveApps(database: Database, given: readonly AppRecord[]): Promise<SavedApps> {
+  // Of two records of one app or function the later counts: a statement can write a row only once.
+  const apps = [...new Map(given.map((app) => [app.id, app])).values()];
+  if (apps.length === 0) return { functions: [], changed: false };
+  const hashes = new Map(apps.map((app) => [app.id, groupHash(app)]));
+  const all = [...new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const))).values()];
+  const ids = textArray(apps.map(({ id }) => id));
+  const groups = textArray(apps.map(({ id }) => hashes.get(id) ?? ""));
+  await database.query(SEE_GROUPS, [ids, groups]);
+  const [saved] = await database.query<{ changed: number }>(SAVE, [
     textArray(all.map(({ fn }) => fn.slug)),
     textArray(all.map(({ app }) => app.id)),
     textArray(all.map(({ app }) => app.version)),
@@ -36,8 +73,25 @@ export async function saveApps(database: Database, apps: readonly AppRecord[]): 
     textArray(all.map(({ fn }) => fn.name)),
     textArray(all.map(({ fn }) => fn.triggersJson)),
     textArray(all.map(({ fn }) => fn.configJson)),
+    textArray(all.map(({ app }) => hashes.get(app.id) ?? "")),
   ]);
-  return rows.map(functionOf);
+  const slugs = textArray(apps.map((app) => textArray(app.functions.map(({ slug }) => slug))));
+  const retired = await database.query(RETIRE, [ids, groups, slugs]);
+  const rows = await database.query<FunctionRow>(
+    `SELECT ${COLUMNS} FROM holdfast.functions WHERE app_id = ANY($1::text[]) ORDER BY slug`,
+    [ids],
+  );
+  return { functions: rows.map(functionOf), changed: (saved?.changed ?? 0) + retired.length > 0 };
+}
+
+/** Equal for workers of one deployment. */
+function groupHash(app: AppRecord): string {
+  const { id, version, sdk, functions } = app;
+  const sorted = [...functions].sort((x, y) => (x.slug < y.slug ? -1 : 1));
+  const texts = sorted.map(({ slug, name, triggersJson, configJson }) => [slug, name, triggersJson, configJson]);
+  return createHash("sha256")
+    .update(JSON.stringify([id, version, sdk, texts]))
+    .digest("hex");
 }
 
 export async function loadFunctions(database: Database): Promise<StoredFunction[]> {
@@ -53,6 +107,7 @@ const functionOf = (row: FunctionRow): StoredFunction => ({
   name: row.name,
   triggersJson: row.triggers,
   configJson: row.config,
+  active: row.active,
 });
 
 export async function saveConnection(database: Database, connection: ConnectionRecord): Promise<void> {

@@ -78,7 +78,12 @@ export interface Store extends StoreReads, FlowStore {
   /** How long until the next job of these functions is due (0 = one is due now, leased ones count at their lease's end); null = none. */
   nextDueInMs(functionIds: readonly string[]): Promise<number | null>;
 
-  /** Writes apps and their functions; returns those functions as stored, with the uuid each got when first seen. */
+  /**
+   * Says that these deployments of apps are there (again); returns all functions of the apps as stored, with the uuid each
+   * got when first seen. A deployment that was never seen before is the newest of its app: its functions are as it has
+   * them, and those it does not have are no longer active. An older one changes nothing while a newer one is there: it was
+   * said so of it within the last minute.
+   */
   saveApps(apps: readonly AppRecord[]): Promise<readonly StoredFunction[]>;
   loadFunctions(): Promise<readonly StoredFunction[]>;
 
@@ -441,6 +446,8 @@ export interface FunctionRecord {
 }
 
 export interface StoredFunction extends FunctionRecord {
+  /** False: the newest deployment of its app does not have it; nothing starts new runs of it. */
+  readonly active: boolean;
   readonly appId: string;
   readonly appVersion: string;
   readonly uuid: string;

@@ -200,7 +200,7 @@ export class Session {
     // Silence is measured on the monotonic clock: a wall clock that jumps must not drop everybody.
     const seenMs = clock.monotonicMs();
     this.#heartbeatMs = intervals.heartbeatMs;
-    this.#agent = this.#agentOf(connect, functionIds, extensions, { ...intervals, seenMs });
+    this.#agent = this.#agentOf(connect, { functionIds, apps }, extensions, { ...intervals, seenMs });
     const { connectionId, instanceId } = connect;
     this.#info = { connectionId, instanceId, appIds: apps.map((app) => app.id), connectedMs: clock.nowMs() };
     this.#driver.send({
@@ -217,14 +217,14 @@ export class Session {
 
   #agentOf(
     connect: WorkerConnect,
-    functionIds: readonly string[],
+    registered: Pick<AgentSession, "functionIds" | "apps">,
     extensions: readonly Extension[],
     times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; seenMs: number },
   ): AgentSession & { seenMs: number } {
     return {
       id: connect.connectionId,
       instanceId: connect.instanceId,
-      functionIds,
+      ...registered,
       capacity: capacityOf(connect.maxWorkerConcurrency),
       extensions: new Set(extensions),
       heartbeatMs: times.heartbeatMs,

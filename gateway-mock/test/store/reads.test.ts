@@ -111,6 +111,31 @@ describe("the registry", () => {
     expect(await bench.store.saveApps([])).toEqual([]);
   });
 
+  it("the newest deployment says what there is; an older one that comes again changes nothing while it is there", async () => {
+    const app = (version: string, names: readonly string[]) => ({
+      id: "roll",
+      version,
+      sdk: "holdfast 0.1.0",
+      functions: names.map((name) => ({ slug: `roll-${name}`, name, triggersJson: "[]", configJson: `"${version}"` })),
+    });
+    const state = async () =>
+      (await bench.store.loadFunctions())
+        .filter(({ appId }) => appId === "roll")
+        .map(({ slug, configJson, active }) => `${slug} ${configJson} ${active ? "active" : "gone"}`);
+    const [one, two] = [app("1", ["a", "b"]), app("2", ["b", "c"])];
+    await bench.store.saveApps([one]);
+    expect(await state()).toEqual(['roll-a "1" active', 'roll-b "1" active']);
+    const rolled = ['roll-a "1" gone', 'roll-b "2" active', 'roll-c "2" active'];
+    await bench.store.saveApps([two]);
+    expect(await state()).toEqual(rolled);
+    await bench.another().saveApps([one]);
+    expect(await state()).toEqual(rolled);
+    // Rolled back: nothing was heard of the newer one for a while.
+    await bench.db.sql`UPDATE holdfast.app_groups SET seen_at = now() - interval '2 minutes' WHERE app_id = 'roll'`;
+    await bench.store.saveApps([one]);
+    expect(await state()).toEqual(['roll-a "1" active', 'roll-b "1" active', 'roll-c "2" gone']);
+  });
+
   it("shows connections until they are gone or stale", async () => {
     const connection = (id: string, gatewayId: string) => ({
       id,
