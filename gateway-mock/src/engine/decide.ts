@@ -112,7 +112,7 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       return finish(draft);
     }
     case "arrived": {
-      if (!state.waits.has(input.key) || state.memo.has(input.key)) return null;
+      if (!state.waits.includes(input.key) || state.memo.has(input.key)) return null;
       endStep(draft, input.key, input.result);
       return finish(draft);
     }
@@ -123,7 +123,7 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       return finish(draft);
     }
     case "cancel":
-      if (input.waitKey !== undefined && !state.waits.has(input.waitKey)) return null;
+      if (input.waitKey !== undefined && !state.waits.includes(input.waitKey)) return null;
       cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason });
       return finish(draft);
     case "fail":

@@ -213,7 +213,7 @@ export function complete(draft: Draft, outputText: string): void {
 export function fail(draft: Draft, error: PlainError): void {
   const { state } = draft;
   if (isSettled(draft, FAILURE_KEY)) return end(draft, "compensation" in error ? error : stoppedError(state, error));
-  if (state.undoable.size === 0 && !draft.log.some(isUndoable)) return end(draft, error);
+  if (state.undoable.length === 0 && !draft.log.some(isUndoable)) return end(draft, error);
   for (const [name, job] of draft.jobs) if (!isRunTimer(job.key)) dropJob(draft, name);
   for (const key of [...draft.waits]) if (draft.opened.has(key) || state.open.has(key)) dropWait(draft, key);
   draft.opened.clear();
@@ -255,9 +255,10 @@ export function retryDelayMs(draft: Draft, attempt: number, retryAfterMs: number
 export function finish(draft: Draft): Decision {
   const { unknownFunctions } = draft;
   // Functions that a step began to invoke in the same report: the run is at its end, nobody would hear of them.
-  const events = isClosed(draft) ? draft.events.filter((event) => event.invokes === null) : draft.events;
+  const invoked = isClosed(draft) && draft.events.some((event) => event.invokes !== null);
+  const events = invoked ? draft.events.filter((event) => event.invokes === null) : draft.events;
   if (draft.head) {
-    const removeWaits = draft.state.waits.size > 0 ? "all" : [];
+    const removeWaits = draft.state.waits.length > 0 ? "all" : [];
     const addJobs = childJobs(draft);
     const log = rowsOf(draft);
     return { log, head: draft.head, removeJobs: "all", addJobs, removeWaits, addWaits: [], events, unknownFunctions };

@@ -2,6 +2,7 @@ import { createUlidFactory, type Log, messageOf, unreachable } from "@holdfast/c
 import type { Op, SdkResponse } from "@holdfast/protocol";
 import type { AppRecord, Fence, NewJob, Store, Wake } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents.ts";
+import type { Input } from "./decide.ts";
 import { type DecideOutcome, Decider } from "./decider.ts";
 import { Dispatches } from "./dispatches.ts";
 import type { AttachedAgent, EngineFrame, EngineStatus } from "./engine-types.ts";
@@ -21,6 +22,7 @@ import { Runs } from "./runs.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Stalls } from "./stalls.ts";
 import { Starter } from "./starter.ts";
+import { stopWork } from "./stop-work.ts";
 
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
@@ -74,7 +76,10 @@ export class Engine {
         prepare: (event) => this.#intake.prepareMade(event),
         begin: (prepared, outcome) => this.#intake.begin(prepared, outcome),
         giveBack: (prepared) => this.#intake.giveBack(prepared),
-        removed: (jobIds) => this.#stopJobs(jobIds),
+        removed: (jobIds) => {
+          const given = jobIds.flatMap((jobId) => dispatches.ofJob(jobId) ?? []);
+          stopWork(dispatches, given, "The run does not go on with this.");
+        },
         childEnded: (runId, jobId) => this.#fanOut.take({ kind: "child", key: runId }, { jobId, epoch: 1 }),
         born: (jobs, state) => {
           for (const { job, slot } of jobs) dispatches.start(job, 1, slot, state);
@@ -103,9 +108,10 @@ export class Engine {
         onTooLarge: (job, length) => this.#failTooLarge(job, length),
       },
     );
-    this.#fanOut = new FanOut(options, { runs, decider, expressions });
-    this.#fetches = new Fetches(options, { runs, decider, onRoom: () => this.#loop.wake() });
-    const { fanOut, fetches } = { fanOut: this.#fanOut, fetches: this.#fetches };
+    const fanOut = new FanOut(options, { runs, decider, expressions });
+    const fetches = new Fetches(options, { runs, decider, onRoom: () => this.#loop.wake() });
+    this.#fanOut = fanOut;
+    this.#fetches = fetches;
     const mayLease = (functionId: string): boolean => !this.#draining && !this.#loop.hasBacklog(functionId);
     const starter = new Starter(options, { agents, decider, expressions, mayLease });
     const common = { runs, agents, functions, dispatches, decider, fanOut, fetches, starter, counters };
@@ -193,20 +199,19 @@ export class Engine {
   }
 
   /** Ends a run. `nothing`: it had ended already. */
-  async cancel(runId: string, reason: string): Promise<DecideOutcome> {
-    this.#runs.retain(runId);
-    try {
-      return await this.#decider.run(runId, { type: "cancel", reason }, null);
-    } finally {
-      this.#runs.release(runId);
-    }
+  cancel(runId: string, reason: string): Promise<DecideOutcome> {
+    return this.#decide(runId, { type: "cancel", reason });
   }
 
   /** Makes a failed run try again what it could not undo. `nothing`: there is nothing of the kind. */
-  async retryCompensations(runId: string): Promise<DecideOutcome> {
+  retryCompensations(runId: string): Promise<DecideOutcome> {
+    return this.#decide(runId, { type: "revive" });
+  }
+
+  async #decide(runId: string, input: Input): Promise<DecideOutcome> {
     this.#runs.retain(runId);
     try {
-      return await this.#decider.run(runId, { type: "revive" }, null);
+      return await this.#decider.run(runId, input, null);
     } finally {
       this.#runs.release(runId);
     }
@@ -299,31 +304,9 @@ export class Engine {
   #runEnded(state: RunState, others: boolean): void {
     this.#counters.runsEnded += 1;
     this.#runs.forget(state.runId);
-    this.#stopAgents(state.runId, `The run is ${state.status.toLowerCase()}.`);
+    const { runId, status } = state;
+    stopWork(this.#dispatches, this.#dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
     if (others) this.#store.notify({ type: "ended", runIds: [state.runId] });
-  }
-
-  /** Tells agents here to stop what they do for a run that is over. */
-  #stopAgents(runId: string, reason: string): void {
-    for (const dispatch of [...this.#dispatches.ofRun(runId)]) {
-      const { slot, requestId } = dispatch;
-      if (!slot?.session.extensions.has("cancel")) continue;
-      slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
-      this.#dispatches.finish(dispatch);
-    }
-  }
-
-  /** Tells agents here to stop what a decision has given up; elsewhere their next lease extension is refused. */
-  #stopJobs(jobIds: readonly string[]): void {
-    for (const jobId of jobIds) {
-      const dispatch = this.#dispatches.ofJob(jobId);
-      if (!dispatch) continue;
-      const { slot, requestId } = dispatch;
-      if (slot?.session.extensions.has("cancel")) {
-        slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason: "The run does not go on with this." });
-      }
-      this.#dispatches.finish(dispatch);
-    }
   }
 
   #woken(wake: Wake): void {
@@ -337,7 +320,7 @@ export class Engine {
       case "ended":
         for (const runId of wake.runIds) {
           this.#runs.forget(runId);
-          this.#stopAgents(runId, "The run has ended.");
+          stopWork(this.#dispatches, this.#dispatches.ofRun(runId), "The run has ended.");
         }
         return;
       case "all":

@@ -95,7 +95,7 @@ function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   state.flow = meta.flow ?? null;
   state.parent = meta.parent ?? null;
   state.quiet = meta.quiet === true;
-  for (const key of meta.cancels ?? []) state.waits.add(key);
+  if (meta.cancels) state.waits = meta.cancels;
   state.deadlineMs = meta.deadlineInMs === undefined ? null : atMs + meta.deadlineInMs;
   state.finishMs = meta.finishInMs ?? null;
 }
@@ -129,7 +129,7 @@ function applyOpened(state: RunState, row: LogRow, atMs: number): void {
   const phase = row.kind === "STEP_PLANNED" ? "planned" : "waiting";
   const dueMs = phase === "planned" ? null : Math.max(atMs + (meta.delayMs ?? 0), meta.untilMs ?? 0);
   state.open.set(row.key, openStepOf(meta, phase, dueMs));
-  if (meta.wait) state.waits.add(row.key);
+  if (meta.wait && !state.waits.includes(row.key)) state.waits = [...state.waits, row.key];
 }
 
 export function openStepOf(meta: OpenMeta, phase: OpenStep["phase"], dueMs: number | null): OpenStep {
@@ -149,7 +149,9 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   if (state.memo.has(key)) return;
   const { meta, memo } = readStepRow(kind, row.dataJson);
   if (meta.clears) clearWork(state);
-  if (meta.undo !== undefined && kind === "STEP_COMPLETED") state.undoable.set(key, meta.undo);
+  if (meta.undo !== undefined && kind === "STEP_COMPLETED") {
+    state.undoable = [...state.undoable, { key, id: meta.undo }];
+  }
   state.memo.set(key, {
     text: memo,
     signature: signatureOf(meta),
@@ -158,7 +160,7 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   state.open.delete(key);
   state.attempts.delete(key);
   state.pending.delete(key);
-  state.waits.delete(key);
+  if (state.waits.length > 0) state.waits = state.waits.filter((one) => one !== key);
   for (const kind of STEP_JOBS) state.jobs.delete(jobKey(kind, key));
   state.passAttempt = 0;
   state.losses = 0;
@@ -167,7 +169,7 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
 /** Nothing that the run was at goes on; what may still end the run as a whole stays. */
 function clearWork(state: RunState): void {
   for (const [name, job] of state.jobs) if (!isRunTimer(job.key)) state.jobs.delete(name);
-  for (const key of state.open.keys()) state.waits.delete(key);
+  state.waits = state.waits.filter((key) => !state.open.has(key));
   state.open.clear();
   state.attempts.clear();
   state.pending.clear();
@@ -218,5 +220,5 @@ function end(state: RunState, status: "COMPLETED" | "FAILED" | "CANCELLED"): voi
   state.open.clear();
   state.attempts.clear();
   state.pending.clear();
-  state.waits.clear();
+  state.waits = [];
 }

@@ -53,6 +53,8 @@ export class Functions {
   readonly #saved = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
+  /** For the few names of the engine's own events. */
+  readonly #triggering = new Map<string, boolean>();
 
   constructor(parts: FunctionsParts) {
     this.#parts = parts;
@@ -123,6 +125,17 @@ export class Functions {
     return known.filter(({ plan }) => isTriggered(plan, eventName, reader));
   }
 
+  /** Whether some function has a trigger for events of this name. */
+  mayTrigger(eventName: string): boolean {
+    const known = this.#triggering.get(eventName);
+    if (known !== undefined) return known;
+    const found = [...this.#byId.values()].some(({ plan }) =>
+      plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
+    );
+    this.#triggering.set(eventName, found);
+    return found;
+  }
+
   #limited(): string[] {
     return [...this.#byId.values()].flatMap((fn) => (fn.limits ? [fn.id] : []));
   }
@@ -149,6 +162,7 @@ export class Functions {
     for (const fn of stored) next.set(fn.slug, knownFunction(fn, this.#planOf(fn)));
     for (const fn of stored) this.#stored.set(fn.slug, fn);
     this.#byId = next;
+    this.#triggering.clear();
     this.#matches.clear();
   }
 

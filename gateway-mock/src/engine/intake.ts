@@ -133,15 +133,19 @@ export class Intake {
 
   /** An event that the engine makes. */
   prepareMade(made: MadeEvent): Prepared {
-    const { id, name, tsMs, payloadJson, invokes } = made;
+    const { id, name, tsMs, invokes } = made;
     const { functions, starter } = this.#parts;
-    const reader = starter.reader(made);
+    const lease = this.#hooks.tellingLease();
+    if (made.ifWanted && !functions.mayTrigger(name)) {
+      return { item: { event: new LateEvent(made), runs: NOTHING, lease, ifAwaited: true }, born: NOTHING };
+    }
+    const event = { id, name, tsMs, payloadJson: made.payload() };
+    const reader = starter.reader(event);
     const invoked = invokes && functions.get(invokes.functionId);
     const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(name, reader);
-    const { runs, windows, born } = starter.start(targets, made, reader, { invokes });
-    const event = { id, name, tsMs, payloadJson };
+    const { runs, windows, born } = starter.start(targets, event, reader, { invokes });
     const ifAwaited = made.ifWanted && runs.length + windows.length === 0;
-    return { item: { event, runs, windows, lease: this.#hooks.tellingLease(), ifAwaited }, born };
+    return { item: { event, runs, windows, lease, ifAwaited }, born };
   }
 
   /**
@@ -208,6 +212,27 @@ export class Intake {
   /** It was not stored. */
   giveBack(one: Prepared): void {
     for (const { slot } of one.born) this.#parts.agents.release(slot);
+  }
+}
+
+const NOTHING: readonly never[] = [];
+
+/** Its text is put together when it is written, which it mostly is not. */
+class LateEvent implements NewEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly tsMs: number;
+  readonly #payload: () => string;
+
+  constructor({ id, name, tsMs, payload }: MadeEvent) {
+    this.id = id;
+    this.name = name;
+    this.tsMs = tsMs;
+    this.#payload = payload;
+  }
+
+  get payloadJson(): string {
+    return this.#payload();
   }
 }
 

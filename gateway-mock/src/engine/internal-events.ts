@@ -18,7 +18,8 @@ export interface MadeEvent {
   readonly id: string;
   readonly name: string;
   readonly tsMs: number;
-  readonly payloadJson: string;
+  /** Its JSON text; made only when it is stored. */
+  readonly payload: () => string;
   /** Stored only where it triggers a function or somebody waits for it. */
   readonly ifWanted: boolean;
   /** It starts this run and nothing else. */
@@ -58,7 +59,7 @@ export function invokedEvent(ctx: DecideContext, invocation: Invocation): MadeEv
     ...(payload.meta === undefined ? {} : { meta: payload.meta }),
   };
   const invokes = { functionId, runId, parent: { runId: state.runId, key: stepId } };
-  return made(event.id, INVOKED, ctx, JSON.stringify(event), { invokes });
+  return made(event.id, INVOKED, ctx, () => JSON.stringify(event), { invokes });
 }
 
 export type RunEnd =
@@ -68,9 +69,16 @@ export type RunEnd =
 /** What a run's end tells those who care. */
 export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): MadeEvent[] {
   if (state.quiet) return [];
-  const data = endData(state, end);
+  // The state goes on changing, but not in what is told here.
+  const tsMs = Math.round(ctx.nowMs);
   const event = (name: string, id: string, more: { readonly ifWanted?: boolean } = {}): MadeEvent =>
-    made(id, name, ctx, `{"id":"${id}","name":"${name}","data":${data},"ts":${Math.round(ctx.nowMs)},"user":{}}`, more);
+    made(
+      id,
+      name,
+      ctx,
+      () => `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
+      more,
+    );
   const finished = event(FINISHED, ctx.newId(), { ifWanted: true });
   switch (end.status) {
     case "COMPLETED":
@@ -83,7 +91,7 @@ export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): Mad
   }
 }
 
-/** Put together from text as it is stored: mostly nobody wants it, and then it is never made. */
+/** Put together from text as it is stored. */
 function endData(state: RunState, end: RunEnd): string {
   const { functionId, runId, eventText, moreText, parent } = state;
   const ids = JSON.stringify({ function_id: functionId, run_id: runId }).slice(0, -1);
@@ -102,8 +110,8 @@ function made(
   id: string,
   name: string,
   ctx: DecideContext,
-  payloadJson: string,
+  payload: () => string,
   more: Partial<Pick<MadeEvent, "ifWanted" | "invokes">>,
 ): MadeEvent {
-  return { id, name, tsMs: Math.round(ctx.nowMs), payloadJson, ifWanted: false, invokes: null, ...more };
+  return { id, name, tsMs: Math.round(ctx.nowMs), payload, ifWanted: false, invokes: null, ...more };
 }

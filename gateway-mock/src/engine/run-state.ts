@@ -65,7 +65,7 @@ export interface RunState {
   /** Its end is no event: it was triggered by one that told of such an end. */
   quiet: boolean;
   /** Keys of what it waits for from outside. */
-  readonly waits: Set<string>;
+  waits: readonly string[];
   /** Finished steps in the order of their completion (the stack). */
   readonly memo: Map<string, MemoStep>;
   readonly open: Map<string, OpenStep>;
@@ -85,8 +85,8 @@ export interface RunState {
   passAttempt: number;
   /** Leases lost in a row without any progress. */
   losses: number;
-  /** Finished steps that can be undone: key -> the author's id, in the order of their completion. */
-  readonly undoable: Map<string, string>;
+  /** Finished steps that can be undone, by the author's id, in the order of their completion. */
+  undoable: readonly { readonly key: string; readonly id: string }[];
   /** How often the run was taken up again after its end. Its rows since then carry this number. */
   revivals: number;
   /** When it fails if it is not over. */
@@ -103,6 +103,9 @@ export interface RunIdentity {
   readonly version: number;
 }
 
+/** Most runs wait for nothing and undo nothing. */
+const NOTHING: readonly never[] = [];
+
 export function emptyRun(identity: RunIdentity): RunState {
   return {
     ...identity,
@@ -113,7 +116,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     flow: null,
     parent: null,
     quiet: false,
-    waits: new Set(),
+    waits: NOTHING,
     memo: new Map(),
     open: new Map(),
     attempts: new Map(),
@@ -124,7 +127,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     dispatches: 0,
     passAttempt: 0,
     losses: 0,
-    undoable: new Map(),
+    undoable: NOTHING,
     revivals: 0,
     deadlineMs: null,
     finishMs: null,

@@ -39,7 +39,7 @@ function reportOf(state: RunState): CompensationReport {
   const undone: string[] = [];
   const failed: { stepId: string; error: unknown }[] = [];
   const notRun: string[] = [];
-  for (const stepId of [...state.undoable.values()].reverse()) {
+  for (const { id: stepId } of state.undoable.toReversed()) {
     const memo = readMemo(state.memo.get(compensationKey(stepId)));
     if (!memo) notRun.push(stepId);
     else if (memo.type === "error") failed.push({ stepId, error: memo.error });
@@ -50,15 +50,13 @@ function reportOf(state: RunState): CompensationReport {
 
 /** Keys of compensations that failed for good. */
 export function failedCompensations(state: RunState): string[] {
-  const keys = [...state.undoable.values()].map(compensationKey);
+  const keys = state.undoable.map(({ id }) => compensationKey(id));
   return keys.filter((key) => readMemo(state.memo.get(key))?.type === "error");
 }
 
 /** Whether some finished step was not undone. */
 export function isUndoingIncomplete(state: RunState): boolean {
-  return [...state.undoable.values()].some(
-    (stepId) => readMemo(state.memo.get(compensationKey(stepId)))?.type !== "data",
-  );
+  return state.undoable.some(({ id }) => readMemo(state.memo.get(compensationKey(id)))?.type !== "data");
 }
 
 function readMemo(memo: MemoStep | undefined): { type: string; data?: unknown; error?: unknown } | undefined {

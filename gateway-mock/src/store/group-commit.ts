@@ -103,7 +103,10 @@ function bytesOf(unit: Unit): number {
   return events.reduce((sum, item) => sum + bytesOfItem(item), own);
 }
 
-function bytesOfItem({ event, runs }: IntakeItem): number {
-  const logs = runs.flatMap((entry) => entry.log);
-  return logs.reduce((sum, row) => sum + row.dataJson.length + ROW_BYTES, event.payloadJson.length + ROW_BYTES);
+function bytesOfItem({ event, runs, ifAwaited }: IntakeItem): number {
+  // Mostly it is not written at all, and its text is not there yet.
+  if (ifAwaited) return ROW_BYTES;
+  let bytes = event.payloadJson.length + ROW_BYTES;
+  for (const { log } of runs) for (const row of log) bytes += row.dataJson.length + ROW_BYTES;
+  return bytes;
 }
