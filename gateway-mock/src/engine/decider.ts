@@ -6,8 +6,7 @@ import type { DecideContext, Decision } from "./draft.ts";
 import type { Expressions } from "./expressions.ts";
 import { applyRow } from "./fold.ts";
 import type { Functions } from "./functions.ts";
-import type { Prepared } from "./intake.ts";
-import type { MadeEvent } from "./internal-events.ts";
+import type { Intake, Prepared } from "./intake.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { isEnded, needsAgent, type RunState } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
@@ -35,10 +34,8 @@ export interface DeciderHooks {
   freed(functionId: string): void;
   /** May work be leased at birth? */
   mayLease(): boolean;
-  /** An event that happens with a decision, with what it starts; then one of the two below. */
-  prepare(event: MadeEvent): Prepared;
-  begin(prepared: Prepared, outcome: { readonly atMs: number; readonly awaited: boolean }): void;
-  giveBack(prepared: Prepared): void;
+  /** Where events that happen with a decision start what they start. */
+  intake(): Pick<Intake, "prepareMade" | "begin" | "giveBack">;
   /** The lease of jobs that tell others; null when this gateway takes no more of them. */
   tellingLease(): NewJob["lease"];
   /** The run's end is to be told to whoever invoked it; the job is leased to this gateway. */
@@ -145,7 +142,7 @@ export class Decider {
   async #commit(state: RunState, decision: Decision, fence: Fence | null): Promise<DecideOutcome | "again" | "signal"> {
     const jobs = this.#inLanes(state, decision.addJobs);
     const born = this.#lease(jobs);
-    const prepared = decision.events.map((event) => this.#hooks.prepare(event));
+    const prepared = decision.events.map((event) => this.#hooks.intake().prepareMade(event));
     const addJobs = this.#withLeases(jobs, born);
     let won = false;
     try {
@@ -155,7 +152,7 @@ export class Decider {
       this.observe(outcome.atMs);
       this.#apply(state, { ...decision, addJobs }, outcome, born, fence);
       for (const one of prepared) {
-        this.#hooks.begin(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
+        this.#hooks.intake().begin(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
       }
       return "won";
     } catch (error) {
@@ -165,7 +162,7 @@ export class Decider {
     } finally {
       if (!won) {
         for (const { slot } of born) this.#agents.release(slot);
-        for (const one of prepared) this.#hooks.giveBack(one);
+        for (const one of prepared) this.#hooks.intake().giveBack(one);
       }
     }
   }

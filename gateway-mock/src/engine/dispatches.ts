@@ -202,8 +202,8 @@ export class Dispatches {
     this.#hooks.onFreed();
   }
 
-  ofJob(jobId: string): Dispatch | undefined {
-    return this.#byJob.get(jobId);
+  ofJobs(jobIds: readonly string[]): Dispatch[] {
+    return jobIds.flatMap((jobId) => this.#byJob.get(jobId) ?? []);
   }
 
   /** An earlier dispatch of the job that is still in the table is no longer ours. */

@@ -73,12 +73,9 @@ export class Engine {
       {
         mayLease: () => !this.#draining,
         tellingLease,
-        prepare: (event) => this.#intake.prepareMade(event),
-        begin: (prepared, outcome) => this.#intake.begin(prepared, outcome),
-        giveBack: (prepared) => this.#intake.giveBack(prepared),
+        intake: () => this.#intake,
         removed: (jobIds) => {
-          const given = jobIds.flatMap((jobId) => dispatches.ofJob(jobId) ?? []);
-          stopWork(dispatches, given, "The run does not go on with this.");
+          stopWork(dispatches, dispatches.ofJobs(jobIds), "The run does not go on with this.");
         },
         childEnded: (runId, jobId) => this.#fanOut.take({ kind: "child", key: runId }, { jobId, epoch: 1 }),
         born: (jobs, state) => {
