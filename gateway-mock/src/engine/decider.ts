@@ -51,8 +51,6 @@ export interface DeciderParts {
 }
 
 const MAX_TRIES = 16;
-/** Below this the database's clock is taken to agree with ours. */
-const CLOCK_TOLERANCE_MS = 500;
 
 /** Decides and commits, until the decision was made on what is true at its commit. */
 export class Decider {
@@ -63,7 +61,8 @@ export class Decider {
   readonly #counters: EngineCounters;
   readonly #hooks: DeciderHooks;
   readonly newId: UlidFactory;
-  #offsetMs = 0;
+  /** The database's time less our own monotonic one; null until it was told. */
+  #offsetMs: number | null = null;
 
   constructor(options: EngineOptions, parts: DeciderParts, hooks: DeciderHooks) {
     this.#options = options;
@@ -79,8 +78,10 @@ export class Decider {
     const { clock, random, settings } = this.#options;
     const { functions, expressions } = this.#parts;
     const { retry, maxSteps } = settings;
+    // Our wall clock may be wrong, and may jump.
+    const nowMs = this.#offsetMs === null ? clock.nowMs() : Math.round(clock.monotonicMs() + this.#offsetMs);
     return {
-      nowMs: clock.nowMs() + this.#offsetMs,
+      nowMs,
       random,
       newId: this.newId,
       retry,
@@ -91,10 +92,9 @@ export class Decider {
     };
   }
 
-  /** What the database's clock says, as well as it is known. */
+  /** The database's clock says so. */
   observe(atMs: number): void {
-    const offsetMs = atMs - this.#options.clock.nowMs();
-    this.#offsetMs = Math.abs(offsetMs) > CLOCK_TOLERANCE_MS ? offsetMs : 0;
+    this.#offsetMs = atMs - this.#options.clock.monotonicMs();
   }
 
   /** In its turn: decisions on one run are never made at the same time. */

@@ -170,7 +170,8 @@ export class Dispatches {
   heard(dispatch: Dispatch, slot: Slot | null): void {
     dispatch.heardMs = this.#options.clock.monotonicMs();
     dispatch.acked = true;
-    if (slot) this.move(dispatch, slot);
+    // Its socket may have gone while the answer was on its way from the store.
+    if (slot && this.#agents.get(slot.id) === slot) this.move(dispatch, slot);
   }
 
   move(dispatch: Dispatch, slot: Slot): void {

@@ -186,6 +186,9 @@ export function dropJob(draft: Draft, key: string): void {
   else draft.removed.push(job.id);
 }
 
+/** What we know of the database's time may be behind by this; a job that is due within it may have been claimed. */
+const CLAIM_MARGIN_MS = 1000;
+
 /**
  * Sees to it that a pass is made after `delayMs`. While one may be running no second one is made; one that is due later
  * than wanted, and therefore not running, is brought forward.
@@ -194,7 +197,7 @@ export function ensurePass(draft: Draft, delayMs = 0, attempt = 0): void {
   const { nowMs } = draft.ctx;
   const current = draft.jobs.get("pass");
   if (current) {
-    if (current.dueMs <= Math.max(nowMs, nowMs + delayMs)) return;
+    if (current.dueMs <= nowMs + Math.max(CLAIM_MARGIN_MS, delayMs)) return;
     dropJob(draft, "pass");
   }
   dispatch(draft, { kind: "pass", key: "", attempt, ...(delayMs > 0 ? { delayMs } : {}) });

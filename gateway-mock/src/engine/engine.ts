@@ -140,6 +140,7 @@ export class Engine {
 
   async start(): Promise<void> {
     await this.#functions.load();
+    this.#decider.observe(await this.#store.nowMs());
     this.#stopWaking = this.#store.onWake((wake) => this.#woken(wake));
     this.#loop.wake();
   }

@@ -15,6 +15,7 @@ import { type GroupCommit, openGroupCommit } from "./group-commit.ts";
 import { claim, extendLeases, nextDueInMs, releaseLeases } from "./leases.ts";
 import { adoptLanes, claimLimited } from "./limited-claims.ts";
 import { migrate } from "./migrate.ts";
+import { msOf } from "./pg-values.ts";
 import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
 import {
   listConnections,
@@ -159,7 +160,15 @@ function queueOf(
   random: Random,
 ): Pick<
   Store,
-  "claim" | "claimLimited" | "extendLeases" | "releaseLeases" | "finishJob" | "findWaits" | "loadRuns" | "nextDueInMs"
+  | "claim"
+  | "claimLimited"
+  | "extendLeases"
+  | "releaseLeases"
+  | "finishJob"
+  | "findWaits"
+  | "loadRuns"
+  | "nextDueInMs"
+  | "nowMs"
 > {
   const { query } = database;
   return {
@@ -171,6 +180,10 @@ function queueOf(
     findWaits: (wanted) => findWaits(query, wanted),
     loadRuns: (runIds) => loadRuns(query, runIds),
     nextDueInMs: (functionIds) => nextDueInMs(query, functionIds),
+    async nowMs() {
+      const [row] = await query<{ now_ms: number }>(`SELECT ${msOf("clock_timestamp()")} AS now_ms`);
+      return Number(row?.now_ms);
+    },
   };
 }
 

@@ -75,6 +75,9 @@ export interface Store extends StoreReads, FlowStore {
   /** The runs that exist among `runIds`, each with its log in the order of writing. */
   loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]>;
 
+  /** What the database's clock says. */
+  nowMs(): Promise<number>;
+
   /** How long until the next job of these functions is due (0 = one is due now, leased ones count at their lease's end); null = none. */
   nextDueInMs(functionIds: readonly string[]): Promise<number | null>;
 

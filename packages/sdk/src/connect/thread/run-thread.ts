@@ -149,12 +149,14 @@ class Session {
   }
 
   onMessage(message: Exclude<MainMessage, InitMessage>): void {
+    // A main that was blocked and closes now moves again, but is to get no work any more: the end first.
+    if (message.type === "CLOSE") this.#closing.begin(message.drainMs);
     this.#stalls.heard();
     switch (message.type) {
+      case "CLOSE":
+        return;
       case "CONNECT":
         return this.#link.connect(message.resumed);
-      case "CLOSE":
-        return this.#closing.begin(message.drainMs);
       case "EXECUTION_RESPONSE":
       case "EXECUTION_ERROR":
       case "EXECUTION_DROPPED":
