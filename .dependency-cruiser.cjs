@@ -104,7 +104,7 @@ module.exports = {
       name: "packages-by-their-entry",
       severity: "error",
       comment: "Another package is imported by its name, never by a path into its folders.",
-      from: { path: "^(packages/(?!tooling)[^/]+|gateway-mock|e2e)/", pathNot: ["\\.config\\.ts$"] },
+      from: { path: "^(packages/(?!tooling)[^/]+|gateway-mock|e2e)/", pathNot: ["\\.config\\.ts$", "^e2e/sim/"] },
       to: {
         path: "^(packages/[^/]+|gateway-mock)/",
         pathNot: [
@@ -228,11 +228,28 @@ module.exports = {
       from: { path: "^gateway-mock/src/engine/" },
       to: { path: ["^gateway-mock/src/(http|ws)/", npm("ws", "hono", "@hono", "postgres")] },
     },
-    onlyWorkspace("e2e-imports", "^e2e/", [
+    onlyWorkspace(
+      "e2e-imports",
       "^e2e/",
-      "^packages/(sdk|testing)/(dist|src/index\\.ts|src/(connect|testing|functions)\\.ts)",
-      "^gateway-mock/(dist|src/index\\.ts)",
-      "^packages/tooling/src/vitest-base\\.ts$",
+      [
+        "^e2e/",
+        "^packages/(sdk|testing)/(dist|src/index\\.ts|src/(connect|testing|functions)\\.ts)",
+        "^gateway-mock/(dist|src/index\\.ts)",
+        "^packages/tooling/src/vitest-base\\.ts$",
+      ],
+      ["^e2e/sim/"],
+    ),
+    // The simulation plays the insides of app and gateway in one process: the one place outside that may see them.
+    onlyWorkspace("simulation-imports", "^e2e/sim/", [
+      "^e2e/sim/",
+      coreIndex,
+      protocol,
+      "^packages/sdk/src/(client|connect|execution|functions|steps)/",
+      "^packages/sdk/src/version\\.ts$",
+      "^gateway-mock/src/(config|core)\\.ts$",
+      "^gateway-mock/src/(engine|http|ws)/",
+      "^gateway-mock/src/store/(store|batch-gates|batch-plan|batch-take|fold-head)\\.ts$",
+      "^packages/tooling/src/(vitest-base|simulate|processes|workspace)\\.(ts|mjs)$",
     ]),
   ],
   options: {

@@ -24,6 +24,7 @@ export const unitSuites = [
   "packages/testing",
   "packages/sdk",
   "gateway-mock",
+  "e2e/sim",
 ];
 
 /** @param {string} path */

@@ -53,6 +53,8 @@ const clean: Record<string, string> = {
   "gateway-mock/src/http/server.ts": 'import { Hono } from "hono";\nexport const http = Hono;',
   "gateway-mock/src/postgres.ts":
     'import { server } from "@holdfast/postgres-server";\nexport const postgres = server;',
+  "e2e/sim/src/world.ts":
+    'import { engine } from "../../../gateway-mock/src/engine/engine.ts";\nexport const world = engine;',
   "e2e/run.test.ts":
     'import { sdk } from "holdfast";\nimport { parts } from "@holdfast/testing";\nexport const e = [sdk, parts];',
 };
@@ -93,6 +95,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "sql-only-in-store": ["gateway-mock/src/http/server.ts", 'import "postgres";'],
   "store-imports-core": ["gateway-mock/src/store/store.ts", 'import "../http/server.ts";'],
   "engine-behind-ports": ["gateway-mock/src/engine/engine.ts", 'import "../http/server.ts";'],
+  "simulation-imports": ["e2e/sim/src/world.ts", 'import "../../run.test.ts";'],
   "e2e-imports": ["e2e/run.test.ts", 'import "../packages/core/src/index.ts";'],
 };
 

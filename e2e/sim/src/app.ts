@@ -1,0 +1,278 @@
+import { hashSigningKey } from "../../../gateway-mock/src/http/keys.ts";
+import type { Log } from "../../../packages/core/src/index.ts";
+import type { Extension } from "../../../packages/protocol/src/index.ts";
+import { Client } from "../../../packages/sdk/src/client/client.ts";
+import type { Connection } from "../../../packages/sdk/src/connect/main/connection.ts";
+import { openConnection } from "../../../packages/sdk/src/connect/main/open-connection.ts";
+import type { AnyMessage } from "../../../packages/sdk/src/connect/shared/messages.ts";
+import type { SerializableConfig } from "../../../packages/sdk/src/connect/shared/serializable-config.ts";
+import type { StallPolicy } from "../../../packages/sdk/src/connect/shared/stall.ts";
+import { runThread } from "../../../packages/sdk/src/connect/thread/run-thread.ts";
+import type { StallPorts } from "../../../packages/sdk/src/connect/thread/stall-watch.ts";
+import type { ExecutionStrategy } from "../../../packages/sdk/src/execution/execution.ts";
+import { createMainThreadStrategy } from "../../../packages/sdk/src/execution/main-thread.ts";
+import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
+import { appManifest, type ClientLike, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
+import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
+import { SDK_NAME } from "../../../packages/sdk/src/version.ts";
+import type { GatewayCalls } from "./calls.ts";
+import { SIGNING_KEY } from "./gateway.ts";
+import type { Network } from "./network.ts";
+import { type Oracle, ProcessWatch } from "./oracle.ts";
+import { type FunctionPlan, play, type Stage } from "./programs.ts";
+import type { Dice } from "./random.ts";
+import { Actor, type Scheduler } from "./scheduler.ts";
+import { SimThread } from "./threads.ts";
+
+export const APP_ID = "sim";
+
+export interface AppPlan {
+  readonly extensions: readonly Extension[];
+  readonly maxWorkerConcurrency: number;
+  readonly outboxCount: number;
+  readonly drainTimeoutMs: number;
+  readonly stall: StallPolicy;
+}
+
+export interface AppWorld {
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly oracle: Oracle;
+  readonly dice: Dice;
+  readonly calls: GatewayCalls;
+  readonly functions: readonly FunctionPlan[];
+  /** Which process and thread an actor is. */
+  readonly threads: Map<Actor, { readonly app: AppNode; readonly thread: SimThread }>;
+}
+
+/** What `close()` promises on top of the drain. */
+const CLOSE_GRACE_MS = 1_000;
+const BACKOFF = { baseMs: 50, factor: 2, maxMs: 1000, jitter: 0.5 } as const;
+const MIN_UPTIME_MS = 2_000;
+export const MAX_CRASHES = 10;
+
+/** A process of the app: the real connection over simulated threads. */
+export class AppNode {
+  readonly name: string;
+  readonly main: Actor;
+  readonly watch: ProcessWatch;
+  readonly plan: AppPlan;
+  connection: Connection | null = null;
+  thread: SimThread | null = null;
+  threadDeaths = 0;
+  /** Shutdown was asked for. */
+  closing = false;
+  readonly #world: AppWorld;
+  #threads = 0;
+
+  constructor(world: AppWorld, name: string, plan: AppPlan) {
+    this.#world = world;
+    this.name = name;
+    this.plan = plan;
+    this.main = new Actor(world.scheduler, name, world.dice.fork());
+    this.watch = new ProcessWatch(world.oracle, name, plan);
+    this.main.soon(() => void this.#open());
+  }
+
+  get isUp(): boolean {
+    return this.main.alive && this.connection !== null && !this.closing;
+  }
+
+  /** What `close()` is: it must end in time. */
+  close(): void {
+    if (this.closing || !this.connection) return;
+    this.closing = true;
+    const { scheduler } = this.#world;
+    const { main } = this;
+    main.soon(() => {
+      const [beganMs, frozenMs] = [scheduler.nowMs, main.frozenMs];
+      scheduler.trace.note(beganMs, this.name, "close()");
+      void this.connection?.close().then(() => this.#closed(beganMs, frozenMs));
+      const check = (): void => {
+        if (!main.alive) return;
+        const boundMs = this.plan.drainTimeoutMs + CLOSE_GRACE_MS + main.frozenMs - frozenMs;
+        const leftMs = beganMs + boundMs - scheduler.nowMs;
+        if (leftMs > 0) scheduler.after(leftMs + 1, null, check);
+        else this.#world.oracle.fail("S12", `${this.name} is not closed after ${Math.round(boundMs)} ms.`);
+      };
+      scheduler.after(1, null, check);
+    });
+  }
+
+  freeze(ms: number): void {
+    this.main.freeze(ms);
+    this.thread?.actor.freeze(ms);
+  }
+
+  #closed(beganMs: number, frozenMs: number): void {
+    const { scheduler, oracle } = this.#world;
+    const { main } = this;
+    scheduler.trace.note(scheduler.nowMs, this.name, "closed");
+    const tookMs = scheduler.nowMs - beganMs - (main.frozenMs - frozenMs);
+    const boundMs = this.plan.drainTimeoutMs + CLOSE_GRACE_MS;
+    const kept = this.plan.extensions.includes("nack") ? this.watch.notHandedBack : [];
+    if (kept.length > 0) oracle.fail("S20", `${this.name} kept ${kept.join(", ")}.`);
+    if (tookMs > boundMs) oracle.fail("S12", `${this.name} took ${Math.round(tookMs)} ms.`);
+    // What is cleaned up behind it has its turn first.
+    scheduler.after(0, main, () => {
+      if (this.thread?.actor.alive) oracle.fail("S13", `${this.name}: its thread lives.`);
+      const state = this.connection?.debugState();
+      const handlers = state?.runningHandlers ?? 0;
+      // A handler that never saw its end may have timers of its own.
+      if (main.pending.size > 0 && handlers === 0) oracle.fail("S13", `${this.name} has ${main.pending.size} timers.`);
+      main.die();
+    });
+  }
+
+  async #open(): Promise<void> {
+    const { main, plan } = this;
+    const client = new Client({ id: APP_ID, isDev: true }, {});
+    const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
+    const clientLike: ClientLike = {
+      options: client.options,
+      schemas: undefined,
+      sendEvents: refused,
+      sendSignal: refused,
+    };
+    const functions = this.#world.functions.map((fn) => this.#define(client, fn));
+    const apps = [{ client: clientLike, functions }];
+    const { clock, timers, random } = main;
+    try {
+      this.connection = await openConnection({
+        config: this.#config(appManifest(clientLike, functions)),
+        strategy: this.#watched(createMainThreadStrategy(createRegistry(apps), { clock, timers })),
+        startThread: () => this.#startThread() as never,
+        respawn: { ...BACKOFF, maxCrashes: MAX_CRASHES, minUptimeMs: MIN_UPTIME_MS },
+        connectTimeoutMs: 20_000,
+        drainTimeoutMs: plan.drainTimeoutMs,
+        signals: [],
+        log: this.#log,
+        clock,
+        timers,
+        random,
+      });
+      this.connection.closed.catch(() => main.die());
+    } catch (error) {
+      // Nothing may be left of it; whoever runs the app starts it again.
+      this.#world.scheduler.trace.note(this.#world.scheduler.nowMs, this.name, "cannot connect");
+      if (this.thread?.actor.alive) this.#world.oracle.fail("S13", `${this.name}: ${(error as Error).message}`);
+      main.die();
+    }
+  }
+
+  readonly #log: Log = (level, message, data) => {
+    const { trace } = this.#world.scheduler;
+    if (!trace.lines || level === "debug") return;
+    trace.lines.push(`${" ".repeat(11)}${this.name} logs ${level}: ${message} ${data ? JSON.stringify(data) : ""}`);
+  };
+
+  #config(manifest: SerializableConfig["apps"][number]): SerializableConfig {
+    const { plan } = this;
+    return {
+      apiBaseUrl: "http://gateways",
+      hashedSigningKey: hashSigningKey(SIGNING_KEY),
+      apps: [manifest],
+      instanceId: this.name,
+      maxWorkerConcurrency: plan.maxWorkerConcurrency,
+      extensions: plan.extensions,
+      sdkVersion: SDK_NAME,
+      startedAtMs: 0,
+      system: { cpuCores: 1, memBytes: 1, os: "sim" },
+      outbox: { maxCount: plan.outboxCount, maxBytes: 1_000_000, ackMs: 1500 },
+      reconnect: BACKOFF,
+      minUptimeMs: MIN_UPTIME_MS,
+      openMs: 3000,
+      httpMs: 2000,
+      debugMs: 30_000,
+      stall: plan.stall,
+    };
+  }
+
+  #startThread(): SimThread {
+    const { scheduler, dice, network, calls, threads } = this.#world;
+    const { main, watch } = this;
+    this.#threads += 1;
+    const actor = new Actor(scheduler, `${this.name}.t${this.#threads}`, dice.fork());
+    const thread = new SimThread(main, actor, dice, {
+      posted: (message) => watch.posted(actor, message as AnyMessage),
+      sent: (message) => watch.sent(message as AnyMessage),
+      arrived: (message) => watch.arrived(actor, message as AnyMessage),
+    });
+    threads.set(actor, { app: this, thread });
+    main.onDeath(() => actor.die());
+    actor.onDeath(() => {
+      this.threadDeaths += 1;
+    });
+    this.thread = thread;
+    thread.boot(dice.within(2, 40), () => {
+      runThread(thread.parentPort as never, {
+        clock: actor.clock,
+        timers: actor.timers,
+        random: actor.random,
+        fetch: (url, init) => calls.fetch(actor, url, init),
+        openWebSocket: (url, _subprotocol, options) =>
+          network.connect(actor, url, options.handshakeTimeout ?? 10_000) as never,
+        stalls: this.#stallPorts(),
+        exit: thread.exit,
+      });
+    });
+    return thread;
+  }
+
+  /** Main's stack can be asked for or not, as with the real debugger; what is in it is no matter here. */
+  #stallPorts(): StallPorts {
+    const { dice } = this.#world;
+    return {
+      emergency: { write: () => {} },
+      maps: { map: () => Promise.resolve([]) },
+      capture: (timers, handlers) => {
+        const answers = dice.chance(0.7);
+        const timer = timers.set(dice.within(1, 800), () => {
+          if (answers) handlers.onSnapshot({ frames: [], execution: null });
+          else handlers.onFailed("The debugger does not answer.");
+        });
+        return { stopped: false, cancel: () => timer.cancel() };
+      },
+    };
+  }
+
+  #watched(strategy: ExecutionStrategy): ExecutionStrategy {
+    const { oracle } = this.#world;
+    return {
+      execute: async (request, port, signal) => {
+        const { requestId, runId } = request;
+        oracle.executes(requestId, this.name);
+        const checkpoint = async (ops: Uint8Array) => {
+          const outcome = await port.checkpoint(ops);
+          if (outcome === "stored" && this.main.alive) oracle.checkpointStored(runId, ops);
+          return outcome;
+        };
+        const result = await strategy.execute(request, { checkpoint }, signal);
+        if (!result.stale) oracle.replies(requestId, runId, result);
+        return result;
+      },
+    };
+  }
+
+  #define(client: Client, plan: FunctionPlan): HoldfastFunction {
+    const { oracle } = this.#world;
+    const { main } = this;
+    const wait = (ms: number): Promise<void> =>
+      new Promise((resolve) => void main.timers.set(ms, resolve, { unref: true }));
+    const options = { id: plan.id, triggers: { event: `sim/${plan.id}` }, retries: plan.retries } as const;
+    return client.createFunction(options as never, async ({ step, runId }) => {
+      const stage: Stage = {
+        step: step as Stage["step"],
+        begin: (key) => (main.acts() ? oracle.begin(runId, key) : 0),
+        work: wait,
+        block: (ms) => {
+          main.freeze(ms);
+          return wait(1);
+        },
+      };
+      const value = await play(plan.root, stage);
+      if (plan.fails) throw new NonRetriableError(`${plan.id} fails`);
+      return value;
+    });
+  }
+}

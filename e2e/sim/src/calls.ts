@@ -1,0 +1,49 @@
+import type { GatewayFetch } from "../../../packages/sdk/src/connect/thread/gateway-http.ts";
+import type { GatewayNode, HttpAnswer } from "./gateway.ts";
+import type { Network } from "./network.ts";
+import type { Actor } from "./scheduler.ts";
+
+/** HTTP calls of agents: to any gateway that is there, as behind a load balancer. */
+export class GatewayCalls {
+  readonly #network: Network;
+  readonly #gateways: () => readonly GatewayNode[];
+
+  constructor(network: Network, gateways: () => readonly GatewayNode[]) {
+    this.#network = network;
+    this.#gateways = gateways;
+  }
+
+  fetch(caller: Actor, url: URL, init: RequestInit): ReturnType<GatewayFetch> {
+    const { scheduler, dice, mood } = this.#network;
+    return new Promise((resolve, reject) => {
+      if (!caller.acts()) return;
+      const signal = init.signal ?? undefined;
+      const later = (act: () => void): void => void scheduler.after(dice.within(0.1, mood.latencyMs), caller, act);
+      const refuse = (why: string): void => later(() => reject(new Error(why)));
+      if (signal?.aborted) return reject(signal.reason);
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      const up = this.#gateways().filter((gateway) => gateway.ready && gateway.actor.alive);
+      const fate = dice.chance(mood.httpFailRate)
+        ? dice.pick(["refused", "lost", "answer lost", "bad answer"])
+        : "well";
+      if (up.length === 0 || fate === "refused") return refuse("connect ECONNREFUSED");
+      const gateway = dice.pick(up);
+      const body = (init.body as Uint8Array).slice();
+      const { authorization } = init.headers as Record<string, string>;
+      scheduler.trace.note(scheduler.nowMs, caller.name, "calls", url.pathname);
+      if (fate === "lost") return;
+      scheduler.after(dice.within(0.1, 2 * mood.latencyMs), gateway.actor, () => {
+        void gateway.http(url.pathname, authorization, body).then(({ status, body: bytes }: HttpAnswer) => {
+          if (!gateway.actor.acts() || fate === "answer lost") return;
+          const answered = fate === "bad answer" ? { status: 502, body: new Uint8Array(3) } : { status, body: bytes };
+          later(() => resolve({ status: answered.status, body: streamOf(answered.body) }));
+        });
+      });
+      gateway.actor.onDeath(() => refuse("socket hang up"));
+    });
+  }
+}
+
+async function* streamOf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield bytes;
+}

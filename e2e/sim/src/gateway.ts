@@ -1,0 +1,125 @@
+import { resolveConfig } from "../../../gateway-mock/src/config.ts";
+import { createCore, type GatewayCore } from "../../../gateway-mock/src/core.ts";
+import type { RawEvent } from "../../../gateway-mock/src/engine/event-checks.ts";
+import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";
+import { HoldfastError, type silentLog } from "../../../packages/core/src/index.ts";
+import { FLUSH_PATH, START_PATH } from "../../../packages/protocol/src/index.ts";
+import type { Network } from "./network.ts";
+import type { Dice } from "./random.ts";
+import { Actor, type Scheduler } from "./scheduler.ts";
+import { ModelStore, type Notices, type StoreMood } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+export const SIGNING_KEY = "signkey-test-0123456789abcdef";
+
+/** Shorter than real ones, in the same relations: a schedule is not to consist of waiting. */
+export const GATEWAY_TIMES = {
+  leaseMs: 4000,
+  heartbeatMs: 1000,
+  retryBaseMs: 200,
+  reconnectGraceMs: 1000,
+  requestAckMs: 1000,
+  drainMs: 5000,
+} as const;
+
+export interface GatewayWorld {
+  readonly scheduler: Scheduler;
+  readonly network: Network;
+  readonly tables: Tables;
+  readonly notices: Notices;
+  readonly dice: Dice;
+  storeMood: StoreMood;
+}
+
+/** An answer to an HTTP call. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly body: Uint8Array;
+}
+
+/** A gateway process: the real core over the model of the store. */
+export class GatewayNode {
+  readonly name: string;
+  readonly actor: Actor;
+  readonly core: GatewayCore;
+  ready = false;
+  stopping = false;
+  readonly #world: GatewayWorld;
+
+  constructor(world: GatewayWorld, name: string) {
+    this.#world = world;
+    this.name = name;
+    this.actor = new Actor(world.scheduler, name, world.dice.fork());
+    const { clock, timers, random } = this.actor;
+    const store = new ModelStore(world.tables, world.notices, this.actor, world.dice, () => world.storeMood);
+    const config = resolveConfig({ ...GATEWAY_TIMES, signingKey: SIGNING_KEY, log: this.#log });
+    this.core = createCore(config, { store, clock, timers, random });
+    this.actor.soon(() => void this.#start());
+  }
+
+  get isUp(): boolean {
+    return this.ready && this.actor.alive && !this.stopping;
+  }
+
+  readonly #log: typeof silentLog = (level, message) => {
+    const { trace } = this.#world.scheduler;
+    if (trace.lines && level !== "debug") trace.lines.push(`${" ".repeat(11)}${this.name} logs ${level}: ${message}`);
+  };
+
+  async #start(): Promise<void> {
+    try {
+      await this.core.engine.start();
+    } catch {
+      // As a process that cannot reach its database at the start: it ends, and is started again.
+      this.actor.die();
+      return;
+    }
+    this.ready = true;
+    const { network } = this.#world;
+    network.listen(this.name, {
+      actor: this.actor,
+      accept: (socket) => this.core.sessions.accept(socket as never, socket.stream),
+    });
+  }
+
+  /** Runs in the gateway's own turn. */
+  async http(path: string, authorization: string | undefined, body: Uint8Array): Promise<HttpAnswer> {
+    const { core } = this;
+    if (!core.keys.isSigned(authorization)) return answer(401);
+    const endpoint = `ws://${this.name}/v0/connect`;
+    try {
+      if (path === START_PATH) {
+        if (core.isDraining) return answer(503);
+        const { keys, id: gatewayId, newId } = core;
+        return answer(200, startAnswer({ keys, clock: this.actor.clock, gatewayId, newId }, endpoint));
+      }
+      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.engine, body));
+    } catch (error) {
+      return answer(HoldfastError.is(error) && error.code === "STORE_FAILED" ? 503 : 500);
+    }
+    return answer(404);
+  }
+
+  sendEvent(event: RawEvent, seed: { atMs: number; entropy: Uint8Array }): Promise<string[]> {
+    return this.core.engine.sendEvents([event], seed);
+  }
+
+  /** As on SIGTERM: agents go elsewhere, then everything ends. */
+  stop(): void {
+    if (this.stopping || !this.actor.alive) return;
+    this.stopping = true;
+    this.actor.soon(() => void this.#stop());
+  }
+
+  async #stop(): Promise<void> {
+    await this.core.drain();
+    this.core.sessions.close();
+    await this.core.engine.stop();
+    // The last frames leave before the process ends.
+    this.actor.timers.set(20, () => this.actor.die());
+  }
+}
+
+function answer(status: number, body: Uint8Array = new Uint8Array(0)): HttpAnswer {
+  return { status, body };
+}

@@ -1,0 +1,39 @@
+/** What must hold in every schedule, by number. The oracle names the number of what was broken. */
+export const INVARIANTS = {
+  S1: "A step whose result was acknowledged to its worker is never begun again by a dispatch that still counts.",
+  S2: "A pass that was dispatched after a step's result was stored does not begin that step.",
+  S3: "A dispatch (job and epoch) is executed at most once, by one process.",
+  S4: "What a checkpoint's acknowledgement calls stored is in the store.",
+  S5: "A reply that was acknowledged is in the store, or its work was somebody else's.",
+  S6: "fold(run_log) = head, at every commit.",
+  S7: "A step has at most one result, a run at most one end.",
+  S8: "A run that has not ended has a job; one that has ended has none.",
+  S9: "Every accepted event has its runs, and each ends once the faults are over.",
+  S10: "A run ends as its function says: the faults around it cost it no attempt and change no value.",
+  S11: "After shutdown began no WORKER_READY is sent.",
+  S12: "close() ends within its bound.",
+  S13: "After close() nothing of the connection keeps its process alive.",
+  S14: "Queues are bounded: running requests by the worker's capacity, the outbox by its limit and what was running.",
+  S15: "At rest nothing is left in memory: no request in a ledger, no dispatch and no run in a gateway.",
+  S16: "At rest no side of the threads waits for an answer of the other.",
+  S17: "Nothing is thrown that nobody catches, in main and in gateways.",
+  S18: "A connected thread that runs beats in time, whatever main does.",
+  S19: "A request is acknowledged to the gateway only after it was posted to main.",
+  S20: "Work that is not done at the end of a drain is handed back over the connection that is there.",
+  S21: "Work stays with its worker while main is blocked, over cut connections and over deaths of the thread.",
+  S22: "Work that somebody holds is removed by nothing but its own report or the end of its run.",
+  S23: "Of two dispatches of one job only the later one writes.",
+} as const;
+
+export type InvariantId = keyof typeof INVARIANTS;
+
+/** An invariant was broken: the schedule ends. */
+export class Violation extends Error {
+  readonly id: InvariantId;
+
+  constructor(id: InvariantId, detail: string) {
+    super(`${id}: ${INVARIANTS[id]} ${detail}`);
+    this.name = "Violation";
+    this.id = id;
+  }
+}

@@ -1,0 +1,158 @@
+/** A guard of the production code, and how it is switched off in a bundle of the simulation. */
+export interface Guard {
+  readonly name: string;
+  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
+}
+
+const SDK = "packages/sdk/src/connect";
+const ENGINE = "gateway-mock/src/engine";
+const STORE = "gateway-mock/src/store";
+
+/** Switched off one at a time; the simulation must notice each. */
+export const GUARDS: readonly Guard[] = [
+  {
+    name: "a new connection thread adopts the ledger",
+    edits: [
+      {
+        file: `${SDK}/main/open-connection.ts`,
+        find: "const adopted = this.#ledger.adopt();",
+        replace: "const adopted: never[] = [];",
+      },
+    ],
+  },
+  {
+    name: "a write carries the epoch of its dispatch",
+    edits: [{ file: `${STORE}/batch-plan.ts`, find: " || job.epoch !== fence.epoch) return", replace: ") return" }],
+  },
+  {
+    name: "a request that is known is not run again",
+    edits: [
+      {
+        file: `${SDK}/core/intake.ts`,
+        find: 'if (facts.isInFlight(request.requestId)) return { verdict: "duplicate" };',
+        replace: "",
+      },
+      { file: `${SDK}/main/ledger.ts`, find: "if (this.#entries.has(requestId)) return undefined;", replace: "" },
+    ],
+  },
+  {
+    name: "a connection that is made while closing announces itself with WORKER_PAUSE",
+    edits: [
+      {
+        file: `${SDK}/core/link-machine.ts`,
+        find: 'kind: paused ? "WORKER_PAUSE" : "WORKER_READY"',
+        replace: 'kind: "WORKER_READY"',
+      },
+    ],
+  },
+  {
+    name: "what was not acknowledged is sent again",
+    edits: [
+      {
+        file: `${SDK}/core/outbox.ts`,
+        find: "nextDueMs(): number | null {",
+        replace: "nextDueMs(): number | null { return null;",
+      },
+    ],
+  },
+  {
+    name: "the first result of a step stays",
+    edits: [
+      {
+        file: "e2e/sim/src/tables.ts",
+        find: "if (!run || run.keys.has(rowKey(row))) return false;",
+        replace: "if (!run) return false;",
+      },
+    ],
+  },
+  {
+    name: "unfinished work is handed back at the end of a drain",
+    edits: [
+      { file: `${SDK}/thread/desk.ts`, find: "      if (nack) this.#send(", replace: "      if (false) this.#send(" },
+    ],
+  },
+  {
+    name: "what a superseded socket says changes nothing",
+    edits: [
+      {
+        file: `${SDK}/core/link-machine.ts`,
+        find: "if (active?.generation === event.generation) return stepActive",
+        replace: "if (active) return stepActive",
+      },
+    ],
+  },
+  {
+    name: "leases are extended at once after a reconnect",
+    edits: [
+      {
+        file: `${SDK}/thread/lease-keeper.ts`,
+        find: "this.#extend(flights.leases.extendAll(clock.monotonicMs()));",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "a decision holds only for the version it was made on",
+    edits: [
+      {
+        file: `${STORE}/batch-plan.ts`,
+        find: 'return cas === "live" || cas === run.version ? undefined : "version";',
+        replace: "return undefined;",
+      },
+    ],
+  },
+  {
+    name: "a silent peer is dead after two heartbeats",
+    edits: [
+      {
+        file: `${SDK}/core/link-machine.ts`,
+        find: "if (active.unanswered >= TIMEOUTS.missedHeartbeats) {",
+        replace: "if (false) {",
+      },
+    ],
+  },
+  {
+    name: "work of an agent that does not come back is released",
+    edits: [{ file: `${ENGINE}/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
+  },
+  {
+    name: "an answer that comes after its socket is gone binds no work to it",
+    edits: [
+      {
+        file: `${ENGINE}/dispatches.ts`,
+        find: "if (slot && this.#agents.get(slot.id) === slot) this.move(dispatch, slot);",
+        replace: "if (slot) this.move(dispatch, slot);",
+      },
+    ],
+  },
+  {
+    name: "time is the database's",
+    edits: [
+      {
+        file: `${ENGINE}/decider.ts`,
+        find: "const nowMs = this.#offsetMs === null ?",
+        replace: "const nowMs = true ?",
+      },
+    ],
+  },
+  {
+    name: "a pass that may have been claimed is not replaced",
+    edits: [
+      {
+        file: `${ENGINE}/draft.ts`,
+        find: "Math.max(CLAIM_MARGIN_MS, delayMs)",
+        replace: "Math.max(-60_000, delayMs - 60_000)",
+      },
+    ],
+  },
+  {
+    name: "a request is posted to main before it is acknowledged",
+    edits: [
+      {
+        file: `${SDK}/thread/run-thread.ts`,
+        find: "    port.flush();\n    release();",
+        replace: "    release();\n    port.flush();",
+      },
+    ],
+  },
+];

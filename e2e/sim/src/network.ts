@@ -1,0 +1,198 @@
+import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packages/protocol/src/index.ts";
+import type { Dice } from "./random.ts";
+import type { Actor, Scheduler } from "./scheduler.ts";
+import { type Packet, SimWebSocket, type Wire } from "./web-socket.ts";
+
+/** How bad the network is; rates are per frame or per call. */
+export interface NetworkMood {
+  /** Usual one-way delay, up to this. */
+  latencyMs: number;
+  /** A frame takes much longer; those behind it wait. */
+  spikeRate: number;
+  spikeMs: number;
+  /** A frame comes twice. */
+  duplicateRate: number;
+  /** A frame is swallowed by something in between, the connection goes on. */
+  dropRate: number;
+  /** An HTTP call: refused, or carried out with its answer lost. */
+  httpFailRate: number;
+}
+
+export const CALM: NetworkMood = {
+  latencyMs: 2,
+  spikeRate: 0,
+  spikeMs: 0,
+  duplicateRate: 0,
+  dropRate: 0,
+  httpFailRate: 0,
+};
+
+export type Direction = "up" | "down";
+
+/** Where agents connect to. */
+export interface Endpoint {
+  readonly actor: Actor;
+  readonly accept: (socket: SimWebSocket) => void;
+}
+
+/** Sees every frame that is sent, as the sender sends it. */
+export type FrameTap = (direction: Direction, sender: Actor, bytes: Uint8Array, connection: Connection) => void;
+
+/** A TCP connection with a WebSocket on it. `up` is from the agent to the gateway. */
+export class Connection {
+  readonly agent: SimWebSocket;
+  readonly gateway: SimWebSocket;
+  alive = true;
+  /** Nothing comes through any more, and nobody is told. */
+  silent = false;
+  readonly #net: Network;
+  readonly #lastAtMs = { up: 0, down: 0 };
+
+  constructor(net: Network, agent: SimWebSocket, gateway: SimWebSocket) {
+    this.#net = net;
+    this.agent = agent;
+    this.gateway = gateway;
+  }
+
+  wire(direction: Direction): Wire {
+    return {
+      send: (packet) => this.#send(direction, packet),
+      abort: () => this.#abort(direction),
+    };
+  }
+
+  /** Breaks: what is under way is lost, and each end is told or has to find out by itself. */
+  cut(tell: { readonly agent: boolean; readonly gateway: boolean }): void {
+    if (!this.alive) return;
+    this.alive = false;
+    this.#net.forget(this);
+    if (tell.agent) this.#break(this.agent);
+    if (tell.gateway) this.#break(this.gateway);
+  }
+
+  /** What is sent from now on comes only after this. */
+  stall(direction: Direction, forMs: number): void {
+    const { scheduler } = this.#net;
+    this.#lastAtMs[direction] = Math.max(this.#lastAtMs[direction], scheduler.nowMs + forMs);
+  }
+
+  #break(end: SimWebSocket): void {
+    const { scheduler, dice } = this.#net;
+    scheduler.after(dice.within(0.1, 20), end.actor, () => end.broken());
+  }
+
+  #abort(direction: Direction): void {
+    if (!this.alive || this.silent) return;
+    const { scheduler } = this.#net;
+    const peer = direction === "up" ? this.gateway : this.agent;
+    // What was written before arrives before the end of the stream.
+    scheduler.at(this.#arrivalMs(direction), peer.actor, () => {
+      if (!this.alive || this.silent) return;
+      this.alive = false;
+      this.#net.forget(this);
+      peer.broken();
+    });
+  }
+
+  #send(direction: Direction, packet: Packet): void {
+    const { dice, mood, scheduler } = this.#net;
+    const sender = direction === "up" ? this.agent : this.gateway;
+    if (packet.type === "frame") this.#net.tap(direction, sender.actor, packet.bytes, this);
+    const what = packet.type === "frame" ? String(frameKind(packet.bytes)) : `close ${packet.code}`;
+    scheduler.trace.note(scheduler.nowMs, sender.actor.name, direction, what);
+    if (scheduler.trace.lines) scheduler.trace.explain(explain(direction, packet));
+    if (!this.alive || this.silent) return;
+    if (packet.type === "frame" && dice.chance(mood.dropRate)) return;
+    this.#deliver(direction, packet);
+    if (packet.type === "frame" && dice.chance(mood.duplicateRate)) this.#deliver(direction, packet);
+  }
+
+  #deliver(direction: Direction, packet: Packet): void {
+    const receiver = direction === "up" ? this.gateway : this.agent;
+    this.#net.scheduler.at(this.#arrivalMs(direction), receiver.actor, () => {
+      if (this.alive && !this.silent) receiver.receive(packet);
+    });
+  }
+
+  #arrivalMs(direction: Direction): number {
+    const { scheduler, dice, mood } = this.#net;
+    const spikeMs = dice.chance(mood.spikeRate) ? dice.within(0, mood.spikeMs) : 0;
+    const atMs = scheduler.nowMs + dice.within(0.05, mood.latencyMs) + spikeMs;
+    this.#lastAtMs[direction] = Math.max(atMs, this.#lastAtMs[direction] + 0.001);
+    return this.#lastAtMs[direction];
+  }
+}
+
+/** Everything between the processes. */
+export class Network {
+  readonly scheduler: Scheduler;
+  readonly dice: Dice;
+  mood: NetworkMood;
+  tap: FrameTap = () => {};
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #connections = new Set<Connection>();
+
+  constructor(scheduler: Scheduler, dice: Dice, mood: NetworkMood) {
+    this.scheduler = scheduler;
+    this.dice = dice;
+    this.mood = mood;
+  }
+
+  get connections(): readonly Connection[] {
+    return [...this.#connections];
+  }
+
+  listen(host: string, endpoint: Endpoint): void {
+    this.#endpoints.set(host, endpoint);
+    endpoint.actor.onDeath(() => this.unlisten(host, endpoint));
+  }
+
+  unlisten(host: string, endpoint: Endpoint): void {
+    if (this.#endpoints.get(host) === endpoint) this.#endpoints.delete(host);
+  }
+
+  forget(connection: Connection): void {
+    this.#connections.delete(connection);
+  }
+
+  /** What `new WebSocket(url)` does in an agent's thread. */
+  connect(actor: Actor, url: string, handshakeTimeoutMs: number): SimWebSocket {
+    const { scheduler, dice } = this;
+    const agent = new SimWebSocket(actor);
+    const { host } = new URL(url);
+    if (!actor.acts()) return agent;
+    scheduler.after(handshakeTimeoutMs, actor, () => {
+      if (agent.readyState === 0) agent.fail("Opening handshake has timed out");
+    });
+    const oneWayMs = dice.within(0.1, 2 * this.mood.latencyMs);
+    scheduler.after(oneWayMs, null, () => {
+      const endpoint = this.#endpoints.get(host);
+      if (!endpoint) return scheduler.after(oneWayMs, actor, () => agent.fail(`connect ECONNREFUSED ${host}`));
+      return scheduler.after(0, endpoint.actor, () => this.#accept(agent, endpoint, oneWayMs));
+    });
+    return agent;
+  }
+
+  #accept(agent: SimWebSocket, endpoint: Endpoint, oneWayMs: number): void {
+    if (!agent.actor.alive || agent.readyState !== 0) return;
+    const gateway = new SimWebSocket(endpoint.actor);
+    const connection = new Connection(this, agent, gateway);
+    this.#connections.add(connection);
+    connection.stall("down", oneWayMs);
+    this.scheduler.after(oneWayMs, agent.actor, () => {
+      if (agent.readyState === 0) agent.opened(connection.wire("up"));
+      else connection.wire("up").abort();
+    });
+    agent.actor.onDeath(() => connection.wire("up").abort());
+    gateway.opened(connection.wire("down"));
+    endpoint.accept(gateway);
+  }
+}
+
+/** What a line of the trace says of a packet. */
+function explain(direction: Direction, packet: Packet): string {
+  if (packet.type === "close") return packet.reason;
+  const frame = direction === "up" ? decodeWorkerFrame(packet.bytes) : decodeGatewayFrame(packet.bytes);
+  const { requestId, sequence, outcome, leaseId, newLeaseId, reason } = frame as unknown as Record<string, unknown>;
+  return `${frame.kind} ${JSON.stringify({ requestId, sequence, outcome, leaseId, newLeaseId, reason })}`;
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Bundle, bundle } from "../src/bundle.ts";
+
+/** How many schedules `npm test` plays; about twenty seconds of one core. */
+const SCHEDULES = 1000;
+
+const regressions: { readonly seed: number }[] = JSON.parse(
+  readFileSync(new URL("../regressions.json", import.meta.url), "utf8"),
+);
+
+let simulation: Bundle;
+beforeAll(async () => {
+  simulation = await bundle();
+});
+afterAll(() => simulation.remove());
+
+test("a seed gives the same schedule each time, whatever was played before it", async () => {
+  const seeds = Array.from({ length: 40 }, (_, i) => 1000 + i);
+  const forwards = await simulation.play("--list", seeds.join(","));
+  const backwards = await simulation.play("--list", [...seeds].reverse().join(","));
+  expect(forwards.digests).toHaveLength(seeds.length);
+  expect(new Set(forwards.digests).size).toBe(seeds.length);
+  expect([...backwards.digests].reverse()).toEqual(forwards.digests);
+});
+
+test("seeds that once broke an invariant break none", async () => {
+  const seeds = regressions.map(({ seed }) => seed);
+  const { failed, schedules } = await simulation.play("--list", seeds.join(","), "--keep-going");
+  expect(failed).toEqual([]);
+  expect(schedules).toBe(seeds.length);
+});
+
+test(`${SCHEDULES} schedules break no invariant`, async () => {
+  const outcome = await simulation.play("--from", "1", "--seeds", String(SCHEDULES));
+  const { schedules, runs, effects, tookMs, cpuMs, failed } = outcome;
+  const perSecond = Math.round((1000 * schedules) / cpuMs);
+  console.log(
+    `${schedules} schedules with ${runs} runs and ${effects} steps in ${Math.round(tookMs / 1000)} s; ${perSecond} per second of CPU time`,
+  );
+  expect(failed.map(({ seed, message }) => `${message} Reproduce: pnpm simulate --seed ${seed} --trace`)).toEqual([]);
+  expect(schedules).toBe(SCHEDULES);
+  // It is worth nothing if nothing happens in it.
+  expect(effects).toBeGreaterThan(3 * SCHEDULES);
+});
