@@ -108,7 +108,7 @@ afterEach(() => {
 
 async function close(state: CloseState, way: Way): Promise<void> {
   const leaks = leakCheck();
-  const gateway = await startTestGateway({ heartbeat: "200ms", lease: "60ms" });
+  const gateway = await startTestGateway({ heartbeat: "2s", lease: "60ms" });
   const logs: Opened["logs"] = [];
   const abort = new AbortController();
   const changes = { drainTimeoutMs: way.drainMs, signals: ["SIGUSR2" as const], abort: abort.signal, logs };

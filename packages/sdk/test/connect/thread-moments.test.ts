@@ -8,7 +8,7 @@ import { until } from "./until.ts";
 
 let gateway: TestGateway;
 beforeEach(async () => {
-  gateway = await startTestGateway({ heartbeat: "200ms", lease: "60ms" });
+  gateway = await startTestGateway({ heartbeat: "2s", lease: "60ms" });
 });
 afterEach(async () => {
   await until(() => gateway.openSockets === 0, "no open socket");
