@@ -22,7 +22,8 @@ describe("a dead peer", () => {
   it("that is half open is found by missing answers; its socket is closed, the work goes on at another one", async () => {
     await using proxy = await startProxy({ target: gateway.url });
     const { calls, strategy } = manualStrategy();
-    const { connection, logs } = await openTest(proxy.url, { strategy });
+    // A start call that went over a connection as dead as the socket would take a minute.
+    const { connection, logs } = await openTest(proxy.url, { strategy, config: { httpMs: 60_000 } });
     const first = await gateway.peer();
     const request = gateway.dispatch(first);
     await until(() => calls.length === 1, "the call");

@@ -68,7 +68,8 @@ export function createGatewayHttp(
     try {
       const response = await fetch(new URL(path, config.apiBaseUrl), {
         method: "POST",
-        headers: headersFor(config, key),
+        // What keeps a TCP connection for later may keep one that is half open by then, as the socket is that led here.
+        headers: { ...headersFor(config, key), connection: "close" },
         body: unshared(body),
         redirect: "manual",
         signal: AbortSignal.any([late.signal, everything.signal, ...(signal ? [signal] : [])]),
