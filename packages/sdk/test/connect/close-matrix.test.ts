@@ -36,9 +36,8 @@ const withConnection = (go: (connection: Connection) => Promise<unknown>) => asy
 };
 
 const WAYS: readonly Way[] = [
-  { name: "once", late: true, drainMs: DRAIN_MS, go: withConnection((connection) => connection.close()) },
   {
-    name: "twice",
+    name: "once, and once more afterwards",
     late: true,
     drainMs: DRAIN_MS,
     go: withConnection((connection) => connection.close().then(() => connection.close())),
