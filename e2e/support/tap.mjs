@@ -53,6 +53,13 @@ export async function openTap(target) {
         look();
       };
     },
+    /**
+     * Frames of kinds that match arrive twice from now on, `count` of them or all.
+     * @param {(kind: Frame["kind"]) => boolean} matches
+     * @param {number} [count]
+     */
+    duplicate: (matches, count = Number.POSITIVE_INFINITY) =>
+      proxy.duplicateFrames(({ frame }) => frame !== undefined && matches(frame.kind), { count }),
     /** Resets every connection and listens no more; `start` listens again, on the same port. */
     stop: () => proxy.stop(),
     start: () => proxy.start(),

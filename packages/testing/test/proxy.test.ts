@@ -258,6 +258,25 @@ describe("faults", () => {
     expect(proxy.framesOf("WORKER_HEARTBEAT").map(({ fate }) => fate)).toEqual(["dropped", "forwarded"]);
   });
 
+  test("duplicated frames arrive twice, one right after the other, and the rule ends", async () => {
+    const peer = await startPeer();
+    const proxy = await proxyTo({ target: { port: peer.port } });
+    const agent = await connectAgent(proxy.port);
+    const [gateway] = peer.sockets;
+    const stop = proxy.duplicateFrames(({ frame }) => frame?.kind === "WORKER_REPLY_ACK" && frame.requestId === "a");
+    for (const id of ["a", "b"]) gateway?.send(replyAck(id));
+    await waitFor(() => agent.received.length === 3, { what: "three messages", ...what });
+    stop();
+    gateway?.send(replyAck("a"));
+    await waitFor(() => agent.received.length === 4, { what: "four messages", ...what });
+    expect(agent.received).toEqual(["a", "a", "b", "a"].map(replyAck));
+    expect(proxy.frames.map(({ fate }) => fate)).toEqual(["duplicated", "forwarded", "forwarded"]);
+
+    proxy.duplicateFrames("WORKER_HEARTBEAT", { direction: "to-gateway", count: 1 });
+    agent.socket.send(heartbeat);
+    await waitFor(() => peer.received.length === 2, { what: "the heartbeat, twice", ...what });
+  });
+
   test("cut resets both sides; new connections work", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });

@@ -6,8 +6,8 @@ export type Direction = "to-gateway" | "to-agent";
 /** Anything that either peer can send, decoded; told apart by `kind`. */
 export type AnyFrame = GatewayFrame | WorkerFrame | UnknownFrame;
 
-/** What became of a frame: on its way, thrown away by a rule, or kept back by a half-open connection. */
-export type FrameFate = "forwarded" | "dropped" | "held";
+/** What became of a frame: on its way, thrown away or passed on twice by a rule, or kept back by a half-open connection. */
+export type FrameFate = "forwarded" | "dropped" | "duplicated" | "held";
 
 /** One WebSocket message that came to the proxy. */
 export interface TappedFrame {

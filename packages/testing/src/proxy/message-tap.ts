@@ -12,8 +12,8 @@ export interface SeenMessage {
 
 export interface MessageTapOptions {
   readonly direction: Direction;
-  /** Called once for every message; false: it is not passed on. */
-  readonly onMessage: (message: SeenMessage) => boolean;
+  /** Called once for every message; says how often it is passed on. */
+  readonly onMessage: (message: SeenMessage) => number;
   /** Bytes to be passed on, exactly as they came. */
   readonly forward: (raw: Uint8Array) => void;
 }
@@ -40,7 +40,8 @@ export function createMessageTap(options: MessageTapOptions): { push(bytes: Uint
     if (!frame.fin && size(fragments) <= MAX_MESSAGE_BYTES) return;
     const frames = fragments;
     fragments = [];
-    if (onMessage(readMessage(frames, decode))) for (const { raw } of frames) forward(raw);
+    const times = onMessage(readMessage(frames, decode));
+    for (let time = 0; time < times; time++) for (const { raw } of frames) forward(raw);
   };
   return {
     push(bytes) {

@@ -51,6 +51,8 @@ export interface WireProxy {
   waitForFrame(what: AnyFrame["kind"] | FramePredicate, options?: WaitForFrameOptions): Promise<TappedFrame>;
   /** Throws matching frames away from now on; the result ends that. */
   dropFrames(what: AnyFrame["kind"] | FramePredicate, options?: DropOptions): () => void;
+  /** Passes matching frames on twice, one right after the other, from now on; the result ends that. */
+  duplicateFrames(what: AnyFrame["kind"] | FramePredicate, options?: DropOptions): () => void;
   /** Everything takes this long from now on; order is kept. 0 ends it. */
   delay(delayMs: number, direction?: Direction): void;
   /** Resets every connection (or only WebSockets); new ones are welcome. */
@@ -131,7 +133,11 @@ class LocalProxy implements WireProxy {
   }
 
   dropFrames(what: AnyFrame["kind"] | FramePredicate, options: DropOptions = {}): () => void {
-    return this.#record.addRule(predicateOf(what), options);
+    return this.#record.addRule(predicateOf(what), "dropped", options);
+  }
+
+  duplicateFrames(what: AnyFrame["kind"] | FramePredicate, options: DropOptions = {}): () => void {
+    return this.#record.addRule(predicateOf(what), "duplicated", options);
   }
 
   delay(delayMs: number, direction?: Direction): void {

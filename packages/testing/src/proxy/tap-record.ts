@@ -8,10 +8,11 @@ const MAX_LISTED = 40;
 interface Rule {
   readonly matches: FramePredicate;
   readonly direction: Direction | undefined;
+  readonly fate: "dropped" | "duplicated";
   left: number;
 }
 
-/** What a proxy has seen, who waits for what, and which frames are thrown away. */
+/** What a proxy has seen, who waits for what, and which frames are thrown away or passed on twice. */
 export class TapRecord {
   readonly frames: TappedFrame[] = [];
   readonly requests: TappedRequest[] = [];
@@ -25,17 +26,17 @@ export class TapRecord {
     this.#timers = timers;
   }
 
-  /** Records a message; the result says whether it is to be passed on. */
-  message(seen: Omit<TappedFrame, "at" | "fate">, held: boolean): boolean {
+  /** Records a message; the result says how often it is to be passed on. */
+  message(seen: Omit<TappedFrame, "at" | "fate">, held: boolean): 0 | 1 | 2 {
     const whole: TappedFrame = { ...seen, at: this.#clock.nowMs(), fate: held ? "held" : "forwarded" };
     const rule = [...this.#rules].find(
       (each) => each.left > 0 && (each.direction ?? seen.direction) === seen.direction && each.matches(whole),
     );
     if (rule) rule.left -= 1;
-    const frame: TappedFrame = rule ? { ...whole, fate: "dropped" } : whole;
+    const frame: TappedFrame = rule ? { ...whole, fate: rule.fate } : whole;
     if (this.frames.length < MAX_RECORDED) this.frames.push(frame);
     for (const look of [...this.#waiting]) look(frame);
-    return rule === undefined;
+    return rule === undefined ? 1 : rule.fate === "dropped" ? 0 : 2;
   }
 
   request(seen: Omit<TappedRequest, "at">): TappedRequest {
@@ -44,8 +45,8 @@ export class TapRecord {
     return request;
   }
 
-  addRule(matches: FramePredicate, options: { direction?: Direction; count?: number }): () => void {
-    const rule: Rule = { matches, direction: options.direction, left: options.count ?? Number.POSITIVE_INFINITY };
+  addRule(matches: FramePredicate, fate: Rule["fate"], options: { direction?: Direction; count?: number }): () => void {
+    const rule: Rule = { matches, fate, direction: options.direction, left: options.count ?? Number.POSITIVE_INFINITY };
     this.#rules.add(rule);
     return () => void this.#rules.delete(rule);
   }

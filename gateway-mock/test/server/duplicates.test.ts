@@ -1,0 +1,116 @@
+import { encodeJsonBytes, encodeSdkResponse, FLUSH_PATH, PROTOBUF_CONTENT_TYPE } from "@holdfast/protocol";
+import { expect, test } from "vitest";
+import type { Gateway } from "../../src/server.ts";
+import { replyOf } from "./agent.ts";
+import { call, did, ended, metrics, op, runDetail, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+
+/** Everything durable of a run, but for what a gateway may do by itself meanwhile. */
+async function logOf(gateway: Gateway, runId: string): Promise<unknown> {
+  const { log, jobs, status } = await runDetail(gateway, runId);
+  return { log, jobs: jobs.map(({ id, kind }) => ({ id, kind })), status };
+}
+
+/** Does something twice; the second time changes nothing, and is answered as the first was or as `second` says. */
+async function twice<T>(gateway: Gateway, runId: string, act: () => Promise<T>, second?: (first: T) => T): Promise<T> {
+  const first = await act();
+  const before = await logOf(gateway, runId);
+  expect(await act()).toEqual(second ? second(first) : first);
+  expect(await logOf(gateway, runId)).toEqual(before);
+  return first;
+}
+
+async function post(
+  gateway: Gateway,
+  path: string,
+  body: Uint8Array | string,
+): Promise<{ status: number; body: string }> {
+  const headers = typeof body === "string" ? {} : { "Content-Type": PROTOBUF_CONTENT_TYPE };
+  const response = await fetch(new URL(path, gateway.url), { method: "POST", headers, body: body as string });
+  return { status: response.status, body: await response.text() };
+}
+
+test("events with an id, checkpoints, flushes and cancels by HTTP: the second one changes nothing", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, { extensions: [] });
+  const event = { id: "once", name: "shop/order", data: {} };
+  const send = async () =>
+    (await call(gateway, "/e/test", { method: "POST", body: JSON.stringify(event) })) as { ids: string[] };
+  const { ids } = await send();
+  const { runIds } = (await call(gateway, `/v1/events/${ids[0]}`)) as { runIds: string[] };
+  const [runId = ""] = runIds;
+  expect(runIds).toHaveLength(1);
+  expect(await twice(gateway, runId, send)).toEqual({ ids, status: 200 });
+  expect(((await call(gateway, `/v1/runs`)) as { runs: unknown[] }).runs).toHaveLength(1);
+
+  const { request } = await agent.request();
+  const steps = JSON.stringify({ request_id: request.requestId, qi_id: request.jobId, steps: [did("a")] });
+  await twice(gateway, runId, () => post(gateway, `/v1/checkpoint/${runId}/async`, steps));
+  const reply = encodeSdkResponse(replyOf(request, { value: [did("b")] }));
+  expect(await twice(gateway, runId, () => post(gateway, FLUSH_PATH, reply))).toMatchObject({ status: 200 });
+
+  const cancel = () => call(gateway, `/v1/runs/${runId}/cancel`, { method: "POST" });
+  await twice(gateway, runId, cancel, (first) => ({ ...(first as object), cancelled: false }));
+});
+
+test("a signal wakes one step once; the second one finds nobody", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  const wait = op("WaitForSignal", "w", { opts: { signal: "go", timeout: "1h", conflict: "fail" } });
+  await agent.replied(request, { value: [wait] });
+  const signal = () => post(gateway, "/v1/signals", JSON.stringify({ signal: "go", data: 1 }));
+  expect(await signal()).toMatchObject({ status: 200 });
+  const next = await agent.request();
+  const before = await logOf(gateway, runId);
+  expect(await signal()).toMatchObject({ status: 404 });
+  expect(await logOf(gateway, runId)).toEqual(before);
+  await agent.replied(next.request, { status: "DONE", value: 1 });
+  expect((await ended(gateway, runId)).status).toBe("COMPLETED");
+});
+
+test("frames that agents send twice: readiness, acknowledgement, extension, status, stall, checkpoint, refusal, reply", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, { acks: false, instanceId: "first" });
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  const { requestId, leaseId } = request;
+  const heard = async () => {
+    agent.send({ kind: "WORKER_HEARTBEAT" });
+    await agent.frame("GATEWAY_HEARTBEAT");
+  };
+  const stall = { requestId, runId, functionSlug: "shop-order", stepId: "", stalledMs: 1500, stack: "", ended: false };
+  const frames = [
+    { kind: "WORKER_READY" },
+    { ...request, kind: "WORKER_REQUEST_ACK" },
+    { ...request, kind: "WORKER_REQUEST_EXTEND_LEASE" },
+    { kind: "WORKER_STATUS", inFlightRequestIds: [requestId], shutdownRequested: false },
+    { kind: "WORKER_CHECKPOINT", requestId, runId, leaseId, sequence: 1, ops: encodeJsonBytes([did("a")]) },
+  ] as const;
+  for (const frame of frames) {
+    await twice(gateway, runId, async () => {
+      agent.send(frame);
+      await heard();
+      if (frame.kind === "WORKER_CHECKPOINT") await agent.frame("GATEWAY_CHECKPOINT_ACK");
+    });
+  }
+  for (let times = 0; times < 2; times++)
+    agent.send({ kind: "WORKER_STALL", ...stall } as Parameters<typeof agent.send>[0]);
+  await heard();
+  // Refused twice: it is given out once.
+  const refusal = { requestId, runId, leaseId, reason: "AT_CAPACITY", message: "full" } as const;
+  for (let times = 0; times < 2; times++) agent.send({ kind: "WORKER_REQUEST_NACK", ...refusal });
+  const again = await agent.request();
+  agent.ack(again.request);
+  await heard();
+  expect(agent.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
+  await twice(gateway, runId, () => agent.replied(again.request, { status: "DONE", value: 1 }));
+  // A refusal of what was given out again is a stranger's.
+  agent.send({ kind: "WORKER_REQUEST_NACK", ...refusal });
+  for (let times = 0; times < 2; times++) agent.send({ kind: "WORKER_PAUSE" });
+  await heard();
+  expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 0 });
+  expect((await metrics(gateway)).engine.dispatches).toBe(2);
+});
