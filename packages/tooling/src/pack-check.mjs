@@ -2,8 +2,10 @@
  * `pnpm pack:check`: packs every published package, looks into the tarballs, installs them into throwaway projects and
  * uses them there as an app would: ESM, CommonJS, bundled into one file, TypeScript.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { gzipSync } from "node:zlib";
+import { table } from "./matrix/table.mjs";
 import { inspectPackage } from "./pack-inspect.mjs";
 import { liveResults, writeLivePrograms } from "./pack-live.mjs";
 import { checkTypes } from "./pack-types.mjs";
@@ -107,6 +109,29 @@ for (const entry of ${list}) {
 }
 
 /**
+ * How much people download and load.
+ * @param {readonly Packed[]} all
+ */
+function showSizes(all) {
+  const cell = (/** @type {string} */ row, /** @type {string} */ column, /** @type {number} */ bytes) => ({
+    row,
+    column,
+    text: `${Math.round(bytes / 1024)} KiB`,
+  });
+  const tarballs = all.map(({ name, tarball }) => cell(`${name}, tarball`, "compressed", statSync(tarball).size));
+  const scripts = all.flatMap(({ name }) => {
+    const dist = join(temp, "unpacked", name, "dist");
+    return ["index.js", "connect-thread.cjs"].flatMap((file) => {
+      if (!existsSync(join(dist, file))) return [];
+      const text = readFileSync(join(dist, file));
+      const row = `${name}, ${file}`;
+      return [cell(row, "compressed", gzipSync(text).length), cell(row, "plain", text.length)];
+    });
+  });
+  console.log(`\n${table("size", [...tarballs, ...scripts])}\n`);
+}
+
+/**
  * An app runs on a gateway, both as npm installed them from the tarballs: as ESM and CommonJS. What else there is, `test:bundles` tries.
  * @param {string} folder
  */
@@ -130,6 +155,7 @@ try {
   await setup();
   const all = await packAll(temp);
   for (const packed of all) await inspect(packed);
+  showSizes(all);
   const app = await project(all);
   if (app !== undefined) await use(app, all);
 } catch (error) {

@@ -125,6 +125,11 @@ try {
   const isWanted = (/** @type {string} */ name) => wanted.length === 0 || wanted.some((text) => name.includes(text));
   const all = [...installed(folders), ...bundled(folders), ...traps(folders)];
   const environments = all.filter(({ name }) => isWanted(name));
+  if (environments.length === 0) {
+    throw new Error(
+      `There is no environment ${wanted.join(", ")}; there are:\n${all.map(({ name }) => name).join("\n")}`,
+    );
+  }
   const needed = environments.map(({ needs, bundler }) => needs ?? bundler);
   await bundleAll(
     folders,
