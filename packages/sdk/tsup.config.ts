@@ -65,10 +65,21 @@ const shareIndex: Plugin = {
   },
 };
 
+/** ulid's build for Node imports `node:crypto`, which the package must not do to load everywhere; we bring our own random numbers. */
+const portableUlid: Plugin = {
+  name: "portable-ulid",
+  setup(build) {
+    build.onResolve({ filter: /^ulid$/ }, () => ({
+      path: here("node_modules/ulid/dist/browser/index.js"),
+      sideEffects: false,
+    }));
+  },
+};
+
 const thirdParty = notices(here("."));
 
 export default defineConfig({
   ...published,
   entry: { index: "src/index.ts", connect: "src/connect.ts", testing: "src/testing.ts" },
-  esbuildPlugins: [inlineThreadScript(thirdParty), shareIndex, thirdParty.plugin],
+  esbuildPlugins: [portableUlid, inlineThreadScript(thirdParty), shareIndex, thirdParty.plugin],
 });
