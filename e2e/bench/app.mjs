@@ -8,7 +8,8 @@ import { serveTest } from "../fixtures/serve-test.mjs";
 import { threads } from "../fixtures/threads.mjs";
 import { measureRoundTrips } from "./round-trips.mjs";
 
-const client = new Holdfast({ id: "bench" });
+const id = process.env.BENCH_APP ?? "bench";
+const client = new Holdfast({ id });
 const names = Array.from({ length: 10 }, (_, index) => `step-${index}`);
 
 let finished = 0;
@@ -22,12 +23,28 @@ const finish = () => {
 /** @type {(() => void) | undefined} */
 let release;
 
-const define = (/** @type {string} */ id, /** @type {(step: any) => Promise<unknown>} */ body) =>
-  client.createFunction({ id, triggers: { event: `bench/${id}` } }, async ({ step }) => {
+const define = (/** @type {string} */ name, /** @type {(step: any) => Promise<unknown>} */ body) =>
+  client.createFunction({ id: name, triggers: { event: `${id}/${name}` } }, async ({ step }) => {
     await body(step);
     finish();
     return "done";
   });
+
+/** @type {{ beganAt: number, longestGapMs: number } | undefined} */
+let blocked;
+
+/** A loop that looks at the clock all the time: what stops it shows as a gap. */
+function keepBusy(/** @type {number} */ ms) {
+  const beganAt = performance.timeOrigin + performance.now();
+  let longestGapMs = 0;
+  let last = performance.now();
+  for (const end = last + ms; last < end; ) {
+    const now = performance.now();
+    if (now - last > longestGapMs) longestGapMs = now - last;
+    last = now;
+  }
+  return { beganAt, longestGapMs };
+}
 
 const functions = [
   define("one", (step) => step.run("only", () => 1)),
@@ -41,6 +58,11 @@ const functions = [
       new Promise((resolve) => {
         release = () => resolve(undefined);
       }),
+  ),
+  define("blocked", (step) =>
+    step.run("keep busy", () => {
+      blocked = keepBusy(2_000);
+    }),
   ),
   define("parallel", (step) => Promise.all(names.map((name) => step.run(name, () => 1)))),
 ];
@@ -80,6 +102,12 @@ serveTest({
     }),
   held: async () => {
     while (release === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+  },
+  blocked: () => blocked,
+  // CPU time of all threads of this process so far, microseconds.
+  cpu: () => {
+    const { user, system } = process.cpuUsage();
+    return user + system;
   },
   roundTrips: ({ count }) => measureRoundTrips(thread, lastRequestId, count),
   release: () => {

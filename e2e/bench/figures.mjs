@@ -1,4 +1,5 @@
 /** What is measured: each figure is one object, and one measurement of it is one raw row. */
+import { blocked, watching } from "./stalls.mjs";
 import { median, quantile } from "./stats.mjs";
 
 /**
@@ -138,6 +139,33 @@ export const figures = [
     shown: [
       { label: "p50, ms", value: "p50Ms", digits: 2, aim: { at: 5, better: "lower" } },
       { label: "p99, ms", value: "p99Ms", digits: 2, aim: { at: 15, better: "lower" } },
+    ],
+  },
+  {
+    name: "blocked",
+    title: "A step blocks the main thread for 2 s; the threshold is 1 s",
+    times: 5,
+    measure: blocked,
+    shown: [
+      { label: "until stderr names it, ms", value: "toStderrMs", digits: 0, aim: { at: 1_400, better: "lower" } },
+      { label: "until the run's log has it, ms", value: "toRunMs", digits: 0, aim: { at: 1_500, better: "lower" } },
+      { label: "right function and step named, of 1", value: "named", digits: 0, aim: { at: 1, better: "higher" } },
+      { label: "longest stop of the blocked code, ms", value: "pauseMs", digits: 1, aim: { at: 50, better: "lower" } },
+      { label: "the same without the watch, ms", value: "gapWithoutMs", digits: 1 },
+    ],
+  },
+  {
+    name: "watching",
+    title: "The watch of the main thread, on against off: 4 times 200 runs of 10 steps in turn",
+    times: 5,
+    measure: watching,
+    shown: [
+      { label: "steps/s with the watch", value: "rateOn", digits: 0 },
+      { label: "steps/s without", value: "rateOff", digits: 0 },
+      { label: "ratio", value: "rateRatio", digits: 3, aim: { at: 0.97, better: "higher" } },
+      { label: "ratio of the app's CPU time", value: "cpuRatio", digits: 3, aim: { at: 1.03, better: "lower" } },
+      { label: "idle app with the watch, µs of CPU a second", value: "idleOnUs", digits: 0 },
+      { label: "idle app without", value: "idleOffUs", digits: 0 },
     ],
   },
   {

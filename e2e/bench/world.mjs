@@ -27,12 +27,19 @@ export async function openWorld({ extensions, cpuProfiles }) {
   const server = await startTestPostgres({ own: true, durable: true });
   const database = await createDatabase(server.url);
   const gateway = await startGateway({ databaseUrl: database.url, extensions, nodeArgs: profiling("gateway") });
-  const app = new Child(fileURLToPath(new URL("./app.mjs", import.meta.url)), {
-    name: "The app",
-    env: { HOLDFAST_DEV: gateway.url },
-    nodeArgs: profiling("app"),
-  });
-  await app.message((message) => message.ready === true);
+  /** @type {Map<string, Child>} */
+  const apps = new Map();
+  const startApp = async (/** @type {string} */ id, /** @type {Record<string, string>} */ env) => {
+    const started = new Child(fileURLToPath(new URL("./app.mjs", import.meta.url)), {
+      name: `The app ${id}`,
+      env: { HOLDFAST_DEV: gateway.url, BENCH_APP: id, ...env },
+      nodeArgs: id === "bench" ? profiling("app") : [],
+    });
+    await started.message((message) => message.ready === true);
+    apps.set(id, started);
+    return started;
+  };
+  const app = await startApp("bench", {});
   const sql = postgres(database.url, { max: 1, onnotice: () => {} });
   // Statistics are read from another database: its own commits are not among those that are counted.
   const outside = postgres(server.url, { max: 1, onnotice: () => {} });
@@ -42,6 +49,9 @@ export async function openWorld({ extensions, cpuProfiles }) {
   return {
     api: gatewayApi(gateway.url),
     app,
+    /** Another app beside the first; it is started once and stays. Its events are called `<id>/...`. */
+    appOf: async (/** @type {string} */ id, /** @type {Record<string, string>} */ env) =>
+      apps.get(id) ?? (await startApp(id, env)),
     /** Epoch milliseconds by the database's clock. */
     databaseNow: async () => {
       const [row] = await outside`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now`;
@@ -72,8 +82,10 @@ export async function openWorld({ extensions, cpuProfiles }) {
     close: async () => {
       await sql.end();
       await outside.end();
-      if (app.alive) await app.ask("close");
-      await app.exited;
+      for (const one of apps.values()) {
+        if (one.alive) await one.ask("close");
+        await one.exited;
+      }
       await gateway.child.stop();
       await endAll();
       await server.stop();
