@@ -1,0 +1,230 @@
+import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { spawnNode } from "@holdfast/testing";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { resolveConnectOptions } from "../../src/connect/main/resolve-options.ts";
+import type { DebugState } from "../../src/connect/shared/debug-state.ts";
+import type { ThreadMessage } from "../../src/connect/shared/messages.ts";
+import { COUNTERS_BYTES, sharedCounters } from "../../src/connect/shared/shared-counters.ts";
+import { createEmergencyChannel } from "../../src/connect/thread/emergency.ts";
+import { createMainValve } from "../../src/connect/thread/main-valve.ts";
+import { createPortLogger } from "../../src/connect/thread/port-logger.ts";
+import { createSourceMaps } from "../../src/connect/thread/source-maps.ts";
+import { until } from "./until.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "holdfast-stall-"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("what piles up while main takes nothing", () => {
+  it("100,000 log records: 500 wait, the others are counted, and main is told when it moves", () => {
+    const counters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
+    const posted: ThreadMessage[] = [];
+    const logger = createPortLogger({ post: (message) => posted.push(message) }, counters);
+    for (let record = 0; record < 100_000; record++) logger.log("info", `record ${record}`);
+    expect(posted).toHaveLength(500);
+    expect(logger.dropped).toBe(99_500);
+    logger.tellDropped();
+    expect(posted.at(-1)).toMatchObject({
+      type: "LOG",
+      level: "warn",
+      message: expect.stringContaining("99500 log records"),
+    });
+    logger.tellDropped();
+    expect(posted).toHaveLength(501);
+    counters.logsTaken(501);
+    logger.log("info", "again");
+    expect(posted.at(-1)).toMatchObject({ message: "again" });
+  });
+
+  it("debug states and lease extensions: the newest of each, once it has lasted", () => {
+    const posted: ThreadMessage[] = [];
+    let lagMs = 0;
+    const valve = createMainValve({ post: (message) => posted.push(message) }, () => lagMs);
+    const extended = (requestId: string, leaseId: string): ThreadMessage => ({
+      type: "LEASE_EXTENDED",
+      requestId,
+      leaseId,
+    });
+    const state = (writtenAtMs: number): ThreadMessage => ({
+      type: "DEBUG_STATE",
+      debug: { writtenAtMs } as DebugState,
+      writtenMs: 0,
+    });
+    valve.post(extended("a", "a0"));
+    lagMs = 60_000;
+    for (let turn = 1; turn <= 1_000; turn++) {
+      valve.post(extended("a", `a${turn}`));
+      valve.post(extended("b", `b${turn}`));
+      valve.post(state(turn));
+    }
+    valve.post({ type: "LEASE_LOST", requestId: "c" });
+    expect(posted).toEqual([extended("a", "a0"), { type: "LEASE_LOST", requestId: "c" }]);
+    lagMs = 0;
+    valve.release();
+    expect(posted.slice(2)).toEqual([extended("a", "a1000"), extended("b", "b1000"), state(1_000)]);
+    valve.release();
+    expect(posted).toHaveLength(5);
+  });
+});
+
+describe("the thread's own way to stderr", () => {
+  it("writes to a file at once", async () => {
+    const path = join(folder, "stderr.log");
+    const fd = openSync(path, "w");
+    const channel = createEmergencyChannel(fd);
+    channel.write("one");
+    channel.write("two");
+    closeSync(fd);
+    expect(await readFile(path, "utf8")).toBe("one\ntwo\n");
+  });
+
+  it("a pipe that nobody reads does not stop the thread; what comes meanwhile is counted and told", async () => {
+    const reader = spawn(process.execPath, ["-e", "setTimeout(() => process.stdin.pipe(process.stdout), 500)"], {
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    let tail = "";
+    reader.stdout.on("data", (chunk: Buffer) => {
+      tail = `${tail}${chunk}`.slice(-200);
+    });
+    try {
+      const pipe = reader.stdin as unknown as { _handle: { fd: number } };
+      const channel = createEmergencyChannel(pipe._handle.fd);
+      const from = performance.now();
+      channel.write("x".repeat(4 * 1024 * 1024));
+      for (let turn = 0; turn < 10; turn++) channel.write("more");
+      expect(performance.now() - from, "it did not wait").toBeLessThan(400);
+      await until(() => tail.endsWith("x\n"), "the long message");
+      await until(() => {
+        channel.write("last");
+        return tail.includes("last");
+      }, "the next one");
+      expect(tail).toMatch(/holdfast: 1\d earlier messages could not be written here\.\nlast\n/);
+    } finally {
+      reader.kill("SIGKILL");
+    }
+  });
+
+  it("says nothing, and does not throw, where stderr is closed", () => {
+    expect(() => createEmergencyChannel(9_999).write("lost")).not.toThrow();
+  });
+});
+
+describe("source maps", () => {
+  const frame = { functionName: "f", url: "file:///nowhere/app.js", line: 1, column: 1 };
+
+  it("of scripts that have none, or one that is broken or gone, the place in the script is given", async () => {
+    const maps = createSourceMaps();
+    for (const sourceMapUrl of [
+      "",
+      "app.js.map",
+      "data:application/json;base64,eHg=",
+      "https://example.com/app.js.map",
+      "::",
+    ]) {
+      const url = `file:///nowhere/${sourceMapUrl.length}.js`;
+      const [mapped] = await maps.map([{ ...frame, url, sourceMapUrl }]);
+      expect(mapped).toEqual({ functionName: "f", file: fileURLToPath(url), line: 1, column: 1 });
+    }
+  });
+
+  it("inside of the script, and beside it", async () => {
+    const contents = "type A = 1;\n\nexport function f(): void {\n  throw new Error();\n}\n";
+    const options = {
+      stdin: { contents, sourcefile: "f.ts", loader: "ts" as const },
+      write: false as const,
+      minify: true,
+      outfile: join(folder, "f.js"),
+      format: "esm" as const,
+    };
+    const inline = await build({ ...options, sourcemap: "inline" });
+    const text = inline.outputFiles[0]?.text ?? "";
+    const url = `file://${join(folder, "f.js")}`;
+    const raw = { ...frame, url, column: text.indexOf("throw") + 1 };
+    const sourceMapUrl = text.slice(text.indexOf("data:")).trim();
+    const expected = { file: join(folder, "f.ts"), line: 4 };
+    expect((await createSourceMaps().map([{ ...raw, sourceMapUrl }]))[0]).toMatchObject(expected);
+    const map = Buffer.from(sourceMapUrl.slice(sourceMapUrl.indexOf(",") + 1), "base64");
+    await writeFile(join(folder, "f.js.map"), map);
+    expect((await createSourceMaps().map([{ ...raw, sourceMapUrl: "f.js.map" }]))[0]).toMatchObject(expected);
+  });
+});
+
+describe("the options", () => {
+  const stall = (options: object, env = {}) => resolveConnectOptions(options, env).stall;
+
+  it("have defaults, variables, and can be switched off", () => {
+    expect(stall({})).toEqual({ thresholdMs: 1_000, maxStallMs: null });
+    expect(stall({ stallThreshold: "250ms", maxStall: "1m" })).toEqual({ thresholdMs: 250, maxStallMs: 60_000 });
+    expect(stall({ stallThreshold: false })).toEqual({ thresholdMs: null, maxStallMs: null });
+    expect(stall({}, { HOLDFAST_STALL_THRESHOLD: "off" })).toMatchObject({ thresholdMs: null });
+    expect(stall({ stallThreshold: "2s" }, { HOLDFAST_STALL_THRESHOLD: "off" })).toMatchObject({ thresholdMs: 2_000 });
+    expect(stall({}, { HOLDFAST_MAX_STALL: "30s" })).toEqual({ thresholdMs: 1_000, maxStallMs: 30_000 });
+  });
+
+  it.each([
+    { stallThreshold: 10 },
+    { stallThreshold: true },
+    { maxStall: "500ms" },
+    { maxStall: "10s", stallThreshold: false },
+    { stallThreshold: "soon" },
+  ])("%j is refused", (options) => {
+    expect(() => stall(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+});
+
+it("a thread that dies at any moment of a look leaves main running", async () => {
+  const worker = `
+    import { parentPort, workerData } from "node:worker_threads";
+    import { systemTimers } from "@holdfast/core";
+    import { captureMainStack } from "./src/connect/thread/main-stack.ts";
+    parentPort.postMessage("up");
+    setTimeout(() => {
+      captureMainStack(systemTimers, { onSnapshot: () => parentPort.postMessage("seen"), onFailed: () => {} });
+      setTimeout(() => process.exit(1), workerData);
+    }, 20);
+  `;
+  const resolveDir = fileURLToPath(new URL("../..", import.meta.url));
+  const bundle = await build({
+    stdin: { contents: worker, resolveDir },
+    bundle: true,
+    write: false,
+    format: "cjs",
+    platform: "node",
+  });
+  const main = `
+    import { Worker } from "node:worker_threads";
+    import { once } from "node:events";
+    const script = ${JSON.stringify(bundle.outputFiles[0]?.text)};
+    let seen = 0;
+    let longest = 0;
+    for (let round = 0; round < 30; round++) {
+      const worker = new Worker(script, { eval: true, workerData: round * 2 });
+      await once(worker, "message");
+      worker.on("message", () => { seen += 1; });
+      const exited = once(worker, "exit");
+      let last = performance.now();
+      for (const end = last + 150; last < end; ) {
+        const now = performance.now();
+        longest = Math.max(longest, now - last);
+        last = now;
+      }
+      await exited;
+    }
+    console.log(JSON.stringify({ seen, longest }));
+  `;
+  await writeFile(join(folder, "main.mjs"), main);
+  await using child = spawnNode(join(folder, "main.mjs"));
+  const { seen, longest } = JSON.parse(await child.waitForLine((text) => text.startsWith("{"), { timeoutMs: 60_000 }));
+  expect(seen, "some looks were done").toBeGreaterThan(3);
+  expect(seen, "some were not").toBeLessThan(30);
+  expect(longest).toBeLessThan(5_000);
+  expect((await child.exited).code).toBe(0);
+}, 90_000);
