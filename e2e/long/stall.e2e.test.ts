@@ -75,11 +75,11 @@ describe.each([20, 22, 24])("Node %i", (major) => {
 test("lines are those of the TypeScript source, where the app runs through tsx", async () => {
   await inWorld(extended, async ({ startAppOf, trigger, ended }) => {
     const tsx = import.meta.resolve("tsx");
-    const app = await startAppOf("stall-typed.ts", { nodeArgs: ["--import", tsx], env: fast });
+    const app = await startAppOf("stall-typed-app.ts", { nodeArgs: ["--import", tsx], env: fast });
     const run = await ended(await trigger("typed", { blockMs: 1_500 }));
     expect(run.stalls[0]).toMatchObject({ codeName: "closeTheBooks", stepId: "close the books" });
     for (const { location } of run.stalls) {
-      expect(location).toContain(marksOf(fixture("stall-typed.ts"))("closeTheBooks"));
+      expect(location).toContain(marksOf(fixture("stall-typed-app.ts"))("closeTheBooks"));
     }
     await app.close();
   });
