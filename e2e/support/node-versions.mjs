@@ -8,7 +8,10 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-const require = createRequire(import.meta.url);
+/** Node 22 comes with everything else, the others with `packages/runtimes`. */
+const places = [import.meta.url, new URL("../../packages/runtimes/package.json", import.meta.url)].map((url) =>
+  createRequire(url),
+);
 
 /** The major versions that are supported; the package of 20 is the oldest release that is. */
 export const supportedMajors = /** @type {const} */ ([20, 22, 24]);
@@ -64,19 +67,22 @@ export function otherRuntime(runtime) {
 
 /** @param {string} name */
 const cure = (name) =>
-  `The optional dependency ${name} is not installed: npm run setup installs it where it exists (linux-x64 has all of them).`;
+  `The optional dependency ${name} is not installed: npm run test:bundles installs it where it exists (linux-x64 has all of them).`;
 
 /**
  * @param {string} name
  * @param {string} file
  */
 function installed(name, file) {
-  try {
-    const path = join(dirname(require.resolve(`${name}/package.json`)), file);
-    return existsSync(path) ? path : undefined;
-  } catch {
-    return undefined;
+  for (const require of places) {
+    try {
+      const path = join(dirname(require.resolve(`${name}/package.json`)), file);
+      if (existsSync(path)) return path;
+    } catch {
+      // Not there.
+    }
   }
+  return undefined;
 }
 
 /** @param {string} version */

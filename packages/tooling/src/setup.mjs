@@ -9,7 +9,8 @@ import { build } from "./build.mjs";
 import { endWithChildren, run } from "./processes.mjs";
 import { cacheDir, digest, fail, inRoot, isProgram, pnpmVersion, root, workspaceFolders } from "./workspace.mjs";
 
-const stampFile = join(cacheDir, "installed");
+/** The package that nobody needs who does not try other runtimes. */
+const RUNTIMES = "@holdfast/runtimes";
 
 /**
  * Throws with a sentence for the reader when this Node is too old.
@@ -21,18 +22,25 @@ export function checkNode(version = process.versions.node) {
   throw new Error(`Holdfast needs Node 20.19 or newer; this is Node ${version}. Install a newer one and try again.`);
 }
 
-export async function setup() {
+/** @param {{ runtimes?: boolean }} [options] runtimes: also the other versions of Node, Bun and Deno (half a gigabyte) */
+export async function setup({ runtimes = false } = {}) {
   checkNode();
-  await install();
+  await install(["--filter", `!${RUNTIMES}`], "installed");
+  if (runtimes) await install(["--filter", RUNTIMES], "installed-runtimes");
   await build();
 }
 
-async function install() {
+/**
+ * @param {string[]} which packages of the workspace
+ * @param {string} stampName
+ */
+async function install(which, stampName) {
+  const stampFile = join(cacheDir, stampName);
   const stamp = installStamp();
   if (existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp && missing().length === 0) return;
   console.log(`Installing dependencies with pnpm ${pnpmVersion} ...`);
   rmSync(stampFile, { force: true });
-  const args = ["-y", `pnpm@${pnpmVersion}`, "install", "--frozen-lockfile", "--reporter=append-only"];
+  const args = ["-y", `pnpm@${pnpmVersion}`, ...which, "install", "--frozen-lockfile", "--reporter=append-only"];
   let output = "";
   for (const waitMs of [0, 2000, 8000]) {
     // Two npx at the same time may trip over their common cache, and a network may hiccup.

@@ -10,7 +10,7 @@ import { fail } from "./workspace.mjs";
 endWithChildren();
 const total = { passed: 0, failed: 0 };
 try {
-  await setup();
+  await setup({ runtimes: true });
   const counts = await runSuite("e2e/long", { timeoutMs: 40 * 60_000, filters: process.argv.slice(2) });
   total.passed += counts.passed;
   total.failed += counts.failed;

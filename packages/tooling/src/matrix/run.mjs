@@ -115,7 +115,7 @@ async function runCells(project, cells) {
 }
 
 try {
-  await setup();
+  await setup({ runtimes: true });
   const folders = { project: join(temp, "app"), alone: join(temp, "alone") };
   mkdirSync(folders.alone);
   await offlineProject(folders.project, await packAll(temp), ["tsx", "vitest"]);
