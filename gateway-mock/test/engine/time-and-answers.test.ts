@@ -1,0 +1,47 @@
+import { seededRandom, silentLog } from "@holdfast/core";
+import { fakeClock } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import { type AgentSession, Agents } from "../../src/engine/agents.ts";
+import { Decider, type DeciderHooks, type DeciderParts } from "../../src/engine/decider.ts";
+import { type Dispatch, Dispatches, type DispatchesHooks } from "../../src/engine/dispatches.ts";
+import { type EngineOptions, newCounters } from "../../src/engine/ports.ts";
+import { Runs } from "../../src/engine/runs.ts";
+
+function bench() {
+  const clock = fakeClock();
+  const options = { clock, timers: clock, random: seededRandom(1), log: silentLog, settings: {} };
+  return { clock, options: options as unknown as EngineOptions };
+}
+
+test("decisions go by the database's time, whatever becomes of our wall clock", async () => {
+  const { clock, options } = bench();
+  const decider = new Decider(options, {} as unknown as DeciderParts, {} as unknown as DeciderHooks);
+  const databaseMs = clock.nowMs() + 60_000;
+  decider.observe(databaseMs);
+  expect(decider.context().nowMs).toBe(databaseMs);
+  clock.setWallClock(clock.nowMs() - 3_600_000);
+  expect(decider.context().nowMs).toBe(databaseMs);
+  await clock.advance(250);
+  expect(decider.context().nowMs).toBe(databaseMs + 250);
+});
+
+test("an answer of the store that comes after its agent's socket is gone binds no work to it", () => {
+  const { options } = bench();
+  const agents = new Agents(() => undefined);
+  const runs = new Runs(options.store);
+  const parts = { runs, agents, counters: newCounters() };
+  const dispatches = new Dispatches(
+    options,
+    parts as unknown as ConstructorParameters<typeof Dispatches>[1],
+    {} as unknown as DispatchesHooks,
+  );
+  const slot = agents.add({ id: "s", functionIds: ["f"], capacity: 1 } as unknown as AgentSession, true);
+  const dispatch = { requestId: "job.1", slot: null, acked: false, heardMs: 0 } as unknown as Dispatch;
+  dispatches.heard(dispatch, slot);
+  expect(dispatch.slot).toBe(slot);
+  dispatches.detach(dispatch);
+  agents.remove(slot);
+  dispatches.heard(dispatch, slot);
+  expect(dispatch.slot).toBeNull();
+  expect(slot.inFlight).toBe(0);
+});
