@@ -1,3 +1,4 @@
+import type { RawEvent } from "../../../gateway-mock/src/engine/event-checks.ts";
 import { hashSigningKey } from "../../../gateway-mock/src/http/keys.ts";
 import type { Log } from "../../../packages/core/src/index.ts";
 import type { Extension } from "../../../packages/protocol/src/index.ts";
@@ -126,15 +127,18 @@ export class AppNode {
 
   async #open(): Promise<void> {
     const { main, plan } = this;
+    const { calls } = this.#world;
     const client = new Client({ id: APP_ID, isDev: true }, {});
     const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
+    const sendEvents = (events: readonly RawEvent[]): Promise<{ ids: string[] }> => calls.sendEvents(main, events);
     const clientLike: ClientLike = {
       options: client.options,
       schemas: undefined,
-      sendEvents: refused,
+      sendEvents,
       sendSignal: refused,
     };
-    const functions = this.#world.functions.map((fn) => this.#define(client, fn));
+    const functions: HoldfastFunction[] = [];
+    for (const fn of this.#world.functions) functions.push(this.#define(client, fn, functions));
     const apps = [{ client: clientLike, functions }];
     const { clock, timers, random } = main;
     try {
@@ -254,7 +258,7 @@ export class AppNode {
     };
   }
 
-  #define(client: Client, plan: FunctionPlan): HoldfastFunction {
+  #define(client: Client, plan: FunctionPlan, before: readonly HoldfastFunction[]): HoldfastFunction {
     const { oracle } = this.#world;
     const { main } = this;
     const wait = (ms: number): Promise<void> =>
@@ -263,6 +267,8 @@ export class AppNode {
     return client.createFunction(options as never, async ({ step, runId }) => {
       const stage: Stage = {
         step: step as Stage["step"],
+        runId,
+        invoke: (id, of) => step.invoke(id, { function: before[of] as HoldfastFunction, data: { from: "somebody" } }),
         begin: (key) => (main.acts() ? oracle.begin(runId, key) : 0),
         work: wait,
         block: (ms) => {

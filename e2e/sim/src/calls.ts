@@ -1,3 +1,4 @@
+import type { RawEvent } from "../../../gateway-mock/src/engine/event-checks.ts";
 import type { GatewayFetch } from "../../../packages/sdk/src/connect/thread/gateway-http.ts";
 import type { GatewayNode, HttpAnswer } from "./gateway.ts";
 import type { Network } from "./network.ts";
@@ -11,6 +12,35 @@ export class GatewayCalls {
   constructor(network: Network, gateways: () => readonly GatewayNode[]) {
     this.#network = network;
     this.#gateways = gateways;
+  }
+
+  /** As a client does that keeps trying: events carry their ids, so none happens twice. */
+  async sendEvents(caller: Actor, events: readonly RawEvent[]): Promise<{ ids: string[] }> {
+    for (;;) {
+      const ids = await this.#sendOnce(caller, events);
+      if (ids) return { ids };
+      await new Promise<void>((resolve) => void caller.timers.set(300, resolve, { unref: true }));
+    }
+  }
+
+  #sendOnce(caller: Actor, events: readonly RawEvent[]): Promise<string[] | null> {
+    const { scheduler, dice, mood } = this.#network;
+    return new Promise((resolve) => {
+      if (!caller.acts()) return;
+      const later = (ids: string[] | null): void =>
+        void scheduler.after(dice.within(0.1, mood.latencyMs), caller, () => resolve(ids));
+      const up = this.#gateways().filter((gateway) => gateway.isUp);
+      if (up.length === 0 || dice.chance(mood.httpFailRate / 2)) return later(null);
+      const gateway = dice.pick(up);
+      const isAnswerLost = dice.chance(mood.httpFailRate / 2);
+      gateway.actor.onDeath(() => later(null));
+      scheduler.after(dice.within(0.1, mood.latencyMs), gateway.actor, () => {
+        const answer = (ids: string[] | null): void => {
+          if (gateway.actor.acts()) later(isAnswerLost ? null : ids);
+        };
+        gateway.core.engine.sendEvents(events).then(answer, () => answer(null));
+      });
+    });
   }
 
   fetch(caller: Actor, url: URL, init: RequestInit): ReturnType<GatewayFetch> {

@@ -53,7 +53,7 @@ const QUIET_NETWORK = { spikeRate: 0, spikeMs: 0, duplicateRate: 0, dropRate: 0,
 
 /** Each schedule has its own few kinds of faults, so that rare ones meet undisturbed. */
 export function planFaults(dice: Dice, isSmall: boolean): FaultPlan {
-  const windowMs = isSmall ? dice.within(1_000, 4_000) : dice.within(2_000, 10_000);
+  const windowMs = isSmall ? dice.within(800, 3_000) : dice.within(2_000, 8_000);
   const latencyMs = dice.pick([1, 5, 20, 100]);
   if (dice.chance(0.15)) {
     const kinds = dice.chance(0.5) ? GENTLE.blocks : GENTLE.deaths;

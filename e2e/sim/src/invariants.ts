@@ -23,6 +23,8 @@ export const INVARIANTS = {
   S21: "Work stays with its worker while main is blocked, over cut connections and over deaths of the thread.",
   S22: "Work that somebody holds is removed by nothing but its own report or the end of its run.",
   S23: "Of two dispatches of one job only the later one writes.",
+  S24: "A step that invokes a function makes one run of it.",
+  S25: "When a function has failed for good, every finished step that can be undone has been.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

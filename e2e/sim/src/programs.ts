@@ -3,8 +3,20 @@ import type { Dice } from "./random.ts";
 
 /** A random function: what its handler does, step by step. */
 export type Program =
-  | { readonly type: "run"; readonly failures: number; readonly workMs: number; readonly blockMs: number }
+  | {
+      readonly type: "run";
+      readonly failures: number;
+      readonly workMs: number;
+      readonly blockMs: number;
+      /** It is undone when the function fails for good. */
+      readonly compensates: boolean;
+    }
   | { readonly type: "undefined" }
+  /** Runs an earlier function of the app and waits for its end. */
+  | { readonly type: "invoke"; readonly of: number }
+  /** Waits for an event that another part of this run may send in time. */
+  | { readonly type: "wait"; readonly ms: number }
+  | { readonly type: "send" }
   | { readonly type: "sleep"; readonly ms: number }
   /** Fails until no attempt is left, and is caught. */
   | { readonly type: "caught"; readonly workMs: number }
@@ -24,6 +36,9 @@ export interface FunctionPlan {
 /** A step's body as it is played. `begin` = it starts now. */
 export interface Stage {
   readonly step: StepTools;
+  readonly runId: string;
+  /** `step.invoke` of the app's function with that number. */
+  invoke(id: string, of: number): Promise<unknown>;
   begin(key: string): number;
   /** Takes so long, in virtual time. */
   work(ms: number): Promise<void>;
@@ -31,15 +46,22 @@ export interface Stage {
   block(ms: number): Promise<void>;
 }
 
+interface Source {
+  readonly dice: Dice;
+  readonly retries: number;
+  readonly index: number;
+}
+
 const MAX_DEPTH = 3;
 
-export function randomFunction(dice: Dice, id: string, mayBlock: boolean): FunctionPlan {
+/** `index` = its number in the app; it may invoke those before it. */
+export function randomFunction(dice: Dice, index: number, mayBlock: boolean): FunctionPlan {
   const retries = dice.between(1, 3);
   const count = dice.between(1, 4);
-  const parts = Array.from({ length: count }, () => randomProgram(dice, retries, 1, true));
+  const parts = Array.from({ length: count }, () => randomProgram({ dice, retries, index }, 1, true));
   const type = dice.chance(0.8) ? "sequence" : "parallel";
   const root: Program = { type, parts };
-  return { id, retries, root: mayBlock ? root : withoutBlocks(root), fails: dice.chance(0.1) };
+  return { id: `f${index}`, retries, root: mayBlock ? root : withoutBlocks(root), fails: dice.chance(0.1) };
 }
 
 function withoutBlocks(node: Program): Program {
@@ -49,24 +71,28 @@ function withoutBlocks(node: Program): Program {
 }
 
 /** No race within a loop: who loses one round meets the ids of the next, in an order that is the author's own doing. */
-function randomProgram(dice: Dice, retries: number, depth: number, mayRace: boolean): Program {
+function randomProgram(from: Source, depth: number, mayRace: boolean): Program {
+  const { dice, retries, index } = from;
   const roll = dice.random();
   const parts = (): Program[] =>
-    Array.from({ length: dice.between(1, 3) }, () => randomProgram(dice, retries, depth + 1, mayRace));
-  const workMs = (): number => (dice.chance(0.4) ? 0 : dice.chance(0.8) ? dice.within(0, 50) : dice.within(0, 3000));
+    Array.from({ length: dice.between(1, 3) }, () => randomProgram(from, depth + 1, mayRace));
+  const workMs = (): number => (dice.chance(0.4) ? 0 : dice.chance(0.85) ? dice.within(0, 50) : dice.within(0, 2000));
   if (depth < MAX_DEPTH) {
     if (roll < 0.12) return { type: "sequence", parts: parts() };
     if (roll < 0.28) return { type: "parallel", parts: parts() };
     if (roll < 0.36 && mayRace) return { type: "race", parts: parts() };
     if (roll < 0.44) {
-      return { type: "loop", times: dice.between(1, 3), body: randomProgram(dice, retries, depth + 1, false) };
+      return { type: "loop", times: dice.between(1, 3), body: randomProgram(from, depth + 1, false) };
     }
   }
-  if (roll < 0.56) return { type: "sleep", ms: dice.chance(0.7) ? dice.between(1, 1500) : dice.between(1, 6000) };
-  if (roll < 0.6) return { type: "undefined" };
+  if (roll < 0.56) return { type: "sleep", ms: dice.chance(0.8) ? dice.between(1, 700) : dice.between(1, 3000) };
+  if (roll < 0.58) return { type: "undefined" };
+  if (roll < 0.61 && index > 0) return { type: "invoke", of: dice.between(0, index - 1) };
+  if (roll < 0.63) return dice.chance(0.5) ? { type: "wait", ms: dice.between(1, 3000) } : { type: "send" };
   if (roll < 0.66) return { type: "caught", workMs: workMs() };
   const failures = dice.chance(0.25) ? dice.between(1, retries) : 0;
-  return { type: "run", failures, workMs: workMs(), blockMs: dice.chance(0.05) ? dice.within(0, 4000) : 0 };
+  const blockMs = dice.chance(0.05) ? dice.within(0, 3000) : 0;
+  return { type: "run", failures, workMs: workMs(), blockMs, compensates: dice.chance(0.3) };
 }
 
 /** Plays a program. `path` is unique per place and names the step; `key` is unique per place and round of loops. */
@@ -74,13 +100,29 @@ export async function play(node: Program, stage: Stage, path = "p", key = "p"): 
   const { step } = stage;
   switch (node.type) {
     case "run":
-      return step.run(path, async () => {
-        const count = stage.begin(key);
-        if (node.blockMs > 0) await stage.block(node.blockMs);
-        if (node.workMs > 0) await stage.work(node.workMs);
-        if (count <= node.failures) throw new Error(`${key} fails`);
-        return key;
-      });
+      return step.run(
+        path,
+        async () => {
+          const count = stage.begin(key);
+          if (node.blockMs > 0) await stage.block(node.blockMs);
+          if (node.workMs > 0) await stage.work(node.workMs);
+          if (count <= node.failures) throw new Error(`${key} fails`);
+          return key;
+        },
+        node.compensates ? { compensate: () => void stage.begin(undoOf(key)) } : {},
+      );
+    case "invoke":
+      try {
+        return await stage.invoke(path, node.of);
+      } catch {
+        return "its end was caught";
+      }
+    case "wait":
+      await step.waitForEvent(path, { event: NEWS, timeout: node.ms, if: "event.data.from == async.data.to" });
+      return "waited";
+    case "send":
+      await step.sendEvent(path, { name: NEWS, data: { to: "somebody" } });
+      return "sent";
     case "undefined":
       // In the plain protocol it comes back as null after a replay.
       return (await step.run(path, () => void stage.begin(key))) == null ? "nothing" : "?";
@@ -118,11 +160,37 @@ export async function play(node: Program, stage: Stage, path = "p", key = "p"): 
   }
 }
 
+/** An event that no function is triggered by. */
+const NEWS = "news";
+
+/** How the undoing of a step is called among the effects. */
+export const undoOf = (key: string): string => `${key} undone`;
+
+/** Results of the steps that are undone when the function fails, where they finished. */
+export function compensated(node: Program, key = "p"): readonly string[] {
+  switch (node.type) {
+    case "run":
+      return node.compensates ? [key] : [];
+    case "loop":
+      return Array.from({ length: node.times }, (_, i) => compensated(node.body, `${key}/${i}`)).flat();
+    default:
+      return "parts" in node ? node.parts.flatMap((part, i) => compensated(part, `${key}.${i}`)) : [];
+  }
+}
+
 /** What a program gives, whatever happens around it. */
-export function resultOf(node: Program, key = "p"): unknown {
+export function resultOf(node: Program, functions: readonly FunctionPlan[], key = "p"): unknown {
   switch (node.type) {
     case "run":
       return key;
+    case "invoke": {
+      const child = functions[node.of];
+      return child && !child.fails ? resultOf(child.root, functions) : "its end was caught";
+    }
+    case "wait":
+      return "waited";
+    case "send":
+      return "sent";
     case "undefined":
       return "nothing";
     case "sleep":
@@ -131,10 +199,10 @@ export function resultOf(node: Program, key = "p"): unknown {
       return "caught TypeError";
     case "sequence":
     case "parallel":
-      return node.parts.map((part, i) => resultOf(part, `${key}.${i}`));
+      return node.parts.map((part, i) => resultOf(part, functions, `${key}.${i}`));
     case "race":
       return "raced";
     case "loop":
-      return Array.from({ length: node.times }, (_, i) => resultOf(node.body, `${key}/${i}`));
+      return Array.from({ length: node.times }, (_, i) => resultOf(node.body, functions, `${key}/${i}`));
   }
 }

@@ -1,6 +1,7 @@
+import { APP_ID } from "./app.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
-import { resultOf } from "./programs.ts";
+import { compensated, type FunctionPlan, resultOf, undoOf } from "./programs.ts";
 import { virtualiseImmediates } from "./scheduler.ts";
 import { TraceHash } from "./trace.ts";
 import { World } from "./world.ts";
@@ -101,12 +102,14 @@ function checkRuns(world: World): void {
     if (event?.runIds.length !== 1)
       return oracle.fail("S9", `Event ${acceptedIds[0]} has ${event?.runIds.length} runs.`);
   }
-  if (tables.runs.size !== sendings.length) {
-    return oracle.fail("S9", `${sendings.length} events made ${tables.runs.size} runs.`);
+  const triggered = [...tables.runs.values()].filter(({ head }) => head.eventName.startsWith("sim/"));
+  if (triggered.length !== sendings.length) {
+    return oracle.fail("S9", `${sendings.length} events made ${triggered.length} runs.`);
   }
+  checkInvocations(world);
   for (const { head, log } of tables.runs.values()) {
     oracle.checkRun(head.id);
-    const plan = functions.find(({ id }) => head.eventName === `sim/${id}`);
+    const plan = functions.find(({ id }) => head.functionId === `${APP_ID}-${id}`);
     if (!plan) return oracle.fail("S10", `Run ${head.id} is of no function.`);
     const tail = log.slice(-6).map(({ kind, key }) => `${kind} ${key.slice(0, 8)}`);
     if (head.endedMs === null)
@@ -114,11 +117,33 @@ function checkRuns(world: World): void {
     if (head.status === "CANCELLED" && cancelled.has(head.id)) continue;
     const isRight = plan.fails
       ? head.status === "FAILED" && (head.errorJson ?? "").includes(`${plan.id} fails`)
-      : head.status === "COMPLETED" && head.outputJson === JSON.stringify(resultOf(plan.root));
+      : head.status === "COMPLETED" && head.outputJson === JSON.stringify(resultOf(plan.root, functions));
     const said = `${head.status} ${head.outputJson ?? head.errorJson}`;
+    if (plan.fails) checkUndone(world, head.id, plan);
     if (!isRight) return oracle.fail("S10", `Run ${head.id} of ${plan.id} ended ${said.slice(0, 500)}.`);
   }
   if (faults.isGentle && oracle.leasesLost > 0) oracle.fail("S21", `${oracle.leasesLost} were lost.`);
+}
+
+/** Each invoking step has made one run. */
+function checkInvocations({ oracle, tables }: World): void {
+  const runs = [...tables.runs.values()];
+  const invoked = runs.filter(({ head }) => head.eventName === "inngest/function.invoked").length;
+  const steps = runs.flatMap(({ log }) =>
+    log.filter(({ kind, dataJson }) => kind === "STEP_WAITING" && dataJson.includes('"op":"InvokeFunction"')),
+  );
+  if (invoked !== steps.length) oracle.fail("S24", `${steps.length} steps made ${invoked} runs.`);
+}
+
+/** Every finished step that can be undone was, in a run that failed for good. */
+function checkUndone({ oracle, tables }: World, runId: string, plan: FunctionPlan): void {
+  const wanted = new Set(compensated(plan.root));
+  for (const { kind, dataJson } of tables.runs.get(runId)?.log ?? []) {
+    if (kind !== "STEP_COMPLETED") continue;
+    const { data } = JSON.parse(dataJson) as { data: unknown };
+    if (typeof data !== "string" || !wanted.has(data)) continue;
+    if (!oracle.begun.has(`${runId} ${undoOf(data)}`)) oracle.fail("S25", `Run ${runId}, step ${data}.`);
+  }
 }
 
 /** What is not at rest yet. */

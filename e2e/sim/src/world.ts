@@ -59,9 +59,6 @@ export class World implements AppWorld, GatewayWorld {
     this.tables = new Tables(() => this.scheduler.nowMs);
     this.oracle = new Oracle(this.scheduler, this.tables);
     this.calls = new GatewayCalls(this.network, () => this.gateways);
-    this.functions = Array.from({ length: shape.between(1, 3) }, (_, i) =>
-      randomFunction(shape, `f${i}`, this.faults.mayBlock),
-    );
     this.#client = new Actor(this.scheduler, "client", dice.fork());
     this.#appPlan = {
       extensions: shape.chance(0.65) ? ALL_EXTENSIONS : [],
@@ -75,6 +72,9 @@ export class World implements AppWorld, GatewayWorld {
         noStack: null,
       },
     };
+    // Where leases are given up over a block, a function that always blocks for longer would never end.
+    const mayBlock = this.faults.mayBlock && this.#appPlan.stall.maxStallMs === null;
+    this.functions = Array.from({ length: shape.between(1, 3) }, (_, i) => randomFunction(shape, i, mayBlock));
     this.#watch();
     this.#arrange(shape, isSmall);
   }
@@ -150,7 +150,7 @@ export class World implements AppWorld, GatewayWorld {
           sending.acceptedIds ??= ids;
         });
       };
-      gateway.sendEvent({ name: sending.name, data: {} }, sending.seed).then(accepted, () => {});
+      gateway.sendEvent({ name: sending.name, data: { from: "somebody" } }, sending.seed).then(accepted, () => {});
     });
   }
 
@@ -221,11 +221,11 @@ export class World implements AppWorld, GatewayWorld {
         if (gateway) silence(gateway.actor);
         return gateway?.actor.die();
       case "block main":
-        return app?.main.freeze(dice.within(100, 9000));
+        return app?.main.freeze(dice.within(100, 6000));
       case "pause app":
-        return app?.freeze(dice.within(100, 9000));
+        return app?.freeze(dice.within(100, 6000));
       case "pause gateway":
-        return gateway?.actor.freeze(dice.within(100, 9000));
+        return gateway?.actor.freeze(dice.within(100, 6000));
       case "drain gateway":
         return gateway?.stop();
       case "close app":
