@@ -21,7 +21,8 @@ const violations: Record<string, string> = {
   "a status, its end and its last fact do not agree": `
     SELECT id, status FROM holdfast.runs AS run
     WHERE (ended_at IS NOT NULL) <> (status IN ('COMPLETED', 'FAILED', 'CANCELLED'))
-       OR (SELECT count(*) FROM holdfast.run_log WHERE run_id = run.id AND kind LIKE 'RUN_%' AND kind <> 'RUN_CREATED')
+       OR (SELECT count(*) FILTER (WHERE kind IN ('RUN_COMPLETED', 'RUN_FAILED', 'RUN_CANCELLED'))
+             - count(*) FILTER (WHERE kind = 'RUN_REVIVED') FROM holdfast.run_log WHERE run_id = run.id)
           <> (ended_at IS NOT NULL)::int
        OR (ended_at IS NOT NULL AND NOT EXISTS (
              SELECT 1 FROM holdfast.run_log WHERE run_id = run.id AND kind = 'RUN_' || run.status))`,
@@ -33,7 +34,7 @@ const violations: Record<string, string> = {
     WHERE (SELECT count(*) FROM holdfast.run_log WHERE run_id = run.id AND kind = 'RUN_CREATED') <> 1`,
   "a step was settled twice": `
     SELECT run_id, key FROM holdfast.run_log WHERE kind IN ('STEP_COMPLETED', 'STEP_FAILED')
-    GROUP BY run_id, key HAVING count(*) > 1`,
+    GROUP BY run_id, key, iteration HAVING count(*) > 1`,
 };
 
 /** @throws an error that names every broken invariant, with the rows that break it */

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
 import { DEFAULT_PORT, type GatewayOptions } from "./config.ts";
+import { VERSION_POLICIES } from "./engine/versions.ts";
 
 export const LOG_LEVEL_NAMES = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevelName = (typeof LOG_LEVEL_NAMES)[number];
@@ -36,6 +37,7 @@ Options
   --retry-base <duration> wait before the first retry of a step (default 1s)
   --reconnect-grace <duration> how long a lost app may take to come back with its work (default 5s)
   --drain <duration>     how long a stop waits for apps to finish (default 25s)
+  --version-policy <p>   prefer, strict or any: who gets a run that another version of its app started (default prefer)
   --fetch-inner          let step.fetch call this machine and its network although others can reach the gateway
   --no-extensions        speak the plain protocol only
   --virtual-time         for tests: time can be moved on with POST /v1/testing/skip-time
@@ -61,6 +63,7 @@ const FLAGS = {
   "retry-base": { type: "string" },
   "reconnect-grace": { type: "string" },
   drain: { type: "string" },
+  "version-policy": { type: "string" },
   "fetch-inner": { type: "boolean" },
   "no-extensions": { type: "boolean" },
   "virtual-time": { type: "boolean" },
@@ -121,6 +124,7 @@ function readOptions(values: Values, env: Readonly<Record<string, string | undef
     retryBaseMs: duration(values, "retry-base"),
     reconnectGraceMs: duration(values, "reconnect-grace"),
     drainMs: duration(values, "drain"),
+    versionPolicy: oneOf(values, "version-policy", VERSION_POLICIES),
     fetchInner: values["fetch-inner"] === true ? true : undefined,
     extensions: values["no-extensions"] === true ? [] : undefined,
     virtualTime: values["virtual-time"] === true ? true : undefined,

@@ -1,5 +1,6 @@
 import { HoldfastError, type Log, silentLog } from "@holdfast/core";
 import { EXTENSIONS, type Extension, TIMEOUTS } from "@holdfast/protocol";
+import { VERSION_POLICIES, type VersionPolicy } from "./engine/versions.ts";
 
 /** Options of `startGateway`; durations are milliseconds. */
 export interface GatewayOptions {
@@ -38,6 +39,11 @@ export interface GatewayOptions {
   /** Origins of browser pages that may call. Default: none but this gateway's own. */
   readonly allowedOrigins?: readonly string[];
   /**
+   * Who gets a run that another version of its app has started. `prefer` (default): a worker of that version while one is
+   * connected, else any; `strict`: it waits for one; `any`: any worker.
+   */
+  readonly versionPolicy?: VersionPolicy;
+  /**
    * Whether `step.fetch` may call this machine and its private network. Default: only while the gateway itself can be
    * reached from this machine alone; a gateway that others reach refuses, so that nobody gets behind it through a step.
    */
@@ -69,6 +75,7 @@ export interface GatewayConfig {
   readonly signingKeys: readonly string[];
   readonly eventKey: string | undefined;
   readonly allowedOrigins: readonly string[];
+  readonly versionPolicy: VersionPolicy;
   readonly fetchInner: boolean;
   readonly maxConnections: number;
   readonly virtualTime: boolean;
@@ -112,6 +119,9 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
       `virtualTime is for tests on this machine; the gateway is to listen on ${host}.`,
     );
   }
+  if (options.versionPolicy !== undefined && !VERSION_POLICIES.includes(options.versionPolicy)) {
+    throw new HoldfastError("OPTION_INVALID", `versionPolicy must be one of ${VERSION_POLICIES.join(", ")}.`);
+  }
   for (const name of options.extensions ?? []) {
     if (!EXTENSIONS.includes(name)) throw new HoldfastError("OPTION_INVALID", `There is no extension "${name}".`);
   }
@@ -132,6 +142,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     signingKeys: signingKeys as string[],
     eventKey: options.eventKey === "" ? undefined : options.eventKey,
     allowedOrigins: options.allowedOrigins ?? [],
+    versionPolicy: options.versionPolicy ?? "prefer",
     fetchInner: options.fetchInner ?? isLoopback(host),
     maxConnections: options.maxConnections ?? 10,
     virtualTime: options.virtualTime ?? false,

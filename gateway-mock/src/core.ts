@@ -83,6 +83,7 @@ function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string
       maxSteps: WIRE_LIMITS.maxStepsPerRun,
       requestAckMs: config.requestAckMs,
       reconnectGraceMs: config.reconnectGraceMs,
+      versionPolicy: config.versionPolicy,
     },
   });
 }
@@ -118,10 +119,10 @@ function createSessions(
       maxBufferedBytes: GATEWAY_LIMITS.maxBufferedBytes,
     },
     onStatus: (info, status) => {
-      const { connectionId, instanceId, appIds, connectedMs } = info;
-      log("info", `${appIds.join(", ")} (${instanceId}): ${status.toLowerCase()}`);
-      if (status === "DISCONNECTED") shown(store.removeConnections([connectionId]));
-      else shown(store.saveConnection({ id: connectionId, gatewayId, instanceId, appIds, status, connectedMs }));
+      const { connectionId: id, ...about } = info;
+      log("info", `${about.appIds.join(", ")} (${about.instanceId}): ${status.toLowerCase()}`);
+      if (status === "DISCONNECTED") shown(store.removeConnections([id]));
+      else shown(store.saveConnection({ id, gatewayId, ...about, status }));
     },
   });
 }

@@ -27,6 +27,8 @@ export interface Slot {
   readonly id: string;
   readonly session: AgentSession;
   readonly functionIds: Set<string>;
+  /** The version of the app behind each function. */
+  readonly versions: ReadonlyMap<string, string>;
   readonly capacity: number;
   readonly heartbeatMs: number;
   readonly seenMs: number;
@@ -47,6 +49,7 @@ export class Agents {
   readonly #slots = new Map<string, Slot>();
   readonly #byFunction = new Map<string, Set<Slot>>();
   readonly #choose: ChooseSlot;
+  readonly #resting = new Map<string, number>();
 
   constructor(choose: ChooseSlot) {
     this.#choose = choose;
@@ -69,6 +72,7 @@ export class Agents {
       id: session.id,
       session,
       functionIds: new Set(session.functionIds),
+      versions: new Map(session.apps.flatMap((app) => app.functions.map(({ slug }) => [slug, app.version] as const))),
       capacity: session.capacity,
       heartbeatMs: session.heartbeatMs,
       get seenMs() {
@@ -113,10 +117,14 @@ export class Agents {
     this.#slots.delete(slot.id);
   }
 
-  /** Takes a place with the best agent for this function, or says that there is none. Give it back with `release`. */
-  reserve(functionId: string, nowMs: number): Slot | undefined {
-    const slots = this.#byFunction.get(functionId);
-    if (!slots) return undefined;
+  /**
+   * Takes a place with the best agent for this function (of this version, unless null), or says that there is none. Give
+   * it back with `release`.
+   */
+  reserve(functionId: string, nowMs: number, version: string | null): Slot | undefined {
+    const all = this.#byFunction.get(functionId);
+    if (!all) return undefined;
+    const slots = version === null ? all : ofVersion(all, functionId, version);
     const slot = slots.size === 1 ? only(slots, nowMs) : this.#choose(awake(slots, nowMs), nowMs);
     if (slot) slot.inFlight += 1;
     return slot;
@@ -126,10 +134,24 @@ export class Agents {
     slot.inFlight -= 1;
   }
 
+  versionOf(slot: Slot, functionId: string): string {
+    return slot.versions.get(functionId) ?? "";
+  }
+
+  hasVersion(functionId: string, version: string): boolean {
+    return ofVersion(this.#byFunction.get(functionId) ?? new Set(), functionId, version).size > 0;
+  }
+
+  /** Nothing of this function is claimed before this instant, monotonic. */
+  rest(functionId: string, untilMs: number): void {
+    this.#resting.set(functionId, untilMs);
+  }
+
   /** What this gateway could run now, and how much of it at most. */
   wants(nowMs: number, maxPerFunction: number): { functionId: string; limit: number; leaseMs: number }[] {
     const wants: { functionId: string; limit: number; leaseMs: number }[] = [];
     for (const [functionId, slots] of this.#byFunction) {
+      if (this.#rests(functionId, nowMs)) continue;
       let room = 0;
       let leaseMs = 0;
       for (const slot of awake(slots, nowMs)) {
@@ -148,7 +170,18 @@ export class Agents {
       if (slot.restUntilMs <= nowMs) continue;
       soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, slot.restUntilMs - nowMs);
     }
+    for (const untilMs of this.#resting.values()) {
+      if (untilMs > nowMs) soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, untilMs - nowMs);
+    }
     return soonest;
+  }
+
+  #rests(functionId: string, nowMs: number): boolean {
+    const untilMs = this.#resting.get(functionId);
+    if (untilMs === undefined) return false;
+    if (untilMs > nowMs) return true;
+    this.#resting.delete(functionId);
+    return false;
   }
 
   functionIds(): string[] {
@@ -167,6 +200,13 @@ export class Agents {
       else this.#byFunction.set(functionId, new Set([slot]));
     }
   }
+}
+
+/** Mostly all workers are of one version: then nothing is copied. */
+function ofVersion(slots: ReadonlySet<Slot>, functionId: string, version: string): ReadonlySet<Slot> {
+  const isOf = (slot: Slot): boolean => (slot.versions.get(functionId) ?? "") === version;
+  for (const slot of slots) if (!isOf(slot)) return new Set([...slots].filter(isOf));
+  return slots;
 }
 
 function only(slots: ReadonlySet<Slot>, nowMs: number): Slot | undefined {

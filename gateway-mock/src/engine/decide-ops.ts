@@ -18,6 +18,7 @@ import {
 import { retryingStep } from "./fold.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
 import { type JobState, jobKey } from "./run-state.ts";
+import { isCompensating } from "./saga.ts";
 import { isParked, nameOf, parseRetryAfterMs } from "./step-ops.ts";
 
 type OpsReport = Extract<Report, { status: "OPS" }>;
@@ -232,7 +233,9 @@ function decidePlanned(context: OpContext, op: Op): void {
 
 function decideParked({ draft, inPlace, wishes }: OpContext, op: Op): void {
   if (isSettled(draft, op.id)) wishes.pass ||= inPlace || draft.pending.size === 0;
-  else wishes.pass = park(draft, op) || wishes.pass;
+  else if (isCompensating(draft.state)) {
+    failWith(draft, "OP_INVALID", `Step "${nameOf(op) ?? op.id}" began to wait while the run undoes its steps.`);
+  } else wishes.pass = park(draft, op) || wishes.pass;
 }
 
 function raced(op: Op): { race?: true } {

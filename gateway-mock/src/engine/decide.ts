@@ -69,6 +69,8 @@ export type Input =
   | { readonly type: "cancel"; readonly reason: string; readonly waitKey?: string }
   /** The run cannot go on with this job, for a reason of the gateway's own. */
   | { readonly type: "fail"; readonly jobId: string; readonly error: PlainError }
+  /** An agent of this version starts the run. */
+  | { readonly type: "pin"; readonly jobId: string; readonly version: string }
   /** A failed run tries again to undo what it could not. */
   | { readonly type: "revive" };
 
@@ -126,6 +128,12 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       if (input.waitKey !== undefined && !state.waits.includes(input.waitKey)) return null;
       cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason });
       return finish(draft);
+    case "pin": {
+      if (!jobById(state, input.jobId) || state.appVersion === input.version) return null;
+      draft.log.push(jsonRow("PINNED", "", 0, 0, { version: input.version }));
+      const decision = finish(draft);
+      return { ...decision, head: { ...decision.head, appVersion: input.version } };
+    }
     case "fail":
       if (!jobById(state, input.jobId)) return null;
       fail(draft, input.error);

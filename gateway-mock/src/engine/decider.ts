@@ -141,7 +141,7 @@ export class Decider {
 
   async #commit(state: RunState, decision: Decision, fence: Fence | null): Promise<DecideOutcome | "again" | "signal"> {
     const jobs = this.#inLanes(state, decision.addJobs);
-    const born = this.#lease(jobs);
+    const born = this.#lease(jobs, state.appVersion);
     const prepared = decision.events.map((event) => this.#hooks.intake().prepareMade(event));
     const addJobs = this.#withLeases(jobs, born);
     let won = false;
@@ -225,11 +225,13 @@ export class Decider {
   }
 
   /** Reserves places for jobs that are due at once. */
-  #lease(jobs: readonly NewJob[]): BornJob[] {
+  #lease(jobs: readonly NewJob[], appVersion: string): BornJob[] {
+    const { clock, settings } = this.#options;
+    const version = settings.versionPolicy === "any" ? null : appVersion;
     const born: BornJob[] = [];
     for (const job of jobs) {
       if (!needsAgent(job) || job.lane || job.delayMs || job.notBeforeMs || !this.#hooks.mayLease()) continue;
-      const slot = this.#agents.reserve(job.functionId, this.#options.clock.monotonicMs());
+      const slot = this.#agents.reserve(job.functionId, clock.monotonicMs(), version);
       if (!slot) break;
       born.push({ job, slot });
     }

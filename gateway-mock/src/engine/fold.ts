@@ -61,6 +61,9 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       state.status = liveStatus(state.jobs.values(), atMs);
       state.losses = 0;
       return;
+    case "PINNED":
+      state.appVersion = readMeta<{ version: string }>(row.dataJson).version;
+      return;
     case "TIMER_FIRED":
       state.jobs.delete(jobKey("timer", row.key));
       return;

@@ -1,6 +1,7 @@
 import type { BackoffPolicy, Clock, Log, Random, Timers } from "@holdfast/core";
 import type { Store } from "../store/index.ts";
 import type { ChooseSlot } from "./agents.ts";
+import type { VersionPolicy } from "./versions.ts";
 
 /** What the engine is given. */
 export interface EngineOptions {
@@ -58,6 +59,7 @@ export interface EngineSettings {
   readonly maxClaim: number;
   /** A run whose lease was lost so often in a row without progress is failed. */
   readonly maxLosses: number;
+  readonly versionPolicy: VersionPolicy;
 }
 
 export const DEFAULT_ENGINE_SETTINGS = {
@@ -67,6 +69,7 @@ export const DEFAULT_ENGINE_SETTINGS = {
   pollMaxMs: 1000,
   maxClaim: 200,
   maxLosses: 20,
+  versionPolicy: "prefer",
 } as const;
 
 /** Counters since the start. */

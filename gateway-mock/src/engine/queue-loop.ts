@@ -7,6 +7,7 @@ import { FETCH_QUEUE } from "./draft.ts";
 import type { FanOut } from "./fan-out.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
 import type { Functions } from "./functions.ts";
+import { Placing } from "./placing.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { FINISH_TIMEOUT } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
@@ -35,6 +36,7 @@ export interface QueueLoopParts {
 export class QueueLoop {
   readonly #options: EngineOptions;
   readonly #parts: QueueLoopParts;
+  readonly #placing: Placing;
   /** Functions of which older jobs wait: new ones have to queue up behind them. */
   readonly #backlog = new Set<string>();
   #timer: TimerHandle | null = null;
@@ -49,6 +51,7 @@ export class QueueLoop {
   constructor(options: EngineOptions, parts: QueueLoopParts) {
     this.#options = options;
     this.#parts = parts;
+    this.#placing = new Placing(options, parts);
     this.#idleMs = options.settings.pollMinMs;
   }
 
@@ -124,8 +127,8 @@ export class QueueLoop {
   }
 
   #take(job: ClaimedJob): void {
-    const { runs, agents, dispatches, decider, fanOut, fetches } = this.#parts;
-    const { settings, clock, log } = this.#options;
+    const { runs, decider, fanOut, fetches } = this.#parts;
+    const { settings, log } = this.#options;
     const fence = { jobId: job.id, epoch: job.epoch };
     if (this.#parts.scheduler.take(job)) return;
     if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
@@ -144,9 +147,7 @@ export class QueueLoop {
       const error = { name: "HoldfastError", code: "RUN_LOST", message };
       decider.run(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
     } else {
-      const slot = agents.reserve(job.functionId, clock.monotonicMs());
-      if (slot) dispatches.start(job, job.epoch, slot, state);
-      else dispatches.release([{ ...fence, lost: false }]);
+      this.#placing.place(job, state);
     }
     runs.release(job.runId);
   }

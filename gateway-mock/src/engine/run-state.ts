@@ -52,7 +52,8 @@ export interface RunState {
   readonly runId: string;
   readonly functionId: string;
   readonly appId: string;
-  readonly appVersion: string;
+  /** Of the worker that started it; before that of the function as it was registered. */
+  appVersion: string;
   version: number;
   status: RunStatus;
   maxAttempts: number;

@@ -76,7 +76,7 @@ export class Starter {
         startMs: options.startMs ?? null,
         invokes: options.invokes ?? null,
         lease,
-        appVersion: null,
+        appVersion: slot ? this.#parts.agents.versionOf(slot, fn.id) : null,
         nowMs: reader.nowMs,
         newId: this.#newId,
       });
@@ -89,6 +89,6 @@ export class Starter {
 
   #reserve(functionId: string): Slot | undefined {
     const { agents, mayLease } = this.#parts;
-    return mayLease(functionId) ? agents.reserve(functionId, this.#options.clock.monotonicMs()) : undefined;
+    return mayLease(functionId) ? agents.reserve(functionId, this.#options.clock.monotonicMs(), null) : undefined;
   }
 }

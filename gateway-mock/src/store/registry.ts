@@ -112,9 +112,10 @@ const functionOf = (row: FunctionRow): StoredFunction => ({
 
 export async function saveConnection(database: Database, connection: ConnectionRecord): Promise<void> {
   await database.query(
-    `INSERT INTO holdfast.connections (id, gateway_id, instance_id, app_ids, status, connected_at, seen_at)
-VALUES ($1, $2, $3, $4, $5, ${timeOf("$6::float8")}, now()) ON CONFLICT (id) DO UPDATE SET
+    `INSERT INTO holdfast.connections (id, gateway_id, instance_id, app_ids, status, connected_at, seen_at, app_versions)
+VALUES ($1, $2, $3, $4, $5, ${timeOf("$6::float8")}, now(), $7) ON CONFLICT (id) DO UPDATE SET
 gateway_id = excluded.gateway_id, instance_id = excluded.instance_id, app_ids = excluded.app_ids,
+app_versions = excluded.app_versions,
 status = excluded.status, seen_at = excluded.seen_at`,
     [
       connection.id,
@@ -123,6 +124,7 @@ status = excluded.status, seen_at = excluded.seen_at`,
       JSON.stringify(connection.appIds),
       connection.status,
       connection.connectedMs,
+      JSON.stringify(connection.versions),
     ],
   );
 }
@@ -159,13 +161,14 @@ interface ConnectionRow {
   readonly gateway_id: string;
   readonly instance_id: string;
   readonly app_ids: string;
+  readonly app_versions: string;
   readonly status: string;
   readonly connected_ms: number;
 }
 
 export async function listConnections(database: Database): Promise<ConnectionRecord[]> {
   const rows = await database.query<ConnectionRow>(
-    `SELECT id, gateway_id, instance_id, app_ids, status, ${msOf("connected_at")} AS connected_ms
+    `SELECT id, gateway_id, instance_id, app_ids, app_versions, status, ${msOf("connected_at")} AS connected_ms
 FROM holdfast.connections ORDER BY connected_at DESC, id LIMIT 1000`,
   );
   return rows.map((row) => ({
@@ -173,6 +176,7 @@ FROM holdfast.connections ORDER BY connected_at DESC, id LIMIT 1000`,
     gatewayId: row.gateway_id,
     instanceId: row.instance_id,
     appIds: JSON.parse(row.app_ids) as string[],
+    versions: JSON.parse(row.app_versions) as string[],
     status: row.status,
     connectedMs: row.connected_ms,
   }));

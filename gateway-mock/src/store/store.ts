@@ -90,7 +90,7 @@ export interface Store extends StoreReads, FlowStore {
   saveApps(apps: readonly AppRecord[]): Promise<readonly StoredFunction[]>;
   loadFunctions(): Promise<readonly StoredFunction[]>;
 
-  /** For display only: who is connected where. */
+  /** Who is connected where. */
   saveConnection(connection: ConnectionRecord): Promise<void>;
   removeConnections(connectionIds: readonly string[]): Promise<void>;
   /**
@@ -129,6 +129,7 @@ export const LOG_KINDS = [
   "PASS_REPORTED",
   "LEASE_LOST",
   "TIMER_FIRED",
+  "PINNED",
   "STALLED",
   "RUN_COMPLETED",
   "RUN_FAILED",
@@ -461,6 +462,8 @@ export interface ConnectionRecord {
   readonly gatewayId: string;
   readonly instanceId: string;
   readonly appIds: readonly string[];
+  /** `app@version` of each. */
+  readonly versions: readonly string[];
   readonly status: string;
   readonly connectedMs: number;
 }

@@ -19,6 +19,7 @@ import {
 import type { WebSocket } from "ws";
 import type { AgentSession } from "../engine/agents.ts";
 import type { AttachedAgent } from "../engine/engine-types.ts";
+import { versionName } from "../engine/versions.ts";
 import type { AppRecord } from "../store/index.ts";
 import { type HelloRules, readHello } from "./hello.ts";
 import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";
@@ -62,6 +63,8 @@ export interface SessionInfo {
   readonly connectionId: string;
   readonly instanceId: string;
   readonly appIds: readonly string[];
+  /** `app@version` of each. */
+  readonly versions: readonly string[];
   readonly connectedMs: number;
 }
 
@@ -202,7 +205,9 @@ export class Session {
     this.#heartbeatMs = intervals.heartbeatMs;
     this.#agent = this.#agentOf(connect, { functionIds, apps }, extensions, { ...intervals, seenMs });
     const { connectionId, instanceId } = connect;
-    this.#info = { connectionId, instanceId, appIds: apps.map((app) => app.id), connectedMs: clock.nowMs() };
+    const versions = apps.map(({ id, version }) => versionName(id, version));
+    const appIds = apps.map(({ id }) => id);
+    this.#info = { connectionId, instanceId, appIds, versions, connectedMs: clock.nowMs() };
     this.#driver.send({
       type: "accepted",
       accepted: {

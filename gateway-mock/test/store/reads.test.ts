@@ -142,6 +142,7 @@ describe("the registry", () => {
       gatewayId,
       instanceId: "i",
       appIds: ["shop"],
+      versions: ["shop@1"],
       status: "READY",
       connectedMs: 1_700_000_000_000,
     });

@@ -1,0 +1,51 @@
+import { messageOf } from "@holdfast/core";
+import type { Store } from "../store/index.ts";
+import type { EngineOptions } from "./ports.ts";
+
+/**
+ * Who may take a run that another version of its app has started. `prefer`: anybody, once no worker of its version is
+ * connected at any gateway; `strict`: only a worker of its version; `any`: anybody.
+ */
+export const VERSION_POLICIES = ["prefer", "strict", "any"] as const;
+export type VersionPolicy = (typeof VERSION_POLICIES)[number];
+
+/** How old what is known of other gateways' connections may be. */
+const FRESH_MS = 1000;
+
+/** Which versions of apps are connected at other gateways. */
+export class Versions {
+  readonly #store: Store;
+  readonly #options: EngineOptions;
+  #known: Promise<ReadonlySet<string>> | null = null;
+  #readMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#store = options.store;
+  }
+
+  /** False too when it cannot be told: then work goes on rather than waits. */
+  async isElsewhere(appId: string, version: string): Promise<boolean> {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (!this.#known || nowMs - this.#readMs > FRESH_MS) {
+      this.#readMs = nowMs;
+      this.#known = this.#read();
+    }
+    return (await this.#known).has(versionName(appId, version));
+  }
+
+  async #read(): Promise<ReadonlySet<string>> {
+    try {
+      const connections = await this.#store.listConnections();
+      const others = connections.filter(
+        ({ gatewayId, status }) => gatewayId !== this.#options.settings.gatewayId && status === "READY",
+      );
+      return new Set(others.flatMap(({ versions }) => versions));
+    } catch (error) {
+      this.#options.log("warn", `The connections of other gateways could not be read: ${messageOf(error)}`);
+      return new Set();
+    }
+  }
+}
+
+export const versionName = (appId: string, version: string): string => `${appId}@${version}`;
