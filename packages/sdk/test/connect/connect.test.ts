@@ -49,6 +49,25 @@ describe("connect()", () => {
     expect(peer.of("WORKER_CHECKPOINT")).toHaveLength(1);
   });
 
+  it("ends with its AbortSignal, before it is ready and afterwards", async () => {
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet });
+    const apps = [{ client, functions: [] }];
+    await expect(connect({ apps, signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "CONNECT_CLOSED" });
+    expect(gateway.starts).toHaveLength(0);
+    gateway.script.holdStart = true;
+    const early = new AbortController();
+    const opening = connect({ apps, signal: early.signal });
+    await until(() => gateway.starts.length === 1, "the start call");
+    early.abort();
+    await expect(opening).rejects.toMatchObject({ code: "CONNECT_CLOSED" });
+    gateway.script.holdStart = false;
+    const late = new AbortController();
+    const connection = await connect({ apps, signal: late.signal });
+    late.abort();
+    await connection.closed;
+    expect(connection.state).toBe("CLOSED");
+  });
+
   it("sends the hashed keys only, and the environment's name", async () => {
     const client = new Holdfast({
       id: "app",
@@ -115,6 +134,7 @@ describe("options", () => {
     { handleShutdownSignals: ["TERM"] },
     { handleShutdownSignals: ["SIGKILL"] },
     { workerUrl: 5 },
+    { signal: "SIGTERM" },
     { outbox: { maxCount: 0 } },
     { respawn: { maxCrashes: -1 } },
     { instanceId: "" },
