@@ -71,6 +71,7 @@ export function createClosing(deps: ClosingDeps): Closing {
 
   return {
     begin: (drainMs) => {
+      if (phase === "ending" && drainMs < MIN_CLOSE_MS) return link.hurry(MIN_CLOSE_MS);
       if (phase === "lastCall" || phase === "ending") return;
       const endMs = clock.monotonicMs() + drainMs;
       if (phase === "draining" && endMs >= deadlineMs) return;

@@ -8,6 +8,7 @@ import {
   messageOf,
   type PlainError,
   type Random,
+  type TimerHandle,
   type Timers,
   type Transition,
   toPlainError,
@@ -64,6 +65,7 @@ export class LinkDriver {
   #active: { readonly generation: number; readonly socket: GatewaySocket } | undefined;
   #lastError: PlainError | null = null;
   #onAllClosed: (() => void) | undefined;
+  #patience: TimerHandle | undefined;
 
   constructor(deps: LinkDriverDeps) {
     this.#deps = deps;
@@ -113,13 +115,20 @@ export class LinkDriver {
     return new Promise((resolve) => {
       this.#driver.send({ type: "FINISH" });
       if (this.#sockets.size === 0) return resolve();
-      const late = this.#deps.timers.set(limitMs, () => {
-        for (const socket of [...this.#sockets.values()]) socket.destroy();
-      });
       this.#onAllClosed = () => {
-        late.cancel();
+        this.#patience?.cancel();
         resolve();
       };
+      this.hurry(limitMs);
+    });
+  }
+
+  /** While it finishes: peers get only this long from now on. */
+  hurry(limitMs: number): void {
+    if (this.#onAllClosed === undefined) return;
+    this.#patience?.cancel();
+    this.#patience = this.#deps.timers.set(limitMs, () => {
+      for (const socket of [...this.#sockets.values()]) socket.destroy();
     });
   }
 
