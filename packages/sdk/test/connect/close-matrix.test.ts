@@ -10,6 +10,8 @@ import { until } from "./until.ts";
 /** What close() promises is a second; the rest is for machines that are busy elsewhere. */
 const SLACK_MS = 1_000 + 4_000;
 const DRAIN_MS = 150;
+/** Where something must be made or delivered first, which a busy machine may take its time for. */
+const LONGER_DRAIN_MS = 2_000;
 
 interface Handle {
   readonly staged: Staged;
@@ -21,7 +23,8 @@ interface Way {
   readonly name: string;
   /** Needs what connect() returns. */
   readonly late: boolean;
-  readonly drainMs: number;
+  /** The deadline is now: nothing but the end can be relied on. */
+  readonly forces?: true;
   readonly go: (handle: Handle) => Promise<unknown>;
 }
 
@@ -39,19 +42,16 @@ const WAYS: readonly Way[] = [
   {
     name: "once, and once more afterwards",
     late: true,
-    drainMs: DRAIN_MS,
     go: withConnection((connection) => connection.close().then(() => connection.close())),
   },
   {
     name: "three times at once",
     late: true,
-    drainMs: DRAIN_MS,
     go: withConnection((connection) => Promise.all([connection.close(), connection.close(), connection.close()])),
   },
   {
     name: "by `await using`",
     late: true,
-    drainMs: DRAIN_MS,
     go: withConnection(async (connection) => {
       await using _closed = connection;
     }),
@@ -59,7 +59,6 @@ const WAYS: readonly Way[] = [
   {
     name: "by its AbortSignal",
     late: false,
-    drainMs: DRAIN_MS,
     go: async (handle) => {
       handle.abort.abort();
       await handle.staged.during?.();
@@ -69,7 +68,6 @@ const WAYS: readonly Way[] = [
   {
     name: "by a process signal",
     late: false,
-    drainMs: DRAIN_MS,
     go: async (handle) => {
       handle.signal();
       await handle.staged.during?.();
@@ -79,7 +77,7 @@ const WAYS: readonly Way[] = [
   {
     name: "by two process signals, the second of which forces",
     late: false,
-    drainMs: 60_000,
+    forces: true,
     go: async (handle) => {
       handle.signal();
       handle.signal();
@@ -110,7 +108,13 @@ async function close(state: CloseState, way: Way): Promise<void> {
   const gateway = await startTestGateway({ heartbeat: "2s", lease: "60ms" });
   const logs: Opened["logs"] = [];
   const abort = new AbortController();
-  const changes = { drainTimeoutMs: way.drainMs, signals: ["SIGUSR2" as const], abort: abort.signal, logs };
+  const deadlineMs = state.delivers ? LONGER_DRAIN_MS : DRAIN_MS;
+  const changes = {
+    drainTimeoutMs: way.forces ? 60_000 : deadlineMs,
+    signals: ["SIGUSR2" as const],
+    abort: abort.signal,
+    logs,
+  };
   const staged = await state.stage({ gateway, changes, logs });
   let sent = 0;
   const signal = (): void => {
@@ -121,7 +125,7 @@ async function close(state: CloseState, way: Way): Promise<void> {
   await way.go({ staged, abort, signal });
   const tookMs = performance.now() - beganMs;
 
-  expect(tookMs, `it took ${Math.round(tookMs)} ms`).toBeLessThan((way.drainMs === DRAIN_MS ? DRAIN_MS : 0) + SLACK_MS);
+  expect(tookMs, `it took ${Math.round(tookMs)} ms`).toBeLessThan((way.forces ? 0 : deadlineMs) + SLACK_MS);
   if (state.early) {
     await expect(staged.connection).rejects.toMatchObject({ code: "CONNECT_CLOSED" });
   } else {
@@ -130,7 +134,7 @@ async function close(state: CloseState, way: Way): Promise<void> {
     expect(connection.debugState()).toMatchObject({ threadAlive: false, inFlight: 0 });
     await connection.close();
   }
-  staged.check?.();
+  if (!(way.forces && state.delivers)) staged.check?.();
   expect(signals).toBe(sent);
   expect(process.listeners("SIGUSR2"), "the handler is gone").toEqual([listen]);
   for (const peer of gateway.peers) peer.socket.resume();

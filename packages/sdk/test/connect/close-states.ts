@@ -32,6 +32,8 @@ export interface CloseState {
   /** connect() has not returned: there is nothing yet to call close() on. */
   readonly early?: true;
   readonly ends?: "FAILED";
+  /** Something is delivered while it closes. */
+  readonly delivers?: true;
   readonly stage: (world: World) => Promise<Staged>;
 }
 
@@ -162,6 +164,7 @@ const CONNECTED: readonly CloseState[] = [
   },
   {
     name: "active, with work that ends",
+    delivers: true,
     stage: async (world) => {
       const { opened, call, requestId } = await working(world);
       return {
@@ -180,6 +183,7 @@ const CONNECTED: readonly CloseState[] = [
   },
   {
     name: "active, with a reply that nobody acknowledges",
+    delivers: true,
     stage: async (world) => {
       world.gateway.script.ackReplies = false;
       const { opened, peer, call, requestId } = await working(world);
@@ -214,6 +218,7 @@ const CONNECTED: readonly CloseState[] = [
 const CUT_OFF: readonly CloseState[] = [
   {
     name: "in backoff after a lost connection, with work that ends",
+    delivers: true,
     stage: async (world) => {
       const { opened, peer, call, requestId } = await working(world);
       world.gateway.script.startStatus = () => 503;
@@ -305,6 +310,7 @@ const THREADLESS: readonly CloseState[] = [
   },
   {
     name: "the thread is dead, and a reply was made since",
+    delivers: true,
     stage: async (world) => {
       const { opened, call, requestId } = await killable(world);
       opened.kill();
@@ -318,6 +324,7 @@ const THREADLESS: readonly CloseState[] = [
   },
   {
     name: "the next thread is starting, with work that ends",
+    delivers: true,
     stage: async ({ gateway, changes }) => {
       const { calls, strategy } = manualStrategy();
       const respawn = { ...PATIENT, baseMs: 1, maxMs: 1 };
