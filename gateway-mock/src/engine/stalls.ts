@@ -7,7 +7,7 @@ import { parseRequestId } from "./request-id.ts";
 import type { Runs } from "./runs.ts";
 
 /** Agents bound their reports themselves; this many a minute are kept of one that does not. */
-const MAX_ROWS_PER_MINUTE = 30;
+const MAX_PER_MINUTE = 30;
 const MINUTE_MS = 60_000;
 const MAX_TEXT = 1_000;
 
@@ -19,7 +19,7 @@ export class Stalls {
   readonly #options: EngineOptions;
   readonly #runs: Runs;
   readonly #counters: EngineCounters;
-  readonly #rows = new WeakMap<Slot, { sinceMs: number; count: number }>();
+  readonly #told = new WeakMap<Slot, { sinceMs: number; count: number }>();
 
   constructor(options: EngineOptions, runs: Runs, counters: EngineCounters) {
     this.#options = options;
@@ -31,6 +31,7 @@ export class Stalls {
     const { log } = this.#options;
     const { requestId, runId, functionSlug, ended, stalledMs, suppressed, waiting } = frame;
     if (!ended) this.#counters.stalls += 1;
+    if (!this.#hasRoom(slot)) return;
     const meta = metaOf(slot, frame);
     const what = ended ? "moves again after" : "has been blocked for";
     const where = meta.location === undefined ? "" : ` at ${meta.location}`;
@@ -39,7 +40,7 @@ export class Stalls {
       ...{ requestId, runId, functionSlug, waiting, suppressed },
       ...meta,
     });
-    if (!isUlid(runId) || !slot.functionIds.has(functionSlug) || !this.#hasRoom(slot)) return;
+    if (!isUlid(runId) || !slot.functionIds.has(functionSlug)) return;
     this.#keep(frame, meta).catch((error: unknown) => {
       log("warn", `A report about a blocked main thread could not be stored: ${messageOf(error)}`, { runId });
     });
@@ -57,11 +58,11 @@ export class Stalls {
 
   #hasRoom(slot: Slot): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    const known = this.#rows.get(slot);
-    const rows = known && nowMs - known.sinceMs < MINUTE_MS ? known : { sinceMs: nowMs, count: 0 };
-    this.#rows.set(slot, rows);
-    rows.count += 1;
-    return rows.count <= MAX_ROWS_PER_MINUTE;
+    const known = this.#told.get(slot);
+    const told = known && nowMs - known.sinceMs < MINUTE_MS ? known : { sinceMs: nowMs, count: 0 };
+    this.#told.set(slot, told);
+    told.count += 1;
+    return told.count <= MAX_PER_MINUTE;
   }
 }
 
