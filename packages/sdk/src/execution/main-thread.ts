@@ -103,8 +103,9 @@ function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: Executio
     return definition.onFailure(Object.assign(context as FailureContext<unknown>, { error: failureOf(input.event) }));
   };
   return (tools) => {
-    const checked = checkedEvents(fn, input);
-    if (checked === undefined) return call(tools, { event: input.event, events: input.events });
+    const events = givenEvents(input);
+    const checked = checkedEvents(fn, events);
+    if (checked === undefined) return call(tools, { event: events[0], events });
     return checked.then(([event, ...rest]) => call(tools, { event, events: [event, ...rest] }));
   };
 }
@@ -114,15 +115,36 @@ interface GivenEvents {
   readonly events: readonly unknown[];
 }
 
+const INVOKED = "inngest/function.invoked";
+
 /** The events as their schemas give them back; undefined when there is no schema. */
-function checkedEvents(fn: RegisteredFunction, input: PassInput): Promise<EventPayload[]> | undefined {
-  if (input.events.every((event) => schemaFor(fn, event.name) === undefined)) return undefined;
+function checkedEvents(fn: RegisteredFunction, events: readonly EventPayload[]): Promise<EventPayload[]> | undefined {
+  const schemas = events.map(({ name }) => schemaFor(fn, name === INVOKED ? onlyEventOf(fn) : name));
+  if (schemas.every((schema) => schema === undefined)) return undefined;
   return Promise.all(
-    input.events.map(async (event) => {
-      const schema = schemaFor(fn, event.name);
+    events.map(async (event, index) => {
+      const schema = schemas[index];
       return schema ? { ...event, data: await validateData(schema, event.data, event.name) } : event;
     }),
   );
+}
+
+/** A function with one event is invoked with that event's data. */
+function onlyEventOf({ definition, isFailureHandler }: RegisteredFunction): string {
+  const { triggers } = definition.config;
+  return (triggers.length === 1 && !isFailureHandler && triggers[0]?.event) || INVOKED;
+}
+
+/** What the gateway notes in the data of an invocation is no part of it. */
+function givenEvents({ event, events }: PassInput): readonly [EventPayload, ...EventPayload[]] {
+  const [first = event, ...rest] = events;
+  return [withoutNote(first), ...rest.map(withoutNote)];
+}
+
+function withoutNote(event: EventPayload): EventPayload {
+  if (event.name !== INVOKED || !isRecord(event.data) || !("_inngest" in event.data)) return event;
+  const { _inngest, ...data } = event.data;
+  return { ...event, data };
 }
 
 function failureOf(event: EventPayload): Error {

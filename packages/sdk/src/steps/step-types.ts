@@ -50,11 +50,10 @@ export interface WaitForSignalOptions {
 }
 
 /** The result of an invoked function as JSON has it: nothing is null. */
-export type InvokeResult<Output> = unknown extends Output
-  ? Output
-  : Output extends undefined | undefined
-    ? null
-    : StepResult<Output>;
+export type InvokeResult<Output> = unknown extends Output ? Output : Output extends Nothing ? null : StepResult<Output>;
+
+// biome-ignore lint/suspicious/noConfusingVoidType: handlers without a return statement give void
+type Nothing = undefined | void;
 
 export type InvokeOptions<Target> = {
   /** A function made by `createFunction`, of this app or another, or `referenceFunction(...)`. */
