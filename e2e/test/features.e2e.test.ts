@@ -1,0 +1,127 @@
+import { describe, expect, test } from "vitest";
+import { inWorld, modes, type World } from "./world.ts";
+
+/** Waits until so many steps of a run wait for something. */
+const waiting = (world: World, runId: string, count: number): Promise<void> =>
+  world.until(`${count} waits of ${runId}`, async () => {
+    const { steps } = await world.api.run(runId);
+    return steps.filter(({ status }) => status === "waiting").length === count;
+  });
+
+describe.each(modes)("$name", (mode) => {
+  test("events, signals, invocations and requests: waited for, sent, answered, refused", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const talk = await world.trigger("talk", { key: "k7", url: world.api.url });
+      await waiting(world, talk, 2);
+      const prompter = await world.ended(await world.trigger("prompter", { key: "k7" }));
+      expect(prompter.output).toBe(talk);
+      const run = await world.ended(talk);
+      expect(run).toMatchObject({
+        status: "COMPLETED",
+        output: {
+          answer: { key: "k7", b: 2 },
+          signal: { signal: "go k7", data: 5 },
+          never: null,
+          invoked: 3,
+          refused: {
+            isTyped: true,
+            text: "NonRetriableError: There is no b.",
+            cause: "RangeError: b",
+            hint: "give b",
+          },
+          late: 3,
+          fetched: expect.any(String),
+        },
+      });
+      expect(world.journal.counts(talk)).toEqual({ beside: 1 });
+    });
+  });
+
+  test("a saga whose app is killed with -9 while it undoes: it goes on there, each compensation is done once", async () => {
+    await inWorld(mode, async (world) => {
+      const first = await world.startApp();
+      const runId = await world.trigger("saga");
+      await world.noted(runId, "at undo");
+      expect(world.journal.counts(runId)).toMatchObject({ "undo three": 1 });
+      await first.kill();
+      await world.startApp();
+      await world.noted(runId, "at undo", 2);
+      world.journal.open("undo");
+      const run = await world.ended(runId);
+      expect(run).toMatchObject({
+        status: "FAILED",
+        error: {
+          name: "NonRetriableError",
+          message: "Nothing goes.",
+          compensation: { undone: ["three", "two", "one"], failed: [], notRun: [] },
+        },
+      });
+      expect(world.journal.counts(runId)).toEqual({
+        one: 1,
+        two: 1,
+        three: 1,
+        "at undo": 2,
+        "undo three": 1,
+        "undo two": 1,
+        "undo one": 1,
+      });
+    });
+  });
+
+  test("a compensation that failed for good is made again by the API", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("stubborn");
+      const failed = await world.ended(runId);
+      expect(failed.error).toMatchObject({
+        message: "Nothing goes.",
+        compensation: { undone: ["a"], failed: [{ stepId: "b", error: { message: "Not now." } }] },
+      });
+      const again = await fetch(`${world.api.url}/v1/runs/${runId}/compensations/retry`, { method: "POST" });
+      expect(again.status).toBe(200);
+      await world.noted(runId, "undo b", 2);
+      const run = await world.ended(runId);
+      expect(run).toMatchObject({ status: "FAILED", error: { compensation: { undone: ["b", "a"], failed: [] } } });
+      expect(world.journal.counts(runId)).toEqual({ "undo a": 1, "undo b": 2 });
+    });
+  });
+
+  test("a deadline: no step starts after it, and what was done is undone", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("late");
+      if (mode.extensions) await world.noted(runId, "aborted");
+      else await world.noted(runId, "undo before");
+      world.journal.open("late");
+      const run = await world.ended(runId);
+      expect(run).toMatchObject({
+        status: "FAILED",
+        error: { code: "RUN_DEADLINE_EXCEEDED", compensation: { undone: ["before"], notRun: [] } },
+      });
+      expect(world.journal.counts(runId)).toMatchObject({ before: 1, "undo before": 1 });
+      expect(world.journal.counts(runId)).not.toHaveProperty("after");
+    });
+  });
+
+  test("onFailure gets the error as it was thrown, and the event of the run", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("unlucky", { n: 8 });
+      expect(await world.ended(runId)).toMatchObject({ status: "FAILED", error: { name: "TypeError" } });
+      await world.noted(runId, "TypeError 402 RangeError 8");
+    });
+  });
+
+  test("a step that nobody awaits is finished before the run is", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("forgetful");
+      await world.noted(runId, "at forgotten");
+      expect((await world.api.run(runId)).status).not.toBe("COMPLETED");
+      world.journal.open("forgotten");
+      expect(await world.ended(runId)).toMatchObject({ status: "COMPLETED", output: "returned" });
+      expect(world.journal.counts(runId)).toEqual({ "at forgotten": 1, forgotten: 1 });
+    });
+  });
+});
