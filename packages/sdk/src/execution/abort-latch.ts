@@ -1,3 +1,5 @@
+import type { StopSignal } from "./execution.ts";
+
 /** An AbortSignal that is made when it is asked for: most handlers never look at it. Fires once. */
 export class AbortLatch {
   #controller: AbortController | undefined;
@@ -17,7 +19,7 @@ export class AbortLatch {
   }
 
   /** Fires when `source` does, and calls `onFired` then; gives what ends that. */
-  follow(source: AbortSignal, onFired: () => void): () => void {
+  follow(source: StopSignal, onFired: () => void): () => void {
     const onAbort = (): void => {
       this.fire(source.reason);
       onFired();

@@ -9,6 +9,7 @@ import type {
   ExecutionRequest,
   ExecutionResult,
   ExecutionStrategy,
+  StopSignal,
 } from "../../src/execution/execution.ts";
 import { loadThreadScript } from "../../src/thread-script.ts";
 
@@ -20,7 +21,7 @@ export function done(value: unknown = "ok"): ExecutionResult {
 export interface ManualCall {
   readonly request: ExecutionRequest;
   readonly port: CheckpointPort;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly result: Deferred<ExecutionResult>;
 }
 

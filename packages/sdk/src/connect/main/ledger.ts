@@ -1,6 +1,8 @@
 import type { Clock, HoldfastError } from "@holdfast/core";
+import type { StopSignal } from "../../execution/execution.ts";
 import type { AdoptedRequest, LedgerOutcome } from "../shared/messages.ts";
 import type { RequestIdentity } from "../shared/reply.ts";
+import { Stop } from "./stop.ts";
 
 /** How a checkpoint was answered; see the protocol. */
 export type CheckpointAnswer = "stored" | "stale" | "invalid";
@@ -14,7 +16,7 @@ interface Entry {
   readonly identity: RequestIdentity;
   readonly appName: string;
   readonly startedAtMs: number;
-  readonly abort: AbortController;
+  readonly stop: Stop;
   readonly checkpoints: Map<number, OpenCheckpoint>;
   leaseId: string;
   lastSequence: number;
@@ -54,22 +56,22 @@ export class Ledger {
   }
 
   /** The signal of the new entry; undefined when the request is known already. */
-  open(identity: RequestIdentity, appName: string, leaseId: string): AbortSignal | undefined {
+  open(identity: RequestIdentity, appName: string, leaseId: string): StopSignal | undefined {
     const { requestId } = identity;
     if (this.#entries.has(requestId)) return undefined;
-    const abort = new AbortController();
+    const stop = new Stop();
     this.#entries.set(requestId, {
       identity,
       appName,
       startedAtMs: this.#clock.monotonicMs(),
-      abort,
+      stop,
       checkpoints: new Map(),
       leaseId,
       lastSequence: 0,
       outcome: null,
     });
     this.#running += 1;
-    return abort.signal;
+    return stop;
   }
 
   extended(requestId: string, leaseId: string): void {
@@ -110,13 +112,13 @@ export class Ledger {
 
   abort(requestId: string, reason: HoldfastError): void {
     const entry = this.#entries.get(requestId);
-    if (entry?.outcome === null) entry.abort.abort(reason);
+    if (entry?.outcome === null) entry.stop.fire(reason);
   }
 
   /** Takes the entry out and fires its signal. */
   lose(requestId: string, reason: HoldfastError): void {
     const entry = this.#take(requestId);
-    if (entry?.outcome === null) entry.abort.abort(reason);
+    if (entry?.outcome === null) entry.stop.fire(reason);
   }
 
   loseAll(reason: HoldfastError): void {

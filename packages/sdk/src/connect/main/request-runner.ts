@@ -1,5 +1,5 @@
 import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
-import type { CheckpointPort, ExecutionStrategy } from "../../execution/execution.ts";
+import type { CheckpointPort, ExecutionStrategy, StopSignal } from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
 import {
   decodeExecutorRequest,
@@ -51,7 +51,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
   const run = async (
     request: ExecutorRequest,
     extensions: Extract<ThreadMessage, { type: "EXECUTION_REQUEST" }>["extensions"],
-    signal: AbortSignal,
+    signal: StopSignal,
   ): Promise<void> => {
     const { requestId, appName, functionSlug, stepId, runId, jobId, requestPayload: payload } = request;
     const result = await strategy.execute(
