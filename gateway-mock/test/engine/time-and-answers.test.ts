@@ -35,7 +35,7 @@ test("an answer of the store that comes after its agent's socket is gone binds n
     parts as unknown as ConstructorParameters<typeof Dispatches>[1],
     {} as unknown as DispatchesHooks,
   );
-  const slot = agents.add({ id: "s", functionIds: ["f"], capacity: 1 } as unknown as AgentSession, true);
+  const slot = agents.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as AgentSession, true);
   const dispatch = { requestId: "job.1", slot: null, acked: false, heardMs: 0 } as unknown as Dispatch;
   dispatches.heard(dispatch, slot);
   expect(dispatch.slot).toBe(slot);
