@@ -79,10 +79,12 @@ DECLARE
   i integer;
   f text;
   tolerance interval;
+  looks integer;
 BEGIN
   PERFORM holdfast.lock_places(functions, shared);
   FOR i IN 1 .. cardinality(functions) LOOP
     f := functions[i];
+    looks := LEAST(GREATEST(most[i] * 2, 50), 300);
     tolerance := (COALESCE(burst[i], 1) - 1) * every_ms[i] * interval '1 millisecond';
     RETURN QUERY WITH RECURSIVE up AS (
       (SELECT q.lane, q.slot_a, q.slot_b, q.throttle, 1 AS n FROM holdfast.queue q
@@ -90,7 +92,7 @@ BEGIN
       UNION ALL
       SELECT x.*, up.n + 1 FROM up CROSS JOIN LATERAL (
         SELECT q.lane, q.slot_a, q.slot_b, q.throttle FROM holdfast.queue q
-        WHERE q.function_id = f AND q.lane <> '' AND q.lane > up.lane ORDER BY q.lane LIMIT 1) x WHERE up.n < 300
+        WHERE q.function_id = f AND q.lane <> '' AND q.lane > up.lane ORDER BY q.lane LIMIT 1) x WHERE up.n < looks
     ), round AS (
       (SELECT q.lane, q.slot_a, q.slot_b, q.throttle, 1 AS n FROM holdfast.queue q
         WHERE q.function_id = f AND q.lane <> '' AND q.lane < start ORDER BY q.lane LIMIT 1)
@@ -98,13 +100,17 @@ BEGIN
       SELECT x.*, round.n + 1 FROM round CROSS JOIN LATERAL (
         SELECT q.lane, q.slot_a, q.slot_b, q.throttle FROM holdfast.queue q
         WHERE q.function_id = f AND q.lane <> '' AND q.lane > round.lane AND q.lane < start ORDER BY q.lane LIMIT 1) x
-      WHERE round.n < 300
+      WHERE round.n < looks
     ), lanes AS (
-      SELECT * FROM up UNION ALL SELECT * FROM round LIMIT 300
+      SELECT * FROM up UNION ALL SELECT * FROM round LIMIT looks
     ), room AS (
       SELECT l.*,
-        CASE WHEN l.slot_a IS NULL OR cap_a[i] IS NULL THEN most[i] ELSE cap_a[i] - holdfast.taken(l.slot_a) END AS free_a,
-        CASE WHEN l.slot_b IS NULL OR cap_b[i] IS NULL THEN most[i] ELSE cap_b[i] - holdfast.taken(l.slot_b) END AS free_b,
+        CASE WHEN l.slot_a IS NULL OR cap_a[i] IS NULL THEN most[i] ELSE cap_a[i]
+            - (SELECT count(*) FROM holdfast.queue t WHERE t.slot_a = l.slot_a AND t.slot_a IS NOT NULL AND t.leased_by IS NOT NULL)
+            - (SELECT count(*) FROM holdfast.queue t WHERE t.slot_b = l.slot_a AND t.slot_b IS NOT NULL AND t.leased_by IS NOT NULL) END AS free_a,
+        CASE WHEN l.slot_b IS NULL OR cap_b[i] IS NULL THEN most[i] ELSE cap_b[i]
+            - (SELECT count(*) FROM holdfast.queue t WHERE t.slot_a = l.slot_b AND t.slot_a IS NOT NULL AND t.leased_by IS NOT NULL)
+            - (SELECT count(*) FROM holdfast.queue t WHERE t.slot_b = l.slot_b AND t.slot_b IS NOT NULL AND t.leased_by IS NOT NULL) END AS free_b,
         CASE WHEN l.throttle IS NULL OR every_ms[i] IS NULL THEN most[i]
           ELSE floor(date_part('epoch', tolerance - GREATEST(g.at - now_at, interval '0')) * 1000 / every_ms[i] + 1e-6) + 1 END AS starts
       FROM lanes l LEFT JOIN holdfast.gates g ON g.function_id = f AND g.kind = 'throttle' AND g.key = l.throttle

@@ -73,6 +73,9 @@ export class Functions {
     return this.#inTurn(async () => {
       this.#put(await this.#store.loadFunctions());
       this.#saved.clear();
+      // Whoever saved the functions may have died before their schedules; none is taken away here.
+      const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
+      if (crons.length > 0) await this.#store.saveCrons([], crons);
       await this.#store.adoptLanes(this.#limited());
     });
   }

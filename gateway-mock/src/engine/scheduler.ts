@@ -1,8 +1,8 @@
 import { messageOf } from "@holdfast/core";
-import { type ClaimedJob, type Fence, readWindowKey } from "../store/index.ts";
+import { type ClaimedJob, type Fence, readWindowKey, type StoredCron } from "../store/index.ts";
 import { latestTickMs, nextTickMs } from "./cron.ts";
 import type { Decider } from "./decider.ts";
-import type { Functions } from "./functions.ts";
+import type { Functions, KnownFunction } from "./functions.ts";
 import type { Intake } from "./intake.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import type { Runs } from "./runs.ts";
@@ -99,7 +99,7 @@ export class Scheduler {
     const { store, random } = this.#options;
     const at = key.indexOf("\n");
     const cron = await store.loadCron(key.slice(0, at), key.slice(at + 1));
-    const fn = cron && this.#parts.functions.get(cron.functionId);
+    const fn = cron && (await this.#functionOf(cron));
     if (!cron || !fn) {
       await store.finishJob(fence);
       return;
@@ -115,6 +115,18 @@ export class Scheduler {
     const event = this.#timerEvent(cron.cron, tickMs, nowMs);
     const source = { fence, cron: { functionId, cron: cron.cron, next } };
     if (await this.#parts.intake.fromJob(fn, { event, source })) this.#parts.counters.cronTicks += 1;
+  }
+
+  /** Null when it no longer has the schedule. What another gateway was told of a moment ago may not be known here yet. */
+  async #functionOf({ functionId, cron }: StoredCron): Promise<KnownFunction | null> {
+    const { functions } = this.#parts;
+    const find = (): KnownFunction | null => {
+      const fn = functions.get(functionId);
+      return fn?.plan.triggers.some((trigger) => trigger.type === "cron" && trigger.cron === cron) ? fn : null;
+    };
+    const known = find();
+    if (!known) await functions.load();
+    return known ?? find();
   }
 
   #timerEvent(

@@ -66,7 +66,7 @@ export class RawAgent {
   readonly socket: WebSocket;
   readonly instanceId: string;
   readonly #acks: boolean;
-  #answer: ((request: ExecutorRequest, payload: Payload) => Answer | null) | null = null;
+  #answer: ((request: ExecutorRequest, payload: Payload) => Answer | "later" | null) | null = null;
   #taken = 0;
   #wake: (() => void)[] = [];
   closed: { code: number; reason: string } | null = null;
@@ -150,8 +150,8 @@ export class RawAgent {
     return { request, payload: parseJsonBytes(request.requestPayload, "payload") as Payload };
   }
 
-  /** From now on requests are answered at once, by what `make` returns; null = kept, as without. */
-  answer(make: (request: ExecutorRequest, payload: Payload) => Answer | null): void {
+  /** From now on requests are answered at once, by what `make` returns; "later" = by `make` itself, null = kept, as without. */
+  answer(make: (request: ExecutorRequest, payload: Payload) => Answer | "later" | null): void {
     this.#answer = make;
   }
 
@@ -159,7 +159,7 @@ export class RawAgent {
     const answer = this.#answer?.(request, parseJsonBytes(request.requestPayload, "payload") as Payload);
     if (!answer) return false;
     this.#taken += 1;
-    this.reply(request, answer);
+    if (answer !== "later") this.reply(request, answer);
     return true;
   }
 

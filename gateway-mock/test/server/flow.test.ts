@@ -1,4 +1,5 @@
 import { waitFor } from "@holdfast/testing";
+import postgres from "postgres";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
 import type { RawAgent } from "./agent.ts";
@@ -299,4 +300,83 @@ test("cron: each tick one run, of missed ones the last, over two gateways; a rem
   expect((await metrics(one)).queue).toMatchObject({ due: 0, later: 0 });
   expect(await runIds()).toHaveLength(4);
   for (const id of await runIds()) await ended(one, id);
+});
+
+test("a schedule that got lost between registration and store is there again after a start", async () => {
+  const first = await virtual();
+  (await connect(first, { triggers: [{ cron: "0 * * * *" }] })).cut();
+  const sql = postgres(bench.db.url, { max: 1 });
+  await sql`DELETE FROM holdfast.crons`;
+  await sql`DELETE FROM holdfast.queue WHERE kind = 'cron'`;
+  await sql.end();
+  const gateway = await virtual();
+  const agent = await connect(gateway, { triggers: [{ cron: "0 * * * *" }] });
+  await gateway.skipTime(HOUR_MS);
+  const { request } = await agent.request();
+  await agent.replied(request, done);
+  await ended(gateway, request.runId);
+});
+
+test("plain protocol: each planned step takes a place of its own", async () => {
+  const gateway = await bench.gateway();
+  const functions = [{ id: "order", event: "shop/order", config: { concurrency: 2 } }];
+  const agent = await bench.agent(gateway, { functions, extensions: [] });
+  await send(gateway, [{}]);
+  const first = await agent.request();
+  const steps = ["a", "b", "c", "d"];
+  await agent.replied(first.request, { value: steps.map((id) => op("StepPlanned", id)) });
+  const running = [await agent.request(), await agent.request()];
+  expect((await metrics(gateway)).queue).toMatchObject({ due: 2, leased: 2 });
+  for (let count = 0; count < steps.length; count++) {
+    const { request } = running.shift() as { request: (typeof first)["request"] };
+    await agent.replied(request, { value: [op("StepRun", request.stepId, { data: count })] });
+    if (count < 2) running.push(await agent.request());
+  }
+  const last = await agent.request("step");
+  expect(Object.keys(last.payload.steps).sort()).toEqual(steps);
+  await agent.replied(last.request, done);
+  await ended(gateway, first.request.runId);
+});
+
+test("an account's limit holds over two functions, two gateways and an agent that goes away with its work", async () => {
+  const gateways = [await bench.gateway({ reconnectGraceMs: 50 }), await bench.gateway({ reconnectGraceMs: 50 })];
+  const concurrency = { limit: 3, scope: "account", key: '"model"' };
+  const functions = ["one", "two"].map((id) => ({ id, event: "shop/order", config: { concurrency } }));
+  let running = 0;
+  let most = 0;
+  const work = (agent: RawAgent): void => {
+    agent.answer((request) => {
+      running += 1;
+      most = Math.max(most, running);
+      setTimeout(() => {
+        running -= 1;
+        agent.reply(request, done);
+      }, 5);
+      return "later";
+    });
+  };
+  const lost = await bench.agent(gateways[0] as Gateway, { functions });
+  const events = Array.from({ length: 20 }, () => ({ name: "shop/order", data: {} }));
+  await call(gateways[0] as Gateway, "/e/test", { method: "POST", body: JSON.stringify(events) });
+  await Promise.all([lost.request(), lost.request(), lost.request()]);
+  lost.cut();
+  for (const gateway of gateways) work(await bench.agent(gateway, { functions }));
+  const ids = await runIds();
+  expect(ids).toHaveLength(40);
+  for (const id of ids) await ended(gateways[0] as Gateway, id);
+  expect(most).toBe(3);
+});
+
+test("a function that its app no longer has is triggered by nothing, also after a restart", async () => {
+  const gateway = await bench.gateway();
+  const agent = await connect(gateway, {});
+  agent.answer(() => done);
+  await send(gateway, [{}]);
+  const before = await runIds();
+  for (const id of before) await ended(gateway, id);
+  await bench.agent(gateway, { functions: [{ id: "other", event: "shop/other" }] });
+  await send(gateway, [{}]);
+  const restarted = await bench.gateway();
+  await send(restarted, [{}]);
+  expect(await runIds()).toEqual(before);
 });
