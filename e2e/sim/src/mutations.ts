@@ -40,8 +40,8 @@ export const GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/core/link-machine.ts`,
-        find: 'kind: paused ? "WORKER_PAUSE" : "WORKER_READY"',
-        replace: 'kind: "WORKER_READY"',
+        find: 'kind: paused || stalled ? "WORKER_PAUSE" : "WORKER_READY"',
+        replace: 'kind: stalled ? "WORKER_PAUSE" : "WORKER_READY"',
       },
     ],
   },
@@ -68,7 +68,11 @@ export const GUARDS: readonly Guard[] = [
   {
     name: "unfinished work is handed back at the end of a drain",
     edits: [
-      { file: `${SDK}/thread/desk.ts`, find: "      if (nack) this.#send(", replace: "      if (false) this.#send(" },
+      {
+        file: `${SDK}/thread/desk.ts`,
+        find: 'this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker ended before the work was done.");',
+        replace: "",
+      },
     ],
   },
   {
@@ -114,16 +118,6 @@ export const GUARDS: readonly Guard[] = [
   {
     name: "work of an agent that does not come back is released",
     edits: [{ file: `${ENGINE}/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
-  },
-  {
-    name: "an answer that comes after its socket is gone binds no work to it",
-    edits: [
-      {
-        file: `${ENGINE}/dispatches.ts`,
-        find: "if (slot && this.#agents.get(slot.id) === slot) this.move(dispatch, slot);",
-        replace: "if (slot) this.move(dispatch, slot);",
-      },
-    ],
   },
   {
     name: "time is the database's",

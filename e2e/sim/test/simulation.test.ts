@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Bundle, bundle } from "../src/bundle.ts";
+import { GUARDS } from "../src/mutations.ts";
 
 /** How many schedules `npm test` plays; about twenty seconds of one core. */
 const SCHEDULES = 1000;
@@ -22,6 +23,16 @@ test("a seed gives the same schedule each time, whatever was played before it", 
   expect(forwards.digests).toHaveLength(seeds.length);
   expect(new Set(forwards.digests).size).toBe(seeds.length);
   expect([...backwards.digests].reverse()).toEqual(forwards.digests);
+});
+
+test("the guards that the simulation is tried without are where their mutations look for them", () => {
+  const lost = GUARDS.flatMap(({ name, edits }) =>
+    edits.flatMap(({ file, find }) => {
+      const times = readFileSync(new URL(`../../../${file}`, import.meta.url), "utf8").split(find).length - 1;
+      return times === 1 ? [] : [`${name}: ${file} has ${times} times \`${find}\`; adapt e2e/sim/src/mutations.ts`];
+    }),
+  );
+  expect(lost).toEqual([]);
 });
 
 test("seeds that once broke an invariant break none", async () => {
