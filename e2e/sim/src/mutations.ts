@@ -116,7 +116,7 @@ export const GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "work of an agent that does not come back is released",
+    name: "a request that nobody acknowledged goes elsewhere",
     edits: [{ file: `${ENGINE}/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
   },
   {

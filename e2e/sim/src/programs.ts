@@ -178,6 +178,11 @@ export function compensated(node: Program, key = "p"): readonly string[] {
   }
 }
 
+export function invokes(node: Program): boolean {
+  if (node.type === "loop") return invokes(node.body);
+  return node.type === "invoke" || ("parts" in node && node.parts.some(invokes));
+}
+
 /** What a program gives, whatever happens around it. */
 export function resultOf(node: Program, functions: readonly FunctionPlan[], key = "p"): unknown {
   switch (node.type) {

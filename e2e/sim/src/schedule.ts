@@ -1,7 +1,7 @@
 import { APP_ID } from "./app.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
-import { compensated, type FunctionPlan, resultOf, undoOf } from "./programs.ts";
+import { compensated, type FunctionPlan, invokes, resultOf, undoOf } from "./programs.ts";
 import { virtualiseImmediates } from "./scheduler.ts";
 import { TraceHash } from "./trace.ts";
 import { World } from "./world.ts";
@@ -115,6 +115,8 @@ function checkRuns(world: World): void {
     if (head.endedMs === null)
       return oracle.fail("S9", `Run ${head.id} is ${head.status}; its log ends ${tail.join(", ")}.`);
     if (head.status === "CANCELLED" && cancelled.has(head.id)) continue;
+    // A function that it invoked may have been cancelled.
+    if (cancelled.size > 0 && invokes(plan.root)) continue;
     const isRight = plan.fails
       ? head.status === "FAILED" && (head.errorJson ?? "").includes(`${plan.id} fails`)
       : head.status === "COMPLETED" && head.outputJson === JSON.stringify(resultOf(plan.root, functions));
