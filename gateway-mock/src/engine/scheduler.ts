@@ -1,5 +1,5 @@
 import { messageOf } from "@holdfast/core";
-import { type ClaimedJob, type Fence, readWindowKey, type StoredCron } from "../store/index.ts";
+import { type ClaimedJob, type Fence, type OpenWindow, readWindowKey, type StoredCron } from "../store/index.ts";
 import { latestTickMs, nextTickMs } from "./cron.ts";
 import type { Decider } from "./decider.ts";
 import type { Functions, KnownFunction } from "./functions.ts";
@@ -17,6 +17,7 @@ export interface SchedulerParts {
 }
 
 const TRIES = 5;
+const AGAIN_MS = 100;
 
 /**
  * Jobs between events and runs: a window of events is over, a schedule ticks, a run gives way to another or has not
@@ -65,33 +66,44 @@ export class Scheduler {
     }
   }
 
+  /** The job goes only together with its window: else events would join one that nobody makes a run of. */
   async #window(keyText: string, fence: Fence): Promise<void> {
     const { store } = this.#options;
     const key = readWindowKey(keyText);
-    for (let tries = 0; key && tries < TRIES; tries += 1) {
-      const window = await store.loadWindow(key);
-      if (!window) break;
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const window = key && (await store.loadWindow(key));
+      if (!window) {
+        await store.finishJob(fence);
+        return;
+      }
       if (window.kind === "debounce" && window.dueInMs > 0) {
         await store.postponeJob(fence, window.dueInMs);
         return;
       }
-      const fn = this.#parts.functions.get(window.functionId);
-      const [first, ...rest] = await store.loadEvents(window.eventIds);
-      const [eventId] = window.eventIds;
-      if (!fn || first === undefined || eventId === undefined) break;
-      const { name } = JSON.parse(first) as { name: string };
-      const event = { id: eventId, name, tsMs: 0, payloadJson: first };
-      const { id, count } = window;
-      const source = {
-        fence,
-        window: { functionId: window.functionId, kind: window.kind, key: window.key, id, count },
-      };
-      if (await this.#parts.intake.fromJob(fn, { event, source, stored: window.eventIds, more: rest })) {
-        this.#parts.counters.windowRuns += 1;
-        return;
-      }
+      const fn = await this.#known(window.functionId);
+      if (!fn) break;
+      if (await this.#fire(fn, window, fence)) return;
     }
-    await store.finishJob(fence);
+    // Events come faster than it can be read, or nobody has registered the function here.
+    await store.postponeJob(fence, AGAIN_MS);
+  }
+
+  async #fire(fn: KnownFunction, window: OpenWindow, fence: Fence): Promise<boolean> {
+    const { functionId, kind, key, id, count, eventIds } = window;
+    const [first = "null", ...more] = await this.#options.store.loadEvents(eventIds);
+    const { name } = JSON.parse(first) as { name: string };
+    const event = { id: eventIds[0] ?? "", name, tsMs: 0, payloadJson: first };
+    const source = { fence, window: { functionId, kind, key, id, count } };
+    const fired = await this.#parts.intake.fromJob(fn, { event, source, stored: eventIds, more });
+    if (fired) this.#parts.counters.windowRuns += 1;
+    return fired;
+  }
+
+  /** What another gateway was told of a moment ago may not be known here yet. */
+  async #known(functionId: string): Promise<KnownFunction | undefined> {
+    const { functions } = this.#parts;
+    if (!functions.get(functionId)) await functions.load();
+    return functions.get(functionId);
   }
 
   /** Of ticks that were missed only the last one comes true. */
