@@ -1,0 +1,74 @@
+import { startTestGateway, type TestGateway } from "@holdfast/testing";
+import { type Connection, Holdfast, type HoldfastFunction, type LoggerLike } from "holdfast";
+import { describe, expect, test } from "vitest";
+
+const silent: LoggerLike = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+type Steps = Parameters<Parameters<Holdfast["createFunction"]>[1]>[0]["step"];
+type Handler = (context: { readonly step: Steps; readonly version: string | undefined }) => unknown;
+
+/** A version of the app, connected. */
+async function deploy(
+  gateway: TestGateway,
+  appVersion: string,
+  handler: Handler,
+): Promise<Connection & { app: Holdfast }> {
+  const app = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: silent, appVersion });
+  const fn: HoldfastFunction = app.createFunction({ id: "f", triggers: { event: "app/go" } }, handler as never);
+  const connection = await app.connect({ functions: [fn] });
+  return Object.assign(connection, { app });
+}
+
+/** A run of `before` that sleeps for an hour goes on as `after`. */
+async function deployWhileAsleep(before: Handler, after: Handler) {
+  await using gateway = await startTestGateway();
+  const old = await deploy(gateway, "1", before);
+  const { ids } = await old.app.send({ name: "app/go", data: {} });
+  const eventId = ids[0] ?? "";
+  await gateway.waitForRun(eventId, ({ status }) => status === "WAITING");
+  await old.close();
+  await using _now = await deploy(gateway, "2", after);
+  await gateway.skipTime("1h");
+  return await gateway.waitForRun(eventId);
+}
+
+describe("a new version of the app while a run sleeps", () => {
+  const ran: string[] = [];
+  const noting = (name: string) => (): number => ran.push(name);
+  const before: Handler = async ({ step, version }) => {
+    await step.run("a", noting("a"));
+    await Promise.all([step.run("b", noting("b")), step.run("c", noting("c"))]);
+    await step.sleep("nap", "1h");
+    return version;
+  };
+
+  test("a renamed step is told and does not run; the steps on record and found are named", async () => {
+    ran.length = 0;
+    const run = await deployWhileAsleep(before, async ({ step }) => {
+      await step.run("a renamed", noting("a renamed"));
+      await Promise.all([step.run("b", noting("b")), step.run("c", noting("c"))]);
+      await step.sleep("nap", "1h");
+    });
+    expect(run).toMatchObject({
+      status: "FAILED",
+      error: {
+        name: "NonDeterminismError",
+        code: "NON_DETERMINISM",
+        message: expect.stringMatching(/"run:a" \(number 0\).*"run:a renamed" \(number 0\)/),
+      },
+    });
+    expect(ran.toSorted()).toEqual(["a", "b", "c"]);
+  });
+
+  test("steps at the end may be added, and the version that started the run is known", async () => {
+    ran.length = 0;
+    const run = await deployWhileAsleep(before, async (context) => {
+      const version = await before(context);
+      if (version !== "1") return "wrong";
+      await context.step.run("d", noting("d"));
+      return version;
+    });
+    expect(run).toMatchObject({ status: "COMPLETED", output: "1" });
+    expect(ran.toSorted()).toEqual(["a", "b", "c", "d"]);
+  });
+});
