@@ -105,8 +105,7 @@ export class Pass {
   }
 
   #watchDeadline(deadlineMs: number): void {
-    const late = (): void => this.#signal.fire(new RunDeadlineError(deadlineMs));
-    this.#setTimer(Math.max(0, deadlineMs - this.#nowMs()), late);
+    this.#setTimer(deadlineMs - this.#nowMs(), () => this.#signal.fire(new RunDeadlineError(deadlineMs)));
   }
 
   #setTimer(delayMs: number, fire: () => void): TimerHandle {
@@ -243,9 +242,21 @@ export class Pass {
     }
     if (this.#compensation?.collects) return this.#onCollected(this.#compensation);
     if (this.#discovery.heldCount > 0) return this.#awaitNews(RECORDED_GRACE_MS, () => this.#conflict());
+    // Ending now would only be asked for again at once.
+    if (this.#isRetryMissing()) return this.#awaitNews(RECORDED_GRACE_MS, () => this.#tellQuiet());
+    this.#tellQuiet();
+  }
+
+  #tellQuiet(): void {
     const serial = this.#quietSerial;
     this.#quietSerial = null;
     if (serial !== null) this.#driver.send({ type: "quiet", serial });
+  }
+
+  /** Whether code between steps has not come yet to a step that is to be tried again. */
+  #isRetryMissing(): boolean {
+    const retries = this.#options.mode.type === "in-place" ? this.#options.input.extended?.retries : undefined;
+    return Object.keys(retries ?? {}).some((hash) => !this.#records.has(hash)) && !this.#compensation;
   }
 
   /** Code between steps may still be at work: looks again when something was asked for, or acts at the end. */
@@ -261,9 +272,8 @@ export class Pass {
   }
 
   #onCollected(compensation: Compensation): void {
-    if (compensation.isMissingSome((hash) => this.#records.has(hash))) {
-      this.#awaitNews(UNDO_GRACE_MS, () => this.#undo(compensation));
-    } else this.#undo(compensation);
+    const isMissing = compensation.isMissingSome((hash) => this.#records.has(hash));
+    return isMissing ? this.#awaitNews(UNDO_GRACE_MS, () => this.#undo(compensation)) : this.#undo(compensation);
   }
 
   #undo(compensation: Compensation): void {

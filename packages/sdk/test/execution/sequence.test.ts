@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HandlerContext } from "../../src/functions/define-function.ts";
 import type { Engine } from "./engine.ts";
 import { Engine as InMemory } from "./engine.ts";
-import { client, engineFor, hash, turn } from "./support.ts";
+import { client, engineFor, hash, opsOf, turn } from "./support.ts";
 
 type Handler = (context: HandlerContext<unknown>) => unknown;
 
@@ -151,6 +151,26 @@ describe("no change", () => {
     });
     expect(await engine.run()).toEqual({ status: "completed", value: "ok" });
     expect(ran.toSorted()).toEqual(["after nap", "last", "x", "y", "z"]);
+  });
+
+  test("a pass waits for code between steps on its way to a step that is to be tried again", async () => {
+    let tries = 0;
+    const engine = engineFor(async ({ step }) => {
+      await Promise.all([
+        step.sleep("nap", "1h"),
+        (async () => {
+          await new Promise((resolve) => setTimeout(resolve, 40));
+          await step.run("shaky", () => {
+            tries += 1;
+          });
+        })(),
+      ]);
+    });
+    engine.retries.set(hash("shaky"), { attempt: 1, notBeforeMs: 0 });
+    const result = await engine.request();
+    expect(opsOf(result).map((op) => op.op)).toEqual(["Sleep"]);
+    expect(engine.memo.has(hash("shaky"))).toBe(true);
+    expect(tries).toBe(1);
   });
 
   test("a gateway that keeps no numbers, and a step that was tried before", async () => {
