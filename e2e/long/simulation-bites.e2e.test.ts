@@ -3,7 +3,7 @@ import { bundle } from "../sim/src/bundle.ts";
 import { GUARDS } from "../sim/src/mutations.ts";
 
 /** A guard must be missed within so many schedules. */
-const MOST_SEEDS = 3000;
+const MOST_SEEDS = 1500;
 
 /** The simulation is worth what it notices: each guard of the production code is switched off once, in a bundle of its own. */
 describe("the simulation notices that", () => {
