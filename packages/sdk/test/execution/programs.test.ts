@@ -116,8 +116,9 @@ async function interpret(node: Program, world: World, place: string, key: string
         return `invoked ${(error as Error).name}`;
       }
     case "gap": {
-      // Takes another time in each pass.
-      const turns = node.turns[world.pass % node.turns.length] ?? 1;
+      // Takes another time in each pass; not in the plain protocol, where attempts are counted for the request: a step
+      // found alone now and beside another one then has its attempts counted anew.
+      const turns = world.inPlace ? (node.turns[world.pass % node.turns.length] ?? 0) : 0;
       for (let i = 0; i <= turns; i += 1) await turn();
       return "gap";
     }
