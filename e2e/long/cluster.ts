@@ -20,7 +20,7 @@ export interface ClusterOptions {
   readonly extensions?: boolean;
   /** Default "1s". */
   readonly heartbeat?: string;
-  /** Default "5s". */
+  /** Default "20s", which no busy machine outlasts. */
   readonly lease?: string;
   /** Further flags of every gateway. */
   readonly args?: readonly string[];
@@ -128,7 +128,7 @@ export async function inCluster(options: ClusterOptions, body: (cluster: Cluster
 }
 
 async function startMembers(options: ClusterOptions, databaseUrl: string, children: Child[]): Promise<Member[]> {
-  const { extensions = true, heartbeat = "1s", lease = "5s", args = [] } = options;
+  const { extensions = true, heartbeat = "1s", lease = "20s", args = [] } = options;
   const launch = async (ports: { port?: number; connectPort?: number }): Promise<RunningGateway> => {
     const settings = { databaseUrl, extensions, heartbeat, lease, retryBase: "200ms", args };
     const started = await startGateway({ ...settings, ...ports });

@@ -47,7 +47,7 @@ async function report(cluster: Cluster, what: string, protocol: string, total: n
 
 describe.each(protocols)("three gateways, $protocol", ({ protocol, extensions }) => {
   test("one after the other is killed with -9 under 1,000 runs in flight, and started again", async () => {
-    await inCluster({ gateways: 3, extensions }, async (cluster) => {
+    await inCluster({ gateways: 3, extensions, lease: "5s" }, async (cluster) => {
       for (let app = 0; app < 3; app++) await cluster.startApp({ functions: "chaos" });
       const total = await underLoad(cluster, async () => {
         for (const index of [0, 1, 2, 0, 1, 2]) {
@@ -62,7 +62,7 @@ describe.each(protocols)("three gateways, $protocol", ({ protocol, extensions })
   });
 
   test("a rolling deploy: each is told to stop by SIGTERM and started again; nothing fails, nothing runs twice", async () => {
-    await inCluster({ gateways: 3, extensions, args: ["--drain", "10s"] }, async (cluster) => {
+    await inCluster({ gateways: 3, extensions, lease: "5s", args: ["--drain", "10s"] }, async (cluster) => {
       for (let app = 0; app < 3; app++) await cluster.startApp({ functions: "chaos" });
       const total = await underLoad(cluster, async () => {
         for (const member of cluster.members) {

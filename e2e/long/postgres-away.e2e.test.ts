@@ -35,7 +35,7 @@ describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
       url.port = String(proxy.port);
       return { url: url.href, stop: async () => proxy?.stop() };
     };
-    await inCluster({ gateways: 2, extensions, through }, async (cluster) => {
+    await inCluster({ gateways: 2, extensions, lease: "5s", through }, async (cluster) => {
       const apps = [];
       for (const { url } of cluster.members) apps.push(await cluster.startApp({ functions: "chaos", url }));
       await cluster.send(Array.from({ length: runs }, () => ({ name: "test/chain", data: { steps, takesMs: 4000 } })));

@@ -13,18 +13,18 @@ export async function endsPerSecond({ sql }: Pick<Cluster, "sql">): Promise<numb
 }
 
 /**
- * Keeps so many runs in flight until `enough`; resolves with how many were sent. A request that a gateway refused or
+ * Keeps so many runs in flight until `enough`, or until `total` were sent; resolves with how many were sent. A request that a gateway refused or
  * dropped is sent again with the same event ids, so that nothing is lost and nothing comes twice.
  */
 export async function feed(
   cluster: Cluster,
-  options: { inFlight: number; event: (index: number) => object; enough: () => boolean },
+  options: { inFlight: number; event: (index: number) => object; enough?: () => boolean; total?: number },
 ): Promise<number> {
-  const { inFlight, event, enough } = options;
+  const { inFlight, event, enough = () => false, total = Number.POSITIVE_INFINITY } = options;
   let sent = 0;
-  while (!enough()) {
+  while (sent < total && !enough()) {
     const [row] = await cluster.sql`SELECT count(*)::int AS count FROM holdfast.runs WHERE ended_at IS NULL`;
-    const room = inFlight - Number(row?.count ?? 0);
+    const room = Math.min(inFlight - Number(row?.count ?? 0), total - sent);
     if (room <= 0) {
       await sleep(50);
       continue;

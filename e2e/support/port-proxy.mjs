@@ -6,9 +6,30 @@ import { connect, createServer } from "node:net";
  */
 
 /**
- * @param {number} target port on 127.0.0.1
+ * Passes on what a Postgres server says, but for notifications: as if there were none.
+ * @returns {(piece: Buffer) => Buffer}
  */
-export async function startPortProxy(target) {
+function withoutNotifications() {
+  let kept = Buffer.alloc(0);
+  return (piece) => {
+    kept = Buffer.concat([kept, piece]);
+    const passed = [];
+    while (kept.length >= 5) {
+      const length = 1 + kept.readInt32BE(1);
+      if (kept.length < length) break;
+      // "A" is NotificationResponse.
+      if (kept[0] !== 0x41) passed.push(kept.subarray(0, length));
+      kept = kept.subarray(length);
+    }
+    return Buffer.concat(passed);
+  };
+}
+
+/**
+ * @param {number} target port on 127.0.0.1
+ * @param {{ notifications?: boolean }} [options] notifications: false keeps those of a Postgres server back
+ */
+export async function startPortProxy(target, { notifications = true } = {}) {
   /** @type {Set<import("node:net").Socket>} */
   const open = new Set();
   let delayMs = 0;
@@ -17,9 +38,11 @@ export async function startPortProxy(target) {
    * Passes bytes on, each piece `delayMs` after it came, in order.
    * @param {import("node:net").Socket} from
    * @param {import("node:net").Socket} to
+   * @param {(piece: Buffer) => Buffer} [change]
    */
-  const pass = (from, to) => {
-    from.on("data", (piece) => {
+  const pass = (from, to, change = (piece) => piece) => {
+    from.on("data", (given) => {
+      const piece = change(given);
       if (delayMs === 0) to.write(piece);
       else setTimeout(() => to.write(piece), delayMs);
     });
@@ -34,7 +57,7 @@ export async function startPortProxy(target) {
     const upstream = connect({ host: "127.0.0.1", port: target });
     for (const socket of [client, upstream]) open.add(socket.setNoDelay(true));
     pass(client, upstream);
-    pass(upstream, client);
+    pass(upstream, client, notifications ? undefined : withoutNotifications());
   };
 
   let server = createServer(accept);

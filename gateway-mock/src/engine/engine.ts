@@ -1,4 +1,4 @@
-import { createUlidFactory, type Log, messageOf, unreachable } from "@holdfast/core";
+import { createUlidFactory, type Log, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
 import type { Op, SdkResponse } from "@holdfast/protocol";
 import type { AppRecord, Fence, NewJob, Store, Wake } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents.ts";
@@ -26,6 +26,8 @@ import { stopWork } from "./stop-work.ts";
 
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
+/** Between two looks for functions that other gateways have stored. */
+const FUNCTIONS_EVERY_MS = 2_000;
 
 /**
  * The engine: takes events in, gives work to agents, decides on what they report. All truth is in the store; what is kept
@@ -52,6 +54,7 @@ export class Engine {
   readonly #scheduler: Scheduler;
   #draining = false;
   #stopWaking: (() => void) | null = null;
+  #reading: TimerHandle | null = null;
 
   constructor(options: EngineOptions) {
     const { store, log, clock, random } = options;
@@ -142,6 +145,7 @@ export class Engine {
     await this.#functions.load();
     this.#decider.observe(await this.#store.nowMs());
     this.#stopWaking = this.#store.onWake((wake) => this.#woken(wake));
+    this.#readAgain();
     this.#loop.wake();
   }
 
@@ -238,6 +242,7 @@ export class Engine {
   /** No new work is given out; reports are still taken. */
   async drain(): Promise<void> {
     this.#draining = true;
+    this.#reading?.cancel();
     await this.#loop.stop();
   }
 
@@ -313,7 +318,7 @@ export class Engine {
         this.#loop.wake();
         return;
       case "functions":
-        this.#reload();
+        void this.#reload();
         return;
       case "ended":
         for (const runId of wake.runIds) {
@@ -322,7 +327,7 @@ export class Engine {
         }
         return;
       case "all":
-        this.#reload();
+        void this.#reload();
         this.#loop.wake();
         return;
       default:
@@ -330,8 +335,14 @@ export class Engine {
     }
   }
 
-  #reload(): void {
-    this.#functions.load().catch((error: unknown) => {
+  /** Tidings of new functions may be missed: an event for one that is not known here would start nothing. */
+  #readAgain(): void {
+    const read = (): void => void this.#reload().then(() => this.#readAgain());
+    if (!this.#draining) this.#reading = this.#options.timers.set(FUNCTIONS_EVERY_MS, read, { unref: true });
+  }
+
+  async #reload(): Promise<void> {
+    await this.#functions.load().catch((error: unknown) => {
       this.#log("warn", `The functions could not be read: ${messageOf(error)}`);
     });
   }
