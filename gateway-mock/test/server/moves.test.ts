@@ -18,7 +18,8 @@ async function workOnAGatewayThatStops(reconnectGraceMs: number) {
   await before.frame("GATEWAY_CLOSING");
   const after = await bench.agent(two, mover);
   const other = await bench.agent(two, { instanceId: "other", extensions: [] });
-  await before.close();
+  before.socket.close(1000, "GATEWAY_DRAINING");
+  await before.gone();
   const requests = () => [...after.frames, ...other.frames].filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST");
   return { two, runId, request, after, stopped, requests };
 }
