@@ -124,7 +124,7 @@ export const GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${ENGINE}/decider.ts`,
-        find: "const nowMs = this.#offsetMs === null ?",
+        find: "const nowMs = this.#offset === null ?",
         replace: "const nowMs = true ?",
       },
     ],

@@ -50,6 +50,12 @@ export interface DeciderParts {
   readonly counters: EngineCounters;
 }
 
+/** A database whose clock was set back is believed after two of these. */
+const WINDOW_MS = 60_000;
+
+const offsetOf = ({ mostMs, beforeMs }: { readonly mostMs: number; readonly beforeMs: number }): number =>
+  Math.max(mostMs, beforeMs);
+
 const MAX_TRIES = 16;
 
 /** Decides and commits, until the decision was made on what is true at its commit. */
@@ -61,8 +67,11 @@ export class Decider {
   readonly #counters: EngineCounters;
   readonly #hooks: DeciderHooks;
   readonly newId: UlidFactory;
-  /** The database's time less our own monotonic one; null until it was told. */
-  #offsetMs: number | null = null;
+  /**
+   * The database's time less our own monotonic one, the highest that was told in this window and in the one before; null
+   * until it was told. An answer that was long on its way tells too little, never too much.
+   */
+  #offset: { readonly sinceMs: number; readonly mostMs: number; readonly beforeMs: number } | null = null;
 
   constructor(options: EngineOptions, parts: DeciderParts, hooks: DeciderHooks) {
     this.#options = options;
@@ -79,7 +88,7 @@ export class Decider {
     const { functions, expressions } = this.#parts;
     const { retry, maxSteps } = settings;
     // Our wall clock may be wrong, and may jump.
-    const nowMs = this.#offsetMs === null ? clock.nowMs() : Math.round(clock.monotonicMs() + this.#offsetMs);
+    const nowMs = this.#offset === null ? clock.nowMs() : Math.round(clock.monotonicMs() + offsetOf(this.#offset));
     return {
       nowMs,
       random,
@@ -94,7 +103,13 @@ export class Decider {
 
   /** The database's clock says so. */
   observe(atMs: number): void {
-    this.#offsetMs = atMs - this.#options.clock.monotonicMs();
+    const monotonicMs = this.#options.clock.monotonicMs();
+    const seenMs = atMs - monotonicMs;
+    const known = this.#offset;
+    if (known === null) this.#offset = { sinceMs: monotonicMs, mostMs: seenMs, beforeMs: seenMs };
+    else if (monotonicMs - known.sinceMs < WINDOW_MS)
+      this.#offset = { ...known, mostMs: Math.max(known.mostMs, seenMs) };
+    else this.#offset = { sinceMs: monotonicMs, mostMs: seenMs, beforeMs: known.mostMs };
   }
 
   /** In its turn: decisions on one run are never made at the same time. */

@@ -110,6 +110,9 @@ export class QueueLoop {
     this.#retryInMs = held?.retryInMs ?? null;
     counters.claimedJobs += jobs.length;
     const counts = new Map<string, number>();
+    // What is decided on now is decided by the time at which it was found due.
+    const timer = jobs.find((job) => job.kind === "timer");
+    if (timer) this.#parts.decider.observe(timer.leaseUntilMs - TIMER_LEASE_MS);
     for (const job of jobs) {
       counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
       this.#take(job);

@@ -154,6 +154,7 @@ export class Reports {
       const log = made.rows;
       const outcome = await this.#options.store.commit({ runId, fence, cas: null, log, removeJobs: [], addJobs: [] });
       if (!outcome.won) return this.#stale(dispatch);
+      this.#decider.observe(outcome.atMs);
       const current = this.#runs.peek(runId);
       for (const [index, row] of log.entries()) {
         if (current && outcome.inserted[index]) applyRow(current, row, outcome.atMs);

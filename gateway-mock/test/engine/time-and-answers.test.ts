@@ -23,6 +23,10 @@ test("decisions go by the database's time, whatever becomes of our wall clock", 
   expect(decider.context().nowMs).toBe(databaseMs);
   await clock.advance(250);
   expect(decider.context().nowMs).toBe(databaseMs + 250);
+  // An answer that was two seconds on its way does not set us back.
+  await clock.advance(2000);
+  decider.observe(databaseMs + 250);
+  expect(decider.context().nowMs).toBe(databaseMs + 2250);
 });
 
 test("an answer of the store that comes after its agent's socket is gone binds no work to it", () => {
