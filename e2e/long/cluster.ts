@@ -9,6 +9,7 @@ import { type GatewayApi, gatewayApi } from "../support/api.mjs";
 import { startBalancer } from "../support/balancer.mjs";
 import type { Child } from "../support/child.mjs";
 import { type RunningGateway, startGateway } from "../support/gateway.mjs";
+import { startPortProxy } from "../support/port-proxy.mjs";
 import { checkInvariants } from "../test/invariants.ts";
 import { JournalReader } from "../test/journal-reader.ts";
 import { App } from "../test/world.ts";
@@ -169,6 +170,25 @@ async function launchApp(options: AppOptions & { url: string }, journal: Journal
       ...options.env,
     },
   });
+}
+
+/** For `through`: nobody hears a NOTIFY. */
+export async function withoutNotifications(databaseUrl: string): Promise<{ url: string; stop(): Promise<unknown> }> {
+  const url = new URL(databaseUrl);
+  const proxy = await startPortProxy(Number(url.port), { notifications: false });
+  url.port = String(proxy.port);
+  return { url: url.href, stop: () => proxy.stop() };
+}
+
+/** Waits until a gateway knows so many functions, its own apps' and those that others stored. */
+export async function functionsKnown({ url }: Member, count: number): Promise<void> {
+  await waitFor(
+    async () => {
+      const response = await fetch(new URL("/dev", url));
+      return ((await response.json()) as { functions: unknown[] }).functions.length >= count;
+    },
+    { what: `${url} to know ${count} functions`, timeoutMs: 60_000 },
+  );
 }
 
 type Parts = Pick<Cluster, "members" | "url" | "sql">;

@@ -1,7 +1,6 @@
 import { waitFor } from "@holdfast/testing";
 import { afterAll, describe, expect, test } from "vitest";
-import { startPortProxy } from "../support/port-proxy.mjs";
-import { type Cluster, inCluster } from "./cluster.ts";
+import { type Cluster, functionsKnown, inCluster, withoutNotifications } from "./cluster.ts";
 import { bodies, duplicates } from "./effects.ts";
 import { table } from "./throughput.ts";
 
@@ -57,13 +56,7 @@ describe.each(cases)("$gateways gateways over one database, $protocol", ({ gatew
 async function acrossGateways(cluster: Cluster, what: string, protocol: string): Promise<void> {
   await cluster.startApp({ functions: "chaos", url: cluster.member(1).url });
   // The first one goes when the gateways know each other's functions.
-  await waitFor(
-    async () => {
-      const response = await fetch(new URL("/dev", cluster.member(0).url));
-      return ((await response.json()) as { functions: unknown[] }).functions.length > 0;
-    },
-    { what: "the other gateway to know the functions" },
-  );
+  await functionsKnown(cluster.member(0), 1);
   const tookMs: number[] = [];
   for (let index = 0; index < 10; index++) {
     const startedMs = performance.now();
@@ -83,12 +76,8 @@ describe.each(protocols)("wake-ups across gateways, $protocol", ({ protocol, ext
   });
 
   test("without NOTIFY: polling finds the work, and functions that are new", async () => {
-    const through = async (databaseUrl: string) => {
-      const url = new URL(databaseUrl);
-      const proxy = await startPortProxy(Number(url.port), { notifications: false });
-      url.port = String(proxy.port);
-      return { url: url.href, stop: () => proxy.stop() };
-    };
-    await inCluster({ gateways: 2, extensions, through }, (cluster) => acrossGateways(cluster, "polling", protocol));
+    await inCluster({ gateways: 2, extensions, through: withoutNotifications }, (cluster) =>
+      acrossGateways(cluster, "polling", protocol),
+    );
   });
 });

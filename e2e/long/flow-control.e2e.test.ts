@@ -1,0 +1,247 @@
+import { waitFor } from "@holdfast/testing";
+import { describe, expect, test } from "vitest";
+import { type Cluster, type ClusterOptions, functionsKnown, inCluster, withoutNotifications } from "./cluster.ts";
+import { duplicates } from "./effects.ts";
+
+const FLOW_FUNCTIONS = 8;
+const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+const notes = (cluster: Cluster, start: string): string[] =>
+  cluster.journal.entries().flatMap(({ what }) => (what.startsWith(start) ? [what.slice(start.length)] : []));
+
+/** Three gateways; two instances of one app at the first and the second, none at the third. */
+async function inFlow(options: Partial<ClusterOptions>, body: (cluster: Cluster) => Promise<void>): Promise<void> {
+  await inCluster({ gateways: 3, ...options }, async (cluster) => {
+    // Five places are shared by two instances that take three each.
+    const app = { functions: "flow", concurrency: 3 };
+    await Promise.all([0, 1].map((at) => cluster.startApp({ ...app, url: cluster.member(at).url })));
+    await Promise.all(cluster.members.map((member) => functionsKnown(member, FLOW_FUNCTIONS)));
+    await body(cluster);
+    expect(duplicates(cluster.journal)).toEqual([]);
+    expect(await cluster.logged("LEASE_LOST")).toBe(0);
+  });
+}
+
+/** Sends events one by one, to all gateways at once. */
+const sendAtOnce = (cluster: Cluster, name: string, data: readonly object[]): Promise<unknown> =>
+  Promise.all(data.map((each, n) => cluster.member(n % 3).api.send([{ name, data: each }])));
+
+/** Until nothing stands between events and runs any more, and the runs have ended. */
+const quiet = (cluster: Cluster): Promise<unknown> =>
+  waitFor(
+    async () => {
+      const [row] = await cluster.sql`SELECT count(*)::int AS count FROM holdfast.queue`;
+      return row?.count === 0;
+    },
+    { what: "every job to be done", timeoutMs: 60_000, context: async () => JSON.stringify(await cluster.statuses()) },
+  );
+
+async function debounced(cluster: Cluster): Promise<void> {
+  const keys = ["a", "b", "c"];
+  await sendAtOnce(
+    cluster,
+    "test/debounced",
+    numbers(60).map((n) => ({ key: keys[n % 3], n })),
+  );
+  // The last ones, each at another gateway than the one before.
+  for (const [at, key] of keys.entries())
+    await cluster.member(at).api.send([{ name: "test/debounced", data: { key, n: 100 + at } }]);
+  await quiet(cluster);
+  expect(notes(cluster, "debounced ").toSorted()).toEqual(["a 100", "b 101", "c 102"]);
+}
+
+/** Runs that wait for an event, then a signal, then another function; each of these comes at other gateways, twice. */
+async function talked(cluster: Cluster, count: number): Promise<void> {
+  const waiting = (kind: string): Promise<unknown> =>
+    waitFor(
+      async () => {
+        const [row] = await cluster.sql`SELECT count(*)::int AS count FROM holdfast.waits WHERE kind = ${kind}`;
+        return row?.count === count;
+      },
+      { what: `${count} waits of kind ${kind}`, timeoutMs: 60_000 },
+    );
+  const elsewhere = numbers(count).flatMap((n) => [1, 2].map((by) => ({ n, member: cluster.member((n + by) % 3) })));
+  await sendAtOnce(
+    cluster,
+    "test/talk",
+    numbers(count).map((n) => ({ n })),
+  );
+  await waiting("event");
+  await Promise.all(elsewhere.map(({ n, member }) => member.api.send([{ name: "test/answer", data: { n } }])));
+  await waiting("signal");
+  const answers = await Promise.all(
+    elsewhere.map(async ({ n, member }) => {
+      const body = JSON.stringify({ signal: `go ${n}`, data: `went ${n}` });
+      return (await fetch(new URL("/v1/signals", member.url), { method: "POST", body })).status;
+    }),
+  );
+  // Of two that send the same signal one is told that nobody waits any more.
+  expect(answers.toSorted()).toEqual([...numbers(count).map(() => 200), ...numbers(count).map(() => 404)]);
+  await quiet(cluster);
+  const outputs = await cluster.sql`
+    SELECT output::json AS output FROM holdfast.runs WHERE function_id = 'long-talk' AND status = 'COMPLETED'`;
+  const sorted = outputs.map(({ output }) => output).toSorted((a, b) => a.n - b.n);
+  expect(sorted).toEqual(numbers(count).map((n) => ({ n, answered: n, signalled: `went ${n}`, doubled: n * 2 })));
+  for (const what of ["answered", "signalled", "double", "called"]) expect(notes(cluster, what)).toHaveLength(count);
+}
+
+const called = { functions: "called", env: { HOLDFAST_TEST_APP_ID: "called" } };
+
+describe("three gateways, an app at each of two", () => {
+  test("debounce: 63 events for three keys become three runs, each with its last event", async () => {
+    await inFlow({}, debounced);
+  });
+
+  test("batchEvents: each of 95 events is in exactly one batch of its key", async () => {
+    await inFlow({}, async (cluster) => {
+      const members = numbers(95).map((n) => ({ key: `k${n % 2}`, n }));
+      await sendAtOnce(cluster, "test/batched", members);
+      await quiet(cluster);
+      const batches = notes(cluster, "batched ").map((text) => text.split(" "));
+      const expected = members.map(({ key, n }) => `${key}:${n}`).toSorted();
+      expect(batches.flat().toSorted()).toEqual(expected);
+      for (const batch of batches) {
+        expect(batch.length).toBeLessThanOrEqual(10);
+        expect(new Set(batch.map((member) => member.split(":")[0])).size).toBe(1);
+      }
+    });
+  });
+
+  test("throttle paces the starts of all gateways together, rateLimit drops what is too much", async () => {
+    await inFlow({}, async (cluster) => {
+      const startedMs = Date.now();
+      await Promise.all([
+        sendAtOnce(
+          cluster,
+          "test/throttled",
+          numbers(9).map((n) => ({ n })),
+        ),
+        sendAtOnce(
+          cluster,
+          "test/rated",
+          numbers(30).map((n) => ({ key: `k${n % 2}`, n })),
+        ),
+      ]);
+      await quiet(cluster);
+      expect(notes(cluster, "rated k0 ")).toHaveLength(3);
+      expect(notes(cluster, "rated k1 ")).toHaveLength(3);
+      const entries = cluster.journal.entries().filter(({ what }) => what.startsWith("throttled "));
+      expect(entries.map(({ what }) => Number(what.split(" ").at(-1))).toSorted()).toEqual(numbers(9));
+      // Two at once, then one each half second: no machine is so fast that it may be earlier. Clocks round.
+      const afterMs = entries.map(({ at }) => at - startedMs).toSorted((a, b) => a - b);
+      for (const [n, ms] of afterMs.entries()) expect(ms).toBeGreaterThanOrEqual((n - 1) * 500 - 5);
+    });
+  });
+
+  test("singleton: of events at all gateways at once one run goes on, the first or the last", async () => {
+    await inFlow({}, async (cluster) => {
+      const round = numbers(12).map((n) => ({ key: "a", n }));
+      await sendAtOnce(cluster, "test/skipping", round);
+      await waitFor(() => notes(cluster, "at end-a").length === 1, { what: "a run of the singleton" });
+      await sendAtOnce(
+        cluster,
+        "test/replacing",
+        numbers(11).map((n) => ({ key: "b", n })),
+      );
+      await cluster.member(2).api.send([{ name: "test/replacing", data: { key: "b", n: 11 } }]);
+      await waitFor(async () => (await cluster.statuses()).CANCELLED === 11, {
+        what: "eleven runs to give way",
+        timeoutMs: 60_000,
+        context: async () => JSON.stringify(await cluster.statuses()),
+      });
+      cluster.journal.open("end-a");
+      cluster.journal.open("end-b");
+      await quiet(cluster);
+      expect(await cluster.statuses()).toEqual({ COMPLETED: 2, CANCELLED: 11 });
+      expect(notes(cluster, "skipping a ")).toHaveLength(1);
+      const replacing = cluster.sql`SELECT output FROM holdfast.runs
+        WHERE function_id = 'long-replacing' AND status = 'COMPLETED'`;
+      expect(await replacing).toMatchObject([{ output: "11" }]);
+      // Its place is free again.
+      await cluster.member(2).api.send([{ name: "test/skipping", data: { key: "a", n: 99 } }]);
+      await cluster.ended(14);
+      expect(notes(cluster, "skipping a ")[1]).toBe("99");
+    });
+  });
+
+  test.each([
+    { protocol: "extensions", extensions: true },
+    { protocol: "plain", extensions: false },
+  ])(
+    "concurrency: never more bodies at once than a key's limit and the function's, $protocol",
+    async ({ extensions }) => {
+      await inFlow({ extensions }, async (cluster) => {
+        const keys = ["a", "b", "c"];
+        await sendAtOnce(
+          cluster,
+          "test/limited",
+          numbers(24).map((n) => ({ key: keys[n % 3], n })),
+        );
+        await waitFor(() => notes(cluster, "in ").length === 5, { what: "all places to be taken", timeoutMs: 60_000 });
+        expect(new Set(cluster.journal.entries().map(({ pid }) => pid)).size).toBe(2);
+        cluster.journal.open("first");
+        await waitFor(() => notes(cluster, "in ").filter((text) => text.endsWith("second")).length > 0, {
+          what: "a second step",
+          timeoutMs: 60_000,
+        });
+        cluster.journal.open("second");
+        await cluster.ended(24);
+        expect(await cluster.statuses()).toEqual({ COMPLETED: 24 });
+        expect(notes(cluster, "out ")).toHaveLength(48);
+        // Lines of the journal are in the order of things, over both apps.
+        expect(mostAtOnce(cluster, "")).toBe(5);
+        for (const key of keys) expect(mostAtOnce(cluster, key)).toBe(2);
+      });
+    },
+  );
+
+  test("waitForEvent, signals and invoke: what comes twice at other gateways is taken once", async () => {
+    await inFlow({}, async (cluster) => {
+      await cluster.startApp({ ...called, url: cluster.member(2).url });
+      await talked(cluster, 24);
+    });
+  });
+
+  test("without NOTIFY: debounce, waitForEvent, signals and invoke", async () => {
+    await inFlow({ through: withoutNotifications }, async (cluster) => {
+      await cluster.startApp({ ...called, url: cluster.member(2).url });
+      await debounced(cluster);
+      await talked(cluster, 6);
+    });
+  });
+
+  test("cron: every tick comes true once, also while an app joins and one leaves", async () => {
+    await inCluster({ gateways: 3, allEnd: false }, async (cluster) => {
+      const first = await cluster.startApp({ functions: "cron", url: cluster.member(0).url });
+      const ticks = (): string[] => notes(cluster, "*");
+      const upTo = (count: number): Promise<unknown> =>
+        waitFor(() => ticks().length >= count, { what: `${count} ticks`, timeoutMs: 60_000 });
+      await upTo(3);
+      await cluster.startApp({ functions: "cron", url: cluster.member(1).url });
+      await upTo(6);
+      await first.kill();
+      await upTo(12);
+      // One run for one tick; a tick that nobody was there for in time may be missing.
+      const runs = await cluster.sql`
+        SELECT function_id, payload::json->'data'->>'scheduledAt' AS tick, count(*)::int AS runs
+        FROM holdfast.runs JOIN holdfast.events ON events.id = event_id GROUP BY 1, 2`;
+      expect(runs.filter((row) => row.runs !== 1)).toEqual([]);
+      expect(runs.length).toBeGreaterThanOrEqual(12);
+      const [jobs] = await cluster.sql`SELECT count(*)::int AS count FROM holdfast.queue WHERE kind = 'cron'`;
+      expect(jobs?.count).toBe(2);
+      const seconds = runs.filter((row) => row.function_id === "long-other").map((row) => new Date(row.tick).getTime());
+      expect(seconds.length).toBeGreaterThan(0);
+      expect(seconds.filter((ms) => ms % 2000 !== 0)).toEqual([]);
+    });
+  });
+});
+
+/** How many bodies of a key were under way at once, at most. */
+function mostAtOnce(cluster: Cluster, key: string): number {
+  let [running, most] = [0, 0];
+  for (const { what } of cluster.journal.entries()) {
+    if (what.startsWith(`in ${key}`)) running += 1;
+    else if (what.startsWith(`out ${key}`)) running -= 1;
+    most = Math.max(most, running);
+  }
+  return most;
+}
