@@ -188,7 +188,7 @@ export class Intake {
       const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
       for (const row of run.log) applyRow(state, row, atMs);
       runs.retain(runId);
-      runs.offer(state);
+      runs.start(state);
       dispatches.start(job, 1, slot, state);
       runs.release(runId);
     }

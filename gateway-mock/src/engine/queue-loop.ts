@@ -9,7 +9,7 @@ import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
 import type { Functions } from "./functions.ts";
 import { Placing } from "./placing.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
-import { FINISH_TIMEOUT } from "./run-state.ts";
+import { FINISH_TIMEOUT, needsAgent } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -102,6 +102,7 @@ export class QueueLoop {
     const fetches = { functionId: FETCH_QUEUE, limit: this.#parts.fetches.room, leaseMs: FETCH_LEASE_MS };
     counters.claims += 1;
     const { gatewayId } = settings;
+    const { mark } = this.#parts.runs;
     const [claimed, held] = await Promise.all([
       store.claim({ gatewayId, leaseMs: TIMER_LEASE_MS, wants: [...free, timers, fetches] }),
       limited.length > 0 ? store.claimLimited({ gatewayId, wants: limited }) : null,
@@ -115,7 +116,7 @@ export class QueueLoop {
     if (timer) this.#parts.decider.observe(timer.leaseUntilMs - TIMER_LEASE_MS);
     for (const job of jobs) {
       counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
-      this.#take(job);
+      this.#take(job, mark);
     }
     for (const { functionId, limit } of wants) {
       if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
@@ -129,7 +130,7 @@ export class QueueLoop {
     return jobs.length;
   }
 
-  #take(job: ClaimedJob): void {
+  #take(job: ClaimedJob, mark: number): void {
     const { runs, decider, fanOut, fetches } = this.#parts;
     const { settings, log } = this.#options;
     const fence = { jobId: job.id, epoch: job.epoch };
@@ -137,7 +138,7 @@ export class QueueLoop {
     if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
     if (!job.run) return;
     runs.retain(job.runId);
-    const state = runs.offer(job.run);
+    const state = runs.offer(job.run, mark, needsAgent(job));
     const failed = (error: unknown): void => {
       log("error", `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
     };

@@ -152,13 +152,17 @@ export class Reports {
     dispatch.commits += 1;
     try {
       const log = made.rows;
-      const outcome = await this.#options.store.commit({ runId, fence, cas: null, log, removeJobs: [], addJobs: [] });
+      const outcome = await this.#options.store
+        .commit({ runId, fence, cas: null, log, removeJobs: [], addJobs: [] })
+        .finally(() => this.#runs.added(runId));
       if (!outcome.won) return this.#stale(dispatch);
       this.#decider.observe(outcome.atMs);
       const current = this.#runs.peek(runId);
       for (const [index, row] of log.entries()) {
         if (current && outcome.inserted[index]) applyRow(current, row, outcome.atMs);
       }
+      // What we have in memory is behind the store: a request made of it would run a stored step again.
+      if (outcome.inserted.includes(false)) await this.#reload(runId);
       return STORED;
     } catch (error) {
       this.#runs.forget(runId);
@@ -166,6 +170,16 @@ export class Reports {
     } finally {
       dispatch.commits -= 1;
       if (dispatch.commits === 0) dispatch.onCommitsDone?.();
+    }
+  }
+
+  async #reload(runId: string): Promise<void> {
+    this.#runs.forget(runId);
+    this.#runs.retain(runId);
+    try {
+      await this.#runs.load(runId);
+    } finally {
+      this.#runs.release(runId);
     }
   }
 

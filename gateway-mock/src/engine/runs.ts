@@ -7,17 +7,21 @@ interface Box {
   users: number;
   /** The last task queued for the run. */
   tail: Promise<unknown> | null;
+  /** The mark at which rows were last added to it without a new version. */
+  added: number;
 }
 
 /**
  * The runs that this gateway is busy with: their state, and one mailbox each, so that decisions on a run are made one
  * after the other. A state is kept while somebody uses the run. It may be behind the store; then the compare-and-set of
  * the next decision says so. What makes that safe: rows are added to a run without raising its version only by the
- * gateway that dispatched the request and still has its state (and by claims, which only count losses).
+ * gateway that dispatched the request and still has its state (and by claims, which only count losses). So that it has
+ * them all, what was read while it added some is not kept: the store may have been read before them.
  */
 export class Runs {
   readonly #store: Store;
   readonly #boxes = new Map<string, Box>();
+  #mark = 0;
 
   constructor(store: Store) {
     this.#store = store;
@@ -43,17 +47,36 @@ export class Runs {
     return this.#boxes.get(runId)?.state ?? null;
   }
 
-  /** Keeps a state that was just read or made, unless a newer one is here. The run must be retained. */
-  offer(stored: StoredRun | RunState): RunState {
-    const runId = "head" in stored ? stored.head.id : stored.runId;
-    const version = "head" in stored ? stored.head.version : stored.version;
-    const box = this.#box(runId);
-    if (box.state && box.state.version >= version) {
-      if ("head" in stored) box.state.losses = Math.max(box.state.losses, lossesAtEnd(stored));
-      return box.state;
-    }
-    box.state = "head" in stored ? foldRun(stored) : stored;
-    return box.state;
+  /** Grows with all that is added here; to be noted before the store is read. */
+  get mark(): number {
+    return this.#mark;
+  }
+
+  /** This gateway has added rows to the run, or may have, without raising its version. */
+  added(runId: string): void {
+    this.#mark += 1;
+    const box = this.#boxes.get(runId);
+    if (box) box.added = this.#mark;
+  }
+
+  /** Keeps the state of a run that was just made. The run must be retained. */
+  start(state: RunState): void {
+    this.#box(state.runId).state ??= state;
+  }
+
+  /**
+   * Keeps what came with a claim, unless a newer state is here, and returns the newer one. With `isWork` an agent is to
+   * get it: another gateway may have added rows under the same version until then, so what was read counts for more than
+   * what is here. The run must be retained.
+   */
+  offer(stored: StoredRun, mark: number, isWork: boolean): RunState {
+    const { id, version } = stored.head;
+    const { state, added } = this.#box(id);
+    const isOlder =
+      state !== null && (state.version < version || (state.version === version && isWork && added <= mark));
+    if (state === null || isOlder) return this.#keep(stored, mark);
+    state.losses = Math.max(state.losses, lossesAtEnd(stored));
+    return state;
   }
 
   /** Forgets the state: the next decision reads it anew. */
@@ -64,10 +87,15 @@ export class Runs {
 
   /** The state at hand, else the store's; null when there is no such run. The run must be retained. */
   async load(runId: string): Promise<RunState | null> {
-    const known = this.peek(runId);
-    if (known) return known;
-    const [stored] = await this.#store.loadRuns([runId]);
-    return stored ? this.offer(stored) : null;
+    for (;;) {
+      const known = this.peek(runId);
+      if (known) return known;
+      const mark = this.#mark;
+      const [stored] = await this.#store.loadRuns([runId]);
+      if (!stored) return null;
+      // Again at most for what was under way: as long as no state is here, rows come with a new version.
+      if (!this.peek(runId)) this.#keep(stored, mark);
+    }
   }
 
   /** Runs `task` when all earlier tasks of this run are done. */
@@ -85,10 +113,17 @@ export class Runs {
     }
   }
 
+  #keep(stored: StoredRun, mark: number): RunState {
+    const box = this.#box(stored.head.id);
+    const state = foldRun(stored);
+    if (box.added <= mark) box.state = state;
+    return state;
+  }
+
   #box(runId: string): Box {
     const known = this.#boxes.get(runId);
     if (known) return known;
-    const box: Box = { state: null, users: 0, tail: null };
+    const box: Box = { state: null, users: 0, tail: null, added: 0 };
     this.#boxes.set(runId, box);
     return box;
   }
