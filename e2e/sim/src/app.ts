@@ -8,6 +8,7 @@ import { openConnection } from "../../../packages/sdk/src/connect/main/open-conn
 import type { AnyMessage } from "../../../packages/sdk/src/connect/shared/messages.ts";
 import type { SerializableConfig } from "../../../packages/sdk/src/connect/shared/serializable-config.ts";
 import type { StallPolicy } from "../../../packages/sdk/src/connect/shared/stall.ts";
+import { createLooks } from "../../../packages/sdk/src/connect/thread/looks.ts";
 import { runThread } from "../../../packages/sdk/src/connect/thread/run-thread.ts";
 import type { StallPorts } from "../../../packages/sdk/src/connect/thread/stall-watch.ts";
 import type { ExecutionStrategy } from "../../../packages/sdk/src/execution/execution.ts";
@@ -229,13 +230,19 @@ export class AppNode {
     return {
       emergency: { write: () => {} },
       maps: { map: () => Promise.resolve([]) },
+      looks: createLooks(),
       capture: (timers, handlers) => {
         const answers = dice.chance(0.7);
         const timer = timers.set(dice.within(1, 800), () => {
           if (answers) handlers.onSnapshot({ frames: [], execution: null });
           else handlers.onFailed("The debugger does not answer.");
+          handlers.onQuiet();
         });
-        return { stopped: false, cancel: () => timer.cancel() };
+        const cancel = (): void => {
+          timer.cancel();
+          handlers.onQuiet();
+        };
+        return { stopped: false, cancel };
       },
     };
   }

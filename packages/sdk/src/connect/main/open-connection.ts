@@ -89,6 +89,7 @@ class ThreadedConnection implements Connection {
       onMessage: (message) => this.#onMessage(message),
       onCrash: (error) => this.#onCrash(error),
       onFailed: (error) => this.#onFailed(error),
+      looking: () => this.#counters.readLooking(),
     });
     this.#runner = createRequestRunner({
       strategy: deps.strategy,
@@ -173,6 +174,8 @@ class ThreadedConnection implements Connection {
   #greeting(crashes: number): readonly MainMessage[] {
     const { config } = this.#deps;
     const adopted = this.#ledger.adopt();
+    // Of the thread before this one, should it have died over it.
+    this.#counters.looking(false);
     return [
       { type: "INIT", version: THREAD_PROTOCOL_VERSION, config, adopted, counters: this.#memory, crashes },
       { type: "CONNECT", resumed: this.#everReady },

@@ -43,7 +43,13 @@ export interface ThreadHostDeps {
   readonly onCrash: (error: HoldfastError) => void;
   /** Too many crashes: there will be no other. */
   readonly onFailed: (error: HoldfastError) => void;
+  /** The thread looks at this thread's stack just now: ending it would abort the process. */
+  readonly looking: () => boolean;
 }
+
+/** A look takes milliseconds once main moves. */
+const LOOK_MS = 5;
+const MAX_LOOKS = 400;
 
 /** Keeps one connection thread running. What is sent while none lives is dropped: the next one is greeted with it. */
 export class ThreadHost {
@@ -107,7 +113,13 @@ export class ThreadHost {
   }
 
   terminate(): void {
-    void this.#worker?.thread.terminate();
+    if (this.#worker) this.#terminate(this.#worker.thread);
+  }
+
+  #terminate(thread: ConnectionThread, looks = 0): void {
+    if (this.#worker?.thread !== thread) return;
+    if (!this.#deps.looking() || looks >= MAX_LOOKS) return void thread.terminate();
+    this.#deps.timers.set(LOOK_MS, () => this.#terminate(thread, looks + 1));
   }
 
   #flush(): void {
@@ -173,7 +185,7 @@ export class ThreadHost {
     // Something that cannot be read may have been anything: only a new thread and the ledger are sure to have it all.
     thread.on("messageerror", (error) => {
       this.#lastCrash = `A message could not be read: ${messageOf(error)}`;
-      void thread.terminate();
+      this.#terminate(thread);
     });
     // It comes once; from then on posting would be silently in vain.
     thread.once("exit", (code) => {
@@ -190,7 +202,7 @@ export class ThreadHost {
     } catch (error) {
       this.#lastCrash = messageOf(error);
       this.#deps.log("error", `A message of the connection thread could not be handled: ${this.#lastCrash}`);
-      void thread.terminate();
+      this.#terminate(thread);
     }
   }
 }

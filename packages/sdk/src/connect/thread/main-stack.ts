@@ -30,6 +30,8 @@ export interface CaptureHandlers {
   /** Main was stopped and goes on. At most once; late when main was in native code. */
   readonly onSnapshot: (snapshot: MainSnapshot) => void;
   readonly onFailed: (why: string) => void;
+  /** The session has been ended here, as main hears when it comes to it. Once, whatever else happened. */
+  readonly onQuiet: () => void;
 }
 
 const MAX_FRAMES = 50;
@@ -53,22 +55,50 @@ interface Script {
  * a loop still answers to. Native code does not; then main is stopped as soon as it comes out of it.
  *
  * Main cannot stay stopped. Every stop is answered with "go on" in the same turn, also those that somebody else asked for;
- * a timer ends the session when that did not work; and when this thread dies its sessions end, which lets main go on, too.
+ * a timer switches the debugger off when that did not work; and when this thread dies its sessions end, which lets main go
+ * on, too. A session ends only after the debugger has said that it is off.
  */
 export function captureMainStack(timers: Timers, handlers: CaptureHandlers): MainCapture {
   let open = true;
+  let connected = false;
   let stopped = false;
   let limit: TimerHandle | undefined;
   let session: Session | undefined;
+  let unanswered = 0;
+  const ask: Ask = (method, params, answered) => {
+    unanswered += 1;
+    session?.post(method, params, (error, answer) => {
+      unanswered -= 1;
+      answered?.(error, answer);
+      if (!open && unanswered === 0) quiet();
+    });
+  };
   const close = (): void => {
     if (!open) return;
     open = false;
     limit?.cancel();
+    if (!connected) return handlers.onQuiet();
+    try {
+      ask("Debugger.disable");
+    } catch {
+      quiet();
+    }
+  };
+  const quiet = (): void => {
+    if (!connected) return;
+    connected = false;
+    alive?.cancel();
     try {
       session?.disconnect();
     } catch {
-      // Not connected, or main is ending.
+      // Main is ending.
     }
+    handlers.onQuiet();
+  };
+  // A session alone does not keep a thread's event loop going.
+  let alive: TimerHandle | undefined;
+  const stayAlive = (): void => {
+    alive = timers.set(MAX_PAUSE_MS, stayAlive);
   };
   const fail = (error: unknown): void => {
     if (!open) return;
@@ -87,15 +117,18 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
     });
     session.on("Debugger.paused", (message) => {
       stopped = true;
+      if (!open) return ask("Debugger.resume");
       limit ??= timers.set(MAX_PAUSE_MS, () => fail(new Error("The main thread's debugger did not answer.")));
-      if (session) look(session, message, scripts, { ...handlers, close, isOpen: () => open });
+      look(ask, message, scripts, { ...handlers, close, isOpen: () => open });
     });
     session.connectToMainThread();
+    connected = true;
+    stayAlive();
     const onError = (error: Error | null): void => {
       if (error) fail(error);
     };
-    session.post("Debugger.enable", onError);
-    session.post("Debugger.pause", onError);
+    ask("Debugger.enable", undefined, onError);
+    ask("Debugger.pause", undefined, onError);
   } catch (error) {
     fail(error);
   }
@@ -113,13 +146,16 @@ function newSession(): Session {
   return new inspector.Session();
 }
 
+/** Sends the debugger a message; every one has an answer, and they come in the order of the messages. */
+type Ask = (method: string, params?: object, answered?: (error: Error | null, answer?: object) => void) => void;
+
 interface Look extends Pick<CaptureHandlers, "onSnapshot"> {
   readonly close: () => void;
   readonly isOpen: () => boolean;
 }
 
 function look(
-  session: Session,
+  ask: Ask,
   message: InspectorNotification<Debugger.PausedEventDataType>,
   scripts: ReadonlyMap<string, Script>,
   { onSnapshot, close, isOpen }: Look,
@@ -132,14 +168,14 @@ function look(
     const own = callFrames.filter((_, index) => !isNodes(frames[index]?.url ?? ""));
     for (const { callFrameId } of [...own, ...callFrames].slice(0, MAX_ASKED)) {
       const question = { callFrameId, expression: ASK, returnByValue: true, silent: true };
-      session.post("Debugger.evaluateOnCallFrame", question, (error, answer = {}) => {
+      ask("Debugger.evaluateOnCallFrame", question, (error, answer = {}) => {
         const { result, exceptionDetails } = answer as Partial<Debugger.EvaluateOnCallFrameReturnType>;
         if (error === null && !exceptionDetails) answers.push(result?.value);
       });
     }
   } finally {
     // The answers come first: messages are answered in their order.
-    session.post("Debugger.resume", () => {
+    ask("Debugger.resume", undefined, () => {
       if (!isOpen()) return;
       close();
       onSnapshot({ frames, execution: parsed(answers) });

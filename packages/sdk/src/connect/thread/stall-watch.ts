@@ -25,6 +25,7 @@ import {
   type StallReport,
 } from "../shared/stall.ts";
 import type { EmergencyChannel } from "./emergency.ts";
+import type { Looks } from "./looks.ts";
 import type { captureMainStack, MainCapture, MainSnapshot } from "./main-stack.ts";
 import type { SourceMaps } from "./source-maps.ts";
 
@@ -48,6 +49,7 @@ export interface StallActions {
 export interface StallPorts {
   readonly emergency: EmergencyChannel;
   readonly capture: typeof captureMainStack;
+  readonly looks: Pick<Looks, "begin" | "end">;
   readonly maps: SourceMaps;
 }
 
@@ -87,6 +89,8 @@ export class StallWatch {
   #stall = newStall();
   #last: StallDebugState["last"] = null;
   #sequence: number;
+  /** Looks whose session main may still speak to. */
+  #unsettled = 0;
   #counts = { count: 0, reports: 0, suppressed: 0 };
 
   constructor(deps: StallWatchDeps) {
@@ -172,7 +176,7 @@ export class StallWatch {
   }
 
   #look(effect: ReportEffect): void {
-    const { policy, timers, capture } = this.#deps;
+    const { policy, timers, capture, looks, counters } = this.#deps;
     const stall = this.#stall;
     this.#counts.suppressed += effect.suppressed;
     if (policy.noStack !== null) return this.#report(stall, effect, policy.noStack);
@@ -183,6 +187,9 @@ export class StallWatch {
       late.cancel();
       stall.capture = null;
     };
+    looks.begin();
+    this.#unsettled += 1;
+    counters.looking(true);
     stall.capture = capture(timers, {
       onSnapshot: (snapshot) => {
         over();
@@ -193,7 +200,23 @@ export class StallWatch {
         this.#report(stall, effect, why);
         stall.account?.();
       },
+      onQuiet: () => this.#settle(counters.readPulse()),
     });
+  }
+
+  /**
+   * Main deals with the end of a session before it runs any code that comes after it. Of two signs of life the second
+   * was given after that.
+   */
+  #settle(pulse: number): void {
+    const { counters, looks, timers } = this.#deps;
+    if (counters.readPulse() - pulse < 2) {
+      timers.set(this.#pulseMs, () => this.#settle(pulse));
+      return;
+    }
+    this.#unsettled -= 1;
+    if (this.#unsettled === 0) counters.looking(false);
+    looks.end();
   }
 
   async #reportStack(stall: Stall, effect: ReportEffect, { frames, execution }: MainSnapshot): Promise<void> {
