@@ -8,7 +8,6 @@ const suites = [
   { command: "npm", args: ["test", "--silent"], timeoutMs: 20 * 60_000 },
   { command: process.execPath, args: [join(root, "packages/tooling/src/pack-check.mjs")], timeoutMs: 10 * 60_000 },
   { command: process.execPath, args: [join(root, "packages/tooling/src/matrix/run.mjs")], timeoutMs: 10 * 60_000 },
-  { command: "npm", args: ["run", "test:long", "--silent"], timeoutMs: 45 * 60_000 },
 ];
 
 /**

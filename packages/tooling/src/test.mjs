@@ -20,7 +20,7 @@ const otherSuites = unitSuites.filter((suite) => !slowSuites.includes(suite));
 
 /** @param {readonly string[]} suites */
 async function lane(suites) {
-  for (const suite of suites) add(await runSuite(suite, { timeoutMs: 300_000, quiet: true }));
+  for (const suite of suites) add(await runSuite(suite, { timeoutMs: 600_000, quiet: true }));
 }
 
 /** @param {readonly string[]} suites */
@@ -36,7 +36,7 @@ try {
   // Half of what these do is waiting, so two lanes take little longer than one. The end-to-end tests, which watch
   // intervals and load, then have the machine to themselves.
   await Promise.all([lane(slowSuites), gatesThen(otherSuites)]);
-  add(await runSuite("e2e", { timeoutMs: 480_000 }));
+  add(await runSuite("e2e", { timeoutMs: 900_000 }));
   console.log(`\nTook ${Math.round((Date.now() - start) / 1000)} s.`);
 } catch (error) {
   add({ passed: 0, failed: 1 });

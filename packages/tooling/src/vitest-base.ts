@@ -23,7 +23,7 @@ export const limits = {
   environment: "node",
   pool: "forks",
   maxWorkers: 2,
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   hookTimeout: 90_000,
   teardownTimeout: 30_000,
   allowOnly: false,
