@@ -4,6 +4,8 @@ import { type Cluster, type ClusterOptions, functionsKnown, inCluster, withoutNo
 import { duplicates } from "./effects.ts";
 
 const FLOW_FUNCTIONS = 8;
+/** Of the function with limits. */
+const RUNS = 150;
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 const notes = (cluster: Cluster, start: string): string[] =>
   cluster.journal.entries().flatMap(({ what }) => (what.startsWith(start) ? [what.slice(start.length)] : []));
@@ -21,9 +23,13 @@ async function inFlow(options: Partial<ClusterOptions>, body: (cluster: Cluster)
   });
 }
 
-/** Sends events one by one, to all gateways at once. */
+/** Sends events one by one, to all gateways side by side: three that follow each other meet. */
 const sendAtOnce = (cluster: Cluster, name: string, data: readonly object[]): Promise<unknown> =>
-  Promise.all(data.map((each, n) => cluster.member(n % 3).api.send([{ name, data: each }])));
+  Promise.all(
+    cluster.members.map(async ({ api, index }) => {
+      for (let n = index; n < data.length; n += cluster.members.length) await api.send([{ name, data: data[n] }]);
+    }),
+  );
 
 /** Until nothing stands between events and runs any more, and the runs have ended. */
 const quiet = (cluster: Cluster): Promise<unknown> =>
@@ -91,9 +97,9 @@ describe("three gateways, an app at each of two", () => {
     await inFlow({}, debounced);
   });
 
-  test("batchEvents: each of 95 events is in exactly one batch of its key", async () => {
+  test("batchEvents: each of 300 events is in exactly one batch of its key", async () => {
     await inFlow({}, async (cluster) => {
-      const members = numbers(95).map((n) => ({ key: `k${n % 2}`, n }));
+      const members = numbers(300).map((n) => ({ key: `k${Math.floor(n / 3) % 2}`, n }));
       await sendAtOnce(cluster, "test/batched", members);
       await quiet(cluster);
       const batches = notes(cluster, "batched ").map((text) => text.split(" "));
@@ -118,12 +124,11 @@ describe("three gateways, an app at each of two", () => {
         sendAtOnce(
           cluster,
           "test/rated",
-          numbers(30).map((n) => ({ key: `k${n % 2}`, n })),
+          numbers(180).map((n) => ({ key: `k${Math.floor(n / 6)}`, n })),
         ),
       ]);
       await quiet(cluster);
-      expect(notes(cluster, "rated k0 ")).toHaveLength(3);
-      expect(notes(cluster, "rated k1 ")).toHaveLength(3);
+      for (const key of numbers(30)) expect(notes(cluster, `rated k${key} `)).toHaveLength(3);
       const entries = cluster.journal.entries().filter(({ what }) => what.startsWith("throttled "));
       expect(entries.map(({ what }) => Number(what.split(" ").at(-1))).toSorted()).toEqual(numbers(9));
       // Two at once, then one each half second: no machine is so fast that it may be earlier. Clocks round.
@@ -134,32 +139,27 @@ describe("three gateways, an app at each of two", () => {
 
   test("singleton: of events at all gateways at once one run goes on, the first or the last", async () => {
     await inFlow({}, async (cluster) => {
-      const round = numbers(12).map((n) => ({ key: "a", n }));
-      await sendAtOnce(cluster, "test/skipping", round);
-      await waitFor(() => notes(cluster, "at end-a").length === 1, { what: "a run of the singleton" });
-      await sendAtOnce(
-        cluster,
-        "test/replacing",
-        numbers(11).map((n) => ({ key: "b", n })),
-      );
-      await cluster.member(2).api.send([{ name: "test/replacing", data: { key: "b", n: 11 } }]);
-      await waitFor(async () => (await cluster.statuses()).CANCELLED === 11, {
-        what: "eleven runs to give way",
+      const three = numbers(60).map((n) => ({ key: `k${Math.floor(n / 3)}`, n }));
+      await sendAtOnce(cluster, "test/skipping", three);
+      await sendAtOnce(cluster, "test/replacing", three);
+      const last = numbers(20).map((n) => ({ name: "test/replacing", data: { key: `k${n}`, n: 100 + n } }));
+      await cluster.member(2).api.send(last);
+      await waitFor(async () => (await cluster.statuses()).CANCELLED === 60, {
+        what: "60 runs to give way",
         timeoutMs: 60_000,
         context: async () => JSON.stringify(await cluster.statuses()),
       });
-      cluster.journal.open("end-a");
-      cluster.journal.open("end-b");
+      cluster.journal.open("end");
       await quiet(cluster);
-      expect(await cluster.statuses()).toEqual({ COMPLETED: 2, CANCELLED: 11 });
-      expect(notes(cluster, "skipping a ")).toHaveLength(1);
-      const replacing = cluster.sql`SELECT output FROM holdfast.runs
-        WHERE function_id = 'long-replacing' AND status = 'COMPLETED'`;
-      expect(await replacing).toMatchObject([{ output: "11" }]);
+      expect(await cluster.statuses()).toEqual({ COMPLETED: 40, CANCELLED: 60 });
+      for (const key of numbers(20)) expect(notes(cluster, `skipping k${key} `)).toHaveLength(1);
+      const outputs = await cluster.sql`SELECT output::int AS n FROM holdfast.runs
+        WHERE function_id = 'long-replacing' AND status = 'COMPLETED' ORDER BY n`;
+      expect(outputs.map(({ n }) => n)).toEqual(numbers(20).map((n) => 100 + n));
       // Its place is free again.
-      await cluster.member(2).api.send([{ name: "test/skipping", data: { key: "a", n: 99 } }]);
-      await cluster.ended(14);
-      expect(notes(cluster, "skipping a ")[1]).toBe("99");
+      await cluster.member(2).api.send([{ name: "test/skipping", data: { key: "k0", n: 99 } }]);
+      await cluster.ended(101);
+      expect(notes(cluster, "skipping k0 ")[1]).toBe("99");
     });
   });
 
@@ -174,7 +174,7 @@ describe("three gateways, an app at each of two", () => {
         await sendAtOnce(
           cluster,
           "test/limited",
-          numbers(24).map((n) => ({ key: keys[n % 3], n })),
+          numbers(RUNS).map((n) => ({ key: keys[n % 3], n })),
         );
         await waitFor(() => notes(cluster, "in ").length === 5, { what: "all places to be taken", timeoutMs: 60_000 });
         expect(new Set(cluster.journal.entries().map(({ pid }) => pid)).size).toBe(2);
@@ -184,9 +184,9 @@ describe("three gateways, an app at each of two", () => {
           timeoutMs: 60_000,
         });
         cluster.journal.open("second");
-        await cluster.ended(24);
-        expect(await cluster.statuses()).toEqual({ COMPLETED: 24 });
-        expect(notes(cluster, "out ")).toHaveLength(48);
+        await cluster.ended(RUNS);
+        expect(await cluster.statuses()).toEqual({ COMPLETED: RUNS });
+        expect(notes(cluster, "out ")).toHaveLength(RUNS * 2);
         // Lines of the journal are in the order of things, over both apps.
         expect(mostAtOnce(cluster, "")).toBe(5);
         for (const key of keys) expect(mostAtOnce(cluster, key)).toBe(2);
