@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Bundle, bundle } from "../src/bundle.ts";
 import { GUARDS } from "../src/mutations.ts";
 
-/** How many schedules `npm test` plays; about twenty seconds of one core. */
-const SCHEDULES = 1000;
+/** How many schedules `npm test` plays; about a minute of one core. */
+const SCHEDULES = 3000;
 
 const regressions: { readonly seed: number }[] = JSON.parse(
   readFileSync(new URL("../regressions.json", import.meta.url), "utf8"),

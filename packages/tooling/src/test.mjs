@@ -15,7 +15,7 @@ const add = (counts) => {
   total.failed += counts.failed;
 };
 
-const slowSuites = ["packages/postgres-server", "packages/testing"];
+const slowSuites = ["packages/postgres-server", "packages/testing", "e2e/sim"];
 const otherSuites = unitSuites.filter((suite) => !slowSuites.includes(suite));
 
 /** @param {readonly string[]} suites */
