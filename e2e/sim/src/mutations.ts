@@ -73,6 +73,12 @@ export const GUARDS: readonly Guard[] = [
         find: 'this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker ended before the work was done.");',
         replace: "",
       },
+      // The other way back: the close code says that the worker ends.
+      {
+        file: `${ENGINE}/presence.ts`,
+        find: "if (final) return this.#dispatches.giveUp(held, () => false);",
+        replace: "",
+      },
     ],
   },
   {
