@@ -110,6 +110,10 @@ describe.each(modes)("$name", (mode) => {
       const runId = await world.trigger("unlucky", { n: 8 });
       expect(await world.ended(runId)).toMatchObject({ status: "FAILED", error: { name: "TypeError" } });
       await world.noted(runId, "TypeError 402 RangeError 8");
+      // The failure handler has a run of its own, which ends a moment after what it notes.
+      await world.until("every run to end", async () =>
+        (await world.api.runs()).every(({ endedMs }) => endedMs !== null),
+      );
     });
   });
 
