@@ -1,4 +1,5 @@
 import { eventKeyOf } from "../../../gateway-mock/src/store/batch-gates.ts";
+import { outcomesOf } from "../../../gateway-mock/src/store/batch-outcome.ts";
 import {
   type Found,
   type HeadWrite,
@@ -109,7 +110,7 @@ export class Tables {
     const plan = planBatch(good, this.#find(good));
     for (const [index, unit] of good.entries()) this.#lookForTaken(unit, plan.verdicts[index]);
     const fresh = this.#write(plan);
-    const outcomes = good.map((unit, index) => outcomeOf(unit, plan, index, fresh, this.nowMs));
+    const outcomes = outcomesOf(good, plan, fresh, this.nowMs);
     this.watch.changed(
       new Set([...plan.writes.logs.map(({ runId }) => runId), ...plan.writes.heads.map(({ runId }) => runId)]),
     );
@@ -379,17 +380,4 @@ const jobKey = ({ runId, kind, key }: Pick<JobRow, "runId" | "kind" | "key">): s
 
 function rowKey({ kind, key, attempt, iteration }: Pick<LogRow, "kind" | "key" | "attempt" | "iteration">): string {
   return `${kind}\n${key}\n${attempt}\n${iteration}`;
-}
-
-function outcomeOf(unit: Unit, plan: Plan, index: number, fresh: readonly boolean[], atMs: number): UnitOutcome {
-  const verdict = plan.verdicts[index];
-  if (!verdict) throw new Error(`No verdict for unit ${index} (${unit.type})`);
-  if ("event" in verdict) {
-    const { event: eventId, ...rest } = verdict;
-    return { type: "intake", outcome: { eventId, ...rest, atMs } };
-  }
-  if (!verdict.won) return { type: "transition", outcome: verdict };
-  const { version, firstLog, logCount, awaited } = verdict;
-  const inserted = fresh.slice(firstLog, firstLog + logCount);
-  return { type: "transition", outcome: { won: true, inserted, version, awaited, atMs } };
 }

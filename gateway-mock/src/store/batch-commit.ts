@@ -1,4 +1,5 @@
-import type { Found, LogWrite, Plan, Unit, UnitOutcome } from "./batch-plan.ts";
+import { outcomesOf } from "./batch-outcome.ts";
+import type { LogWrite, Plan, Unit, UnitOutcome } from "./batch-plan.ts";
 import { needsOf, planBatch } from "./batch-plan.ts";
 import { lookUp, READ_MARK, type Statement, whichInserted, writeStatements } from "./batch-sql.ts";
 import type { Query } from "./database.ts";
@@ -44,7 +45,7 @@ export async function commitBatch(
     hooks.onSent(sent);
     const newRows = await session.guard(writeAndCommit(query, plan));
     const fresh = newRows === plan.writes.logs.length ? null : await session.guard(readFresh(query, sent));
-    return outcomesOf(sent, units, fresh);
+    return outcomes(sent, units, fresh);
   } catch (error) {
     // What was sent before is answered first, so the session is clean once this has been answered.
     if (session.alive) await session.guard(query("ROLLBACK")).catch(() => session.end());
@@ -84,27 +85,16 @@ export async function recoverBatch(
   const [mark] = await session.guard(session.query<{ batch: number }>(READ_MARK, [writerId]));
   if (Number(mark?.batch) !== sent.number) return null;
   const fresh = sent.plan.writes.logs.length === 0 ? null : await session.guard(readFresh(session.query, sent));
-  return outcomesOf(sent, units, fresh);
+  return outcomes(sent, units, fresh);
 }
 
 /** `fresh` = keys of the log rows that were new; null = all were. Of two equal rows in one batch the first was. */
-function outcomesOf(
-  { plan, atMs }: Pick<Found & SentBatch, "plan" | "atMs">,
+function outcomes(
+  { plan, atMs }: Pick<SentBatch, "plan" | "atMs">,
   units: readonly Unit[],
   fresh: ReadonlySet<string> | null,
 ): readonly UnitOutcome[] {
   const left = fresh && new Set(fresh);
   const isNew = plan.writes.logs.map((write) => left === null || left.delete(rowKeyOf(write)));
-  return units.map((unit, index): UnitOutcome => {
-    const verdict = plan.verdicts[index];
-    if (!verdict) throw new Error(`No verdict for unit ${index} (${unit.type})`);
-    if ("event" in verdict) {
-      const { event: eventId, ...rest } = verdict;
-      return { type: "intake", outcome: { eventId, ...rest, atMs } };
-    }
-    if (!verdict.won) return { type: "transition", outcome: verdict };
-    const { version, firstLog, logCount, awaited } = verdict;
-    const inserted = isNew.slice(firstLog, firstLog + logCount);
-    return { type: "transition", outcome: { won: true, inserted, version, awaited, atMs } };
-  });
+  return outcomesOf(units, plan, isNew, atMs);
 }
