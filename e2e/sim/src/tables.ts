@@ -7,6 +7,7 @@ import {
   type Plan,
   planBatch,
   type RunWrite,
+  rowKeyOf,
   type Unit,
   type UnitOutcome,
 } from "../../../gateway-mock/src/store/batch-plan.ts";
@@ -263,6 +264,7 @@ export class Tables {
       awaited,
       signals,
       gates: new Map(),
+      rows: new Set(needs.rows.filter(({ runId, row }) => this.hasRow(runId, row)).map(rowKeyOf)),
       atMs: this.nowMs,
     };
   }

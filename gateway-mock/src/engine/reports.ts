@@ -152,12 +152,15 @@ export class Reports {
     dispatch.commits += 1;
     try {
       const log = made.rows;
+      // Whoever fails the run at the same time must find what is to be undone.
+      const version = ops.some(({ opts }) => opts?.compensate === true) ? LIVE : { cas: null };
       const outcome = await this.#options.store
-        .commit({ runId, fence, cas: null, log, removeJobs: [], addJobs: [] })
+        .commit({ runId, fence, ...version, log, removeJobs: [], addJobs: [] })
         .finally(() => this.#runs.added(runId));
       if (!outcome.won) return this.#stale(dispatch);
       this.#decider.observe(outcome.atMs);
       const current = this.#runs.peek(runId);
+      if (current && outcome.version === current.version + 1) current.version = outcome.version;
       for (const [index, row] of log.entries()) {
         if (current && outcome.inserted[index]) applyRow(current, row, outcome.atMs);
       }
@@ -195,9 +198,8 @@ export class Reports {
     const outcome = await this.#options.store.commit({
       runId,
       fence,
-      cas: "live",
+      ...LIVE,
       log: made.rows,
-      head: { status: "RUNNING" },
       removeJobs: [],
       addJobs: [],
     });
@@ -241,6 +243,9 @@ export class Reports {
     return STALE;
   }
 }
+
+/** Raises the version, whatever it is, unless the log has it all. */
+const LIVE = { cas: "live", head: { status: "RUNNING" } } as const;
 
 const STORED: CheckpointResult = { outcome: "stored", message: "" };
 const STALE: CheckpointResult = { outcome: "stale", message: "Somebody else has the work, or the run has ended." };

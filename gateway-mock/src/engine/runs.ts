@@ -15,7 +15,8 @@ interface Box {
  * The runs that this gateway is busy with: their state, and one mailbox each, so that decisions on a run are made one
  * after the other. A state is kept while somebody uses the run. It may be behind the store; then the compare-and-set of
  * the next decision says so. What makes that safe: rows are added to a run without raising its version only by the
- * gateway that dispatched the request and still has its state (and by claims, which only count losses). So that it has
+ * gateway that dispatched the request and still has its state (and by claims, which only count losses); what a run would
+ * undo raises the version, since whoever fails the run must have seen it. So that it has
  * them all, what was read while it added some is not kept: the store may have been read before them.
  */
 export class Runs {

@@ -1,7 +1,15 @@
 import { outcomesOf } from "./batch-outcome.ts";
-import type { LogWrite, Plan, Unit, UnitOutcome } from "./batch-plan.ts";
-import { needsOf, planBatch } from "./batch-plan.ts";
-import { lookUp, READ_MARK, type Statement, whichInserted, writeStatements } from "./batch-sql.ts";
+import type { Plan, Unit, UnitOutcome } from "./batch-plan.ts";
+import { needsOf, planBatch, rowKeyOf } from "./batch-plan.ts";
+import {
+  lookUp,
+  READ_MARK,
+  rowKeysOf,
+  type Statement,
+  type StoredRowKey,
+  whichInserted,
+  writeStatements,
+} from "./batch-sql.ts";
 import type { Query } from "./database.ts";
 import type { WriterSession } from "./writer-session.ts";
 
@@ -65,15 +73,8 @@ async function writeAndCommit(query: Query, plan: Plan): Promise<number> {
 
 async function readFresh(query: Query, sent: SentBatch): Promise<ReadonlySet<string>> {
   const { text, params } = whichInserted(sent.plan.writes.logs, sent.xid);
-  const rows = await query<{ run_id: string; key: string; kind: string; attempt: number; iteration: number }>(
-    text,
-    params,
-  );
-  return new Set(rows.map((row) => `${row.run_id}\n${row.kind}\n${row.key}\n${row.attempt}\n${row.iteration}`));
+  return rowKeysOf(await query<StoredRowKey>(text, params));
 }
-
-const rowKeyOf = ({ runId, row }: LogWrite): string =>
-  `${runId}\n${row.kind}\n${row.key}\n${row.attempt}\n${row.iteration}`;
 
 /** The outcomes of a batch whose connection broke after it was sent, or null when it was not committed. */
 export async function recoverBatch(

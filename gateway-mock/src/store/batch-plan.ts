@@ -48,6 +48,8 @@ export interface Found {
   /** Who waits for the batch's signals. */
   readonly signals: ReadonlyMap<string, WaitKey>;
   readonly gates: ReadonlyMap<string, GateState>;
+  /** By `rowKeyOf`: those of the rows of "live" transitions that the log has already. */
+  readonly rows: ReadonlySet<string>;
   /** The transaction's time. */
   readonly atMs: number;
 }
@@ -136,7 +138,17 @@ export interface Needs {
   readonly eventNames: string[];
   readonly signals: string[];
   readonly gates: readonly GateKey[];
+  readonly rows: readonly RowOfRun[];
 }
+
+export interface RowOfRun {
+  readonly runId: string;
+  readonly row: Pick<LogRow, "key" | "kind" | "attempt" | "iteration">;
+}
+
+/** What is unique of a row. */
+export const rowKeyOf = ({ runId, row: { key, kind, attempt, iteration } }: RowOfRun): string =>
+  `${runId}\n${key}\n${kind}\n${attempt}\n${iteration}`;
 
 export const isEnded = (status: RunStatus): boolean =>
   status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
@@ -150,6 +162,7 @@ export function needsOf(units: readonly Unit[]): Needs {
   const eventNames = new Set<string>();
   const signals = new Set<string>();
   const gates = new Map<string, GateKey>();
+  const rows: RowOfRun[] = [];
   for (const unit of units) {
     for (const item of itemsOf(unit)) for (const key of gatesOf(item)) gates.set(gateKeyOf(key), key);
     if (unit.type === "intake") {
@@ -165,6 +178,7 @@ export function needsOf(units: readonly Unit[]): Needs {
     for (const wait of addWaits) if (wait.kind === "signal") signals.add(wait.name);
     if (fence) jobIds.add(fence.jobId);
     if (cas !== null || create) runIds.add(runId);
+    if (cas === "live") rows.push(...unit.transition.log.map((row) => ({ runId, row })));
     if (removeJobs === "all") jobsOfRuns.add(runId);
     else for (const id of removeJobs) jobIds.add(id);
   }
@@ -176,6 +190,7 @@ export function needsOf(units: readonly Unit[]): Needs {
     eventNames: [...eventNames],
     signals: [...signals].sort(),
     gates: [...gates.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key),
+    rows,
   };
 }
 
@@ -201,6 +216,7 @@ function gatesOf({ runs, windows = [], source }: IntakeItem): GateKey[] {
  * B5. Of several events with one key the one that holds the key writes; the others report it.
  * B6. A signal has at most one who waits for it; who takes a place takes it whole.
  * B7. An event for which somebody waits never comes without the job that tells them.
+ * B8. A "live" unit none of whose rows is new changes nothing: a head changes only together with the log.
  */
 export function planBatch(units: readonly Unit[], found: Found): Plan {
   const writes: WriteSet = {
@@ -247,6 +263,10 @@ function planTransition(transition: Transition, scene: Scene): Verdict {
     for (const row of log) writes.logs.push({ runId, row, version: null, status: null });
     return won(null);
   }
+  if (cas === "live" && isRepeat(transition, scene)) {
+    for (const row of log) writes.logs.push({ runId, row, version: null, status: null });
+    return won(run.version);
+  }
   const version = run.version + 1;
   const status = head?.status ?? run.status;
   for (const row of log) writes.logs.push({ runId, row, version, status });
@@ -267,6 +287,15 @@ function planTransition(transition: Transition, scene: Scene): Verdict {
   else for (const key of removeWaits) writes.removeWaits.push({ runId, key });
   writes.waits.push(...addWaits);
   return won(version);
+}
+
+/** Also when the rows are written by an earlier unit of the batch. */
+function isRepeat({ runId, log }: Transition, { found, writes }: Scene): boolean {
+  const written = new Set(writes.logs.filter((write) => write.runId === runId).map(rowKeyOf));
+  return log.every((row) => {
+    const key = rowKeyOf({ runId, row });
+    return found.rows.has(key) || written.has(key);
+  });
 }
 
 function whySignalTaken({ addWaits = [] }: Transition, signals: ReadonlyMap<string, WaitKey>): LostWhy | undefined {

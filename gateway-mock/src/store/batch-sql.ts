@@ -8,14 +8,17 @@ import type {
   LockedRun,
   LogWrite,
   Needs,
+  RowOfRun,
   RunWrite,
   WriteSet,
 } from "./batch-plan.ts";
+import { rowKeyOf } from "./batch-plan.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./batch-waits.ts";
 import type { Param, Query } from "./database.ts";
 import type { CronTick } from "./flow.ts";
 import { ConnectionLost } from "./pg-errors.ts";
 import { msOf, numberArray, textArray, timeOf } from "./pg-values.ts";
+import type { LogKind } from "./store.ts";
 
 /** One statement with its parameters. */
 export interface Statement {
@@ -52,10 +55,13 @@ ON CONFLICT (name, key) DO UPDATE SET event_id = excluded.event_id, received_at 
 WHERE k.received_at < now() - interval '${EVENT_KEY_LIFETIME}'`;
 const READ_KEYS = `SELECT name, key, event_id FROM holdfast.event_keys
 WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
+const THERE_ALREADY = `SELECT run_id, key, kind, attempt, iteration FROM holdfast.run_log
+JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_id, key, kind, attempt, iteration)
+  USING (run_id, key, kind, attempt, iteration)`;
 
 /**
  * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, gates), and collects what
- * they found.
+ * they found. Rows are looked for when the run is locked: nobody adds them in between.
  */
 export async function lookUp(
   query: Query,
@@ -69,12 +75,13 @@ export async function lookUp(
     query<MarkRow>(MARK, [mark.writerId, mark.batch, textArray(needs.eventNames)]),
     lockJobs(query, jobIds, jobsOfRuns),
     runIds.length > 0 ? query<LockedRun>(LOCK_RUNS, [textArray(runIds)]) : [],
+    needs.rows.length > 0 ? query<StoredRowKey>(THERE_ALREADY, keyParams(needs.rows)) : [],
     eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, textArray(eventKeys.map((entry) => entry.eventId))]) : [],
     eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
     signals.length > 0 ? lockSignals(query, signals) : [],
     needs.gates.length > 0 ? lockGates(query, needs.gates) : NO_GATES,
   ]);
-  const [marks, jobs, runs, , held, signalRows, gates] = answers;
+  const [marks, jobs, runs, rows, , held, signalRows, gates] = answers;
   if (!marks[0]) throw new ConnectionLost("The writer's row is gone; it is made again with the next connection");
   return {
     xid: marks[0].xid,
@@ -85,6 +92,7 @@ export async function lookUp(
     awaited: new Set(JSON.parse(marks[0].awaited) as string[]),
     signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),
     gates,
+    rows: rowKeysOf(rows),
   };
 }
 
@@ -198,13 +206,25 @@ function insertLog(rows: readonly LogWrite[]): Statement {
   };
 }
 
-function keyParams(rows: readonly LogWrite[]): string[] {
+export interface StoredRowKey {
+  readonly run_id: string;
+  readonly key: string;
+  readonly kind: LogKind;
+  readonly attempt: number;
+  readonly iteration: number;
+}
+
+export function rowKeysOf(rows: readonly StoredRowKey[]): ReadonlySet<string> {
+  return new Set(rows.map(({ run_id: runId, ...row }) => rowKeyOf({ runId, row })));
+}
+
+function keyParams(rows: readonly RowOfRun[]): string[] {
   return [
-    textArray(rows.map((write) => write.runId)),
-    textArray(rows.map((write) => write.row.key)),
-    textArray(rows.map((write) => write.row.kind)),
-    numberArray(rows.map((write) => write.row.attempt)),
-    numberArray(rows.map((write) => write.row.iteration)),
+    textArray(rows.map(({ runId }) => runId)),
+    textArray(rows.map(({ row }) => row.key)),
+    textArray(rows.map(({ row }) => row.kind)),
+    numberArray(rows.map(({ row }) => row.attempt)),
+    numberArray(rows.map(({ row }) => row.iteration)),
   ];
 }
 

@@ -266,14 +266,15 @@ export interface Transition {
   readonly fence: Fence | null;
   /**
    * The head must have exactly this version; or must not have ended; or is not looked at. With a version or "live" at
-   * least one log row is needed: a head changes only together with the log.
+   * least one log row is needed: a head changes only together with the log. "live" with no row that is new changes
+   * nothing, and wins with the version as it was.
    */
   readonly cas: number | "live" | null;
   readonly create?: NewRun;
   readonly log: readonly LogRow[];
   /** A run that has FAILED goes on with it; else an ended run changes no more. Needs `cas` with a version. */
   readonly revives?: true;
-  /** Needs `cas`. The version rises by one with every transition that has `cas`, with a patch or without. */
+  /** Needs `cas`. The version rises by one with every transition that has `cas` (see there for repeats), with a patch or without. */
   readonly head?: HeadPatch;
   /** Needs `cas`. Ids of jobs of this run; removed before `addJobs` are added. */
   readonly removeJobs: readonly string[] | "all";

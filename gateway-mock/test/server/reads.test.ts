@@ -1,15 +1,15 @@
 import { silentLog, systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { type ExecutorRequest, encodeJsonBytes, type GatewayFrame, parseJsonBytes } from "@holdfast/protocol";
-import { createDatabase, waitFor } from "@holdfast/testing";
-import { expect, inject, test } from "vitest";
+import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
+import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import type { AgentSession } from "../../src/engine/agents.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { DEFAULT_ENGINE_SETTINGS } from "../../src/engine/ports.ts";
-import { openPostgresStore, type Store } from "../../src/store/index.ts";
+import { type AppRecord, openPostgresStore, type Store } from "../../src/store/index.ts";
 import { type Payload, replyOf } from "./agent.ts";
 import { did, op } from "./harness.ts";
 
-const APP = {
+const appWith = (more: object): AppRecord => ({
   id: "shop",
   version: "1",
   sdk: "test",
@@ -18,10 +18,10 @@ const APP = {
       slug: "shop-order",
       name: "order",
       triggersJson: '[{"event":"shop/order"}]',
-      configJson: '{"id":"shop-order","triggers":[{"event":"shop/order"}],"steps":{}}',
+      configJson: JSON.stringify({ id: "shop-order", triggers: [{ event: "shop/order" }], steps: {}, ...more }),
     },
   ],
-};
+});
 
 function engineOf(store: Store, gatewayId: string): Engine {
   return new Engine({
@@ -62,70 +62,121 @@ function holdingClaims(store: Store) {
   };
 }
 
-test("a step that is stored while its gateway reads the run for something else is not given out again", async () => {
-  const db = await createDatabase(inject("postgresUrl"));
-  const store = openPostgresStore({ url: db.url, maxConnections: 5 });
-  await store.migrate();
-  const claims = holdingClaims(store);
-  const one: Store["claim"] = ({ wants, ...rest }) =>
-    store.claim({ ...rest, wants: wants.map((want) => ({ ...want, limit: 1 })) });
-  const [here, other] = [engineOf(claims.store, "here"), engineOf({ ...store, claim: one }, "other")];
-  try {
-    await here.register([APP]);
-    const frames: GatewayFrame[] = [];
-    const session: AgentSession = {
-      id: "session",
-      instanceId: "instance",
-      functionIds: ["shop-order"],
-      apps: [APP],
-      capacity: 10,
-      extensions: new Set(["checkpoint"] as const),
-      heartbeatMs: 10_000,
-      leaseMs: 60_000,
-      extendLeaseMs: 60_000,
-      seenMs: 0,
-      send: (frame) => void frames.push(frame),
-    };
-    const agent = here.attach(session, true);
-    const next = <Kind extends GatewayFrame["kind"]>(kind: Kind) =>
-      waitFor(
-        () => {
-          const index = frames.findIndex((frame) => frame.kind === kind);
-          return index < 0 ? undefined : (frames.splice(index, 1)[0] as Extract<GatewayFrame, { kind: Kind }>);
-        },
-        { what: kind },
-      );
-    const checkpoint = (sequence: number, { requestId, runId, leaseId }: ExecutorRequest, ops: object[]) => {
+/** An agent of an engine, without a socket. */
+function agentOf(engine: Engine) {
+  const frames: GatewayFrame[] = [];
+  const session: AgentSession = {
+    id: "session",
+    instanceId: "instance",
+    functionIds: ["shop-order"],
+    apps: [],
+    capacity: 10,
+    extensions: new Set(["checkpoint"] as const),
+    heartbeatMs: 10_000,
+    leaseMs: 60_000,
+    extendLeaseMs: 60_000,
+    seenMs: 0,
+    send: (frame) => void frames.push(frame),
+  };
+  const agent = engine.attach(session, true);
+  const next = <Kind extends GatewayFrame["kind"]>(kind: Kind) =>
+    waitFor(
+      () => {
+        const index = frames.findIndex((frame) => frame.kind === kind);
+        return index < 0 ? undefined : (frames.splice(index, 1)[0] as Extract<GatewayFrame, { kind: Kind }>);
+      },
+      { what: kind },
+    );
+  return {
+    request: async () => {
+      const request = await next("GATEWAY_EXECUTOR_REQUEST");
+      return { request, steps: (parseJsonBytes(request.requestPayload, "payload") as Payload).steps };
+    },
+    checkpoint: (sequence: number, { requestId, runId, leaseId }: ExecutorRequest, ops: object[]) => {
       agent.receive({ kind: "WORKER_CHECKPOINT", requestId, runId, leaseId, sequence, ops: encodeJsonBytes(ops) });
       return next("GATEWAY_CHECKPOINT_ACK");
-    };
-    const settled = (runId: string, count: number) =>
-      waitFor(
-        async () => {
-          const [run] = await store.loadRuns([runId]);
-          return run?.log.filter(({ kind }) => kind === "STEP_COMPLETED").length === count;
-        },
-        { what: `${count} finished steps` },
-      );
-    await here.sendEvents([{ name: "shop/order", data: {} }]);
-    const first = await next("GATEWAY_EXECUTOR_REQUEST");
-    await checkpoint(1, first, [op("Sleep", "s1", { name: "1ms" }), op("Sleep", "s2", { name: "1ms" })]);
-    // Another gateway decides on the run, so that what the claim here reads is newer than what is known here.
-    await waitFor(async () => (await other.tick()) > 0, { what: "one sleep to be due" });
-    await settled(first.runId, 1);
-    claims.let();
-    const answer = await waitFor(() => claims.held(), { what: "the other sleep to be claimed" });
-    expect(await checkpoint(2, first, [did("a")])).toMatchObject({ outcome: "stored" });
-    answer();
-    await settled(first.runId, 3);
-    agent.receive({ kind: "WORKER_REPLY", ...replyOf(first, { value: [op("Sleep", "s1", { name: "1ms" })] }) });
-    const { requestPayload } = await next("GATEWAY_EXECUTOR_REQUEST");
-    const { steps } = parseJsonBytes(requestPayload, "payload") as Payload;
-    expect(Object.keys(steps).sort()).toEqual(["a", "s1", "s2"]);
-  } finally {
-    claims.held()?.();
-    await Promise.all([here.stop(), other.stop()]);
-    await store.close();
-    await db.drop();
-  }
+    },
+    reply: (request: ExecutorRequest, value: unknown) =>
+      agent.receive({ kind: "WORKER_REPLY", ...replyOf(request, { value }) }),
+  };
+}
+
+let db: TestDatabase;
+let store: Store;
+const cleanUps: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  db = await createDatabase(inject("postgresUrl"));
+  store = openPostgresStore({ url: db.url, maxConnections: 5 });
+  await store.migrate();
+});
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+  await store.close();
+  await db.drop();
+});
+
+test("a step that is stored while its gateway reads the run for something else is not given out again", async () => {
+  const claims = holdingClaims(store);
+  const here = engineOf(claims.store, "here");
+  const one: Store["claim"] = ({ wants, ...rest }) =>
+    store.claim({ ...rest, wants: wants.map((want) => ({ ...want, limit: 1 })) });
+  const other = engineOf({ ...store, claim: one }, "other");
+  cleanUps.push(
+    () => claims.held()?.(),
+    () => Promise.all([here.stop(), other.stop()]),
+  );
+  const settled = (runId: string, count: number) =>
+    waitFor(
+      async () => {
+        const [run] = await store.loadRuns([runId]);
+        return run?.log.filter(({ kind }) => kind === "STEP_COMPLETED").length === count;
+      },
+      { what: `${count} finished steps` },
+    );
+  await here.register([appWith({})]);
+  const agent = agentOf(here);
+  await here.sendEvents([{ name: "shop/order", data: {} }]);
+  const { request } = await agent.request();
+  await agent.checkpoint(1, request, [op("Sleep", "s1", { name: "1ms" }), op("Sleep", "s2", { name: "1ms" })]);
+  // Another gateway decides on the run, so that what the claim here reads is newer than what is known here.
+  await waitFor(async () => (await other.tick()) > 0, { what: "one sleep to be due" });
+  await settled(request.runId, 1);
+  claims.let();
+  const answer = await waitFor(() => claims.held(), { what: "the other sleep to be claimed" });
+  expect(await agent.checkpoint(2, request, [did("a")])).toMatchObject({ outcome: "stored" });
+  answer();
+  await settled(request.runId, 3);
+  agent.reply(request, [op("Sleep", "s1", { name: "1ms" })]);
+  expect(Object.keys((await agent.request()).steps).sort()).toEqual(["a", "s1", "s2"]);
+});
+
+test("a step that is stored while another gateway fails the run is undone", async () => {
+  let write: (() => void) | null = null;
+  const commit: Store["commit"] = async (transition) => {
+    if (transition.log.some(({ kind }) => kind === "TIMER_FIRED") && write === null) {
+      await new Promise<void>((resolve) => {
+        write = resolve;
+      });
+    }
+    return store.commit(transition);
+  };
+  const here = engineOf(holdingClaims(store).store, "here");
+  const other = engineOf({ ...store, commit }, "other");
+  cleanUps.push(
+    () => write?.(),
+    () => Promise.all([here.stop(), other.stop()]),
+  );
+  await here.register([appWith({ holdfast: { deadline: "1s" } })]);
+  const agent = agentOf(here);
+  await here.sendEvents([{ name: "shop/order", data: {} }]);
+  const { request } = await agent.request();
+  await waitFor(async () => (await other.tick()) > 0, { what: "the deadline" });
+  const end = await waitFor(() => write, { what: "the run to be failed" });
+  const done = op("StepRun", "a", { data: 1, userland: { id: "a" }, opts: { compensate: true } });
+  expect(await agent.checkpoint(1, request, [done])).toMatchObject({ outcome: "stored" });
+  end();
+  const { steps } = await agent.request();
+  expect(Object.keys(steps)).toEqual(["a", expect.any(String)]);
 });

@@ -1,11 +1,28 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Found, type LockedJob, type LockedRun, planBatch, type Unit } from "../../src/store/batch-plan.ts";
+import {
+  type Found,
+  type LockedJob,
+  type LockedRun,
+  planBatch,
+  rowKeyOf,
+  type Unit,
+} from "../../src/store/batch-plan.ts";
 import { takeBatch } from "../../src/store/batch-take.ts";
-import type { IntakeItem, RunStatus, Transition } from "../../src/store/index.ts";
+import type { IntakeItem, LogRow, RunStatus, Transition } from "../../src/store/index.ts";
 
+const row = (key: string, iteration: number): LogRow => ({
+  kind: "STEP_PLANNED",
+  key,
+  attempt: 0,
+  iteration,
+  dataJson: "{}",
+});
 const RUNS = ["r1", "r2", "r3"];
 const STATUSES: readonly RunStatus[] = ["PENDING", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELLED"];
+const ROW_KEYS = RUNS.flatMap((runId) =>
+  ["a", "b"].flatMap((key) => [0, 1, 2].map((iteration) => rowKeyOf({ runId, row: row(key, iteration) }))),
+);
 const ENDED = new Set<RunStatus>(["COMPLETED", "FAILED", "CANCELLED"]);
 
 const transition: fc.Arbitrary<Transition> = fc
@@ -18,7 +35,7 @@ const transition: fc.Arbitrary<Transition> = fc
   })
   .map(({ keys, status, ...rest }) => ({
     ...rest,
-    log: keys.map((key, iteration) => ({ kind: "STEP_PLANNED", key, attempt: 0, iteration, dataJson: "{}" })),
+    log: keys.map(row),
     ...(rest.cas === null ? {} : { head: { status } }),
     removeJobs: [],
     addJobs: [],
@@ -93,24 +110,27 @@ describe("planBatch", () => {
         }),
       ),
       holder: fc.constantFrom("someone", null),
+      rows: fc.subarray(ROW_KEYS),
     })
-    .map(({ jobs, runs, holder }) => ({
+    .map(({ jobs, runs, holder, rows }) => ({
       jobs: new Map(jobs.map((job) => [job.id, job])),
       runs: new Map(runs.map((run) => [run.id, run])),
       eventKeys: new Map(holder ? [["e\nk1", holder]] : []),
       awaited: new Set<string>(),
       signals: new Map(),
       gates: new Map(),
+      rows: new Set(rows),
       atMs: 100,
     }));
 
-  it("B1, B2, B4: writes exactly what the winners carry, one version higher", () => {
+  it("B1, B2, B4, B8: writes exactly what the winners carry, one version higher unless it repeats what is there", () => {
     fc.assert(
       fc.property(waiting, found, (entries, state) => {
         const units = takeBatch(entries, { maxUnits: 100, maxBytes: 1e9 }).batch.map((entry) => entry.unit);
         const { verdicts, writes } = planBatch(units, state);
         let logs = 0;
         let heads = 0;
+        const there = new Set(state.rows);
         for (const [index, { type, ...one }] of units.entries()) {
           const verdict = verdicts[index];
           if (type === "intake" || !("transition" in one)) continue;
@@ -123,7 +143,14 @@ describe("planBatch", () => {
           if (!holds || !may) continue;
           expect(writes.logs.slice(logs, logs + log.length).map((write) => write.row)).toEqual(log);
           logs += log.length;
-          if (cas === null) continue;
+          const keys = log.map((one) => rowKeyOf({ runId, row: one }));
+          const repeats = cas === "live" && keys.every((key) => there.has(key));
+          for (const key of keys) there.add(key);
+          if (repeats) {
+            expect(verdict).toMatchObject({ version: run?.version });
+            expect(writes.logs[logs - 1]).toMatchObject({ version: null, status: null });
+          }
+          if (cas === null || repeats) continue;
           expect(writes.heads[heads]).toMatchObject({ runId, version: (run?.version ?? 0) + 1 });
           expect(writes.logs[logs - 1]).toMatchObject({ version: (run?.version ?? 0) + 1 });
           heads += 1;

@@ -128,6 +128,25 @@ describe("versions", () => {
     expect(outcomes.map((outcome) => outcome.won && outcome.version)).toEqual([2, 3, 4]);
   });
 
+  it("changes nothing by a live change whose rows are all there, also when they come in the same batch", async () => {
+    const run = await seedLeased(bench.store);
+    const fence = { jobId: run.jobId, epoch: 1 };
+    const step = { runId: run.runId, fence, log: [logRow("STEP_COMPLETED", "a")], removeJobs: [], addJobs: [] };
+    const live = { ...step, cas: "live", head: { status: "WAITING" } } as const;
+    const outcomes = await Promise.all([
+      bench.store.commit({ ...step, cas: null }),
+      bench.store.commit(live),
+      bench.store.commit({ ...live, log: [...step.log, logRow("STEP_COMPLETED", "b")] }),
+    ]);
+    expect(outcomes).toMatchObject([
+      { won: true, version: null, inserted: [true] },
+      { won: true, version: 1, inserted: [false] },
+      { won: true, version: 2, inserted: [false, true] },
+    ]);
+    expect(await bench.store.commit(live)).toMatchObject({ won: true, version: 2, inserted: [false] });
+    expect((await bench.store.getRun(run.runId))?.head.version).toBe(2);
+  });
+
   it("stores a step and the end of its run that were sent together", async () => {
     const run = await seedLeased(bench.store);
     const [step, end, zombie] = await Promise.all([
