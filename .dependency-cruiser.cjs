@@ -248,7 +248,7 @@ module.exports = {
       "^packages/sdk/src/version\\.ts$",
       "^gateway-mock/src/(config|core)\\.ts$",
       "^gateway-mock/src/(engine|http|ws)/",
-      "^gateway-mock/src/store/(store|batch-gates|batch-plan|batch-take|fold-head)\\.ts$",
+      "^gateway-mock/src/store/(store|batch-gates|batch-outcome|batch-plan|batch-take|fold-head)\\.ts$",
       "^packages/tooling/src/(vitest-base|simulate|processes|workspace)\\.(ts|mjs)$",
     ]),
   ],
