@@ -1,0 +1,67 @@
+import { waitFor } from "@holdfast/testing";
+import type postgres from "postgres";
+
+const LOCK = 4_711;
+
+export interface HeldWrites {
+  /** What was begun, with the transaction that was held; ends the hold. */
+  release(): Promise<void>;
+  /** Resolves when so many transactions stand still: at the hold, or waiting for a lock of each other. */
+  standing(count: number): Promise<void>;
+}
+
+/**
+ * Transactions that write such a row stop right there, uncommitted and with all their locks, until they are let go. That makes any two
+ * of them interleave at the worst point, however quick the machine is.
+ * @param when a condition on the row `new`
+ */
+export async function holdWrites(sql: postgres.Sql, table: "queue" | "events", when: string): Promise<HeldWrites> {
+  await sql.unsafe(`CREATE OR REPLACE FUNCTION public.hold() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_advisory_xact_lock_shared(${LOCK}); RETURN new; END $$`);
+  await sql.unsafe(`CREATE TRIGGER hold AFTER INSERT OR UPDATE ON holdfast.${table} FOR EACH ROW WHEN (${when})
+    EXECUTE FUNCTION public.hold()`);
+  const own = await sql.reserve();
+  await own`SELECT pg_advisory_lock(${LOCK})`;
+  const waiting = async (): Promise<number> => {
+    const [row] = await sql`SELECT count(DISTINCT pid)::int AS count FROM pg_locks WHERE NOT granted AND pid IN (
+      SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
+    return row?.count ?? 0;
+  };
+  return {
+    standing: async (count) => {
+      await waitFor(async () => (await waiting()) >= count, { what: `${count} transactions to stand still` });
+    },
+    release: async () => {
+      await own`SELECT pg_advisory_unlock(${LOCK})`;
+      own.release();
+      await waitFor(async () => (await waiting()) === 0, { what: "every transaction to go on" });
+      await sql.unsafe(`DROP TRIGGER hold ON holdfast.${table}`);
+    },
+  };
+}
+
+/** What `second` does while `first` is held before its commit: whether it waited for it, and what both came to. */
+export async function whileHeld<A, B>(
+  sql: postgres.Sql,
+  hold: { readonly table: "queue" | "events"; readonly when: string },
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+): Promise<{ readonly first: A; readonly second: B; readonly waited: boolean }> {
+  const held = await holdWrites(sql, hold.table, hold.when);
+  let over = false;
+  const one = first();
+  const begin = async (): Promise<{ readonly two: Promise<B>; readonly waited: boolean }> => {
+    try {
+      await held.standing(1);
+      const two = second().finally(() => {
+        over = true;
+      });
+      await Promise.race([held.standing(2), two]);
+      return { two, waited: !over };
+    } finally {
+      await held.release();
+    }
+  };
+  const [made, { two, waited }] = await Promise.all([one, begin()]);
+  return { first: made, second: await two, waited };
+}
