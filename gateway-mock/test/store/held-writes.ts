@@ -10,6 +10,17 @@ export interface HeldWrites {
   standing(count: number): Promise<void>;
 }
 
+async function waiting(sql: postgres.Sql): Promise<number> {
+  const [row] = await sql`SELECT count(DISTINCT pid)::int AS count FROM pg_locks WHERE NOT granted AND pid IN (
+    SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
+  return row?.count ?? 0;
+}
+
+/** Resolves when so many transactions of this database wait for locks. */
+export async function standing(sql: postgres.Sql, count: number): Promise<void> {
+  await waitFor(async () => (await waiting(sql)) >= count, { what: `${count} transactions to stand still` });
+}
+
 /**
  * Transactions that write such a row stop right there, uncommitted and with all their locks, until they are let go. That makes any two
  * of them interleave at the worst point, however quick the machine is.
@@ -22,19 +33,12 @@ export async function holdWrites(sql: postgres.Sql, table: "queue" | "events", w
     EXECUTE FUNCTION public.hold()`);
   const own = await sql.reserve();
   await own`SELECT pg_advisory_lock(${LOCK})`;
-  const waiting = async (): Promise<number> => {
-    const [row] = await sql`SELECT count(DISTINCT pid)::int AS count FROM pg_locks WHERE NOT granted AND pid IN (
-      SELECT pid FROM pg_stat_activity WHERE datname = current_database())`;
-    return row?.count ?? 0;
-  };
   return {
-    standing: async (count) => {
-      await waitFor(async () => (await waiting()) >= count, { what: `${count} transactions to stand still` });
-    },
+    standing: (count) => standing(sql, count),
     release: async () => {
       await own`SELECT pg_advisory_unlock(${LOCK})`;
       own.release();
-      await waitFor(async () => (await waiting()) === 0, { what: "every transaction to go on" });
+      await waitFor(async () => (await waiting(sql)) === 0, { what: "every transaction to go on" });
       await sql.unsafe(`DROP TRIGGER hold ON holdfast.${table}`);
     },
   };

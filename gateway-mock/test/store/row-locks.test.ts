@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Gate, IntakeItem, IntakeOutcome, Store, WindowEntry, WindowKey } from "../../src/store/index.ts";
 import { logRow, newId, newRun, passJob, runDone, seedLeased, useStore } from "./harness.ts";
-import { whileHeld } from "./held-writes.ts";
+import { standing, whileHeld } from "./held-writes.ts";
 
 /** Two stores decide on one gate at the same moment: one stands right before its commit while the other one begins. */
 const bench = useStore();
@@ -213,4 +213,28 @@ test("a signal: of two steps that begin to wait for it at once, one does", async
     () => other.commit(waiting(runs[1], "w")),
   );
   expect(result).toMatchObject({ first: { won: true }, second: { won: false, why: "signal" }, waited: true });
+});
+
+test.each([
+  { what: "a decision that removes all jobs", removeJobs: "all" as const },
+  { what: "a decision that removes some", removeJobs: [] },
+])("a job is not claimed while $what of its run is made under its fence, and nobody waits for it", async (each) => {
+  const fn = `fn-${newId()}`;
+  const run = await seedLeased(bench.store, fn, 1);
+  const other = bench.another();
+  const row = await bench.db.sql.reserve();
+  await row`BEGIN`;
+  // The decision has looked at its job by then, and has written nothing yet.
+  await row`SELECT id FROM holdfast.runs WHERE id = ${run.runId} FOR UPDATE`;
+  const removeJobs = each.removeJobs === "all" ? ("all" as const) : [run.jobId];
+  const decided = bench.store.commit({ ...runDone(run), removeJobs });
+  try {
+    await standing(bench.db.sql, 1);
+    const wants = [{ functionId: fn, limit: 1 }];
+    expect(await other.claim({ gatewayId: "gateway-b", leaseMs: 60_000, wants })).toEqual([]);
+  } finally {
+    await row`COMMIT`;
+    row.release();
+  }
+  expect(await decided).toMatchObject({ won: true });
 });
