@@ -19,6 +19,10 @@ export async function openTap(target) {
     get frames() {
       return proxy.frames;
     },
+    /** Every HTTP request so far. */
+    get requests() {
+      return proxy.requests;
+    },
     /** How many times an agent introduced itself. */
     get connections() {
       return proxy.framesOf("WORKER_CONNECT").length;

@@ -13,6 +13,10 @@ describe.each([
         sequential: { output: "01234", counts: { s0: 1, s1: 1, s2: 1, s3: 1, s4: 1 } },
         parallel: { output: [2, 2, 2], counts: { a1: 1, b1: 1, c1: 1, a2: 1, b2: 1, c2: 1 } },
         sleeping: { output: expect.any(Number), counts: { before: 1, after: 1 } },
+        large: {
+          output: 5 * 1024 * 1024,
+          counts: { "large 0": 1, "large 1": 1, "large 2": 1, "large 3": 1, "large 4": 1, last: 1 },
+        },
         retried: {
           output: { served: "served", caught: "Never works." },
           counts: { steady: 1, flaky: 3, hopeless: 3, last: 1 },

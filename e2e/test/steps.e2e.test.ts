@@ -31,6 +31,18 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test("a run whose steps return more than a request may carry goes on", async () => {
+    await inWorld({ ...mode, tapped: true }, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("large");
+      expect(await world.ended(runId)).toMatchObject({ status: "COMPLETED", output: 5 * 1024 * 1024 });
+      const fetched = world.tap.requests.filter(({ path }) => path.startsWith(`/v0/runs/${runId}/`));
+      expect(new Set(fetched.map(({ path }) => path.split("/").at(-1)))).toEqual(new Set(["actions", "batch"]));
+      const counts = { "large 0": 1, "large 1": 1, "large 2": 1, "large 3": 1, "large 4": 1, last: 1 };
+      expect(world.journal.counts(runId)).toEqual(counts);
+    });
+  });
+
   test("many shapes at once do not mix", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();

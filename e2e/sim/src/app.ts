@@ -137,6 +137,7 @@ export class AppNode {
       schemas: undefined,
       sendEvents,
       sendSignal: refused,
+      fetchRunState: refused,
     };
     const functions: HoldfastFunction[] = [];
     for (const fn of this.#world.functions) functions.push(this.#define(client, fn, functions));

@@ -2,7 +2,7 @@ import type { PlainError } from "@holdfast/core";
 import { backoffDelayMs } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { LogRow } from "../store/index.ts";
-import { type DecideContext, numbered } from "./draft.ts";
+import { type DecideContext, numbered, sizeProblem } from "./draft.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
 import type { RunState } from "./run-state.ts";
 import { parseRetryAfterMs } from "./step-ops.ts";
@@ -40,9 +40,8 @@ export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideC
     }
     seen.add(op.id);
   }
-  if (state.memo.size + seen.size > ctx.maxSteps) {
-    return { ok: false, message: `The run has more than ${ctx.maxSteps} steps.` };
-  }
+  const problem = sizeProblem(state, ctx, state.memo.size + seen.size, rows);
+  if (problem !== null) return { ok: false, message: problem };
   return { ok: true, rows: state.revivals === 0 ? rows : numbered(rows, state.revivals) };
 }
 

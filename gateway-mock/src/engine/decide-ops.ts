@@ -14,6 +14,7 @@ import {
   openStep,
   retryDelayMs,
   settle,
+  sizeProblem,
 } from "./draft.ts";
 import { retryingStep } from "./fold.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
@@ -55,9 +56,8 @@ export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: 
     decideOp(context, op);
     if (isClosed(draft)) return;
   }
-  if (stepCount(draft) > draft.ctx.maxSteps) {
-    return failWith(draft, "RUN_TOO_LARGE", `The run has more than ${draft.ctx.maxSteps} steps.`);
-  }
+  const problem = sizeProblem(draft.state, draft.ctx, stepCount(draft), draft.log);
+  if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
   goOn(context);
 }
 

@@ -18,6 +18,7 @@ import {
   isClosed,
   retryDelayMs,
   settle,
+  sizeProblem,
 } from "./draft.ts";
 import { jsonRow, type RevivalMeta, type StepMeta, stepCompletedRow, stepFailedRow } from "./log-rows.ts";
 import { DEADLINE, FINISH_TIMEOUT, isEnded, type JobState, jobKey, needsAgent, type RunState } from "./run-state.ts";
@@ -231,12 +232,11 @@ function decideFetched(draft: Draft, job: JobState, result: FetchResult): void {
 
 /** A parked step is over: the run goes on. */
 function endStep(draft: Draft, key: string, result: StepResult): void {
-  if (draft.state.memo.size >= draft.ctx.maxSteps) {
-    return failWith(draft, "RUN_TOO_LARGE", `The run has more than ${draft.ctx.maxSteps} steps.`);
-  }
   const meta = waitMeta(draft, key, draft.state.attempts.get(key) ?? 0);
   const row =
     result.type === "data" ? stepCompletedRow(key, meta, result.text) : stepFailedRow(key, meta, result.error);
+  const problem = sizeProblem(draft.state, draft.ctx, draft.state.memo.size + 1, [row]);
+  if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
   if (settle(draft, key, row)) ensurePass(draft);
 }
 

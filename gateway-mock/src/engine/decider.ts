@@ -86,7 +86,7 @@ export class Decider {
   context(takenSignals: ReadonlySet<string> = NO_SIGNALS): DecideContext {
     const { clock, random, settings } = this.#options;
     const { functions, expressions } = this.#parts;
-    const { retry, maxSteps } = settings;
+    const { retry, maxSteps, maxStateLength } = settings;
     // Our wall clock may be wrong, and may jump.
     const nowMs = this.#offset === null ? clock.nowMs() : Math.round(clock.monotonicMs() + offsetOf(this.#offset));
     return {
@@ -95,6 +95,7 @@ export class Decider {
       newId: this.newId,
       retry,
       maxSteps,
+      maxStateLength,
       hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#agents.run(functionId),
       expressionProblem: (source) => expressions.problem(source),
       isSignalTaken: (signal) => takenSignals.has(signal),

@@ -3,7 +3,7 @@ import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { Fence, JobKind, LeaseRelease } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
 import type { Functions } from "./functions.ts";
-import { MAX_PAYLOAD_LENGTH, requestPayload } from "./payload.ts";
+import { MAX_PAYLOAD_BYTES, requestPayload } from "./payload.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { requestIdOf } from "./request-id.ts";
 import type { RunState } from "./run-state.ts";
@@ -44,7 +44,6 @@ export interface JobToRun {
 const ACCOUNT_ID = "00000000-0000-4000-a000-000000000000";
 const ENV_ID = "00000000-0000-4000-b000-000000000000";
 const NO_TRACE = new TextEncoder().encode("{}");
-const utf8 = new TextEncoder();
 
 export interface DispatchesHooks {
   /** The database's time, as well as it is known. */
@@ -54,7 +53,7 @@ export interface DispatchesHooks {
   readonly onFreed: () => void;
   /** Jobs became due. */
   readonly onReleased: () => void;
-  readonly onTooLarge: (job: { readonly runId: string; readonly fence: Fence }, length: number) => void;
+  readonly onTooLarge: (job: { readonly runId: string; readonly fence: Fence }, bytes: number) => void;
 }
 
 /** The table of requests in flight from this gateway. */
@@ -125,9 +124,9 @@ export class Dispatches {
       inPlace,
       nowMs: this.#hooks.nowMs(),
     });
-    if (payload.length > MAX_PAYLOAD_LENGTH) {
+    if (payload.byteLength > MAX_PAYLOAD_BYTES) {
       this.#agents.release(slot);
-      this.#hooks.onTooLarge({ runId: job.runId, fence }, payload.length);
+      this.#hooks.onTooLarge({ runId: job.runId, fence }, payload.byteLength);
       return;
     }
     const sentMs = this.#options.clock.monotonicMs();
@@ -157,7 +156,7 @@ export class Dispatches {
       functionId: fn?.uuid ?? uuidOf(functionId),
       functionSlug: functionId,
       stepId: job.kind === "pass" ? "step" : job.key,
-      requestPayload: utf8.encode(payload),
+      requestPayload: payload,
       systemTraceCtx: NO_TRACE,
       userTraceCtx: NO_TRACE,
       runId,

@@ -23,6 +23,8 @@ export interface DecideContext {
   readonly newId: () => string;
   readonly retry: BackoffPolicy;
   readonly maxSteps: number;
+  /** Characters of a run's events and step results. */
+  readonly maxStateLength: number;
   /** Whether a function of this id is registered. */
   readonly hasFunction: (functionId: string) => boolean;
   /** Why an expression cannot be used; null when it can. */
@@ -135,6 +137,25 @@ export function open(draft: Draft, kind: "STEP_PLANNED" | "STEP_WAITING", stepId
   const dueMs = kind === "STEP_PLANNED" ? null : Math.max(draft.ctx.nowMs + (meta.delayMs ?? 0), meta.untilMs ?? 0);
   const phase = kind === "STEP_PLANNED" ? "planned" : "waiting";
   draft.opened.set(stepId, openStepOf(meta, phase, dueMs));
+}
+
+/**
+ * Why a run of this size cannot go on; null when it can. What undoes a run's steps is let through: it is bounded by how
+ * many they are.
+ */
+export function sizeProblem(
+  state: RunState,
+  { maxSteps, maxStateLength }: Pick<DecideContext, "maxSteps" | "maxStateLength">,
+  steps: number,
+  added: readonly LogRow[],
+): string | null {
+  if (steps > maxSteps) return `The run has more than ${maxSteps} steps.`;
+  let length = state.stateLength;
+  for (const { kind, dataJson } of added) {
+    if (kind === "STEP_COMPLETED" || kind === "STEP_FAILED") length += dataJson.length;
+  }
+  if (length <= maxStateLength || state.memo.has(FAILURE_KEY)) return null;
+  return `The run's events and step results have ${length} characters; the limit is ${maxStateLength}.`;
 }
 
 export interface JobWish {

@@ -105,7 +105,7 @@ export class Engine {
           if (this.#loop.backlogged) this.#loop.wake();
         },
         onReleased: () => this.#loop.wake(),
-        onTooLarge: (job, length) => this.#failTooLarge(job, length),
+        onTooLarge: (job, bytes) => this.#failTooLarge(job, bytes),
       },
     );
     const fanOut = new FanOut(options, { runs, decider, expressions });
@@ -296,8 +296,8 @@ export class Engine {
     }
   }
 
-  #failTooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, length: number): void {
-    const message = `The run's input and step results have ${length} characters, more than a request can hold.`;
+  #failTooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, bytes: number): void {
+    const message = `The run's event alone makes a request of ${bytes} bytes, more than one can hold.`;
     const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
     this.#decider.run(runId, { type: "fail", jobId: fence.jobId, error }, fence).catch((failure: unknown) => {
       this.#log("error", `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });

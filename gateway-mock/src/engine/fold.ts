@@ -75,7 +75,10 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       state.revivals = row.iteration;
       state.passAttempt = 0;
       state.losses = 0;
-      for (const key of readMeta<RevivalMeta>(row.dataJson).dropped) state.memo.delete(key);
+      for (const key of readMeta<RevivalMeta>(row.dataJson).dropped) {
+        state.stateLength -= state.memo.get(key)?.text.length ?? 0;
+        state.memo.delete(key);
+      }
       return;
     case "STALLED":
       return;
@@ -95,6 +98,7 @@ function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   state.maxAttempts = meta.maxAttempts;
   state.eventText = eventText;
   state.moreText = moreText;
+  state.stateLength = eventText.length + moreText.length;
   state.flow = meta.flow ?? null;
   state.parent = meta.parent ?? null;
   state.quiet = meta.quiet === true;
@@ -160,6 +164,7 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
     signature: signatureOf(meta),
     isUndefined: meta.undefined === true,
   });
+  state.stateLength += memo.length;
   state.open.delete(key);
   state.attempts.delete(key);
   state.pending.delete(key);

@@ -17,18 +17,38 @@ export interface PayloadOptions {
 }
 
 /** Leaves room in the frame for everything around it. */
-export const MAX_PAYLOAD_LENGTH = WIRE_LIMITS.maxFrameBytes - 256 * 1024;
+export const MAX_PAYLOAD_BYTES = WIRE_LIMITS.maxFrameBytes - 256 * 1024;
 
-/** The JSON of a request: what was stored as text goes in as text. */
-export function requestPayload(state: RunState, options: PayloadOptions): string {
-  const { eventText, moreText } = state;
-  let steps = "";
-  let stack = "";
-  for (const [stepId, memo] of state.memo) {
-    const id = JSON.stringify(stepId);
-    steps += `${steps === "" ? "" : ","}${id}:${memo.text}`;
-    stack += `${stack === "" ? "" : ","}${id}`;
+const utf8 = new TextEncoder();
+
+/** The JSON of a request. Where it would be too large, events and steps are left out, and the agent is told to fetch them. */
+export function requestPayload(state: RunState, options: PayloadOptions): Uint8Array {
+  const limit = WIRE_LIMITS.maxRequestPayloadBytes;
+  if (state.stateLength <= limit) {
+    const whole = utf8.encode(payloadText(state, options, true));
+    if (whole.byteLength <= limit) return whole;
   }
+  return utf8.encode(payloadText(state, options, false));
+}
+
+/** The finished steps of a run, as requests have them: an object by hashed id. */
+export function stepsText(state: RunState): string {
+  let steps = "";
+  for (const [stepId, memo] of state.memo) {
+    steps += `${steps === "" ? "" : ","}${JSON.stringify(stepId)}:${memo.text}`;
+  }
+  return `{${steps}}`;
+}
+
+/** The events that a run was made with: an array. */
+export function eventsText({ eventText, moreText }: RunState): string {
+  return `[${eventText}${moreText === "" ? "" : `,${moreText}`}]`;
+}
+
+/** What was stored as text goes in as text. */
+function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean): string {
+  let stack = "";
+  for (const stepId of state.memo.keys()) stack += `${stack === "" ? "" : ","}${JSON.stringify(stepId)}`;
   const fields = {
     run_id: state.runId,
     ...(options.functionUuid ? { fn_id: options.functionUuid } : {}),
@@ -40,12 +60,13 @@ export function requestPayload(state: RunState, options: PayloadOptions): string
     request_id: options.requestId,
     job_id: options.jobId,
     disable_immediate_execution: !options.inPlace && forcesPlan(state),
-    use_api: false,
+    use_api: !isWhole,
     ...(options.inPlace ? { holdfast: extendedContext(state, options.nowMs) } : {}),
   };
   const ctx = JSON.stringify(fields);
   return (
-    `{"version":${state.requestVersion},"event":${eventText},"events":[${eventText}${moreText === "" ? "" : `,${moreText}`}],"steps":{${steps}},"use_api":false,` +
+    `{"version":${state.requestVersion},"event":${state.eventText},"events":${isWhole ? eventsText(state) : "[]"},` +
+    `"steps":${isWhole ? stepsText(state) : "{}"},"use_api":${!isWhole},` +
     `"ctx":{"stack":{"stack":[${stack}],"current":${state.memo.size}},${ctx.slice(1)}}`
   );
 }

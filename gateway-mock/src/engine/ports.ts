@@ -1,4 +1,5 @@
 import type { BackoffPolicy, Clock, Log, Random, Timers } from "@holdfast/core";
+import { WIRE_LIMITS } from "@holdfast/protocol";
 import type { Store } from "../store/index.ts";
 import type { ChooseSlot } from "./agents.ts";
 import type { VersionPolicy } from "./versions.ts";
@@ -48,6 +49,8 @@ export interface EngineSettings {
   readonly gatewayId: string;
   readonly retry: BackoffPolicy;
   readonly maxSteps: number;
+  /** Characters of a run's events and step results. */
+  readonly maxStateLength: number;
   /** A request that is not acknowledged after this goes elsewhere. */
   readonly requestAckMs: number;
   /** How long an instance may take to come back before its leases are released. */
@@ -65,6 +68,7 @@ export interface EngineSettings {
 export const DEFAULT_ENGINE_SETTINGS = {
   retry: { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0.2 },
   maxSteps: 1000,
+  maxStateLength: WIRE_LIMITS.maxRunStateLength,
   pollMinMs: 100,
   pollMaxMs: 1000,
   maxClaim: 200,

@@ -67,6 +67,8 @@ export interface RunState {
   quiet: boolean;
   /** Keys of what it waits for from outside. */
   waits: readonly string[];
+  /** Characters of its events and of the results of its steps. */
+  stateLength: number;
   /** Finished steps in the order of their completion (the stack). */
   readonly memo: Map<string, MemoStep>;
   readonly open: Map<string, OpenStep>;
@@ -123,6 +125,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     parent: null,
     quiet: false,
     waits: NOTHING,
+    stateLength: 0,
     memo: new Map(),
     open: new Map(),
     attempts: new Map(),

@@ -5,6 +5,7 @@ import { connectApi } from "./connect-api.ts";
 import { errorResponse, limitBody, notFound, statusOf } from "./errors.ts";
 import { eventsApi } from "./events-api.ts";
 import type { HttpParts } from "./parts.ts";
+import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
 
@@ -14,6 +15,7 @@ export function httpApp(parts: HttpParts): Hono {
   connectApi(app, parts);
   eventsApi(app, parts);
   runsApi(app, parts);
+  runStateApi(app, parts);
   signalsApi(app, parts);
   statusApi(app, parts);
   if (parts.skipTime) testingApi(app, parts.skipTime);

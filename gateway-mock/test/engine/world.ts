@@ -66,6 +66,7 @@ export class World {
       newId: () => this.#newId(),
       retry: { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0 },
       maxSteps: 1000,
+      maxStateLength: 100_000,
       hasFunction: (functionId) => functionId.startsWith("shop-"),
       expressionProblem: (source) => (source === "(" ? "The expression `(` cannot be used: it ends too early." : null),
       isSignalTaken: (signal) => signal === "taken",

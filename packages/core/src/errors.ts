@@ -244,6 +244,10 @@ export const ERROR_CATALOGUE = {
     summary: "A run has more steps, or its steps returned more data, than a run may have.",
     cure: "Split the work over several runs, or keep large data elsewhere and return references.",
   },
+  RUN_STATE_UNAVAILABLE: {
+    summary: "The steps of a run that is too large for one request could not be fetched from the gateway.",
+    cure: "Check that the gateway can be reached at the app's base URL and accepts its signing key; the message has its answer. The pass is tried again.",
+  },
   EXPRESSION_INVALID: {
     summary: "An expression in a function's configuration or in a step cannot be read.",
     cure: "The message says what is wrong with it; expressions are CEL, and know `event` and, where an event is waited for, `async`.",

@@ -5,6 +5,8 @@ export const SUBPROTOCOL = "v0.connect.inngest.com";
 export const START_PATH = "/v0/connect/start";
 export const FLUSH_PATH = "/v0/connect/flush";
 export const CONNECT_PATH = "/v0/connect";
+/** Below them `/{runId}/actions` has the steps of a run and `/{runId}/batch` its events. */
+export const RUNS_PATH = "/v0/runs";
 export const PROTOBUF_CONTENT_TYPE = "application/protobuf";
 
 const MiB = 1024 * 1024;
@@ -15,7 +17,10 @@ export const WIRE_LIMITS = {
   maxFrameBytes: 8 * MiB,
   /** One step's or function's result. */
   maxOutputBytes: 4 * MiB,
+  /** With more than this the agent fetches events and steps over HTTP (`ctx.use_api`). */
   maxRequestPayloadBytes: 4 * MiB,
+  /** Characters of a run's events and step results. */
+  maxRunStateLength: 32 * MiB,
   maxStartBodyBytes: 1 * MiB,
   maxFlushBodyBytes: 8 * MiB,
   maxEventBytes: 3 * MiB,

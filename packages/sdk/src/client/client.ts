@@ -16,6 +16,7 @@ import {
   resolveClientOptions,
 } from "./client-options.ts";
 import type { CheckedOutgoings, OutgoingEvent, SchemaMap } from "./event-types.ts";
+import { type FetchedRunState, fetchRunState } from "./run-state.ts";
 import { type SentEvents, sendEvents } from "./send-events.ts";
 import type { SendPorts } from "./send-http.ts";
 import { type OutgoingSignal, type SentSignal, sendSignal } from "./send-signal.ts";
@@ -80,6 +81,14 @@ export class Client<const Schemas extends SchemaMap = NoSchemas> {
   /** `send` for callers whose events are typed elsewhere. */
   sendEvents(events: readonly OutgoingEvent[]): Promise<SentEvents> {
     return sendEvents(this.options, this.schemas, events, this.#ports());
+  }
+
+  /**
+   * What a request leaves out that is too large for one frame; for `connect`.
+   * @throws HoldfastError `RUN_STATE_UNAVAILABLE`
+   */
+  fetchRunState(runId: string, signal: AbortSignal): Promise<FetchedRunState> {
+    return fetchRunState(this.options, runId, this.#ports(), signal);
   }
 
   #ports(): SendPorts {

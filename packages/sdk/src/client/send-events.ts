@@ -3,7 +3,7 @@ import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { SDK_NAME } from "../version.ts";
 import type { ResolvedClientOptions } from "./client-options.ts";
 import { attachedSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
-import { type Judgement, jsonRecord, post, type SendPorts } from "./send-http.ts";
+import { callGateway, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface SentEvents {
   /** The ids of the events, in the order they were given. */
@@ -24,7 +24,7 @@ export async function sendEvents(
   if (events.length === 0) return { ids: [] };
   const body = await encodeEvents(events, schemas, ports.clock);
   const request = { url: eventUrl(options), headers: headersOf(options, ports), body };
-  const answer = await post(request, ports, judge);
+  const answer = await callGateway(request, ports, judge);
   if (answer.ok) return { ids: answer.value };
   throw new HoldfastError(
     "EVENT_SEND_FAILED",

@@ -8,7 +8,8 @@ import {
   type Timers,
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import type { FetchLike } from "./client-options.ts";
+import { SDK_NAME } from "../version.ts";
+import type { FetchLike, ResolvedClientOptions } from "./client-options.ts";
 
 export interface SendPorts {
   readonly clock: Clock;
@@ -20,7 +21,12 @@ export interface SendPorts {
 export interface SendRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
-  readonly body: string;
+  /** Without it the request is a GET. */
+  readonly body?: string;
+  /** For one try, to the last byte of the answer. Default 10 s. */
+  readonly tryTimeoutMs?: number;
+  /** Nobody wants the answer any more. */
+  readonly signal?: AbortSignal;
 }
 
 /** What an answer means. */
@@ -37,8 +43,8 @@ const MAX_TRIES = 5;
 const TRY_TIMEOUT_MS = 10_000;
 const RETRY: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 5_000, jitter: 0.5 };
 
-/** Posts to the gateway. Network errors, and answers of which `judge` says so, are tried again, five tries in all. */
-export async function post<T>(
+/** Calls the gateway. Network errors, and answers of which `judge` says so, are tried again, five tries in all. */
+export async function callGateway<T>(
   request: SendRequest,
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,
@@ -46,28 +52,61 @@ export async function post<T>(
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await tryOnce(request, ports, judge);
     if (outcome.ok) return outcome;
-    if (!outcome.retry || attempt >= MAX_TRIES) {
+    if (!outcome.retry || attempt >= MAX_TRIES || request.signal?.aborted) {
       const { reason, cause } = outcome;
       return { ok: false, reason, tries: attempt === 1 ? "" : ` (after ${attempt} tries)`, cause };
     }
-    await sleep(ports.timers, backoffDelayMs(RETRY, attempt, ports.random));
+    await sleep(ports.timers, backoffDelayMs(RETRY, attempt, ports.random), request.signal);
   }
 }
 
+/** The same with the app's signing key; when that one is refused, with the fallback key. */
+export async function callSigned<T>(
+  options: Pick<ResolvedClientOptions, "signingKey" | "signingKeyFallback" | "env">,
+  request: SendRequest,
+  ports: SendPorts,
+  judge: (status: number, text: string) => Judgement<T>,
+): Promise<PostOutcome<T>> {
+  const keys = [options.signingKey, options.signingKeyFallback].filter((key) => key !== undefined);
+  for (let index = 0; ; index += 1) {
+    const key = keys[index];
+    const headers = {
+      ...request.headers,
+      "User-Agent": SDK_NAME,
+      "x-inngest-sdk": SDK_NAME,
+      ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
+      ...(key === undefined ? {} : { Authorization: `Bearer ${key.reveal()}` }),
+    };
+    const judged = (status: number, text: string): Judgement<T | typeof REFUSED> =>
+      status === 401 || status === 403 ? { ok: true, value: REFUSED } : judge(status, text);
+    const answer = await callGateway({ ...request, headers }, ports, judged);
+    if (!answer.ok) return answer;
+    if (answer.value !== REFUSED) return { ok: true, value: answer.value };
+    if (index + 1 >= keys.length) return { ok: false, reason: "it refused the signing key.", tries: "" };
+  }
+}
+
+const REFUSED = Symbol("refused");
+
 async function tryOnce<T>(
-  { url, headers, body }: SendRequest,
+  { url, headers, body, tryTimeoutMs = TRY_TIMEOUT_MS, signal }: SendRequest,
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,
 ): Promise<Judgement<T>> {
-  const late = new AbortController();
-  const timer = ports.timers.set(TRY_TIMEOUT_MS, () => late.abort(new Error(`no answer within ${TRY_TIMEOUT_MS} ms`)));
+  const end = new AbortController();
+  const timer = ports.timers.set(tryTimeoutMs, () => end.abort(new Error(`no answer within ${tryTimeoutMs} ms`)));
+  const unwanted = (): void => end.abort(new Error("the answer is not wanted any more"));
+  signal?.addEventListener("abort", unwanted, { once: true });
   try {
-    const response = await ports.fetch(url, { method: "POST", headers, body, signal: late.signal });
+    if (signal?.aborted) unwanted();
+    const sent = body === undefined ? { method: "GET" } : { method: "POST", body };
+    const response = await ports.fetch(url, { ...sent, headers, signal: end.signal });
     return judge(response.status, await response.text());
   } catch (cause) {
     return { ok: false, retry: true, reason: networkReason(cause), cause };
   } finally {
     timer.cancel();
+    signal?.removeEventListener("abort", unwanted);
   }
 }
 

@@ -1,8 +1,7 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import { SDK_NAME } from "../version.ts";
 import type { ResolvedClientOptions } from "./client-options.ts";
-import { type Judgement, jsonRecord, post, type SendPorts } from "./send-http.ts";
+import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface OutgoingSignal {
   readonly signal: string;
@@ -27,29 +26,18 @@ export async function sendSignal(
 ): Promise<SentSignal> {
   const url = new URL("v1/signals", options.apiBaseUrl).href;
   const body = encode(signal, data);
-  const keys = [options.signingKey, options.signingKeyFallback].filter((key) => key !== undefined);
-  for (let index = 0; ; index += 1) {
-    const key = keys[index];
-    const headers = {
-      "Content-Type": "application/json",
-      "User-Agent": SDK_NAME,
-      "x-inngest-sdk": SDK_NAME,
-      ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
-      ...(key === undefined ? {} : { Authorization: `Bearer ${key.reveal()}` }),
-    };
-    const answer = await post({ url, headers, body }, ports, judge);
-    if (!answer.ok) {
-      throw new HoldfastError(
-        "SIGNAL_SEND_FAILED",
-        `The gateway at ${new URL(url).origin} did not take the signal "${signal}"${answer.tries}: ${answer.reason}`,
-        { cause: answer.cause },
-      );
-    }
-    if (answer.value !== "refused") return answer.value;
-    if (index + 1 >= keys.length) {
-      throw new HoldfastError("SIGNAL_SEND_FAILED", `The gateway at ${new URL(url).origin} refused the signing key.`);
-    }
-  }
+  const answer = await callSigned(
+    options,
+    { url, headers: { "Content-Type": "application/json" }, body },
+    ports,
+    judge,
+  );
+  if (answer.ok) return answer.value;
+  throw new HoldfastError(
+    "SIGNAL_SEND_FAILED",
+    `The gateway at ${new URL(url).origin} did not take the signal "${signal}"${answer.tries}: ${answer.reason}`,
+    { cause: answer.cause },
+  );
 }
 
 function encode(signal: unknown, data: unknown): string {
@@ -68,9 +56,8 @@ function encode(signal: unknown, data: unknown): string {
   }
 }
 
-function judge(status: number, text: string): Judgement<SentSignal | "refused"> {
+function judge(status: number, text: string): Judgement<SentSignal> {
   if (status === 404) return { ok: true, value: {} };
-  if (status === 401 || status === 403) return { ok: true, value: "refused" };
   const body = jsonRecord(text);
   if (status >= 200 && status < 300) {
     const runId = isRecord(body.data) ? body.data.run_id : undefined;

@@ -1,13 +1,14 @@
 import { type Clock, HoldfastError, systemClock, systemTimers, type Timers } from "@holdfast/core";
 import { type EventPayload, encodeJsonBytes, isRecord, normalizeError } from "@holdfast/protocol";
 import { validateData } from "../client/event-types.ts";
+import type { FetchedRunState } from "../client/run-state.ts";
 import type { FailureContext, HandlerContext } from "../functions/define-function.ts";
 import { type RegisteredFunction, type Registry, schemaFor } from "../functions/registry.ts";
 import { reviveError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import type { PassMode } from "../steps/pass-machine.ts";
 import { publishCurrentExecution } from "./current.ts";
-import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
+import type { ExecutionRequest, ExecutionResult, ExecutionStrategy, StopSignal } from "./execution.ts";
 import { Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
 import type { Intercept } from "./pass-options.ts";
@@ -33,7 +34,8 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
       let requestVersion = FALLBACK_VERSION;
       try {
         const fn = findFunction(registry, request);
-        const input = readPassInput(request.payload);
+        const read = readPassInput(request.payload, () => fetchState(fn, request, signal));
+        const input = read instanceof Promise ? await read : read;
         requestVersion = input.requestVersion;
         const mode = modeOf(request, input);
         if (mode.type === "targeted" && isFinished(input, mode.hash)) return nothingNew(requestVersion);
@@ -50,6 +52,7 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
         };
         return await new Pass(options).run(handlerOf(fn, input, request));
       } catch (thrown) {
+        if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
         return infrastructureError(thrown, requestVersion);
       }
     },
@@ -64,6 +67,23 @@ function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRe
     "FUNCTION_UNKNOWN",
     `The app "${appName}" has no function "${functionSlug}" here; it has ${known.length > 0 ? known.join(", ") : "none"}.`,
   );
+}
+
+/** The state of a run that is too large for one request. Ends with the wish for it. */
+async function fetchState(
+  { client }: RegisteredFunction,
+  { runId }: ExecutionRequest,
+  signal: StopSignal,
+): Promise<FetchedRunState> {
+  const unwanted = new AbortController();
+  const stop = (): void => unwanted.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    if (signal.aborted) stop();
+    return await client.fetchRunState(runId, unwanted.signal);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 function modeOf(request: ExecutionRequest, input: PassInput): PassMode {

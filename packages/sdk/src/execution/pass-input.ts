@@ -19,13 +19,24 @@ export interface PassInput {
 /** The version of the ops we answer with when the run has none yet. */
 const OWN_VERSION = 2;
 
-/** @throws HoldfastError `REQUEST_INVALID`, with the version to answer with where it could be read */
-export function readPassInput(payload: Uint8Array): PassInput {
+/** Fetches what a request leaves out that would be too large. */
+export type FetchState = () => Promise<{
+  readonly steps: Readonly<Record<string, unknown>>;
+  readonly events: readonly unknown[];
+}>;
+
+/**
+ * Reads a request's payload; a promise only when the rest of it must be fetched.
+ * @throws HoldfastError `REQUEST_INVALID`, and what `fetchState` rejects with
+ */
+export function readPassInput(payload: Uint8Array, fetchState: FetchState): PassInput | Promise<PassInput> {
   const root = parsePayload(payload);
   const ctx = optionalRecord(root.ctx, "ctx") ?? {};
-  if (ctx.use_api === true) {
-    throw invalid("it asks to fetch the run's state over HTTP, which this SDK does not do; keep run state under 4 MiB");
-  }
+  if (ctx.use_api !== true) return passInput(root, ctx);
+  return fetchState().then(({ steps, events }) => passInput({ ...root, steps, events }, ctx));
+}
+
+function passInput(root: Record<string, unknown>, ctx: Record<string, unknown>): PassInput {
   const event = readEvent(root.event, "event");
   const events = root.events === undefined || root.events === null ? [] : root.events;
   if (!Array.isArray(events)) throw invalid("`events` is not an array");

@@ -157,6 +157,7 @@ function recording(client: ClientLike, sent: Sent): ClientLike {
       sent.signals.push(signal);
       return {};
     },
+    fetchRunState: (runId, signal) => client.fetchRunState(runId, signal),
   };
 }
 

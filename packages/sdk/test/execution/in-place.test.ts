@@ -4,7 +4,7 @@ import { Client } from "../../src/client/client.ts";
 import { CURRENT_EXECUTION_KEY, currentExecution } from "../../src/execution/current.ts";
 import { NonRetriableError, RetryAfterError, StepError } from "../../src/steps/errors.ts";
 import { Engine } from "./engine.ts";
-import { client, engineFor, hash, jsonOf, opsOf, silent, turn } from "./support.ts";
+import { client, engineFor, hash, jsonOf, opsOf, silent, turn, unfetched } from "./support.ts";
 
 describe("checkpoints", () => {
   test("a sequence goes on in place: one pass, one checkpoint a step, one reply", async () => {
@@ -418,6 +418,7 @@ describe("context", () => {
         return { ids: events.map((event) => event.id ?? "") };
       },
       sendSignal: async () => ({}),
+      fetchRunState: unfetched,
     };
     const engine = engineFor(
       ({ step }) =>

@@ -353,11 +353,6 @@ describe("requests that cannot be run are answered at once", () => {
     expect(jsonOf(result)).toMatchObject({ code: "FUNCTION_UNKNOWN", message: expect.stringContaining("app-f") });
   });
 
-  test("state that would have to be fetched", async () => {
-    const result = await engine().request("step", 0, { ctx: { attempt: 0, use_api: true } });
-    expect(jsonOf(result)).toMatchObject({ code: "REQUEST_INVALID" });
-  });
-
   test("missing ctx and events have defaults", async () => {
     expect(await engine().request("step", 0, { ctx: null, events: null, steps: null })).toMatchObject({
       status: "DONE",

@@ -6,7 +6,7 @@ import { currentExecution } from "../../src/execution/current.ts";
 import { referenceFunction } from "../../src/functions/references.ts";
 import type { StepTools } from "../../src/steps/step-types.ts";
 import { Engine, type EngineOptions } from "./engine.ts";
-import { hash, silent } from "./support.ts";
+import { hash, silent, unfetched } from "./support.ts";
 
 /** Random functions, played against an engine in memory in both modes: each body must run exactly as often as it has to. */
 type Program =
@@ -197,6 +197,7 @@ const client = {
     return { ids };
   },
   sendSignal: async () => ({}),
+  fetchRunState: unfetched,
 };
 
 function resume(op: Op): unknown {

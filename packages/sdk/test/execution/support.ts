@@ -7,6 +7,8 @@ import { Engine, type EngineOptions, parse } from "./engine.ts";
 
 export const silent: LoggerLike = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 export const client = new Client({ id: "app", isDev: true, logger: silent }, {});
+/** For clients that never get a request too large for a frame. */
+export const unfetched = (): Promise<never> => Promise.reject(new Error("nothing is fetched here"));
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 export const hash = hashStepId;
 

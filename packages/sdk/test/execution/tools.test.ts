@@ -6,7 +6,7 @@ import { eventType } from "../../src/client/event-types.ts";
 import { referenceFunction } from "../../src/functions/references.ts";
 import { InvokeError, InvokeTimeoutError, StepError } from "../../src/steps/errors.ts";
 import { Engine } from "./engine.ts";
-import { client, engineFor, hash, opsOf, silent } from "./support.ts";
+import { client, engineFor, hash, opsOf, silent, unfetched } from "./support.ts";
 
 const allOps = (engine: Engine): Op[] => [...engine.checkpoints, ...engine.replies].flat();
 
@@ -194,6 +194,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
         sent.push(signal);
         return { runId: "r" };
       },
+      fetchRunState: unfetched,
     };
     const engine = engineFor(
       async ({ step }) => [

@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { hashSigningKey } from "../../src/http/keys.ts";
+import type { AgentOptions } from "./agent.ts";
+import { call, did, ended, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+const MiB = 1024 * 1024;
+const many = (id: string, size = 1.5 * MiB): object => did(id, id.repeat(size));
+/** Its UTF-8 is three times as long as its text. */
+const wide = (id: string): object => did(id, "\u20ac".repeat(1.5 * MiB));
+
+test.each([
+  { name: "in place", options: {} },
+  { name: "plain", options: { extensions: [] } },
+])("$name: over 4 MiB the agent is told to fetch events and steps", async ({ options }) => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, options satisfies Partial<AgentOptions>);
+  const [runId = ""] = await start(gateway);
+  const first = await agent.request();
+  expect(first.payload).toMatchObject({ use_api: false, ctx: { use_api: false } });
+  await agent.replied(first.request, { value: [many("a"), many("b")] });
+  const second = await agent.request();
+  expect(second.payload).toMatchObject({ use_api: false, ctx: { use_api: false } });
+  expect(Object.keys(second.payload.steps)).toEqual(["a", "b"]);
+  await agent.replied(second.request, { value: [many("c")] });
+  const third = await agent.request();
+  expect(third.payload).toMatchObject({
+    version: 2,
+    event: first.payload.event,
+    events: [],
+    steps: {},
+    use_api: true,
+    ctx: { use_api: true, stack: { stack: ["a", "b", "c"], current: 3 } },
+  });
+  expect(third.request.requestPayload.byteLength).toBeLessThan(10_000);
+  expect(await call(gateway, `/v0/runs/${runId}/batch`)).toEqual(first.payload.events);
+  const actions = (await call(gateway, `/v0/runs/${runId}/actions`)) as Record<string, unknown>;
+  expect(Object.keys(actions)).toEqual(["a", "b", "c"]);
+  expect(actions).toMatchObject({ ...second.payload.steps, c: { type: "data", data: "c".repeat(1.5 * MiB) } });
+  await agent.replied(third.request, { status: "DONE", value: 1 });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: 1 });
+});
+
+test("bytes count, not characters", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  const first = await agent.request();
+  await agent.replied(first.request, { value: [wide("a")] });
+  const second = await agent.request();
+  expect(second.payload).toMatchObject({ steps: {}, ctx: { use_api: true } });
+  await agent.replied(second.request, { status: "DONE", value: 1 });
+  expect((await ended(gateway, runId)).status).toBe("COMPLETED");
+});
+
+test("what is fetched needs the signing key, and is that of a run", async () => {
+  const gateway = await bench.gateway({ signingKey: "signkey-test-00ff" });
+  const get = async (path: string, key?: string): Promise<unknown> => {
+    const headers = key === undefined ? {} : { Authorization: `Bearer ${hashSigningKey(key)}` };
+    return call(gateway, path, { headers });
+  };
+  for (const part of ["actions", "batch"]) {
+    const path = `/v0/runs/01JZ0000000000000000000000/${part}`;
+    expect(await get(path)).toMatchObject({ code: "UNAUTHORIZED", status: 401 });
+    expect(await get(path, "signkey-test-01")).toMatchObject({ code: "UNAUTHORIZED", status: 401 });
+    expect(await get(path, "signkey-test-00ff")).toEqual({
+      error: expect.stringContaining("There is no run"),
+      code: "NOT_FOUND",
+      status: 404,
+    });
+  }
+});
+
+test("over 32 MiB the run fails with a code, after a checkpoint that is refused", async () => {
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway);
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  for (let n = 1; n <= 8; n += 1) {
+    agent.checkpoint(request, n, [many(`${n}`, 4 * MiB - 100)]);
+    expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ sequence: n, outcome: "stored" });
+  }
+  agent.checkpoint(request, 9, [many("9")]);
+  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({
+    outcome: "invalid",
+    message: expect.stringMatching(/characters; the limit is 33554432/),
+  });
+  await agent.replied(request, { value: [many("9")] });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_TOO_LARGE" } });
+});

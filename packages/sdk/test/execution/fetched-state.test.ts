@@ -1,0 +1,56 @@
+import { HoldfastError } from "@holdfast/core";
+import { expect, test } from "vitest";
+import type { ClientLike } from "../../src/functions/registry.ts";
+import { client, engineFor, hash, jsonOf, opsOf } from "./support.ts";
+
+const event = { id: "e1", name: "test/event", data: { n: 1 }, ts: 1 };
+const large = {
+  events: [],
+  steps: {},
+  ctx: { attempt: 0, max_attempts: 3, stack: { stack: [hash("a")] }, use_api: true },
+};
+
+function fetching(fetchRunState: ClientLike["fetchRunState"]): ClientLike {
+  const { options, schemas } = client;
+  return { options, schemas, sendEvents: async () => ({ ids: [] }), sendSignal: async () => ({}), fetchRunState };
+}
+
+test("a request without events and steps: the pass goes on with what was fetched", async () => {
+  const asked: string[] = [];
+  const fetched = { steps: { [hash("a")]: { type: "data", data: 7 } }, events: [event, { ...event, id: "e2" }] };
+  const sender = fetching(async (runId) => {
+    asked.push(runId);
+    return fetched;
+  });
+  const engine = engineFor(
+    async ({ step, events }) => {
+      const a = await step.run("a", () => 0);
+      return step.run("b", () => [a, events.map((each) => (each as { id: string }).id)]);
+    },
+    { client: sender, inPlace: false },
+  );
+  const result = await engine.request("step", 0, large);
+  expect(opsOf(result)).toMatchObject([{ op: "StepRun", id: hash("b"), data: [7, ["e1", "e2"]] }]);
+  expect(asked).toEqual(["01RUN"]);
+});
+
+test("a state that cannot be fetched: none of the function's code runs, and the pass may be tried again", async () => {
+  let runs = 0;
+  const lost = fetching(() => Promise.reject(new HoldfastError("RUN_STATE_UNAVAILABLE", "not there")));
+  const engine = engineFor(() => (runs += 1), { client: lost, inPlace: false });
+  const result = await engine.request("step", 0, large);
+  expect(result).toMatchObject({ status: "ERROR", noRetry: false });
+  expect(jsonOf(result)).toMatchObject({ type: "internal", code: "RUN_STATE_UNAVAILABLE" });
+  expect(runs).toBe(0);
+});
+
+test("work that is taken away meanwhile is not fetched for to the end, and not answered", async () => {
+  const stopped = fetching(
+    (_, signal) =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true })),
+  );
+  const engine = engineFor(() => 1, { client: stopped, inPlace: false });
+  const result = engine.request("step", 0, large);
+  engine.signal.abort();
+  expect(await result).toMatchObject({ stale: true });
+});
