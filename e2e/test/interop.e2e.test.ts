@@ -49,6 +49,23 @@ describe.each([
     });
   });
 
+  test("what a run defers begins once when the run has ended, well or badly", async () => {
+    await inWorld({ name: "interop", extensions: true }, async (world) => {
+      await world.startInngestApp(checkpointing);
+      for (const [fails, status] of [
+        [false, "COMPLETED"],
+        [true, "FAILED"],
+      ] as const) {
+        const runId = await world.trigger("deferring", { fails });
+        expect((await world.ended(runId)).status).toBe(status);
+        await world.noted(runId, "deferred first");
+        await world.noted(runId, "deferred inside");
+        const counts = { one: 1, two: 1, three: 1, "deferred first": 1, "deferred inside": 1 };
+        expect(world.journal.counts(runId)).toEqual(counts);
+      }
+    });
+  });
+
   test("killed with -9 between two steps, it goes on after the last finished one", async () => {
     await inWorld({ name: "interop", extensions: true }, async (world) => {
       const first = await world.startInngestApp(checkpointing);

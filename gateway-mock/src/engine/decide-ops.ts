@@ -1,13 +1,12 @@
 import { type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { Report } from "./decide.ts";
+import { decideDefer } from "./decide-defers.ts";
 import { park } from "./decide-waits.ts";
 import {
-  complete,
   type Draft,
   dispatch,
   ensurePass,
-  failWith,
   isClosed,
   isSettled,
   open,
@@ -18,14 +17,17 @@ import {
 } from "./draft.ts";
 import { retryingStep } from "./fold.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
+import { complete, fail, failPass, failWith } from "./run-ends.ts";
 import { type JobState, jobKey } from "./run-state.ts";
 import { isCompensating } from "./saga.ts";
-import { isParked, nameOf, parseRetryAfterMs } from "./step-ops.ts";
+import { isHandlerFailure, isLazy, isParked, nameOf, parseRetryAfterMs } from "./step-ops.ts";
 
 type OpsReport = Extract<Report, { status: "OPS" }>;
 
 /** What the ops of one report ask for, beyond the rows they leave. */
 interface Wishes {
+  /** It is seen to already. */
+  isOver: boolean;
   /** A pass at once. */
   pass: boolean;
   /** Something was said that moves the run on or was known already; without it a pass waits, so as not to spin. */
@@ -44,7 +46,7 @@ interface OpContext {
 
 export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: boolean): void {
   const inPlace = hint && job.kind === "pass" && !report.ops.some((op) => plansAnew(draft, op));
-  const wishes: Wishes = { pass: false, told: false, retryPass: null };
+  const wishes: Wishes = { isOver: false, pass: false, told: false, retryPass: null };
   if (!inPlace) plan(draft, job, report);
   else {
     draft.pending.clear();
@@ -52,6 +54,7 @@ export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: 
   }
   if (draft.requestVersion === -1) draft.requestVersion = report.requestVersion;
   const context: OpContext = { draft, job, report, inPlace, wishes };
+  for (const op of report.ops) if (isLazy(op)) decideDefer(draft, op);
   for (const op of report.ops) {
     decideOp(context, op);
     if (isClosed(draft)) return;
@@ -71,6 +74,7 @@ function stepCount({ state, settled, opened }: Draft): number {
 
 /** What comes next: a pass now, a pass later, or one of the waits that are already there. */
 function goOn({ draft, inPlace, wishes }: OpContext): void {
+  if (wishes.isOver) return;
   if (wishes.pass) return ensurePass(draft);
   if (wishes.retryPass) return ensurePass(draft, wishes.retryPass.delayMs, wishes.retryPass.attempt);
   if (!wishes.told) return ensurePass(draft, draft.ctx.retry.baseMs);
@@ -104,7 +108,7 @@ const isPlanned = (op: Op): boolean => op.op === "StepPlanned" || isParked(op);
 /** The plain protocol's parallel rule: a report of several steps makes all of them pending before the next pass. */
 function plan(draft: Draft, job: JobState, report: OpsReport): void {
   if (job.kind !== "pass") return;
-  const steps = report.ops.filter((op) => op.op !== "None" && op.op !== "RunComplete");
+  const steps = report.ops.filter((op) => op.op !== "None" && op.op !== "RunComplete" && !isLazy(op));
   if (steps.length <= 1) return;
   const version = draft.state.requestVersion === -1 ? report.requestVersion : draft.state.requestVersion;
   if (version < 2) {
@@ -118,6 +122,7 @@ function plan(draft: Draft, job: JobState, report: OpsReport): void {
 
 function decideOp(context: OpContext, op: Op): void {
   const { draft, wishes } = context;
+  if (isHandlerFailure(op)) return decideHandlerFailure(context, op);
   switch (op.op) {
     case "StepRun":
     case "Step":
@@ -150,8 +155,10 @@ function decideOp(context: OpContext, op: Op): void {
     case "None":
     case "DiscoveryRequest":
       return;
+    // Decided on before.
     case "DeferAdd":
     case "DeferAbort":
+      return;
     case "SyncRunComplete":
       return failWith(
         draft,
@@ -161,6 +168,12 @@ function decideOp(context: OpContext, op: Op): void {
     default:
       return unreachable(op.op);
   }
+}
+
+function decideHandlerFailure({ draft, job, report, wishes }: OpContext, op: Op): void {
+  wishes.isOver = true;
+  if (op.op === "StepFailed") fail(draft, errorOf(op));
+  else failPass(draft, job, errorOf(op), parseRetryAfterMs(op.retryAfter, draft.ctx.nowMs) ?? report.retryAfterMs);
 }
 
 function text(data: unknown): string {
@@ -198,7 +211,8 @@ function decideStepError(context: OpContext, op: Op): void {
   if (draft.jobs.has(jobKey("step", op.id)) || openStep(draft, op.id)?.phase === "waiting") return;
   const attempt = attemptOf(context, op);
   if (inPlace && attempt < (draft.state.attempts.get(op.id) ?? 0)) return;
-  const final = (report.noRetry && report.ops.length === 1) || attempt + 1 >= draft.state.maxAttempts;
+  const final =
+    (report.noRetry && report.ops.filter((one) => !isLazy(one)).length === 1) || attempt + 1 >= draft.state.maxAttempts;
   if (final) return settleFailed(context, op);
   const delayMs = retryDelayMs(
     draft,

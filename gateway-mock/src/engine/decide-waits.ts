@@ -1,9 +1,10 @@
 import type { PlainError } from "@holdfast/core";
 import { isRecord, type Op } from "@holdfast/protocol";
 import type { NewWait } from "../store/index.ts";
-import { type Draft, dispatch, failWith, isSettled, open, openStep, settle } from "./draft.ts";
+import { type Draft, dispatch, isSettled, open, openStep, settle } from "./draft.ts";
 import { invokedEvent } from "./internal-events.ts";
 import { type OpenMeta, stepFailedRow, stepMeta } from "./log-rows.ts";
+import { failWith } from "./run-ends.ts";
 import { jobKey } from "./run-state.ts";
 import { type Due, nameOf, parseDue } from "./step-ops.ts";
 

@@ -1,10 +1,9 @@
 import { type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
+import { decideDefer } from "./decide-defers.ts";
 import { decideOps } from "./decide-ops.ts";
 import { park } from "./decide-waits.ts";
 import {
-  cancel,
-  complete,
   type DecideContext,
   type Decision,
   type Draft,
@@ -12,8 +11,6 @@ import {
   draftOf,
   dropJob,
   ensurePass,
-  fail,
-  failWith,
   finish,
   isClosed,
   retryDelayMs,
@@ -21,8 +18,10 @@ import {
   sizeProblem,
 } from "./draft.ts";
 import { jsonRow, type RevivalMeta, type StepMeta, stepCompletedRow, stepFailedRow } from "./log-rows.ts";
+import { cancel, complete, fail, failPass, failWith } from "./run-ends.ts";
 import { DEADLINE, FINISH_TIMEOUT, isEnded, type JobState, jobKey, needsAgent, type RunState } from "./run-state.ts";
 import { failedCompensations, isCompensating, isUndoingIncomplete } from "./saga.ts";
+import { isLazy } from "./step-ops.ts";
 
 /** What a reply says, read and checked. */
 export type Report =
@@ -58,7 +57,7 @@ export type Input =
       readonly inPlace: boolean;
       readonly report: Report;
     }
-  /** Parked steps that began while their pass goes on in place. */
+  /** Parked steps that began, and what was deferred, while their pass goes on in place. */
   | { readonly type: "parked"; readonly ops: readonly Op[] }
   /** `startedMs`: when an agent first had the run, where the timer is about that; null = none has. */
   | { readonly type: "timer"; readonly jobId: string; readonly startedMs?: number | null }
@@ -104,7 +103,8 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       // No step but those that undo begins any more.
       if (isCompensating(state)) return null;
       for (const op of input.ops) {
-        if (park(draft, op)) ensurePass(draft);
+        if (isLazy(op)) decideDefer(draft, op);
+        else if (park(draft, op)) ensurePass(draft);
         if (isClosed(draft)) break;
       }
       return draft.log.length > 0 ? finish(draft) : null;
@@ -169,23 +169,12 @@ function decideReport(draft: Draft, job: JobState, report: Report, inPlace: bool
     case "INVALID":
       return fail(draft, report.error);
     case "ERROR":
-      return decideError(draft, job, report);
+      return failPass(draft, job, report.error, report.retryAfterMs);
     case "OPS":
       return decideOps(draft, job, report, inPlace);
     default:
       return unreachable(report);
   }
-}
-
-/** The handler threw outside steps: the same job again, while attempts are left. */
-function decideError(draft: Draft, job: JobState, report: Extract<Report, { status: "ERROR" }>): void {
-  const { state } = draft;
-  const attempt = job.kind === "pass" ? state.passAttempt : job.attempt;
-  if (attempt + 1 >= state.maxAttempts) return fail(draft, report.error);
-  const delayMs = retryDelayMs(draft, attempt, report.retryAfterMs);
-  draft.log.push(jsonRow("PASS_FAILED", job.key, attempt, job.iteration, { error: report.error, delayMs }));
-  if (job.kind === "pass") ensurePass(draft, delayMs, attempt + 1);
-  else dispatch(draft, { kind: job.kind, key: job.key, attempt: attempt + 1, delayMs });
 }
 
 /** A wait's time is over, or the run's. */

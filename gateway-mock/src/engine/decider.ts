@@ -7,6 +7,7 @@ import type { Expressions } from "./expressions.ts";
 import { applyRow } from "./fold.ts";
 import type { Functions } from "./functions.ts";
 import type { Intake, Prepared } from "./intake.ts";
+import { type DeferMeta, readMeta } from "./log-rows.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { isEnded, needsAgent, type RunState } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
@@ -208,6 +209,7 @@ export class Decider {
     const others = decision.removeJobs === "all" && runsElsewhere(state, fence);
     for (const [index, row] of decision.log.entries()) {
       if (outcome.inserted[index]) applyRow(state, row, outcome.atMs);
+      if (row.kind === "DEFERRED") this.#warnOfRejected(state.runId, readMeta<DeferMeta>(row.dataJson));
     }
     state.version = outcome.version ?? state.version + 1;
     if (state.flow && state.flow.slots.length > 0) this.#hooks.freed(state.functionId);
@@ -219,6 +221,11 @@ export class Decider {
     if (decision.removeJobs !== "all") this.#hooks.removed(decision.removeJobs.filter((id) => id !== fence?.jobId));
     if (born.length > 0) this.#hooks.born(born, state);
     this.#tellQueued(decision.addJobs, outcome.atMs);
+  }
+
+  #warnOfRejected(runId: string, { functionId, name, rejected }: DeferMeta): void {
+    if (rejected === undefined) return;
+    this.#options.log("warn", `"${name ?? functionId}" is not deferred: ${rejected}`, { runId, functionId });
   }
 
   #tellQueued(jobs: readonly NewJob[], atMs: number): void {

@@ -1,18 +1,10 @@
-import { type BackoffPolicy, backoffDelayMs, type ErrorCode, type PlainError, type Random } from "@holdfast/core";
+import { type BackoffPolicy, backoffDelayMs, type Random } from "@holdfast/core";
 import type { HeadPatch, LogRow, NewJob, NewWait } from "../store/index.ts";
 import { openStepOf, STEP_JOBS } from "./fold.ts";
-import { endEvents, type MadeEvent } from "./internal-events.ts";
-import {
-  completedRow,
-  type DispatchedMeta,
-  jsonRow,
-  type OpenMeta,
-  type Plan,
-  readStepRow,
-  stepCompletedRow,
-} from "./log-rows.ts";
+import type { MadeEvent } from "./internal-events.ts";
+import { type DispatchedMeta, jsonRow, type OpenMeta, type Plan } from "./log-rows.ts";
 import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
-import { FAILURE_KEY, stoppedError } from "./saga.ts";
+import { FAILURE_KEY } from "./saga.ts";
 
 /** What decisions take from outside. */
 export interface DecideContext {
@@ -65,6 +57,7 @@ export interface Draft {
   readonly removedWaits: string[];
   readonly events: MadeEvent[];
   readonly unknownFunctions: string[];
+  defers: RunState["defers"];
   requestVersion: number;
   forced: boolean;
   dispatches: number;
@@ -91,6 +84,7 @@ export function draftOf(state: RunState, ctx: DecideContext): Draft {
     removedWaits: [],
     events: [],
     unknownFunctions: [],
+    defers: state.defers,
     requestVersion: state.requestVersion,
     forced: state.forced,
     dispatches: state.dispatches,
@@ -125,7 +119,7 @@ export function settle(draft: Draft, stepId: string, row: LogRow): boolean {
   return race || draft.pending.size === 0;
 }
 
-function dropWait(draft: Draft, key: string): void {
+export function dropWait(draft: Draft, key: string): void {
   if (!draft.waits.delete(key)) return;
   const fresh = draft.addedWaits.findIndex((wait) => wait.key === key);
   if (fresh >= 0) draft.addedWaits.splice(fresh, 1);
@@ -222,53 +216,6 @@ export function ensurePass(draft: Draft, delayMs = 0, attempt = 0): void {
     dropJob(draft, "pass");
   }
   dispatch(draft, { kind: "pass", key: "", attempt, ...(delayMs > 0 ? { delayMs } : {}) });
-}
-
-export function complete(draft: Draft, outputText: string): void {
-  draft.log.push(completedRow(outputText));
-  draft.head = { status: "COMPLETED", outputJson: outputText };
-  draft.events.push(...endEvents(draft.state, draft.ctx, { status: "COMPLETED", outputText }));
-}
-
-/**
- * The run cannot go on. While it has finished steps that can be undone it is not failed yet: why is put on record, all
- * its work is given up, and a pass is made that undoes them.
- */
-export function fail(draft: Draft, error: PlainError): void {
-  const { state } = draft;
-  if (isSettled(draft, FAILURE_KEY)) return end(draft, "compensation" in error ? error : stoppedError(state, error));
-  if (state.undoable.length === 0 && !draft.log.some(isUndoable)) return end(draft, error);
-  for (const [name, job] of draft.jobs) if (!isRunTimer(job.key)) dropJob(draft, name);
-  for (const key of [...draft.waits]) if (draft.opened.has(key) || state.open.has(key)) dropWait(draft, key);
-  draft.opened.clear();
-  draft.pending.clear();
-  draft.forced = false;
-  const meta = { op: "StepRun", name: "holdfast/failure", clears: true } as const;
-  draft.log.push(stepCompletedRow(FAILURE_KEY, meta, JSON.stringify({ error })));
-  draft.settled.add(FAILURE_KEY);
-  draft.undoing = true;
-  ensurePass(draft);
-}
-
-function end(draft: Draft, error: PlainError): void {
-  draft.log.push(jsonRow("RUN_FAILED", "", 0, 0, { error }));
-  draft.head = { status: "FAILED", errorJson: JSON.stringify(error) };
-  draft.events.push(...endEvents(draft.state, draft.ctx, { status: "FAILED", error }));
-}
-
-/** A step that was finished in this very report. */
-function isUndoable(row: LogRow): boolean {
-  return row.kind === "STEP_COMPLETED" && readStepRow(row.kind, row.dataJson).meta.undo !== undefined;
-}
-
-export function cancel(draft: Draft, error: PlainError): void {
-  draft.log.push(jsonRow("RUN_CANCELLED", "", 0, 0, { error }));
-  draft.head = { status: "CANCELLED", errorJson: JSON.stringify(error) };
-  draft.events.push(...endEvents(draft.state, draft.ctx, { status: "CANCELLED", error }));
-}
-
-export function failWith(draft: Draft, code: ErrorCode, message: string): void {
-  fail(draft, { name: "HoldfastError", code, message });
 }
 
 export function retryDelayMs(draft: Draft, attempt: number, retryAfterMs: number | undefined): number {

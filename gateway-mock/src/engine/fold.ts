@@ -1,6 +1,7 @@
 import { unreachable } from "@holdfast/core";
 import type { LogRow, StoredLogRow, StoredRun } from "../store/index.ts";
 import {
+  type DeferMeta,
   type DispatchedMeta,
   type FailureMeta,
   type OpenMeta,
@@ -11,7 +12,16 @@ import {
   readStepRow,
   type StepMeta,
 } from "./log-rows.ts";
-import { emptyRun, isEnded, isRunTimer, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
+import {
+  type Defer,
+  emptyRun,
+  isEnded,
+  isRunTimer,
+  jobKey,
+  liveStatus,
+  type OpenStep,
+  type RunState,
+} from "./run-state.ts";
 
 /** Jobs that end with their step. */
 export const STEP_JOBS = ["step", "timer", "fetch"] as const;
@@ -80,6 +90,14 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
         state.memo.delete(key);
       }
       return;
+    case "DEFERRED":
+      if (!state.defers.has(row.key)) setDefer(state, row.key, deferOf(readMeta<DeferMeta>(row.dataJson)));
+      return;
+    case "DEFER_ABORTED": {
+      const defer = state.defers.get(row.key);
+      if (defer?.status === "scheduled") setDefer(state, row.key, { ...defer, status: "aborted", inputText: "" });
+      return;
+    }
     case "STALLED":
       return;
     case "RUN_COMPLETED":
@@ -91,6 +109,15 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
     default:
       return unreachable(row.kind);
   }
+}
+
+function setDefer(state: RunState, key: string, defer: Defer): void {
+  state.defers = new Map([...state.defers, [key, defer]]);
+}
+
+export function deferOf({ functionId, rejected, input = {}, meta }: DeferMeta): Defer {
+  if (rejected !== undefined) return { status: "rejected", functionId, inputText: "", meta: null };
+  return { status: "scheduled", functionId, inputText: JSON.stringify(input), meta: meta ?? null };
 }
 
 function applyCreated(state: RunState, row: LogRow, atMs: number): void {

@@ -7,6 +7,7 @@ export const INVOKED = "inngest/function.invoked";
 export const FINISHED = "inngest/function.finished";
 export const FAILED = "inngest/function.failed";
 export const CANCELLED = "inngest/function.cancelled";
+export const DEFERRED_SCHEDULE = "inngest/deferred.schedule";
 
 const ENDS: ReadonlySet<string> = new Set([FINISHED, FAILED, CANCELLED]);
 

@@ -98,6 +98,17 @@ export interface StallMeta {
   readonly leasesGivenUp?: true;
 }
 
+/** Of `DEFERRED`; key: the hashed id. `DEFER_ABORTED` has the same key and no fields. */
+export interface DeferMeta {
+  readonly functionId: string;
+  readonly name?: string;
+  /** Why it does not begin. */
+  readonly rejected?: string;
+  /** Data of its event. */
+  readonly input?: object;
+  readonly meta?: object;
+}
+
 /** Of `STEP_ATTEMPT_FAILED`. */
 export interface FailureMeta {
   readonly step: StepMeta;

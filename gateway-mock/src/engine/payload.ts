@@ -45,6 +45,13 @@ export function eventsText({ eventText, moreText }: RunState): string {
   return `[${eventText}${moreText === "" ? "" : `,${moreText}`}]`;
 }
 
+/** Those that are known already, so that agents do not tell of them again. */
+function defersText({ defers }: RunState): string {
+  if (defers.size === 0) return "";
+  const known = [...defers].map(([key, { status }]) => [key, { abortable: status === "scheduled" }]);
+  return `"defers":${JSON.stringify(Object.fromEntries(known))},`;
+}
+
 /** What was stored as text goes in as text. */
 function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean): string {
   let stack = "";
@@ -66,7 +73,7 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
   const ctx = JSON.stringify(fields);
   return (
     `{"version":${state.requestVersion},"event":${state.eventText},"events":${isWhole ? eventsText(state) : "[]"},` +
-    `"steps":${isWhole ? stepsText(state) : "{}"},"use_api":${!isWhole},` +
+    `"steps":${isWhole ? stepsText(state) : "{}"},${defersText(state)}"use_api":${!isWhole},` +
     `"ctx":{"stack":{"stack":[${stack}],"current":${state.memo.size}},${ctx.slice(1)}}`
   );
 }

@@ -11,7 +11,7 @@ import { readCheckpointOps, readReport } from "./report.ts";
 import { parseRequestId } from "./request-id.ts";
 import { isEnded } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
-import { isParked } from "./step-ops.ts";
+import { isLazy, isParked } from "./step-ops.ts";
 
 type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
 
@@ -121,8 +121,8 @@ export class Reports {
     const dispatch = this.#dispatches.get(requestId);
     const runId = dispatch?.runId ?? givenRunId;
     if (!fence || !isUlid(runId)) return this.#stale();
-    const parked = ops.filter(isParked);
-    const rest = parked.length > 0 ? ops.filter((op) => !isParked(op)) : ops;
+    const parked = ops.filter(needsDecision);
+    const rest = parked.length > 0 ? ops.filter((op) => !needsDecision(op)) : ops;
     const fast = dispatch && this.#runs.peek(runId);
     const result = fast
       ? await this.#fastCheckpoint(dispatch, rest)
@@ -130,7 +130,7 @@ export class Reports {
     return parked.length > 0 && result.outcome === "stored" ? this.#park(runId, fence, parked) : result;
   }
 
-  /** Waits that began make jobs, so they take a decision. */
+  /** Waits that began make jobs, and what was deferred must not be missed by the run's end, so they take a decision. */
   async #park(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
     this.#runs.retain(runId);
     try {
@@ -249,6 +249,8 @@ const LIVE = { cas: "live", head: { status: "RUNNING" } } as const;
 
 const STORED: CheckpointResult = { outcome: "stored", message: "" };
 const STALE: CheckpointResult = { outcome: "stale", message: "Somebody else has the work, or the run has ended." };
+
+const needsDecision = (op: Op): boolean => isParked(op) || isLazy(op);
 
 function commitsDone(dispatch: Dispatch): Promise<void> {
   return new Promise((resolve) => {

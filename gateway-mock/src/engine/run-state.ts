@@ -33,6 +33,16 @@ export interface Parent {
   readonly key: string;
 }
 
+/** A run of another function that is to begin when this run has ended. */
+export interface Defer {
+  readonly status: "scheduled" | "aborted" | "rejected";
+  readonly functionId: string;
+  /** The data of its event, JSON text; "" when it does not begin. */
+  readonly inputText: string;
+  /** The `meta` of its event. */
+  readonly meta: object | null;
+}
+
 export interface JobState {
   readonly id: string;
   readonly kind: JobKind;
@@ -90,6 +100,8 @@ export interface RunState {
   losses: number;
   /** Finished steps that can be undone, by the author's id, in the order of their completion. */
   undoable: readonly { readonly key: string; readonly id: string }[];
+  /** By hashed id, in the order in which they were reported. */
+  defers: ReadonlyMap<string, Defer>;
   /** How often the run was taken up again after its end. Its rows since then carry this number. */
   revivals: number;
   /** When it fails if it is not over. */
@@ -108,6 +120,7 @@ export interface RunIdentity {
 
 /** Most runs wait for nothing and undo nothing. */
 const NOTHING: readonly never[] = [];
+const NO_DEFERS: ReadonlyMap<string, Defer> = new Map();
 
 export function emptyRun(identity: RunIdentity): RunState {
   return {
@@ -137,6 +150,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     passAttempt: 0,
     losses: 0,
     undoable: NOTHING,
+    defers: NO_DEFERS,
     revivals: 0,
     deadlineMs: null,
     finishMs: null,

@@ -13,6 +13,16 @@ export const PARKED_OPS: ReadonlySet<OpName> = new Set([
 
 export const isParked = (op: Op): boolean => PARKED_OPS.has(op.op);
 
+/** Ops that are no step: they come along with others, and count for nothing in how the run goes on. */
+export const isLazy = (op: Op): boolean => op.op === "DeferAdd" || op.op === "DeferAbort";
+
+/** sha1 of `complete`. */
+const COMPLETE_KEY = "0737c22d3bfae812339732d14d8c7dbd6dc4e09c";
+
+/** The handler threw, outside of steps: told as an op because others come along. A step of that id has a name, too. */
+export const isHandlerFailure = ({ id, op, userland }: Op): boolean =>
+  id === COMPLETE_KEY && userland === undefined && (op === "StepError" || op === "StepFailed");
+
 /** What people call a step. */
 export function nameOf(op: Op): string | undefined {
   return op.displayName ?? op.userland?.id;

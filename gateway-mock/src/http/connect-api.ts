@@ -8,6 +8,7 @@ import {
   FLUSH_PATH,
   isRecord,
   type Op,
+  type OpName,
   parseJsonBytes,
   parseOps,
   START_PATH,
@@ -96,15 +97,22 @@ function endpoint(c: Context): string {
   return `${secure ? "wss" : "ws"}://${url.host}${CONNECT_PATH}`;
 }
 
+const CHECKPOINT_OPS: ReadonlySet<OpName> = new Set([
+  "StepRun",
+  "StepPlanned",
+  "DeferAdd",
+  "DeferAbort",
+  "None",
+  "Step",
+] as const);
+
 function readCheckpoint(body: Uint8Array): { requestId: string; ops: Op[] } {
   const value = parseJsonBytes(body, "The body");
   if (!isRecord(value)) throw new HoldfastError("BODY_INVALID", "The body is not an object.");
   const requestId = typeof value.qi_id === "string" && value.qi_id !== "" ? value.qi_id : value.request_id;
   if (typeof requestId !== "string") throw new HoldfastError("BODY_INVALID", "`qi_id` and `request_id` are missing.");
   const ops = parseOps(value.steps, "steps");
-  const foreign = ops.find(
-    (op) => op.op !== "StepRun" && op.op !== "StepPlanned" && op.op !== "None" && op.op !== "Step",
-  );
+  const foreign = ops.find((op) => !CHECKPOINT_OPS.has(op.op));
   if (foreign) throw new HoldfastError("BODY_INVALID", `A checkpoint cannot hold ${foreign.op}.`);
   return { requestId, ops };
 }

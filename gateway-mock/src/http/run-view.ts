@@ -1,4 +1,12 @@
-import { type RevivalMeta, readMeta, readRunCreated, type StallMeta, type StepMeta } from "../engine/log-rows.ts";
+import { deferredEventId } from "../engine/deferred-events.ts";
+import {
+  type DeferMeta,
+  type RevivalMeta,
+  readMeta,
+  readRunCreated,
+  type StallMeta,
+  type StepMeta,
+} from "../engine/log-rows.ts";
 import { FAILURE_KEY } from "../engine/saga.ts";
 import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
 
@@ -69,12 +77,36 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     deadlineMs: detail.head.deadlineMs,
     compensating: detail.log.some((row) => row.kind === "STEP_COMPLETED" && row.key === FAILURE_KEY),
     steps: stepViews(detail.log),
+    defers: deferViews(detail),
     stalls: stallViews(detail.log),
     leasesLost: detail.log.filter((row) => row.kind === "LEASE_LOST").length,
     jobs: detail.jobs,
     waits: detail.waits,
     ...(withLog ? { log: detail.log.map(logView) } : {}),
   };
+}
+
+/** A run of another function that begins when this run has ended. */
+export interface DeferView {
+  readonly id: string;
+  readonly name: string | null;
+  readonly functionId: string;
+  readonly status: "scheduled" | "aborted" | "rejected";
+  /** Why it was rejected. */
+  readonly reason: string | null;
+  /** Of the event that begins it, once this run has ended. */
+  readonly eventId: string | null;
+}
+
+function deferViews({ head, log }: RunDetail): DeferView[] {
+  const aborted = new Set(log.filter(({ kind }) => kind === "DEFER_ABORTED").map(({ key }) => key));
+  return log.flatMap(({ kind, key: id, dataJson }) => {
+    if (kind !== "DEFERRED") return [];
+    const { functionId, name = null, rejected: reason = null } = readMeta<DeferMeta>(dataJson);
+    const status = reason !== null ? "rejected" : aborted.has(id) ? "aborted" : "scheduled";
+    const begins = status === "scheduled" && head.endedMs !== null;
+    return [{ id, name, functionId, status, reason, eventId: begins ? deferredEventId(head.id, id) : null }];
+  });
 }
 
 /** When the main thread of the agent that had the run did not move, and what kept it. */

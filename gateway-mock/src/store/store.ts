@@ -131,6 +131,8 @@ export const LOG_KINDS = [
   "TIMER_FIRED",
   "PINNED",
   "STALLED",
+  "DEFERRED",
+  "DEFER_ABORTED",
   "RUN_COMPLETED",
   "RUN_FAILED",
   "RUN_CANCELLED",

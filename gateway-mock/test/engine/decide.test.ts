@@ -134,7 +134,7 @@ describe("the plain protocol", () => {
 
   test("an op that is not built fails the run with a code; nothing hangs", () => {
     const world = new World();
-    const decision = world.pass(ops([op("DeferAdd", "w", { opts: { fn_slug: "shop-later" } })]));
+    const decision = world.pass(ops([op("SyncRunComplete", "w", { data: 1 })]));
     expect(decision?.head.errorJson).toContain("OP_UNSUPPORTED");
     expect(world.queue.size).toBe(0);
   });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, inject } from "vitest";
 import type { GatewayOptions } from "../../src/config.ts";
 import { foldRun } from "../../src/engine/fold.ts";
 import { isEnded } from "../../src/engine/run-state.ts";
-import type { RunView, StallView, StepView } from "../../src/http/run-view.ts";
+import type { DeferView, RunView, StallView, StepView } from "../../src/http/run-view.ts";
 import { type Gateway, startGateway } from "../../src/server.ts";
 import { checkInvariants, openPostgresStore, type Store, type StoredRun } from "../../src/store/index.ts";
 import { type AgentOptions, RawAgent } from "./agent.ts";
@@ -11,6 +11,7 @@ import { type AgentOptions, RawAgent } from "./agent.ts";
 export interface RunDetailView extends RunView {
   readonly steps: readonly StepView[];
   readonly stalls: readonly StallView[];
+  readonly defers: readonly DeferView[];
   readonly leasesLost: number;
   readonly jobs: readonly { readonly id: string; readonly kind: string; readonly epoch: number }[];
   readonly waits: readonly { readonly kind: string; readonly name: string; readonly key: string }[];

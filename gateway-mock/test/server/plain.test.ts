@@ -101,7 +101,7 @@ test("an op that this gateway cannot do fails the run with a code", async () => 
   const agent = await bench.agent(gateway, plain);
   const [runId = ""] = await start(gateway);
   const { request } = await agent.request();
-  await agent.replied(request, { value: [op("DeferAdd", "i", { opts: { fn_slug: "x" } })] });
+  await agent.replied(request, { value: [op("SyncRunComplete", "i", { data: 1 })] });
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "OP_UNSUPPORTED" } });
 });
 

@@ -29,6 +29,9 @@ export const WIRE_LIMITS = {
   maxAppsPerConnection: 100,
   maxStepsPerRun: 1000,
   maxRetries: 20,
+  maxDefersPerRun: 20,
+  /** Characters of all their inputs. */
+  maxDeferLength: 4 * MiB,
   /** Ours: characters of the stack in WORKER_STALL. */
   maxStallStackLength: 8_000,
   /** Ours: how deep JSON from a peer may nest. */

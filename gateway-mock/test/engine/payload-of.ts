@@ -1,0 +1,17 @@
+import { parseJsonBytes } from "@holdfast/protocol";
+import { requestPayload } from "../../src/engine/payload.ts";
+import type { RunState } from "../../src/engine/run-state.ts";
+
+/** What an agent of the plain protocol is sent. */
+export function payloadOf(state: RunState): Record<string, unknown> {
+  const options = {
+    requestId: "r",
+    jobId: "j",
+    attempt: 0,
+    stepId: "step",
+    functionUuid: null,
+    inPlace: false,
+    nowMs: 0,
+  };
+  return parseJsonBytes(requestPayload(state, options), "payload") as Record<string, unknown>;
+}
