@@ -17,12 +17,12 @@ export function parseDurationMs(
   bounds: { readonly minMs?: number; readonly maxMs?: number } = {},
 ): number {
   const { minMs = 0, maxMs = MAX_DURATION_MS } = bounds;
-  const value = typeof input === "number" ? input : parseText(input);
-  if (value === undefined || !Number.isFinite(value)) {
-    throw new HoldfastError(
-      "DURATION_INVALID",
-      `${name} is not a duration: ${JSON.stringify(input)}. Give milliseconds or text such as "5s" or "2h".`,
-    );
+  // Callers in JavaScript give anything.
+  const given: unknown = input;
+  const value = typeof given === "string" ? parseText(given) : given;
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    const problem = given === undefined ? "is missing" : `is not a duration: ${shown(given)}`;
+    throw new HoldfastError("DURATION_INVALID", `${name} ${problem}. Give milliseconds or text such as "5s" or "2h".`);
   }
   const rounded = Math.round(value);
   if (rounded < minMs || rounded > maxMs) {
@@ -32,6 +32,12 @@ export function parseDurationMs(
     );
   }
   return rounded;
+}
+
+function shown(given: unknown): string {
+  if (typeof given === "string") return JSON.stringify(given);
+  if (Object.prototype.toString.call(given) === "[object Date]") return "a Date";
+  return typeof given === "number" || given === null ? String(given) : `a value of type ${typeof given}`;
 }
 
 function parseText(text: string): number | undefined {

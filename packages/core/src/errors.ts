@@ -322,9 +322,21 @@ const MAX_CAUSE_DEPTH = 5;
 const MAX_ERRORS = 20;
 const OWN_FIELDS = new Set(["name", "message", "stack", "cause"]);
 
-/** Reads anything that was thrown. Causes are kept to a depth of 5; a thrown value that is no error becomes one. */
+/**
+ * Reads anything that was thrown. Causes are kept to a depth of 5; a thrown value that is no error becomes one. Never
+ * throws itself, whatever getters and proxies the value has.
+ */
 export function toPlainError(thrown: unknown, depth = 0): PlainError {
-  if (!isErrorLike(thrown)) return { name: "Error", message: describe(thrown) };
+  try {
+    return isErrorLike(thrown) ? readError(thrown, depth) : { name: "Error", message: describe(thrown) };
+  } catch {
+    return { name: "Error", message: UNREADABLE };
+  }
+}
+
+const UNREADABLE = "Something was thrown that cannot be read.";
+
+function readError(thrown: Error, depth: number): PlainError {
   const { cause } = thrown as { cause?: unknown };
   const code = (thrown as { code?: unknown }).code;
   const data = ownData(thrown, depth);
@@ -333,16 +345,26 @@ export function toPlainError(thrown: unknown, depth = 0): PlainError {
     message: String(thrown.message),
     ...(typeof thrown.stack === "string" ? { stack: thrown.stack } : {}),
     ...(typeof code === "string" ? { code } : {}),
-    ...(cause !== undefined && depth < MAX_CAUSE_DEPTH
-      ? { cause: isErrorLike(cause) ? toPlainError(cause, depth + 1) : jsonOrText(cause) }
-      : {}),
+    ...(cause !== undefined && depth < MAX_CAUSE_DEPTH ? { cause: causeOf(cause, depth) } : {}),
     ...(data ? { data } : {}),
   };
 }
 
+function causeOf(cause: unknown, depth: number): unknown {
+  try {
+    return isErrorLike(cause) ? toPlainError(cause, depth + 1) : jsonOrText(cause);
+  } catch {
+    return UNREADABLE;
+  }
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
-  return isErrorLike(thrown) ? String(thrown.message) : describe(thrown);
+  try {
+    return isErrorLike(thrown) ? String(thrown.message) : describe(thrown);
+  } catch {
+    return UNREADABLE;
+  }
 }
 
 function isErrorLike(value: unknown): value is Error {
@@ -352,9 +374,10 @@ function isErrorLike(value: unknown): value is Error {
 
 function ownData(error: Error, depth: number): Record<string, unknown> | undefined {
   const data: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(error)) {
-    if (OWN_FIELDS.has(key) || (key === "code" && typeof value === "string")) continue;
-    const json = asJson(value);
+  for (const key of Object.keys(error)) {
+    if (OWN_FIELDS.has(key)) continue;
+    const value = fieldOf(error, key);
+    const json = key === "code" && typeof value === "string" ? undefined : asJson(value);
     if (json !== undefined) data[key] = json;
   }
   // Those of an AggregateError, as `Promise.any` throws it, are not enumerable.
@@ -363,6 +386,15 @@ function ownData(error: Error, depth: number): Record<string, unknown> | undefin
     data.errors = errors.slice(0, MAX_ERRORS).map((each) => toPlainError(each, depth + 1));
   }
   return Object.keys(data).length > 0 ? data : undefined;
+}
+
+/** A getter that throws is as good as no field. */
+function fieldOf(error: Error, key: string): unknown {
+  try {
+    return (error as unknown as Record<string, unknown>)[key];
+  } catch {
+    return undefined;
+  }
 }
 
 function asJson(value: unknown): unknown {

@@ -12,6 +12,7 @@ import {
   LOG_LEVELS,
   type LoggerLike,
   logTo,
+  messageOf,
   parseDurationMs,
   parseGoDurationMs,
   type Step,
@@ -66,6 +67,19 @@ describe("durations", () => {
       );
     },
   );
+
+  test.each([
+    [undefined, "is missing"],
+    [null, "not a duration: null"],
+    [new Date(0), "not a duration: a Date"],
+    [{}, "a value of type object"],
+    [Number.NaN, "not a duration: NaN"],
+    ["soon", 'not a duration: "soon"'],
+  ])("%s, which callers in JavaScript may give, is refused in words", (input, problem) => {
+    expect(() => parseDurationMs(input as never, "timeout")).toThrowError(
+      expect.objectContaining({ code: "DURATION_INVALID", message: expect.stringContaining(problem) }),
+    );
+  });
 
   test("Go syntax", () => {
     expect(parseGoDurationMs("1m0s")).toBe(60_000);
@@ -148,6 +162,25 @@ describe("errors", () => {
       cause: { name: "Error", message: "inner", cause: "text" },
     });
     expect(() => JSON.stringify(toPlainError(error))).not.toThrow();
+  });
+
+  test("what cannot be read does not throw", () => {
+    const fail = (): never => {
+      throw new Error("trap");
+    };
+    const proxy = new Proxy({}, { get: fail, has: fail, getPrototypeOf: fail, ownKeys: fail });
+    const cannot = "Something was thrown that cannot be read.";
+    expect(toPlainError(proxy)).toEqual({ name: "Error", message: cannot });
+    expect(messageOf(proxy)).toBe(cannot);
+    const halfRead = Object.defineProperty(Object.assign(new TypeError("x"), { a: 1 }), "b", {
+      enumerable: true,
+      get: fail,
+    });
+    expect(toPlainError(halfRead)).toMatchObject({ name: "TypeError", message: "x", data: { a: 1 } });
+    expect(toPlainError(Object.assign(new Error("outer"), { cause: proxy }))).toMatchObject({
+      message: "outer",
+      cause: cannot,
+    });
   });
 
   test("anything thrown is read, also cycles", () => {

@@ -16,7 +16,8 @@ export class Holdfast<const Schemas extends SchemaMap = NoSchemas> extends Clien
    * @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`, `CONNECT_REFUSED`
    */
   connect(options: { readonly functions: readonly HoldfastFunction[] } & ConnectOptions): Promise<Connection> {
-    const { functions, ...rest } = options;
+    // What callers in JavaScript leave out is told by the checks behind this.
+    const { functions, ...rest } = (options ?? {}) as typeof options;
     return connect({ ...rest, apps: [{ client: this, functions }] });
   }
 }

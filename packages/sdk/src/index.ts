@@ -26,6 +26,7 @@ export type {
   Handler,
   HandlerContext,
   HoldfastFunction,
+  RunError,
 } from "./functions/define-function.ts";
 export type { CancelOption, ConcurrencyOption, FunctionOptions } from "./functions/function-options.ts";
 export { type FunctionReference, referenceFunction } from "./functions/references.ts";
@@ -39,6 +40,7 @@ export {
 } from "./functions/triggers.ts";
 export { Holdfast } from "./holdfast.ts";
 export {
+  type CompensationReport,
   InvokeError,
   InvokeTimeoutError,
   NonDeterminismError,

@@ -42,6 +42,14 @@ export function invalidOption(source: string, problem: string, cause?: unknown):
   return new HoldfastError("OPTION_INVALID", `${capitalised(source)} ${problem}`, { cause });
 }
 
+/** @throws HoldfastError `OPTION_INVALID` when `options` has a key that is not `known`; `what` takes them */
+export function checkKnown(what: string, options: object, known: readonly string[]): void {
+  const extra = Object.keys(options).find((key) => !known.includes(key));
+  if (extra === undefined) return;
+  const list = known.map((key) => `\`${key}\``).join(", ");
+  throw new HoldfastError("OPTION_INVALID", `${what} has no option \`${extra}\`; it knows ${list}.`);
+}
+
 function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -4,6 +4,7 @@ import {
   asSecretText,
   asText,
   asUrl,
+  checkKnown,
   type Environment,
   invalidOption,
   parseBoolean,
@@ -11,7 +12,7 @@ import {
   readOption,
   Secret,
 } from "../options.ts";
-import type { SchemaMap } from "./event-types.ts";
+import { isStandardSchema, type SchemaMap } from "./event-types.ts";
 import { hashSigningKey, isBranchKey } from "./signing-key.ts";
 
 export type FetchLike = (input: string, init: RequestInit) => Promise<Response>;
@@ -74,8 +75,25 @@ const BRANCH_VARIABLES = [
   "RAILWAY_GIT_BRANCH",
 ];
 
+const KNOWN = [
+  "id",
+  "appVersion",
+  "isDev",
+  "baseUrl",
+  "eventKey",
+  "signingKey",
+  "signingKeyFallback",
+  "env",
+  "logger",
+  "schemas",
+  "fetch",
+];
+
 /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
 export function resolveClientOptions(options: ClientOptions, env: Environment): ResolvedClientOptions {
+  if (typeof options !== "object" || options === null) resolveId(undefined);
+  checkKnown("new Holdfast()", options, KNOWN);
+  checkParts(options);
   const { mode, devUrl } = resolveMode(options, env);
   const baseUrl = (variables: readonly string[], fallback: string): string => {
     const source = { name: "baseUrl", given: options.baseUrl, variables, parse: asUrl() };
@@ -106,6 +124,21 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     ...(environment === undefined ? {} : { env: environment }),
     logger: resolveLogger(options.logger),
   });
+}
+
+function checkParts({ schemas, fetch }: ClientOptions): void {
+  if (fetch !== undefined && typeof fetch !== "function")
+    throw invalidOption("the option `fetch`", "must be a function.");
+  if (schemas === undefined) return;
+  if (typeof schemas !== "object" || schemas === null) {
+    throw invalidOption("the option `schemas`", "must be an object of Standard Schemas by event name.");
+  }
+  const wrong = Object.keys(schemas).find((name) => !isStandardSchema(schemas[name]));
+  if (wrong === undefined) return;
+  throw invalidOption(
+    "the option `schemas`",
+    `has something for "${wrong}" that is no Standard Schema (version 1), as valibot, zod 3.24+ or arktype make them.`,
+  );
 }
 
 function resolveMode(options: ClientOptions, env: Environment): { mode: "dev" | "cloud"; devUrl?: string } {

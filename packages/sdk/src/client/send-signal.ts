@@ -21,9 +21,10 @@ export interface SentSignal {
  */
 export async function sendSignal(
   options: ResolvedClientOptions,
-  { signal, data }: OutgoingSignal,
+  given: OutgoingSignal,
   ports: SendPorts,
 ): Promise<SentSignal> {
+  const { signal, data } = given ?? {};
   const url = new URL("v1/signals", options.apiBaseUrl).href;
   const body = encode(signal, data);
   const answer = await callSigned(

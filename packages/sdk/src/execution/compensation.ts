@@ -1,6 +1,6 @@
 import type { PlainError } from "@holdfast/core";
 import { isRecord, normalizeError } from "@holdfast/protocol";
-import { reviveError } from "../steps/errors.ts";
+import { type CompensationReport, reviveError } from "../steps/errors.ts";
 import type { Journal } from "../steps/journal.ts";
 import type { OpText } from "../steps/pass-machine.ts";
 import type { StepCall } from "../steps/step-call.ts";
@@ -17,15 +17,6 @@ export interface FailureMemo {
   readonly error: PlainError & Record<string, unknown>;
   /** Absent when a gateway made it. */
   readonly steps?: readonly string[];
-}
-
-/** What became of the compensations; part of the error with which the run fails. */
-export interface CompensationReport {
-  /** Ids of the steps that were undone, in that order. */
-  readonly undone: readonly string[];
-  readonly failed: readonly { readonly stepId: string; readonly error: PlainError }[];
-  /** Finished steps whose compensation the code does not have any more. */
-  readonly notRun: readonly string[];
 }
 
 export function readFailure(journal: Journal): FailureMemo | undefined {

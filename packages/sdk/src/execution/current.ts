@@ -8,6 +8,8 @@ export interface CurrentStep {
   readonly attempt: number;
   /** False once the body has ended: callbacks it left behind are no part of it. */
   active: boolean;
+  /** Steps that were called in the body, which is an error. */
+  nested?: { readonly error: Error; readonly promise: { readonly isAwaited: boolean } }[];
 }
 
 /** Which function's code is running. */

@@ -1,7 +1,7 @@
 import { createDriver, type Driver, type TimerHandle, unreachable } from "@holdfast/core";
 import type { CheckpointOutcome } from "@holdfast/protocol";
 import { schemaFor } from "../functions/registry.ts";
-import { isFinalError, NonDeterminismError, RunDeadlineError, StepNestedError } from "../steps/errors.ts";
+import { isFinalError, NonDeterminismError, RunDeadlineError, readable } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import { initialPass, type PassEffect, type PassEvent, type PassState, passStep } from "../steps/pass-machine.ts";
 import { rejectedStep, type StepCall } from "../steps/step-call.ts";
@@ -18,7 +18,7 @@ import type { PassOptions } from "./pass-options.ts";
 import { afterMicrotasks, PacedQueue, QuietWatch } from "./quiet.ts";
 import { resultOf, textOf } from "./result-of.ts";
 import { signatureConflict } from "./signature.ts";
-import { type BodyEnd, runBody, StepRecord } from "./step-record.ts";
+import { type BodyEnd, nestedCall, runBody, StepRecord } from "./step-record.ts";
 
 /** What the handler is called with; the pass supplies the tools. */
 export type PassHandler = (tools: { readonly step: StepTools; readonly signal: () => AbortSignal }) => unknown;
@@ -130,7 +130,7 @@ export class Pass {
       const end = returnedEnd(value, this.#records.values(), this.#options);
       this.#driver.send({ type: "handler-ended", end });
     } catch (thrown) {
-      if (!this.#compensation) this.#fail(thrown);
+      if (!this.#compensation) this.#fail(readable(thrown));
     }
   }
 
@@ -146,11 +146,11 @@ export class Pass {
   }
 
   #find(call: StepCall): Promise<unknown> {
+    const outer = currentExecution()?.step;
+    if (outer?.active) return nestedCall(call, outer);
     // One promise for all would keep every handler that awaits it.
     if (this.#driver.state.phase !== "open" || this.#compensation?.collects === false) return new Promise(() => {});
     try {
-      const outer = currentExecution()?.step;
-      if (outer?.active) throw new StepNestedError(String(call.id), outer.id);
       const identity = this.#names.next(call.id);
       return this.#open(identity, this.#options.intercept?.(identity.fullId, call) ?? call).promise;
     } catch (error) {

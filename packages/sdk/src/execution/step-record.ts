@@ -1,5 +1,5 @@
 import type { Clock, PlainError } from "@holdfast/core";
-import { RetryAfterError, StepError } from "../steps/errors.ts";
+import { RetryAfterError, readable, StepError, StepNestedError } from "../steps/errors.ts";
 import type { OpText } from "../steps/pass-machine.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
@@ -79,6 +79,15 @@ export class StepRecord {
   }
 }
 
+/** A step called in the body of another one. The body fails with it even when it does not await the call. */
+export function nestedCall(call: StepCall, outer: CurrentStep): Promise<never> {
+  const error = new StepNestedError(String(call.id), outer.id);
+  const promise = new StepPromise<never>((_resolve, reject) => reject(error));
+  promise.quieten();
+  outer.nested = [...(outer.nested ?? []), { error, promise }];
+  return promise;
+}
+
 export interface BodyContext {
   readonly execution: CurrentExecution;
   readonly clock: Clock;
@@ -105,8 +114,9 @@ export function runBody(record: StepRecord, context: BodyContext, tell: (end: Bo
     const timing = { startedMs, durationMs: clock.monotonicMs() - from };
     return isExtended ? { timing, attempt } : { timing };
   };
-  const onError = (thrown: unknown): void => {
+  const onError = (raw: unknown): void => {
     step.active = false;
+    const thrown = readable(raw);
     const final = context.isFinal(thrown);
     const error = errorObject(thrown);
     const retryAfter = !final && RetryAfterError.is(thrown) ? { retryAfter: thrown.retryAfter } : {};
@@ -115,6 +125,8 @@ export function runBody(record: StepRecord, context: BodyContext, tell: (end: Bo
     tell({ type: "failed", op, final, ...retryAfter });
   };
   const onValue = (value: unknown): void => {
+    const forgotten = step.nested?.find(({ promise }) => !promise.isAwaited);
+    if (forgotten) return onError(forgotten.error);
     step.active = false;
     let json: ResultJson;
     try {

@@ -5,6 +5,7 @@ import { createMainThreadStrategy } from "../execution/main-thread.ts";
 import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "../functions/define-function.ts";
 import type { OutputOf } from "../functions/references.ts";
 import { type ClientLike, createRegistry } from "../functions/registry.ts";
+import { checkKnown, invalidOption } from "../options.ts";
 import { reviveError } from "../steps/errors.ts";
 import type { StepResult } from "../steps/step-result.ts";
 import { Answers, type InvokedRun } from "./answers.ts";
@@ -26,6 +27,7 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
     if (definitionOf(fn) === undefined) {
       throw new HoldfastError("OPTION_INVALID", "FunctionTest needs a function that createFunction() made.");
     }
+    checkOptions(options);
     this.#fn = fn;
     this.#options = options;
   }
@@ -58,8 +60,30 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
   }
 
   #merged(more: FunctionTestOptions): FunctionTestOptions {
+    checkOptions(more);
     return { ...this.#options, ...more, steps: [...(this.#options.steps ?? []), ...(more.steps ?? [])] };
   }
+}
+
+const KNOWN = ["event", "events", "steps", "functions", "replay", "nowMs"];
+
+/** @throws HoldfastError `OPTION_INVALID` */
+function checkOptions(options: FunctionTestOptions): void {
+  checkKnown("FunctionTest", options, KNOWN);
+  const { event, events, steps = [], functions = [] } = options;
+  const refuse = (name: string, what: string): never => {
+    throw invalidOption(`the option \`${name}\` of FunctionTest`, `must be ${what}.`);
+  };
+  const isEvent = (each: unknown): boolean => isRecord(each) && typeof each.name === "string" && each.name !== "";
+  if (event !== undefined && !isEvent(event)) refuse("event", "an event: { name, data }");
+  if (events !== undefined && !(Array.isArray(events) && events.length > 0 && events.every(isEvent))) {
+    refuse("events", "an array of one or more events: { name, data }");
+  }
+  const isAnswer = (each: unknown): boolean =>
+    isRecord(each) && typeof each.id === "string" && typeof each.handler === "function";
+  if (!Array.isArray(steps) || !steps.every(isAnswer)) refuse("steps", "an array of { id, handler }");
+  const isFunction = (each: unknown): boolean => definitionOf(each) !== undefined;
+  if (!Array.isArray(functions) || !functions.every(isFunction)) refuse("functions", "an array of createFunction()'s");
 }
 
 /** The function's result as JSON has it. */

@@ -1,6 +1,7 @@
 import type { LoggerLike } from "@holdfast/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaMap } from "../client/event-types.ts";
+import type { CompensationReport } from "../steps/errors.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import { FunctionChecks } from "./function-checks.ts";
 import { type FunctionConfig, failureConfig, functionConfig } from "./function-config.ts";
@@ -31,10 +32,17 @@ export type Handler<Event, Schemas extends SchemaMap = SchemaMap, Output = unkno
   context: HandlerContext<Event, Schemas>,
 ) => Output;
 
+/** What a run failed with, as its failure handler gets it. */
+export interface RunError extends Error {
+  readonly code?: unknown;
+  /** What became of the steps that could be undone; absent when the run had none. */
+  readonly compensation?: CompensationReport;
+}
+
 export interface FailureContext<Event, Schemas extends SchemaMap = SchemaMap>
   extends HandlerContext<FailureEvent<Event>, Schemas> {
-  /** What the run failed with. */
-  readonly error: Error;
+  /** What the run failed with: name, message, stack, cause and own fields of what was thrown. */
+  readonly error: RunError;
 }
 
 export type FailureHandler<Event, Schemas extends SchemaMap = SchemaMap> = (

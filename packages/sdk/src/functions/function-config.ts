@@ -1,5 +1,6 @@
 import { messageOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
+import { isStandardSchema } from "../client/event-types.ts";
 import { instantOf } from "../steps/points-in-time.ts";
 import { compact, DAY_MS, FunctionChecks, SECOND_MS } from "./function-checks.ts";
 import { DEFAULT_RETRIES, type FunctionOptions } from "./function-options.ts";
@@ -59,7 +60,7 @@ export function functionConfig(appId: string, options: FunctionOptions): Functio
   return {
     id: slug,
     name,
-    triggers: triggersOf(check, options.triggers ?? []),
+    triggers: triggersOf(check, options.triggers === undefined ? [] : options.triggers),
     steps: stepsOf(slug, check.integer(options.retries ?? DEFAULT_RETRIES, "retries", 0, WIRE_LIMITS.maxRetries)),
     ...compact({
       idempotency: options.idempotency === undefined ? undefined : check.text(options.idempotency, "idempotency"),
@@ -123,11 +124,32 @@ function triggerOf(check: FunctionChecks, trigger: unknown, name: string): Recor
     return made;
   }
   const inner = given.event;
-  const event = typeof inner === "object" && inner !== null ? (inner as { event?: unknown }).event : inner;
+  const declared = typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>) : undefined;
+  const event = declared === undefined ? inner : declared.event;
   if (event === undefined) check.fail(`\`${name}\` must be { event: "name" }, { cron: "..." } or an eventType().`);
-  const made: Record<string, string> = { event: check.text(event, `${name}.event`, WIRE_LIMITS.maxEventNameLength) };
+  // A declared event is a trigger as it stands, with all that it has.
+  if (typeof given.create !== "function") check.object(given, name, ["event", "if", "schema"]);
+  const schema = given.schema ?? declared?.schema;
+  const fits = schema === undefined || isStandardSchema(schema);
+  check.ensure(
+    fits,
+    `\`${name}.schema\` is no Standard Schema (version 1), as valibot, zod 3.24+ or arktype make them.`,
+  );
+  const made: Record<string, string> = { event: patternOf(check, event, `${name}.event`) };
   if (given.if !== undefined) made.expression = check.text(given.if, `${name}.if`);
   return made;
+}
+
+/** An event's name, or the beginning of names: up to a "/" or ".", then "*". Another "*" would stand for itself. */
+function patternOf(check: FunctionChecks, value: unknown, name: string): string {
+  const text = check.text(value, name, WIRE_LIMITS.maxEventNameLength);
+  const star = text.indexOf("*");
+  const fits = star === -1 || (star === text.length - 1 && /(^|[/.])\*$/.test(text));
+  check.ensure(
+    fits,
+    `\`${name}\` is "${text}"; a "*" may only be the last character, after a "/" or ".", as in "shop/*".`,
+  );
+  return text;
 }
 
 function batchOf(check: FunctionChecks, value: unknown): unknown {

@@ -33,9 +33,12 @@ export function referenceFunction<Target extends FunctionTypes<unknown, unknown>
   readonly functionId: string;
   readonly appId?: string;
 }): FunctionReference<DataOf<Target>, OutputOf<Target>> {
-  const { functionId, appId } = options;
+  const { functionId, appId } = (options ?? {}) as Partial<Record<"functionId" | "appId", unknown>>;
   if (typeof functionId !== "string" || functionId === "") {
     throw new HoldfastError("FUNCTION_INVALID", 'referenceFunction() needs a `functionId`, such as "ship".');
+  }
+  if (appId !== undefined && (typeof appId !== "string" || appId === "")) {
+    throw new HoldfastError("FUNCTION_INVALID", "The `appId` of referenceFunction() must be the id of an app.");
   }
   return Object.freeze({ functionId, ...(appId === undefined ? {} : { appId }) });
 }

@@ -1,4 +1,4 @@
-import { HoldfastError, type PlainError, parseDurationMs } from "@holdfast/core";
+import { type ErrorCode, HoldfastError, type PlainError, parseDurationMs } from "@holdfast/core";
 import { instantOf } from "./points-in-time.ts";
 
 const NON_RETRIABLE = Symbol.for("holdfast.nonRetriable");
@@ -9,6 +9,9 @@ const INVOKE_TIMEOUT = Symbol.for("holdfast.invokeTimeout");
 
 const branded = (value: unknown, brand: symbol): boolean =>
   typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+
+const hasCode = (value: unknown, code: ErrorCode): boolean =>
+  typeof value === "object" && value !== null && (value as { code?: unknown }).code === code;
 
 const brand = (error: Error, mark: symbol): void => {
   Object.defineProperty(error, mark, { value: true });
@@ -114,6 +117,18 @@ export function invokeErrorOf(stepId: string, functionId: string, error: PlainEr
   return new (isTimeout ? InvokeTimeoutError : InvokeError)(stepId, functionId, error);
 }
 
+/** What became of the compensations; part of the error with which a run fails. */
+export interface CompensationReport {
+  /** Ids of the steps that were undone, in that order. */
+  readonly undone: readonly string[];
+  readonly failed: readonly {
+    readonly stepId: string;
+    readonly error: { readonly name: string; readonly message: string; readonly stack?: string };
+  }[];
+  /** Finished steps that were not undone, because the run was stopped before or the code has no compensation any more. */
+  readonly notRun: readonly string[];
+}
+
 const MAX_DEPTH = 5;
 
 /** An error that arrived as plain data, as an Error again, with its own fields. */
@@ -121,7 +136,8 @@ export function reviveError(error: PlainError, depth = 0): Error {
   return restore(new Error(error.message, causeOption(error, depth)), error, depth);
 }
 
-function restore<E extends Error>(target: E, { name, stack, code, data }: PlainError, depth: number): E {
+function restore<E extends Error>(target: E, error: PlainError, depth: number): E {
+  const { name, stack, code, data } = error;
   for (const [key, value] of Object.entries(isPlainObject(data) ? data : {})) {
     // What an Error has itself, or its class has set, stays.
     if (key === "name" || key === "message" || key === "stack" || key === "cause" || key in target) continue;
@@ -134,6 +150,9 @@ function restore<E extends Error>(target: E, { name, stack, code, data }: PlainE
   if (code !== undefined) {
     Object.defineProperty(target, "code", { value: code, enumerable: true, writable: true, configurable: true });
   }
+  // Of a run that undid its steps.
+  const { compensation } = error as { readonly compensation?: unknown };
+  if (isPlainObject(compensation)) Object.assign(target, { compensation });
   return target;
 }
 
@@ -160,6 +179,11 @@ export class StepNestedError extends HoldfastError {
     this.name = "StepNestedError";
     brand(this, NON_RETRIABLE);
   }
+
+  /** Also recognises one that comes back from the store, as in `onFailure`. */
+  static override is(value: unknown): value is StepNestedError {
+    return hasCode(value, "STEP_NESTED");
+  }
 }
 
 /** A replay met another step than the one that is on record there. */
@@ -177,6 +201,11 @@ export class NonDeterminismError extends HoldfastError {
     this.found = found;
     brand(this, NON_RETRIABLE);
   }
+
+  /** Also recognises one that comes back from the store, as in `onFailure`. */
+  static override is(value: unknown): value is NonDeterminismError {
+    return hasCode(value, "NON_DETERMINISM");
+  }
 }
 
 /** The run was not done at its deadline. */
@@ -188,6 +217,11 @@ export class RunDeadlineError extends HoldfastError {
     this.name = "RunDeadlineError";
     this.deadlineMs = deadlineMs;
     brand(this, NON_RETRIABLE);
+  }
+
+  /** Also recognises one that comes back from the store, as in `onFailure`. */
+  static override is(value: unknown): value is RunDeadlineError {
+    return hasCode(value, "RUN_DEADLINE_EXCEEDED");
   }
 }
 
@@ -202,6 +236,19 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
   "OPTION_MISSING",
   "OPTION_INVALID",
 ]);
+
+/** What was thrown; an error of ours in its place when looking at it throws, as some proxies and getters do. */
+export function readable(thrown: unknown): unknown {
+  if (typeof thrown !== "object" || thrown === null) return thrown;
+  try {
+    isFinalError(thrown);
+    StepError.is(thrown);
+    RetryAfterError.is(thrown);
+    return thrown;
+  } catch {
+    return new Error("Something was thrown that cannot be read.");
+  }
+}
 
 /** Trying again cannot cure it: asked for by the author, or a mistake in the code. */
 export function isFinalError(error: unknown): boolean {

@@ -22,8 +22,8 @@ export type InstantLike = Date | string | TemporalInstant;
  * ISO text for a Date, a point in time of Temporal, or text that starts like an ISO 8601 date; undefined for anything else.
  * @throws HoldfastError `DURATION_INVALID`
  */
-export function instantOf(input: unknown): string | undefined {
-  if (input instanceof Date) return isoText(input, input);
+export function instantOf(input: unknown, shown: unknown = input): string | undefined {
+  if (input instanceof Date) return isoText(input, shown);
   if (isTemporal(input, "Temporal.Instant", "Temporal.ZonedDateTime")) {
     return isoText(new Date((input as TemporalInstant).epochMilliseconds), input);
   }

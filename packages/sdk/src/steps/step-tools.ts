@@ -24,7 +24,7 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
       }),
     sleepUntil: (id: StepId, at: unknown) =>
       guarded(() => {
-        const instant = instantOf(typeof at === "number" ? new Date(at) : at);
+        const instant = instantOf(typeof at === "number" ? new Date(at) : at, at);
         if (instant === undefined) {
           throw invalidStep(id, "step.sleepUntil() needs a Date, ISO 8601 text, milliseconds or a Temporal instant");
         }
@@ -65,20 +65,28 @@ const nothing = (): undefined => undefined;
 const RUN_OPTIONS: ReadonlySet<string> = new Set(["compensate", "retries"]);
 
 /**
- * Whether the third argument is options: a function is no JSON, so one with `compensate` is never meant for the body; one
- * without is, where the body names a parameter for it.
+ * Whether the third argument is options: a function is no JSON, so an object that has one is never meant for the body;
+ * one without is, where the body names a parameter for it.
  */
-function isRunOptions(body: { readonly length: number }, rest: readonly unknown[]): boolean {
+function isRunOptions(id: StepId, body: { readonly length: number }, rest: readonly unknown[]): boolean {
   const value = rest[0];
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return false;
   const keys = Object.keys(value);
-  if (keys.length === 0 || !keys.every((key) => RUN_OPTIONS.has(key))) return false;
-  return typeof (value as { compensate?: unknown }).compensate === "function" || body.length < rest.length;
+  const hasFunction = Object.values(value).some((each) => typeof each === "function");
+  const unknown = keys.find((key) => !RUN_OPTIONS.has(key));
+  if (unknown === undefined) return keys.length > 0 && (hasFunction || body.length < rest.length);
+  if (!hasFunction) return false;
+  throw invalidStep(
+    id,
+    `step.run() has no option \`${unknown}\`; it knows compensate, retries. Arguments of the step are kept as JSON, which cannot carry a function`,
+  );
 }
 
 function runCall(id: StepId, body: unknown, rest: readonly unknown[]): StepCall {
   if (typeof body !== "function") throw invalidStep(id, "step.run() needs a function as its second argument");
-  const options = isRunOptions(body, rest) ? (rest[0] as RunOptionsInput) : undefined;
+  const options = isRunOptions(id, body as { readonly length: number }, rest)
+    ? (rest[0] as RunOptionsInput)
+    : undefined;
   const args = options === undefined ? rest : rest.slice(1);
   if (args.length > 0 && jsonOf(args) === undefined) {
     throw invalidStep(id, "its arguments are kept as JSON, which cannot carry them");

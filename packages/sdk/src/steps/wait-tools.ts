@@ -1,6 +1,6 @@
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { validateData } from "../client/event-types.ts";
+import { isStandardSchema, validateData } from "../client/event-types.ts";
 import { invokeErrorOf } from "./errors.ts";
 import { timeoutText } from "./points-in-time.ts";
 import { guarded, invalidStep, jsonOf, named, type StepCall, type StepId } from "./step-call.ts";
@@ -37,7 +37,9 @@ function eventCall({ exact, schemaOf }: WaitToolsDeps, id: StepId, given: unknow
         ? undefined
         : textOf(id, options.if, "if")
       : sameIn(textOf(id, match, "match"));
-  const schema = (options.schema ?? inner?.schema ?? schemaOf(name)) as StandardSchemaV1 | undefined;
+  if (name.includes("*")) throw invalidStep(id, 'it waits for one event: a "*" in its name works in triggers only');
+  const schema = options.schema ?? inner?.schema ?? schemaOf(name);
+  if (schema !== undefined && !isStandardSchema(schema)) throw invalidStep(id, "its `schema` is no Standard Schema");
   return {
     ...named(id),
     kind: "waitForEvent",

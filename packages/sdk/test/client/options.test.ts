@@ -117,6 +117,16 @@ describe("keys", () => {
     expect(client.options.signingKey?.reveal()).toMatch(/^signkey-test-b2ed99/);
   });
 
+  test("what is missing, misspelled or of another kind is told", () => {
+    const make = (options?: unknown) => () => new Client(options as never, {});
+    expect(make()).toThrow(failsWith("OPTION_MISSING", "`id`"));
+    expect(make(null)).toThrow(failsWith("OPTION_MISSING", "`id`"));
+    expect(make({ id: "a", signinKey: "x" })).toThrow(failsWith("OPTION_INVALID", "no option `signinKey`"));
+    expect(make({ id: "a", fetch: 1 })).toThrow(failsWith("OPTION_INVALID", "`fetch`"));
+    expect(make({ id: "a", schemas: [1] })).toThrow(failsWith("OPTION_INVALID", '"0"'));
+    expect(make({ id: "a", schemas: { "app/x": {} } })).toThrow(failsWith("OPTION_INVALID", '"app/x"'));
+  });
+
   test("the record is frozen", () => {
     expect(Object.isFrozen(resolve())).toBe(true);
   });

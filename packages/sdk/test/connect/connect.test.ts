@@ -89,6 +89,10 @@ describe("connect()", () => {
     const apps = [{ client, functions: [] }];
     await expect(connect({ apps: [] })).rejects.toMatchObject({ code: "OPTION_INVALID" });
     await expect(connect({} as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(connect(undefined as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(Promise.resolve().then(() => client.connect(undefined as never))).rejects.toThrow(/apps\[0\]/);
+    await expect(client.sendSignal(undefined as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(client.connect({ functions: [], conectTimeout: "5s" } as never)).rejects.toThrow(/`conectTimeout`/);
     await expect(connect({ apps: [{ client: {}, functions: [] }] as never })).rejects.toMatchObject({
       code: "OPTION_INVALID",
     });
@@ -138,6 +142,10 @@ describe("options", () => {
     { outbox: { maxCount: 0 } },
     { respawn: { maxCrashes: -1 } },
     { instanceId: "" },
+    { drainTimout: "5s" },
+    { outbox: { max: 5 } },
+    { outbox: 5 },
+    { respawn: { baseDelay: "1s", retries: 2 } },
   ])("%j is refused", (options) => {
     expect(() => resolveConnectOptions(options as never, {})).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),

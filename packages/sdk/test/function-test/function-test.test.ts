@@ -184,6 +184,20 @@ describe("a function in memory", () => {
     expect(steady).toMatchObject({ status: "completed", passes: 5 });
   });
 
+  test.each<[object, RegExp]>([
+    [{ stpes: [] }, /no option `stpes`/],
+    [{ steps: { id: "a" } }, /`steps`.*array of \{ id, handler \}/],
+    [{ steps: [{ id: "a" }] }, /`steps`/],
+    [{ steps: [{ id: "a", handler: 5 }] }, /`steps`/],
+    [{ event: { data: {} } }, /`event`.*\{ name, data \}/],
+    [{ events: [] }, /`events`/],
+    [{ functions: [{}] }, /`functions`/],
+  ])("wrong options are refused: %j", async (options, message) => {
+    const error = expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringMatching(message) });
+    expect(() => new FunctionTest(order, options as never)).toThrow(error);
+    await expect(new FunctionTest(order, { event }).run(options as never)).rejects.toThrow(error);
+  });
+
   test("a reference that nothing answers, and a function that is none", async () => {
     const far = app.createFunction({ id: "far" }, ({ step }) =>
       step.invoke("call", { function: referenceFunction({ functionId: "x", appId: "y" }) }),

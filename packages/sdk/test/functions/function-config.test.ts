@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Client } from "../../src/client/client.ts";
 import { eventType } from "../../src/client/event-types.ts";
 import type { FunctionOptions } from "../../src/functions/function-options.ts";
+import { referenceFunction } from "../../src/functions/references.ts";
 import { appManifest, createRegistry } from "../../src/functions/registry.ts";
 import { cron } from "../../src/functions/triggers.ts";
 import { SDK_VERSION } from "../../src/version.ts";
@@ -127,10 +128,39 @@ describe("wrong definitions name function and option", () => {
     [{ id: "f", cancelOn: Array.from({ length: 6 }, () => ({ event: "a" })) }, /at most 5/],
     [{ id: "f", throttle: { limit: 1, period: "1m", brust: 2 } }, /no option `brust`/],
     [{ id: "f", onFailure: "x" }, /onFailure/],
+    [{ id: "f", triggers: null }, /triggers\[0\]/],
+    [{ id: "f", triggers: { event: "a/b", iff: "true" } }, /triggers\[0\].*no option `iff`/],
+    [{ id: "f", triggers: { event: "a/*/b" } }, /"a\/\*\/b".*last character/],
+    [{ id: "f", triggers: { event: "ab*" } }, /"ab\*".*last character, after a "\/" or "\."/],
+    [{ id: "f", triggers: { event: "a/b", schema: {} } }, /triggers\[0\]\.schema.*Standard Schema/],
+    [{ id: "f", throttle: { limit: 1 } }, /`throttle\.period` is missing/],
+    [{ id: "f", deadline: new Date(0) }, /`deadline` is not a duration: a Date/],
   ])("%j", (options, message) => {
     expect(() => client.createFunction(options as never, () => 1)).toThrow(
       expect.objectContaining({ code: "FUNCTION_INVALID", message: expect.stringMatching(message) }),
     );
+  });
+
+  test("every way to write a trigger", () => {
+    const declared = eventType("app/declared", { schema: v.object({}), version: "2" });
+    const triggers = [{ event: "*" }, { event: "a/*" }, { event: "a.b.*", if: "true" }, declared, { event: declared }];
+    const [config] = manifest({ id: "f", triggers: triggers.slice(0, 4) });
+    expect(config?.triggers).toEqual([
+      { event: "*" },
+      { event: "a/*" },
+      { event: "a.b.*", expression: "true" },
+      { event: "app/declared" },
+    ]);
+    expect(manifest({ id: "g", triggers: { event: declared, if: "1 == 1" } })[0]?.triggers).toEqual([
+      { event: "app/declared", expression: "1 == 1" },
+    ]);
+  });
+
+  test("a reference that names nothing", () => {
+    const refer = referenceFunction as (options?: unknown) => unknown;
+    for (const wrong of [undefined, null, {}, { functionId: 1 }, { functionId: "a", appId: 5 }]) {
+      expect(() => refer(wrong)).toThrow(expect.objectContaining({ code: "FUNCTION_INVALID" }));
+    }
   });
 
   test("the old form with three arguments is explained", () => {

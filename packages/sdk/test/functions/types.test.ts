@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { describe, expectTypeOf, test } from "vitest";
 import { Client } from "../../src/client/client.ts";
 import { eventType, type ReceivedEvent, staticSchema, type UntypedData } from "../../src/client/event-types.ts";
+import type { RunError } from "../../src/functions/define-function.ts";
 import type { CronEvent, FailureEvent } from "../../src/functions/triggers.ts";
 import { cron } from "../../src/functions/triggers.ts";
 import type { StepResult } from "../../src/steps/step-result.ts";
@@ -50,7 +51,8 @@ describe("the event of a handler", () => {
         onFailure: ({ event, error }) => {
           expectTypeOf(event).toEqualTypeOf<FailureEvent<ReceivedEvent<"app/typed", { id: string; count: number }>>>();
           expectTypeOf(event.data.event.data.id).toEqualTypeOf<string>();
-          expectTypeOf(error).toEqualTypeOf<Error>();
+          expectTypeOf(error).toEqualTypeOf<RunError>();
+          expectTypeOf(error.compensation?.undone).toEqualTypeOf<readonly string[] | undefined>();
         },
       },
       () => 1,

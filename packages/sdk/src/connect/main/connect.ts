@@ -41,8 +41,8 @@ const DEBUG_MS = 5_000;
  */
 export async function connect(input: ConnectInput): Promise<Connection> {
   checkRuntime();
+  const client = commonClientOptions(input?.apps);
   const options = resolveConnectOptions(input, process.env);
-  const client = commonClientOptions(input.apps);
   const logger = checkedLogger(input.logger ?? client.logger);
   const config = configOf(input.apps, client, options);
   const strategy = createMainThreadStrategy(createRegistry(input.apps));

@@ -5,6 +5,7 @@ import {
   asInteger,
   asText,
   asUrl,
+  checkKnown,
   type Environment,
   invalidOption,
   type OptionParser,
@@ -41,8 +42,40 @@ const asSwitch: OptionParser<boolean> = (value, source) => {
   return text === "off" ? false : asBoolean(value, source);
 };
 
+const KNOWN = [
+  "apps",
+  "gatewayUrl",
+  "instanceId",
+  "maxWorkerConcurrency",
+  "handleShutdownSignals",
+  "signal",
+  "connectTimeout",
+  "drainTimeout",
+  "stallThreshold",
+  "maxStall",
+  "workerUrl",
+  "resourceLimits",
+  "extensions",
+  "logger",
+  "outbox",
+  "respawn",
+];
+
+function checkNames(options: ConnectOptions): void {
+  checkKnown("connect()", options, KNOWN);
+  checkGroup("outbox", options.outbox, ["maxCount", "maxBytes", "ackTimeout"]);
+  checkGroup("respawn", options.respawn, ["baseDelay", "maxDelay", "maxCrashes", "minUptime"]);
+}
+
+function checkGroup(name: string, value: unknown, known: readonly string[]): void {
+  if (value === undefined) return;
+  if (typeof value !== "object" || value === null) throw invalidOption(`the option \`${name}\``, "must be an object.");
+  checkKnown(`The option \`${name}\``, value, known);
+}
+
 /** @throws HoldfastError `OPTION_INVALID` */
 export function resolveConnectOptions(options: ConnectOptions, env: Environment): ResolvedConnectOptions {
+  checkNames(options);
   const duration = (
     name: string,
     given: unknown,

@@ -1,0 +1,170 @@
+import { HoldfastError } from "@holdfast/core";
+import { describe, expect, test } from "vitest";
+import {
+  NonDeterminismError,
+  NonRetriableError,
+  RunDeadlineError,
+  readable,
+  reviveError,
+  StepError,
+  StepNestedError,
+} from "../../src/steps/errors.ts";
+import { engineFor } from "./support.ts";
+
+/** What authors get wrong: the run says so, and never hangs. */
+describe.each([true, false])("misuse, in place: %s", (inPlace) => {
+  const hostile = {
+    "a proxy whose every trap throws": () =>
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error("trap");
+          },
+          has: () => {
+            throw new Error("trap");
+          },
+          getPrototypeOf: () => {
+            throw new Error("trap");
+          },
+        },
+      ),
+    "an error with a getter that throws": () =>
+      Object.defineProperty(new NonRetriableError("with a getter"), "field", {
+        enumerable: true,
+        get: () => {
+          throw new Error("getter");
+        },
+      }),
+    "an error whose message cannot be read": () =>
+      Object.defineProperty(new NonRetriableError("x"), "message", {
+        get: () => {
+          throw new Error("getter");
+        },
+      }),
+  };
+
+  test.each(Object.entries(hostile))("a step or a handler that throws %s fails", async (_name, make) => {
+    const step = engineFor(({ step }) => step.run("a", () => Promise.reject(make())), { inPlace, maxAttempts: 1 });
+    expect(await step.run()).toMatchObject({ status: "failed", value: { message: expect.any(String) } });
+    const handler = engineFor(() => Promise.reject(make()), { inPlace, maxAttempts: 1 });
+    expect(await handler.run()).toMatchObject({ status: "failed", value: { message: expect.any(String) } });
+  });
+
+  test("the fields that can be read are kept", async () => {
+    const error = Object.assign(hostile["an error with a getter that throws"](), { status: 402 });
+    const engine = engineFor(({ step }) => step.run("a", () => Promise.reject(error)), { inPlace });
+    expect(await engine.run()).toMatchObject({ value: { message: "with a getter", data: { status: 402 } } });
+  });
+
+  test("a step inside of a step that nobody awaits", async () => {
+    const engine = engineFor(
+      ({ step }) =>
+        step.run("outer", async () => {
+          void step.run("inner", () => 1);
+          return "done";
+        }),
+      { inPlace },
+    );
+    expect(await engine.run()).toMatchObject({ status: "failed", value: { code: "STEP_NESTED" } });
+  });
+
+  test("a step inside of a step whose error is caught is the author's own affair", async () => {
+    const engine = engineFor(
+      ({ step }) =>
+        step.run("outer", () => step.run("inner", () => 1).catch((error: HoldfastError) => `caught ${error.code}`)),
+      { inPlace },
+    );
+    expect(await engine.run()).toEqual({ status: "completed", value: "caught STEP_NESTED" });
+  });
+
+  test("a step inside of a compensation", async () => {
+    const engine = engineFor(
+      async ({ step }) => {
+        await step.run("a", () => 1, { compensate: () => step.run("inner", () => 1) });
+        throw new NonRetriableError("no");
+      },
+      { inPlace },
+    );
+    expect(await engine.run()).toMatchObject({
+      status: "failed",
+      value: { message: "no", compensation: { failed: [{ stepId: "a", error: { code: "STEP_NESTED" } }] } },
+    });
+  });
+
+  test.each<[string, object, RegExp]>([
+    ["an option beside them", { compensate: () => {}, retry: 1 }, /no option `retry`.*compensate, retries/],
+    ["a misspelled option", { compensat: () => {} }, /no option `compensat`/],
+  ])("step.run with %s", async (_name, options, message) => {
+    const engine = engineFor(({ step }) => step.run("a", () => 1, options as never), { inPlace });
+    const { value } = await engine.run();
+    expect(value).toMatchObject({ code: "STEP_INVALID", message: expect.stringMatching(message) });
+  });
+
+  test("arguments that look like nothing else are arguments", async () => {
+    const engine = engineFor(
+      async ({ step }) => [
+        await step.run("a", (given: object) => given, { retry: 1 }),
+        await step.run("b", (given: object) => given, { retries: 1 }),
+      ],
+      { inPlace },
+    );
+    expect(await engine.run()).toEqual({ status: "completed", value: [{ retry: 1 }, { retries: 1 }] });
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ["nothing", undefined, /step\.sleep\(\) is missing/],
+    ["null", null, /not a duration: null/],
+    ["a Date", new Date(), /not a duration: a Date/],
+    ["an object", {}, /not a duration: a value of type object/],
+    ["NaN", Number.NaN, /not a duration: NaN/],
+  ])("step.sleep for %s", async (_name, duration, message) => {
+    const engine = engineFor(({ step }) => step.sleep("a", duration as never), { inPlace });
+    const { value } = await engine.run();
+    expect(value).toMatchObject({ code: "DURATION_INVALID", message: expect.stringMatching(message) });
+  });
+
+  test("step.sleepUntil shows the number that is none", async () => {
+    const engine = engineFor(({ step }) => step.sleepUntil("a", 9e15), { inPlace });
+    expect((await engine.run()).value).toMatchObject({ message: expect.stringMatching(/: 9000000000000000\./) });
+  });
+
+  test("step.waitForEvent with a pattern, or with a schema that is none", async () => {
+    const pattern = engineFor(({ step }) => step.waitForEvent("a", { event: "app/*", timeout: 1 }), { inPlace });
+    expect((await pattern.run()).value).toMatchObject({
+      code: "STEP_INVALID",
+      message: expect.stringMatching(/"\*".*triggers/),
+    });
+    const options = { event: "app/x", timeout: 1, schema: {} as never };
+    const schema = engineFor(({ step }) => step.waitForEvent("a", options), { inPlace });
+    expect((await schema.run()).value).toMatchObject({
+      code: "STEP_INVALID",
+      message: expect.stringMatching(/Standard Schema/),
+    });
+  });
+});
+
+test("each class of error recognises its own, also after a trip through the store", () => {
+  const deadline = new RunDeadlineError(0);
+  const nested = new StepNestedError("a", "b");
+  const changed = new NonDeterminismError("a", "b");
+  for (const [type, own] of [
+    [RunDeadlineError, deadline],
+    [StepNestedError, nested],
+    [NonDeterminismError, changed],
+  ] as const) {
+    for (const error of [deadline, nested, changed, new HoldfastError("INTERNAL", "x"), new Error("x"), null, 1]) {
+      expect(type.is(error)).toBe(error === own);
+    }
+    const { name, message, code } = own;
+    expect(type.is(reviveError({ name, message, code }))).toBe(true);
+  }
+});
+
+test("what undoing came to is told to whoever gets the error", () => {
+  const compensation = { undone: ["a"], failed: [], notRun: ["b"] };
+  const error = { name: "Error", message: "x", compensation };
+  expect(reviveError(error)).toMatchObject({ compensation });
+  expect(new StepError("s", error)).toMatchObject({ compensation });
+  expect(readable("text")).toBe("text");
+});
