@@ -43,6 +43,8 @@ export interface JobToRun {
 /** The same values as the reference's local server. */
 const ACCOUNT_ID = "00000000-0000-4000-a000-000000000000";
 const ENV_ID = "00000000-0000-4000-b000-000000000000";
+/** More of those that may have to be told to stop are not kept; their lease extensions are refused. */
+const MAX_SILENT = 10_000;
 const NO_TRACE = new TextEncoder().encode("{}");
 
 export interface DispatchesHooks {
@@ -67,6 +69,8 @@ export class Dispatches {
   readonly #byJob = new Map<string, Dispatch>();
   readonly #byRun = new Map<string, Set<Dispatch>>();
   readonly #unacked: Dispatch[] = [];
+  /** Requests that were given up because they were not acknowledged, by job. */
+  readonly #silent = new Map<string, Pick<Dispatch, "requestId" | "slot">>();
   #ackTimer: TimerHandle | null = null;
   readonly #hooks: DispatchesHooks;
 
@@ -106,7 +110,7 @@ export class Dispatches {
   /** Sends a leased job to the agent whose place is reserved. */
   start(job: JobToRun, epoch: number, slot: Slot, state: RunState): void {
     const fence = { jobId: job.id, epoch };
-    this.dropJob(job.id);
+    this.#supersede(job.id);
     if (!slot.open) {
       this.#agents.release(slot);
       this.release([{ ...fence, lost: false }]);
@@ -206,9 +210,17 @@ export class Dispatches {
     return jobIds.flatMap((jobId) => this.#byJob.get(jobId) ?? []);
   }
 
-  /** An earlier dispatch of the job that is still in the table is no longer ours. */
-  dropJob(jobId: string): void {
+  /** The job is given out again: who had it before is to stop, if it can be told. */
+  #supersede(jobId: string): void {
     const before = this.#byJob.get(jobId);
+    const silent = this.#silent.get(jobId);
+    if (silent) this.#silent.delete(jobId);
+    for (const one of [before, silent]) {
+      if (!one?.slot || this.#agents.get(one.slot.id) !== one.slot) continue;
+      if (!one.slot.session.extensions.has("cancel")) continue;
+      const reason = "The work was given to somebody else.";
+      one.slot.session.send({ kind: "GATEWAY_CANCEL", requestId: one.requestId, reason });
+    }
     if (before) this.finish(before);
   }
 
@@ -284,6 +296,12 @@ export class Dispatches {
     const { clock, settings, log } = this.#options;
     for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged by their agent in time; they go elsewhere.`);
+    // Until somebody has taken the work the agent may go on with it: it only was slow to say that it has it.
+    for (const { fence, requestId, slot } of late) this.#silent.set(fence.jobId, { requestId, slot });
+    for (const jobId of this.#silent.keys()) {
+      if (this.#silent.size <= MAX_SILENT) break;
+      this.#silent.delete(jobId);
+    }
     this.giveUp(late, () => false);
   }
 }

@@ -77,7 +77,7 @@ test("a checkpoint that holds something else is refused; the same as a reply is 
   const agent = await bench.agent(gateway);
   const [runId = ""] = await start(gateway);
   const { request } = await agent.request();
-  agent.checkpoint(request, 1, [op("DeferAdd", "w", { opts: { fn_slug: "shop-later" } })]);
+  agent.checkpoint(request, 1, [op("RunComplete", "w", { data: 1 })]);
   expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "invalid" });
   agent.checkpoint(request, 2, "nonsense");
   expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "invalid" });
@@ -148,6 +148,41 @@ test("refused for want of room: somebody else gets it, no attempt is spent", asy
   await other.replied(second.request, { status: "DONE", value: "right" });
   const run = await ended(gateway, runId);
   expect(run).toMatchObject({ output: "right", leasesLost: 0, steps: [] });
+});
+
+test("not acknowledged in time and given to another agent: the first one is told to stop", async () => {
+  const gateway = await bench.gateway({ requestAckMs: 100 });
+  const slow = await bench.agent(gateway, { acks: false });
+  const [runId = ""] = await start(gateway);
+  const first = await slow.request();
+  const other = await bench.agent(gateway);
+  const second = await other.request();
+  expect(second.request.runId).toBe(runId);
+  expect(await slow.frame("GATEWAY_CANCEL")).toMatchObject({
+    requestId: first.request.requestId,
+    reason: expect.stringContaining("somebody else"),
+  });
+  slow.checkpoint(first.request, 1, [did("a")]);
+  expect(await slow.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });
+  await other.replied(second.request, { status: "DONE", value: "other" });
+  expect((await ended(gateway, runId)).output).toBe("other");
+});
+
+test("not acknowledged in time while nobody else has taken it: who was slow goes on, and is not told to stop", async () => {
+  const gateway = await bench.gateway({ requestAckMs: 100 });
+  const slow = await bench.agent(gateway, { acks: false, maxWorkerConcurrency: 1 });
+  const [runId = ""] = await start(gateway);
+  const { request } = await slow.request();
+  slow.send({ kind: "WORKER_PAUSE" });
+  await waitFor(async () => (await metrics(gateway)).engine.acksMissed === 1, { what: "the request to be given up" });
+  slow.ack(request);
+  expect(await slow.extend(request)).toBeDefined();
+  slow.send({ kind: "WORKER_READY" });
+  slow.checkpoint(request, 1, [did("a")]);
+  expect(await slow.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+  await slow.replied(request, { status: "DONE", value: "slow" });
+  expect((await ended(gateway, runId)).output).toBe("slow");
+  expect(slow.frames.map(({ kind }) => kind)).not.toContain("GATEWAY_CANCEL");
 });
 
 test("not acknowledged in time: it goes elsewhere", async () => {
