@@ -1,6 +1,6 @@
+import { CALM_STORE, type StoreMood } from "./database/mood.ts";
 import type { NetworkMood } from "./network.ts";
 import type { Dice } from "./random.ts";
-import { CALM_STORE, type StoreMood } from "./store.ts";
 
 export const FAULT_KINDS = [
   "cut",

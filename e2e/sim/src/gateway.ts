@@ -4,11 +4,13 @@ import type { RawEvent } from "../../../gateway-mock/src/engine/event-checks.ts"
 import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";
 import { HoldfastError, type silentLog } from "../../../packages/core/src/index.ts";
 import { FLUSH_PATH, START_PATH } from "../../../packages/protocol/src/index.ts";
+import type { StoreMood } from "./database/mood.ts";
+import type { Notices } from "./database/notices.ts";
+import { ModelStore } from "./database/store.ts";
+import type { Tables } from "./database/tables.ts";
 import type { Network } from "./network.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
-import { ModelStore, type Notices, type StoreMood } from "./store.ts";
-import type { Tables } from "./tables.ts";
 
 export const SIGNING_KEY = "signkey-test-0123456789abcdef";
 

@@ -59,7 +59,7 @@ export const GUARDS: readonly Guard[] = [
     name: "the first result of a step stays",
     edits: [
       {
-        file: "e2e/sim/src/tables.ts",
+        file: "e2e/sim/src/database/runs.ts",
         find: "if (!run || run.keys.has(rowKey(row))) return false;",
         replace: "if (!run) return false;",
       },

@@ -10,11 +10,12 @@ import type { DebugState } from "../../../packages/sdk/src/connect/shared/debug-
 import type { AnyMessage } from "../../../packages/sdk/src/connect/shared/messages.ts";
 import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
 import type { ExecutionResult } from "../../../packages/sdk/src/execution/execution.ts";
+import type { JobRow } from "./database/rows.ts";
+import type { Tables } from "./database/tables.ts";
 import { GATEWAY_TIMES } from "./gateway.ts";
 import { type InvariantId, Violation } from "./invariants.ts";
 import type { Connection } from "./network.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
-import type { JobRow, Tables } from "./tables.ts";
 
 const RESULT_OPS: ReadonlySet<unknown> = new Set(["StepRun", "Step", "StepFailed"]);
 
@@ -45,6 +46,7 @@ export class Oracle {
       logged: (runId, row) => this.#logged(runId, row),
       dispatched: (job) => this.#dispatched(job),
       wroteUnder: (job, epoch) => this.fail("S23", `Run ${job.runId}: ${job.id} under ${epoch}, it has ${job.epoch}.`),
+      created: () => {},
       takenAway: ({ id, epoch, runId, kind }) => this.fail("S22", `Run ${runId}: ${kind} ${id}.${epoch}.`),
     };
   }

@@ -80,8 +80,10 @@ export class SimThread extends Emitter {
   }
 
   postMessage(value: unknown): void {
-    if (!this.actor.alive || !this.#owner.acts()) return;
+    if (!this.#owner.acts()) return;
     for (const message of listOf(value)) this.#tap.sent(message);
+    // Its exit is on the way.
+    if (!this.actor.alive) return;
     const copy: unknown = structuredClone(value);
     this.#lastToThreadMs = this.#arrivalMs(this.#lastToThreadMs);
     this.actor.scheduler.at(this.#lastToThreadMs, this.actor, () => {

@@ -1,5 +1,8 @@
 import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { GatewayCalls } from "./calls.ts";
+import { CALM_STORE, type StoreMood } from "./database/mood.ts";
+import { Notices } from "./database/notices.ts";
+import { Tables } from "./database/tables.ts";
 import type { FaultKind, FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
@@ -8,8 +11,6 @@ import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, randomFunction } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { Actor, Scheduler } from "./scheduler.ts";
-import { CALM_STORE, Notices, type StoreMood } from "./store.ts";
-import { Tables } from "./tables.ts";
 import type { SimThread } from "./threads.ts";
 import type { TraceHash } from "./trace.ts";
 

@@ -10,6 +10,7 @@ import {
   systemTimers,
   type Timers,
 } from "@holdfast/core";
+import { checkTransition } from "./check-transition.ts";
 import { type Database, OWN_CONNECTIONS, openDatabase } from "./database.ts";
 import { type GroupCommit, openGroupCommit } from "./group-commit.ts";
 import { claim, extendLeases, nextDueInMs, releaseLeases } from "./leases.ts";
@@ -26,8 +27,9 @@ import {
   touchConnections,
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
-import type { IntakeItem, IntakeOutcome, NewJob, Store, Transition } from "./store.ts";
+import type { IntakeItem, IntakeOutcome, Store } from "./store.ts";
 import type { StoreReads } from "./store-reads.ts";
+import { jobsOfItem, type ToldJob, toldFunctions } from "./told-jobs.ts";
 import { skipTime, virtualTime } from "./virtual-time.ts";
 import { findWaits, finishJob } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
@@ -118,25 +120,16 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
   };
 }
 
-type ToldJob = Pick<NewJob, "functionId" | "lease" | "delayMs" | "notBeforeMs">;
-
-function jobsOf(item: IntakeItem, awaited: readonly string[]): ToldJob[] {
-  const jobs: ToldJob[] = item.runs.flatMap((run) => run.jobs);
-  if (awaited.includes(item.event.id)) jobs.push({ functionId: "", lease: item.lease ?? null });
-  return jobs;
-}
-
 function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "intake"> {
   const tellOfJobs = (jobs: readonly ToldJob[]): void => {
-    const functionIds = new Set<string>();
-    for (const job of jobs) if (!job.lease && !job.delayMs && !job.notBeforeMs) functionIds.add(job.functionId);
-    if (functionIds.size > 0) wakes.notify({ type: "jobs", functionIds: [...functionIds] });
+    const functionIds = toldFunctions(jobs);
+    if (functionIds.length > 0) wakes.notify({ type: "jobs", functionIds });
   };
   const takeIn = async (item: IntakeItem): Promise<IntakeOutcome> => {
     const result = await writer.submit({ type: "intake", item });
     invariant(result.type === "intake", "an outcome answers its unit");
     const { duplicate, awaited } = result.outcome;
-    if (!duplicate) tellOfJobs(jobsOf(item, awaited ? [item.event.id] : []));
+    if (!duplicate) tellOfJobs(jobsOfItem(item, awaited ? [item.event.id] : []));
     return result.outcome;
   };
   return {
@@ -146,7 +139,7 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
       invariant(result.type === "transition", "an outcome answers its unit");
       if (result.outcome.won) {
         const { awaited } = result.outcome;
-        tellOfJobs([...transition.addJobs, ...(transition.events ?? []).flatMap((item) => jobsOf(item, awaited))]);
+        tellOfJobs([...transition.addJobs, ...(transition.events ?? []).flatMap((item) => jobsOfItem(item, awaited))]);
       }
       return result.outcome;
     },
@@ -233,18 +226,4 @@ function readsOf(database: Database): StoreReads {
     queueDepth: () => queueDepth(database),
     ping: () => database.once("SELECT 1 AS one", PING_MS),
   };
-}
-
-/** What the types cannot say; a mistake of the caller, found before anything is queued. */
-function checkTransition(transition: Transition): void {
-  const { cas, create, log, head, removeJobs, addJobs, runId, removeWaits, addWaits, events } = transition;
-  const wrong =
-    (create && (cas !== null || create.id !== runId) && "`create` goes with `cas: null` and its own run id") ||
-    ((cas !== null || create) && log.length === 0 && "a change of a head needs a log row") ||
-    (cas === null && head && "`head` needs `cas`") ||
-    (cas === null && (removeJobs === "all" || removeJobs.length > 0) && "`removeJobs` needs `cas`") ||
-    (cas === null && removeWaits && "`removeWaits` needs `cas`") ||
-    (cas === null && !create && addJobs.length > 0 && "`addJobs` needs `cas` or `create`") ||
-    (cas === null && !create && (addWaits || events) && "`addWaits` and `events` need `cas` or `create`");
-  if (wrong) throw new HoldfastError("INTERNAL", `A transition of run ${runId} is malformed: ${wrong}.`);
 }

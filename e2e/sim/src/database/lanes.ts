@@ -1,0 +1,103 @@
+import type { ClaimLimits, LimitedClaimRequest } from "../../../../gateway-mock/src/store/flow.ts";
+import type { Gates } from "./gates.ts";
+import type { Queue } from "./queue.ts";
+import { byText, type JobRow, placeOf, type Taken } from "./rows.ts";
+
+type Want = LimitedClaimRequest["wants"][number];
+
+export interface LimitedTaken {
+  readonly taken: readonly Taken[];
+  readonly blocked: readonly string[];
+  readonly retryInMs: number | null;
+}
+
+/** Jobs of functions with limits, as the schema's function `claim_limited` gives them out. */
+export function claimLimited(
+  { queue, gates, nowMs }: { readonly queue: Queue; readonly gates: Gates; readonly nowMs: number },
+  { gatewayId, wants }: LimitedClaimRequest,
+): LimitedTaken {
+  const taken: Taken[] = [];
+  const blocked: string[] = [];
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const want of wants) {
+    if (want.limit <= 0 || queue.due(want.functionId).length === 0) continue;
+    const chosen = choose(queue, gates, nowMs, want);
+    const paced = new Map<string, number>();
+    const took = chosen.map((job) => {
+      if (job.throttle !== null && want.limits.throttle) paced.set(job.throttle, (paced.get(job.throttle) ?? 0) + 1);
+      // What has started is not paced again.
+      job.lane = job.lane.split("~", 1)[0] ?? "";
+      job.throttle = null;
+      return queue.take(job, gatewayId, want.leaseMs);
+    });
+    const orderOf = ({ job, dueMs }: Taken): number => dueMs - job.priority * 1000;
+    taken.push(...took.sort((a, b) => orderOf(a) - orderOf(b) || byText(a.job.id, b.job.id)));
+    for (const [key, count] of paced) gates.pace(want.functionId, key, count * (want.limits.throttle?.everyMs ?? 0));
+    if (queue.due(want.functionId).every(({ lane }) => lane === "")) continue;
+    blocked.push(want.functionId);
+    nextMs = Math.min(nextMs, gates.nextStartMs(want.functionId, toleranceMs(want.limits)));
+  }
+  return { taken, blocked, retryInMs: Number.isFinite(nextMs) ? Math.max(1, Math.ceil(nextMs - nowMs)) : null };
+}
+
+const toleranceMs = ({ throttle }: ClaimLimits): number => (throttle ? (throttle.burst - 1) * throttle.everyMs : 0);
+
+interface Room {
+  readonly job: JobRow;
+  readonly freeA: number;
+  readonly freeB: number;
+  readonly starts: number;
+}
+
+/** First what has its place already and whose lease ended; then the longest due that find all their places free. */
+function choose(queue: Queue, gates: Gates, nowMs: number, { functionId, limit, limits }: Want): JobRow[] {
+  const due = queue.due(functionId).filter(({ lane }) => lane !== "");
+  const held = due
+    .filter(({ leasedBy }) => leasedBy !== null)
+    .sort((a, b) => a.availableMs - b.availableMs)
+    .slice(0, limit);
+  const waiting = due.filter(({ leasedBy }) => leasedBy === null);
+  const [capA, capB] = limits.slots;
+  const free = (slot: string | null, cap: number | undefined): number =>
+    slot === null || cap === undefined ? limit : cap - queue.taken(slot);
+  const starts = (throttle: string | null): number => {
+    if (throttle === null || !limits.throttle) return limit;
+    const aheadMs = Math.max((gates.startMs(functionId, throttle) ?? nowMs) - nowMs, 0);
+    return Math.floor((toleranceMs(limits) - aheadMs) / limits.throttle.everyMs + 1e-6) + 1;
+  };
+  const fresh = [...new Set(waiting.map(({ lane }) => lane))].flatMap((lane): Room[] => {
+    const jobs = waiting.filter((job) => job.lane === lane);
+    const { slotA, slotB, throttle } = jobs[0] as JobRow;
+    const room = { freeA: free(slotA, capA), freeB: free(slotB, capB), starts: starts(throttle) };
+    const most = Math.max(0, Math.min(limit, room.freeA, room.freeB, room.starts));
+    return jobs.slice(0, most).map((job) => ({ job, ...room }));
+  });
+  const placed = fresh.sort((a, b) => placeOf(a.job) - placeOf(b.job) || byText(a.job.id, b.job.id));
+  const byB = withRoom(
+    placed,
+    ({ job }) => job.slotB,
+    ({ freeB }) => freeB,
+  );
+  const byA = withRoom(
+    byB,
+    ({ job }) => job.slotA,
+    ({ freeA }) => freeA,
+  );
+  const byStart = withRoom(
+    byA,
+    ({ job }) => job.throttle,
+    (room) => room.starts,
+  );
+  return [...held, ...byStart.slice(0, Math.max(limit - held.length, 0)).map(({ job }) => job)];
+}
+
+/** The first so many of each key; all of those without one. */
+function withRoom(rows: readonly Room[], keyOf: (row: Room) => string | null, most: (row: Room) => number): Room[] {
+  const counts = new Map<string, number>();
+  return rows.filter((row) => {
+    const key = keyOf(row);
+    if (key === null) return true;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+    return (counts.get(key) ?? 0) <= most(row);
+  });
+}

@@ -1,0 +1,101 @@
+import type { Unit, UnitOutcome } from "../../../../gateway-mock/src/store/batch-plan.ts";
+import { takeBatch } from "../../../../gateway-mock/src/store/batch-take.ts";
+import { deferred, HoldfastError } from "../../../../packages/core/src/index.ts";
+import type { Dice } from "../random.ts";
+import type { Actor } from "../scheduler.ts";
+import type { StoreMood } from "./mood.ts";
+import type { Tables } from "./tables.ts";
+
+interface Waiting {
+  readonly unit: Unit;
+  readonly bytes: number;
+  readonly done: ReturnType<typeof deferred<UnitOutcome>>;
+}
+
+const BATCH = { maxUnits: 128, maxBytes: 8 * 1024 * 1024 } as const;
+
+/** A gateway's way to the database: delays, refusals, and a group commit whose fate may stay unknown. */
+export class Line {
+  readonly #tables: Tables;
+  readonly #actor: Actor;
+  readonly #dice: Dice;
+  readonly #mood: () => StoreMood;
+  #waiting: Waiting[] = [];
+  #committing = false;
+
+  constructor(tables: Tables, actor: Actor, dice: Dice, mood: () => StoreMood) {
+    this.#tables = tables;
+    this.#actor = actor;
+    this.#dice = dice;
+    this.#mood = mood;
+  }
+
+  get queued(): number {
+    return this.#waiting.length;
+  }
+
+  delayMs(): number {
+    const { latencyMs, spikeRate, spikeMs } = this.#mood();
+    return this.#dice.within(0.1, latencyMs) + (this.#dice.chance(spikeRate) ? this.#dice.within(0, spikeMs) : 0);
+  }
+
+  /** A statement: it takes effect at one moment, whether or not its caller lives to see the answer. */
+  call<T>(apply: () => T): Promise<T> {
+    const { promise, resolve, reject } = deferred<T>();
+    if (!this.#actor.acts()) return promise;
+    const mood = this.#mood();
+    const { scheduler } = this.#actor;
+    if (this.#dice.chance(mood.failRate)) {
+      scheduler.after(this.delayMs() + mood.spikeMs, this.#actor, () => reject(refused("Nothing was stored")));
+      return promise;
+    }
+    scheduler.after(this.delayMs(), null, () => {
+      const result = apply();
+      scheduler.after(this.delayMs(), this.#actor, () => resolve(result));
+    });
+    return promise;
+  }
+
+  submit(unit: Unit): Promise<UnitOutcome> {
+    const done = deferred<UnitOutcome>();
+    if (!this.#actor.alive) return done.promise;
+    this.#waiting.push({ unit, bytes: 1, done });
+    if (!this.#committing) {
+      this.#committing = true;
+      // Everything that this turn of the event loop brings goes into the first batch.
+      this.#actor.soon(() => this.#commitNext());
+    }
+    return done.promise;
+  }
+
+  /** The next transaction of the group commit: one at a time. */
+  #commitNext(): void {
+    if (this.#waiting.length === 0) {
+      this.#committing = false;
+      return;
+    }
+    const { batch, rest } = takeBatch(this.#waiting, BATCH);
+    this.#waiting = rest;
+    if (!this.#actor.acts()) return;
+    const { scheduler } = this.#actor;
+    const mood = this.#mood();
+    const refusedEarly = this.#dice.chance(mood.failRate);
+    const inDoubt = this.#dice.chance(mood.doubtRate);
+    scheduler.after(this.delayMs(), null, () => {
+      const outcomes = refusedEarly ? [] : this.#tables.commit(batch.map(({ unit }) => unit));
+      scheduler.after(this.delayMs(), this.#actor, () => {
+        for (const [index, { done }] of batch.entries()) {
+          const outcome = outcomes[index];
+          if (inDoubt || !outcome)
+            done.reject(refused(inDoubt ? "Whether it was stored is unknown" : "Nothing was stored"));
+          else done.resolve(outcome);
+        }
+        this.#commitNext();
+      });
+    });
+  }
+}
+
+function refused(fate: string): HoldfastError {
+  return new HoldfastError("STORE_FAILED", `The database stayed away during a write. ${fate}.`);
+}

@@ -1,0 +1,25 @@
+import type { Wake } from "../../../../gateway-mock/src/store/store.ts";
+import type { Dice } from "../random.ts";
+import type { Actor } from "../scheduler.ts";
+import type { StoreMood } from "./mood.ts";
+
+/** Who listens at the database. */
+export class Notices {
+  readonly #listeners = new Set<{ readonly actor: Actor; readonly hear: (wake: Wake) => void }>();
+
+  listen(actor: Actor, hear: (wake: Wake) => void): () => void {
+    const listener = { actor, hear };
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  tell(from: Actor, wake: Wake, dice: Dice, mood: StoreMood): void {
+    for (const { actor, hear } of this.#listeners) {
+      if (actor === from) continue;
+      // A lost one means a lost connection: when there is another it says that something may have been missed.
+      const isLost = dice.chance(mood.wakeLossRate);
+      const delayMs = isLost ? dice.within(0, 3000) : dice.within(0.1, 3 * mood.latencyMs);
+      actor.scheduler.after(delayMs, actor, () => hear(isLost ? { type: "all" } : wake));
+    }
+  }
+}

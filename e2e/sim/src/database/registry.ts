@@ -1,0 +1,119 @@
+import type {
+  AppRecord,
+  ConnectionRecord,
+  FunctionRecord,
+  StoredFunction,
+} from "../../../../gateway-mock/src/store/store.ts";
+import { byText, type Now } from "./rows.ts";
+
+/** One set of functions that an app came with. */
+interface Group {
+  readonly hash: string;
+  /** Since when it counts as the newest. */
+  since: number;
+  seenMs: number;
+}
+
+const GONE_MS = 60_000;
+
+/** Deployments of apps, their functions, and who is connected. */
+export class Registry {
+  readonly functions = new Map<string, StoredFunction>();
+  readonly #groups = new Map<string, Group[]>();
+  readonly #connections = new Map<string, { record: ConnectionRecord; seenMs: number }>();
+  readonly #now: Now;
+  #order = 0;
+
+  constructor(now: Now) {
+    this.#now = now;
+  }
+
+  saveApps(given: readonly AppRecord[]): { readonly functions: StoredFunction[]; readonly changed: boolean } {
+    // Of two records of one app or function the later counts.
+    const apps = [...new Map(given.map((app) => [app.id, app])).values()];
+    for (const app of apps) this.#see(app);
+    const all = new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const)));
+    let changed = false;
+    for (const { app, fn } of all.values()) changed = this.#saveFunction(app, fn) || changed;
+    for (const app of apps) changed = this.#retire(app) || changed;
+    const ids = new Set(apps.map(({ id }) => id));
+    return { functions: this.all().filter(({ appId }) => ids.has(appId)), changed };
+  }
+
+  all(): StoredFunction[] {
+    return [...this.functions.values()].sort((a, b) => byText(a.slug, b.slug));
+  }
+
+  saveConnection(record: ConnectionRecord): void {
+    const connectedMs = this.#connections.get(record.id)?.record.connectedMs ?? record.connectedMs;
+    this.#connections.set(record.id, { record: { ...record, connectedMs }, seenMs: this.#now() });
+  }
+
+  removeConnections(ids: readonly string[]): void {
+    for (const id of ids) this.#connections.delete(id);
+  }
+
+  touchConnections(gatewayId: string, staleAfterMs: number): void {
+    for (const [id, connection] of [...this.#connections]) {
+      if (connection.record.gatewayId === gatewayId) connection.seenMs = this.#now();
+      if (connection.seenMs < this.#now() - staleAfterMs) this.#connections.delete(id);
+    }
+  }
+
+  connections(): ConnectionRecord[] {
+    return [...this.#connections.values()]
+      .map(({ record }) => record)
+      .sort((a, b) => b.connectedMs - a.connectedMs || byText(a.id, b.id));
+  }
+
+  /** One that is new, or whose successors are all gone, becomes the newest. */
+  #see(app: AppRecord): void {
+    const groups = this.#groups.get(app.id) ?? [];
+    this.#groups.set(app.id, groups);
+    const nowMs = this.#now();
+    this.#order += 1;
+    const known = groups.find(({ hash }) => hash === hashOf(app));
+    if (!known) {
+      groups.push({ hash: hashOf(app), since: this.#order, seenMs: nowMs });
+      return;
+    }
+    const newer = groups.filter(({ since }) => since > known.since);
+    if (newer.length > 0 && newer.every(({ seenMs }) => seenMs <= nowMs - GONE_MS)) known.since = this.#order;
+    known.seenMs = nowMs;
+  }
+
+  #isNewest(app: AppRecord): boolean {
+    const groups = this.#groups.get(app.id) ?? [];
+    return groups.every((group) => group.hash === hashOf(app) || !this.#isAfter(group, app, groups));
+  }
+
+  #isAfter(group: Group, app: AppRecord, groups: readonly Group[]): boolean {
+    return group.since > (groups.find(({ hash }) => hash === hashOf(app))?.since ?? 0);
+  }
+
+  #saveFunction(app: AppRecord, fn: FunctionRecord): boolean {
+    const before = this.functions.get(fn.slug);
+    const active = this.#isNewest(app);
+    if (before && !active) return false;
+    const uuid = before?.uuid ?? `00000000-0000-4000-8000-${String(this.functions.size).padStart(12, "0")}`;
+    const { slug, name, triggersJson, configJson } = fn;
+    const stored = { slug, name, triggersJson, configJson, appId: app.id, appVersion: app.version, uuid, active };
+    if (before && JSON.stringify(before) === JSON.stringify(stored)) return false;
+    this.functions.set(slug, stored);
+    return true;
+  }
+
+  #retire(app: AppRecord): boolean {
+    if (!this.#isNewest(app)) return false;
+    const slugs = new Set(app.functions.map(({ slug }) => slug));
+    const gone = this.all().filter(({ appId, active, slug }) => appId === app.id && active && !slugs.has(slug));
+    for (const fn of gone) this.functions.set(fn.slug, { ...fn, active: false });
+    return gone.length > 0;
+  }
+}
+
+/** Equal for workers of one deployment. */
+function hashOf({ id, version, sdk, functions }: AppRecord): string {
+  const texts = functions.map(({ slug, name, triggersJson, configJson }) => [slug, name, triggersJson, configJson]);
+  return JSON.stringify([id, version, sdk, texts.sort(([a = ""], [b = ""]) => byText(a, b))]);
+}

@@ -1,0 +1,136 @@
+import type { HeadWrite, RunWrite } from "../../../../gateway-mock/src/store/batch-plan.ts";
+import type {
+  LogRow,
+  NewWait,
+  RunHead,
+  RunStatus,
+  StoredLogRow,
+  StoredWait,
+  WaitQuery,
+} from "../../../../gateway-mock/src/store/store.ts";
+import type { RunFilter, RunPage } from "../../../../gateway-mock/src/store/store-reads.ts";
+import { byText, type EventRow, type JobRow, type Now, type RunRow, rowKey, type TableWatch } from "./rows.ts";
+
+/** Heads, logs and waits. */
+export class Runs {
+  readonly rows = new Map<string, RunRow>();
+  readonly #now: Now;
+  readonly #watch: () => TableWatch;
+  #seq = 0;
+
+  constructor(now: Now, watch: () => TableWatch) {
+    this.#now = now;
+    this.#watch = watch;
+  }
+
+  isLive(runId: string): boolean {
+    return this.rows.get(runId)?.head.endedMs === null;
+  }
+
+  insert({ run, status }: RunWrite): void {
+    const nowMs = this.#now();
+    const head: RunHead = {
+      id: run.id,
+      functionId: run.functionId,
+      appId: run.appId,
+      appVersion: run.appVersion,
+      status,
+      version: 1,
+      eventId: run.eventId,
+      eventName: run.eventName,
+      deadlineMs: run.deadlineMs ?? null,
+      outputJson: null,
+      errorJson: null,
+      createdMs: nowMs,
+      startedMs: status === "RUNNING" ? nowMs : null,
+      endedMs: null,
+    };
+    this.rows.set(run.id, { head, log: [], keys: new Map(), jobs: new Set(), waits: new Map() });
+    this.#watch().created(head);
+  }
+
+  /** False: there is one of that key already, and it stays. */
+  log(runId: string, row: LogRow, headVersion: number | null, headStatus: RunStatus | null): boolean {
+    const run = this.rows.get(runId);
+    if (!run || run.keys.has(rowKey(row))) return false;
+    this.#seq += 1;
+    const stored: StoredLogRow = { ...row, seq: this.#seq, atMs: this.#now(), headVersion, headStatus };
+    run.keys.set(rowKey(row), stored);
+    run.log.push(stored);
+    this.#watch().logged(runId, stored);
+    return true;
+  }
+
+  /** What a claim notes of a lease that had ended, or was given back as lost. */
+  noteLost(job: JobRow): void {
+    if (job.runId === "") return;
+    const { kind, key, id, attempt, epoch: iteration, leasedBy: gatewayId } = job;
+    const dataJson = JSON.stringify({ kind, key, gatewayId });
+    this.log(job.runId, { kind: "LEASE_LOST", key: id, attempt, iteration, dataJson }, null, null);
+  }
+
+  updateHead(write: HeadWrite): void {
+    const run = this.rows.get(write.runId);
+    if (!run) return;
+    const { head } = run;
+    run.head = {
+      ...head,
+      version: write.version,
+      status: write.status,
+      startedMs: head.startedMs ?? write.startedMs,
+      endedMs: write.ended ? this.#now() : null,
+      outputJson: write.output,
+      errorJson: write.error,
+      appVersion: write.appVersion ?? head.appVersion,
+    };
+  }
+
+  insertWait(wait: NewWait): void {
+    const { runId, key, kind, name, expression = null, expiresInMs } = wait;
+    const run = this.rows.get(runId);
+    if (!run || run.waits.has(key)) return;
+    const expiresMs = expiresInMs == null ? null : this.#now() + expiresInMs;
+    run.waits.set(key, { runId, key, kind, name, expression, beganMs: this.#now(), expiresMs });
+  }
+
+  /** Every wait there is. */
+  waits(): StoredWait[] {
+    return [...this.rows.values()].flatMap(({ waits }) => [...waits.values()]);
+  }
+
+  findWaits({ name, kinds, eventId, limit, after }: WaitQuery, event: EventRow | undefined): StoredWait[] {
+    if (eventId !== undefined && !event) return [];
+    const isMeant = (wait: StoredWait, triggeredBy: string): boolean =>
+      wait.name === name &&
+      kinds.includes(wait.kind) &&
+      (!after || wait.runId > after.runId || (wait.runId === after.runId && wait.key > after.key)) &&
+      (!event || (wait.beganMs < event.receivedMs && triggeredBy !== eventId)) &&
+      (!event || wait.expiresMs === null || wait.expiresMs > event.receivedMs);
+    return [...this.rows.values()]
+      .flatMap(({ head, waits }) => [...waits.values()].filter((wait) => isMeant(wait, head.eventId)))
+      .sort((a, b) => byText(a.runId, b.runId) || byText(a.key, b.key))
+      .slice(0, Math.min(Math.max(limit, 1), 1000));
+  }
+
+  /** As people see it: a run with leased work is running. */
+  shown({ head, jobs }: RunRow): RunHead {
+    const nowMs = this.#now();
+    const isLeased = [...jobs].some((job) => job.kind !== "timer" && job.leasedBy !== null && job.availableMs > nowMs);
+    const waits = head.status === "PENDING" || head.status === "WAITING";
+    return waits && isLeased ? { ...head, status: "RUNNING" } : head;
+  }
+
+  list({ status, functionId, cursor, limit }: RunFilter, ofEvent: readonly string[] | null): RunPage {
+    const found = [...this.rows.values()]
+      .filter(({ head }) => !functionId || head.functionId === functionId)
+      .filter(({ head }) => !ofEvent || ofEvent.includes(head.id))
+      .filter(({ head }) => cursor === undefined || head.id < cursor)
+      // By status live runs are found through their jobs.
+      .filter(({ head, jobs }) => !status || head.endedMs !== null || jobs.size > 0)
+      .map((run) => this.shown(run))
+      .filter((head) => !status || head.status === status)
+      .sort((a, b) => byText(b.id, a.id));
+    const runs = found.slice(0, Math.min(Math.max(Math.trunc(limit), 1), 1000));
+    return { runs, nextCursor: found.length > runs.length ? (runs.at(-1)?.id ?? null) : null };
+  }
+}

@@ -1,0 +1,251 @@
+import { checkTransition } from "../../../../gateway-mock/src/store/check-transition.ts";
+import type { ClaimedJob, Store, StoredRun, Transition, Wake } from "../../../../gateway-mock/src/store/store.ts";
+import { jobsOfItem, type ToldJob, toldFunctions } from "../../../../gateway-mock/src/store/told-jobs.ts";
+import type { Dice } from "../random.ts";
+import type { Actor } from "../scheduler.ts";
+import { claimLimited } from "./lanes.ts";
+import { Line } from "./line.ts";
+import type { StoreMood } from "./mood.ts";
+import type { Notices } from "./notices.ts";
+import { byText, type Taken } from "./rows.ts";
+import type { Tables } from "./tables.ts";
+
+/** One gateway's store: the port over the tables. */
+export class ModelStore implements Store {
+  readonly #tables: Tables;
+  readonly #notices: Notices;
+  readonly #actor: Actor;
+  readonly #dice: Dice;
+  readonly #mood: () => StoreMood;
+  readonly #line: Line;
+
+  constructor(tables: Tables, notices: Notices, actor: Actor, dice: Dice, mood: () => StoreMood) {
+    this.#tables = tables;
+    this.#notices = notices;
+    this.#actor = actor;
+    this.#dice = dice;
+    this.#mood = mood;
+    this.#line = new Line(tables, actor, dice, mood);
+  }
+
+  migrate(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async commit(transition: Transition): ReturnType<Store["commit"]> {
+    checkTransition(transition);
+    const result = await this.#line.submit({ type: "transition", transition });
+    if (result.type !== "transition") throw new Error("an outcome answers its unit");
+    if (result.outcome.won) {
+      const { awaited } = result.outcome;
+      const withEvents = (transition.events ?? []).flatMap((item) => jobsOfItem(item, awaited));
+      this.#tellOfJobs([...transition.addJobs, ...withEvents]);
+    }
+    return result.outcome;
+  }
+
+  intake(items: Parameters<Store["intake"]>[0]): ReturnType<Store["intake"]> {
+    return Promise.all(
+      items.map(async (item) => {
+        const result = await this.#line.submit({ type: "intake", item });
+        if (result.type !== "intake") throw new Error("an outcome answers its unit");
+        const { duplicate, awaited } = result.outcome;
+        if (!duplicate) this.#tellOfJobs(jobsOfItem(item, awaited ? [item.event.id] : []));
+        return result.outcome;
+      }),
+    );
+  }
+
+  async claim(request: Parameters<Store["claim"]>[0]): ReturnType<Store["claim"]> {
+    if (request.wants.every(({ limit }) => limit <= 0)) return [];
+    return this.#withRuns(await this.#line.call(() => this.#tables.jobs.claim(request).map(copyOf)));
+  }
+
+  async claimLimited(request: Parameters<Store["claimLimited"]>[0]): ReturnType<Store["claimLimited"]> {
+    if (request.wants.every(({ limit }) => limit <= 0)) return { jobs: [], blocked: [], retryInMs: null };
+    const { jobs: queue, gates } = this.#tables;
+    const { taken, ...rest } = await this.#line.call(() => {
+      const found = claimLimited({ queue, gates, nowMs: this.#tables.nowMs }, request);
+      return { ...found, taken: found.taken.map(copyOf) };
+    });
+    return { ...rest, jobs: await this.#withRuns(taken) };
+  }
+
+  adoptLanes(functionIds: readonly string[]): Promise<void> {
+    return this.#line.call(() => this.#tables.jobs.adoptLanes(functionIds));
+  }
+
+  postponeJob(fence: Parameters<Store["postponeJob"]>[0], delayMs: number): Promise<boolean> {
+    return this.#line.call(() => this.#tables.jobs.postpone(fence, delayMs));
+  }
+
+  loadWindow(window: Parameters<Store["loadWindow"]>[0]): ReturnType<Store["loadWindow"]> {
+    return this.#line.call(() => this.#tables.gates.window(window));
+  }
+
+  loadEvents(eventIds: readonly string[]): Promise<readonly string[]> {
+    return this.#line.call(() => eventIds.flatMap((id) => this.#tables.events.get(id)?.event.payloadJson ?? []));
+  }
+
+  saveCrons(appIds: readonly string[], crons: Parameters<Store["saveCrons"]>[1]): Promise<void> {
+    return this.#line.call(() => this.#tables.crons.save(appIds, crons));
+  }
+
+  loadCron(functionId: string, cron: string): ReturnType<Store["loadCron"]> {
+    return this.#line.call(() => this.#tables.crons.load(functionId, cron));
+  }
+
+  extendLeases(leases: Parameters<Store["extendLeases"]>[0]): ReturnType<Store["extendLeases"]> {
+    return this.#line.call(() => this.#tables.jobs.extend(leases));
+  }
+
+  releaseLeases(releases: Parameters<Store["releaseLeases"]>[0]): ReturnType<Store["releaseLeases"]> {
+    return this.#line.call(() => this.#tables.jobs.release(releases));
+  }
+
+  finishJob(fence: Parameters<Store["finishJob"]>[0]): ReturnType<Store["finishJob"]> {
+    return this.#line.call(() => this.#tables.jobs.finish(fence));
+  }
+
+  findWaits(query: Parameters<Store["findWaits"]>[0]): ReturnType<Store["findWaits"]> {
+    const { events, runsTable } = this.#tables;
+    return this.#line.call(() => runsTable.findWaits(query, query.eventId ? events.get(query.eventId) : undefined));
+  }
+
+  /** Heads first, then logs: others may write in between. */
+  async loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]> {
+    const { runs } = this.#tables;
+    if (runIds.length === 0) return [];
+    const heads = await this.#line.call(() => [...new Set(runIds)].flatMap((id) => runs.get(id)?.head ?? []));
+    if (heads.length === 0) return [];
+    return this.#line.call(() => heads.map((head) => ({ head, log: this.#tables.stored(head.id)?.log ?? [] })));
+  }
+
+  nowMs(): Promise<number> {
+    return this.#line.call(() => this.#tables.nowMs);
+  }
+
+  nextDueInMs(functionIds: readonly string[]): Promise<number | null> {
+    return this.#line.call(() => this.#tables.jobs.nextDueInMs(functionIds));
+  }
+
+  async saveApps(apps: Parameters<Store["saveApps"]>[0]): ReturnType<Store["saveApps"]> {
+    const { functions, changed } = await this.#line.call(() => this.#tables.registry.saveApps(apps));
+    if (changed) this.notify({ type: "functions" });
+    return functions;
+  }
+
+  loadFunctions(): ReturnType<Store["loadFunctions"]> {
+    return this.#line.call(() => this.#tables.registry.all());
+  }
+
+  saveConnection(connection: Parameters<Store["saveConnection"]>[0]): Promise<void> {
+    return this.#line.call(() => this.#tables.registry.saveConnection(connection));
+  }
+
+  removeConnections(ids: readonly string[]): Promise<void> {
+    return this.#line.call(() => this.#tables.registry.removeConnections(ids));
+  }
+
+  touchConnections(gatewayId: string, staleAfterMs: number): Promise<void> {
+    return this.#line.call(() => {
+      this.#tables.registry.touchConnections(gatewayId, staleAfterMs);
+      this.#tables.tidy();
+    });
+  }
+
+  onWake(listener: (wake: Wake) => void): () => void {
+    this.#actor.scheduler.after(this.#line.delayMs(), this.#actor, () => listener({ type: "all" }));
+    return this.#notices.listen(this.#actor, listener);
+  }
+
+  notify(wake: Wake): void {
+    if (this.#actor.acts()) this.#notices.tell(this.#actor, wake, this.#dice, this.#mood());
+  }
+
+  stats(): ReturnType<Store["stats"]> {
+    const none = { batches: 0, transitions: 0, statements: 0, logRows: 0, staleWrites: 0, duplicateRows: 0 };
+    return { ...none, batchRetries: 0, queued: this.#line.queued, commitMs: 0 };
+  }
+
+  health(): ReturnType<Store["health"]> {
+    return { ok: true, awayMs: 0, error: null, outages: 0, awayMsTotal: 0, conflicts: 0 };
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  listRuns(filter: Parameters<Store["listRuns"]>[0]): ReturnType<Store["listRuns"]> {
+    const { events, runsTable } = this.#tables;
+    const ofEvent = (): readonly string[] | null =>
+      filter.eventId === undefined ? null : (events.get(filter.eventId)?.runIds ?? []);
+    return this.#line.call(() => runsTable.list(filter, ofEvent()));
+  }
+
+  getRun(runId: string): ReturnType<Store["getRun"]> {
+    return this.#line.call(() => {
+      const run = this.#tables.runs.get(runId);
+      if (!run) return null;
+      const jobs = [...run.jobs].sort((a, b) => a.availableMs - b.availableMs || byText(a.id, b.id));
+      const waits = [...run.waits.values()].sort((a, b) => a.beganMs - b.beganMs || byText(a.key, b.key));
+      const views = jobs.map(({ id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs }) => {
+        return { id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs };
+      });
+      return { head: this.#tables.runsTable.shown(run), log: [...run.log], jobs: views, waits };
+    });
+  }
+
+  listEvents({ name, cursor, limit }: Parameters<Store["listEvents"]>[0]): ReturnType<Store["listEvents"]> {
+    return this.#line.call(() => {
+      const found = [...this.#tables.events.values()]
+        .filter(({ event }) => (!name || event.name === name) && (cursor === undefined || event.id < cursor))
+        .sort((a, b) => byText(b.event.id, a.event.id));
+      const page = found.slice(0, Math.min(Math.max(Math.trunc(limit), 1), 1000));
+      const events = page.map(({ event, receivedMs }) => {
+        return { id: event.id, name: event.name, tsMs: event.tsMs, receivedMs, payloadJson: event.payloadJson };
+      });
+      return { events, nextCursor: found.length > page.length ? (events.at(-1)?.id ?? null) : null };
+    });
+  }
+
+  getEvent(eventId: string): ReturnType<Store["getEvent"]> {
+    return this.#line.call(() => {
+      const stored = this.#tables.events.get(eventId);
+      if (!stored) return null;
+      const { event, runIds, receivedMs } = stored;
+      return { id: event.id, name: event.name, tsMs: event.tsMs, receivedMs, payloadJson: event.payloadJson, runIds };
+    });
+  }
+
+  listConnections(): ReturnType<Store["listConnections"]> {
+    return this.#line.call(() => this.#tables.registry.connections());
+  }
+
+  queueDepth(): ReturnType<Store["queueDepth"]> {
+    return this.#line.call(() => this.#tables.jobs.depth());
+  }
+
+  ping(): Promise<void> {
+    return this.#line.call(() => {});
+  }
+
+  async #withRuns(taken: readonly Taken[]): Promise<ClaimedJob[]> {
+    const ids = taken.flatMap(({ job }) => (job.runId === "" ? [] : [job.runId]));
+    const runs = new Map((await this.loadRuns(ids)).map((run) => [run.head.id, run]));
+    return taken.flatMap(({ job, lost, dueMs: dueSinceMs }) => {
+      const run = runs.get(job.runId) ?? null;
+      if (!run && job.runId !== "") return [];
+      const { id, runId, kind, key, functionId, attempt, iteration, priority, epoch, availableMs: leaseUntilMs } = job;
+      const claimed = { id, runId, kind, key, functionId, attempt, iteration, priority, epoch };
+      return [{ ...claimed, leaseUntilMs, dueSinceMs, lost, run }];
+    });
+  }
+
+  #tellOfJobs(jobs: readonly ToldJob[]): void {
+    const functionIds = toldFunctions(jobs);
+    if (functionIds.length > 0) this.notify({ type: "jobs", functionIds });
+  }
+}
+
+const copyOf = (taken: Taken): Taken => ({ ...taken, job: { ...taken.job } });

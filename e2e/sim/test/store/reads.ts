@@ -1,0 +1,44 @@
+import { RUN_STATUSES, type Store } from "../../../../gateway-mock/src/store/index.ts";
+import type { Dice } from "../../src/random.ts";
+import { FUNCTIONS } from "./items.ts";
+import type { Pair } from "./pair.ts";
+
+type Call = <T>(name: string, args: unknown, make: (store: Store) => Promise<T>) => Promise<T | undefined>;
+
+/** Everything that only reads, about things that are there or not. */
+export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void> {
+  const { runs, events } = pair.model.tables;
+  const [runIds, eventIds] = [[...runs.keys()], [...events.keys()]];
+  const runId = runIds.length > 0 ? dice.pick(runIds) : "none";
+  const eventId = eventIds.length > 0 ? dice.pick(eventIds) : "none";
+  const filter = {
+    limit: dice.pick([1, 2, 100]),
+    ...(dice.chance(0.5) ? { status: dice.pick(RUN_STATUSES) } : {}),
+    ...(dice.chance(0.3) ? { functionId: dice.pick(FUNCTIONS) } : {}),
+    ...(dice.chance(0.3) ? { cursor: runId } : {}),
+    ...(dice.chance(0.2) ? { eventId } : {}),
+  };
+  const kinds = dice.pick([["event", "cancel"], ["signal"], ["invoke"]] as const);
+  const name = dice.pick(["e0", "e1", "s0", "s1", "r0001"]);
+  const after = dice.chance(0.2) ? { after: { runId, key: "a" } } : {};
+  const about = dice.chance(0.5) ? { eventId } : {};
+  const query = { name, kinds, limit: dice.pick([1, 100]), ...about, ...after };
+  await call("findWaits", query, (store) => store.findWaits(query));
+  await call("listRuns", filter, (store) => store.listRuns(filter));
+  await call("getRun", runId, (store) => store.getRun(runId));
+  await call("getEvent", eventId, (store) => store.getEvent(eventId));
+  const page = {
+    limit: 3,
+    ...(dice.chance(0.5) ? { name: "e0" } : {}),
+    ...(dice.chance(0.3) ? { cursor: eventId } : {}),
+  };
+  await call("listEvents", page, (store) => store.listEvents(page));
+  await call("loadRuns", runIds, async (store) => byId(await store.loadRuns(runIds)));
+  await call("nextDueInMs", FUNCTIONS, (store) => store.nextDueInMs([...FUNCTIONS, ""]));
+  await call("queueDepth", "", (store) => store.queueDepth());
+  await call("listConnections", "", (store) => store.listConnections());
+  await call("loadFunctions", "", (store) => store.loadFunctions());
+}
+
+const byId = <T extends { readonly head: { readonly id: string } }>(runs: readonly T[]): T[] =>
+  [...runs].sort((a, b) => (a.head.id < b.head.id ? -1 : 1));
