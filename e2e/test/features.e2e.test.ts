@@ -104,6 +104,25 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test.runIf(mode.extensions)(
+    "a deadline: a step that is under way and can be undone is finished, and undone",
+    async () => {
+      await inWorld(mode, async (world) => {
+        await world.startApp();
+        const runId = await world.trigger("underway");
+        await world.noted(runId, "aborted");
+        world.journal.open("underway");
+        const run = await world.ended(runId);
+        expect(run).toMatchObject({
+          status: "FAILED",
+          error: { code: "RUN_DEADLINE_EXCEEDED", compensation: { undone: ["book"], failed: [], notRun: [] } },
+        });
+        expect(world.journal.counts(runId)).toMatchObject({ aborted: 1, booked: 1, "undo seat 7": 1 });
+        expect(world.journal.counts(runId)).not.toHaveProperty("after");
+      });
+    },
+  );
+
   test("onFailure gets the error as it was thrown, and the event of the run", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();

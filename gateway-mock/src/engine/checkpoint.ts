@@ -3,7 +3,7 @@ import { backoffDelayMs } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { LogRow } from "../store/index.ts";
 import { type DecideContext, numbered, sizeProblem } from "./draft.ts";
-import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
+import { begunRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
 import type { RunState } from "./run-state.ts";
 import { parseRetryAfterMs } from "./step-ops.ts";
 
@@ -32,8 +32,9 @@ export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideC
       case "StepError":
         rows.push(...failedAttempt(state, op, ctx));
         break;
-      // Only for traces: the step is reported again when it is done.
+      // It is reported again when it is done. Only what would have to be undone is of interest before.
       case "StepPlanned":
+        if (op.opts?.compensate === true) rows.push(begunRow(op, state.attempts.get(op.id) ?? 0));
         continue;
       default:
         return { ok: false, message: `A checkpoint cannot hold ${op.op}.` };

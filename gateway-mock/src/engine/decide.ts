@@ -180,7 +180,7 @@ function decideReport(draft: Draft, job: JobState, report: Report, inPlace: bool
 /** A wait's time is over, or the run's. */
 function decideTimer(draft: Draft, job: JobState, startedMs: number | null): void {
   dropJob(draft, jobKey("timer", job.key));
-  if (job.key === DEADLINE) return decideDeadline(draft);
+  if (job.key === DEADLINE) return decideDeadline(draft, job);
   if (job.key === FINISH_TIMEOUT) return decideFinish(draft, job, startedMs);
   const step = draft.state.open.get(job.key);
   if (step?.op !== "InvokeFunction") return endStep(draft, job.key, { type: "data", text: "null" });
@@ -189,11 +189,18 @@ function decideTimer(draft: Draft, job: JobState, startedMs: number | null): voi
   endStep(draft, job.key, { type: "error", error });
 }
 
-function decideDeadline(draft: Draft): void {
-  draft.log.push(jsonRow("TIMER_FIRED", DEADLINE, 0, 0, {}));
+/** How long after the deadline steps that can be undone may end: what they have done is to be known. */
+const UNDOABLE_GRACE_MS = 30_000;
+
+function decideDeadline(draft: Draft, job: JobState): void {
+  const { state, ctx } = draft;
+  draft.log.push(jsonRow("TIMER_FIRED", DEADLINE, job.attempt, 0, {}));
   // What is undone already is undone to the end.
-  if (isCompensating(draft.state)) return;
-  const at = new Date(draft.state.deadlineMs ?? draft.ctx.nowMs).toISOString();
+  if (isCompensating(state)) return;
+  // The agent knows the deadline, too: it starts nothing more, and fails the run when these have ended.
+  const isAwaited = job.attempt === 0 && state.begun.length > 0 && draft.jobs.has("pass");
+  if (isAwaited) return dispatch(draft, { kind: "timer", key: DEADLINE, attempt: 1, delayMs: UNDOABLE_GRACE_MS });
+  const at = new Date(state.deadlineMs ?? ctx.nowMs).toISOString();
   failWith(draft, "RUN_DEADLINE_EXCEEDED", `The run was not over at its deadline, ${at}.`);
 }
 

@@ -55,6 +55,9 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
     case "STEP_PLANNED":
     case "STEP_WAITING":
       return applyOpened(state, row, atMs);
+    case "STEP_BEGUN":
+      if (!state.memo.has(row.key) && !state.begun.includes(row.key)) state.begun = [...state.begun, row.key];
+      return;
     case "STEP_COMPLETED":
     case "STEP_FAILED":
       return applySettled(state, row.kind, row);
@@ -193,6 +196,7 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   });
   state.stateLength += memo.length;
   state.open.delete(key);
+  endBegun(state, key);
   state.attempts.delete(key);
   state.pending.delete(key);
   if (state.waits.length > 0) state.waits = state.waits.filter((one) => one !== key);
@@ -201,11 +205,16 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   state.losses = 0;
 }
 
+function endBegun(state: RunState, key: string): void {
+  if (state.begun.length > 0) state.begun = state.begun.filter((one) => one !== key);
+}
+
 /** Nothing that the run was at goes on; what may still end the run as a whole stays. */
 function clearWork(state: RunState): void {
   for (const [name, job] of state.jobs) if (!isRunTimer(job.key)) state.jobs.delete(name);
   state.waits = state.waits.filter((key) => !state.open.has(key));
   state.open.clear();
+  state.begun = [];
   state.attempts.clear();
   state.pending.clear();
 }
@@ -224,6 +233,7 @@ function applyAttemptFailed(state: RunState, row: LogRow, atMs: number): void {
   const { step, delayMs } = readMeta<FailureMeta>(row.dataJson);
   const before = state.open.get(row.key);
   const planned = state.jobs.delete(jobKey("step", row.key));
+  endBegun(state, row.key);
   state.attempts.set(row.key, Math.max(row.attempt + 1, state.attempts.get(row.key) ?? 0));
   state.losses = 0;
   const dueMs = planned ? null : atMs + delayMs;

@@ -133,6 +133,11 @@ export function stepFailedRow(key: string, meta: StepMeta, error: PlainError): L
   return row("STEP_FAILED", key, 0, 0, `{"step":${JSON.stringify(meta)},"error":${JSON.stringify(error)}}`);
 }
 
+/** The body of a step that can be undone is about to run. */
+export function begunRow(op: Op, attempt: number): LogRow {
+  return jsonRow("STEP_BEGUN", op.id, attempt, 0, { step: stepMeta(op, attempt) });
+}
+
 export function jsonRow(kind: LogKind, key: string, attempt: number, iteration: number, data: object): LogRow {
   return row(kind, key, attempt, iteration, JSON.stringify(data));
 }

@@ -102,6 +102,8 @@ export interface RunState {
   undoable: readonly { readonly key: string; readonly id: string }[];
   /** By hashed id, in the order in which they were reported. */
   defers: ReadonlyMap<string, Defer>;
+  /** Steps that can be undone and whose body an agent has begun, as far as their outcome is not known. */
+  begun: readonly string[];
   /** How often the run was taken up again after its end. Its rows since then carry this number. */
   revivals: number;
   /** When it fails if it is not over. */
@@ -151,6 +153,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     losses: 0,
     undoable: NOTHING,
     defers: NO_DEFERS,
+    begun: NOTHING,
     revivals: 0,
     deadlineMs: null,
     finishMs: null,

@@ -138,6 +138,7 @@ export function stepViews(log: readonly StoredLogRow[]): StepView[] {
         for (const key of readMeta<RevivalMeta>(row.dataJson).dropped) reopen(steps, key);
         break;
       case "STEP_PLANNED":
+      case "STEP_BEGUN":
       case "STEP_WAITING":
       case "STEP_ATTEMPT_FAILED":
       case "STEP_COMPLETED":
@@ -201,6 +202,9 @@ function applyRow(step: Draft, row: StoredLogRow): void {
       return;
     case "STEP_PLANNED":
       step.openedMs = row.atMs;
+      return;
+    case "STEP_BEGUN":
+      step.startedMs = row.atMs;
       return;
     case "STEP_ATTEMPT_FAILED":
       step.status = "retrying";

@@ -1,5 +1,6 @@
 import type { PlainError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
+import { begunRow } from "../../src/engine/log-rows.ts";
 import { compensationKey, FAILURE_KEY } from "../../src/engine/saga.ts";
 import { hashStepId } from "./hash.ts";
 import { done, failing, op, ops, planned, sleeping, undoable, World } from "./world.ts";
@@ -106,6 +107,45 @@ describe("times of the run as a whole", () => {
     expect(decision?.removeJobs).toContain(before);
     expect(saga.job("pass").id).not.toBe(before);
     expect(saga.state.memo.get(FAILURE_KEY)?.text).toContain("RUN_DEADLINE_EXCEEDED");
+  });
+
+  test("the deadline waits a little for a step that can be undone and has begun", () => {
+    const begin = (): World => {
+      const world = new World({ run: { deadlineInMs: 60_000 } });
+      world.write([begunRow(undoable("a"), 0)]);
+      world.nowMs += 60_000;
+      world.timer("holdfast/deadline");
+      return world;
+    };
+    const world = begin();
+    expect(world.reread()).toEqual(world.state);
+    const pass = world.job("pass");
+    expect(world.job("timer", "holdfast/deadline").dueMs).toBe(world.nowMs + 30_000);
+    world.pass(ops([undoable("a"), op("StepRun", FAILURE_KEY, { data: { error: NO } })]), true);
+    expect(world.job("pass").id).not.toBe(pass.id);
+    world.nowMs += 30_000;
+    world.timer("holdfast/deadline");
+    world.pass(ops([undone("a")]), true);
+    world.pass({ status: "FAILED", error: withReport({ undone: ["a"], failed: [], notRun: [] }, NO) });
+    expect(world.state.status).toBe("FAILED");
+
+    const stuck = begin();
+    stuck.nowMs += 30_000;
+    stuck.timer("holdfast/deadline");
+    expect(error(stuck)).toMatchObject({ code: "RUN_DEADLINE_EXCEEDED" });
+    expect(stuck.queue.size).toBe(0);
+  });
+
+  test("it does not wait for one whose outcome is known", () => {
+    for (const outcome of [undoable("a"), { ...failing("a"), opts: { compensate: true } }]) {
+      const world = new World({ run: { deadlineInMs: 60_000 } });
+      world.write([begunRow(undoable("a"), 0)]);
+      world.pass(ops([outcome]), true);
+      world.nowMs += 60_000;
+      world.timer("holdfast/deadline");
+      expect(world.state.begun).toEqual([]);
+      expect([...world.queue.values()].filter(({ kind }) => kind === "timer")).toEqual([]);
+    }
   });
 
   test("timeouts.finish counts from the start, and cancels", () => {

@@ -46,6 +46,11 @@ export class OpWriter {
     return this.#text(final ? "StepFailed" : "StepError", body);
   }
 
+  /** Its body is about to run. */
+  begun(): OpText {
+    return this.#text("StepPlanned", '"data":null');
+  }
+
   /** Not run: what the gateway is to do about it. */
   reported(): OpText {
     return this.#text(OP_OF_KIND[this.#subject.call.kind], '"data":null');

@@ -1,7 +1,7 @@
 import { createDriver, type Driver, type TimerHandle, unreachable } from "@holdfast/core";
-import type { CheckpointOutcome } from "@holdfast/protocol";
+import type { CheckpointOutcome, ExtendedContext } from "@holdfast/protocol";
 import { schemaFor } from "../functions/registry.ts";
-import { isFinalError, NonDeterminismError, RunDeadlineError, readable } from "../steps/errors.ts";
+import { isFinalError, NonDeterminismError, type RunDeadlineError, readable } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import { initialPass, type PassEffect, type PassEvent, type PassState, passStep } from "../steps/pass-machine.ts";
 import { rejectedStep, type StepCall } from "../steps/step-call.ts";
@@ -17,6 +17,7 @@ import { failedEnd, isLastAttempt, returnedEnd } from "./handler-end.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { afterMicrotasks, PacedQueue, QuietWatch } from "./quiet.ts";
 import { resultOf, textOf } from "./result-of.ts";
+import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { type BodyEnd, nestedCall, runBody, StepRecord } from "./step-record.ts";
 
@@ -47,7 +48,9 @@ export class Pass {
   readonly #undoable: StepRecord[] = [];
   readonly #signal = new AbortLatch();
   readonly #execution: CurrentExecution;
-  readonly #startedMs: number;
+  readonly #time: RunTime;
+  /** Steps that failed and are tried again. */
+  readonly #retries: ExtendedContext["retries"];
   readonly #undefinedSteps: ReadonlySet<string>;
   readonly #cleanups: (() => void)[] = [];
   #grace: TimerHandle | undefined;
@@ -59,10 +62,11 @@ export class Pass {
     this.#options = options;
     this.#journal = new Journal(input.steps, input.stack);
     this.#execution = { requestId: request.requestId, runId: request.runId, functionSlug: request.functionSlug };
-    this.#startedMs = ports.clock.monotonicMs();
     this.#undefinedSteps = new Set(input.extended?.undefinedSteps ?? []);
     const failure = readFailure(this.#journal);
     this.#compensation = failure && new Compensation(failure, this.#journal);
+    this.#retries = (options.mode.type === "in-place" && input.extended?.retries) || {};
+    this.#time = new RunTime(ports.clock, input.extended ?? {}, failure === undefined);
     // What a handler that is replayed only to undo its steps asks for is not compared.
     this.#discovery = new Discovery(failure ? undefined : input.extended?.signatures);
     this.#settling = new PacedQueue(
@@ -83,11 +87,12 @@ export class Pass {
   }
 
   run(handler: PassHandler): Promise<ExecutionResult> {
-    const { request, fn, signal, mode, input } = this.#options;
+    const { request, fn, signal, mode } = this.#options;
     this.#cleanups.push(this.#signal.follow(signal, () => this.#driver.send({ type: "stop" })));
-    const { deadlineMs } = input.extended ?? {};
-    // What is left to do after the deadline is to undo.
-    if (deadlineMs !== undefined && !this.#compensation) this.#watchDeadline(deadlineMs);
+    const { deadlineMs } = this.#time;
+    if (deadlineMs !== undefined) {
+      this.#setTimer(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.end(deadlineMs)));
+    }
     const step = createStepTools({
       find: (call) => this.#find(call),
       runId: request.runId,
@@ -104,8 +109,10 @@ export class Pass {
     });
   }
 
-  #watchDeadline(deadlineMs: number): void {
-    this.#setTimer(deadlineMs - this.#nowMs(), () => this.#signal.fire(new RunDeadlineError(deadlineMs)));
+  #onDeadline(over: RunDeadlineError): void {
+    this.#signal.fire(over);
+    // The gateway waits a little for what it would undo.
+    if (this.#undoable.some((record) => record.isUnderWay)) this.#fail(over);
   }
 
   #setTimer(delayMs: number, fire: () => void): TimerHandle {
@@ -114,19 +121,14 @@ export class Pass {
     return timer;
   }
 
-  /** The gateway's time where it told it. */
-  #nowMs(): number {
-    const { clock } = this.#options.ports;
-    const toldMs = this.#options.input.extended?.nowMs;
-    return toldMs === undefined ? clock.nowMs() : toldMs + (clock.monotonicMs() - this.#startedMs);
-  }
-
   async #runHandler(handler: () => unknown): Promise<void> {
     this.#discovery.begin();
     afterMicrotasks(() => this.#settling.isIdle && this.#discovery.settled());
     try {
       const value = await runAs(this.#execution, handler);
       if (this.#compensation) return;
+      const overdue = this.#time.overdue();
+      if (overdue) return this.#fail(overdue);
       const end = returnedEnd(value, this.#records.values(), this.#options);
       this.#driver.send({ type: "handler-ended", end });
     } catch (thrown) {
@@ -191,13 +193,11 @@ export class Pass {
   /** A step that is not finished. */
   #meet(record: StepRecord, isKnown: boolean): void {
     const { input, mode } = this.#options;
-    const retry = this.#retryOf(record);
+    const retry = this.#retries[record.identity.hash];
     record.attempt = mode.type === "in-place" ? (retry?.attempt ?? 0) : input.attempt;
     if (this.#compensation?.collects) return this.#leave(record);
-    const { deadlineMs } = input.extended ?? {};
-    if (deadlineMs !== undefined && !this.#compensation && this.#nowMs() >= deadlineMs) {
-      return this.#fail(new RunDeadlineError(deadlineMs));
-    }
+    const overdue = this.#time.overdue();
+    if (overdue) return this.#fail(overdue);
     if (isKnown || retry !== undefined || this.#discovery.admits(record)) return this.#begin(record);
     // Its place on record is another step's, unless the code still asks for that one.
     this.#quiet.want();
@@ -205,14 +205,9 @@ export class Pass {
 
   #begin(record: StepRecord): void {
     const { hash } = record.identity;
-    const retry = this.#retryOf(record);
-    const due = retry === undefined || !(retry.notBeforeMs > this.#nowMs());
+    const retry = this.#retries[record.identity.hash];
+    const due = retry === undefined || !(retry.notBeforeMs > this.#time.nowMs());
     this.#driver.send({ type: "found", step: { hash, hasBody: record.call.body !== undefined }, due });
-  }
-
-  #retryOf({ identity }: StepRecord) {
-    const { mode, input } = this.#options;
-    return mode.type === "in-place" ? input.extended?.retries?.[identity.hash] : undefined;
   }
 
   /** While steps are only looked for to undo them, none starts; a gateway that planned this one is told. */
@@ -243,7 +238,8 @@ export class Pass {
     if (this.#compensation?.collects) return this.#onCollected(this.#compensation);
     if (this.#discovery.heldCount > 0) return this.#awaitNews(RECORDED_GRACE_MS, () => this.#conflict());
     // Ending now would only be asked for again at once.
-    if (this.#isRetryMissing()) return this.#awaitNews(RECORDED_GRACE_MS, () => this.#tellQuiet());
+    const isRetryMissing = Object.keys(this.#retries).some((hash) => !this.#records.has(hash));
+    if (isRetryMissing && !this.#compensation) return this.#awaitNews(RECORDED_GRACE_MS, () => this.#tellQuiet());
     this.#tellQuiet();
   }
 
@@ -251,12 +247,6 @@ export class Pass {
     const serial = this.#quietSerial;
     this.#quietSerial = null;
     if (serial !== null) this.#driver.send({ type: "quiet", serial });
-  }
-
-  /** Whether code between steps has not come yet to a step that is to be tried again. */
-  #isRetryMissing(): boolean {
-    const retries = this.#options.mode.type === "in-place" ? this.#options.input.extended?.retries : undefined;
-    return Object.keys(retries ?? {}).some((hash) => !this.#records.has(hash)) && !this.#compensation;
   }
 
   /** Code between steps may still be at work: looks again when something was asked for, or acts at the end. */
@@ -309,8 +299,7 @@ export class Pass {
         this.#quiet.stop();
         this.#settling.clear();
         for (const cleanup of this.#cleanups) cleanup();
-        const records = this.#records;
-        return this.#resolve(resultOf(effect.reply, this.#options, (hash) => records.get(hash)));
+        return this.#resolve(resultOf(effect.reply, this.#options, (hash) => this.#records.get(hash)));
       }
       default:
         return unreachable(effect);
@@ -330,11 +319,19 @@ export class Pass {
       this.#driver.send(settles ? { type: "finished", op: end.op } : { ...end, type: "failed", final: end.final });
     };
     const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
-    queueMicrotask(() => {
+    const run = (): void => {
       if (this.#driver.state.phase === "open") return runBody(record, context, tell);
       // Stopped in between: it counts as running, but must not begin.
       return this.#driver.send({ type: "finished", op: { hash, text: "", bytes: 0 } });
-    });
+    };
+    // A gateway that knows what is under way at the deadline, and can be undone, waits for its result.
+    const isTold =
+      record.call.compensate !== undefined && mode.type === "in-place" && this.#time.deadlineMs !== undefined;
+    if (!isTold) return queueMicrotask(run);
+    this.#options.port.checkpoint(utf8.encode(`[${record.ops.begun().text}]`)).then((outcome) => {
+      if (outcome === "stale") this.#driver.send({ type: "stop" });
+      run();
+    }, run);
   }
 
   #checkpoint({ ops, parked }: Extract<PassEffect, { do: "checkpoint" }>): void {

@@ -43,6 +43,10 @@ export class StepRecord {
     });
   }
 
+  get isUnderWay(): boolean {
+    return this.isRunning && this.progress === "open";
+  }
+
   settle(): void {
     const { outcome } = this;
     this.outcome = undefined;

@@ -377,18 +377,6 @@ describe("context", () => {
     });
   });
 
-  test("the deadline fires the signal", async () => {
-    const engine = engineFor(
-      ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("aborted"))),
-    );
-    const ctx = {
-      attempt: 0,
-      stack: { stack: [], current: 0 },
-      holdfast: { v: 1, retries: {}, deadlineMs: Date.now() + 5 },
-    };
-    expect(jsonOf(await engine.request("step", 0, { ctx }))).toBe("aborted");
-  });
-
   test("which run and step is executing is known, also to a debugger", async () => {
     const seen: unknown[] = [];
     const engine = engineFor(async ({ step }) => {

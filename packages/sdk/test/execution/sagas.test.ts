@@ -217,6 +217,83 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
   });
 });
 
+describe("a step that can be undone and is under way at the deadline", () => {
+  const late = async (slow: () => unknown, undo: (result: unknown) => void, { step }: { step: StepTools }) => {
+    await step.run("slow", slow, { compensate: undo });
+    await step.run("after", () => "after");
+  };
+  const times = { extended: { nowMs: 1000, deadlineMs: 1040 }, inPlace: true } as const;
+
+  test("is told of before it begins, finished after the deadline, and undone", async () => {
+    const undone: unknown[] = [];
+    let toldBefore = 0;
+    const slow = async (): Promise<string> => {
+      toldBefore = engine.checkpoints.length;
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      return "S";
+    };
+    const engine = engineFor((tools) => late(slow, (result) => void undone.push(result), tools), times);
+    expect(await engine.run()).toMatchObject({
+      status: "failed",
+      value: { code: "RUN_DEADLINE_EXCEEDED", compensation: { undone: ["slow"], failed: [], notRun: [] } },
+    });
+    expect(toldBefore).toBe(1);
+    expect(engine.checkpoints[0]).toMatchObject([{ op: "StepPlanned", id: hash("slow"), opts: { compensate: true } }]);
+    expect(undone).toEqual(["S"]);
+    expect(named(engine, "after")).toEqual([]);
+  });
+
+  test("does not begin when the work is somebody else's", async () => {
+    let begun = 0;
+    const engine = engineFor(
+      (tools) =>
+        late(
+          () => (begun += 1),
+          () => {},
+          tools,
+        ),
+      {
+        ...times,
+        answer: () => "stale",
+        maxPasses: 3,
+      },
+    );
+    await expect(engine.run()).rejects.toThrow("did not end");
+    expect([begun, engine.losses]).toEqual([0, 3]);
+  });
+
+  test("begins when the gateway cannot keep that it does", async () => {
+    const engine = engineFor(
+      (tools) =>
+        late(
+          () => "S",
+          () => {},
+          tools,
+        ),
+      {
+        ...times,
+        extended: { nowMs: 1000, deadlineMs: 100_000 },
+        answer: (ops) => (ops[0]?.op === "StepPlanned" ? "invalid" : "stored"),
+      },
+    );
+    expect(await engine.run()).toMatchObject({ status: "completed" });
+  });
+
+  test("without a deadline nothing is told before", async () => {
+    const engine = engineFor(
+      (tools) =>
+        late(
+          () => "S",
+          () => {},
+          tools,
+        ),
+      { inPlace: true },
+    );
+    await engine.run();
+    expect(allOps(engine).map((op) => op.op)).toEqual(["StepRun", "StepRun"]);
+  });
+});
+
 const saga = async ({ step }: { step: StepTools }): Promise<void> => {
   await step.run("a", () => "A", { compensate: () => {} });
   throw new NonRetriableError("over");

@@ -209,11 +209,18 @@ describe("deadlines", () => {
   });
 
   test("the signal fires with the same error", async () => {
+    let reason: unknown;
     const engine = engineFor(
       ({ signal }) =>
-        new Promise((resolve) => signal.addEventListener("abort", () => resolve((signal.reason as Error).name))),
+        new Promise((resolve) =>
+          signal.addEventListener("abort", () => {
+            reason = signal.reason;
+            resolve("in vain");
+          }),
+        ),
       { extended: { nowMs: 1000, deadlineMs: 1020 } },
     );
-    expect(await engine.run()).toEqual({ status: "completed", value: "RunDeadlineError" });
+    expect(await engine.run()).toMatchObject({ status: "failed", value: { name: "RunDeadlineError" } });
+    expect(reason).toMatchObject({ name: "RunDeadlineError" });
   });
 });

@@ -1,0 +1,48 @@
+import type { Clock } from "@holdfast/core";
+import { RunDeadlineError } from "../steps/errors.ts";
+
+/** What the gateway said of time when it sent the request; nothing on the plain protocol. */
+interface ToldTimes {
+  readonly nowMs?: number;
+  readonly deadlineMs?: number;
+}
+
+/** Time as the run's gateway counts it, and the run's deadline. */
+export class RunTime {
+  readonly #clock: Clock;
+  readonly #told: ToldTimes;
+  readonly #startedMs: number;
+  /** False in a pass that undoes steps: what is left to do after the deadline is to undo. */
+  readonly #ends: boolean;
+  #over: RunDeadlineError | undefined;
+
+  constructor(clock: Clock, told: ToldTimes, ends: boolean) {
+    this.#clock = clock;
+    this.#told = told;
+    this.#ends = ends;
+    this.#startedMs = clock.monotonicMs();
+  }
+
+  nowMs(): number {
+    const { nowMs } = this.#told;
+    return nowMs === undefined ? this.#clock.nowMs() : nowMs + (this.#clock.monotonicMs() - this.#startedMs);
+  }
+
+  /** Undefined when the run has no deadline, or is past caring. */
+  get deadlineMs(): number | undefined {
+    return this.#ends ? this.#told.deadlineMs : undefined;
+  }
+
+  /** Why nothing may begin any more; undefined before the deadline. */
+  overdue(): RunDeadlineError | undefined {
+    const { deadlineMs } = this;
+    if (deadlineMs === undefined || this.nowMs() < deadlineMs) return this.#over;
+    return this.end(deadlineMs);
+  }
+
+  /** The deadline is here, though a timer may fire a moment before the clock shows it. */
+  end(deadlineMs: number): RunDeadlineError {
+    this.#over ??= new RunDeadlineError(deadlineMs);
+    return this.#over;
+  }
+}
