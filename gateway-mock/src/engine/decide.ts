@@ -127,6 +127,8 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
     }
     case "cancel":
       if (input.waitKey !== undefined && !state.waits.includes(input.waitKey)) return null;
+      // What is undone already is undone to the end, unless somebody says to stop it.
+      if (input.waitKey !== undefined && isCompensating(state)) return null;
       cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason });
       return finish(draft);
     case "pin": {
@@ -201,7 +203,9 @@ function decideDeadline(draft: Draft, job: JobState): void {
   const isAwaited = job.attempt === 0 && state.begun.length > 0 && draft.jobs.has("pass");
   if (isAwaited) return dispatch(draft, { kind: "timer", key: DEADLINE, attempt: 1, delayMs: UNDOABLE_GRACE_MS });
   const at = new Date(state.deadlineMs ?? ctx.nowMs).toISOString();
-  failWith(draft, "RUN_DEADLINE_EXCEEDED", `The run was not over at its deadline, ${at}.`);
+  // Named as the SDK names its own.
+  const message = `The run was not over at its deadline, ${at}.`;
+  fail(draft, { name: "RunDeadlineError", code: "RUN_DEADLINE_EXCEEDED", message });
 }
 
 /** Time counts from the run's start, which is not known when the run is made. */
@@ -209,6 +213,7 @@ function decideFinish(draft: Draft, job: JobState, startedMs: number | null): vo
   const { ctx, state } = draft;
   const limitMs = state.finishMs ?? 0;
   draft.log.push(jsonRow("TIMER_FIRED", FINISH_TIMEOUT, 0, job.iteration, {}));
+  if (isCompensating(state)) return;
   const untilMs = (startedMs ?? ctx.nowMs) + limitMs;
   if (untilMs > ctx.nowMs) return dispatch(draft, { kind: "timer", key: FINISH_TIMEOUT, attempt: 0, untilMs });
   const message = `The run was not over ${limitMs} ms after its start (\`timeouts.finish\`).`;

@@ -5,7 +5,7 @@ import { type Draft, dispatch, dropJob, dropWait, ensurePass, isSettled, retryDe
 import { endEvents, type RunEnd } from "./internal-events.ts";
 import { completedRow, jsonRow, readStepRow, stepCompletedRow } from "./log-rows.ts";
 import { isRunTimer, type JobState } from "./run-state.ts";
-import { FAILURE_KEY, stoppedError } from "./saga.ts";
+import { cancelledError, FAILURE_KEY, isCompensating, stoppedError } from "./saga.ts";
 
 export function complete(draft: Draft, outputText: string): void {
   draft.log.push(completedRow(outputText));
@@ -44,7 +44,8 @@ function isUndoable(row: LogRow): boolean {
   return row.kind === "STEP_COMPLETED" && readStepRow(row.kind, row.dataJson).meta.undo !== undefined;
 }
 
-export function cancel(draft: Draft, error: PlainError): void {
+export function cancel(draft: Draft, reason: PlainError): void {
+  const error = isCompensating(draft.state) ? cancelledError(draft.state, reason) : reason;
   draft.log.push(jsonRow("RUN_CANCELLED", "", 0, 0, { error }));
   draft.head = { status: "CANCELLED", errorJson: JSON.stringify(error) };
   tell(draft, { status: "CANCELLED", error });

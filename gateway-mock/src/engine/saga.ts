@@ -28,6 +28,11 @@ export function stoppedError(state: RunState, error: PlainError): PlainError & {
   };
 }
 
+/** The error of a run that was cancelled while it undid its steps: as far as they got, and what it had failed with. */
+export function cancelledError(state: RunState, error: PlainError): PlainError & { compensation: CompensationReport } {
+  return { ...error, cause: originalError(state, error), compensation: reportOf(state) };
+}
+
 function originalError(state: RunState, fallback: PlainError): PlainError {
   const memo = readMemo(state.memo.get(FAILURE_KEY));
   const data = isRecord(memo?.data) ? memo.data : undefined;

@@ -92,13 +92,48 @@ describe("sagas", () => {
   });
 });
 
+describe("what would cancel a run that undoes its steps", () => {
+  const failure = op("StepRun", FAILURE_KEY, { data: { error: NO, steps: ["a", "b"] } });
+  const begun = (run: { finishInMs?: number } = {}): World => {
+    const world = new World({ run });
+    world.pass(ops([undoable("a")]));
+    world.pass(ops([undoable("b")]));
+    world.pass(ops([failure]));
+    world.pass(ops([undone("b")]));
+    return world;
+  };
+
+  test("timeouts.finish and cancelOn do not stop it half-way", () => {
+    const world = begun({ finishInMs: 60_000 });
+    world.nowMs += 60_000;
+    const { id: jobId } = world.job("timer", "holdfast/finish");
+    world.decide({ type: "timer", jobId, startedMs: 0 });
+    expect(world.state.status).not.toBe("CANCELLED");
+    expect(world.job("pass").id).toBeTruthy();
+    world.state.waits = ["cancel:0"];
+    expect(world.decide({ type: "cancel", reason: "stop", waitKey: "cancel:0" })).toBeNull();
+  });
+
+  test("somebody who cancels it is told what was undone, and what the run had failed with", () => {
+    const world = begun();
+    world.decide({ type: "cancel", reason: "stop" });
+    expect(world.state.status).toBe("CANCELLED");
+    expect(error(world)).toMatchObject({
+      code: "RUN_CANCELLED",
+      message: "stop",
+      cause: { message: NO.message },
+      compensation: { undone: ["b"], failed: [], notRun: ["a"] },
+    });
+  });
+});
+
 describe("times of the run as a whole", () => {
   test("the deadline fails it with a code, whatever attempts are left; not while it undoes", () => {
     const world = new World({ run: { deadlineInMs: 60_000 } });
     world.pass(ops([done("a")]));
     world.nowMs += 60_000;
     world.timer("holdfast/deadline");
-    expect(error(world)).toMatchObject({ code: "RUN_DEADLINE_EXCEEDED" });
+    expect(error(world)).toMatchObject({ name: "RunDeadlineError", code: "RUN_DEADLINE_EXCEEDED" });
     const saga = new World({ run: { deadlineInMs: 60_000 } });
     saga.pass(ops([undoable("a")]));
     const before = saga.job("pass").id;
