@@ -136,6 +136,15 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test("a race is over when the first has come, however long the others wait", async () => {
+    await inWorld(mode, async (world) => {
+      await world.startApp();
+      const runId = await world.trigger("raced");
+      expect(await world.ended(runId)).toMatchObject({ status: "COMPLETED", output: ["quick", "short"] });
+      expect(world.journal.counts(runId)).toEqual({ quick: 1, after: 1 });
+    });
+  });
+
   test("a step that nobody awaits is finished before the run is", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();

@@ -52,11 +52,11 @@ export class OpWriter {
   }
 
   /** Not run: what the gateway is to do about it. */
-  reported(): OpText {
-    return this.#text(OP_OF_KIND[this.#subject.call.kind], '"data":null');
+  reported(races = false): OpText {
+    return this.#text(OP_OF_KIND[this.#subject.call.kind], '"data":null', races ? { parallelMode: "race" } : {});
   }
 
-  #text(op: string, rest: string): OpText {
+  #text(op: string, rest: string, more: object = {}): OpText {
     const { identity, call, args, ordinal } = this.#subject;
     const { hash, id, index, fullId } = identity;
     const { kind, opName, displayName, opts } = call;
@@ -65,7 +65,7 @@ export class OpWriter {
       op,
       name: kind === "invoke" ? undefined : (opName ?? fullId),
       displayName: displayName ?? fullId,
-      opts: args === undefined ? (opts ?? {}) : { ...opts, input: args },
+      opts: args === undefined ? { ...opts, ...more } : { ...opts, input: args, ...more },
       userland: index === 0 ? { id } : { id, index },
       ordinal,
     });

@@ -204,10 +204,9 @@ export class Pass {
   }
 
   #begin(record: StepRecord): void {
-    const { hash } = record.identity;
     const retry = this.#retries[record.identity.hash];
     const due = retry === undefined || !(retry.notBeforeMs > this.#time.nowMs());
-    this.#driver.send({ type: "found", step: { hash, hasBody: record.call.body !== undefined }, due });
+    this.#driver.send({ type: "found", step: record.found, due });
   }
 
   /** While steps are only looked for to undo them, none starts; a gateway that planned this one is told. */

@@ -1,6 +1,7 @@
 import { unreachable } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
-import type { FoundStep, PassReply, Report } from "../steps/pass-machine.ts";
+import type { FoundStep, PassMode, PassReply, Report } from "../steps/pass-machine.ts";
+import { OP_OF_KIND } from "../steps/step-call.ts";
 import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { StepRecord } from "./step-record.ts";
@@ -8,6 +9,7 @@ import type { StepRecord } from "./step-record.ts";
 interface ReplyContext {
   readonly request: ExecutionRequest;
   readonly input: PassInput;
+  readonly mode: PassMode;
 }
 
 type FindRecord = (hash: string) => StepRecord | undefined;
@@ -16,13 +18,15 @@ const utf8 = new TextEncoder();
 const MAX_LISTED_STEPS = 25;
 
 /** A pass's reply as the protocol has it. */
-export function resultOf(reply: PassReply, { request, input }: ReplyContext, find: FindRecord): ExecutionResult {
+export function resultOf(reply: PassReply, { request, input, mode }: ReplyContext, find: FindRecord): ExecutionResult {
   const { requestVersion } = input;
   switch (reply.type) {
     case "end":
       return { ...endOf(reply.end), requestVersion };
     case "ops": {
-      const texts = [...reply.finished.map((op) => op.text), ...reply.reports.map((report) => textOf(report, find))];
+      const races = mode.type !== "in-place" && isRaced(reply.reports, find);
+      const reported = reply.reports.map((report) => textOf(report, find, races));
+      const texts = [...reply.finished.map((op) => op.text), ...reported];
       const only = texts.length === 1 ? reply.reports[0] : undefined;
       const retryAfter = only?.type === "op" && only.retryAfter !== undefined ? { retryAfter: only.retryAfter } : {};
       return {
@@ -52,8 +56,20 @@ function endOf(end: Extract<PassReply, { type: "end" }>["end"]): Omit<ExecutionR
 }
 
 /** A parked step as the protocol has it. */
-export function textOf(report: Report, find: FindRecord): string {
-  return report.type === "op" ? report.op.text : (find(report.step.hash)?.ops.reported().text ?? '{"op":"None"}');
+export function textOf(report: Report, find: FindRecord, races = false): string {
+  return report.type === "op" ? report.op.text : (find(report.step.hash)?.ops.reported(races).text ?? '{"op":"None"}');
+}
+
+/**
+ * The base protocol makes the next pass when all steps of a reply are done, unless they are marked as a race. Beside a wait
+ * other steps must not wait for it: code may race them, and a wait may take days.
+ */
+function isRaced(reports: readonly Report[], find: FindRecord): boolean {
+  if (reports.length < 2) return false;
+  return reports.some((report) => {
+    const kind = report.type === "op" ? undefined : find(report.step.hash)?.call.kind;
+    return kind !== undefined && OP_OF_KIND[kind] !== "StepPlanned";
+  });
 }
 
 function missingBody(request: ExecutionRequest, found: readonly FoundStep[], find: FindRecord): object {

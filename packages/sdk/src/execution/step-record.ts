@@ -1,7 +1,7 @@
 import type { Clock, PlainError } from "@holdfast/core";
 import { RetryAfterError, readable, StepError, StepNestedError } from "../steps/errors.ts";
-import type { OpText } from "../steps/pass-machine.ts";
-import type { StepCall } from "../steps/step-call.ts";
+import type { FoundStep, OpText } from "../steps/pass-machine.ts";
+import { type StepCall, WAITS } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
 import { type OpExtras, OpWriter } from "./op-text.ts";
@@ -45,6 +45,12 @@ export class StepRecord {
 
   get isUnderWay(): boolean {
     return this.isRunning && this.progress === "open";
+  }
+
+  /** What the pass needs to know of it. */
+  get found(): FoundStep {
+    const { body, kind } = this.call;
+    return { hash: this.identity.hash, hasBody: body !== undefined, isWait: WAITS.has(kind) };
   }
 
   settle(): void {

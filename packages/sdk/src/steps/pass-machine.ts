@@ -21,7 +21,8 @@ import { concat, type List, listLength, push, toArray } from "./list.ts";
  * Plain:
  *  P8. When it is quiet, a single new step with a body runs (unless planning is forced) and its op ends the pass;
  *      otherwise the ops of all new steps end it.
- *  P9. A handler that returns while new steps are unreported ends with their ops.
+ *  P9. A handler that returns while new steps are unreported ends with their ops, unless they are only waits that lost
+ *      a race: then the run need not last as long as they.
  * Targeted:
  *  P10. Exactly the step with the asked hash runs, and its op ends the pass; if it stays quiet without that step,
  *      the pass ends with an error.
@@ -33,6 +34,8 @@ export interface FoundStep {
   readonly hash: string;
   /** False for sleeps and the like: they are reported, never run. */
   readonly hasBody: boolean;
+  /** A sleep, or a wait for an event or signal: it does nothing but end. */
+  readonly isWait?: boolean;
 }
 
 /** A step's result as it goes over the wire: JSON text of one op. */
@@ -287,8 +290,12 @@ function handlerEnded(state: OpenPass, ended: HandlerEnd): Turn {
   }
   // The op of the step that runs ends the pass; the next one meets the same end.
   if (state.running > 0) return [state, []];
-  const unreported = state.mode.type === "plain" && ended.type === "returned" && state.reports !== null;
-  return unreported ? endWithAll(state) : endAs(state, ended);
+  const isLasting = state.mode.type === "plain" && ended.type === "returned" && toArray(state.reports).some(isWork);
+  return isLasting ? endWithAll(state) : endAs(state, ended);
+}
+
+function isWork(report: Report): boolean {
+  return report.type === "op" || report.step.isWait !== true;
 }
 
 function waitsForBodies(ended: HandlerEnd): boolean {

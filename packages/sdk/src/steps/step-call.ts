@@ -48,6 +48,9 @@ export const OP_OF_KIND: Readonly<Record<StepKind, OpName>> = {
   fetch: "Gateway",
 };
 
+/** Steps that do nothing but end. */
+export const WAITS: ReadonlySet<StepKind> = new Set(["sleep", "waitForEvent", "waitForSignal"]);
+
 /** The id, and the label if there is one. */
 export function named(id: unknown): Pick<StepCall, "id" | "displayName"> {
   if (typeof id !== "object" || id === null) return { id };

@@ -50,6 +50,8 @@ export class Engine {
   #pending = new Set<string>();
   #queue: { stepId: string; attempt: number }[] = [{ stepId: "step", attempt: 0 }];
   #parked: Op[] = [];
+  /** Steps after which a pass is made, whatever else is pending. */
+  readonly #raced = new Set<string>();
   /** How often a worker lost its work on the way. */
   losses = 0;
   #passAttempt = 0;
@@ -178,11 +180,12 @@ export class Engine {
     const op = this.#parked.shift();
     if (op === undefined) throw new Error("the run has neither a job nor a wait");
     this.#save(op);
-    this.#discover();
+    this.#discover(op.id);
   }
 
-  #discover(): void {
-    if (this.#options.inPlace || this.#pending.size === 0) this.#enqueue("step", this.#passAttempt);
+  #discover(done = ""): void {
+    const isWanted = this.#pending.size === 0 || this.#raced.has(done);
+    if (this.#options.inPlace || isWanted) this.#enqueue("step", this.#passAttempt);
   }
 
   #enqueue(stepId: string, attempt: number): void {
@@ -223,11 +226,12 @@ export class Engine {
 
   #op(job: { stepId: string; attempt: number }, op: Op): void {
     if (this.memo.has(op.id)) return;
+    if (op.opts?.parallelMode === "race") this.#raced.add(op.id);
     switch (op.op) {
       case "StepRun":
       case "StepFailed":
         this.#save(op);
-        return this.#discover();
+        return this.#discover(op.id);
       case "StepError":
         if (this.#options.inPlace) {
           this.retries.set(op.id, { attempt: (op.attempt ?? 0) + 1, notBeforeMs: 0 });

@@ -23,6 +23,7 @@ describe("ops have the shape of the base protocol", () => {
   });
 
   test("several steps are planned, none runs", async () => {
+    const race = { parallelMode: "race" };
     const bodies: string[] = [];
     const engine = engineFor(
       ({ step }) =>
@@ -35,23 +36,24 @@ describe("ops have the shape of the base protocol", () => {
       plain,
     );
     expect(opsOf(await engine.request())).toEqual([
-      { id: hash("a"), op: "StepPlanned", name: "a", displayName: "a", opts: {}, userland: { id: "a" }, data: null },
+      // Beside waits nothing waits for the others: see the tests of races.
+      { id: hash("a"), op: "StepPlanned", name: "a", displayName: "a", opts: race, userland: { id: "a" }, data: null },
       {
         id: hash("b"),
         op: "StepPlanned",
         name: "b",
         displayName: "Bee",
-        opts: { input: [7] },
+        opts: { input: [7], ...race },
         userland: { id: "b" },
         data: null,
       },
-      { id: hash("s"), op: "Sleep", name: "1m30s", displayName: "s", opts: {}, userland: { id: "s" }, data: null },
+      { id: hash("s"), op: "Sleep", name: "1m30s", displayName: "s", opts: race, userland: { id: "s" }, data: null },
       {
         id: hash("u"),
         op: "Sleep",
         name: "2030-01-01T00:00:00.000Z",
         displayName: "u",
-        opts: {},
+        opts: race,
         userland: { id: "u" },
         data: null,
       },

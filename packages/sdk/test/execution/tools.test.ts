@@ -298,6 +298,30 @@ const data: Record<string, unknown> = {};
 data.data = data;
 const circle = { fn: referenceFunction({ functionId: "x" }), data };
 
+test.each([true, false])("what is raced with a wait does not wait for it, in place: %s", async (inPlace) => {
+  const never = (): never => {
+    throw new Error("the wait was waited for");
+  };
+  const engine = engineFor(
+    async ({ step }) => {
+      const first = await Promise.race([
+        step.waitForEvent("event", { event: "app/x", timeout: "1h" }),
+        step.run("quick", () => "quick"),
+        step.sleep("long", "30d"),
+      ]);
+      const both = await Promise.all([step.run("a", () => 1), step.run("b", () => 2)]);
+      return [first, await step.run("after", () => 3), ...both];
+    },
+    { inPlace, resume: never },
+  );
+  expect(await engine.run()).toEqual({ status: "completed", value: ["quick", 3, 1, 2] });
+  // Where it costs passes, and only beside waits.
+  const raced = engine.replies.flat().filter((op) => op.opts?.parallelMode === "race");
+  expect([...new Set(raced.map(({ id }) => id))]).toEqual(
+    inPlace ? [] : ["event", "quick", "long", "a", "b", "after"].map(hash),
+  );
+});
+
 test("Temporal's times, without Temporal", async () => {
   const instant = { [Symbol.toStringTag]: "Temporal.Instant" as const, epochMilliseconds: 1000 };
   const zoned = { [Symbol.toStringTag]: "Temporal.ZonedDateTime" as const, epochMilliseconds: 2000 };
