@@ -1,66 +1,122 @@
+import { expectations, isUnexpected } from "./batch-expect.ts";
+import { foresee } from "./batch-foresee.ts";
 import { outcomesOf } from "./batch-outcome.ts";
-import type { Plan, Unit, UnitOutcome } from "./batch-plan.ts";
-import { needsOf, planBatch, rowKeyOf } from "./batch-plan.ts";
 import {
+  type Found,
+  type Needs,
+  needsOf,
+  type Plan,
+  planBatch,
+  rowKeyOf,
+  type Unit,
+  type UnitOutcome,
+} from "./batch-plan.ts";
+import {
+  type BatchMark,
   lookUp,
   READ_MARK,
   rowKeysOf,
   type Statement,
   type StoredRowKey,
+  type Written,
+  type WrittenRow,
   whichInserted,
   writeStatements,
+  writtenOf,
 } from "./batch-sql.ts";
 import type { Query } from "./database.ts";
 import type { WriterSession } from "./writer-session.ts";
 
-/** A batch whose second half was sent: if the connection breaks now, it may have been committed or not. */
+/** A batch whose COMMIT was sent: if the connection breaks now, it may have been committed or not. */
 export interface SentBatch {
   readonly number: number;
-  readonly xid: string;
-  readonly atMs: number;
   readonly plan: Plan;
 }
 
 export interface CommitHooks {
-  /** Called just before the half that ends in COMMIT is sent. */
+  /** Called just before COMMIT is sent. */
   readonly onSent: (sent: SentBatch) => void;
-  readonly onStatements: (count: number) => void;
+  /** Counted up: statements that were sent, and batches that took one round trip. */
+  readonly stats: { statements: number; foreseen: number };
+  /** Names for which somebody waited when they were looked at last; looks change it. */
+  readonly awaitedLately: Set<string>;
+}
+
+/** What a commit works with. */
+interface Work {
+  readonly session: WriterSession;
+  readonly query: Query;
+  readonly mark: BatchMark;
+  readonly units: readonly Unit[];
+  readonly needs: Needs;
+  readonly hooks: CommitHooks;
 }
 
 /**
- * One transaction in two round trips: lock and look, decide here, write and commit. Every statement of a half is sent
- * before the first answer is there. Rejects with the driver's error; after anything but a lost connection the
- * transaction has been rolled back.
+ * One transaction. Mostly one round trip: what it needs to find is foreseen, and everything is sent at once, under the
+ * condition that it is found. Where that cannot be foreseen, or was not so, two: lock and look, decide here, write and
+ * commit. All statements of a trip are sent before the first answer is there. Rejects with the driver's error; after
+ * anything but a lost connection the transaction has been rolled back.
  */
 export async function commitBatch(
   session: WriterSession,
-  writerId: string,
-  number: number,
+  mark: BatchMark,
   units: readonly Unit[],
   hooks: CommitHooks,
 ): Promise<readonly UnitOutcome[]> {
-  let counted = 0;
   const query: Query = (text, params) => {
-    counted += 1;
+    hooks.stats.statements += 1;
     return session.query(text, params);
   };
+  const needs = needsOf(units);
+  const work: Work = { session, query, mark, units, needs, hooks };
   try {
-    const begun = query("BEGIN");
-    const looked = lookUp(query, needsOf(units), { writerId, batch: number });
-    const [, found] = await session.guard(Promise.all([begun, looked]));
-    const plan = planBatch(units, found);
-    const sent: SentBatch = { number, xid: found.xid, atMs: found.atMs, plan };
-    hooks.onSent(sent);
-    const newRows = await session.guard(writeAndCommit(query, plan));
-    const fresh = newRows === plan.writes.logs.length ? null : await session.guard(readFresh(query, sent));
-    return outcomes(sent, units, fresh);
+    const foreseen = foresee(units, needs, hooks.awaitedLately);
+    return (foreseen && (await commitForeseen(work, foreseen))) ?? (await commitLooking(work));
   } catch (error) {
     // What was sent before is answered first, so the session is clean once this has been answered.
     if (session.alive) await session.guard(query("ROLLBACK")).catch(() => session.end());
     throw error;
-  } finally {
-    hooks.onStatements(counted);
   }
+}
+
+/** Null: something was not as foreseen. Nothing was written; the transaction is over once what was sent is answered. */
+async function commitForeseen(work: Work, found: Found): Promise<readonly UnitOutcome[] | null> {
+  const { session, query, mark, units, needs, hooks } = work;
+  const plan = planBatch(units, found);
+  const conditions = expectations(found, needs, mark);
+  hooks.onSent({ number: mark.batch, plan });
+  const begun = Promise.all([query("BEGIN"), ...conditions.map(({ text, params }) => query<WrittenRow>(text, params))]);
+  const committed = writeAndCommit(query, plan);
+  // Where a condition does not hold, everything after it fails for that.
+  committed.catch(() => {});
+  try {
+    const [, marked] = await session.guard(begun);
+    const newRows = await session.guard(committed);
+    hooks.stats.foreseen += 1;
+    return await finished(work, plan, writtenOf((marked as WrittenRow[])[0]), newRows);
+  } catch (error) {
+    if (isUnexpected(error)) return null;
+    throw error;
+  }
+}
+
+async function commitLooking(work: Work): Promise<readonly UnitOutcome[]> {
+  const { session, query, mark, units, needs, hooks } = work;
+  const begun = query("BEGIN");
+  const [, { found, written }] = await session.guard(Promise.all([begun, lookUp(query, needs, mark)]));
+  rememberAwaited(hooks.awaitedLately, needs.eventNames, found.awaited);
+  const plan = planBatch(units, found);
+  hooks.onSent({ number: mark.batch, plan });
+  return finished(work, plan, written, await session.guard(writeAndCommit(query, plan)));
+}
+
+const MAX_REMEMBERED = 10_000;
+
+function rememberAwaited(lately: Set<string>, looked: readonly string[], awaited: ReadonlySet<string>): void {
+  for (const name of looked) if (!awaited.has(name)) lately.delete(name);
+  if (lately.size + awaited.size > MAX_REMEMBERED) lately.clear();
+  for (const name of awaited) lately.add(name);
 }
 
 /** How many log rows were new. */
@@ -71,8 +127,18 @@ async function writeAndCommit(query: Query, plan: Plan): Promise<number> {
   return Number((answers[logIndex]?.[0] as { inserted?: number } | undefined)?.inserted ?? 0);
 }
 
-async function readFresh(query: Query, sent: SentBatch): Promise<ReadonlySet<string>> {
-  const { text, params } = whichInserted(sent.plan.writes.logs, sent.xid);
+async function finished(
+  { session, query, units }: Work,
+  plan: Plan,
+  written: Written,
+  newRows: number,
+): Promise<readonly UnitOutcome[]> {
+  const fresh = newRows === plan.writes.logs.length ? null : await session.guard(readFresh(query, plan, written));
+  return outcomes(plan, written, units, fresh);
+}
+
+async function readFresh(query: Query, plan: Plan, { xid }: Written): Promise<ReadonlySet<string>> {
+  const { text, params } = whichInserted(plan.writes.logs, xid);
   return rowKeysOf(await query<StoredRowKey>(text, params));
 }
 
@@ -80,18 +146,20 @@ async function readFresh(query: Query, sent: SentBatch): Promise<ReadonlySet<str
 export async function recoverBatch(
   session: WriterSession,
   writerId: string,
-  sent: SentBatch,
+  { number, plan }: SentBatch,
   units: readonly Unit[],
 ): Promise<readonly UnitOutcome[] | null> {
-  const [mark] = await session.guard(session.query<{ batch: number }>(READ_MARK, [writerId]));
-  if (Number(mark?.batch) !== sent.number) return null;
-  const fresh = sent.plan.writes.logs.length === 0 ? null : await session.guard(readFresh(session.query, sent));
-  return outcomes(sent, units, fresh);
+  const [mark] = await session.guard(session.query<WrittenRow & { batch: number }>(READ_MARK, [writerId]));
+  if (!mark || Number(mark.batch) !== number) return null;
+  const written = writtenOf(mark);
+  const fresh = plan.writes.logs.length === 0 ? null : await session.guard(readFresh(session.query, plan, written));
+  return outcomes(plan, written, units, fresh);
 }
 
 /** `fresh` = keys of the log rows that were new; null = all were. Of two equal rows in one batch the first was. */
 function outcomes(
-  { plan, atMs }: Pick<SentBatch, "plan" | "atMs">,
+  plan: Plan,
+  { atMs }: Written,
   units: readonly Unit[],
   fresh: ReadonlySet<string> | null,
 ): readonly UnitOutcome[] {

@@ -28,7 +28,6 @@ export interface LockedJob {
   readonly id: string;
   readonly runId: string;
   readonly epoch: number;
-  readonly claimedMs: number | null;
 }
 
 export interface LockedRun {
@@ -70,7 +69,8 @@ export interface HeadWrite {
   readonly runId: string;
   readonly version: number;
   readonly status: RunStatus;
-  readonly startedMs: number | null;
+  /** Whose claim began the run, if it has not begun before. */
+  readonly jobId: string | null;
   readonly ended: boolean;
   readonly output: string | null;
   readonly error: string | null;
@@ -274,7 +274,7 @@ function planTransition(transition: Transition, scene: Scene): Verdict {
     runId,
     version,
     status,
-    startedMs: status === "PENDING" ? null : ((fence && found.jobs.get(fence.jobId)?.claimedMs) ?? found.atMs),
+    jobId: fence?.jobId ?? null,
     ended: isEnded(status),
     output: head?.outputJson ?? null,
     error: head?.errorJson ?? null,

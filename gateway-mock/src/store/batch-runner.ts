@@ -1,5 +1,5 @@
 import { type Deferred, HoldfastError } from "@holdfast/core";
-import { commitBatch, recoverBatch, type SentBatch } from "./batch-commit.ts";
+import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./batch-commit.ts";
 import type { Unit, UnitOutcome } from "./batch-plan.ts";
 import { ENTER_WRITER } from "./batch-sql.ts";
 import type { Database } from "./database.ts";
@@ -15,6 +15,8 @@ export interface Entry {
 
 export interface CommitStats {
   batches: number;
+  /** Of these, in one round trip. */
+  foreseen: number;
   units: number;
   statements: number;
   logRows: number;
@@ -38,7 +40,7 @@ export interface BatchRunner {
  * G1. One batch at a time, so the mark of the last one is the mark of the only one whose fate can be unknown.
  * G2. A batch that the server refuses for its data is split in halves until the culprit stands alone and fails alone.
  * G3. A batch undone by a deadlock, a serialization failure or a timeout is tried again as it is.
- * G4. After a lost connection: nothing of the second half was sent: try again. It was sent: read the mark. Ours: it was
+ * G4. After a lost connection: COMMIT was not sent: try again. It was sent: read the mark. Ours: it was
  *     committed, and its outcomes are those that were planned under its locks (fences, versions and event keys were
  *     decided then, so a version that the batch itself raised cannot turn its own retry away); which log rows were new
  *     is read from the rows, which carry their transaction's number. Not ours: it was not committed, try again.
@@ -49,6 +51,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
   const { availability } = database;
   const stats: CommitStats = {
     batches: 0,
+    foreseen: 0,
     units: 0,
     statements: 0,
     logRows: 0,
@@ -59,6 +62,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
   };
   let session: WriterSession | null = null;
   let batchNumber = 0;
+  const awaitedLately = new Set<string>();
 
   const openSession = async (): Promise<WriterSession> => {
     if (session?.alive) return session;
@@ -81,9 +85,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
     const onSent = (batch: SentBatch): void => {
       sent = batch;
     };
-    const onStatements = (count: number): void => {
-      stats.statements += count;
-    };
+    const hooks: CommitHooks = { onSent, stats, awaitedLately };
     for (let attempt = 1; ; attempt += 1) {
       try {
         const on = await openSession();
@@ -92,7 +94,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         sent = null;
         batchNumber += 1;
         const beganMs = monotonicMs();
-        const outcomes = await commitBatch(on, writerId, batchNumber, units, { onSent, onStatements });
+        const outcomes = await commitBatch(on, { writerId, batch: batchNumber }, units, hooks);
         const tookMs = monotonicMs() - beganMs;
         stats.busyMs += tookMs;
         availability.committed(tookMs);

@@ -32,20 +32,23 @@ export const EVENT_KEY_LIFETIME = "24 hours";
 export const ENTER_WRITER = `INSERT INTO holdfast.writers (id, batch, xid, seen_at) VALUES ($1, 0, '0', now())
 ON CONFLICT (id) DO NOTHING`;
 
+export const SET_MARK =
+  "UPDATE holdfast.writers SET batch = $2::bigint, xid = pg_current_xact_id()::text, seen_at = now() WHERE id = $1";
+export const MARK_COLUMNS = `xid, ${msOf("seen_at")} AS at_ms`;
+
 /**
  * First statement of every batch: leaves the mark by which a commit of unknown fate is recognised, and looks which of
  * the batch's event names somebody waits for. A wait that was committed before an event was sent is always seen.
  */
-const MARK = `UPDATE holdfast.writers SET batch = $2::bigint, xid = pg_current_xact_id()::text, seen_at = now() WHERE id = $1
-RETURNING xid, ${msOf("now()")} AS at_ms, array_to_json(ARRAY(SELECT n FROM unnest($3::text[]) n WHERE EXISTS (
+const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, array_to_json(ARRAY(SELECT n FROM unnest($3::text[]) n WHERE EXISTS (
   SELECT FROM holdfast.waits w WHERE w.name = n AND w.kind IN ('event', 'cancel'))))::text AS awaited`;
 
 /** Waits for a transaction that still holds the mark, so its answer is final. */
-export const READ_MARK = "SELECT batch::float8 AS batch FROM holdfast.writers WHERE id = $1 FOR UPDATE";
+export const READ_MARK = `SELECT batch::float8 AS batch, ${MARK_COLUMNS} FROM holdfast.writers WHERE id = $1 FOR UPDATE`;
 
-export const LOCK_JOBS = `SELECT id, run_id, epoch, ${msOf("claimed_at")} AS claimed_ms FROM holdfast.queue
+export const JOBS_BY_ID = `SELECT id, run_id, epoch FROM holdfast.queue
 WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
-export const LOCK_JOBS_OF_RUNS = `SELECT id, run_id, epoch, ${msOf("claimed_at")} AS claimed_ms FROM holdfast.queue
+export const JOBS_BY_ID_AND_RUN = `SELECT id, run_id, epoch FROM holdfast.queue
 WHERE id IN (SELECT unnest($1::text[]) UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($2::text[]))
 ORDER BY id FOR UPDATE`;
 export const LOCK_RUNS = `SELECT id, version, status FROM holdfast.runs WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
@@ -66,8 +69,8 @@ JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_i
 export async function lookUp(
   query: Query,
   needs: Needs,
-  mark: { readonly writerId: string; readonly batch: number },
-): Promise<Found & { readonly xid: string }> {
+  mark: BatchMark,
+): Promise<{ readonly found: Found; readonly written: Written }> {
   const { jobIds, jobsOfRuns, runIds, eventKeys, signals } = needs;
   const names = textArray(eventKeys.map((entry) => entry.name));
   const keys = textArray(eventKeys.map((entry) => entry.key));
@@ -82,21 +85,41 @@ export async function lookUp(
     needs.gates.length > 0 ? lockGates(query, needs.gates) : NO_GATES,
   ]);
   const [marks, jobs, runs, rows, , held, signalRows, gates] = answers;
-  if (!marks[0]) throw new ConnectionLost("The writer's row is gone; it is made again with the next connection");
-  return {
-    xid: marks[0].xid,
-    atMs: Number(marks[0].at_ms),
+  const written = writtenOf(marks[0]);
+  const found: Found = {
+    atMs: written.atMs,
     jobs: new Map(jobs.map((row) => [row.id, lockedJob(row)])),
     runs: new Map(runs.map((row) => [row.id, { ...row, version: Number(row.version) }])),
     eventKeys: new Map(held.map((row) => [eventKeyOf(row.name, row.key), row.event_id])),
-    awaited: new Set(JSON.parse(marks[0].awaited) as string[]),
+    awaited: new Set(JSON.parse(marks[0]?.awaited ?? "[]") as string[]),
     signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),
     gates,
     rows: rowKeysOf(rows),
   };
+  return { found, written };
 }
 
 const NO_GATES: Gates = new Map();
+
+/** Names a batch in its transaction. */
+export interface BatchMark {
+  readonly writerId: string;
+  readonly batch: number;
+}
+
+/** What tells a batch's rows, once it is committed. */
+export interface Written {
+  readonly xid: string;
+  /** The transaction's time. */
+  readonly atMs: number;
+}
+
+export type WrittenRow = Pick<MarkRow, "xid" | "at_ms">;
+
+export function writtenOf(row: WrittenRow | undefined): Written {
+  if (!row) throw new ConnectionLost("The writer's row is gone; it is made again with the next connection");
+  return { xid: row.xid, atMs: Number(row.at_ms) };
+}
 
 interface MarkRow {
   readonly xid: string;
@@ -115,19 +138,17 @@ interface JobRow {
   readonly id: string;
   readonly run_id: string;
   readonly epoch: number;
-  readonly claimed_ms: number | null;
 }
 
 function lockJobs(query: Query, jobIds: string[], jobsOfRuns: string[]): Promise<JobRow[]> | JobRow[] {
-  if (jobsOfRuns.length > 0) return query<JobRow>(LOCK_JOBS_OF_RUNS, [textArray(jobIds), textArray(jobsOfRuns)]);
-  return jobIds.length > 0 ? query<JobRow>(LOCK_JOBS, [textArray(jobIds)]) : [];
+  if (jobsOfRuns.length > 0) return query<JobRow>(JOBS_BY_ID_AND_RUN, [textArray(jobIds), textArray(jobsOfRuns)]);
+  return jobIds.length > 0 ? query<JobRow>(JOBS_BY_ID, [textArray(jobIds)]) : [];
 }
 
 const lockedJob = (row: JobRow): LockedJob => ({
   id: row.id,
   runId: row.run_id,
   epoch: Number(row.epoch),
-  claimedMs: row.claimed_ms,
 });
 
 /** The second half, in an order in which every statement finds what it needs. At most twelve, whatever the size. */
@@ -242,18 +263,19 @@ WHERE l.xmin::text::bigint = $6::bigint % 4294967296`,
 function updateHeads(rows: readonly HeadWrite[]): Statement {
   return {
     text: `UPDATE holdfast.runs r SET version = n.version, status = n.status,
-  started_at = COALESCE(r.started_at, ${timeOf("n.started")}),
+  started_at = CASE WHEN n.status = 'PENDING' THEN r.started_at
+    ELSE COALESCE(r.started_at, (SELECT q.claimed_at FROM holdfast.queue q WHERE q.id = n.job), now()) END,
   ended_at = CASE WHEN n.ended THEN now() END,
   output = n.output, error = n.error,
   app_version = COALESCE(n.app_version, r.app_version)
-FROM unnest($1::text[], $2::int[], $3::text[], $4::float8[], $5::bool[], $6::text[], $7::text[], $8::text[])
-  AS n(id, version, status, started, ended, output, error, app_version)
+FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::bool[], $6::text[], $7::text[], $8::text[])
+  AS n(id, version, status, job, ended, output, error, app_version)
 WHERE r.id = n.id`,
     params: [
       textArray(rows.map((row) => row.runId)),
       numberArray(rows.map((row) => row.version)),
       textArray(rows.map((row) => row.status)),
-      numberArray(rows.map((row) => row.startedMs)),
+      textArray(rows.map((row) => row.jobId)),
       `{${rows.map((row) => (row.ended ? "t" : "f")).join(",")}}`,
       textArray(rows.map((row) => row.output)),
       textArray(rows.map((row) => row.error)),

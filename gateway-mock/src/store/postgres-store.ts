@@ -102,6 +102,7 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
     notify: wakes.notify,
     stats: () => ({
       batches: writer.stats.batches,
+      foreseenBatches: writer.stats.foreseen,
       transitions: writer.stats.units,
       statements: writer.stats.statements,
       logRows: writer.stats.logRows,

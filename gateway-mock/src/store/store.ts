@@ -484,6 +484,8 @@ export type Wake =
 
 export interface StoreStats {
   readonly batches: number;
+  /** Those that took one round trip; all others took two. */
+  readonly foreseenBatches: number;
   readonly transitions: number;
   /** Statements sent by group commits, BEGIN and COMMIT included. */
   readonly statements: number;

@@ -99,7 +99,6 @@ describe("planBatch", () => {
           id: fc.constantFrom("j1", "j2", "j3"),
           runId: fc.constantFrom(...RUNS),
           epoch: fc.integer({ min: 0, max: 2 }),
-          claimedMs: fc.option(fc.integer({ min: 1, max: 9 })),
         }),
       ),
       runs: fc.array(

@@ -73,11 +73,13 @@ export class Runs {
     const run = this.rows.get(write.runId);
     if (!run) return;
     const { head } = run;
+    const job = [...run.jobs].find(({ id }) => id === write.jobId);
+    const startedMs = head.startedMs ?? job?.claimedMs ?? this.#now();
     run.head = {
       ...head,
       version: write.version,
       status: write.status,
-      startedMs: head.startedMs ?? write.startedMs,
+      startedMs: write.status === "PENDING" ? head.startedMs : startedMs,
       endedMs: write.ended ? this.#now() : null,
       outputJson: write.output,
       errorJson: write.error,

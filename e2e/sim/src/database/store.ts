@@ -164,8 +164,8 @@ export class ModelStore implements Store {
   }
 
   stats(): ReturnType<Store["stats"]> {
-    const none = { batches: 0, transitions: 0, statements: 0, logRows: 0, staleWrites: 0, duplicateRows: 0 };
-    return { ...none, batchRetries: 0, queued: this.#line.queued, commitMs: 0 };
+    const none = { transitions: 0, statements: 0, logRows: 0, staleWrites: 0, duplicateRows: 0, batchRetries: 0 };
+    return { ...none, batches: 0, foreseenBatches: 0, queued: this.#line.queued, commitMs: 0 };
   }
 
   health(): ReturnType<Store["health"]> {
