@@ -17,7 +17,7 @@ import { deleteWaits, insertWaits, lockSignals } from "./batch-waits.ts";
 import type { Param, Query } from "./database.ts";
 import type { CronTick } from "./flow.ts";
 import { ConnectionLost } from "./pg-errors.ts";
-import { msOf, numberArray, textArray, timeOf } from "./pg-values.ts";
+import { jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "./pg-values.ts";
 import type { LogKind } from "./store.ts";
 
 /** One statement with its parameters. */
@@ -176,13 +176,13 @@ function insertEvents(rows: readonly EventWrite[]): Statement {
   return {
     text: `INSERT INTO holdfast.events (id, name, ts, received_at, run_ids, payload)
 SELECT id, name, ${timeOf("ts")}, now(), run_ids, payload
-FROM unnest($1::text[], $2::text[], $3::float8[], $4::text[], $5::text[]) AS n(id, name, ts, run_ids, payload)`,
+FROM unnest($1::text[], $2::text[], $3::float8[], $4::text[], ${textsOf("$5")}) AS n(id, name, ts, run_ids, payload)`,
     params: [
       textArray(rows.map(({ event }) => event.id)),
       textArray(rows.map(({ event }) => event.name)),
       numberArray(rows.map(({ event }) => event.tsMs)),
       textArray(rows.map(({ runIds }) => runIds.join(" "))),
-      textArray(rows.map(({ event }) => event.payloadJson)),
+      jsonList(rows.map(({ event }) => event.payloadJson)),
     ],
   };
 }
@@ -214,7 +214,7 @@ function insertLog(rows: readonly LogWrite[]): Statement {
     text: `WITH new AS (
   INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
   SELECT run_id, key, kind, attempt, iteration, version, status, data, now()
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::int[], $7::text[], $8::text[])
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::int[], $7::text[], ${textsOf("$8")})
     AS n(run_id, key, kind, attempt, iteration, version, status, data)
   ON CONFLICT DO NOTHING RETURNING 1
 ) SELECT count(*)::int AS inserted FROM new`,
@@ -222,7 +222,7 @@ function insertLog(rows: readonly LogWrite[]): Statement {
       ...keyParams(rows),
       numberArray(rows.map((write) => write.version)),
       textArray(rows.map((write) => write.status)),
-      textArray(rows.map((write) => write.row.dataJson)),
+      jsonList(rows.map((write) => write.row.dataJson)),
     ],
   };
 }
@@ -268,7 +268,7 @@ function updateHeads(rows: readonly HeadWrite[]): Statement {
   ended_at = CASE WHEN n.ended THEN now() END,
   output = n.output, error = n.error,
   app_version = COALESCE(n.app_version, r.app_version)
-FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::bool[], $6::text[], $7::text[], $8::text[])
+FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::bool[], ${textsOf("$6")}, ${textsOf("$7")}, $8::text[])
   AS n(id, version, status, job, ended, output, error, app_version)
 WHERE r.id = n.id`,
     params: [
@@ -277,8 +277,8 @@ WHERE r.id = n.id`,
       textArray(rows.map((row) => row.status)),
       textArray(rows.map((row) => row.jobId)),
       `{${rows.map((row) => (row.ended ? "t" : "f")).join(",")}}`,
-      textArray(rows.map((row) => row.output)),
-      textArray(rows.map((row) => row.error)),
+      jsonList(rows.map((row) => row.output)),
+      jsonList(rows.map((row) => row.error)),
       textArray(rows.map((row) => row.appVersion)),
     ],
   };

@@ -81,6 +81,34 @@ describe("the log", () => {
     const [stored] = await bench.store.loadRuns([run.runId]);
     expect(stored?.log.at(-1)).toMatchObject({ key: 'key "with" \\ {odd}, signs', dataJson });
   });
+
+  it("gives the texts of events, results and errors back as they came, each where it belongs", async () => {
+    const odd = JSON.stringify('quo"te \\ back\\\\slash {braces}, NULL \u0000 \u001f é 😀\n\t');
+    const texts = ["null", odd, '""', ` [ ${odd},\n\t{} ] `, "1"];
+    const runs = await Promise.all(texts.map(() => seedLeased(bench.store)));
+    await Promise.all(
+      runs.map(({ runId, jobId }, index) => {
+        const [status, kind, field] =
+          index % 2 === 0
+            ? (["COMPLETED", "RUN_COMPLETED", "output"] as const)
+            : (["FAILED", "RUN_FAILED", "error"] as const);
+        const log = [logRow(kind, "", { dataJson: `{"${field}":${texts[index]}}` })];
+        return bench.store.commit({
+          ...runDone({ runId, jobId }),
+          log,
+          head: { status, [`${field}Json`]: texts[index] },
+        });
+      }),
+    );
+    const heads = (await bench.store.loadRuns(runs.map(({ runId }) => runId))).map(({ head }) => head);
+    const byId = new Map(heads.map((head) => [head.id, head]));
+    expect(runs.map(({ runId }) => byId.get(runId)?.outputJson ?? byId.get(runId)?.errorJson)).toEqual(texts);
+    expect(heads.every((head) => (head.outputJson === null) === (head.status === "FAILED"))).toBe(true);
+    const events = texts.map((payloadJson) => ({ id: newId(), name: "odd/text", tsMs: 1, payloadJson }));
+    await bench.store.intake(events.map((event) => ({ event, runs: [] })));
+    const stored = await Promise.all(events.map(({ id }) => bench.store.getEvent(id)));
+    expect(stored.map((event) => event?.payloadJson)).toEqual(texts);
+  });
 });
 
 describe("versions", () => {

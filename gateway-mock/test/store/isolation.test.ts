@@ -20,6 +20,17 @@ describe("a write that the database refuses", () => {
     expect(await bench.store.commit(runDone(runs[7]!))).toMatchObject({ won: true });
   });
 
+  it("fails alone when it is no JSON, so that it cannot be taken for two", async () => {
+    const runs = await Promise.all([1, 2, 3].map(() => seedLeased(bench.store)));
+    const bad = '"\u001f"';
+    const settled = await Promise.allSettled(
+      runs.map((run, index) => bench.store.commit(stepDone(run, "a", 1, index === 1 ? bad : String(index)))),
+    );
+    expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    const stored = await bench.store.loadRuns(runs.map(({ runId }) => runId));
+    expect(stored.map(({ log }) => log.find(({ key }) => key === "a")?.dataJson)).toEqual(["0", undefined, "2"]);
+  });
+
   it("takes nothing of itself along", async () => {
     const run = await seedLeased(bench.store);
     const bad = { ...runDone(run), log: [logRow("RUN_COMPLETED"), logRow("STEP_COMPLETED", "\u0000")] };

@@ -11,17 +11,19 @@ const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 /** Monotonic per factory: ids made in the same millisecond (or after a clock that went back) still rise. */
 export function createUlidFactory(clock: Clock, random: Random): UlidFactory {
   let lastMs = -1;
+  let lastTime = "";
   let lastTail = "";
   return (atMs) => {
     if (atMs !== undefined) return makeUlid(atMs, random);
     const nowMs = clock.nowMs();
     if (nowMs > lastMs) {
       lastMs = nowMs;
+      lastTime = encodeTime(nowMs);
       lastTail = makeUlid(nowMs, random).slice(10);
     } else {
       lastTail = increment(lastTail);
     }
-    return encodeTime(lastMs) + lastTail;
+    return lastTime + lastTail;
   };
 }
 
@@ -65,14 +67,9 @@ function encodeTime(timeMs: number): string {
 }
 
 function increment(tail: string): string {
-  const chars = [...tail];
-  for (let i = chars.length - 1; i >= 0; i -= 1) {
-    const next = ALPHABET.indexOf(chars[i] ?? "0") + 1;
-    if (next < 32) {
-      chars[i] = ALPHABET.charAt(next);
-      return chars.join("");
-    }
-    chars[i] = "0";
-  }
-  return chars.join("");
+  let last = tail.length - 1;
+  while (last >= 0 && tail.charAt(last) === "Z") last -= 1;
+  const zeros = "0".repeat(tail.length - 1 - last);
+  if (last < 0) return zeros;
+  return tail.slice(0, last) + ALPHABET.charAt(ALPHABET.indexOf(tail.charAt(last)) + 1) + zeros;
 }
