@@ -85,13 +85,11 @@ export class Decider {
   }
 
   context(takenSignals: ReadonlySet<string> = NO_SIGNALS): DecideContext {
-    const { clock, random, settings } = this.#options;
+    const { random, settings } = this.#options;
     const { functions, expressions } = this.#parts;
     const { retry, maxSteps, maxStateLength } = settings;
-    // Our wall clock may be wrong, and may jump.
-    const nowMs = this.#offset === null ? clock.nowMs() : Math.round(clock.monotonicMs() + offsetOf(this.#offset));
     return {
-      nowMs,
+      nowMs: this.nowMs(),
       random,
       newId: this.newId,
       retry,
@@ -101,6 +99,12 @@ export class Decider {
       expressionProblem: (source) => expressions.problem(source),
       isSignalTaken: (signal) => takenSignals.has(signal),
     };
+  }
+
+  /** The database's time, as well as it is known. Our wall clock may be wrong, and may jump. */
+  nowMs(): number {
+    const { clock } = this.#options;
+    return this.#offset === null ? clock.nowMs() : Math.round(clock.monotonicMs() + offsetOf(this.#offset));
   }
 
   /** The database's clock says so. */

@@ -66,7 +66,7 @@ export class Engine {
     const agents = new Agents(options.chooseSlot);
     const expressions = new Expressions(log);
     const newId = createUlidFactory(clock, random);
-    const nowMs = (): number => this.#decider.context().nowMs;
+    const nowMs = (): number => this.#decider.nowMs();
     const functions = new Functions({ store, log, expressions, random, newId, nowMs });
     const tellingLease = (): NewJob["lease"] =>
       this.#draining ? null : { gatewayId: options.settings.gatewayId, leaseMs: TELLING_LEASE_MS };
@@ -99,7 +99,7 @@ export class Engine {
       options,
       { runs, agents, functions, counters },
       {
-        nowMs: () => decider.context().nowMs,
+        nowMs: () => decider.nowMs(),
         newLeaseId: createUlidFactory(clock, random),
         onFreed: () => {
           if (this.#loop.backlogged) this.#loop.wake();

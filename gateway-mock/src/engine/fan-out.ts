@@ -121,7 +121,7 @@ export class FanOut {
       if (expression !== null) {
         const state = await runs.load(runId);
         if (!state) return;
-        const nowMs = decider.context().nowMs;
+        const nowMs = decider.nowMs();
         if (!expressions.holds(expression, { event: JSON.parse(state.eventText), async: payload, nowMs })) return;
       }
       if (wait.kind === "event") {

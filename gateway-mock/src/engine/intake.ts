@@ -109,7 +109,7 @@ export class Intake {
   }
 
   #prepare({ event, id }: NamedEvent): Prepared {
-    const { nowMs } = this.#parts.decider.context();
+    const nowMs = this.#parts.decider.nowMs();
     const tsMs = event.ts ?? Math.round(nowMs);
     const payloadJson = JSON.stringify({
       id: event.id ?? id,

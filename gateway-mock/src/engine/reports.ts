@@ -73,7 +73,7 @@ export class Reports {
       this.#counters.repliesStale += 1;
       return;
     }
-    const report = readReport(response, this.#decider.context().nowMs);
+    const report = readReport(response, this.#decider.nowMs());
     const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
     this.#runs.retain(runId);
     try {

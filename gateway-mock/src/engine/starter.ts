@@ -45,7 +45,7 @@ export class Starter {
   }
 
   reader(event: Pick<TriggerEvent, "payloadJson">): EventReader {
-    return new EventReader(event, this.#parts.expressions, this.#parts.decider.context().nowMs);
+    return new EventReader(event, this.#parts.expressions, this.#parts.decider.nowMs());
   }
 
   start(
