@@ -9,7 +9,7 @@ import { type GatewayApi, gatewayApi } from "../support/api.mjs";
 import { startBalancer } from "../support/balancer.mjs";
 import type { Child } from "../support/child.mjs";
 import { type RunningGateway, startGateway } from "../support/gateway.mjs";
-import { startPortProxy } from "../support/port-proxy.mjs";
+import { type PortProxy, startPortProxy } from "../support/port-proxy.mjs";
 import { checkInvariants } from "../test/invariants.ts";
 import { JournalReader } from "../test/journal-reader.ts";
 import { App } from "../test/world.ts";
@@ -172,13 +172,28 @@ async function launchApp(options: AppOptions & { url: string }, journal: Journal
   });
 }
 
-/** For `through`: nobody hears a NOTIFY. */
-export async function withoutNotifications(databaseUrl: string): Promise<{ url: string; stop(): Promise<unknown> }> {
-  const url = new URL(databaseUrl);
-  const proxy = await startPortProxy(Number(url.port), { notifications: false });
-  url.port = String(proxy.port);
-  return { url: url.href, stop: () => proxy.stop() };
+type Through = NonNullable<ClusterOptions["through"]>;
+
+/** The gateways reach the database through a proxy, which the test may slow down or stop. */
+export function proxied(options: { notifications?: boolean } = {}): { through: Through; proxy(): PortProxy } {
+  let proxy: PortProxy | undefined;
+  return {
+    through: async (databaseUrl) => {
+      const url = new URL(databaseUrl);
+      const started = await startPortProxy(Number(url.port), options);
+      proxy = started;
+      url.port = String(started.port);
+      return { url: url.href, stop: () => started.stop() };
+    },
+    proxy: () => {
+      if (proxy === undefined) throw new Error("The cluster has not started yet.");
+      return proxy;
+    },
+  };
 }
+
+/** For `through`: nobody hears a NOTIFY. */
+export const withoutNotifications: Through = (databaseUrl) => proxied({ notifications: false }).through(databaseUrl);
 
 /** Waits until a gateway knows so many functions, its own apps' and those that others stored. */
 export async function functionsKnown({ url }: Member, count: number): Promise<void> {

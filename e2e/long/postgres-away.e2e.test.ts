@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { waitFor } from "@holdfast/testing";
 import { afterAll, describe, expect, test } from "vitest";
-import { type PortProxy, startPortProxy } from "../support/port-proxy.mjs";
-import { type Cluster, inCluster } from "./cluster.ts";
+import { type Cluster, inCluster, proxied } from "./cluster.ts";
 import { bodies, duplicates, redoneAfterAcknowledgement } from "./effects.ts";
 import { table } from "./throughput.ts";
 
@@ -28,14 +27,8 @@ async function statuses(cluster: Cluster, path: string): Promise<number[]> {
 
 describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
   test("connections are refused for 20 s, four leases long: it is told, nothing is lost, nothing runs twice", async () => {
-    let proxy: PortProxy | undefined;
-    const through = async (databaseUrl: string) => {
-      const url = new URL(databaseUrl);
-      proxy = await startPortProxy(Number(url.port));
-      url.port = String(proxy.port);
-      return { url: url.href, stop: async () => proxy?.stop() };
-    };
-    await inCluster({ gateways: 2, extensions, lease: "5s", through }, async (cluster) => {
+    const way = proxied();
+    await inCluster({ gateways: 2, extensions, lease: "5s", through: way.through }, async (cluster) => {
       const apps = [];
       for (const { url } of cluster.members) apps.push(await cluster.startApp({ functions: "chaos", url }));
       await cluster.send(Array.from({ length: runs }, () => ({ name: "test/chain", data: { steps, takesMs: 4000 } })));
@@ -43,14 +36,14 @@ describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
       expect(await statuses(cluster, "/ready")).toEqual([200, 200]);
 
       const awayMs = performance.now();
-      await proxy?.stop();
+      await way.proxy().stop();
       await waitFor(async () => (await statuses(cluster, "/ready")).every((status) => status === 503), {
         what: "the gateways to say that they are not ready",
       });
       const toldMs = performance.now() - awayMs;
       expect(await statuses(cluster, "/health")).toEqual([200, 200]);
       await sleep(20_000 - toldMs);
-      await proxy?.start();
+      await way.proxy().start();
       const backMs = performance.now();
       await waitFor(async () => (await statuses(cluster, "/ready")).every((status) => status === 200), {
         what: "the gateways to say that they are ready again",

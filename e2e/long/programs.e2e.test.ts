@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { expectedOf, programOf } from "../fixtures/programs.mjs";
+import { randomFrom } from "../support/random.mjs";
 import type { App } from "../test/world.ts";
 import { type Cluster, inCluster } from "./cluster.ts";
 import { redoneAfterAcknowledgement } from "./effects.ts";
@@ -9,6 +10,8 @@ import { feed, table } from "./throughput.ts";
 /** Names the whole set of programs: HOLDFAST_TEST_SEED=n runs another one, HOLDFAST_TEST_PROGRAMS=n more or fewer. */
 const seed = Number(process.env.HOLDFAST_TEST_SEED ?? 1);
 const programs = Number(process.env.HOLDFAST_TEST_PROGRAMS ?? 500);
+const MOST_KILLS = 60;
+const DEATHS = ["exit", "throw", "reject"] as const;
 const rows: Record<string, string | number>[] = [];
 const protocols = [
   { protocol: "extensions", extensions: true },
@@ -106,8 +109,8 @@ async function runPrograms(cluster: Cluster, first: number, disturb: (over: () =
   };
   const helpers = [sendWhatIsWaitedFor(cluster, () => over), disturb(() => over)];
   try {
-    await feed(cluster, { inFlight: 250, total: programs, event });
-    await cluster.ended(sent, 120_000);
+    await feed(cluster, { inFlight: 500, total: programs, event });
+    await cluster.ended(sent, 170_000);
   } finally {
     over = true;
     await Promise.all(helpers);
@@ -135,30 +138,43 @@ describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
     });
   });
 
-  test(`${programs} more with gateways and apps killed in between: all end, nothing stored is redone`, async () => {
-    await inCluster({ gateways: 2, extensions, lease: "3s", args: ["--reconnect-grace", "1s"] }, async (cluster) => {
+  test(`${programs} more with gateways, apps and connection threads killed in between: all end, nothing stored is redone`, async () => {
+    await inCluster({ gateways: 2, extensions, lease: "5s", args: ["--reconnect-grace", "1s"] }, async (cluster) => {
       const apps: App[] = [];
       for (let app = 0; app < 3; app++) apps.push(await cluster.startApp({ functions: "programs" }));
-      const kills = { gateways: 0, apps: 0 };
       const startedMs = performance.now();
-      await runPrograms(cluster, programs, async (over) => {
-        for (let turn = 0; !over() && turn < 12; turn++) {
-          await sleep(1200);
-          if (turn % 2 === 0) {
-            await apps.shift()?.kill();
-            apps.push(await cluster.startApp({ functions: "programs" }));
-            kills.apps += 1;
-          } else {
-            const member = cluster.member((turn >> 1) % 2);
-            await member.kill();
-            await member.start();
-            kills.gateways += 1;
-          }
-        }
-      });
+      const kills = { gateways: 0, apps: 0, threads: 0 };
+      await runPrograms(cluster, programs, (over) => killAll(cluster, apps, kills, over));
       await check(cluster, true);
-      const what = `${kills.gateways} gateways, ${kills.apps} apps`;
+      const what = `${kills.gateways} gateways, ${kills.apps} apps, ${kills.threads} threads`;
       rows.push({ protocol, kills: what, programs, "took (ms)": Math.round(performance.now() - startedMs) });
     });
   });
 });
+
+/** Kills of each kind in turn, one after the other has come back, until all is over; in the end each has happened. */
+async function killAll(
+  cluster: Cluster,
+  apps: App[],
+  kills: { gateways: number; apps: number; threads: number },
+  over: () => boolean,
+): Promise<void> {
+  const random = randomFrom(seed);
+  for (let turn = 0; turn < 3 || (!over() && turn < MOST_KILLS); turn++) {
+    await sleep(300 + random() * 900);
+    if (turn % 3 === 0) {
+      await apps.shift()?.kill();
+      apps.push(await cluster.startApp({ functions: "programs" }));
+      kills.apps += 1;
+    } else if (turn % 3 === 1) {
+      const member = cluster.member(Math.floor(random() * cluster.members.length));
+      await member.kill();
+      await member.start();
+      kills.gateways += 1;
+    } else {
+      const how = DEATHS[Math.floor(random() * DEATHS.length)];
+      await apps[Math.floor(random() * apps.length)]?.ask("killThread", { how });
+      kills.threads += 1;
+    }
+  }
+}

@@ -20,7 +20,9 @@ test.each(cases)(
   "$kills kills of the connection thread under $runs executions in flight, $protocol: no result lost, no step redone",
   async (each) => {
     const { protocol, extensions, kills, runs, liveMs } = each;
-    await inCluster({ gateways: 1, extensions, heartbeat: "2s", lease: "20s" }, async (cluster) => {
+    // A machine that is busy elsewhere may take several lives of the thread to extend a thousand leases.
+    const patience = { lease: "60s", args: ["--reconnect-grace", "60s"] };
+    await inCluster({ gateways: 1, extensions, heartbeat: "2s", ...patience }, async (cluster) => {
       const app = await cluster.startApp({ file: "kills-app.mjs" });
       const look = (): Promise<AppState> => app.ask("debugState");
       // With the plain protocol a run is nowhere in between two of its steps.
