@@ -1,4 +1,4 @@
-import type { Store, Wake } from "../../src/store/index.ts";
+import type { ClaimRequest, Store, Wake } from "../../src/store/index.ts";
 import type { Moves } from "./moves.ts";
 
 /** What a gateway decides and reads with. */
@@ -33,6 +33,12 @@ export interface HeldStore {
   kill(): void;
 }
 
+/** As where there is little room: what is due at once goes to several gateways. */
+const oneOfEach = ({ wants, ...rest }: ClaimRequest): ClaimRequest => ({
+  ...rest,
+  wants: wants.map((want) => ({ ...want, limit: Math.min(1, want.limit) })),
+});
+
 /** A gateway's store whose calls reach the database, and whose answers come back, when `moves` says so. */
 export function heldStore(
   real: Store,
@@ -53,7 +59,9 @@ export function heldStore(
       const name = `${gateway}: ${method} ${calls}`;
       await turn(name);
       const run = real[method] as (...all: unknown[]) => Promise<unknown>;
-      const result = await moves.during(() => run(...args));
+      const given =
+        method === "claim" && moves.chance(0.5) ? args.map((request) => oneOfEach(request as ClaimRequest)) : args;
+      const result = await moves.during(() => run(...given));
       onCarried({ gateway, method, args, result, at: moves.now });
       if (moves.chance(0.5)) await turn(`${name} is answered`);
       return result;

@@ -3,10 +3,11 @@ import type { AgentSession } from "../../src/engine/agents.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { DEFAULT_ENGINE_SETTINGS } from "../../src/engine/ports.ts";
 import type { openPostgresStore, Wake } from "../../src/store/index.ts";
+import { FOCUSES, type Focus, STEPS, type Trouble, USUAL } from "./focus.ts";
 import { type HeldStore, heldStore } from "./held-store.ts";
 import { Moves } from "./moves.ts";
 import { Witness } from "./witness.ts";
-import { type Program, type StepId, Worker } from "./worker.ts";
+import { type Program, Worker } from "./worker.ts";
 
 type RealStore = ReturnType<typeof openPostgresStore>;
 
@@ -35,60 +36,6 @@ const FIRST = 5;
 const MS_PER_MOVE = 20;
 const ROUNDS = 30;
 const MINUTES = 60_000;
-const STEPS: readonly StepId[] = ["event", "signal", "child", "sleep", "body", "more", "undoable"];
-
-/** What a schedule has more of than others: the likelihood of each step and each trouble, and how often one may come. */
-interface Focus {
-  readonly steps: Partial<Record<StepId, number>>;
-  readonly troubles: Partial<Record<Trouble, readonly [part: number, most: number]>>;
-  readonly deadline?: number;
-}
-type Trouble =
-  | "event"
-  | "other"
-  | "stop"
-  | "signal"
-  | "cancel"
-  | "time"
-  | "look"
-  | "leases"
-  | "death"
-  | "move"
-  | "kill";
-
-const USUAL: Required<Focus["troubles"]> = {
-  event: [0.4, 2],
-  other: [0.2, 1],
-  stop: [0.2, 1],
-  signal: [0.4, 1],
-  cancel: [0.15, 1],
-  time: [0.25, 2],
-  look: [0.6, 8],
-  leases: [0.2, 1],
-  death: [0.2, 1],
-  move: [0.2, 1],
-  kill: [0.1, 1],
-};
-const FOCUSES: readonly Focus[] = [
-  { steps: {}, troubles: {} },
-  {
-    steps: { sleep: 0.9, event: 0.7, signal: 0.5, body: 0.8, more: 0.8 },
-    troubles: { time: [0.9, 2], look: [0.9, 12], stop: [0, 0], cancel: [0, 0], event: [0.5, 1] },
-  },
-  {
-    steps: { undoable: 1, body: 0.7, event: 0.3, child: 0.1, signal: 0.1, sleep: 0.1 },
-    troubles: { time: [1, 1], look: [0.9, 10], stop: [0, 0], cancel: [0, 0], move: [0.5, 2] },
-    deadline: 1,
-  },
-  {
-    steps: { event: 1, body: 0.4 },
-    troubles: { event: [0.9, 3], kill: [0.5, 1], time: [0.1, 1], look: [0.7, 8] },
-  },
-  {
-    steps: { body: 0.9, more: 0.9 },
-    troubles: { leases: [0.9, 2], death: [0.5, 2], move: [0.7, 3], kill: [0.4, 1], look: [0.9, 12] },
-  },
-];
 /** Nothing is looked for by time: each look is a move. */
 const noTimers: Timers = { set: () => ({ cancel: () => {} }) };
 
@@ -245,7 +192,8 @@ export class Schedule {
   }
 
   #sometime(what: string, act: () => unknown): void {
-    this.#at(FIRST + Math.floor(this.#moves.random() * (MOVES - FIRST)), what, act);
+    const { within = MOVES } = this.#focus;
+    this.#at(FIRST + Math.floor(this.#moves.random() * (within - FIRST)), what, act);
   }
 
   async #signal(data: string): Promise<void> {
