@@ -18,15 +18,17 @@ import { appManifest, type ClientLike, createRegistry } from "../../../packages/
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
 import { SDK_NAME } from "../../../packages/sdk/src/version.ts";
 import type { GatewayCalls } from "./calls.ts";
+import { CRON_EVERY_MS, optionsOf } from "./extras.ts";
 import { SIGNING_KEY } from "./gateway.ts";
 import type { Network } from "./network.ts";
 import { type Oracle, ProcessWatch } from "./oracle.ts";
-import { type FunctionPlan, play, type Stage } from "./programs.ts";
+import { type FunctionPlan, type HearBy, play, type Stage } from "./programs.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
 import { SimThread } from "./threads.ts";
 
 export const APP_ID = "sim";
+const CRON = `*/${CRON_EVERY_MS / 1000} * * * * *`;
 
 export interface AppPlan {
   readonly extensions: readonly Extension[];
@@ -34,6 +36,8 @@ export interface AppPlan {
   readonly outboxCount: number;
   readonly drainTimeoutMs: number;
   readonly stall: StallPolicy;
+  /** Of the app; "" = it does not say. */
+  readonly version: string;
 }
 
 export interface AppWorld {
@@ -43,6 +47,8 @@ export interface AppWorld {
   readonly dice: Dice;
   readonly calls: GatewayCalls;
   readonly functions: readonly FunctionPlan[];
+  /** A run waits for what somebody outside has to send. */
+  hears(by: HearBy, runId: string, name: string): void;
   /** Which process and thread an actor is. */
   readonly threads: Map<Actor, { readonly app: AppNode; readonly thread: SimThread }>;
 }
@@ -129,7 +135,8 @@ export class AppNode {
   async #open(): Promise<void> {
     const { main, plan } = this;
     const { calls } = this.#world;
-    const client = new Client({ id: APP_ID, isDev: true }, {});
+    const version = plan.version === "" ? {} : { appVersion: plan.version };
+    const client = new Client({ id: APP_ID, isDev: true, ...version }, {});
     const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
     const sendEvents = (events: readonly RawEvent[]): Promise<{ ids: string[] }> => calls.sendEvents(main, events);
     const clientLike: ClientLike = {
@@ -208,6 +215,7 @@ export class AppNode {
     main.onDeath(() => actor.die());
     actor.onDeath(() => {
       this.threadDeaths += 1;
+      if (!thread.hasExited) watch.killed(actor);
     });
     this.thread = thread;
     thread.boot(dice.within(2, 40), () => {
@@ -253,7 +261,7 @@ export class AppNode {
     return {
       execute: async (request, port, signal) => {
         const { requestId, runId } = request;
-        oracle.executes(requestId, this.name);
+        oracle.executes(requestId, this.name, this.plan.version);
         const checkpoint = async (ops: Uint8Array) => {
           const outcome = await port.checkpoint(ops);
           if (outcome === "stored" && this.main.alive) oracle.checkpointStored(runId, ops);
@@ -271,12 +279,14 @@ export class AppNode {
     const { main } = this;
     const wait = (ms: number): Promise<void> =>
       new Promise((resolve) => void main.timers.set(ms, resolve, { unref: true }));
-    const options = { id: plan.id, triggers: { event: `sim/${plan.id}` }, retries: plan.retries } as const;
+    const triggers = [{ event: `sim/${plan.id}` }, ...(plan.extras.hold.type === "cron" ? [{ cron: CRON }] : [])];
+    const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.extras) } as const;
     return client.createFunction(options as never, async ({ step, runId }) => {
       const stage: Stage = {
         step: step as Stage["step"],
         runId,
         invoke: (id, of) => step.invoke(id, { function: before[of] as HoldfastFunction, data: { from: "somebody" } }),
+        hears: (by, name) => this.#world.hears(by, runId, name),
         begin: (key) => (main.acts() ? oracle.begin(runId, key) : 0),
         work: wait,
         block: (ms) => {

@@ -30,6 +30,7 @@ export interface GatewayWorld {
   readonly tables: Tables;
   readonly notices: Notices;
   readonly dice: Dice;
+  readonly versionPolicy: "prefer" | "strict";
   storeMood: StoreMood;
 }
 
@@ -54,7 +55,8 @@ export class GatewayNode {
     this.actor = new Actor(world.scheduler, name, world.dice.fork());
     const { clock, timers, random } = this.actor;
     const store = new ModelStore(world.tables, world.notices, this.actor, world.dice, () => world.storeMood);
-    const config = resolveConfig({ ...GATEWAY_TIMES, signingKey: SIGNING_KEY, log: this.#log });
+    const { versionPolicy } = world;
+    const config = resolveConfig({ ...GATEWAY_TIMES, versionPolicy, signingKey: SIGNING_KEY, log: this.#log });
     this.core = createCore(config, { store, clock, timers, random });
     this.actor.soon(() => void this.#start());
   }

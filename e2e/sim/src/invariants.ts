@@ -25,6 +25,18 @@ export const INVARIANTS = {
   S23: "Of two dispatches of one job only the later one writes.",
   S24: "A step that invokes a function makes one run of it.",
   S25: "When a function has failed for good, every finished step that can be undone has been.",
+  S26: "Steps are undone in the reverse of the order in which they were finished, each once.",
+  S27: "A run ends otherwise than its function says only for a reason that is there: a deadline, a timeout, an event that cancels, a singleton.",
+  S28: "A run that a deadline, a timeout or an event has to end is ended by it.",
+  S29: "At no time more of a function's jobs are leased than its concurrency allows.",
+  S30: "A throttle lets no more runs start than its burst and its pace allow.",
+  S31: "A rate limit makes a run of an event when the period has room, and of no other.",
+  S32: "Debounce makes one run of the last event of those that came close together, and not too early.",
+  S33: "Each event is in one batch, which is full or has waited for its time.",
+  S34: "Of a singleton's runs one is live at a time.",
+  S35: "A schedule makes one run of each tick that comes while somebody is there.",
+  S36: "No run starts before the time of its event.",
+  S37: "With the strict policy a run is executed only by workers of the version that started it.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

@@ -28,6 +28,8 @@ export class Oracle {
   /** Bodies of acknowledged steps that began under a dispatch that had been given to somebody else meanwhile. */
   zombies = 0;
   leasesLost = 0;
+  /** A process whose app is of this version begins to execute a dispatch. */
+  onExecution: (requestId: string, version: string) => void = () => {};
   readonly #scheduler: Scheduler;
   readonly #tables: Tables;
   #order = 0;
@@ -80,7 +82,8 @@ export class Oracle {
   }
 
   /** A process begins to execute a dispatch. */
-  executes(requestId: string, process: string): void {
+  executes(requestId: string, process: string, version: string): void {
+    this.onExecution(requestId, version);
     const before = this.#executedBy.get(requestId);
     if (before !== undefined) this.fail("S3", `Request ${requestId} is executed by ${process} after ${before}.`);
     this.#executedBy.set(requestId, process);
@@ -171,7 +174,7 @@ export class ProcessWatch {
   /** Leases that a gateway refused to extend. */
   readonly #refused = new Set<string>();
   /** Work that was given up at the end of a drain and is to be handed back. */
-  readonly #toHandBack = new Set<string>();
+  readonly #toHandBack = new Map<string, Actor>();
 
   constructor(oracle: Oracle, name: string, limits: ProcessLimits) {
     this.#oracle = oracle;
@@ -184,12 +187,17 @@ export class ProcessWatch {
     if (message.type === "EXECUTION_REQUEST") this.#posted.add(message.requestId);
     if (message.type !== "LEASE_LOST" || !this.#closing.has(thread) || this.#refused.has(message.requestId)) return;
     const connection = this.#announced.get(thread);
-    if (connection?.agent.readyState === 1) this.#toHandBack.add(message.requestId);
+    if (connection?.agent.readyState === 1) this.#toHandBack.set(message.requestId, thread);
   }
 
   /** Requests that were given up at the end of the drain, and not handed back although a connection was there. */
   get notHandedBack(): readonly string[] {
-    return [...this.#toHandBack];
+    return [...this.#toHandBack.keys()];
+  }
+
+  /** What a thread was about to do when it was killed nobody does. */
+  killed(thread: Actor): void {
+    for (const [requestId, owner] of this.#toHandBack) if (owner === thread) this.#toHandBack.delete(requestId);
   }
 
   /** Main hands a message to its thread. */

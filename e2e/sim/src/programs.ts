@@ -1,4 +1,5 @@
 import type { StepTools } from "../../../packages/sdk/src/steps/step-types.ts";
+import { type Extras, mayBeStopped, NO_EXTRAS, randomExtras, STAY_MS } from "./extras.ts";
 import type { Dice } from "./random.ts";
 
 /** A random function: what its handler does, step by step. */
@@ -18,6 +19,8 @@ export type Program =
   | { readonly type: "wait"; readonly ms: number }
   | { readonly type: "send" }
   | { readonly type: "sleep"; readonly ms: number }
+  /** Waits for what somebody outside sends until it has come. */
+  | { readonly type: "hear"; readonly by: HearBy }
   /** Fails until no attempt is left, and is caught. */
   | { readonly type: "caught"; readonly workMs: number }
   | { readonly type: "sequence"; readonly parts: readonly Program[] }
@@ -25,12 +28,17 @@ export type Program =
   | { readonly type: "race"; readonly parts: readonly Program[] }
   | { readonly type: "loop"; readonly times: number; readonly body: Program };
 
+export type HearBy = "signal" | "event";
+
 export interface FunctionPlan {
   readonly id: string;
   readonly retries: number;
   readonly root: Program;
   /** The handler throws at its end, for good. */
   readonly fails: boolean;
+  readonly extras: Extras;
+  /** It cannot end before its deadline or its timeout. */
+  readonly stays: boolean;
 }
 
 /** A step's body as it is played. `begin` = it starts now. */
@@ -40,6 +48,8 @@ export interface Stage {
   /** `step.invoke` of the app's function with that number. */
   invoke(id: string, of: number): Promise<unknown>;
   begin(key: string): number;
+  /** From now on somebody tries to send this to the run. */
+  hears(by: HearBy, name: string): void;
   /** Takes so long, in virtual time. */
   work(ms: number): Promise<void>;
   /** Holds the event loop for so long. */
@@ -61,7 +71,28 @@ export function randomFunction(dice: Dice, index: number, mayBlock: boolean): Fu
   const parts = Array.from({ length: count }, () => randomProgram({ dice, retries, index }, 1, true));
   const type = dice.chance(0.8) ? "sequence" : "parallel";
   const root: Program = { type, parts };
-  return { id: `f${index}`, retries, root: mayBlock ? root : withoutBlocks(root), fails: dice.chance(0.1) };
+  const fails = dice.chance(0.1);
+  return {
+    id: `f${index}`,
+    retries,
+    root: mayBlock ? root : withoutBlocks(root),
+    fails,
+    extras: NO_EXTRAS,
+    stays: false,
+  };
+}
+
+/** The same function with more that the engine has to see to. */
+export function withExtras(plan: FunctionPlan, dice: Dice): FunctionPlan {
+  const extras = randomExtras(dice);
+  const parts: Program[] = [plan.root];
+  if (dice.chance(0.4)) parts.push({ type: "hear", by: dice.pick(["signal", "event"]) });
+  const stays = mayBeStopped(extras) && extras.hold.type !== "cron" && dice.chance(0.4);
+  if (stays) parts.push({ type: "sleep", ms: STAY_MS });
+  // Schedules start more runs than events do: each is short.
+  const short: Program = { type: "run", failures: 0, workMs: 5, blockMs: 0, compensates: true };
+  const root: Program = extras.hold.type === "cron" ? short : { type: "sequence", parts };
+  return { ...plan, root, fails: plan.fails || (!stays && dice.chance(0.15)), extras, stays };
 }
 
 function withoutBlocks(node: Program): Program {
@@ -123,6 +154,16 @@ export async function play(node: Program, stage: Stage, path = "p", key = "p"): 
     case "send":
       await step.sendEvent(path, { name: NEWS, data: { to: "somebody" } });
       return "sent";
+    case "hear": {
+      const name = `${stage.runId} ${key}`;
+      stage.hears(node.by, name);
+      const options = { timeout: HEAR_TIMEOUT_MS } as const;
+      const got =
+        node.by === "signal"
+          ? await step.waitForSignal<string>(path, { ...options, signal: name })
+          : await step.waitForEvent(path, { ...options, event: SAID, if: `async.data.to == "${name}"` });
+      return got === null ? "nothing was heard" : heardOf(key, got.data);
+    }
     case "undefined":
       // In the plain protocol it comes back as null after a replay.
       return (await step.run(path, () => void stage.begin(key))) == null ? "nothing" : "?";
@@ -162,6 +203,14 @@ export async function play(node: Program, stage: Stage, path = "p", key = "p"): 
 
 /** An event that no function is triggered by. */
 const NEWS = "news";
+/** What one run waits for is sent to it alone. */
+export const SAID = "said";
+const HEAR_TIMEOUT_MS = 600_000;
+
+const heardOf = (key: string, data: unknown): string => {
+  const text = typeof data === "string" ? data : (data as { to?: string }).to;
+  return text?.endsWith(` ${key}`) ? `heard ${key}` : `heard something else: ${text}`;
+};
 
 /** How the undoing of a step is called among the effects. */
 export const undoOf = (key: string): string => `${key} undone`;
@@ -183,6 +232,14 @@ export function invokes(node: Program): boolean {
   return node.type === "invoke" || ("parts" in node && node.parts.some(invokes));
 }
 
+/** Whether it waits for runs that may end otherwise than their function says. */
+export function invokesStoppable(node: Program, functions: readonly FunctionPlan[]): boolean {
+  if (node.type === "loop") return invokesStoppable(node.body, functions);
+  if (node.type !== "invoke") return "parts" in node && node.parts.some((part) => invokesStoppable(part, functions));
+  const child = functions[node.of];
+  return child !== undefined && (mayBeStopped(child.extras) || invokesStoppable(child.root, functions));
+}
+
 /** What a program gives, whatever happens around it. */
 export function resultOf(node: Program, functions: readonly FunctionPlan[], key = "p"): unknown {
   switch (node.type) {
@@ -198,6 +255,8 @@ export function resultOf(node: Program, functions: readonly FunctionPlan[], key 
       return "sent";
     case "undefined":
       return "nothing";
+    case "hear":
+      return `heard ${key}`;
     case "sleep":
       return "slept";
     case "caught":

@@ -1,7 +1,6 @@
-import { APP_ID } from "./app.ts";
+import { checkEnds } from "./ends.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
-import { compensated, type FunctionPlan, invokes, resultOf, undoOf } from "./programs.ts";
 import { virtualiseImmediates } from "./scheduler.ts";
 import { TraceHash } from "./trace.ts";
 import { World } from "./world.ts";
@@ -59,7 +58,9 @@ export async function runSchedule(seed: number, options: { readonly trace?: bool
 
 /** Every function as it is played and every run's log, for people. */
 function logsOf({ functions, tables }: World): string[] {
-  const plans = functions.map(({ id, retries, root, fails }) => `${id}: ${JSON.stringify({ retries, fails, root })}`);
+  const plans = functions.map(
+    ({ id, retries, root, fails, extras }) => `${id}: ${JSON.stringify({ retries, fails, root, extras })}`,
+  );
   const logs = [...tables.runs.values()].flatMap(({ head, log, jobs }) => [
     `run ${head.id} of ${head.functionId}: ${head.status}, ${jobs.size} jobs`,
     ...log.map(({ atMs, kind, key, attempt, iteration, headVersion, dataJson }) => {
@@ -77,7 +78,8 @@ async function play(world: World): Promise<void> {
   if (broken()) return;
   world.calm();
   const allEnded = (): boolean =>
-    world.sendings.every(({ acceptedIds }) => acceptedIds !== null) &&
+    world.clients.isDone &&
+    world.flow.isOver() &&
     [...world.tables.runs.values()].every(({ head }) => head.endedMs !== null);
   await scheduler.run(() => broken() || allEnded(), scheduler.nowMs + LIVENESS_MS);
   if (broken()) return;
@@ -95,36 +97,18 @@ async function play(world: World): Promise<void> {
 }
 
 function checkRuns(world: World): void {
-  const { oracle, tables, functions, sendings, cancelled, faults } = world;
-  for (const { acceptedIds, name } of sendings) {
+  const { oracle, tables, clients, hasExtras } = world;
+  for (const { acceptedIds, name } of clients.sendings) {
     if (!acceptedIds) return oracle.fail("S9", `Event ${name} was never accepted.`);
-    const event = tables.events.get(acceptedIds[0] ?? "");
-    if (event?.runIds.length !== 1)
-      return oracle.fail("S9", `Event ${acceptedIds[0]} has ${event?.runIds.length} runs.`);
+    if (!tables.events.has(acceptedIds[0] ?? "")) return oracle.fail("S9", `Event ${acceptedIds[0]} is gone.`);
   }
   const triggered = [...tables.runs.values()].filter(({ head }) => head.eventName.startsWith("sim/"));
-  if (triggered.length !== sendings.length) {
-    return oracle.fail("S9", `${sendings.length} events made ${triggered.length} runs.`);
+  if (!hasExtras && triggered.length !== clients.sendings.length) {
+    return oracle.fail("S9", `${clients.sendings.length} events made ${triggered.length} runs.`);
   }
+  world.flow.check();
   checkInvocations(world);
-  for (const { head, log } of tables.runs.values()) {
-    oracle.checkRun(head.id);
-    const plan = functions.find(({ id }) => head.functionId === `${APP_ID}-${id}`);
-    if (!plan) return oracle.fail("S10", `Run ${head.id} is of no function.`);
-    const tail = log.slice(-6).map(({ kind, key }) => `${kind} ${key.slice(0, 8)}`);
-    if (head.endedMs === null)
-      return oracle.fail("S9", `Run ${head.id} is ${head.status}; its log ends ${tail.join(", ")}.`);
-    if (head.status === "CANCELLED" && cancelled.has(head.id)) continue;
-    // A function that it invoked may have been cancelled.
-    if (cancelled.size > 0 && invokes(plan.root)) continue;
-    const isRight = plan.fails
-      ? head.status === "FAILED" && (head.errorJson ?? "").includes(`${plan.id} fails`)
-      : head.status === "COMPLETED" && head.outputJson === JSON.stringify(resultOf(plan.root, functions));
-    const said = `${head.status} ${head.outputJson ?? head.errorJson}`;
-    if (plan.fails) checkUndone(world, head.id, plan);
-    if (!isRight) return oracle.fail("S10", `Run ${head.id} of ${plan.id} ended ${said.slice(0, 500)}.`);
-  }
-  if (faults.isGentle && oracle.leasesLost > 0) oracle.fail("S21", `${oracle.leasesLost} were lost.`);
+  checkEnds(world);
 }
 
 /** Each invoking step has made one run. */
@@ -135,17 +119,6 @@ function checkInvocations({ oracle, tables }: World): void {
     log.filter(({ kind, dataJson }) => kind === "STEP_WAITING" && dataJson.includes('"op":"InvokeFunction"')),
   );
   if (invoked !== steps.length) oracle.fail("S24", `${steps.length} steps made ${invoked} runs.`);
-}
-
-/** Every finished step that can be undone was, in a run that failed for good. */
-function checkUndone({ oracle, tables }: World, runId: string, plan: FunctionPlan): void {
-  const wanted = new Set(compensated(plan.root));
-  for (const { kind, dataJson } of tables.runs.get(runId)?.log ?? []) {
-    if (kind !== "STEP_COMPLETED") continue;
-    const { data } = JSON.parse(dataJson) as { data: unknown };
-    if (typeof data !== "string" || !wanted.has(data)) continue;
-    if (!oracle.begun.has(`${runId} ${undoOf(data)}`)) oracle.fail("S25", `Run ${runId}, step ${data}.`);
-  }
 }
 
 /** What is not at rest yet. */

@@ -31,6 +31,7 @@ export class SimThread extends Emitter {
   #lastToMainMs = 0;
   #lastToThreadMs = 0;
   #exitCode = 1;
+  #exits = false;
 
   constructor(owner: Actor, actor: Actor, dice: Dice, tap: MessageTap) {
     super();
@@ -67,9 +68,15 @@ export class SimThread extends Emitter {
     },
   };
 
+  /** It ended by itself, and was not killed in the middle of something. */
+  get hasExited(): boolean {
+    return this.#exits;
+  }
+
   /** `process.exit` inside the thread. */
   readonly exit = (code: number): void => {
     this.#exitCode = code;
+    this.#exits = true;
     this.actor.die();
   };
 

@@ -1,30 +1,28 @@
 import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { GatewayCalls } from "./calls.ts";
+import { Clients, type ClientWorld } from "./clients.ts";
 import { CALM_STORE, type StoreMood } from "./database/mood.ts";
 import { Notices } from "./database/notices.ts";
 import { Tables } from "./database/tables.ts";
+import { STOP } from "./extras.ts";
 import type { FaultKind, FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
+import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
 import { CALM, Network } from "./network.ts";
 import { Oracle } from "./oracle.ts";
-import { type FunctionPlan, randomFunction } from "./programs.ts";
+import { type FunctionPlan, type HearBy, randomFunction, withExtras } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
-import { Actor, Scheduler } from "./scheduler.ts";
+import { type Actor, Scheduler } from "./scheduler.ts";
 import type { SimThread } from "./threads.ts";
 import type { TraceHash } from "./trace.ts";
 
+/** In so many schedules. */
+const EXTRAS_RATE = 0.2;
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
-/** An event that a client of the gateways sends until somebody has taken it. */
-interface Sending {
-  readonly name: string;
-  readonly seed: { readonly atMs: number; readonly entropy: Uint8Array };
-  acceptedIds: readonly string[] | null;
-}
-
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
-export class World implements AppWorld, GatewayWorld {
+export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly network: Network;
@@ -36,13 +34,18 @@ export class World implements AppWorld, GatewayWorld {
   readonly threads = new Map<Actor, { readonly app: AppNode; readonly thread: SimThread }>();
   readonly faults: FaultPlan;
   storeMood: StoreMood;
-  readonly sendings: Sending[] = [];
+  readonly clients: Clients;
+  /** Functions ask for more than their steps, and deployments differ. */
+  readonly hasExtras: boolean;
+  readonly versionPolicy: "prefer" | "strict";
+  calmMs: number | null = null;
+  readonly flow: FlowOracle;
   readonly cancelled = new Set<string>();
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
-  readonly #client: Actor;
   readonly #faultDice: Dice;
-  readonly #appPlan: AppPlan;
+  readonly #appPlan: Omit<AppPlan, "version">;
+  readonly #versions: readonly string[];
   #ending = false;
   #born = 0;
 
@@ -60,7 +63,7 @@ export class World implements AppWorld, GatewayWorld {
     this.tables = new Tables(() => this.scheduler.nowMs);
     this.oracle = new Oracle(this.scheduler, this.tables);
     this.calls = new GatewayCalls(this.network, () => this.gateways);
-    this.#client = new Actor(this.scheduler, "client", dice.fork());
+    const clientSeed = dice.fork();
     this.#appPlan = {
       extensions: shape.chance(0.65) ? ALL_EXTENSIONS : [],
       maxWorkerConcurrency: shape.pick([1, 2, 5, 100]),
@@ -75,16 +78,31 @@ export class World implements AppWorld, GatewayWorld {
     };
     // Where leases are given up over a block, a function that always blocks for longer would never end.
     const mayBlock = this.faults.mayBlock && this.#appPlan.stall.maxStallMs === null;
-    this.functions = Array.from({ length: shape.between(1, 3) }, (_, i) => randomFunction(shape, i, mayBlock));
+    const functions = Array.from({ length: shape.between(1, 3) }, (_, i) => randomFunction(shape, i, mayBlock));
+    const extras = createDice(dice.fork());
+    this.clients = new Clients(this, clientSeed, extras.fork());
+    this.hasExtras = extras.chance(EXTRAS_RATE);
+    this.functions = this.hasExtras
+      ? functions.map((plan) => (extras.chance(0.6) ? withExtras(plan, extras) : plan))
+      : functions;
+    this.#versions = this.hasExtras && extras.chance(0.3) ? ["1", "2"] : [""];
     this.#watch();
+    this.versionPolicy = this.hasExtras && extras.chance(0.7) ? "strict" : "prefer";
+    this.flow = new FlowOracle(this);
     this.#arrange(shape, isSmall);
+    if (this.hasExtras) this.#planExtraEvents(extras);
   }
 
   /** From now on nothing goes wrong; what is missing comes back. */
   calm(): void {
+    this.calmMs = this.scheduler.nowMs;
     this.network.mood = CALM;
     this.storeMood = CALM_STORE;
     this.scheduler.trace.note(this.scheduler.nowMs, "world", "calm");
+  }
+
+  hears(by: HearBy, runId: string, name: string): void {
+    this.clients.hears(by, runId, name);
   }
 
   /** Nobody is started again any more. */
@@ -119,40 +137,34 @@ export class World implements AppWorld, GatewayWorld {
     const gateways = isSmall ? shape.pick([1, 1, 2]) : shape.pick([1, 2, 2, 3]);
     const apps = isSmall ? shape.pick([1, 1, 2]) : shape.pick([1, 2, 2, 3]);
     for (let i = 0; i < gateways; i += 1) this.#startGateway();
-    for (let i = 0; i < apps; i += 1) scheduler.after(shape.within(0, 200), null, () => this.#startApp());
+    for (let i = 0; i < apps; i += 1) {
+      const version = this.#versions[i % this.#versions.length] ?? "";
+      scheduler.after(shape.within(0, 200), null, () => this.#startApp(version));
+    }
     const events = isSmall ? shape.between(1, 2) : shape.between(2, 6);
-    for (let i = 0; i < events; i += 1) this.#planEvent(shape, i);
+    for (let i = 0; i < events; i += 1) {
+      const entropy = entropyOf(shape);
+      const name = `sim/${shape.pick(this.functions).id}`;
+      const atMs = shape.within(300, Math.max(400, faults.windowMs * 0.8));
+      this.clients.plan(entropy, atMs, { name, data: { from: "somebody" } });
+    }
     for (const { atMs, kind } of faults.timed) scheduler.at(atMs, null, () => this.#apply(kind));
   }
 
-  #planEvent(shape: Dice, index: number): void {
-    const entropy = Uint8Array.from({ length: 10 }, () => shape.between(0, 255));
-    const seed = { atMs: 1_700_000_000_000 + index, entropy };
-    const sending: Sending = { name: `sim/${shape.pick(this.functions).id}`, seed, acceptedIds: null };
-    this.sendings.push(sending);
-    const atMs = shape.within(300, Math.max(400, this.faults.windowMs * 0.8));
-    this.scheduler.at(atMs, null, () => this.#send(sending));
-  }
-
-  /** As a client does that hears nothing or an error: once more, with the same ids. */
-  #send(sending: Sending): void {
-    const { scheduler, network } = this;
-    const { dice, mood } = network;
-    if (sending.acceptedIds) return;
-    scheduler.after(1500, null, () => this.#send(sending));
-    const up = this.gateways.filter((one) => one.isUp && [...one.core.engine.functions.all()].length > 0);
-    if (up.length === 0 || dice.chance(mood.httpFailRate / 2)) return;
-    const gateway = dice.pick(up);
-    const isAnswerLost = dice.chance(mood.httpFailRate / 2);
-    scheduler.after(dice.within(0.1, mood.latencyMs), gateway.actor, () => {
-      const accepted = (ids: readonly string[]): void => {
-        if (isAnswerLost || !gateway.actor.acts()) return;
-        scheduler.after(dice.within(0.1, mood.latencyMs), this.#client, () => {
-          sending.acceptedIds ??= ids;
-        });
-      };
-      gateway.sendEvent({ name: sending.name, data: { from: "somebody" } }, sending.seed).then(accepted, () => {});
-    });
+  /** Several for each function that has something between events and runs, some of them to start runs later. */
+  #planExtraEvents(dice: Dice): void {
+    const atMs = (): number => dice.within(300, Math.max(400, this.faults.windowMs * 0.8));
+    for (const { id, extras } of this.functions) {
+      const count = extras.hold.type === "none" ? dice.between(0, 1) : dice.between(2, 4);
+      for (let i = 0; i < count; i += 1) {
+        const ahead = dice.chance(0.15) ? { aheadMs: dice.within(0, 3000) } : {};
+        const data = { from: "somebody", key: dice.pick(["x", "x", "y"]) };
+        this.clients.plan(entropyOf(dice), atMs(), { name: `sim/${id}`, data, ...ahead });
+      }
+      if (extras.cancelOn && dice.chance(0.6)) {
+        this.clients.plan(entropyOf(dice), atMs(), { name: STOP, data: { key: "x" } });
+      }
+    }
   }
 
   #startGateway(): void {
@@ -165,13 +177,13 @@ export class World implements AppWorld, GatewayWorld {
     });
   }
 
-  #startApp(): void {
+  #startApp(version: string): void {
     if (this.#ending) return;
     this.#born += 1;
-    const app = new AppNode(this, `a${this.#born}`, this.#appPlan);
+    const app = new AppNode(this, `a${this.#born}`, { ...this.#appPlan, version });
     this.apps.push(app);
     app.main.onDeath(() => {
-      if (!this.#ending) this.scheduler.after(this.dice.within(50, 2000), null, () => this.#startApp());
+      if (!this.#ending) this.scheduler.after(this.dice.within(50, 2000), null, () => this.#startApp(version));
     });
   }
 
@@ -257,3 +269,5 @@ export class World implements AppWorld, GatewayWorld {
     gateway.actor.soon(() => void gateway.core.engine.cancel(id, "asked for").catch(() => {}));
   }
 }
+
+const entropyOf = (dice: Dice): Uint8Array => Uint8Array.from({ length: 10 }, () => dice.between(0, 255));

@@ -133,7 +133,8 @@ function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   state.parent = meta.parent ?? null;
   state.quiet = meta.quiet === true;
   if (meta.cancels) state.waits = meta.cancels;
-  state.deadlineMs = meta.deadlineInMs === undefined ? null : atMs + meta.deadlineInMs;
+  const beginMs = Math.max(atMs, meta.startMs ?? 0);
+  state.deadlineMs = meta.deadlineInMs === undefined ? null : beginMs + meta.deadlineInMs;
   state.finishMs = meta.finishInMs ?? null;
 }
 

@@ -50,8 +50,10 @@ export interface RunMeta {
   readonly quiet?: true;
   /** Keys of the events that cancel it. */
   readonly cancels?: readonly string[];
-  /** From its creation. */
+  /** From its creation, or from when its event lets it start. */
   readonly deadlineInMs?: number;
+  /** It does not start before this instant. */
+  readonly startMs?: number;
   /** From its start. */
   readonly finishInMs?: number;
   readonly flow?: RunFlow;

@@ -51,6 +51,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
     ...(tellsOfEnd(event.name) ? { quiet: true } : {}),
     ...(waits.length > 0 ? { cancels: waits.map(({ key }) => key) } : {}),
     ...(fn.deadlineInMs === null ? {} : { deadlineInMs: fn.deadlineInMs }),
+    ...(fn.deadlineInMs === null || !startMs ? {} : { startMs }),
     ...(fn.finishInMs === null ? {} : { finishInMs: fn.finishInMs }),
     ...(start.flow ? { flow: start.flow } : {}),
   };
@@ -63,7 +64,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
       appVersion: options.appVersion ?? fn.appVersion,
       eventId: event.id,
       eventName: event.name,
-      ...(fn.deadlineInMs === null ? {} : { deadlineMs: nowMs + fn.deadlineInMs }),
+      ...(fn.deadlineInMs === null ? {} : { deadlineMs: Math.max(nowMs, startMs ?? 0) + fn.deadlineInMs }),
     },
     log: [runCreatedRow(meta, event.payloadJson, more), ...log],
     jobs,

@@ -127,7 +127,10 @@ export class Reports {
     const result = fast
       ? await this.#fastCheckpoint(dispatch, rest)
       : await this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, rest));
-    return parked.length > 0 && result.outcome === "stored" ? this.#park(runId, fence, parked) : result;
+    const done = parked.length > 0 && result.outcome === "stored" ? await this.#park(runId, fence, parked) : result;
+    // The agent stops and says nothing more of it.
+    if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);
+    return done;
   }
 
   /** Waits that began make jobs, and what was deferred must not be missed by the run's end, so they take a decision. */
@@ -157,7 +160,7 @@ export class Reports {
       const outcome = await this.#options.store
         .commit({ runId, fence, ...version, log, removeJobs: [], addJobs: [] })
         .finally(() => this.#runs.added(runId));
-      if (!outcome.won) return this.#stale(dispatch);
+      if (!outcome.won) return this.#stale();
       this.#decider.observe(outcome.atMs);
       const current = this.#runs.peek(runId);
       if (current && outcome.version === current.version + 1) current.version = outcome.version;
@@ -237,9 +240,8 @@ export class Reports {
     else if (fence) this.#dispatches.release([{ ...fence, lost }]);
   }
 
-  #stale(dispatch?: Dispatch): CheckpointResult {
+  #stale(): CheckpointResult {
     this.#counters.checkpointsStale += 1;
-    if (dispatch) this.#dispatches.finish(dispatch);
     return STALE;
   }
 }

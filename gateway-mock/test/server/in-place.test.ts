@@ -1,6 +1,6 @@
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import { did, ended, failed, metrics, op, runDetail, start, useGateway } from "./harness.ts";
+import { call, did, ended, failed, metrics, op, runDetail, start, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 
@@ -336,4 +336,17 @@ test("work waits for an agent that knows the function", async () => {
   expect(request.runId).toBe(first);
   await agent.replied(request, { status: "DONE", value: 1 });
   await ended(gateway, first);
+});
+
+test("an agent that learns from a checkpoint that its run has ended holds no place any more", async () => {
+  const gateway = await bench.gateway();
+  // It cannot be told to stop, so it has to find out.
+  const agent = await bench.agent(gateway, { extensions: ["checkpoint"] });
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  await call(gateway, `/v1/runs/${runId}/cancel`, { method: "POST" });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "CANCELLED" });
+  agent.checkpoint(request, 1, [did("a")]);
+  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });
+  expect((await metrics(gateway)).engine).toMatchObject({ inFlight: 0, runsInMemory: 0 });
 });

@@ -83,6 +83,24 @@ test("a gateway that dies while steps are undone: another one goes on after the 
   expect(run.error).toMatchObject({ compensation });
 });
 
+test("the deadline of a run whose event lies ahead counts from when it may start", async () => {
+  const gateway = await bench.gateway({ virtualTime: true });
+  const config = { holdfast: { deadline: "1m" } };
+  const agent = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", config }] });
+  const ts = Date.now() + 3_600_000;
+  const body = JSON.stringify({ name: "shop/order", data: {}, ts });
+  const { ids } = (await call(gateway, "/e/test", { method: "POST", body })) as { ids: string[] };
+  const { runIds } = (await call(gateway, `/v1/events/${ids[0]}`)) as { runIds: string[] };
+  await gateway.skipTime(3_600_000);
+  const { request, payload } = await agent.request();
+  const { nowMs, deadlineMs } = payload.ctx.holdfast as unknown as { nowMs: number; deadlineMs: number };
+  expect(deadlineMs).toBe(ts + 60_000);
+  expect(deadlineMs - nowMs).toBeGreaterThan(0);
+  expect((await runDetail(gateway, runIds[0] ?? "")).deadlineMs).toBe(deadlineMs);
+  await agent.replied(request, { status: "DONE", value: null });
+  expect(await ended(gateway, runIds[0] ?? "")).toMatchObject({ status: "COMPLETED" });
+});
+
 test("the deadline fails a run and stops its handler; with steps to undo a new pass undoes them", async () => {
   const gateway = await bench.gateway();
   const config = { holdfast: { deadline: "1s" } };

@@ -1,3 +1,4 @@
+import { FAILURE_KEY } from "../../../../gateway-mock/src/engine/saga.ts";
 import { eventKeyOf } from "../../../../gateway-mock/src/store/batch-gates.ts";
 import { outcomesOf } from "../../../../gateway-mock/src/store/batch-outcome.ts";
 import {
@@ -19,7 +20,6 @@ import { type EventRow, type JobRow, rowKey as keyOfRow, NO_WATCH, type RunRow, 
 import { Runs } from "./runs.ts";
 
 const DAY_MS = 86_400_000;
-const EPOCH_MS = 1_700_000_000_000;
 
 /**
  * The database: the tables, with their unique constraints, and one transaction at a time. What a batch may write is
@@ -49,8 +49,11 @@ export class Tables {
     this.registry = new Registry(now);
   }
 
+  /** What the clock says at the beginning of virtual time. */
+  readonly epochMs = 1_700_000_000_000;
+
   get nowMs(): number {
-    return Math.floor(EPOCH_MS + this.#nowMs());
+    return Math.floor(this.epochMs + this.#nowMs());
   }
 
   get runs(): ReadonlyMap<string, RunRow> {
@@ -97,7 +100,8 @@ export class Tables {
     const { fence, removeJobs } = unit.transition;
     const fenced = fence ? this.queue.get(fence.jobId) : undefined;
     if (fence && fenced && fenced.epoch !== fence.epoch) this.watch.wroteUnder(fenced, fence.epoch);
-    if (removeJobs === "all") return;
+    // A run that begins to undo gives up all its work, as one that ends.
+    if (removeJobs === "all" || unit.transition.log.some(({ key }) => key === FAILURE_KEY)) return;
     for (const id of removeJobs) {
       const job = this.queue.get(id);
       const isHeld = job?.leasedBy != null && job.availableMs > this.nowMs;

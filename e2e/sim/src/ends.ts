@@ -1,0 +1,111 @@
+import { readStepRow } from "../../../gateway-mock/src/engine/log-rows.ts";
+import type { RunHead } from "../../../gateway-mock/src/store/store.ts";
+import { APP_ID } from "./app.ts";
+import type { RunRow } from "./database/rows.ts";
+import { type Hold, STOP } from "./extras.ts";
+import { compensated, type FunctionPlan, invokes, invokesStoppable, resultOf, undoOf } from "./programs.ts";
+import type { World } from "./world.ts";
+
+/** A gateway may know the database's time so badly. */
+const EARLY_MS = 1_500;
+/** Until a run that an event cancels is told of it, with the lease of a gateway that died in between. */
+const TOLD_MS = 30_000;
+
+/** Whether every run has ended, as its function says or as something that is there made it. */
+export function checkEnds(world: World): void {
+  const { oracle, tables, functions, cancelled, faults } = world;
+  for (const run of tables.runs.values()) {
+    const { head, log } = run;
+    oracle.checkRun(head.id);
+    const plan = functions.find(({ id }) => head.functionId === `${APP_ID}-${id}`);
+    if (!plan) return oracle.fail("S10", `Run ${head.id} is of no function.`);
+    const tail = log.slice(-6).map(({ kind, key }) => `${kind} ${key.slice(0, 8)}`);
+    if (head.endedMs === null)
+      return oracle.fail("S9", `Run ${head.id} is ${head.status}; its log ends ${tail.join(", ")}.`);
+    if (head.status === "FAILED") checkUndone(world, run, plan);
+    if (head.status === "CANCELLED" && cancelled.has(head.id)) continue;
+    if (isStopped(head)) {
+      if (!isExplained(world, run, plan)) oracle.fail("S27", `Run ${head.id} of ${plan.id}: ${head.errorJson}`);
+      continue;
+    }
+    checkHadToStop(world, head, plan);
+    // A function that it invoked may have been cancelled.
+    if (cancelled.size > 0 && invokes(plan.root)) continue;
+    if (invokesStoppable(plan.root, functions)) continue;
+    const isRight = plan.fails
+      ? head.status === "FAILED" && (head.errorJson ?? "").includes(`${plan.id} fails`)
+      : head.status === "COMPLETED" && head.outputJson === JSON.stringify(resultOf(plan.root, functions));
+    const said = `${head.status} ${head.outputJson ?? head.errorJson}`;
+    if (!isRight) return oracle.fail("S10", `Run ${head.id} of ${plan.id} ended ${said.slice(0, 500)}.`);
+  }
+  if (faults.isGentle && oracle.leasesLost > 0) oracle.fail("S21", `${oracle.leasesLost} were lost.`);
+}
+
+const DEADLINE = "RUN_DEADLINE_EXCEEDED";
+
+const isStopped = ({ status, errorJson }: RunHead): boolean =>
+  status === "CANCELLED" || (status === "FAILED" && (errorJson ?? "").includes(DEADLINE));
+
+/** From when on the run's times count. */
+function beginMs({ tables }: World, { createdMs, eventId }: RunHead, { type }: Hold): number {
+  const event = tables.events.get(eventId)?.event;
+  // Events that are collected make a run when their window is over, whatever their own time.
+  const isCollected = type === "debounce" || type === "batch";
+  return Math.max(createdMs, !isCollected && event?.name.startsWith("sim/") ? event.tsMs : 0);
+}
+
+function isExplained(world: World, { head }: RunRow, { extras }: FunctionPlan): boolean {
+  const { deadlineMs, finishMs, startMs, hold } = extras;
+  const startedMs = world.flow.startMs(head.id);
+  const why = head.errorJson ?? "";
+  const endedMs = (head.endedMs ?? 0) + EARLY_MS;
+  if (head.status === "FAILED") return deadlineMs !== null && endedMs >= beginMs(world, head, hold) + deadlineMs;
+  if (why.includes("timeouts.finish")) return finishMs !== null && endedMs >= (startedMs ?? 0) + finishMs;
+  if (why.includes("timeouts.start")) {
+    return startMs !== null && startedMs === undefined && endedMs >= beginMs(world, head, hold) + startMs;
+  }
+  if (why.includes(`by the event \\"${STOP}\\"`)) return stopsOf(world, head).length > 0 && extras.cancelOn;
+  return why.includes("same singleton") && hold.type === "singleton" && hold.mode === "cancel";
+}
+
+/** When events came that cancel the run. */
+function stopsOf({ tables }: World, { createdMs, endedMs, eventId }: RunHead): number[] {
+  const key = keyOf(tables.events.get(eventId)?.event.payloadJson);
+  return [...tables.events.values()]
+    .filter(({ event }) => event.name === STOP && keyOf(event.payloadJson) === key)
+    .map(({ receivedMs }) => receivedMs)
+    .filter((atMs) => atMs > createdMs && atMs <= (endedMs ?? atMs));
+}
+
+const keyOf = (payloadJson: string | undefined): unknown =>
+  (JSON.parse(payloadJson ?? "{}") as { data?: { key?: unknown } }).data?.key;
+
+/** A run that stays for longer than it may has to be ended. */
+function checkHadToStop(world: World, head: RunHead, { extras, stays, id }: FunctionPlan): void {
+  const { oracle, tables, calmMs } = world;
+  const endedMs = head.endedMs ?? 0;
+  const isLate = stays && (extras.deadlineMs !== null || extras.finishMs !== null);
+  const tooLateMs = Math.max(...stopsOf(world, head).slice(0, 1), tables.epochMs + (calmMs ?? 0)) + TOLD_MS;
+  const isUntold = extras.cancelOn && stopsOf(world, head).length > 0 && endedMs > tooLateMs;
+  if (isLate || isUntold) oracle.fail("S28", `Run ${head.id} of ${id} is ${head.status}.`);
+}
+
+const COMPENSATION = "compensate ";
+
+/** Every finished step that can be undone was, in a run that failed for good, and in the right order. */
+function checkUndone({ oracle }: World, { head, log }: RunRow, plan: FunctionPlan): void {
+  const wanted = new Set(compensated(plan.root));
+  const finished: string[] = [];
+  const undone: string[] = [];
+  for (const { kind, dataJson } of log) {
+    if (kind !== "STEP_COMPLETED") continue;
+    const { data } = JSON.parse(dataJson) as { data: unknown };
+    const { undo, name } = readStepRow(kind, dataJson).meta;
+    if (name?.startsWith(COMPENSATION)) undone.push(name.slice(COMPENSATION.length));
+    if (typeof data !== "string" || !wanted.has(data)) continue;
+    if (!oracle.begun.has(`${head.id} ${undoOf(data)}`)) oracle.fail("S25", `Run ${head.id}, step ${data}.`);
+    if (undo !== undefined) finished.push(undo);
+  }
+  const inOrder = finished.toReversed().join(", ");
+  if (undone.join(", ") !== inOrder) oracle.fail("S26", `Run ${head.id}: ${undone.join(", ")} instead of ${inOrder}.`);
+}
