@@ -130,8 +130,8 @@ export const GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${ENGINE}/decider.ts`,
-        find: "const nowMs = this.#offset === null ?",
-        replace: "const nowMs = true ?",
+        find: "return this.#offset === null ?",
+        replace: "return true ?",
       },
     ],
   },
@@ -179,7 +179,7 @@ export const GUARDS: readonly Guard[] = [
     name: "a run that has to fail undoes first",
     edits: [
       {
-        file: `${ENGINE}/draft.ts`,
+        file: `${ENGINE}/run-ends.ts`,
         find: "if (state.undoable.length === 0 && !draft.log.some(isUndoable)) return end(draft, error);",
         replace: "return end(draft, error);",
       },

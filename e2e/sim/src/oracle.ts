@@ -212,6 +212,12 @@ export class ProcessWatch {
         return;
       case "EXECUTION_DROPPED":
         return this.#forget(message.requestId);
+      case "INIT": {
+        // What ended while there was no thread is told to none: a new one knows only what it is given.
+        const adopted = new Set(message.adopted.map(({ identity }) => identity.requestId));
+        for (const requestId of [...this.#open.requests]) if (!adopted.has(requestId)) this.#forget(requestId);
+        return;
+      }
       default:
         return;
     }
