@@ -25,6 +25,7 @@ import {
   writtenOf,
 } from "./batch-sql.ts";
 import type { Query } from "./database.ts";
+import type { Foresight } from "./foresight.ts";
 import type { WriterSession } from "./writer-session.ts";
 
 /** A batch whose COMMIT was sent: if the connection breaks now, it may have been committed or not. */
@@ -38,8 +39,7 @@ export interface CommitHooks {
   readonly onSent: (sent: SentBatch) => void;
   /** Counted up: statements that were sent, and batches that took one round trip. */
   readonly stats: { statements: number; foreseen: number };
-  /** Names for which somebody waited when they were looked at last; looks change it. */
-  readonly awaitedLately: Set<string>;
+  readonly foresight: Foresight;
 }
 
 /** What a commit works with. */
@@ -71,8 +71,9 @@ export async function commitBatch(
   const needs = needsOf(units);
   const work: Work = { session, query, mark, units, needs, hooks };
   try {
-    const foreseen = foresee(units, needs, hooks.awaitedLately);
-    return (foreseen && (await commitForeseen(work, foreseen))) ?? (await commitLooking(work));
+    const foreseen = foresee(units, needs, hooks.foresight.awaited);
+    const done = foreseen && hooks.foresight.tries() ? await commitForeseen(work, foreseen) : null;
+    return done ?? (await commitLooking(work));
   } catch (error) {
     // What was sent before is answered first, so the session is clean once this has been answered.
     if (session.alive) await session.guard(query("ROLLBACK")).catch(() => session.end());
@@ -94,10 +95,12 @@ async function commitForeseen(work: Work, found: Found): Promise<readonly UnitOu
     const [, marked] = await session.guard(begun);
     const newRows = await session.guard(committed);
     hooks.stats.foreseen += 1;
+    hooks.foresight.held();
     return await finished(work, plan, writtenOf((marked as WrittenRow[])[0]), newRows);
   } catch (error) {
-    if (isUnexpected(error)) return null;
-    throw error;
+    if (!isUnexpected(error)) throw error;
+    hooks.foresight.missed();
+    return null;
   }
 }
 
@@ -105,18 +108,10 @@ async function commitLooking(work: Work): Promise<readonly UnitOutcome[]> {
   const { session, query, mark, units, needs, hooks } = work;
   const begun = query("BEGIN");
   const [, { found, written }] = await session.guard(Promise.all([begun, lookUp(query, needs, mark)]));
-  rememberAwaited(hooks.awaitedLately, needs.eventNames, found.awaited);
+  hooks.foresight.looked(needs.eventNames, found.awaited);
   const plan = planBatch(units, found);
   hooks.onSent({ number: mark.batch, plan });
   return finished(work, plan, written, await session.guard(writeAndCommit(query, plan)));
-}
-
-const MAX_REMEMBERED = 10_000;
-
-function rememberAwaited(lately: Set<string>, looked: readonly string[], awaited: ReadonlySet<string>): void {
-  for (const name of looked) if (!awaited.has(name)) lately.delete(name);
-  if (lately.size + awaited.size > MAX_REMEMBERED) lately.clear();
-  for (const name of awaited) lately.add(name);
 }
 
 /** How many log rows were new. */

@@ -18,10 +18,10 @@ const NOTHING_ELSE: Omit<Found, "jobs" | "runs"> = {
  * F1. What `planBatch` makes of it is what it would make of the same things found under locks: every unit wins.
  * F2. Everything that decides about a win or a write is in `jobs`, `runs`, or the names of events.
  */
-export function foresee(units: readonly Unit[], needs: Needs, awaitedLately: ReadonlySet<string>): Found | null {
+export function foresee(units: readonly Unit[], needs: Needs, awaited: ReadonlySet<string>): Found | null {
   const { eventKeys, signals, gates, rows, eventNames } = needs;
   if (eventKeys.length + signals.length + gates.length + rows.length > 0) return null;
-  if (eventNames.some((name) => awaitedLately.has(name))) return null;
+  if (eventNames.some((name) => awaited.has(name))) return null;
   const jobs = new Map<string, LockedJob>();
   const runs = new Map<string, LockedRun>();
   for (const unit of units) {

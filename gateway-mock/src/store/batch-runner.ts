@@ -3,6 +3,7 @@ import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./b
 import type { Unit, UnitOutcome } from "./batch-plan.ts";
 import { ENTER_WRITER } from "./batch-sql.ts";
 import type { Database } from "./database.ts";
+import { createForesight } from "./foresight.ts";
 import { storeFailed, troubleOf } from "./pg-errors.ts";
 import { openWriterSession, type WriterSession } from "./writer-session.ts";
 
@@ -62,7 +63,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
   };
   let session: WriterSession | null = null;
   let batchNumber = 0;
-  const awaitedLately = new Set<string>();
+  const foresight = createForesight();
 
   const openSession = async (): Promise<WriterSession> => {
     if (session?.alive) return session;
@@ -85,7 +86,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
     const onSent = (batch: SentBatch): void => {
       sent = batch;
     };
-    const hooks: CommitHooks = { onSent, stats, awaitedLately };
+    const hooks: CommitHooks = { onSent, stats, foresight };
     for (let attempt = 1; ; attempt += 1) {
       try {
         const on = await openSession();

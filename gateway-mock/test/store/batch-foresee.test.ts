@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { foresee } from "../../src/store/batch-foresee.ts";
 import { type Found, isEnded, needsOf, planBatch, type Unit } from "../../src/store/batch-plan.ts";
 import { takeBatch } from "../../src/store/batch-take.ts";
+import { createForesight, type Foresight } from "../../src/store/foresight.ts";
 import type { IntakeItem, NewWait, RunStatus, Transition } from "../../src/store/index.ts";
 import {
   claimOne,
@@ -165,6 +166,38 @@ describe("foresee", () => {
     expect(see({ type: "transition", transition: runDone(run) })).not.toBeNull();
     expect(see({ type: "transition", transition: runDone(run, "live") })).toBeNull();
     expect(see({ type: "transition", transition: { ...runDone(run), addWaits: [wait] } })).toBeNull();
+  });
+});
+
+describe("createForesight", () => {
+  /** How many of the next batches are tried, when each of them comes to what `holds` says. */
+  const tried = (foresight: Foresight, batches: number, holds: () => boolean): number => {
+    let count = 0;
+    for (let batch = 0; batch < batches; batch += 1) {
+      if (!foresight.tries()) continue;
+      count += 1;
+      if (holds()) foresight.held();
+      else foresight.missed();
+    }
+    return count;
+  };
+
+  it("tries every batch while it is right, hardly any while it is wrong, and comes back", () => {
+    const foresight = createForesight();
+    expect(tried(foresight, 1_000, () => true)).toBe(1_000);
+    expect(tried(foresight, 10_000, () => false)).toBeLessThan(200);
+    tried(foresight, 64, () => true);
+    expect(tried(foresight, 1_000, () => true)).toBe(1_000);
+    expect(tried(foresight, 100, () => false)).toBeLessThan(10);
+  });
+
+  it("after one miss in a while only one batch is not tried", () => {
+    let number = 0;
+    const count = tried(createForesight(), 1_000, () => {
+      number += 1;
+      return number % 100 !== 0;
+    });
+    expect(count).toBeGreaterThan(980);
   });
 });
 
