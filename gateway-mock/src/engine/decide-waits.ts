@@ -1,12 +1,14 @@
 import type { PlainError } from "@holdfast/core";
-import { isRecord, type Op } from "@holdfast/protocol";
+import { isRecord, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import type { NewWait } from "../store/index.ts";
 import { type Draft, dispatch, isSettled, open, openStep, settle } from "./draft.ts";
 import { invokedEvent } from "./internal-events.ts";
 import { type OpenMeta, stepFailedRow, stepMeta } from "./log-rows.ts";
 import { failWith } from "./run-ends.ts";
 import { jobKey } from "./run-state.ts";
-import { type Due, nameOf, parseDue } from "./step-ops.ts";
+import { type Due, isStorableName, nameOf, parseDue } from "./step-ops.ts";
+
+const { maxEventNameLength: MAX_EVENT, maxSignalLength: MAX_SIGNAL } = WIRE_LIMITS;
 
 /** How long an invocation is waited for that names no timeout: a year. */
 const INVOKE_TIMEOUT = "8760h";
@@ -41,6 +43,7 @@ export function park(draft: Draft, op: Op): boolean {
 function waitForEvent(draft: Draft, op: Op): boolean {
   const name = op.name ?? optionText(op, "event");
   if (name === undefined || name === "") return failed(draft, op, "OP_INVALID", "waits for an event without a name");
+  if (!isStorableName(name, MAX_EVENT)) return unstorable(draft, op, "an event", MAX_EVENT);
   const match = optionText(op, "match");
   const expression = optionText(op, "if") ?? (match ? `event.${match} == async.${match}` : undefined);
   const problem = expression === undefined ? null : draft.ctx.expressionProblem(expression);
@@ -52,6 +55,7 @@ function waitForEvent(draft: Draft, op: Op): boolean {
 function waitForSignal(draft: Draft, op: Op): boolean {
   const name = optionText(op, "signal") ?? op.name;
   if (name === undefined || name === "") return failed(draft, op, "OP_INVALID", "waits for a signal without a name");
+  if (!isStorableName(name, MAX_SIGNAL)) return unstorable(draft, op, "a signal", MAX_SIGNAL);
   const replaces = op.opts?.conflict === "replace";
   if (!replaces && draft.ctx.isSignalTaken(name)) {
     return failed(draft, op, "SIGNAL_CONFLICT", `waits for the signal "${name}", for which another run waits already`);
@@ -98,6 +102,15 @@ function notADuration(draft: Draft, op: Op, text: string): boolean {
   const what = `waits for ${JSON.stringify(text)}, which is neither a duration nor an instant within 366 days`;
   failWith(draft, "OP_INVALID", `Step "${nameOf(op) ?? op.id}" ${what}.`);
   return false;
+}
+
+function unstorable(draft: Draft, op: Op, what: string, maxLength: number): boolean {
+  return failed(
+    draft,
+    op,
+    "OP_INVALID",
+    `waits for ${what} whose name has more than ${maxLength} characters, or a NUL`,
+  );
 }
 
 /** The step fails for good; the handler may catch it. */

@@ -36,13 +36,14 @@ export function checkEvent(event: unknown, index: number): CheckedEvent {
   if (name.length > WIRE_LIMITS.maxEventNameLength) {
     return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
   }
+  if (name.includes("\0")) return refuse("`name` has a NUL character.");
   if (RESERVED.some((prefix) => name.startsWith(prefix)))
     return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
   if (data !== undefined && data !== null && !isRecord(data)) return refuse("`data` must be an object.");
   if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
     return refuse("`id` must be a text of at most 256 characters.");
-  if (ts !== undefined && ts !== null && !(Number.isFinite(ts) && (ts as number) >= 0))
-    return refuse("`ts` must be milliseconds since 1970.");
+  if (typeof id === "string" && id.includes("\0")) return refuse("`id` has a NUL character.");
+  if (ts !== undefined && ts !== null && !isTimestamp(ts)) return refuse("`ts` must be milliseconds since 1970.");
   return {
     name,
     data: isRecord(data) ? withoutInternal(data) : {},
@@ -53,6 +54,8 @@ export function checkEvent(event: unknown, index: number): CheckedEvent {
     ...(meta === undefined ? {} : { meta }),
   };
 }
+
+const isTimestamp = (ts: unknown): boolean => typeof ts === "number" && ts >= 0 && ts <= WIRE_LIMITS.maxTimestampMs;
 
 function withoutInternal(data: Record<string, unknown>): Record<string, unknown> {
   if (!("_inngest" in data)) return data;

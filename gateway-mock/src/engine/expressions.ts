@@ -42,6 +42,7 @@ export function compileExpression(source: string): Expression {
   if (source.length > MAX_LENGTH) {
     throw invalid(source, `it has ${source.length} characters; the limit is ${MAX_LENGTH}`);
   }
+  if (source.includes("\0")) throw invalid(source, "it has a NUL character");
   const { nested, paths, matches } = inspect(source);
   const program = checked(source, matches);
   return {

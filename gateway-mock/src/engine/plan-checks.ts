@@ -29,6 +29,7 @@ export class PlanChecks {
   text(value: unknown, name: string, max: number): string {
     if (typeof value !== "string" || value.trim() === "") return this.fail(`\`${name}\` must be non-empty text.`);
     if (value.length > max) this.fail(`\`${name}\` has more than ${max} characters.`);
+    if (value.includes("\0")) this.fail(`\`${name}\` has a NUL character.`);
     return value;
   }
 

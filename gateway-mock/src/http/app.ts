@@ -12,6 +12,11 @@ import { signalsApi } from "./signals-api.ts";
 /** The gateway's HTTP interface. */
 export function httpApp(parts: HttpParts): Hono {
   const app = new Hono();
+  // Nothing is called so, and the database could not even be asked for it.
+  app.use(async (c, next) => {
+    if (/%00/.test(c.req.url)) throw notFound(`There is nothing at ${c.req.method} ${c.req.path}.`);
+    await next();
+  });
   connectApi(app, parts);
   eventsApi(app, parts);
   runsApi(app, parts);

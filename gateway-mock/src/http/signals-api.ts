@@ -1,6 +1,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
+import { isStorableName } from "../engine/step-ops.ts";
 import { limitBody, notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -13,6 +14,11 @@ export function signalsApi(app: Hono, { engine, keys }: HttpParts): void {
     const body = parseJsonBytes(new Uint8Array(await c.req.arrayBuffer()), "The body");
     if (!isRecord(body) || typeof body.signal !== "string" || body.signal === "") {
       throw new HoldfastError("BODY_INVALID", "`signal` must be a non-empty text.");
+    }
+    // No step can wait for such a one.
+    if (!isStorableName(body.signal, WIRE_LIMITS.maxSignalLength)) {
+      const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters, and no NUL`;
+      throw new HoldfastError("BODY_INVALID", `\`signal\` ${problem}.`);
     }
     const taker = await engine.signal(body.signal, JSON.stringify(body.data) ?? "null");
     if (!taker) throw notFound(`Nobody waits for the signal "${body.signal}".`);

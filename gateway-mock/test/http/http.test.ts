@@ -38,6 +38,19 @@ test("every error has the same form", async () => {
   expect(await post("/v1/checkpoint/x/async", "{}")).toMatchObject({ code: "BODY_INVALID", status: 400 });
 });
 
+test("what the database could not even look up is answered without it", async () => {
+  const gateway = await bench.gateway();
+  const event = (fields: object): Promise<unknown> =>
+    call(gateway, "/e/key", { method: "POST", body: JSON.stringify({ name: "a/b", ...fields }) });
+  for (const path of ["/v1/runs/%00", "/v1/events/a%00b"]) {
+    expect(await call(gateway, path)).toMatchObject({ code: "NOT_FOUND", status: 404 });
+  }
+  for (const fields of [{ name: "a\0b" }, { id: "a\0b" }, { ts: 1e300 }, { ts: 8.64e15 + 2 }]) {
+    expect(await event(fields)).toMatchObject({ code: "EVENT_INVALID", status: 400, ids: [] });
+  }
+  expect(await event({ data: { text: "a\0b" }, ts: 8.64e15 })).toMatchObject({ status: 200 });
+});
+
 test("events: what is wrong is named, and nothing is stored", async () => {
   const gateway = await bench.gateway();
   const send = (event: unknown): Promise<unknown> =>

@@ -78,6 +78,40 @@ describe.each([
     await ended(gateway, runId);
   });
 
+  test("names that the database cannot have or find fail the step; the longest signal is found", async () => {
+    const gateway = await bench.gateway();
+    const agent = await bench.agent(gateway, options);
+    const [runId = ""] = await start(gateway);
+    const { request } = await agent.request();
+    // Of three bytes each, and not to be compressed.
+    const longest = String.fromCharCode(...Array.from({ length: 512 }, (_, n) => 0x4e00 + ((n * 7919) % 20_000)));
+    const wrong = [
+      op("WaitForEvent", "nul", { name: "a\0b", opts: { timeout: "1h" } }),
+      op("WaitForEvent", "long", { name: "x".repeat(256), opts: { timeout: "1h" } }),
+      op("WaitForEvent", "if", { name: "a", opts: { timeout: "1h", if: "async.data.x == 'a\0b'" } }),
+      op("WaitForSignal", "signal", { opts: { signal: "a\0b", timeout: "1h" } }),
+      op("WaitForSignal", "longer", { opts: { signal: `${longest}x`, timeout: "1h" } }),
+    ];
+    const waiting = op("WaitForSignal", "longest", { opts: { signal: longest, timeout: "1h" } });
+    await agent.replied(request, { value: [...wrong, waiting] });
+    await waits(gateway, runId, longest);
+    expect(await signal(gateway.url, "a\0b")).toMatchObject({ status: 400, body: { code: "BODY_INVALID" } });
+    expect(await signal(gateway.url, `${longest}x`)).toMatchObject({ status: 400 });
+    expect(await signal(gateway.url, longest)).toMatchObject({ status: 200 });
+    const told: string[] = [];
+    for (let steps: Payload["steps"] = {}; !("longest" in steps); ) {
+      const pass = await agent.request("step");
+      steps = pass.payload.steps;
+      for (const { id } of wrong) {
+        if (id in steps && !told.includes(id)) told.push(id);
+        if (id in steps) expect(steps[id]).toMatchObject({ error: { code: expect.stringMatching(/_INVALID$/) } });
+      }
+      await agent.replied(pass.request, "longest" in steps ? { status: "DONE", value: 1 } : { value: [waiting] });
+    }
+    expect(told.toSorted()).toEqual(wrong.map(({ id }) => id).toSorted());
+    await ended(gateway, runId);
+  });
+
   test("a signal goes to the one that waits for it, once; without anybody it is not found", async () => {
     const gateway = await bench.gateway();
     const agent = await bench.agent(gateway, options);

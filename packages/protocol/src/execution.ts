@@ -139,7 +139,7 @@ function parseOp(value: unknown, what: string): Op {
   if (typeof op !== "string" || !KNOWN_OPS.has(op)) {
     throw new HoldfastError("FRAME_INVALID", `${what}.op is not a known op: ${JSON.stringify(op)}.`);
   }
-  if (op !== "None" && (typeof id !== "string" || id.length === 0 || id.length > 256)) {
+  if (op !== "None" && (typeof id !== "string" || id.length === 0 || id.length > 256 || id.includes("\0"))) {
     throw new HoldfastError("FRAME_INVALID", `${what}.id is not a step id.`);
   }
   return {

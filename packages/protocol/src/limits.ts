@@ -26,6 +26,10 @@ export const WIRE_LIMITS = {
   maxEventBytes: 3 * MiB,
   maxEventsPerRequest: 5000,
   maxEventNameLength: 255,
+  /** The last millisecond that a Date can have. */
+  maxTimestampMs: 8.64e15,
+  /** Ours. */
+  maxSignalLength: 512,
   maxAppsPerConnection: 100,
   maxStepsPerRun: 1000,
   maxRetries: 20,

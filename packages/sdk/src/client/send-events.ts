@@ -63,6 +63,7 @@ function checkEvent(event: unknown): asserts event is OutgoingEvent {
       `The event name "${name.slice(0, 40)}..." is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`,
     );
   }
+  if (name.includes("\0")) throw invalid(`The event name ${JSON.stringify(name)} has a NUL character.`);
   if (name.startsWith("inngest/") || name.startsWith("holdfast/")) {
     throw invalid(`The event name "${name}" is reserved: names must not start with "inngest/" or "holdfast/".`);
   }
@@ -70,11 +71,15 @@ function checkEvent(event: unknown): asserts event is OutgoingEvent {
     throw invalid(`The data of event "${name}" must be an object.`);
   if (id !== undefined && (typeof id !== "string" || id === ""))
     throw invalid(`The id of event "${name}" must be text.`);
-  if (ts !== undefined && !(typeof ts === "number" && Number.isSafeInteger(ts) && ts >= 0)) {
+  if (id?.includes("\0")) throw invalid(`The id of event "${name}" has a NUL character.`);
+  if (ts !== undefined && !isTimestamp(ts)) {
     throw invalid(`The ts of event "${name}" must be whole milliseconds since 1970.`);
   }
   if (v !== undefined && typeof v !== "string") throw invalid(`The v of event "${name}" must be text.`);
 }
+
+const isTimestamp = (ts: unknown): boolean =>
+  typeof ts === "number" && Number.isInteger(ts) && ts >= 0 && ts <= WIRE_LIMITS.maxTimestampMs;
 
 function encodeEvent(event: OutgoingEvent, clock: Clock): string {
   const { name, data, id, ts, v, user, meta } = event;

@@ -1,5 +1,5 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
-import { isRecord } from "@holdfast/protocol";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { ResolvedClientOptions } from "./client-options.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
@@ -46,6 +46,12 @@ function encode(signal: unknown, data: unknown): string {
     throw new HoldfastError(
       "OPTION_INVALID",
       'sendSignal() needs the signal\'s name: { signal: "order-42-approved" }.',
+    );
+  }
+  if (signal.length > WIRE_LIMITS.maxSignalLength || signal.includes("\0")) {
+    throw new HoldfastError(
+      "OPTION_INVALID",
+      `A signal's name must have at most ${WIRE_LIMITS.maxSignalLength} characters, and no NUL, unlike ${JSON.stringify(signal.slice(0, 40))}.`,
     );
   }
   try {

@@ -67,7 +67,7 @@ function signalCall({ exact }: WaitToolsDeps, id: StepId, given: unknown): StepC
   if (onConflict !== "fail" && onConflict !== "replace") {
     throw invalidStep(id, '`onConflict` must be "fail" or "replace"');
   }
-  const signal = textOf(id, options.signal, "signal");
+  const signal = textOf(id, options.signal, "signal", WIRE_LIMITS.maxSignalLength);
   const timeout = waitText(id, options.timeout, exact);
   return { ...named(id), kind: "waitForSignal", opName: signal, opts: { signal, timeout, conflict: onConflict } };
 }
@@ -118,7 +118,10 @@ function optionsOf(id: StepId, value: unknown, tool: string, known: readonly str
 }
 
 function textOf(id: StepId, value: unknown, name: string, maxLength = 10_000): string {
-  if (typeof value === "string" && value.trim() !== "" && value.length <= maxLength) return value;
+  if (typeof value === "string" && value.trim() !== "" && value.length <= maxLength) {
+    if (!value.includes("\0")) return value;
+    throw invalidStep(id, `its \`${name}\` has a NUL character`);
+  }
   throw invalidStep(id, `its \`${name}\` must be text of 1 to ${maxLength} characters`);
 }
 

@@ -9,6 +9,7 @@ import {
   StepError,
   StepNestedError,
 } from "../../src/steps/errors.ts";
+import type { StepTools } from "../../src/steps/step-types.ts";
 import { engineFor } from "./support.ts";
 
 /** What authors get wrong: the run says so, and never hangs. */
@@ -142,6 +143,19 @@ describe.each([true, false])("misuse, in place: %s", (inPlace) => {
       message: expect.stringMatching(/Standard Schema/),
     });
   });
+});
+
+test.each<[string, (step: StepTools) => Promise<unknown>, string]>([
+  ["an event", (step) => step.waitForEvent("a", { event: "a\0b", timeout: 1 }), "STEP_INVALID"],
+  ["a condition", (step) => step.waitForEvent("a", { event: "a", if: "'\0' == '1'", timeout: 1 }), "STEP_INVALID"],
+  ["a signal", (step) => step.waitForSignal("a", { signal: "a\0b", timeout: 1 }), "STEP_INVALID"],
+  ["a signal", (step) => step.waitForSignal("a", { signal: "x".repeat(513), timeout: 1 }), "STEP_INVALID"],
+  ["a sent signal", (step) => step.sendSignal("a", { signal: "a\0b" }), "OPTION_INVALID"],
+  ["a sent event", (step) => step.sendEvent("a", { name: "a\0b" }), "EVENT_INVALID"],
+  ["a sent event's id", (step) => step.sendEvent("a", { name: "a", id: "a\0b" }), "EVENT_INVALID"],
+  ["a sent event's time", (step) => step.sendEvent("a", { name: "a", ts: 8.64e15 + 2 }), "EVENT_INVALID"],
+])("%s with a name or time that no gateway can store", async (_name, call, code) => {
+  expect(await engineFor(({ step }) => call(step)).run()).toMatchObject({ status: "failed", value: { code } });
 });
 
 test("each class of error recognises its own, also after a trip through the store", () => {
