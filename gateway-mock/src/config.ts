@@ -96,8 +96,45 @@ export const GATEWAY_LIMITS = {
   sessionTokenMs: 300_000,
 } as const;
 
+const KNOWN: Readonly<Record<keyof GatewayOptions, true>> = {
+  host: true,
+  port: true,
+  connectPort: true,
+  databaseUrl: true,
+  dataDir: true,
+  keepData: true,
+  extensions: true,
+  leaseMs: true,
+  heartbeatMs: true,
+  retryBaseMs: true,
+  reconnectGraceMs: true,
+  requestAckMs: true,
+  drainMs: true,
+  signingKey: true,
+  signingKeyFallback: true,
+  eventKey: true,
+  allowedOrigins: true,
+  versionPolicy: true,
+  fetchInner: true,
+  maxConnections: true,
+  virtualTime: true,
+  log: true,
+};
+
+/** @throws HoldfastError `OPTION_INVALID` */
+function checkNames(options: GatewayOptions): void {
+  const extra = Object.keys(options).find((name) => !Object.hasOwn(KNOWN, name));
+  if (extra !== undefined) {
+    const known = Object.keys(KNOWN).join(", ");
+    throw new HoldfastError("OPTION_INVALID", `The gateway has no option \`${extra}\`; it knows ${known}.`);
+  }
+  if (options.log === undefined || typeof options.log === "function") return;
+  throw new HoldfastError("OPTION_INVALID", "The option `log` must be a function: (level, message, data) => ...");
+}
+
 /** @throws HoldfastError `OPTION_INVALID`, `HOST_NOT_LOOPBACK` */
 export function resolveConfig(options: GatewayOptions): GatewayConfig {
+  checkNames(options);
   const host = options.host ?? "127.0.0.1";
   const port = checkPort(options.port ?? DEFAULT_PORT, "port");
   const connectPort = checkPort(options.connectPort ?? (port === 0 ? 0 : port + 1), "connectPort");

@@ -82,6 +82,8 @@ test("options are checked", () => {
   expect(resolveConfig({ host: "0.0.0.0", signingKey: "signkey-test-00", eventKey: "e" }).host).toBe("0.0.0.0");
   expect(() => resolveConfig({ port: 5, connectPort: 5 })).toThrow(/differ/);
   expect(() => resolveConfig({ leaseMs: 1 })).toThrow(/leaseMs/);
+  expect(() => resolveConfig({ prot: 1 } as never)).toThrow(/no option `prot`/);
+  expect(() => resolveConfig({ log: "debug" } as never)).toThrow(/`log`/);
   expect(() => resolveConfig({ extensions: ["magic" as never] })).toThrow(/magic/);
 });
 
