@@ -108,6 +108,29 @@ describe("the plain protocol", () => {
     expect(world.state.memo.get("a")?.text).toContain('"type":"error"');
   });
 
+  test.each([
+    [3, [1000, 2000]],
+    [4, [1000, 2000, 4000]],
+    [5, [1000, 2000, 4000, 8000]],
+  ])("with %d attempts the waits in between are %j ms, of a step, a planned one and the handler", (attempts, waits) => {
+    const retried = (kind: "pass" | "step", fail: (world: World) => unknown): number[] => {
+      const world = new World({ maxAttempts: attempts });
+      if (kind === "step") world.pass(ops([planned("a"), planned("b")]));
+      const waited: number[] = [];
+      for (let attempt = 1; ; attempt += 1) {
+        fail(world);
+        const key = kind === "step" ? "a" : "";
+        if (!world.has(kind, key) || world.job(kind, key).attempt !== attempt) return waited;
+        waited.push(world.job(kind, key).dueMs - world.nowMs);
+        world.nowMs = world.job(kind, key).dueMs;
+      }
+    };
+    const error = { name: "Error", message: "no" };
+    expect(retried("pass", (world) => world.pass(ops([failing("a")])))).toEqual(waits);
+    expect(retried("step", (world) => world.step("a", ops([failing("a")])))).toEqual(waits);
+    expect(retried("pass", (world) => world.pass({ status: "ERROR", error }))).toEqual(waits);
+  });
+
   test("retry_after rules, clamped by the reader", () => {
     const world = new World();
     world.pass(ops([failing("a")], { retryAfterMs: 90_000 }));
