@@ -66,13 +66,13 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
     case "PASS_FAILED":
       if (row.key === "") state.jobs.delete("pass");
       else state.jobs.delete(jobKey("step", row.key));
-      state.losses = 0;
+      state.losses.clear();
       return;
     case "PASS_REPORTED":
       state.jobs.delete(row.key === "" ? "pass" : jobKey("step", row.key));
       applyPlan(state, readMeta<{ plan?: Plan }>(row.dataJson).plan);
       state.status = liveStatus(state.jobs.values(), atMs);
-      state.losses = 0;
+      state.losses.clear();
       return;
     case "PINNED":
       state.appVersion = readMeta<{ version: string }>(row.dataJson).version;
@@ -81,13 +81,13 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       state.jobs.delete(jobKey("timer", row.key));
       return;
     case "LEASE_LOST":
-      state.losses += 1;
+      state.losses.set(row.key, (state.losses.get(row.key) ?? 0) + 1);
       return;
     case "RUN_REVIVED":
       state.status = "RUNNING";
       state.revivals = row.iteration;
       state.passAttempt = 0;
-      state.losses = 0;
+      state.losses.clear();
       for (const key of readMeta<RevivalMeta>(row.dataJson).dropped) {
         state.stateLength -= state.memo.get(key)?.text.length ?? 0;
         state.memo.delete(key);
@@ -203,7 +203,7 @@ function applySettled(state: RunState, kind: "STEP_COMPLETED" | "STEP_FAILED", r
   if (state.waits.length > 0) state.waits = state.waits.filter((one) => one !== key);
   for (const kind of STEP_JOBS) state.jobs.delete(jobKey(kind, key));
   state.passAttempt = 0;
-  state.losses = 0;
+  state.losses.clear();
 }
 
 function endBegun(state: RunState, key: string): void {
@@ -236,7 +236,7 @@ function applyAttemptFailed(state: RunState, row: LogRow, atMs: number): void {
   const planned = state.jobs.delete(jobKey("step", row.key));
   endBegun(state, row.key);
   state.attempts.set(row.key, Math.max(row.attempt + 1, state.attempts.get(row.key) ?? 0));
-  state.losses = 0;
+  state.losses.clear();
   const dueMs = planned ? null : atMs + delayMs;
   if (state.jobs.delete(jobKey("fetch", row.key)) && before) state.open.set(row.key, { ...before, dueMs });
   else state.open.set(row.key, retryingStep(step, before, planned ? "planned" : "retrying", dueMs));

@@ -139,6 +139,7 @@ export class QueueLoop {
     if (!job.run) return;
     runs.retain(job.runId);
     const state = runs.offer(job.run, mark, needsAgent(job));
+    const losses = state.losses.get(job.id) ?? 0;
     const failed = (error: unknown): void => {
       log("error", `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
     };
@@ -146,8 +147,8 @@ export class QueueLoop {
       this.#fire(job, fence).catch(failed);
     } else if (job.kind === "fetch") {
       fetches.take(state, job);
-    } else if (state.losses >= settings.maxLosses) {
-      const message = `The work was lost ${state.losses} times in a row without any progress.`;
+    } else if (losses >= settings.maxLosses) {
+      const message = `The work was lost ${losses} times in a row without any progress.`;
       const error = { name: "HoldfastError", code: "RUN_LOST", message };
       decider.run(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
     } else {

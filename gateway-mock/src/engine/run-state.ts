@@ -96,8 +96,8 @@ export interface RunState {
   dispatches: number;
   /** Zero-based attempt of the current pass. */
   passAttempt: number;
-  /** Leases lost in a row without any progress. */
-  losses: number;
+  /** By job: leases lost in a row without any progress of the run. An agent that goes takes all its jobs along, once each. */
+  readonly losses: Map<string, number>;
   /** Finished steps that can be undone, by the author's id, in the order of their completion. */
   undoable: readonly { readonly key: string; readonly id: string }[];
   /** By hashed id, in the order in which they were reported. */
@@ -150,7 +150,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     jobs: new Map(),
     dispatches: 0,
     passAttempt: 0,
-    losses: 0,
+    losses: new Map(),
     undoable: NOTHING,
     defers: NO_DEFERS,
     begun: NOTHING,

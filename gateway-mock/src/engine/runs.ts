@@ -76,7 +76,9 @@ export class Runs {
     const isOlder =
       state !== null && (state.version < version || (state.version === version && isWork && added <= mark));
     if (state === null || isOlder) return this.#keep(stored, mark);
-    state.losses = Math.max(state.losses, lossesAtEnd(stored));
+    for (const [jobId, losses] of lossesAtEnd(stored)) {
+      state.losses.set(jobId, Math.max(state.losses.get(jobId) ?? 0, losses));
+    }
     return state;
   }
 
@@ -130,7 +132,11 @@ export class Runs {
   }
 }
 
-function lossesAtEnd({ log }: StoredRun): number {
-  const telling = log.filter(({ kind }) => kind !== "STALLED");
-  return telling.length - 1 - telling.findLastIndex(({ kind }) => kind !== "LEASE_LOST");
+function lossesAtEnd({ log }: StoredRun): Map<string, number> {
+  const losses = new Map<string, number>();
+  for (const { kind, key } of log.toReversed()) {
+    if (kind === "LEASE_LOST") losses.set(key, (losses.get(key) ?? 0) + 1);
+    else if (kind !== "STALLED") break;
+  }
+  return losses;
 }

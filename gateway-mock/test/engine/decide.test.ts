@@ -250,16 +250,20 @@ describe("in place", () => {
     expect(world.has("step", "a")).toBe(true);
   });
 
-  test("losses in a row are counted until there is progress", () => {
+  test("losses in a row are counted until there is progress, of each job by itself", () => {
     const world = new World();
-    const lost = (epoch: number) =>
-      ({ kind: "LEASE_LOST", key: world.job("pass").id, attempt: 0, iteration: epoch, dataJson: "{}" }) as const;
-    world.write([lost(1), lost(2)]);
-    expect(world.state.losses).toBe(2);
+    const lost = (key: string, epoch: number) =>
+      ({ kind: "LEASE_LOST", key, attempt: 0, iteration: epoch, dataJson: "{}" }) as const;
+    const pass = world.job("pass").id;
+    world.write([lost(pass, 1), lost("other", 1), lost(pass, 2)]);
+    expect([...world.state.losses]).toEqual([
+      [pass, 2],
+      ["other", 1],
+    ]);
     world.write([
       { kind: "STEP_COMPLETED", key: "a", attempt: 0, iteration: 0, dataJson: '{"step":{"op":"StepRun"},"data":1}' },
     ]);
-    expect(world.state.losses).toBe(0);
+    expect(world.state.losses.size).toBe(0);
   });
 
   test("cancel ends it, with every job", () => {

@@ -206,6 +206,24 @@ test("lost twenty times in a row without progress: the run fails with a code", a
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_LOST" }, leasesLost: 20 });
 });
 
+test("an agent that dies with thirty steps of one run takes each along once: the run goes on", async () => {
+  const gateway = await bench.gateway({ reconnectGraceMs: 0 });
+  const agent = await bench.agent(gateway, plain);
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request("step");
+  const steps = Array.from({ length: 30 }, (_, n) => `s${n}`);
+  await agent.replied(request, { value: steps.map((id) => plan(id)) });
+  for (const id of steps) expect(await agent.extend((await agent.request(id)).request)).toBeDefined();
+  agent.cut();
+  await waitFor(async () => (await runDetail(gateway, runId)).jobs.length === 30, { what: "the jobs of its steps" });
+  await waitFor(async () => (await metrics(gateway)).queue.due === 30, { what: "all its work to be given up" });
+  const other = await bench.agent(gateway, plain);
+  for (const id of steps) other.reply((await other.request(id)).request, { value: [did(id)] });
+  const last = await other.request("step");
+  await other.replied(last.request, { status: "DONE", value: 1 });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 30 });
+});
+
 test("events: ids make them idempotent, seeds make ids", async () => {
   const gateway = await bench.gateway();
   const agent = await bench.agent(gateway);
