@@ -25,7 +25,7 @@ async function underLoad(cluster: Cluster, disturb: () => Promise<void>): Promis
   const [total] = await Promise.all([feed(cluster, { inFlight, event, enough: () => over }), disturbed]);
   await cluster.ended(total);
   expect(await cluster.statuses()).toEqual({ COMPLETED: total });
-  expect(redoneAfterAcknowledgement(cluster.journal)).toEqual([]);
+  expect(await redoneAfterAcknowledgement(cluster)).toEqual([]);
   expect(await cluster.logged("STEP_COMPLETED")).toBe(total * steps);
   return total;
 }

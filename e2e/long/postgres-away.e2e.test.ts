@@ -52,7 +52,7 @@ describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
       await cluster.ended(runs);
 
       expect(await cluster.statuses()).toEqual({ COMPLETED: runs });
-      expect(redoneAfterAcknowledgement(cluster.journal)).toEqual([]);
+      expect(await redoneAfterAcknowledgement(cluster)).toEqual([]);
       rows.push({
         what: "refused for 20 s",
         protocol,

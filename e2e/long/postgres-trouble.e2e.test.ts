@@ -47,7 +47,7 @@ async function underTrouble(
     await Promise.all([cluster.ended(runs).finally(() => over.abort()), disturbed]);
     const tookMs = performance.now() - startedMs;
     expect(await cluster.statuses()).toEqual({ COMPLETED: runs });
-    expect(redoneAfterAcknowledgement(cluster.journal)).toEqual([]);
+    expect(await redoneAfterAcknowledgement(cluster)).toEqual([]);
     metrics = await metricsOf(cluster);
     rows.push({
       what: what.name,

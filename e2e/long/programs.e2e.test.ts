@@ -124,12 +124,14 @@ async function check(cluster: Cluster, kills: boolean): Promise<void> {
   for (const { runId, what } of cluster.journal.entries()) if (!what.startsWith("got ")) noted.get(runId)?.push(what);
   const wrong = runs.flatMap((found) => wrongOf(found, noted.get(found.runId) ?? [], kills));
   expect(wrong.slice(0, 10), `${wrong.length} things are wrong; HOLDFAST_TEST_SEED=${seed}`).toEqual([]);
-  expect(redoneAfterAcknowledgement(cluster.journal)).toEqual([]);
+  expect(await redoneAfterAcknowledgement(cluster)).toEqual([]);
 }
 
 describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
   test(`${programs} random programs do what the oracle says, each step body exactly as often`, async () => {
-    await inCluster({ gateways: 2, extensions }, async (cluster) => {
+    // A machine that is busy elsewhere is no reason to lose anybody: each body runs exactly as often as it should.
+    const patience = { heartbeat: "20s", lease: "120s", args: ["--reconnect-grace", "60s"] };
+    await inCluster({ gateways: 2, extensions, ...patience }, async (cluster) => {
       for (const { url } of cluster.members) await cluster.startApp({ functions: "programs", url });
       const startedMs = performance.now();
       await runPrograms(cluster, 0, async () => {});

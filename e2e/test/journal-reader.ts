@@ -6,6 +6,8 @@ export interface JournalEntry {
   readonly what: string;
   readonly pid: number;
   readonly at: number;
+  /** The request in which it happened. */
+  readonly request?: string;
 }
 
 /** The journal of `fixtures/journal.mjs`, as the test reads it. */
