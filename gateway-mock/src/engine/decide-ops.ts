@@ -1,4 +1,4 @@
-import { type PlainError, unreachable } from "@holdfast/core";
+import { type BackoffPolicy, backoffDelayMs, type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { Report } from "./decide.ts";
 import { decideDefer } from "./decide-defers.ts";
@@ -73,29 +73,46 @@ function stepCount({ state, settled, opened }: Draft): number {
 }
 
 /** What comes next: a pass now, a pass later, or one of the waits that are already there. */
-function goOn({ draft, inPlace, wishes }: OpContext): void {
+function goOn(context: OpContext): void {
+  const { draft, inPlace, wishes } = context;
   if (wishes.isOver) return;
+  const retryInMs = inPlace ? nextRetryInMs(context) : null;
   if (wishes.pass) return ensurePass(draft);
   if (wishes.retryPass) return ensurePass(draft, wishes.retryPass.delayMs, wishes.retryPass.attempt);
   if (!wishes.told) return ensurePass(draft, draft.ctx.retry.baseMs);
-  if (!inPlace) return;
-  const dueMs = earliestRetryMs(draft);
-  if (dueMs !== null) ensurePass(draft, Math.max(0, dueMs - draft.ctx.nowMs));
+  if (retryInMs !== null) ensurePass(draft, retryInMs);
 }
 
-/** The earliest instant at which a failed step may run again. */
-function earliestRetryMs(draft: Draft): number | null {
-  let earliest: number | null = null;
-  const look = (stepId: string): void => {
+/**
+ * How long until failed steps are to be tried again; null when there are none. One that the function does not ask for any
+ * more (its code has changed, or goes another way) is looked for again and again, but ever more rarely.
+ */
+function nextRetryInMs({ draft, report }: OpContext): number | null {
+  const { nowMs, random } = draft.ctx;
+  const asked = new Set(report.ops.map(({ id }) => id));
+  let soonestMs = Number.POSITIVE_INFINITY;
+  let missing = false;
+  let missingDueMs = Number.POSITIVE_INFINITY;
+  for (const stepId of new Set([...draft.state.open.keys(), ...draft.opened.keys()])) {
     const step = openStep(draft, stepId);
-    if (step?.phase !== "retrying") return;
-    const dueMs = step.dueMs ?? draft.ctx.nowMs;
-    if (earliest === null || dueMs < earliest) earliest = dueMs;
-  };
-  for (const stepId of draft.state.open.keys()) look(stepId);
-  for (const stepId of draft.opened.keys()) look(stepId);
-  return earliest;
+    if (step?.phase !== "retrying") continue;
+    const dueMs = step.dueMs ?? nowMs;
+    if (asked.has(stepId)) soonestMs = Math.min(soonestMs, dueMs);
+    else {
+      missing = true;
+      missingDueMs = Math.min(missingDueMs, dueMs);
+    }
+  }
+  draft.missed = missing ? draft.state.missed + 1 : 0;
+  if (missing) {
+    const lookMs = nowMs + backoffDelayMs(MISSING_STEP, draft.missed, random);
+    soonestMs = Math.min(soonestMs, Math.max(missingDueMs, lookMs));
+  }
+  return soonestMs === Number.POSITIVE_INFINITY ? null : Math.max(0, soonestMs - nowMs);
 }
+
+/** Between passes that look for a step which the function did not ask for. */
+const MISSING_STEP: BackoffPolicy = { baseMs: 1000, factor: 2, maxMs: 3_600_000, jitter: 0.2 };
 
 /** An agent that plans a step nobody has run yet wants it dispatched: then the report is one of the plain protocol. */
 function plansAnew(draft: Draft, op: Op): boolean {

@@ -60,6 +60,7 @@ export interface Draft {
   defers: RunState["defers"];
   requestVersion: number;
   forced: boolean;
+  missed: number;
   dispatches: number;
   /** The job whose report is decided on. */
   reported: JobState | null;
@@ -87,6 +88,7 @@ export function draftOf(state: RunState, ctx: DecideContext): Draft {
     defers: state.defers,
     requestVersion: state.requestVersion,
     forced: state.forced,
+    missed: state.missed,
     dispatches: state.dispatches,
     reported: null,
     head: null,
@@ -280,9 +282,11 @@ function isEndedByRow(draft: Draft, job: JobState): boolean {
 }
 
 function changedPlan(draft: Draft): Plan | undefined {
-  const { state, requestVersion, forced, pending } = draft;
+  const { state, requestVersion, forced, pending, missed } = draft;
   const before = [...state.pending].filter((id) => !draft.settled.has(id));
   const same = before.length === pending.size && before.every((id) => pending.has(id));
-  if (same && requestVersion === state.requestVersion && forced === state.forced) return undefined;
-  return { requestVersion, forced, pending: [...pending] };
+  if (same && requestVersion === state.requestVersion && forced === state.forced && missed === state.missed) {
+    return undefined;
+  }
+  return { requestVersion, forced, pending: [...pending], ...(missed > 0 ? { missed } : {}) };
 }

@@ -157,6 +157,7 @@ function applyPlan(state: RunState, plan: Plan | undefined): void {
   if (!plan) return;
   state.requestVersion = plan.requestVersion;
   state.forced = plan.forced;
+  state.missed = plan.missed ?? 0;
   state.pending.clear();
   for (const id of plan.pending) if (!state.memo.has(id)) state.pending.add(id);
 }

@@ -67,11 +67,13 @@ export interface RevivalMeta {
   readonly dropped: readonly string[];
 }
 
-/** How the plain protocol goes on after a report. */
+/** How the run goes on after a report. */
 export interface Plan {
   readonly requestVersion: number;
   readonly pending: readonly string[];
   readonly forced: boolean;
+  /** In place: passes in a row that did not ask for a step which is to be tried again. */
+  readonly missed?: number;
 }
 
 /** Of `DISPATCHED`. */

@@ -88,6 +88,8 @@ export interface RunState {
   readonly pending: Set<string>;
   /** Protocol version 1 only: set by the first parallel report, never reset. */
   forced: boolean;
+  /** Passes in a row that did not ask for a step which is to be tried again. */
+  missed: number;
   /** -1 until the first report said. */
   requestVersion: number;
   /** By `jobKey`. */
@@ -146,6 +148,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     attempts: new Map(),
     pending: new Set(),
     forced: false,
+    missed: 0,
     requestVersion: -1,
     jobs: new Map(),
     dispatches: 0,

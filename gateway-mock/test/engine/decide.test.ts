@@ -206,6 +206,40 @@ describe("in place", () => {
     expect(world.has("step", "b")).toBe(false);
   });
 
+  test("a failed step that the function does not ask for any more is looked for ever more rarely, and not forgotten", () => {
+    const world = new World({ maxAttempts: 5 });
+    world.pass(ops([sleeping("s", "8760h"), failing("a", { attempt: 0 })]), true);
+    const waits: number[] = [];
+    for (let passes = 0; passes < 20; passes += 1) {
+      const { dueMs } = world.job("pass");
+      waits.push(dueMs - world.nowMs);
+      world.nowMs = dueMs;
+      world.pass(ops([sleeping("s", "8760h")]), true);
+      expect(world.reread()).toEqual(world.state);
+    }
+    expect(waits.slice(0, 4).map((ms) => ms >= 800 && ms <= 10_000)).toEqual([true, true, true, true]);
+    expect(waits[6]).toBeGreaterThan(20_000);
+    expect(waits.at(-1)).toBeGreaterThan(2_000_000);
+    expect(waits.at(-1)).toBeLessThanOrEqual(4_320_000);
+    // It is asked for again: with its next attempt, and in its own time.
+    world.nowMs = world.job("pass").dueMs;
+    world.pass(ops([sleeping("s", "8760h"), failing("a", { attempt: 1 })]), true);
+    expect(world.state.attempts.get("a")).toBe(2);
+    expect(world.job("pass").dueMs - world.nowMs).toBeLessThanOrEqual(2000);
+    expect(world.state.missed).toBe(0);
+  });
+
+  test("while one step is missing, those that are asked for keep their time", () => {
+    const world = new World({ maxAttempts: 5 });
+    world.pass(ops([failing("a", { attempt: 0 }), failing("b", { attempt: 0, retryAfter: "5" })]), true);
+    world.nowMs = world.job("pass").dueMs;
+    for (let passes = 0; passes < 2; passes += 1) world.pass(ops([planned("b")]), true);
+    expect(world.job("pass").dueMs).toBeLessThanOrEqual(1_005_000);
+    world.nowMs = 1_004_500;
+    world.pass(ops([planned("b")]), true);
+    expect(world.job("pass").dueMs).toBe(1_005_000);
+  });
+
   test("a sleep that ends brings a delayed pass forward", () => {
     const world = new World({ maxAttempts: 5 });
     world.pass(ops([sleeping("s", "1s"), failing("a", { attempt: 0, retryAfter: "60" })]), true);
