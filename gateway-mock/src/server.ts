@@ -42,6 +42,7 @@ export interface Gateway {
 
 const STALE_CONNECTION_MS = 60_000;
 const TOUCH_EVERY_MS = 15_000;
+const SIGN_EVERY_MS = 5_000;
 /** How often the event loop's delay is sampled; Node counts the interval itself into each sample. */
 const DELAY_RESOLUTION_MS = 10;
 
@@ -109,8 +110,17 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
   }
   const touch = setInterval(() => void touchConnections(engine, store, gatewayId, log), TOUCH_EVERY_MS);
   touch.unref();
+  const sign = (): void => {
+    store.touchGateway(gatewayId).catch((error: unknown) => {
+      log("debug", `The sign of life was not written: ${messageOf(error)}`);
+    });
+  };
+  sign();
+  const signing = setInterval(sign, SIGN_EVERY_MS);
+  signing.unref();
   cleanups.push(async () => {
     clearInterval(touch);
+    clearInterval(signing);
     delay.disable();
     sockets.close();
     await Promise.all([closeServer(http.server), closeServer(second.server)]);

@@ -1,5 +1,5 @@
 import type { Extension, GatewayFrame } from "@holdfast/protocol";
-import type { AppRecord } from "../store/index.ts";
+import type { AppRecord, RecallWant } from "../store/index.ts";
 
 /** A connected agent as the engine sees it: the port that the socket's side fills. */
 export interface AgentSession {
@@ -49,7 +49,6 @@ export class Agents {
   readonly #slots = new Map<string, Slot>();
   readonly #byFunction = new Map<string, Set<Slot>>();
   readonly #choose: ChooseSlot;
-  readonly #resting = new Map<string, number>();
 
   constructor(choose: ChooseSlot) {
     this.#choose = choose;
@@ -142,16 +141,25 @@ export class Agents {
     return ofVersion(this.#byFunction.get(functionId) ?? new Set(), functionId, version).size > 0;
   }
 
-  /** Nothing of this function is claimed before this instant, monotonic. */
-  rest(functionId: string, untilMs: number): void {
-    this.#resting.set(functionId, untilMs);
+  /** How much more of each version of these functions could run here now; of a version without room: 0. */
+  roomByVersion(functionIds: Iterable<string>, nowMs: number, most: number): RecallWant[] {
+    const wants: RecallWant[] = [];
+    for (const functionId of functionIds) {
+      const room = new Map<string, number>();
+      for (const slot of this.#byFunction.get(functionId) ?? []) {
+        const version = this.versionOf(slot, functionId);
+        const own = slot.restUntilMs <= nowMs ? Math.max(0, slot.capacity - slot.inFlight) : 0;
+        room.set(version, (room.get(version) ?? 0) + own);
+      }
+      for (const [appVersion, free] of room) wants.push({ functionId, appVersion, limit: Math.min(free, most) });
+    }
+    return wants;
   }
 
   /** What this gateway could run now, and how much of it at most. */
   wants(nowMs: number, maxPerFunction: number): { functionId: string; limit: number; leaseMs: number }[] {
     const wants: { functionId: string; limit: number; leaseMs: number }[] = [];
     for (const [functionId, slots] of this.#byFunction) {
-      if (this.#rests(functionId, nowMs)) continue;
       let room = 0;
       let leaseMs = 0;
       for (const slot of awake(slots, nowMs)) {
@@ -170,18 +178,7 @@ export class Agents {
       if (slot.restUntilMs <= nowMs) continue;
       soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, slot.restUntilMs - nowMs);
     }
-    for (const untilMs of this.#resting.values()) {
-      if (untilMs > nowMs) soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, untilMs - nowMs);
-    }
     return soonest;
-  }
-
-  #rests(functionId: string, nowMs: number): boolean {
-    const untilMs = this.#resting.get(functionId);
-    if (untilMs === undefined) return false;
-    if (untilMs > nowMs) return true;
-    this.#resting.delete(functionId);
-    return false;
   }
 
   functionIds(): string[] {

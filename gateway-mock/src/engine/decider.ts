@@ -29,7 +29,7 @@ export interface DeciderHooks {
   queued(functionId: string, dueInMs: number): void;
   /** The run ended; `others` = some of its jobs may be running elsewhere. */
   ended(state: RunState, others: boolean): void;
-  /** These jobs are no more, though an agent may be at them. */
+  /** These jobs are no more, though an agent may be at them, here or elsewhere. */
   removed(jobIds: readonly string[]): void;
   /** Places of this function's limits may be free again. */
   freed(functionId: string): void;
@@ -211,6 +211,7 @@ export class Decider {
     fence: Fence | null,
   ): void {
     const others = decision.removeJobs === "all" && runsElsewhere(state, fence);
+    const given = decision.removeJobs === "all" ? [] : mayHaveAgent(state, decision.removeJobs, fence, outcome.atMs);
     for (const [index, row] of decision.log.entries()) {
       if (outcome.inserted[index]) applyRow(state, row, outcome.atMs);
       if (row.kind === "DEFERRED") this.#warnOfRejected(state.runId, readMeta<DeferMeta>(row.dataJson));
@@ -222,7 +223,7 @@ export class Decider {
       this.#hooks.ended(state, others);
       return;
     }
-    if (decision.removeJobs !== "all") this.#hooks.removed(decision.removeJobs.filter((id) => id !== fence?.jobId));
+    if (given.length > 0) this.#hooks.removed(given);
     if (born.length > 0) this.#hooks.born(born, state);
     this.#tellQueued(decision.addJobs, outcome.atMs);
   }
@@ -302,6 +303,13 @@ function transitionOf(
     ...(addWaits.length > 0 ? { addWaits } : {}),
     ...(prepared.length > 0 ? { events: prepared.map(({ item }) => item) } : {}),
   };
+}
+
+/** Those of these jobs that somebody may have claimed, but for the one that the decision came from. */
+function mayHaveAgent(state: RunState, jobIds: readonly string[], fence: Fence | null, nowMs: number): string[] {
+  if (jobIds.length === 0 || (jobIds.length === 1 && jobIds[0] === fence?.jobId)) return [];
+  const jobs = [...state.jobs.values()].filter((job) => needsAgent(job) && job.dueMs <= nowMs);
+  return jobs.flatMap(({ id }) => (jobIds.includes(id) && id !== fence?.jobId ? [id] : []));
 }
 
 /** Whether an agent may be at another job of the run than the one that the decision came from. */

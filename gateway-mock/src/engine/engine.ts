@@ -26,6 +26,7 @@ import { stopWork } from "./stop-work.ts";
 
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
+const REMOVED = "The run does not go on with this.";
 /** Between two looks for functions that other gateways have stored. */
 const FUNCTIONS_EVERY_MS = 2_000;
 
@@ -78,7 +79,9 @@ export class Engine {
         tellingLease,
         intake: () => this.#intake,
         removed: (jobIds) => {
-          stopWork(dispatches, dispatches.ofJobs(jobIds), "The run does not go on with this.");
+          const here = dispatches.ofJobs(jobIds);
+          if (here.length < jobIds.length) this.#store.notify({ type: "removed", jobIds });
+          stopWork(dispatches, here, REMOVED);
         },
         childEnded: (runId, jobId) => this.#fanOut.take({ kind: "child", key: runId }, { jobId, epoch: 1 }),
         born: (jobs, state) => {
@@ -169,6 +172,7 @@ export class Engine {
     const slot = this.#agents.add(session, open);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
     slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
+    if (open) this.#loop.noteHeld(session.functionIds);
     if (open) this.#loop.wake(NEWCOMER_REST_MS);
     return {
       receive: (frame) => this.#receive(slot, frame),
@@ -176,6 +180,7 @@ export class Engine {
       resume: () => {
         slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
         this.#agents.reopen(slot);
+        this.#loop.noteHeld(session.functionIds);
         this.#loop.wake(NEWCOMER_REST_MS);
       },
       lost: (final = false) => this.#presence.lost(slot, final),
@@ -317,6 +322,12 @@ export class Engine {
       case "jobs":
         this.#loop.wake();
         return;
+      case "removed":
+        stopWork(this.#dispatches, this.#dispatches.ofJobs(wake.jobIds), REMOVED);
+        return;
+      case "held":
+        this.#loop.noteHeld(wake.functionIds);
+        return;
       case "functions":
         void this.#reload();
         return;
@@ -328,6 +339,7 @@ export class Engine {
         return;
       case "all":
         void this.#reload();
+        this.#loop.noteHeld(this.#agents.functionIds());
         this.#loop.wake();
         return;
       default:

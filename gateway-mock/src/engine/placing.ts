@@ -8,8 +8,10 @@ import type { RunState } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
 import { Versions } from "./versions.ts";
 
-/** After it gave work of a function back this gateway claims none of it for so long, so that another one can. */
-const GIVE_BACK_REST_MS = 500;
+/** How long work is put off that waits for a worker of its version: one is connected, but has no room or is elsewhere ... */
+const HOLD_MS = 10_000;
+/** ... or none is. One that connects meanwhile gets it at once. */
+const HOLD_FOR_NOBODY_MS = 60_000;
 
 export interface PlacingParts {
   readonly runs: Runs;
@@ -23,10 +25,12 @@ export class Placing {
   readonly #options: EngineOptions;
   readonly #parts: PlacingParts;
   readonly #versions: Versions;
+  readonly #onHeld: (functionId: string) => void;
 
-  constructor(options: EngineOptions, parts: PlacingParts) {
+  constructor(options: EngineOptions, parts: PlacingParts, onHeld: (functionId: string) => void) {
     this.#options = options;
     this.#parts = parts;
+    this.#onHeld = onHeld;
     this.#versions = new Versions(options);
   }
 
@@ -43,7 +47,7 @@ export class Placing {
       else this.#inTurn(job, this.#pin(job, slot, running));
     } else if (version === null || agents.hasVersion(job.functionId, version)) {
       if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
-      else this.#giveBack(job);
+      else this.#hold(job, HOLD_MS);
     } else {
       this.#inTurn(job, this.#placeElsewhere(job, state));
       log("debug", `Run ${job.runId} belongs to version "${version}" of its app, which is not connected here.`);
@@ -69,18 +73,20 @@ export class Placing {
   async #placeElsewhere(job: ClaimedJob, state: RunState): Promise<void> {
     const { agents, dispatches } = this.#parts;
     const { clock, settings } = this.#options;
-    const waits =
-      settings.versionPolicy === "strict" || (await this.#versions.isElsewhere(state.appId, state.appVersion));
-    const slot = waits ? undefined : agents.reserve(job.functionId, clock.monotonicMs(), null);
+    const isElsewhere = await this.#versions.isElsewhere(state.appId, state.appVersion);
+    if (isElsewhere) return this.#hold(job, HOLD_MS);
+    if (settings.versionPolicy === "strict") return this.#hold(job, HOLD_FOR_NOBODY_MS);
+    const slot = agents.reserve(job.functionId, clock.monotonicMs(), null);
     if (slot) dispatches.start(job, job.epoch, slot, state);
-    else this.#giveBack(job);
+    else dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
   }
 
-  #giveBack({ id: jobId, epoch, functionId }: ClaimedJob): void {
-    const { agents, dispatches } = this.#parts;
-    agents.rest(functionId, this.#options.clock.monotonicMs() + GIVE_BACK_REST_MS);
-    dispatches.release([{ jobId, epoch, lost: false }]);
-    this.#options.store.notify({ type: "jobs", functionIds: [functionId] });
+  /** Puts work off that nobody here may take, so that it is not claimed again and again, and keeps no other work waiting. */
+  #hold({ id: jobId, epoch, functionId }: ClaimedJob, holdMs: number): void {
+    this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs }], () => {
+      this.#onHeld(functionId);
+      this.#options.store.notify({ type: "held", functionIds: [functionId] });
+    });
   }
 
   #inTurn(job: ClaimedJob, work: Promise<void>): void {

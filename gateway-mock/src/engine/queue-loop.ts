@@ -7,6 +7,7 @@ import { FETCH_QUEUE } from "./draft.ts";
 import type { FanOut } from "./fan-out.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
 import type { Functions } from "./functions.ts";
+import { Held } from "./held.ts";
 import { Placing } from "./placing.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
 import { FINISH_TIMEOUT, needsAgent } from "./run-state.ts";
@@ -16,6 +17,8 @@ import type { Scheduler } from "./scheduler.ts";
 /** Timers need no agent: a lease of them only has to outlive one decision. */
 const TIMER_LEASE_MS = 10_000;
 const TIMER = "";
+/** What is put off at the same time is asked for together. */
+const RECALL_REST_MS = 20;
 
 export interface QueueLoopParts {
   readonly runs: Runs;
@@ -37,6 +40,7 @@ export class QueueLoop {
   readonly #options: EngineOptions;
   readonly #parts: QueueLoopParts;
   readonly #placing: Placing;
+  readonly #held: Held;
   /** Functions of which older jobs wait: new ones have to queue up behind them. */
   readonly #backlog = new Set<string>();
   #timer: TimerHandle | null = null;
@@ -51,17 +55,24 @@ export class QueueLoop {
   constructor(options: EngineOptions, parts: QueueLoopParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#placing = new Placing(options, parts);
+    this.#placing = new Placing(options, parts, (functionId) => this.noteHeld([functionId]));
+    this.#held = new Held(options.store, parts.agents);
     this.#idleMs = options.settings.pollMinMs;
   }
 
   /** Whether older jobs of the function are known to wait. */
   hasBacklog(functionId: string): boolean {
-    return this.#backlog.has(functionId);
+    return this.#backlog.has(functionId) || this.#held.has(functionId);
   }
 
   get backlogged(): boolean {
-    return this.#backlog.size > 0;
+    return this.#backlog.size > 0 || this.#held.size > 0;
+  }
+
+  /** Jobs of these functions were put off; some may be for versions that are connected here. */
+  noteHeld(functionIds: Iterable<string>): void {
+    if (this.#options.settings.versionPolicy === "any") return;
+    if (this.#held.note(functionIds)) this.wake(RECALL_REST_MS);
   }
 
   /** Jobs of this function are in the queue because nobody had room. */
@@ -92,6 +103,7 @@ export class QueueLoop {
   async tick(): Promise<number> {
     const { store, clock, settings } = this.#options;
     const { agents, counters, functions } = this.#parts;
+    await this.#held.recall(clock.monotonicMs(), settings.maxClaim);
     const wants = agents.wants(clock.monotonicMs(), settings.maxClaim);
     const limited = wants.flatMap((want) => {
       const limits = functions.get(want.functionId)?.limits;

@@ -9,6 +9,8 @@ import type { EngineOptions } from "./ports.ts";
 export const VERSION_POLICIES = ["prefer", "strict", "any"] as const;
 export type VersionPolicy = (typeof VERSION_POLICIES)[number];
 
+/** What was connected at a gateway that has been silent for so long does not count: it has probably died. */
+const SILENT_MS = 15_000;
 /** How old what is known of other gateways' connections may be. */
 const FRESH_MS = 1000;
 
@@ -38,7 +40,8 @@ export class Versions {
     try {
       const connections = await this.#store.listConnections();
       const others = connections.filter(
-        ({ gatewayId, status }) => gatewayId !== this.#options.settings.gatewayId && status === "READY",
+        ({ gatewayId, status, silentMs }) =>
+          gatewayId !== this.#options.settings.gatewayId && status === "READY" && silentMs < SILENT_MS,
       );
       return new Set(others.flatMap(({ versions }) => versions));
     } catch (error) {

@@ -2,7 +2,7 @@ import { CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from
 import type { Database, Query } from "./database.ts";
 import { takeUp } from "./limited-claims.ts";
 import { intervalOf, msOf, numberArray, textArray } from "./pg-values.ts";
-import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease } from "./store.ts";
+import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant } from "./store.ts";
 
 /**
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
@@ -64,8 +64,8 @@ WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND (q.lane = '' O
 RETURNING q.id, q.epoch`;
 
 const RELEASE = `WITH ${HELD}
-UPDATE holdfast.queue q SET available_at = now(), leased_by = NULL, lost = n.lost
-FROM held, unnest($1::text[], $2::int[], $3::text[], $4::bool[]) AS n(id, epoch, held_by, lost)
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.hold_ms")}, leased_by = NULL, lost = n.lost
+FROM held, unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::float8[]) AS n(id, epoch, held_by, lost, hold_ms)
 WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by = COALESCE(n.held_by, q.leased_by)
 RETURNING q.id, q.epoch`;
 
@@ -80,7 +80,32 @@ export async function extendLeases(query: Query, leases: readonly LeaseExtension
 
 export async function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {
   const holders = leases.map((lease) => lease.heldBy ?? null);
-  return change(query, RELEASE, leases, holders, `{${leases.map((lease) => (lease.lost ? "t" : "f")).join(",")}}`);
+  const lost = `{${leases.map((lease) => (lease.lost ? "t" : "f")).join(",")}}`;
+  return change(query, RELEASE, leases, holders, lost, numberArray(leases.map((lease) => lease.holdMs ?? 0)));
+}
+
+/** Claimed before, held by nobody and not due: only what was put off is all of that. */
+const RECALL = `WITH held AS MATERIALIZED (
+  SELECT w.n, x.id FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS w(function_id, app_version, most, n)
+  CROSS JOIN LATERAL (
+    SELECT q.id FROM holdfast.queue q JOIN holdfast.runs r ON r.id = q.run_id
+    WHERE q.function_id = w.function_id AND q.available_at > now() AND q.leased_by IS NULL AND q.epoch > 0
+      AND r.app_version = w.app_version
+    ORDER BY q.created_at, q.id LIMIT w.most FOR UPDATE OF q SKIP LOCKED) x
+)
+UPDATE holdfast.queue q SET available_at = LEAST(q.created_at, now()) FROM held WHERE q.id = held.id
+RETURNING held.n::int AS n`;
+
+export async function recallJobs(query: Query, wants: readonly RecallWant[]): Promise<number[]> {
+  const counts = wants.map(() => 0);
+  if (wants.length === 0) return counts;
+  const rows = await query<{ n: number }>(RECALL, [
+    textArray(wants.map((want) => want.functionId)),
+    textArray(wants.map((want) => want.appVersion)),
+    numberArray(wants.map((want) => want.limit)),
+  ]);
+  for (const { n } of rows) counts[n - 1] = (counts[n - 1] ?? 0) + 1;
+  return counts;
 }
 
 async function change(
@@ -88,14 +113,14 @@ async function change(
   text: string,
   leases: readonly { readonly jobId: string; readonly epoch: number }[],
   gateways: readonly (string | null)[],
-  extra: string,
+  ...more: string[]
 ): Promise<boolean[]> {
   if (leases.length === 0) return [];
   const rows = await query<{ id: string; epoch: number }>(text, [
     textArray(leases.map((lease) => lease.jobId)),
     numberArray(leases.map((lease) => lease.epoch)),
     textArray(gateways),
-    extra,
+    ...more,
   ]);
   const held = new Set(rows.map((row) => `${row.id}.${row.epoch}`));
   return leases.map((lease) => held.has(`${lease.jobId}.${lease.epoch}`));

@@ -13,7 +13,7 @@ import {
 import { checkTransition } from "./check-transition.ts";
 import { type Database, OWN_CONNECTIONS, openDatabase } from "./database.ts";
 import { type GroupCommit, openGroupCommit } from "./group-commit.ts";
-import { claim, extendLeases, nextDueInMs, releaseLeases } from "./leases.ts";
+import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./leases.ts";
 import { adoptLanes, claimLimited } from "./limited-claims.ts";
 import { migrate } from "./migrate.ts";
 import { msOf } from "./pg-values.ts";
@@ -25,6 +25,7 @@ import {
   saveApps,
   saveConnection,
   touchConnections,
+  touchGateway,
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
 import type { IntakeItem, IntakeOutcome, Store } from "./store.ts";
@@ -158,6 +159,7 @@ function queueOf(
   | "claimLimited"
   | "extendLeases"
   | "releaseLeases"
+  | "recallJobs"
   | "finishJob"
   | "findWaits"
   | "loadRuns"
@@ -169,6 +171,7 @@ function queueOf(
     claim: (request) => claim(database, nextId(), request),
     claimLimited: (request) => claimLimited(database, nextId(), laneToStartAt(random), request),
     extendLeases: (leases) => extendLeases(query, leases),
+    recallJobs: (wants) => recallJobs(query, wants),
     releaseLeases: (leases) => releaseLeases(query, leases),
     finishJob: (fence) => finishJob(query, fence),
     findWaits: (wanted) => findWaits(query, wanted),
@@ -203,7 +206,10 @@ function flowOf({
 function registryOf(
   database: Database,
   wakes: Wakes,
-): Pick<Store, "saveApps" | "loadFunctions" | "saveConnection" | "removeConnections" | "touchConnections"> {
+): Pick<
+  Store,
+  "saveApps" | "loadFunctions" | "saveConnection" | "removeConnections" | "touchConnections" | "touchGateway"
+> {
   return {
     async saveApps(apps) {
       const { functions, changed } = await saveApps(database, apps);
@@ -213,6 +219,7 @@ function registryOf(
     loadFunctions: () => loadFunctions(database),
     saveConnection: (connection) => saveConnection(database, connection),
     removeConnections: (ids) => removeConnections(database, ids),
+    touchGateway: (gatewayId) => touchGateway(database, gatewayId),
     touchConnections: (gatewayId, staleAfterMs) => touchConnections(database, gatewayId, staleAfterMs),
   };
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { EVENT_KEY_LIFETIME } from "./batch-sql.ts";
 import type { Database } from "./database.ts";
 import { msOf, textArray, timeOf } from "./pg-values.ts";
-import type { AppRecord, ConnectionRecord, StoredFunction } from "./store.ts";
+import type { AppRecord, ConnectionRecord, ListedConnection, StoredFunction } from "./store.ts";
 
 interface FunctionRow {
   readonly slug: string;
@@ -144,11 +144,21 @@ WHERE seen_at < now() - $1::float8 * interval '1 millisecond' ORDER BY id FOR UP
   await tidy(database);
 }
 
+export async function touchGateway(database: Database, gatewayId: string): Promise<void> {
+  await database.query(
+    `INSERT INTO holdfast.gateways (id, seen_at) VALUES ($1, now())
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
+    [gatewayId],
+  );
+}
+
 /** What is past its time: keys of events, and marks of stores that are long gone. */
 async function tidy(database: Database): Promise<void> {
   await database.query(`DELETE FROM holdfast.event_keys WHERE (name, key) IN (SELECT name, key FROM holdfast.event_keys
 WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
   await database.query(`DELETE FROM holdfast.writers WHERE id IN (SELECT id FROM holdfast.writers
+WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.gateways WHERE id IN (SELECT id FROM holdfast.gateways
 WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
   await database.query(`DELETE FROM holdfast.gates WHERE (function_id, kind, key) IN (
 SELECT function_id, kind, key FROM holdfast.gates g WHERE expires_at < now() AND (kind <> 'single'
@@ -164,12 +174,16 @@ interface ConnectionRow {
   readonly app_versions: string;
   readonly status: string;
   readonly connected_ms: number;
+  readonly silent_ms: number;
 }
 
-export async function listConnections(database: Database): Promise<ConnectionRecord[]> {
+export async function listConnections(database: Database): Promise<ListedConnection[]> {
+  // Gateways of earlier versions give no signs.
   const rows = await database.query<ConnectionRow>(
-    `SELECT id, gateway_id, instance_id, app_ids, app_versions, status, ${msOf("connected_at")} AS connected_ms
-FROM holdfast.connections ORDER BY connected_at DESC, id LIMIT 1000`,
+    `SELECT c.id, gateway_id, instance_id, app_ids, app_versions, status, ${msOf("connected_at")} AS connected_ms,
+COALESCE(date_part('epoch', now() - g.seen_at) * 1000, 0)::float8 AS silent_ms
+FROM holdfast.connections c LEFT JOIN holdfast.gateways g ON g.id = c.gateway_id
+ORDER BY connected_at DESC, c.id LIMIT 1000`,
   );
   return rows.map((row) => ({
     id: row.id,
@@ -179,5 +193,6 @@ FROM holdfast.connections ORDER BY connected_at DESC, id LIMIT 1000`,
     versions: JSON.parse(row.app_versions) as string[],
     status: row.status,
     connectedMs: row.connected_ms,
+    silentMs: Math.max(0, row.silent_ms),
   }));
 }

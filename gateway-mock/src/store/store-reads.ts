@@ -1,4 +1,4 @@
-import type { ConnectionRecord, RunHead, RunStatus, StoredLogRow, StoredWait } from "./store.ts";
+import type { ListedConnection, RunHead, RunStatus, StoredLogRow, StoredWait } from "./store.ts";
 
 /** What people and dashboards read. */
 export interface StoreReads {
@@ -8,7 +8,7 @@ export interface StoreReads {
   /** Newest first. */
   listEvents(filter: { readonly limit: number; readonly cursor?: string; readonly name?: string }): Promise<EventPage>;
   getEvent(eventId: string): Promise<EventDetail | null>;
-  listConnections(): Promise<readonly ConnectionRecord[]>;
+  listConnections(): Promise<readonly ListedConnection[]>;
   /** How many jobs there are by what they wait for. */
   queueDepth(): Promise<QueueDepth>;
   /** A cheap round trip, for readiness: one try, over within two seconds. */

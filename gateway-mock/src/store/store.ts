@@ -63,6 +63,9 @@ export interface Store extends StoreReads, FlowStore {
    */
   releaseLeases(leases: readonly LeaseRelease[]): Promise<readonly boolean[]>;
 
+  /** Makes jobs due that were put off (`holdMs`), the oldest first; how many for each want. */
+  recallJobs(wants: readonly RecallWant[]): Promise<readonly number[]>;
+
   /** Removes a job of no run, or of kind `start`; false when this is not its dispatch any more. */
   finishJob(fence: Fence): Promise<boolean>;
 
@@ -90,6 +93,8 @@ export interface Store extends StoreReads, FlowStore {
   saveApps(apps: readonly AppRecord[]): Promise<readonly StoredFunction[]>;
   loadFunctions(): Promise<readonly StoredFunction[]>;
 
+  /** Says that this gateway is there; call it every five seconds or so. */
+  touchGateway(gatewayId: string): Promise<void>;
   /** Who is connected where. */
   saveConnection(connection: ConnectionRecord): Promise<void>;
   removeConnections(connectionIds: readonly string[]): Promise<void>;
@@ -436,6 +441,15 @@ export interface LeaseRelease extends Fence {
   /** True when the work was lost (its worker went away): the next claim then records `LEASE_LOST`. */
   readonly lost: boolean;
   readonly heldBy?: string;
+  /** Put off: not due again for so long, unless `recallJobs` asks for it. */
+  readonly holdMs?: number;
+}
+
+/** Jobs that were put off, of runs of one version of their app. */
+export interface RecallWant {
+  readonly functionId: string;
+  readonly appVersion: string;
+  readonly limit: number;
 }
 
 export interface AppRecord {
@@ -472,13 +486,22 @@ export interface ConnectionRecord {
   readonly connectedMs: number;
 }
 
+export interface ListedConnection extends ConnectionRecord {
+  /** For how long its gateway has given no sign of life. */
+  readonly silentMs: number;
+}
+
 export type Wake =
   /** Jobs of these functions may be due. */
   | { readonly type: "jobs"; readonly functionIds: readonly string[] }
+  /** Jobs of these functions were put off, for whoever has a worker of their version. */
+  | { readonly type: "held"; readonly functionIds: readonly string[] }
   /** The registry of functions changed. */
   | { readonly type: "functions" }
   /** These runs were ended from outside (cancelled): whoever has their work should stop it. */
   | { readonly type: "ended"; readonly runIds: readonly string[] }
+  /** These jobs are no more, though an agent may be at them. */
+  | { readonly type: "removed"; readonly jobIds: readonly string[] }
   /** Something may have been missed. */
   | { readonly type: "all" };
 

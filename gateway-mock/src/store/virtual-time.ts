@@ -70,6 +70,8 @@ const SKIP = `WITH skip AS (
 ), leases AS (
   UPDATE holdfast.queue SET available_at = available_at + $1::float8 * interval '1 millisecond'
   WHERE leased_by IS NOT NULL AND available_at > holdfast.now()
+), gateways AS (
+  UPDATE holdfast.gateways SET seen_at = seen_at + $1::float8 * interval '1 millisecond'
 ), connections AS (
   UPDATE holdfast.connections SET seen_at = seen_at + $1::float8 * interval '1 millisecond'
 )

@@ -119,16 +119,22 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function merge(wakes: readonly Wake[]): Wake[] {
   const functionIds = new Set<string>();
+  const heldIds = new Set<string>();
   const runIds = new Set<string>();
+  const jobIds = new Set<string>();
   const others = new Map<string, Wake>();
   for (const wake of wakes) {
     if (wake.type === "jobs") for (const id of wake.functionIds) functionIds.add(id);
+    else if (wake.type === "held") for (const id of wake.functionIds) heldIds.add(id);
+    else if (wake.type === "removed") for (const id of wake.jobIds) jobIds.add(id);
     else if (wake.type === "ended") for (const id of wake.runIds) runIds.add(id);
     else others.set(wake.type, wake);
   }
   return [
     ...others.values(),
     ...(functionIds.size > 0 ? [{ type: "jobs" as const, functionIds: [...functionIds] }] : []),
+    ...(heldIds.size > 0 ? [{ type: "held" as const, functionIds: [...heldIds] }] : []),
+    ...(jobIds.size > 0 ? [{ type: "removed" as const, jobIds: [...jobIds] }] : []),
     ...(runIds.size > 0 ? [{ type: "ended" as const, runIds: [...runIds] }] : []),
   ];
 }
@@ -145,10 +151,11 @@ function parseMessage(payload: string): { from: string; wakes: Wake[] } | null {
 }
 
 function parseWake(value: unknown): Wake[] {
-  const { type, functionIds, runIds } = (value ?? {}) as Record<string, unknown>;
+  const { type, functionIds, runIds, jobIds } = (value ?? {}) as Record<string, unknown>;
   const strings = (list: unknown): string[] =>
     Array.isArray(list) ? list.filter((entry): entry is string => typeof entry === "string") : [];
-  if (type === "jobs") return [{ type, functionIds: strings(functionIds) }];
+  if (type === "jobs" || type === "held") return [{ type, functionIds: strings(functionIds) }];
+  if (type === "removed") return [{ type, jobIds: strings(jobIds) }];
   if (type === "ended") return [{ type, runIds: strings(runIds) }];
   return type === "functions" || type === "all" ? [{ type }] : [];
 }

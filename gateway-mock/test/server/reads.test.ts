@@ -1,5 +1,11 @@
 import { silentLog, systemClock, systemRandom, systemTimers } from "@holdfast/core";
-import { type ExecutorRequest, encodeJsonBytes, type GatewayFrame, parseJsonBytes } from "@holdfast/protocol";
+import {
+  type ExecutorRequest,
+  type Extension,
+  encodeJsonBytes,
+  type GatewayFrame,
+  parseJsonBytes,
+} from "@holdfast/protocol";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import type { AgentSession } from "../../src/engine/agents.ts";
@@ -63,7 +69,7 @@ function holdingClaims(store: Store) {
 }
 
 /** An agent of an engine, without a socket. */
-function agentOf(engine: Engine) {
+function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint"]) {
   const frames: GatewayFrame[] = [];
   const session: AgentSession = {
     id: "session",
@@ -71,7 +77,7 @@ function agentOf(engine: Engine) {
     functionIds: ["shop-order"],
     apps: [],
     capacity: 10,
-    extensions: new Set(["checkpoint"] as const),
+    extensions: new Set(extensions),
     heartbeatMs: 10_000,
     leaseMs: 60_000,
     extendLeaseMs: 60_000,
@@ -88,6 +94,8 @@ function agentOf(engine: Engine) {
       { what: kind },
     );
   return {
+    frames,
+    cancel: () => next("GATEWAY_CANCEL"),
     request: async () => {
       const request = await next("GATEWAY_EXECUTOR_REQUEST");
       return { request, steps: (parseJsonBytes(request.requestPayload, "payload") as Payload).steps };
@@ -179,4 +187,32 @@ test("a step that is stored while another gateway fails the run is undone", asyn
   end();
   const { steps } = await agent.request();
   expect(Object.keys(steps)).toEqual(["a", expect.any(String)]);
+});
+
+test("an agent at another gateway is told at once that the deadline has taken its work", async () => {
+  const hereStore = openPostgresStore({ url: db.url, maxConnections: 3 });
+  const here = engineOf(holdingClaims(hereStore).store, "here");
+  const other = engineOf(store, "other");
+  cleanUps.push(
+    () => Promise.all([here.stop(), other.stop()]),
+    () => hereStore.close(),
+  );
+  let listens = false;
+  hereStore.onWake(({ type }) => {
+    listens ||= type === "all";
+  });
+  await waitFor(() => listens, { what: "the first gateway to listen" });
+  await here.register([appWith({ holdfast: { deadline: "1s" } })]);
+  await here.start();
+  const agent = agentOf(here, ["checkpoint", "cancel"]);
+  await here.sendEvents([{ name: "shop/order", data: {} }]);
+  const first = await agent.request();
+  const done = op("StepRun", "a", { data: 1, userland: { id: "a" }, opts: { compensate: true } });
+  expect(await agent.checkpoint(1, first.request, [done])).toMatchObject({ outcome: "stored" });
+  await waitFor(async () => (await other.tick()) > 0, { what: "the deadline" });
+  expect(await agent.cancel()).toMatchObject({ requestId: first.request.requestId });
+  // The pass that undoes is nobody's to take away.
+  const undoing = await agent.request();
+  expect(Object.keys(undoing.steps)).toEqual(["a", expect.any(String)]);
+  expect(agent.frames.map(({ kind }) => kind)).not.toContain("GATEWAY_CANCEL");
 });

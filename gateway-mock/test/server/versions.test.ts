@@ -1,6 +1,8 @@
+import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
+import type { Gateway } from "../../src/server.ts";
 import type { Payload } from "./agent.ts";
-import { did, ended, op, runDetail, send, start, useGateway } from "./harness.ts";
+import { did, ended, metrics, op, runDetail, send, start, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 const toldVersion = (payload: Payload): unknown => (payload.ctx.holdfast as { appVersion?: string }).appVersion;
@@ -49,6 +51,70 @@ test("strict: it waits for a worker of its version", async () => {
   expect(last.request.runId).toBe(runId);
   await again.replied(last.request, { status: "DONE", value: 1 });
   await ended(gateway, runId);
+});
+
+/** Runs that version 1 has begun, and which all want to go on at once while nobody can. */
+async function forsaken(gateway: Gateway, count: number): Promise<string[]> {
+  const old = await bench.agent(gateway, { appVersion: "1" });
+  const runIds = await start(gateway, count);
+  for (const _ of runIds) {
+    const { request } = await old.request();
+    await old.replied(request, { value: [wait("w")] });
+  }
+  await old.close();
+  await send(gateway, "shop/w");
+  return runIds;
+}
+
+test("strict: runs that wait for their version keep nobody else waiting, and are not claimed again and again", async () => {
+  const gateway = await bench.gateway({ versionPolicy: "strict" });
+  const held = await forsaken(gateway, 5);
+  const fresh = await bench.agent(gateway, { appVersion: "2", maxWorkerConcurrency: 1 });
+  const other = await start(gateway, 20);
+  for (const _ of other) {
+    const { request } = await fresh.request();
+    expect(other).toContain(request.runId);
+    await fresh.replied(request, { status: "DONE", value: 2 });
+  }
+  await waitFor(async () => (await metrics(gateway)).queue.due === 0, { what: "everything to be put off" });
+  const { claimedJobs } = (await metrics(gateway)).engine;
+  const passes = (await Promise.all(held.map((id) => runDetail(gateway, id)))).flatMap(({ jobs }) => jobs);
+  expect(passes.map(({ epoch }) => epoch)).toEqual(held.map(() => 1));
+  // A worker of their version, at another gateway, gets them long before they would be due again.
+  const elsewhere = await bench.gateway({ versionPolicy: "strict" });
+  const back = await bench.agent(elsewhere, { appVersion: "1", maxWorkerConcurrency: 2 });
+  const seen = new Set<string>();
+  for (const _ of held) {
+    const { request } = await back.request();
+    seen.add(request.runId);
+    await back.replied(request, { status: "DONE", value: 1 });
+  }
+  expect([...seen].sort()).toEqual([...held].sort());
+  expect(claimedJobs).toBeLessThan(60);
+});
+
+test("prefer: what waits for a busy worker of its version keeps nobody else waiting, and is taken when that has room", async () => {
+  const gateway = await bench.gateway();
+  const old = await bench.agent(gateway, { appVersion: "1", maxWorkerConcurrency: 1 });
+  const [first = "", second = ""] = await start(gateway, 2);
+  for (const runId of [first, second]) {
+    const { request } = await old.request();
+    expect(request.runId).toBe(runId);
+    await old.replied(request, { value: [wait(runId)] });
+  }
+  await send(gateway, `shop/${first}`);
+  const busy = await old.request();
+  const fresh = await bench.agent(gateway, { appVersion: "2" });
+  await send(gateway, `shop/${second}`);
+  const [later = ""] = await start(gateway);
+  const next = await fresh.request();
+  expect(next.request.runId).toBe(later);
+  await fresh.replied(next.request, { status: "DONE", value: 2 });
+  await old.replied(busy.request, { status: "DONE", value: 1 });
+  const last = await old.request();
+  expect(last.request.runId).toBe(second);
+  await old.replied(last.request, { status: "DONE", value: 1 });
+  expect((await ended(gateway, second)).output).toBe(1);
 });
 
 test("any: whoever has room", async () => {

@@ -59,6 +59,27 @@ describe("claims", () => {
     expect(await claimOne(bench.store, "back")).toMatchObject({ id: back.jobId, epoch: 3, lost: true });
   });
 
+  it("leaves alone what was put off, until it is asked for by its version", async () => {
+    const one = await seedLeased(bench.store, "held");
+    const two = await seedLeased(bench.store, "held");
+    for (const { jobId } of [one, two]) {
+      await bench.store.releaseLeases([{ jobId, epoch: 1, lost: false, holdMs: 60_000 }]);
+    }
+    expect(await claimOne(bench.store, "held")).toBeUndefined();
+    const [run] = await bench.store.loadRuns([one.runId]);
+    const appVersion = run?.head.appVersion ?? "";
+    const wanted = (version: string, limit: number) => ({ functionId: "held", appVersion: version, limit });
+    expect(await bench.store.recallJobs([wanted("another", 5), { ...wanted(appVersion, 5), functionId: "x" }])).toEqual(
+      [0, 0],
+    );
+    expect(await claimOne(bench.store, "held")).toBeUndefined();
+    expect(await bench.store.recallJobs([wanted("another", 5), wanted(appVersion, 1)])).toEqual([0, 1]);
+    expect(await claimOne(bench.store, "held")).toMatchObject({ id: one.jobId, epoch: 2, lost: false });
+    expect(await bench.store.recallJobs([wanted(appVersion, 5)])).toEqual([1]);
+    expect(await claimOne(bench.store, "held")).toMatchObject({ id: two.jobId, epoch: 2, lost: false });
+    expect(await bench.store.recallJobs([wanted(appVersion, 5)])).toEqual([0]);
+  });
+
   it("goes by priority, then by age, and keeps each function's limit", async () => {
     const low = await seedRun(bench.store, { run: { functionId: "ordered" } });
     const old = await seedRun(bench.store, { run: { functionId: "ordered" }, job: { priority: 5, notBeforeMs: 0 } });

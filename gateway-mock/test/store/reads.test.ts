@@ -155,7 +155,20 @@ describe("the registry", () => {
       await bench.store.saveConnection(connection(id, gateway));
     }
     await bench.store.saveConnection({ ...connection("c1", "g1"), status: "DRAINING" });
-    expect(await bench.store.listConnections()).toContainEqual({ ...connection("c1", "g1"), status: "DRAINING" });
+    expect(await bench.store.listConnections()).toContainEqual({
+      ...connection("c1", "g1"),
+      status: "DRAINING",
+      silentMs: 0,
+    });
+    await bench.store.touchGateway("g1");
+    await bench.db.sql`UPDATE holdfast.gateways SET seen_at = seen_at - interval '20 seconds'`;
+    const silent = (await bench.store.listConnections()).map(({ gatewayId, silentMs }) => [
+      gatewayId,
+      silentMs >= 20_000,
+    ]);
+    expect(Object.fromEntries(silent)).toEqual({ g1: true, g2: false });
+    await bench.store.touchGateway("g1");
+    expect((await bench.store.listConnections()).every(({ silentMs }) => silentMs < 20_000)).toBe(true);
     await bench.store.removeConnections(["c2"]);
     expect(await ids()).toEqual(["c1", "c3"]);
     await bench.db.sql`UPDATE holdfast.connections SET seen_at = seen_at - interval '1 hour'`;

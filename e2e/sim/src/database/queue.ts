@@ -4,6 +4,7 @@ import type {
   LeaseExtension,
   LeaseRelease,
   NewJob,
+  RecallWant,
 } from "../../../../gateway-mock/src/store/store.ts";
 import type { QueueDepth } from "../../../../gateway-mock/src/store/store-reads.ts";
 import { byText, type JobRow, jobKey, type Now, placeOf, type TableWatch, type Taken } from "./rows.ts";
@@ -42,6 +43,7 @@ export class Queue {
       availableMs: lease ? dueMs : Math.max(dueMs, job.notBeforeMs ?? 0),
       leasedBy: lease?.gatewayId ?? null,
       claimedMs: lease ? nowMs : null,
+      createdMs: nowMs,
       lost: false,
       lane: lane?.id ?? "",
       slotA: lane?.slots[0] ?? null,
@@ -116,10 +118,25 @@ export class Queue {
     return releases.map((release) => {
       const job = this.#held(release);
       if (!job || job.leasedBy === null || (release.heldBy ?? job.leasedBy) !== job.leasedBy) return false;
-      job.availableMs = this.#now();
+      job.availableMs = this.#now() + (release.holdMs ?? 0);
       job.leasedBy = null;
       job.lost = release.lost;
       return true;
+    });
+  }
+
+  recall(wants: readonly RecallWant[]): number[] {
+    // All wants look at what was there before.
+    const nowMs = this.#now();
+    const held = [...this.rows.values()]
+      .filter(({ epoch, leasedBy, availableMs }) => epoch > 0 && leasedBy === null && availableMs > nowMs)
+      .sort((a, b) => a.createdMs - b.createdMs || byText(a.id, b.id));
+    return wants.map(({ functionId, appVersion, limit }) => {
+      const isWanted = (job: JobRow): boolean =>
+        job.functionId === functionId && this.#runs.rows.get(job.runId)?.head.appVersion === appVersion;
+      const found = held.filter(isWanted).slice(0, limit);
+      for (const job of found) job.availableMs = Math.min(job.createdMs, nowMs);
+      return found.length;
     });
   }
 

@@ -2,6 +2,7 @@ import type {
   AppRecord,
   ConnectionRecord,
   FunctionRecord,
+  ListedConnection,
   StoredFunction,
 } from "../../../../gateway-mock/src/store/store.ts";
 import { byText, type Now } from "./rows.ts";
@@ -21,6 +22,7 @@ export class Registry {
   readonly functions = new Map<string, StoredFunction>();
   readonly #groups = new Map<string, Group[]>();
   readonly #connections = new Map<string, { record: ConnectionRecord; seenMs: number }>();
+  readonly #gateways = new Map<string, number>();
   readonly #now: Now;
   #order = 0;
 
@@ -60,9 +62,16 @@ export class Registry {
     }
   }
 
-  connections(): ConnectionRecord[] {
+  touchGateway(gatewayId: string): void {
+    this.#gateways.set(gatewayId, this.#now());
+  }
+
+  connections(): ListedConnection[] {
     return [...this.#connections.values()]
-      .map(({ record }) => record)
+      .map(({ record }) => {
+        const seenMs = this.#gateways.get(record.gatewayId) ?? this.#now();
+        return { ...record, silentMs: Math.max(0, this.#now() - seenMs) };
+      })
       .sort((a, b) => b.connectedMs - a.connectedMs || byText(a.id, b.id));
   }
 

@@ -22,6 +22,7 @@ export interface JobRow {
   availableMs: number;
   leasedBy: string | null;
   claimedMs: number | null;
+  readonly createdMs: number;
   lost: boolean;
   /** "" = no limits. */
   lane: string;

@@ -103,6 +103,10 @@ export class ModelStore implements Store {
     return this.#line.call(() => this.#tables.jobs.release(releases));
   }
 
+  recallJobs(wants: Parameters<Store["recallJobs"]>[0]): ReturnType<Store["recallJobs"]> {
+    return this.#line.call(() => this.#tables.jobs.recall(wants));
+  }
+
   finishJob(fence: Parameters<Store["finishJob"]>[0]): ReturnType<Store["finishJob"]> {
     return this.#line.call(() => this.#tables.jobs.finish(fence));
   }
@@ -145,6 +149,10 @@ export class ModelStore implements Store {
 
   removeConnections(ids: readonly string[]): Promise<void> {
     return this.#line.call(() => this.#tables.registry.removeConnections(ids));
+  }
+
+  touchGateway(gatewayId: string): Promise<void> {
+    return this.#line.call(() => this.#tables.registry.touchGateway(gatewayId));
   }
 
   touchConnections(gatewayId: string, staleAfterMs: number): Promise<void> {

@@ -192,11 +192,16 @@ export class Player {
     } else if (roll < 0.7) {
       if (this.#pair.alone(0) > 0) return undefined;
       const heldBy = dice.pick([{}, { heldBy: "g1" }, { heldBy: "g2" }]);
-      const release = { ...fence, lost: dice.chance(0.5), ...heldBy };
+      const hold = dice.chance(0.4) ? { holdMs: this.#pair.alone(dice.between(1, 900)) } : {};
+      const release = { ...fence, lost: dice.chance(0.5), ...heldBy, ...hold };
       await this.#call("releaseLeases", [release], (store) => store.releaseLeases([release]));
     } else if (roll < 0.85) {
       const delayMs = this.#pair.alone(dice.between(1, 900));
       await this.#call("postponeJob", { ...fence, delayMs }, (store) => store.postponeJob(fence, delayMs));
+    } else if (roll < 0.92) {
+      const appVersion = dice.pick(["1", "2", ""]);
+      const wants = [{ functionId, appVersion, limit: dice.pick([1, 10]) }];
+      await this.#call("recallJobs", wants, (store) => store.recallJobs(wants));
     } else await this.#call("finishJob", fence, (store) => store.finishJob(fence));
     return job;
   }
@@ -254,6 +259,7 @@ export class Player {
       };
       await this.#call("saveConnection", connection, (store) => store.saveConnection(connection));
     } else if (roll < 0.9) await this.#call("removeConnections", "c1", (store) => store.removeConnections(["c1"]));
+    else if (roll < 0.95) await this.#call("touchGateway", "g1", (store) => store.touchGateway("g1"));
     else await this.#call("touchConnections", "g1", (store) => store.touchConnections("g1", 60_000));
   }
 
