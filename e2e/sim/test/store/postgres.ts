@@ -20,7 +20,7 @@ CREATE OR REPLACE FUNCTION holdfast.now() RETURNS timestamptz LANGUAGE sql STABL
 CREATE OR REPLACE FUNCTION holdfast.clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT at FROM holdfast.test_clock'`;
 
 const TABLES = ["runs", "run_log", "queue", "events", "event_keys", "gates", "crons", "waits", "functions"] as const;
-const MORE_TABLES = ["app_groups", "connections"] as const;
+const MORE_TABLES = ["gateways", "app_groups", "connections"] as const;
 
 const ms = (column: string): string => `round(date_part('epoch', ${column}) * 1000)::float8`;
 
@@ -34,7 +34,8 @@ const DUMPS = {
     CASE WHEN kind = 'LEASE_LOST' THEN 0 ELSE row_number() OVER (PARTITION BY run_id, kind = 'LEASE_LOST' ORDER BY seq) END::int AS place
     FROM holdfast.run_log`,
   queue: `SELECT id, run_id AS "runId", kind, key, function_id AS "functionId", attempt, iteration, priority, epoch,
-    ${ms("available_at")} AS "availableMs", leased_by AS "leasedBy", ${ms("claimed_at")} AS "claimedMs", lost, lane,
+    ${ms("available_at")} AS "availableMs", leased_by AS "leasedBy", ${ms("claimed_at")} AS "claimedMs",
+    ${ms("created_at")} AS "createdMs", lost, lane,
     slot_a AS "slotA", slot_b AS "slotB", throttle FROM holdfast.queue`,
   events: `SELECT id, name, ${ms("received_at")} AS "receivedMs", run_ids AS "runIds", payload FROM holdfast.events`,
   gates: `SELECT function_id AS "functionId", kind, key, count, ${ms("at")} AS "atMs", run_id AS "runId", data,
