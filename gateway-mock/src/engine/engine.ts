@@ -1,6 +1,6 @@
 import { createUlidFactory, type Log, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
 import type { Op, SdkResponse } from "@holdfast/protocol";
-import type { AppRecord, Fence, NewJob, Store, Wake } from "../store/index.ts";
+import type { AppRecord, Fence, NewJob, Store } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents.ts";
 import type { Input } from "./decide.ts";
 import { type DecideOutcome, Decider } from "./decider.ts";
@@ -11,6 +11,7 @@ import { Expressions } from "./expressions.ts";
 import { FanOut, TELLING_LEASE_MS } from "./fan-out.ts";
 import { Fetches } from "./fetches.ts";
 import { Functions } from "./functions.ts";
+import { hear } from "./hear.ts";
 import { type IdSeed, Intake } from "./intake.ts";
 import { Leases } from "./leases.ts";
 import { type EngineCounters, type EngineOptions, newCounters } from "./ports.ts";
@@ -22,11 +23,10 @@ import { Runs } from "./runs.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Stalls } from "./stalls.ts";
 import { Starter } from "./starter.ts";
-import { stopWork } from "./stop-work.ts";
+import { stopJobs, stopWork } from "./stop-work.ts";
 
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
-const REMOVED = "The run does not go on with this.";
 /** Between two looks for functions that other gateways have stored. */
 const FUNCTIONS_EVERY_MS = 2_000;
 
@@ -79,9 +79,7 @@ export class Engine {
         tellingLease,
         intake: () => this.#intake,
         removed: (jobIds) => {
-          const here = dispatches.ofJobs(jobIds);
-          if (here.length < jobIds.length) this.#store.notify({ type: "removed", jobIds });
-          stopWork(dispatches, here, REMOVED);
+          if (!stopJobs(dispatches, jobIds)) store.notify({ type: "removed", jobIds });
         },
         childEnded: (runId, jobId) => this.#fanOut.take({ kind: "child", key: runId }, { jobId, epoch: 1 }),
         born: (jobs, state) => {
@@ -147,7 +145,15 @@ export class Engine {
   async start(): Promise<void> {
     await this.#functions.load();
     this.#decider.observe(await this.#store.nowMs());
-    this.#stopWaking = this.#store.onWake((wake) => this.#woken(wake));
+    this.#stopWaking = this.#store.onWake((wake) => {
+      hear(wake, {
+        runs: this.#runs,
+        agents: this.#agents,
+        dispatches: this.#dispatches,
+        loop: this.#loop,
+        reload: () => void this.#reload(),
+      });
+    });
     this.#readAgain();
     this.#loop.wake();
   }
@@ -315,36 +321,6 @@ export class Engine {
     const { runId, status } = state;
     stopWork(this.#dispatches, this.#dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
     if (others) this.#store.notify({ type: "ended", runIds: [state.runId] });
-  }
-
-  #woken(wake: Wake): void {
-    switch (wake.type) {
-      case "jobs":
-        this.#loop.wake();
-        return;
-      case "removed":
-        stopWork(this.#dispatches, this.#dispatches.ofJobs(wake.jobIds), REMOVED);
-        return;
-      case "held":
-        this.#loop.noteHeld(wake.functionIds);
-        return;
-      case "functions":
-        void this.#reload();
-        return;
-      case "ended":
-        for (const runId of wake.runIds) {
-          this.#runs.forget(runId);
-          stopWork(this.#dispatches, this.#dispatches.ofRun(runId), "The run has ended.");
-        }
-        return;
-      case "all":
-        void this.#reload();
-        this.#loop.noteHeld(this.#agents.functionIds());
-        this.#loop.wake();
-        return;
-      default:
-        return unreachable(wake);
-    }
   }
 
   /** Tidings of new functions may be missed: an event for one that is not known here would start nothing. */

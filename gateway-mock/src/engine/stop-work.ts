@@ -9,3 +9,10 @@ export function stopWork(dispatches: Dispatches, unwanted: Iterable<Dispatch>, r
     dispatches.finish(dispatch);
   }
 }
+
+/** Work that was given up by a decision. False when some of it may be at an agent elsewhere. */
+export function stopJobs(dispatches: Dispatches, jobIds: readonly string[]): boolean {
+  const here = dispatches.ofJobs(jobIds);
+  stopWork(dispatches, here, "The run does not go on with this.");
+  return here.length === jobIds.length;
+}

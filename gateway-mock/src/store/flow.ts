@@ -131,6 +131,9 @@ export function readWindowKey(text: string): (WindowKey & { readonly id: string 
 
 /** The part of the store's port that is about flow control. */
 export interface FlowStore {
+  /** Makes jobs due that were put off (`holdMs`), the oldest first; how many for each want. */
+  recallJobs(wants: readonly RecallWant[]): Promise<readonly number[]>;
+
   /**
    * Leases due jobs of functions with limits, as `claim` does, but never more than their limits allow: what they count
    * is every job that is leased and was not given back, whoever claims at the same time. Keys whose places are taken do not hold
@@ -165,4 +168,11 @@ export interface LimitedClaim {
   readonly jobs: readonly ClaimedJob[];
   readonly blocked: readonly string[];
   readonly retryInMs: number | null;
+}
+
+/** Jobs that were put off, of runs of one version of their app. */
+export interface RecallWant {
+  readonly functionId: string;
+  readonly appVersion: string;
+  readonly limit: number;
 }

@@ -63,9 +63,6 @@ export interface Store extends StoreReads, FlowStore {
    */
   releaseLeases(leases: readonly LeaseRelease[]): Promise<readonly boolean[]>;
 
-  /** Makes jobs due that were put off (`holdMs`), the oldest first; how many for each want. */
-  recallJobs(wants: readonly RecallWant[]): Promise<readonly number[]>;
-
   /** Removes a job of no run, or of kind `start`; false when this is not its dispatch any more. */
   finishJob(fence: Fence): Promise<boolean>;
 
@@ -443,13 +440,6 @@ export interface LeaseRelease extends Fence {
   readonly heldBy?: string;
   /** Put off: not due again for so long, unless `recallJobs` asks for it. */
   readonly holdMs?: number;
-}
-
-/** Jobs that were put off, of runs of one version of their app. */
-export interface RecallWant {
-  readonly functionId: string;
-  readonly appVersion: string;
-  readonly limit: number;
 }
 
 export interface AppRecord {

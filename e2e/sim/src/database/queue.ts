@@ -1,10 +1,10 @@
+import type { RecallWant } from "../../../../gateway-mock/src/store/flow.ts";
 import type {
   ClaimRequest,
   Fence,
   LeaseExtension,
   LeaseRelease,
   NewJob,
-  RecallWant,
 } from "../../../../gateway-mock/src/store/store.ts";
 import type { QueueDepth } from "../../../../gateway-mock/src/store/store-reads.ts";
 import { byText, type JobRow, jobKey, type Now, placeOf, type TableWatch, type Taken } from "./rows.ts";
