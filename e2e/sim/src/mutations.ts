@@ -312,7 +312,13 @@ export const GUARDS: readonly Guard[] = [
   },
   {
     name: "with the strict policy work waits for its version",
-    edits: [{ file: `${ENGINE}/placing.ts`, find: 'settings.versionPolicy === "strict" || ', replace: "" }],
+    edits: [
+      {
+        file: `${ENGINE}/placing.ts`,
+        find: 'if (settings.versionPolicy === "strict") return this.#hold(job, HOLD_FOR_NOBODY_MS);',
+        replace: "",
+      },
+    ],
   },
   {
     name: "only a run that nobody has begun is cancelled by its start timeout",
