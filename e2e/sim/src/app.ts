@@ -21,7 +21,8 @@ import type { GatewayCalls } from "./calls.ts";
 import { CRON_EVERY_MS, optionsOf } from "./extras.ts";
 import { SIGNING_KEY } from "./gateway.ts";
 import type { Network } from "./network.ts";
-import { type Oracle, ProcessWatch } from "./oracle.ts";
+import type { Oracle } from "./oracle.ts";
+import { ProcessWatch } from "./process-watch.ts";
 import { type FunctionPlan, type HearBy, play, type Stage } from "./programs.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
@@ -67,7 +68,6 @@ export class AppNode {
   readonly plan: AppPlan;
   connection: Connection | null = null;
   thread: SimThread | null = null;
-  threadDeaths = 0;
   /** Shutdown was asked for. */
   closing = false;
   readonly #world: AppWorld;
@@ -214,7 +214,6 @@ export class AppNode {
     threads.set(actor, { app: this, thread });
     main.onDeath(() => actor.die());
     actor.onDeath(() => {
-      this.threadDeaths += 1;
       if (!thread.hasExited) watch.killed(actor);
     });
     this.thread = thread;

@@ -153,8 +153,15 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld {
 
   /** Several for each function that has something between events and runs, some of them to start runs later. */
   #planExtraEvents(dice: Dice): void {
-    const atMs = (): number => dice.within(300, Math.max(400, this.faults.windowMs * 0.8));
+    const anyMs = (): number => dice.within(300, Math.max(400, this.faults.windowMs * 0.8));
     for (const { id, extras } of this.functions) {
+      const periodMs = "periodMs" in extras.hold ? extras.hold.periodMs : 1000;
+      let lastMs = anyMs();
+      // Often just when something is over that an event before it began.
+      const atMs = (): number => {
+        lastMs = dice.chance(0.4) ? lastMs + Math.max(0, periodMs + dice.within(-50, 50)) : anyMs();
+        return lastMs;
+      };
       const count = extras.hold.type === "none" ? dice.between(0, 1) : dice.between(2, 4);
       for (let i = 0; i < count; i += 1) {
         const ahead = dice.chance(0.15) ? { aheadMs: dice.within(0, 3000) } : {};

@@ -1,0 +1,184 @@
+import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packages/protocol/src/index.ts";
+import type { DebugState } from "../../../packages/sdk/src/connect/shared/debug-state.ts";
+import type { AnyMessage } from "../../../packages/sdk/src/connect/shared/messages.ts";
+import { GATEWAY_TIMES } from "./gateway.ts";
+import type { Connection } from "./network.ts";
+import type { Oracle } from "./oracle.ts";
+import type { Actor } from "./scheduler.ts";
+
+export interface ProcessLimits {
+  readonly maxWorkerConcurrency: number;
+  readonly outboxCount: number;
+}
+
+/** What one app process and its threads say to each other and to gateways, and whether they may. */
+export class ProcessWatch {
+  readonly #oracle: Oracle;
+  readonly #name: string;
+  readonly #limits: ProcessLimits;
+  /** Requests that main has, or that were posted to it. */
+  readonly #posted = new Set<string>();
+  readonly #open = { requests: new Set<string>(), checkpoints: new Set<string>() };
+  /** Threads that know of the shutdown. */
+  readonly #closing = new Set<Actor>();
+  readonly #beats = new WeakMap<Connection, { readonly atMs: number; readonly frozenMs: number }>();
+  /** Connections on which the thread has announced itself. */
+  readonly #announced = new Map<Actor, Connection>();
+  /** Leases that a gateway refused to extend. */
+  readonly #refused = new Set<string>();
+  /** Work that was given up at the end of a drain and is to be handed back. */
+  readonly #toHandBack = new Map<string, Actor>();
+
+  constructor(oracle: Oracle, name: string, limits: ProcessLimits) {
+    this.#oracle = oracle;
+    this.#name = name;
+    this.#limits = limits;
+  }
+
+  /** The thread hands a message to the port. */
+  posted(thread: Actor, message: AnyMessage): void {
+    if (message.type === "EXECUTION_REQUEST") this.#posted.add(message.requestId);
+    if (message.type !== "LEASE_LOST" || !this.#closing.has(thread) || this.#refused.has(message.requestId)) return;
+    const connection = this.#announced.get(thread);
+    if (connection?.agent.readyState === 1) this.#toHandBack.set(message.requestId, thread);
+  }
+
+  /** Requests that were given up at the end of the drain, and not handed back although a connection was there. */
+  get notHandedBack(): readonly string[] {
+    return [...this.#toHandBack.keys()];
+  }
+
+  /** What a thread was about to do when it was killed nobody does. */
+  killed(thread: Actor): void {
+    for (const [requestId, owner] of this.#toHandBack) if (owner === thread) this.#toHandBack.delete(requestId);
+  }
+
+  /** Main hands a message to its thread. */
+  sent(message: AnyMessage): void {
+    switch (message.type) {
+      case "EXECUTION_RESPONSE":
+      case "EXECUTION_ERROR":
+        this.#open.requests.delete(message.requestId);
+        return;
+      case "CHECKPOINT":
+        this.#open.checkpoints.add(`${message.requestId} ${message.sequence}`);
+        return;
+      case "EXECUTION_DROPPED":
+        return this.#forget(message.requestId);
+      case "INIT": {
+        // What ended while there was no thread is told to none: a new one knows only what it is given.
+        const adopted = new Set(message.adopted.map(({ identity }) => identity.requestId));
+        for (const requestId of [...this.#open.requests]) if (!adopted.has(requestId)) this.#forget(requestId);
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  /** A message arrives. */
+  arrived(thread: Actor, message: AnyMessage): void {
+    switch (message.type) {
+      case "CLOSE":
+        this.#closing.add(thread);
+        return;
+      case "EXECUTION_REQUEST":
+        this.#open.requests.add(message.requestId);
+        return;
+      case "CHECKPOINT_ACKED":
+        this.#open.checkpoints.delete(`${message.requestId} ${message.sequence}`);
+        return;
+      case "LEASE_LOST":
+        this.#forget(message.requestId);
+        return;
+      case "DEBUG_STATE":
+        return this.#checkBounds(message.debug);
+      case "REPLY_ACKED":
+        this.#forget(message.requestId);
+        this.#oracle.replyAcknowledged(message.requestId);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** A thread sends a frame. */
+  sends(thread: Actor, bytes: Uint8Array, connection: Connection): void {
+    switch (frameKind(bytes)) {
+      case WORKER_READY:
+        if (this.#closing.has(thread)) this.#oracle.fail("S11", `${this.#name}, thread ${thread.name}.`);
+        this.#announced.set(thread, connection);
+        return;
+      case WORKER_PAUSE:
+        this.#announced.set(thread, connection);
+        return;
+      case WORKER_HEARTBEAT:
+        return this.#beat(thread, connection);
+      case WORKER_REQUEST_NACK: {
+        const frame = decodeWorkerFrame(bytes);
+        if (frame.kind === "WORKER_REQUEST_NACK") this.#toHandBack.delete(frame.requestId);
+        return;
+      }
+      case WORKER_REQUEST_ACK: {
+        const frame = decodeWorkerFrame(bytes);
+        if (frame.kind !== "WORKER_REQUEST_ACK" || this.#posted.has(frame.requestId)) return;
+        this.#oracle.fail("S19", `${this.#name} acknowledged ${frame.requestId}, which main does not know.`);
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  /** A gateway sends a frame to one of the threads. */
+  isSent(bytes: Uint8Array): void {
+    if (frameKind(bytes) !== WORKER_REQUEST_EXTEND_LEASE_ACK) return;
+    const frame = decodeGatewayFrame(bytes);
+    if (frame.kind !== "WORKER_REQUEST_EXTEND_LEASE_ACK" || frame.newLeaseId !== undefined) return;
+    this.#refused.add(frame.requestId);
+  }
+
+  #beat(thread: Actor, connection: Connection): void {
+    const { nowMs } = thread.scheduler;
+    const before = this.#beats.get(connection);
+    this.#beats.set(connection, { atMs: nowMs, frozenMs: thread.frozenMs });
+    if (!before) return;
+    const gapMs = nowMs - before.atMs - (thread.frozenMs - before.frozenMs);
+    if (gapMs > BEAT_MS + BEAT_SLACK_MS)
+      this.#oracle.fail("S18", `${thread.name}: ${Math.round(gapMs)} ms between two.`);
+  }
+
+  #checkBounds({ outbox, inFlight, inFlightCount }: DebugState): void {
+    const { maxWorkerConcurrency, outboxCount } = this.#limits;
+    const running = inFlight.filter(({ state }) => state === "running").length;
+    if (running > maxWorkerConcurrency) this.#oracle.fail("S14", `${this.#name} runs ${running} requests.`);
+    // What runs when the outbox is full may still end, each with a checkpoint and a reply.
+    const most = outboxCount + 2 * maxWorkerConcurrency;
+    if (outbox.count > most)
+      this.#oracle.fail("S14", `${this.#name}: ${outbox.count} letters, ${inFlightCount} requests.`);
+  }
+
+  /** What is still waited for. */
+  get unanswered(): readonly string[] {
+    return [...this.#open.requests, ...this.#open.checkpoints];
+  }
+
+  #forget(requestId: string): void {
+    this.#open.requests.delete(requestId);
+    for (const key of this.#open.checkpoints) {
+      if (key.startsWith(`${requestId} `)) this.#open.checkpoints.delete(key);
+    }
+  }
+}
+
+/** Numbers of kinds, as on the wire. */
+const WORKER_READY = 4;
+const WORKER_REQUEST_ACK = 5;
+const WORKER_PAUSE = 8;
+const WORKER_HEARTBEAT = 9;
+const WORKER_REQUEST_EXTEND_LEASE_ACK = 13;
+const WORKER_REQUEST_NACK = 102;
+
+const BEAT_MS = GATEWAY_TIMES.heartbeatMs;
+/** Timers may be late. */
+const BEAT_SLACK_MS = 50;
