@@ -21,7 +21,7 @@ export interface ScheduleResult {
 }
 
 /** How long runs may take once the faults are over. */
-const LIVENESS_MS = 120_000;
+const LIVENESS_MS = 400_000;
 const REST_MS = 15_000;
 const CLOSE_MS = 30_000;
 

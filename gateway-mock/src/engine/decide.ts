@@ -238,7 +238,8 @@ function endStep(draft: Draft, key: string, result: StepResult): void {
     result.type === "data" ? stepCompletedRow(key, meta, result.text) : stepFailedRow(key, meta, result.error);
   const problem = sizeProblem(draft.state, draft.ctx, draft.state.memo.size + 1, [row]);
   if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
-  if (settle(draft, key, row)) ensurePass(draft);
+  // What a run waited for before it began to undo brings nothing on: a pass would do what a step's job does already.
+  if (settle(draft, key, row) && !isCompensating(draft.state)) ensurePass(draft);
 }
 
 function waitMeta({ state }: Draft, key: string, attempt: number): StepMeta {
