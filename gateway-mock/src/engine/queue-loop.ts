@@ -10,7 +10,7 @@ import type { Functions } from "./functions.ts";
 import { Held } from "./held.ts";
 import { Placing } from "./placing.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
-import { FINISH_TIMEOUT, needsAgent } from "./run-state.ts";
+import { FINISH_TIMEOUT, needsAgent, type RunState } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -143,14 +143,33 @@ export class QueueLoop {
   }
 
   #take(job: ClaimedJob, mark: number): void {
-    const { runs, decider, fanOut, fetches } = this.#parts;
-    const { settings, log } = this.#options;
+    const { runs, fanOut } = this.#parts;
     const fence = { jobId: job.id, epoch: job.epoch };
     if (this.#parts.scheduler.take(job)) return;
     if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
     if (!job.run) return;
     runs.retain(job.runId);
     const state = runs.offer(job.run, mark, needsAgent(job));
+    if (state) {
+      this.#begin(job, state, fence);
+      runs.release(job.runId);
+      return;
+    }
+    runs.forget(job.runId);
+    const begun = runs.load(job.runId).then((fresh) => {
+      if (fresh) this.#begin(job, fresh, fence);
+    });
+    begun
+      .catch((error: unknown) => {
+        // Its lease ends, and somebody claims it again.
+        this.#options.log("warn", `Run ${job.runId} could not be read: ${messageOf(error)}`, { runId: job.runId });
+      })
+      .finally(() => runs.release(job.runId));
+  }
+
+  #begin(job: ClaimedJob, state: RunState, fence: Fence): void {
+    const { decider, fetches } = this.#parts;
+    const { settings, log } = this.#options;
     const losses = state.losses.get(job.id) ?? 0;
     const failed = (error: unknown): void => {
       log("error", `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
@@ -166,7 +185,6 @@ export class QueueLoop {
     } else {
       this.#placing.place(job, state);
     }
-    runs.release(job.runId);
   }
 
   async #fire(job: ClaimedJob, fence: Fence): Promise<void> {

@@ -68,14 +68,15 @@ export class Runs {
   /**
    * Keeps what came with a claim, unless a newer state is here, and returns the newer one. With `isWork` an agent is to
    * get it: another gateway may have added rows under the same version until then, so what was read counts for more than
-   * what is here. The run must be retained.
+   * what is here. Null: rows were added meanwhile, and more may be on their way, so neither of the two is known to have all;
+   * what is read after the claim has. The run must be retained.
    */
-  offer(stored: StoredRun, mark: number, isWork: boolean): RunState {
+  offer(stored: StoredRun, mark: number, isWork: boolean): RunState | null {
     const { id, version } = stored.head;
     const { state, added } = this.#box(id);
-    const isOlder =
-      state !== null && (state.version < version || (state.version === version && isWork && added <= mark));
-    if (state === null || isOlder) return this.#keep(stored, mark);
+    const isSame = isWork && state?.version === version;
+    if (isSame && added > mark) return null;
+    if (state === null || isSame || state.version < version) return this.#keep(stored, mark);
     for (const [jobId, losses] of lossesAtEnd(stored)) {
       state.losses.set(jobId, Math.max(state.losses.get(jobId) ?? 0, losses));
     }
