@@ -1,5 +1,5 @@
-import { createUlidFactory, HoldfastError, type UlidFactory } from "@holdfast/core";
-import type { Fence, LostWhy, NewJob, Transition } from "../store/index.ts";
+import { createUlidFactory, HoldfastError, messageOf, type UlidFactory } from "@holdfast/core";
+import { type Fence, isRefusedForData, type LostWhy, type NewJob, type Transition } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
 import { decide, type Input } from "./decide.ts";
 import type { DecideContext, Decision } from "./draft.ts";
@@ -120,7 +120,16 @@ export class Decider {
 
   /** In its turn: decisions on one run are never made at the same time. */
   run(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
-    return this.#runs.serial(runId, () => this.#attempt(runId, input, fence));
+    return this.#runs.serial(runId, async () => {
+      try {
+        return await this.#attempt(runId, input, fence);
+      } catch (error) {
+        if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
+        this.#options.log("error", `A run fails because it cannot be stored: ${messageOf(error)}`, { runId });
+        const why = { name: "HoldfastError", code: "STORE_FAILED", message: messageOf(error) };
+        return this.#attempt(runId, { type: "fail", jobId: fence.jobId, error: why }, fence);
+      }
+    });
   }
 
   async #attempt(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {

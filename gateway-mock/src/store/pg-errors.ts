@@ -67,6 +67,11 @@ function passwordsOf(url: string): string[] {
   }
 }
 
+/** Whether the database refused what a write holds, so that the same write is refused each time. */
+export function isRefusedForData(error: unknown): boolean {
+  return HoldfastError.is(error) && error.code === "STORE_FAILED" && /^(22|23|54)...$/.test(codeOf(error.cause));
+}
+
 export function storeFailed(what: string, error: unknown, url: string): HoldfastError {
   if (HoldfastError.is(error)) return error;
   return new HoldfastError("STORE_FAILED", `${what}: ${safeMessage(error, url)}.`, { cause: error });

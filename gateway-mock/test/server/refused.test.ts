@@ -1,0 +1,30 @@
+import postgres from "postgres";
+import { expect, test } from "vitest";
+import { did, ended, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+
+/** The database takes no row with this key, as it takes none that is too wide for an index. */
+async function refuse(key: string): Promise<void> {
+  const sql = postgres(bench.db.url, { max: 1 });
+  await sql.unsafe(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'this cannot be stored' USING ERRCODE = '54000'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON holdfast.run_log FOR EACH ROW WHEN (NEW.key = '${key}') EXECUTE FUNCTION refuse()`);
+  await sql.end();
+}
+
+test.each([
+  { name: "in place", options: {} },
+  { name: "plain", options: { extensions: [] } },
+])("$name: what the database will never take fails the run, with its reason", async ({ options }) => {
+  await refuse("poison");
+  const gateway = await bench.gateway();
+  const agent = await bench.agent(gateway, options);
+  const [runId = ""] = await start(gateway);
+  const { request } = await agent.request();
+  await agent.replied(request, { value: [did("fine"), did("poison")] });
+  const run = await ended(gateway, runId);
+  expect(run).toMatchObject({ status: "FAILED", error: { code: "STORE_FAILED" }, leasesLost: 0 });
+  expect(run.error).toHaveProperty("message", expect.stringContaining("this cannot be stored"));
+});
