@@ -171,10 +171,11 @@ export class Dispatches {
 
   /** The agent spoke of it: it is alive there. */
   heard(dispatch: Dispatch, slot: Slot | null): void {
-    dispatch.heardMs = this.#options.clock.monotonicMs();
     dispatch.acked = true;
-    // Its socket may have gone while the answer was on its way from the store.
-    if (slot && this.#agents.get(slot.id) === slot) this.move(dispatch, slot);
+    // Its socket may have gone while the answer was on its way from the store: then this is no sign of life.
+    if (slot && this.#agents.get(slot.id) !== slot) return;
+    dispatch.heardMs = this.#options.clock.monotonicMs();
+    if (slot) this.move(dispatch, slot);
   }
 
   move(dispatch: Dispatch, slot: Slot): void {

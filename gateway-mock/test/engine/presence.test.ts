@@ -2,7 +2,7 @@ import { silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { Agents, Slot } from "../../src/engine/agents.ts";
-import type { Dispatch, Dispatches } from "../../src/engine/dispatches.ts";
+import { type Dispatch, Dispatches } from "../../src/engine/dispatches.ts";
 import type { EngineOptions } from "../../src/engine/ports.ts";
 import { Presence } from "../../src/engine/presence.ts";
 
@@ -89,4 +89,19 @@ test("one that says that it ends gets none", () => {
   presence.lost(slot, true);
   expect(given).toEqual(["r"]);
   expect(clock.pending).toEqual([]);
+});
+
+test("what is answered after its socket has gone is no sign of life", async () => {
+  const { clock, presence, given, connect, speak } = bench([]);
+  const slot = connect();
+  speak(slot);
+  presence.lost(slot, false);
+  await clock.advance(1_000);
+  const dispatch = { requestId: "r", slot: null, acked: false, heardMs: 0 } as unknown as Dispatch;
+  const agents = { get: () => undefined } as unknown as Agents;
+  const table = new Dispatches({ clock } as unknown as EngineOptions, { agents } as never, {} as never);
+  table.heard(dispatch, slot);
+  expect(dispatch).toMatchObject({ acked: true, heardMs: 0, slot: null });
+  await clock.advance(GRACE_MS);
+  expect(given).toEqual(["r"]);
 });
