@@ -130,9 +130,9 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "time is the database's",
     edits: [
       {
-        file: `${ENGINE}/decider.ts`,
-        find: "return this.#offset === null ?",
-        replace: "return true ?",
+        file: `${ENGINE}/database-time.ts`,
+        find: "if (this.#offset === null)",
+        replace: "if (true)",
       },
     ],
   },

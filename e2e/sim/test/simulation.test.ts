@@ -4,7 +4,7 @@ import { type Bundle, bundle } from "../src/bundle.ts";
 import { GUARDS } from "../src/mutations.ts";
 
 /** How many schedules `npm test` plays; about a minute of one core. */
-const SCHEDULES = 2500;
+const SCHEDULES = 2000;
 
 const regressions: { readonly seed: number }[] = JSON.parse(
   readFileSync(new URL("../regressions.json", import.meta.url), "utf8"),

@@ -216,3 +216,8 @@ function only(slots: ReadonlySet<Slot>, nowMs: number): Slot | undefined {
 function* awake(slots: Iterable<Slot>, nowMs: number): Iterable<Slot> {
   for (const slot of slots) if (slot.restUntilMs <= nowMs) yield slot;
 }
+
+/** For a job that is born leased to the agent of this slot. */
+export function leaseOf({ session }: Slot, gatewayId: string): { gatewayId: string; leaseMs: number } {
+  return { gatewayId, leaseMs: session.leaseMs };
+}

@@ -1,6 +1,6 @@
 import type { PlainError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import type { FetchResult } from "./decide.ts";
+import type { FetchResult } from "./input.ts";
 import type { CallOutcome, OutgoingCall } from "./ports.ts";
 import { parseRetryAfterMs } from "./step-ops.ts";
 

@@ -1,6 +1,5 @@
 import { type BackoffPolicy, backoffDelayMs, type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
-import type { Report } from "./decide.ts";
 import { decideDefer } from "./decide-defers.ts";
 import { park } from "./decide-waits.ts";
 import {
@@ -16,6 +15,7 @@ import {
   sizeProblem,
 } from "./draft.ts";
 import { retryingStep } from "./fold.ts";
+import type { Report } from "./input.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "./log-rows.ts";
 import { complete, fail, failPass, failWith } from "./run-ends.ts";
 import { type JobState, jobKey } from "./run-state.ts";

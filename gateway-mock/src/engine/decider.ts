@@ -1,11 +1,14 @@
 import { createUlidFactory, HoldfastError, messageOf, type UlidFactory } from "@holdfast/core";
 import { type Fence, isRefusedForData, type LostWhy, type NewJob, type Transition } from "../store/index.ts";
-import type { Agents, Slot } from "./agents.ts";
-import { decide, type Input } from "./decide.ts";
-import type { DecideContext, Decision } from "./draft.ts";
+import { type Agents, leaseOf, type Slot } from "./agents.ts";
+import type { DatabaseTime } from "./database-time.ts";
+import { decide } from "./decide.ts";
+import type { DecideContext } from "./decide-context.ts";
+import type { Decision } from "./draft.ts";
 import type { Expressions } from "./expressions.ts";
 import { applyRow } from "./fold.ts";
 import type { Functions } from "./functions.ts";
+import type { Input } from "./input.ts";
 import type { Intake, Prepared } from "./intake.ts";
 import { type DeferMeta, readMeta } from "./log-rows.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
@@ -49,13 +52,8 @@ export interface DeciderParts {
   readonly functions: Functions;
   readonly expressions: Expressions;
   readonly counters: EngineCounters;
+  readonly time: DatabaseTime;
 }
-
-/** A database whose clock was set back is believed after two of these. */
-const WINDOW_MS = 60_000;
-
-const offsetOf = ({ mostMs, beforeMs }: { readonly mostMs: number; readonly beforeMs: number }): number =>
-  Math.max(mostMs, beforeMs);
 
 const MAX_TRIES = 16;
 
@@ -68,11 +66,6 @@ export class Decider {
   readonly #counters: EngineCounters;
   readonly #hooks: DeciderHooks;
   readonly newId: UlidFactory;
-  /**
-   * The database's time less our own monotonic one, the highest that was told in this window and in the one before; null
-   * until it was told. An answer that was long on its way tells too little, never too much.
-   */
-  #offset: { readonly sinceMs: number; readonly mostMs: number; readonly beforeMs: number } | null = null;
 
   constructor(options: EngineOptions, parts: DeciderParts, hooks: DeciderHooks) {
     this.#options = options;
@@ -89,7 +82,7 @@ export class Decider {
     const { functions, expressions } = this.#parts;
     const { retry, maxSteps, maxStateLength } = settings;
     return {
-      nowMs: this.nowMs(),
+      nowMs: this.#parts.time.nowMs(),
       random,
       newId: this.newId,
       retry,
@@ -102,22 +95,6 @@ export class Decider {
   }
 
   /** The database's time, as well as it is known. Our wall clock may be wrong, and may jump. */
-  nowMs(): number {
-    const { clock } = this.#options;
-    return this.#offset === null ? clock.nowMs() : Math.round(clock.monotonicMs() + offsetOf(this.#offset));
-  }
-
-  /** The database's clock says so. */
-  observe(atMs: number): void {
-    const monotonicMs = this.#options.clock.monotonicMs();
-    const seenMs = atMs - monotonicMs;
-    const known = this.#offset;
-    if (known === null) this.#offset = { sinceMs: monotonicMs, mostMs: seenMs, beforeMs: seenMs };
-    else if (monotonicMs - known.sinceMs < WINDOW_MS)
-      this.#offset = { ...known, mostMs: Math.max(known.mostMs, seenMs) };
-    else this.#offset = { sinceMs: monotonicMs, mostMs: seenMs, beforeMs: known.mostMs };
-  }
-
   /** In its turn: decisions on one run are never made at the same time. */
   run(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
     return this.#runs.serial(runId, async () => {
@@ -179,7 +156,7 @@ export class Decider {
       const outcome = await this.#options.store.commit(transitionOf(state, decision, { fence, addJobs, prepared }));
       if (!outcome.won) return this.#lost(state.runId, outcome.why);
       won = true;
-      this.observe(outcome.atMs);
+      this.#parts.time.observe(outcome.atMs);
       this.#apply(state, { ...decision, addJobs }, outcome, born, fence);
       for (const one of prepared) {
         this.#hooks.intake().begin(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
@@ -277,16 +254,13 @@ export class Decider {
   }
 
   #withLeases(jobs: readonly NewJob[], born: readonly BornJob[]): NewJob[] {
+    const { gatewayId } = this.#options.settings;
     const slots = new Map(born.map(({ job, slot }) => [job, slot]));
     return jobs.map((job) => {
       const slot = slots.get(job);
-      if (slot) return { ...job, lease: this.leaseOf(slot) };
+      if (slot) return { ...job, lease: leaseOf(slot, gatewayId) };
       return job.kind === "child" ? { ...job, lease: this.#hooks.tellingLease() ?? null } : job;
     });
-  }
-
-  leaseOf(slot: Slot): NonNullable<NewJob["lease"]> {
-    return { gatewayId: this.#options.settings.gatewayId, leaseMs: slot.session.leaseMs };
   }
 }
 

@@ -1,29 +1,11 @@
-import { type BackoffPolicy, backoffDelayMs, type Random } from "@holdfast/core";
+import { backoffDelayMs } from "@holdfast/core";
 import type { HeadPatch, LogRow, NewJob, NewWait } from "../store/index.ts";
+import type { DecideContext } from "./decide-context.ts";
 import { openStepOf, STEP_JOBS } from "./fold.ts";
 import type { MadeEvent } from "./internal-events.ts";
 import { type DispatchedMeta, jsonRow, type OpenMeta, type Plan } from "./log-rows.ts";
 import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "./run-state.ts";
 import { FAILURE_KEY } from "./saga.ts";
-
-/** What decisions take from outside. */
-export interface DecideContext {
-  /** The database's time, as well as it is known. */
-  readonly nowMs: number;
-  readonly random: Random;
-  /** Makes ids of jobs. */
-  readonly newId: () => string;
-  readonly retry: BackoffPolicy;
-  readonly maxSteps: number;
-  /** Characters of a run's events and step results. */
-  readonly maxStateLength: number;
-  /** Whether a function of this id is registered. */
-  readonly hasFunction: (functionId: string) => boolean;
-  /** Why an expression cannot be used; null when it can. */
-  readonly expressionProblem: (source: string) => string | null;
-  /** Whether another step is known to wait for this signal; the store has the last word. */
-  readonly isSignalTaken: (signal: string) => boolean;
-}
 
 /** What is to be written: one transition, under the version of the state it was made from. */
 export interface Decision {

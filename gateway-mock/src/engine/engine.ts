@@ -2,7 +2,7 @@ import { createUlidFactory, type Log, messageOf, type TimerHandle, unreachable }
 import type { Op, SdkResponse } from "@holdfast/protocol";
 import type { AppRecord, Fence, NewJob, Store } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents.ts";
-import type { Input } from "./decide.ts";
+import { DatabaseTime } from "./database-time.ts";
 import { type DecideOutcome, Decider } from "./decider.ts";
 import { Dispatches } from "./dispatches.ts";
 import type { AttachedAgent, EngineFrame, EngineStatus } from "./engine-types.ts";
@@ -12,6 +12,7 @@ import { FanOut, TELLING_LEASE_MS } from "./fan-out.ts";
 import { Fetches } from "./fetches.ts";
 import { Functions } from "./functions.ts";
 import { hear } from "./hear.ts";
+import type { Input } from "./input.ts";
 import { type IdSeed, Intake } from "./intake.ts";
 import { Leases } from "./leases.ts";
 import { type EngineCounters, type EngineOptions, newCounters } from "./ports.ts";
@@ -44,6 +45,7 @@ export class Engine {
   readonly #agents: Agents;
   readonly #dispatches: Dispatches;
   readonly #decider: Decider;
+  readonly #time: DatabaseTime;
   readonly #reports: Reports;
   readonly #leases: Leases;
   readonly #stalls: Stalls;
@@ -67,13 +69,14 @@ export class Engine {
     const agents = new Agents(options.chooseSlot);
     const expressions = new Expressions(log);
     const newId = createUlidFactory(clock, random);
-    const nowMs = (): number => this.#decider.nowMs();
+    const time = new DatabaseTime(clock);
+    const nowMs = (): number => time.nowMs();
     const functions = new Functions({ store, log, expressions, random, newId, nowMs });
     const tellingLease = (): NewJob["lease"] =>
       this.#draining ? null : { gatewayId: options.settings.gatewayId, leaseMs: TELLING_LEASE_MS };
     const decider = new Decider(
       options,
-      { runs, agents, functions, expressions, counters },
+      { runs, agents, functions, expressions, counters, time },
       {
         mayLease: () => !this.#draining,
         tellingLease,
@@ -100,7 +103,7 @@ export class Engine {
       options,
       { runs, agents, functions, counters },
       {
-        nowMs: () => decider.nowMs(),
+        nowMs,
         newLeaseId: createUlidFactory(clock, random),
         onFreed: () => {
           if (this.#loop.backlogged) this.#loop.wake();
@@ -109,13 +112,13 @@ export class Engine {
         onTooLarge: (job, bytes) => this.#failTooLarge(job, bytes),
       },
     );
-    const fanOut = new FanOut(options, { runs, decider, expressions });
+    const fanOut = new FanOut(options, { runs, decider, expressions, time });
     const fetches = new Fetches(options, { runs, decider, onRoom: () => this.#loop.wake() });
     this.#fanOut = fanOut;
     this.#fetches = fetches;
     const mayLease = (functionId: string): boolean => !this.#draining && !this.#loop.hasBacklog(functionId);
-    const starter = new Starter(options, { agents, decider, expressions, mayLease });
-    const common = { runs, agents, functions, dispatches, decider, fanOut, fetches, starter, counters };
+    const starter = new Starter(options, { agents, time, expressions, mayLease });
+    const common = { runs, agents, functions, dispatches, decider, fanOut, fetches, starter, counters, time };
     this.#intake = new Intake(options, common, {
       onQueued: (functionId) => {
         this.#loop.noteBacklog(functionId);
@@ -131,6 +134,7 @@ export class Engine {
     this.#agents = agents;
     this.#dispatches = dispatches;
     this.#decider = decider;
+    this.#time = time;
     this.#reports = new Reports(options, parts);
     this.#stalls = new Stalls(options, runs, counters);
     this.#leases = new Leases(options, parts);
@@ -144,7 +148,7 @@ export class Engine {
 
   async start(): Promise<void> {
     await this.#functions.load();
-    this.#decider.observe(await this.#store.nowMs());
+    this.#time.observe(await this.#store.nowMs());
     this.#stopWaking = this.#store.onWake((wake) => {
       hear(wake, {
         runs: this.#runs,
@@ -246,7 +250,7 @@ export class Engine {
 
   /** It is `nowMs` now, whatever it was a moment ago: what is due by then is looked for at once. */
   timeMoved(nowMs: number): void {
-    this.#decider.observe(nowMs);
+    this.#time.observe(nowMs);
     this.#loop.wake();
   }
 

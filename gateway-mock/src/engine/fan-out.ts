@@ -1,8 +1,9 @@
 import { HoldfastError, messageOf, type TimerHandle } from "@holdfast/core";
 import type { EventDetail, Fence, RunHead, StoredWait, WaitKind } from "../store/index.ts";
-import type { StepResult } from "./decide.ts";
+import type { DatabaseTime } from "./database-time.ts";
 import type { Decider } from "./decider.ts";
 import type { Expressions } from "./expressions.ts";
+import type { StepResult } from "./input.ts";
 import type { EngineOptions } from "./ports.ts";
 import type { Runs } from "./runs.ts";
 
@@ -15,6 +16,7 @@ export interface TellingJob {
 export interface FanOutParts {
   readonly runs: Runs;
   readonly decider: Decider;
+  readonly time: DatabaseTime;
   readonly expressions: Expressions;
 }
 
@@ -114,14 +116,14 @@ export class FanOut {
   }
 
   async #eventCame(wait: StoredWait, event: EventDetail, payload: unknown): Promise<void> {
-    const { runs, expressions, decider } = this.#parts;
+    const { runs, expressions, decider, time } = this.#parts;
     const { runId, key, expression } = wait;
     runs.retain(runId);
     try {
       if (expression !== null) {
         const state = await runs.load(runId);
         if (!state) return;
-        const nowMs = decider.nowMs();
+        const nowMs = time.nowMs();
         if (!expressions.holds(expression, { event: JSON.parse(state.eventText), async: payload, nowMs })) return;
       }
       if (wait.kind === "event") {

@@ -1,8 +1,8 @@
 import { messageOf, type PlainError, type TimerHandle } from "@holdfast/core";
 import type { ClaimedJob } from "../store/index.ts";
 import { readCall } from "./call-ops.ts";
-import type { FetchResult } from "./decide.ts";
 import type { Decider } from "./decider.ts";
+import type { FetchResult } from "./input.ts";
 import type { CallOutcome, EngineOptions } from "./ports.ts";
 import type { RunState } from "./run-state.ts";
 import type { Runs } from "./runs.ts";

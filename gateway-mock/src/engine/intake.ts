@@ -1,7 +1,7 @@
 import { createUlidFactory, type UlidFactory, ulidFromSeed } from "@holdfast/core";
 import type { IntakeItem, IntakeRun, IntakeSource, NewEvent, NewJob } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
-import type { Decider } from "./decider.ts";
+import type { DatabaseTime } from "./database-time.ts";
 import type { Dispatches } from "./dispatches.ts";
 import { type CheckedEvent, checkEvent, type RawEvent } from "./event-checks.ts";
 import { applyRow } from "./fold.ts";
@@ -40,7 +40,7 @@ export interface IntakeParts {
   readonly agents: Agents;
   readonly functions: Functions;
   readonly dispatches: Dispatches;
-  readonly decider: Decider;
+  readonly time: DatabaseTime;
   readonly starter: Starter;
   readonly counters: EngineCounters;
 }
@@ -109,7 +109,7 @@ export class Intake {
   }
 
   #prepare({ event, id }: NamedEvent): Prepared {
-    const nowMs = this.#parts.decider.nowMs();
+    const nowMs = this.#parts.time.nowMs();
     const tsMs = event.ts ?? Math.round(nowMs);
     const payloadJson = JSON.stringify({
       id: event.id ?? id,

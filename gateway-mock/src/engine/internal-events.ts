@@ -1,5 +1,5 @@
 import type { PlainError } from "@holdfast/core";
-import type { DecideContext } from "./draft.ts";
+import type { DecideContext } from "./decide-context.ts";
 import type { Parent, RunState } from "./run-state.ts";
 
 /** Events that the engine itself makes; names and shapes are those of the base protocol. */

@@ -1,6 +1,7 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { ClaimedJob, Fence } from "../store/index.ts";
 import type { Agents } from "./agents.ts";
+import type { DatabaseTime } from "./database-time.ts";
 import type { Decider } from "./decider.ts";
 import type { Dispatches } from "./dispatches.ts";
 import { FETCH_QUEUE } from "./draft.ts";
@@ -25,6 +26,7 @@ export interface QueueLoopParts {
   readonly agents: Agents;
   readonly dispatches: Dispatches;
   readonly decider: Decider;
+  readonly time: DatabaseTime;
   readonly fanOut: FanOut;
   readonly fetches: Fetches;
   readonly functions: Functions;
@@ -125,7 +127,7 @@ export class QueueLoop {
     const counts = new Map<string, number>();
     // What is decided on now is decided by the time at which it was found due.
     const timer = jobs.find((job) => job.kind === "timer");
-    if (timer) this.#parts.decider.observe(timer.leaseUntilMs - TIMER_LEASE_MS);
+    if (timer) this.#parts.time.observe(timer.leaseUntilMs - TIMER_LEASE_MS);
     for (const job of jobs) {
       counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
       this.#take(job, mark);

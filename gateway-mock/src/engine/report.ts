@@ -1,6 +1,6 @@
 import { HoldfastError, messageOf, type PlainError } from "@holdfast/core";
 import { normalizeError, type Op, parseJsonBytes, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
-import type { Report } from "./decide.ts";
+import type { Report } from "./input.ts";
 import { parseRetryAfterMs } from "./step-ops.ts";
 
 const utf8 = new TextDecoder();

@@ -3,6 +3,7 @@ import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } fro
 import type { Fence } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
 import { checkpointRows } from "./checkpoint.ts";
+import type { DatabaseTime } from "./database-time.ts";
 import type { Decider } from "./decider.ts";
 import type { Dispatch, Dispatches } from "./dispatches.ts";
 import { applyRow } from "./fold.ts";
@@ -30,17 +31,26 @@ export class Reports {
   readonly #agents: Agents;
   readonly #dispatches: Dispatches;
   readonly #decider: Decider;
+  readonly #time: DatabaseTime;
   readonly #counters: EngineCounters;
 
   constructor(
     options: EngineOptions,
-    parts: { runs: Runs; agents: Agents; dispatches: Dispatches; decider: Decider; counters: EngineCounters },
+    parts: {
+      runs: Runs;
+      agents: Agents;
+      dispatches: Dispatches;
+      decider: Decider;
+      time: DatabaseTime;
+      counters: EngineCounters;
+    },
   ) {
     this.#options = options;
     this.#runs = parts.runs;
     this.#agents = parts.agents;
     this.#dispatches = parts.dispatches;
     this.#decider = parts.decider;
+    this.#time = parts.time;
     this.#counters = parts.counters;
   }
 
@@ -73,7 +83,7 @@ export class Reports {
       this.#counters.repliesStale += 1;
       return;
     }
-    const report = readReport(response, this.#decider.nowMs());
+    const report = readReport(response, this.#time.nowMs());
     const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
     this.#runs.retain(runId);
     try {
@@ -161,7 +171,7 @@ export class Reports {
         .commit({ runId, fence, ...version, log, removeJobs: [], addJobs: [] })
         .finally(() => this.#runs.added(runId));
       if (!outcome.won) return this.#stale();
-      this.#decider.observe(outcome.atMs);
+      this.#time.observe(outcome.atMs);
       const current = this.#runs.peek(runId);
       if (current && outcome.version === current.version + 1) current.version = outcome.version;
       for (const [index, row] of log.entries()) {

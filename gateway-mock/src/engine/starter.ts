@@ -1,7 +1,7 @@
 import { createUlidFactory, type UlidFactory } from "@holdfast/core";
 import type { IntakeRun, NewJob, WindowEntry } from "../store/index.ts";
-import type { Agents, Slot } from "./agents.ts";
-import type { Decider } from "./decider.ts";
+import { type Agents, leaseOf, type Slot } from "./agents.ts";
+import type { DatabaseTime } from "./database-time.ts";
 import type { Expressions } from "./expressions.ts";
 import type { KnownFunction } from "./functions.ts";
 import type { MadeEvent } from "./internal-events.ts";
@@ -11,7 +11,7 @@ import { EventReader, PLAIN_START, startOf, type TriggerEvent } from "./triggers
 
 export interface StarterParts {
   readonly agents: Agents;
-  readonly decider: Decider;
+  readonly time: DatabaseTime;
   readonly expressions: Expressions;
   readonly mayLease: (functionId: string) => boolean;
 }
@@ -45,7 +45,7 @@ export class Starter {
   }
 
   reader(event: Pick<TriggerEvent, "payloadJson">): EventReader {
-    return new EventReader(event, this.#parts.expressions, this.#parts.decider.nowMs());
+    return new EventReader(event, this.#parts.expressions, this.#parts.time.nowMs());
   }
 
   start(
@@ -57,7 +57,6 @@ export class Starter {
     const runs: IntakeRun[] = [];
     const windows: WindowEntry[] = [];
     const born: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
-    const { decider } = this.#parts;
     const stage = options.invokes ? "invoked" : (options.stage ?? "event");
     for (const fn of functions) {
       const start = fn.plain ? PLAIN_START : startOf(fn.id, fn.plan, reader, stage, this.#newId);
@@ -67,7 +66,7 @@ export class Starter {
       }
       const held = start.lane || start.gates.length > 0 || options.startMs;
       const slot = held ? undefined : this.#reserve(fn.id);
-      const lease = slot ? decider.leaseOf(slot) : null;
+      const lease = slot ? leaseOf(slot, this.#options.settings.gatewayId) : null;
       const run = newRun({
         fn,
         event,

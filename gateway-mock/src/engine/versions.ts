@@ -2,13 +2,6 @@ import { messageOf } from "@holdfast/core";
 import type { Store } from "../store/index.ts";
 import type { EngineOptions } from "./ports.ts";
 
-/**
- * Who may take a run that another version of its app has started. `prefer`: anybody, once no worker of its version is
- * connected at any gateway; `strict`: only a worker of its version; `any`: anybody.
- */
-export const VERSION_POLICIES = ["prefer", "strict", "any"] as const;
-export type VersionPolicy = (typeof VERSION_POLICIES)[number];
-
 /** What was connected at a gateway that has been silent for so long does not count: it has probably died. */
 const SILENT_MS = 15_000;
 /** How old what is known of other gateways' connections may be. */

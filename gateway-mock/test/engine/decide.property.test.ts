@@ -1,8 +1,8 @@
 import type { Op } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { FetchResult, Input, Report } from "../../src/engine/decide.ts";
 import { decide } from "../../src/engine/decide.ts";
+import type { FetchResult, Input, Report } from "../../src/engine/input.ts";
 import { isEnded, isRunTimer, needsAgent } from "../../src/engine/run-state.ts";
 import { compensationKey, isCompensating } from "../../src/engine/saga.ts";
 import { isParked } from "../../src/engine/step-ops.ts";

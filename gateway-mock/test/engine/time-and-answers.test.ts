@@ -2,7 +2,7 @@ import { seededRandom, silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import { type AgentSession, Agents } from "../../src/engine/agents.ts";
-import { Decider, type DeciderHooks, type DeciderParts } from "../../src/engine/decider.ts";
+import { DatabaseTime } from "../../src/engine/database-time.ts";
 import { type Dispatch, Dispatches, type DispatchesHooks } from "../../src/engine/dispatches.ts";
 import { type EngineOptions, newCounters } from "../../src/engine/ports.ts";
 import { Runs } from "../../src/engine/runs.ts";
@@ -14,19 +14,20 @@ function bench() {
 }
 
 test("decisions go by the database's time, whatever becomes of our wall clock", async () => {
-  const { clock, options } = bench();
-  const decider = new Decider(options, {} as unknown as DeciderParts, {} as unknown as DeciderHooks);
+  const { clock } = bench();
+  const time = new DatabaseTime(clock);
+  expect(time.nowMs()).toBe(clock.nowMs());
   const databaseMs = clock.nowMs() + 60_000;
-  decider.observe(databaseMs);
-  expect(decider.context().nowMs).toBe(databaseMs);
+  time.observe(databaseMs);
+  expect(time.nowMs()).toBe(databaseMs);
   clock.setWallClock(clock.nowMs() - 3_600_000);
-  expect(decider.context().nowMs).toBe(databaseMs);
+  expect(time.nowMs()).toBe(databaseMs);
   await clock.advance(250);
-  expect(decider.context().nowMs).toBe(databaseMs + 250);
+  expect(time.nowMs()).toBe(databaseMs + 250);
   // An answer that was two seconds on its way does not set us back.
   await clock.advance(2000);
-  decider.observe(databaseMs + 250);
-  expect(decider.context().nowMs).toBe(databaseMs + 2250);
+  time.observe(databaseMs + 250);
+  expect(time.nowMs()).toBe(databaseMs + 2250);
 });
 
 test("an answer of the store that comes after its agent's socket is gone binds no work to it", () => {

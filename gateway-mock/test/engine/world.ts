@@ -1,8 +1,10 @@
 import { seededRandom } from "@holdfast/core";
 import type { Op, OpName } from "@holdfast/protocol";
-import { decide, type Input, type Report } from "../../src/engine/decide.ts";
-import type { DecideContext, Decision } from "../../src/engine/draft.ts";
+import { decide } from "../../src/engine/decide.ts";
+import type { DecideContext } from "../../src/engine/decide-context.ts";
+import type { Decision } from "../../src/engine/draft.ts";
 import { applyRow, fold } from "../../src/engine/fold.ts";
+import type { Input, Report } from "../../src/engine/input.ts";
 import type { MadeEvent } from "../../src/engine/internal-events.ts";
 import { jsonRow, type RunMeta, runCreatedRow } from "../../src/engine/log-rows.ts";
 import {

@@ -1,0 +1,20 @@
+import type { BackoffPolicy, Random } from "@holdfast/core";
+
+/** What decisions take from outside. */
+export interface DecideContext {
+  /** The database's time, as well as it is known. */
+  readonly nowMs: number;
+  readonly random: Random;
+  /** Makes ids of jobs. */
+  readonly newId: () => string;
+  readonly retry: BackoffPolicy;
+  readonly maxSteps: number;
+  /** Characters of a run's events and step results. */
+  readonly maxStateLength: number;
+  /** Whether a function of this id is registered. */
+  readonly hasFunction: (functionId: string) => boolean;
+  /** Why an expression cannot be used; null when it can. */
+  readonly expressionProblem: (source: string) => string | null;
+  /** Whether another step is known to wait for this signal; the store has the last word. */
+  readonly isSignalTaken: (signal: string) => boolean;
+}
