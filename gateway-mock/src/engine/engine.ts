@@ -1,6 +1,6 @@
-import { createUlidFactory, type Log, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
+import { createUlidFactory, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
 import type { Op, SdkResponse } from "@holdfast/protocol";
-import type { AppRecord, Fence, NewJob, Store } from "../store/index.ts";
+import type { AppRecord, Fence, NewJob } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents.ts";
 import { DatabaseTime } from "./database-time.ts";
 import { type DecideOutcome, Decider } from "./decider.ts";
@@ -37,8 +37,6 @@ const FUNCTIONS_EVERY_MS = 2_000;
  */
 export class Engine {
   readonly #options: EngineOptions;
-  readonly #store: Store;
-  readonly #log: Log;
   readonly #counters: EngineCounters = newCounters();
   readonly #functions: Functions;
   readonly #runs: Runs;
@@ -62,8 +60,6 @@ export class Engine {
   constructor(options: EngineOptions) {
     const { store, log, clock, random } = options;
     this.#options = options;
-    this.#store = store;
-    this.#log = log;
     const counters = this.#counters;
     const runs = new Runs(store);
     const agents = new Agents(options.chooseSlot);
@@ -95,7 +91,7 @@ export class Engine {
         ended: (state, others) => this.#runEnded(state, others),
         freed: (functionId) => {
           this.#loop.wake();
-          this.#store.notify({ type: "jobs", functionIds: [functionId] });
+          this.#options.store.notify({ type: "jobs", functionIds: [functionId] });
         },
       },
     );
@@ -148,8 +144,8 @@ export class Engine {
 
   async start(): Promise<void> {
     await this.#functions.load();
-    this.#time.observe(await this.#store.nowMs());
-    this.#stopWaking = this.#store.onWake((wake) => {
+    this.#time.observe(await this.#options.store.nowMs());
+    this.#stopWaking = this.#options.store.onWake((wake) => {
       hear(wake, {
         runs: this.#runs,
         agents: this.#agents,
@@ -282,8 +278,8 @@ export class Engine {
     const releases = here.map(({ fence }) => ({ ...fence, lost: false, heldBy }));
     for (const dispatch of left) this.#dispatches.finish(dispatch);
     if (releases.length === 0) return;
-    await this.#store.releaseLeases(releases).catch((error: unknown) => {
-      this.#log("warn", `${releases.length} lease(s) could not be released: ${messageOf(error)}`);
+    await this.#options.store.releaseLeases(releases).catch((error: unknown) => {
+      this.#options.log("warn", `${releases.length} lease(s) could not be released: ${messageOf(error)}`);
     });
   }
 
@@ -315,7 +311,7 @@ export class Engine {
     const message = `The run's event alone makes a request of ${bytes} bytes, more than one can hold.`;
     const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
     this.#decider.run(runId, { type: "fail", jobId: fence.jobId, error }, fence).catch((failure: unknown) => {
-      this.#log("error", `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });
+      this.#options.log("error", `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });
     });
   }
 
@@ -324,7 +320,7 @@ export class Engine {
     this.#runs.forget(state.runId);
     const { runId, status } = state;
     stopWork(this.#dispatches, this.#dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
-    if (others) this.#store.notify({ type: "ended", runIds: [state.runId] });
+    if (others) this.#options.store.notify({ type: "ended", runIds: [state.runId] });
   }
 
   /** Tidings of new functions may be missed: an event for one that is not known here would start nothing. */
@@ -335,7 +331,7 @@ export class Engine {
 
   async #reload(): Promise<void> {
     await this.#functions.load().catch((error: unknown) => {
-      this.#log("warn", `The functions could not be read: ${messageOf(error)}`);
+      this.#options.log("warn", `The functions could not be read: ${messageOf(error)}`);
     });
   }
 }
