@@ -250,15 +250,17 @@ test("priority: who pays goes first", async () => {
   const agent = await connect(gateway, config);
   await send(gateway, [{ n: 1 }]);
   let current = await agent.request();
-  await send(gateway, [{ n: 2 }, { n: 3, plan: "pro" }]);
+  await send(gateway, [{ n: 2 }, { n: 3 }, { n: 4 }, { n: 5, plan: "pro" }]);
   const order: unknown[] = [];
-  for (let i = 0; i < 2; i++) {
+  for (let i = 0; i < 4; i++) {
     await agent.replied(current.request, done);
     current = await agent.request();
     order.push(current.payload.event.data.n);
   }
   await agent.replied(current.request, done);
-  expect(order).toEqual([3, 2]);
+  // A claim that looked when only the first of them was stored may have come before.
+  expect(order.indexOf(5)).toBeLessThanOrEqual(1);
+  expect(order.filter((n) => n !== 5)).toEqual([2, 3, 4]);
   for (const id of await runIds()) await ended(gateway, id);
 });
 

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { link, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { link, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { HoldfastError, sleep, systemClock, systemTimers, type TimerHandle } from "@holdfast/core";
@@ -10,7 +10,9 @@ const LOCK_FILE = "owner.lock";
 const TOUCH_INTERVAL_MS = 3_000;
 const UNTOUCHED_LIMIT_MS = 12_000;
 const POLL_MS = 500;
-const MAX_TRIES = 20;
+/** While another process removes a dead owner's lock. */
+const RIGHT_POLL_MS = 20;
+const MAX_TRIES = 100;
 
 interface LockRecord {
   readonly nonce: string;
@@ -48,7 +50,7 @@ export async function acquireOwnerLock(dataDir: string): Promise<OwnerLock> {
         `The data directory ${dataDir} is in use by ${who}. Stop it, or choose another directory with \`--data-dir\`.`,
       );
     }
-    await removeStale(path, other, mine.nonce);
+    await removeStale(path, other, mine);
   }
   throw new HoldfastError("DATA_DIR_UNUSABLE", `The lock ${path} could not be taken: others keep taking it.`);
 }
@@ -113,19 +115,25 @@ async function touchedAtMs(path: string): Promise<number | undefined> {
   );
 }
 
-/** Moves the lock away and looks whether it was the dead owner's; if another took it meanwhile it is put back. */
-async function removeStale(path: string, judged: Exclude<Found, "gone">, nonce: string): Promise<void> {
-  const aside = `${path}.stale.${nonce}`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-    throw error;
+/**
+ * Only who holds the right to remove this very lock may do so: then it cannot be replaced by a living owner's between the
+ * look at it and its removal. The right is a lock itself, so one whose holder died is removed in the same way.
+ */
+async function removeStale(path: string, judged: Exclude<Found, "gone">, mine: LockRecord): Promise<void> {
+  const right = `${path}.${typeof judged === "object" ? judged.nonce : "unreadable"}.stale`;
+  if (!(await createLock(right, mine))) {
+    const holder = await readLock(right);
+    if (holder === "gone") return;
+    if (await ownerLives(right, holder)) return sleep(systemTimers, RIGHT_POLL_MS);
+    return removeStale(right, holder, mine);
   }
-  const moved = await readLock(aside);
-  const isOther = typeof moved === "object" && (typeof judged !== "object" || moved.nonce !== judged.nonce);
-  if (isOther) await link(aside, path).catch(() => {});
-  await rm(aside, { force: true });
+  try {
+    const now = await readLock(path);
+    const isSame = typeof now === "object" ? typeof judged === "object" && now.nonce === judged.nonce : now === judged;
+    if (isSame) await rm(path, { force: true });
+  } finally {
+    await rm(right, { force: true });
+  }
 }
 
 function heldLock(path: string, mine: LockRecord): OwnerLock {
