@@ -64,6 +64,9 @@ const functions = [
       blocked = keepBusy(2_000);
     }),
   ),
+  define("waiting", (step) =>
+    step.waitForEvent("its own", { event: `${id}/answered`, match: "data.index", timeout: "1h" }),
+  ),
   define("parallel", (step) => Promise.all(names.map((name) => step.run(name, () => 1)))),
 ];
 

@@ -75,6 +75,28 @@ async function latency(/** @type {BenchWorld} */ world) {
   return { p50Ms: quantile(all, 0.5), p99Ms: quantile(all, 0.99), minMs: Math.min(...all), maxMs: Math.max(...all) };
 }
 
+/** So many runs wait, each for an event of its own; then all those events come. */
+const answers = (/** @type {number} */ runs) => async (/** @type {BenchWorld} */ world) => {
+  const finished = world.app.ask("finished", { count: runs, limitMs: 120_000 });
+  finished.catch(() => {});
+  const each = (/** @type {string} */ name) =>
+    Array.from({ length: runs }, (_, index) => ({ name: `bench/${name}`, data: { index } }));
+  await world.api.send(each("waiting"));
+  await world.waiting(runs);
+  const cpuBefore = world.cpu();
+  const start = await world.databaseNow();
+  await world.api.send(each("answered"));
+  await finished;
+  const seconds = ((await world.lastEnd(runs)) - start) / 1000;
+  const cpuAfter = world.cpu();
+  return {
+    seconds,
+    answersPerSecond: runs / seconds,
+    gatewayCpuUsPerAnswer: (cpuAfter.gateway - cpuBefore.gateway) / runs,
+    postgresCpuUsPerAnswer: (cpuAfter.postgres - cpuBefore.postgres) / runs,
+  };
+};
+
 async function roundTrips(/** @type {BenchWorld} */ world) {
   await world.api.send({ name: "bench/held", data: {} });
   await world.app.ask("held");
@@ -129,6 +151,17 @@ export const figures = [
       { label: "runs/s", value: "runsPerSecond", digits: 0 },
       { label: "commits per step", value: "commitsPerStep", digits: 3, aim: { at: 0.2, better: "lower" } },
       ...costs,
+    ],
+  },
+  {
+    name: "answers",
+    title: "1000 runs wait, each for an event of its own that names it; then the events come",
+    times: 5,
+    measure: answers(1000),
+    shown: [
+      { label: "events/s until the runs end", value: "answersPerSecond", digits: 0 },
+      { label: "CPU of the gateway per event, µs", value: "gatewayCpuUsPerAnswer", digits: 0 },
+      { label: "CPU of Postgres per event, µs", value: "postgresCpuUsPerAnswer", digits: 0 },
     ],
   },
   {

@@ -69,6 +69,14 @@ export async function openWorld({ extensions, cpuProfiles }) {
     },
     /** CPU time so far, microseconds. */
     cpu: () => ({ app: cpuUs(app.pid), gateway: cpuUs(gateway.child.pid), postgres: familyCpuUs(postmaster) }),
+    /** Until so many steps wait. */
+    waiting: async (/** @type {number} */ steps) => {
+      for (;;) {
+        const [row] = await sql`SELECT count(*)::int AS waiting FROM holdfast.waits`;
+        if (row?.waiting >= steps) return;
+        await sleep(5);
+      }
+    },
     /**
      * Transactions that wrote and bytes of write-ahead log so far. Transaction ids are exact at once, where the counters of
      * pg_stat_database come seconds late and count reads.

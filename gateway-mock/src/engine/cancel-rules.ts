@@ -25,11 +25,18 @@ export function readCancelRules(config: unknown): CancelRule[] {
 
 export const cancelKey = (index: number): string => `cancel:${index}`;
 
-export function cancelWaits(runId: string, rules: readonly CancelRule[], nowMs: number): NewWait[] {
+/** `matchOf` tells what a wait with a condition is found by. */
+export function cancelWaits(
+  runId: string,
+  rules: readonly CancelRule[],
+  matchOf: (expression: string) => string,
+  nowMs: number,
+): NewWait[] {
   return rules.map(({ event, expression, timeout }, index) => {
     const due = timeout === null ? undefined : parseDue(timeout, nowMs);
     const expiresInMs = due ? Math.max(due.delayMs ?? 0, (due.untilMs ?? 0) - nowMs) : A_YEAR_MS;
-    return { runId, key: cancelKey(index), kind: "cancel", name: event, expression, expiresInMs };
+    const match = expression === null ? "" : matchOf(expression);
+    return { runId, key: cancelKey(index), kind: "cancel", name: event, expression, match, expiresInMs };
   });
 }
 

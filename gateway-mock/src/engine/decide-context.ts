@@ -15,6 +15,8 @@ export interface DecideContext {
   readonly hasFunction: (functionId: string) => boolean;
   /** Why an expression cannot be used; null when it can. */
   readonly expressionProblem: (source: string) => string | null;
+  /** What a wait with this condition is found by, for a run with this event. */
+  readonly waitMatch: (condition: string, eventText: string) => string;
   /** Whether another step is known to wait for this signal; the store has the last word. */
   readonly isSignalTaken: (signal: string) => boolean;
 }

@@ -44,12 +44,13 @@ function waitForEvent(draft: Draft, op: Op): boolean {
   const name = op.name ?? optionText(op, "event");
   if (name === undefined || name === "") return failed(draft, op, "OP_INVALID", "waits for an event without a name");
   if (!isStorableName(name, MAX_EVENT)) return unstorable(draft, op, "an event", MAX_EVENT);
-  const match = optionText(op, "match");
-  const expression = optionText(op, "if") ?? (match ? `event.${match} == async.${match}` : undefined);
+  const same = optionText(op, "match");
+  const expression = optionText(op, "if") ?? (same ? `event.${same} == async.${same}` : undefined);
   const problem = expression === undefined ? null : draft.ctx.expressionProblem(expression);
   if (problem !== null) return failed(draft, op, "EXPRESSION_INVALID", problem);
   const wait = { kind: "event", name, ...(expression === undefined ? {} : { expression }) } as const;
-  return waitUntil(draft, op, timeoutOf(op), wait);
+  const match = expression === undefined ? "" : draft.ctx.waitMatch(expression, draft.state.eventText);
+  return waitUntil(draft, op, timeoutOf(op), wait, { match });
 }
 
 function waitForSignal(draft: Draft, op: Op): boolean {
@@ -85,7 +86,7 @@ function waitUntil(
   op: Op,
   text: string,
   wait: OpenMeta["wait"],
-  more: Pick<NewWait, "conflict"> = {},
+  more: Pick<NewWait, "conflict" | "match"> = {},
 ): boolean {
   const due = parseDue(text, draft.ctx.nowMs);
   if (!due) return notADuration(draft, op, text);

@@ -90,6 +90,7 @@ export class Decider {
       maxStateLength,
       hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#agents.run(functionId),
       expressionProblem: (source) => expressions.problem(source),
+      waitMatch: (condition, eventText) => expressions.matchOf(condition, () => JSON.parse(eventText)),
       isSignalTaken: (signal) => takenSignals.has(signal),
     };
   }

@@ -2,6 +2,8 @@ import { HoldfastError, type Log, messageOf } from "@holdfast/core";
 import { type ASTNode, EvaluationError, TypeError as ExpressionTypeError, ParseError } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
 import { expressionLanguage, LINEAR_MATCHES } from "./expression-functions.ts";
+import { childrenOf, mentions, type Path, pathOf } from "./expression-tree.ts";
+import { type Equality, equalityOf, wantedMatch } from "./wait-match.ts";
 
 /** What expressions are about. JSON, as `JSON.parse` gave it. */
 export interface ExpressionData {
@@ -16,6 +18,10 @@ export interface ExpressionData {
 /** A checked expression. Evaluating it changes nothing and never takes long. */
 export interface Expression {
   readonly source: string;
+  /** What it demands of one field of the incoming event, if that is easily seen. */
+  readonly equality: Equality | null;
+  /** Whether it looks at `event`. */
+  readonly readsEvent: boolean;
   /**
    * Its value as JSON; times as ISO text, spans of time in seconds. Fields that the event does not have are null.
    * @throws HoldfastError `EXPRESSION_FAILED`
@@ -28,8 +34,6 @@ const MAX_NESTING = 2;
 /** Expressions with a macro inside another one take quadratic time, so they see small events only. */
 const MAX_NESTED_DATA_LENGTH = 8192;
 const MACROS = new Set(["all", "exists", "exists_one", "map", "filter"]);
-
-type Path = readonly string[];
 
 let now = 0;
 const language = expressionLanguage(() => now);
@@ -47,6 +51,8 @@ export function compileExpression(source: string): Expression {
   const program = checked(source, matches);
   return {
     source,
+    equality: equalityOf(program.ast),
+    readsEvent: mentions(program.ast, "event"),
     evaluate: (data) => {
       if (nested && JSON.stringify([data.event, data.async]).length > MAX_NESTED_DATA_LENGTH) {
         throw failed(
@@ -128,28 +134,6 @@ function inspect(source: string): Inspection {
 
 function adds(nodes: readonly ASTNode[]): boolean {
   return nodes.some((node) => node.op === "+" || adds(childrenOf(node)));
-}
-
-/** `event.data.a` or `event["data"].a`, as the steps to it. */
-function pathOf(node: ASTNode): string[] | null {
-  if (node.op === "id") return [node.args];
-  if (node.op === "." || node.op === "[]") {
-    const [target, field] = node.args;
-    const name = typeof field === "string" ? field : field.op === "value" ? field.args : undefined;
-    const path = typeof name === "string" ? pathOf(target) : null;
-    return path && typeof name === "string" ? [...path, name] : null;
-  }
-  return null;
-}
-
-function childrenOf(node: ASTNode): ASTNode[] {
-  const found: ASTNode[] = [];
-  const collect = (value: unknown): void => {
-    if (Array.isArray(value)) for (const entry of value) collect(entry);
-    else if (typeof value === "object" && value !== null && "op" in value) found.push(value as ASTNode);
-  };
-  collect(node.args);
-  return found;
 }
 
 function checkPattern(source: string, node: ASTNode | undefined): void {
@@ -277,6 +261,18 @@ export class Expressions {
     } catch (error) {
       return messageOf(error);
     }
+  }
+
+  /** Whether it looks at `event`; true also when it cannot be used. */
+  readsEvent(source: string): boolean {
+    return this.problem(source) !== null || this.compile(source).readsEvent;
+  }
+
+  /** What a wait with this condition is found by; "" = by its name alone. `event` tells the run's own event. */
+  matchOf(source: string, event: () => unknown): string {
+    const { equality } = this.compile(source);
+    if (!equality) return "";
+    return wantedMatch(equality, equality.equals.type === "field" ? event() : null);
   }
 
   /** Whether the expression holds. One that fails, or whose value is not `true`, does not. */

@@ -1,11 +1,12 @@
-import { HoldfastError, messageOf, type TimerHandle } from "@holdfast/core";
-import type { EventDetail, Fence, RunHead, StoredWait, WaitKind } from "../store/index.ts";
+import { HoldfastError, messageOf, type TimerHandle, Turns } from "@holdfast/core";
+import type { EventDetail, Fence, RunHead, StoredWait, WaitQuery } from "../store/index.ts";
 import type { DatabaseTime } from "./database-time.ts";
 import type { Decider } from "./decider.ts";
 import type { Expressions } from "./expressions.ts";
 import type { StepResult } from "./input.ts";
 import type { EngineOptions } from "./ports.ts";
 import type { Runs } from "./runs.ts";
+import { matchesOf } from "./wait-match.ts";
 
 /** A job that tells those who wait: `key` names the event or the run that ended. */
 export interface TellingJob {
@@ -24,7 +25,11 @@ export interface FanOutParts {
 export const TELLING_LEASE_MS = 20_000;
 const EXTEND_EVERY_MS = 5_000;
 const PAGE = 200;
+/** Everybody shares the way to the database: agents that connect or report must not stand behind a crowd that is told. */
+const JOBS_AT_ONCE = 16;
+const TOLD_AT_ONCE = 64;
 const SIGNAL_TRIES = 20;
+const NO_STATE = { eventText: "null" };
 
 /**
  * Tells runs of what they wait for. The job that asks for it is stored with the event, so that whoever dies on the way,
@@ -34,6 +39,8 @@ export class FanOut {
   readonly #options: EngineOptions;
   readonly #parts: FanOutParts;
   readonly #busy = new Set<Promise<void>>();
+  readonly #jobs = new Turns(JOBS_AT_ONCE);
+  readonly #told = new Turns(TOLD_AT_ONCE);
   #stopped = false;
 
   constructor(options: EngineOptions, parts: FanOutParts) {
@@ -71,7 +78,9 @@ export class FanOut {
     const { store, log, settings } = this.#options;
     const keeping = this.#keep(fence);
     try {
-      const done = job.kind === "event" ? await this.#tellOfEvent(job.key) : await this.#tellOfEnd(job.key);
+      const done = await this.#jobs.take(() =>
+        job.kind === "event" ? this.#tellOfEvent(job.key) : this.#tellOfEnd(job.key),
+      );
       if (done) await store.finishJob(fence);
       else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
     } catch (error) {
@@ -83,10 +92,12 @@ export class FanOut {
   }
 
   async #tellOfEvent(eventId: string): Promise<boolean> {
-    const event = await this.#options.store.getEvent(eventId);
+    const { store } = this.#options;
+    const event = await store.getEvent(eventId);
     if (!event) return true;
     const payload: unknown = JSON.parse(event.payloadJson);
-    return this.#forAll({ name: event.name, kinds: ["event", "cancel"], eventId }, (wait) =>
+    const matches = matchesOf(await store.waitPaths(event.name), payload);
+    return this.#forAll({ name: event.name, kinds: ["event", "cancel"], eventId, matches }, (wait) =>
       this.#eventCame(wait, event, payload),
     );
   }
@@ -102,14 +113,14 @@ export class FanOut {
 
   /** False when the gateway stops before all were told. */
   async #forAll(
-    query: { readonly name: string; readonly kinds: readonly WaitKind[]; readonly eventId?: string },
+    query: Pick<WaitQuery, "name" | "kinds" | "eventId" | "matches">,
     tell: (wait: StoredWait) => Promise<void>,
   ): Promise<boolean> {
     let after: StoredWait | undefined;
     for (;;) {
       if (this.#stopped) return false;
       const waits = await this.#options.store.findWaits({ ...query, limit: PAGE, ...(after ? { after } : {}) });
-      await Promise.all(waits.map(tell));
+      await Promise.all(waits.map((wait) => this.#told.take(() => tell(wait))));
       after = waits.at(-1);
       if (!after || waits.length < PAGE) return true;
     }
@@ -121,7 +132,7 @@ export class FanOut {
     runs.retain(runId);
     try {
       if (expression !== null) {
-        const state = await runs.load(runId);
+        const state = expressions.readsEvent(expression) ? await runs.load(runId) : NO_STATE;
         if (!state) return;
         const nowMs = time.nowMs();
         if (!expressions.holds(expression, { event: JSON.parse(state.eventText), async: payload, nowMs })) return;

@@ -4,11 +4,12 @@ import type { KnownFunction } from "./functions.ts";
 import { type MadeEvent, tellsOfEnd } from "./internal-events.ts";
 import { type DispatchedMeta, jsonRow, type RunMeta, runCreatedRow } from "./log-rows.ts";
 import { DEADLINE, FINISH_TIMEOUT } from "./run-state.ts";
-import type { Start, TriggerEvent } from "./triggers.ts";
+import type { EventReader, Start, TriggerEvent } from "./triggers.ts";
 
 export interface NewRunOptions {
   readonly fn: KnownFunction;
   readonly event: TriggerEvent;
+  readonly reader: EventReader;
   /** How it is held back. */
   readonly start: Start;
   /** Payloads of the other events of a batch. */
@@ -21,13 +22,13 @@ export interface NewRunOptions {
   readonly lease: NonNullable<NewJob["lease"]> | null;
   /** Of the worker that gets it at once; else of the function as it was registered last. */
   readonly appVersion: string | null;
-  readonly nowMs: number;
   readonly newId: () => string;
 }
 
 /** Everything that a run has from the beginning: its first rows, its first pass, its timers, what cancels it. */
 export function newRun(options: NewRunOptions): IntakeRun {
-  const { fn, event, start, more, startMs, invokes, lease, nowMs, newId } = options;
+  const { fn, event, reader, start, more, startMs, invokes, lease, newId } = options;
+  const { nowMs } = reader;
   const runId = invokes?.runId ?? newId();
   const jobs: NewJob[] = [];
   const log: IntakeRun["log"][number][] = [];
@@ -44,7 +45,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
   add("pass", "", 0);
   if (fn.deadlineInMs !== null) add("timer", DEADLINE, fn.deadlineInMs);
   if (fn.finishInMs !== null) add("timer", FINISH_TIMEOUT, fn.finishInMs);
-  const waits = cancelWaits(runId, fn.cancelRules, nowMs);
+  const waits = cancelWaits(runId, fn.cancelRules, (condition) => reader.match(condition), nowMs);
   const meta: RunMeta = {
     maxAttempts: fn.maxAttempts,
     ...(invokes ? { parent: invokes.parent } : {}),

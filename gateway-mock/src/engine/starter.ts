@@ -70,13 +70,13 @@ export class Starter {
       const run = newRun({
         fn,
         event,
+        reader,
         start,
         more: options.more ?? [],
         startMs: options.startMs ?? null,
         invokes: options.invokes ?? null,
         lease,
         appVersion: slot ? this.#parts.agents.versionOf(slot, fn.id) : null,
-        nowMs: reader.nowMs,
         newId: this.#newId,
       });
       const [job] = run.jobs;

@@ -32,6 +32,12 @@ export class EventReader {
     return expression === null ? "" : digest(keyText(this.#expressions.value(expression, this.#data())));
   }
 
+  /** What a wait with this condition on a later event is found by; "" also when the condition cannot be used. */
+  match(condition: string): string {
+    if (this.#expressions.problem(condition) !== null) return "";
+    return this.#expressions.matchOf(condition, () => this.#data().event);
+  }
+
   /** Whole seconds, -600 to 600. */
   priority(expression: string | null): number {
     if (expression === null) return 0;

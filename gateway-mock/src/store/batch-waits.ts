@@ -34,10 +34,10 @@ export function deleteWaits(waits: readonly WaitKey[], runIds: readonly string[]
 
 export function insertWaits(waits: readonly NewWait[]): Statement {
   return {
-    text: `INSERT INTO holdfast.waits (run_id, key, kind, name, expression, began_at, expires_at)
-SELECT run_id, key, kind, name, expression, now(), now() + ${intervalOf("expires")}
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::float8[])
-  AS n(run_id, key, kind, name, expression, expires)
+    text: `INSERT INTO holdfast.waits (run_id, key, kind, name, expression, match, began_at, expires_at)
+SELECT run_id, key, kind, name, expression, match, now(), now() + ${intervalOf("expires")}
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::float8[])
+  AS n(run_id, key, kind, name, expression, match, expires)
 ON CONFLICT (run_id, key) DO NOTHING`,
     params: [
       textArray(waits.map((wait) => wait.runId)),
@@ -45,6 +45,7 @@ ON CONFLICT (run_id, key) DO NOTHING`,
       textArray(waits.map((wait) => wait.kind)),
       textArray(waits.map((wait) => wait.name)),
       textArray(waits.map((wait) => wait.expression ?? null)),
+      textArray(waits.map((wait) => wait.match ?? "")),
       numberArray(waits.map((wait) => wait.expiresInMs ?? null)),
     ],
   };

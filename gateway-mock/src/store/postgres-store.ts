@@ -32,7 +32,7 @@ import type { IntakeItem, IntakeOutcome, Store } from "./store.ts";
 import type { StoreReads } from "./store-reads.ts";
 import { jobsOfItem, type ToldJob, toldFunctions } from "./told-jobs.ts";
 import { skipTime, virtualTime } from "./virtual-time.ts";
-import { findWaits, finishJob } from "./waits.ts";
+import { findWaits, finishJob, waitPaths } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
 import { loadCron, loadEvents, loadWindow, postponeJob, saveCrons } from "./windows.ts";
 
@@ -162,6 +162,7 @@ function queueOf(
   | "recallJobs"
   | "finishJob"
   | "findWaits"
+  | "waitPaths"
   | "loadRuns"
   | "nextDueInMs"
   | "nowMs"
@@ -175,6 +176,7 @@ function queueOf(
     releaseLeases: (leases) => releaseLeases(query, leases),
     finishJob: (fence) => finishJob(query, fence),
     findWaits: (wanted) => findWaits(query, wanted),
+    waitPaths: (name) => waitPaths(query, name),
     loadRuns: (runIds) => loadRuns(query, runIds),
     nextDueInMs: (functionIds) => nextDueInMs(query, functionIds),
     async nowMs() {

@@ -70,6 +70,7 @@ export class World {
       maxSteps: 1000,
       maxStateLength: 100_000,
       hasFunction: (functionId) => functionId.startsWith("shop-"),
+      waitMatch: (condition) => `["condition"]\n${condition}`,
       expressionProblem: (source) => (source === "(" ? "The expression `(` cannot be used: it ends too early." : null),
       isSignalTaken: (signal) => signal === "taken",
     };

@@ -10,6 +10,7 @@ const HELD = [
   "releaseLeases",
   "finishJob",
   "findWaits",
+  "waitPaths",
   "loadRuns",
   "getEvent",
   "getRun",

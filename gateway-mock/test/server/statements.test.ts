@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import type { AgentOptions } from "./agent.ts";
-import { did, ended, plan, start, useGateway } from "./harness.ts";
+import { did, ended, op, plan, send, start, useGateway, waits } from "./harness.ts";
 import { countStatements, type StatementCounter } from "./statement-counter.ts";
 
 const bench = useGateway();
@@ -78,4 +78,29 @@ test("in place: a checkpoint costs as many statements for a thousand finished st
   console.log(`A checkpoint of n steps: ${total(stored[0] ?? [])} statements.\n${stored[0]?.join("\n")}`);
   expect(stored.map(total)).toEqual(fanOuts.map(() => total(stored[0] ?? [])));
   expect(total(stored[0] ?? [])).toBeLessThanOrEqual(6);
+});
+
+test("an event costs as much whether one run or a hundred wait for one of its name, each with its own number", async () => {
+  const { gateway, agent } = await gatewayThatCounts({});
+  const wait = op("WaitForEvent", "w", { name: "shop/paid", opts: { timeout: "1h", match: "data.n" } });
+  const costs: string[][] = [];
+  for (const more of [1, 99]) {
+    const [runId = ""] = (await start(gateway, more)).slice(-1);
+    for (let index = 0; index < more; index++) {
+      const { request } = await agent.request();
+      await agent.replied(request, { value: [wait] });
+    }
+    await waits(gateway, runId, "shop/paid");
+    const answer = async () => {
+      await send(gateway, "shop/paid", { n: more - 1 });
+      const { request } = await agent.request("step");
+      expect(request.runId).toBe(runId);
+      await agent.replied(request, { status: "DONE", value: 1 });
+    };
+    costs.push(await statementsOf(answer));
+  }
+  const [alone = 0, amongMany = 0] = costs.map(total);
+  console.log(`An event that one run waits for: ${alone} statements.\n${costs[0]?.join("\n")}`);
+  // What happens at the same moment shares a transaction or does not; a look at each run would be a hundred more.
+  expect(Math.abs(amongMany - alone)).toBeLessThan(20);
 });

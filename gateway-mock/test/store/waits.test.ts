@@ -47,11 +47,41 @@ describe("waits", () => {
     expect(job).toMatchObject({ id, key: id, kind: "event", runId: "", run: null, epoch: 1 });
     const query = { name: "w/some", kinds: ["event", "cancel"], eventId: id, limit: 10 } as const;
     expect(await bench.store.findWaits(query)).toMatchObject([{ runId: run.runId, key: "w", expression: "true" }]);
-    expect(await bench.store.findWaits({ ...query, after: { runId: run.runId, key: "w" } })).toEqual([]);
+    expect(await bench.store.findWaits({ ...query, after: { match: "", runId: run.runId, key: "w" } })).toEqual([]);
     expect(await bench.store.finishJob({ jobId: id, epoch: 2 })).toBe(false);
     expect(await bench.store.finishJob({ jobId: id, epoch: 1 })).toBe(true);
     await end(run);
     expect(await bench.store.findWaits(query)).toEqual([]);
+  });
+
+  it("is found by what the event has in the places that waits look at, page by page", async () => {
+    const [a, b] = [await seedLeased(bench.store), await seedLeased(bench.store)];
+    const matches = ["", `["data","id"]\n1`, `["data","id"]\n2`, `["data"]\nx`];
+    for (const run of [a, b]) {
+      const waits = matches.map((match, at) => ({ runId: run.runId, key: `w${at}`, kind: "event" as const, match }));
+      const addWaits = waits.map((wait) => ({ ...wait, name: "w/match" }));
+      await bench.store.commit({ ...waiting(run, { name: "w/other" }), addWaits });
+    }
+    expect(await bench.store.waitPaths("w/match")).toEqual([`["data","id"]`, `["data"]`]);
+    expect(await bench.store.waitPaths("w/none")).toEqual([]);
+    const { id: eventId } = await sendEvent("w/match");
+    for (const about of [{}, { eventId }]) {
+      const query = { name: "w/match", kinds: ["event"], limit: 3, ...about } as const;
+      const wanted = [`["data"]\nx`, "", `["data","id"]\n2`, `["data","id"]\n2`, `["data","id"]\nnobody's`];
+      const first = await bench.store.findWaits({ ...query, matches: wanted });
+      const last = first.at(-1);
+      const second = await bench.store.findWaits({ ...query, matches: wanted, ...(last ? { after: last } : {}) });
+      const all = ["", `["data","id"]\n2`, `["data"]\nx`].flatMap((match) =>
+        [a.runId, b.runId].sort().map((runId) => ({ match, runId, key: `w${matches.indexOf(match)}` })),
+      );
+      expect([...first, ...second]).toMatchObject(all);
+      expect(first).toHaveLength(3);
+      expect(await bench.store.findWaits({ ...query, after: { match: "", runId: "~", key: "" } })).toEqual([]);
+      expect(await bench.store.findWaits(query)).toMatchObject(all.slice(0, 2));
+    }
+    await bench.store.finishJob({ jobId: eventId, epoch: 0 });
+    await end(a);
+    await end(b);
   });
 
   it("is born leased when the gateway wants it itself; a gateway that dies loses it to the next one", async () => {

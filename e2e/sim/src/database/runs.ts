@@ -88,11 +88,11 @@ export class Runs {
   }
 
   insertWait(wait: NewWait): void {
-    const { runId, key, kind, name, expression = null, expiresInMs } = wait;
+    const { runId, key, kind, name, expression = null, match = "", expiresInMs } = wait;
     const run = this.rows.get(runId);
     if (!run || run.waits.has(key)) return;
     const expiresMs = expiresInMs == null ? null : this.#now() + expiresInMs;
-    run.waits.set(key, { runId, key, kind, name, expression, beganMs: this.#now(), expiresMs });
+    run.waits.set(key, { runId, key, kind, name, expression, match, beganMs: this.#now(), expiresMs });
   }
 
   /** Every wait there is. */
@@ -100,18 +100,27 @@ export class Runs {
     return [...this.rows.values()].flatMap(({ waits }) => [...waits.values()]);
   }
 
-  findWaits({ name, kinds, eventId, limit, after }: WaitQuery, event: EventRow | undefined): StoredWait[] {
+  findWaits(
+    { name, kinds, eventId, matches = [""], limit, after }: WaitQuery,
+    event: EventRow | undefined,
+  ): StoredWait[] {
     if (eventId !== undefined && !event) return [];
     const isMeant = (wait: StoredWait, triggeredBy: string): boolean =>
       wait.name === name &&
       kinds.includes(wait.kind) &&
-      (!after || wait.runId > after.runId || (wait.runId === after.runId && wait.key > after.key)) &&
+      matches.includes(wait.match) &&
+      (!after || byPlace(wait, after) > 0) &&
       (!event || (wait.beganMs < event.receivedMs && triggeredBy !== eventId)) &&
       (!event || wait.expiresMs === null || wait.expiresMs > event.receivedMs);
     return [...this.rows.values()]
       .flatMap(({ head, waits }) => [...waits.values()].filter((wait) => isMeant(wait, head.eventId)))
-      .sort((a, b) => byText(a.runId, b.runId) || byText(a.key, b.key))
+      .sort(byPlace)
       .slice(0, Math.min(Math.max(limit, 1), 1000));
+  }
+
+  waitPaths(name: string): string[] {
+    const matches = this.waits().filter((wait) => wait.name === name && wait.match !== "");
+    return [...new Set(matches.map(({ match }) => match.split("\n")[0] ?? ""))].sort(byText);
   }
 
   /** As people see it: a run with leased work is running. */
@@ -136,3 +145,8 @@ export class Runs {
     return { runs, nextCursor: found.length > runs.length ? (runs.at(-1)?.id ?? null) : null };
   }
 }
+
+type Place = Pick<StoredWait, "match" | "runId" | "key">;
+
+const byPlace = (a: Place, b: Place): number =>
+  byText(a.match, b.match) || byText(a.runId, b.runId) || byText(a.key, b.key);

@@ -116,6 +116,10 @@ export class ModelStore implements Store {
     return this.#line.call(() => runsTable.findWaits(query, query.eventId ? events.get(query.eventId) : undefined));
   }
 
+  waitPaths(name: string): ReturnType<Store["waitPaths"]> {
+    return this.#line.call(() => this.#tables.runsTable.waitPaths(name));
+  }
+
   /** Heads first, then logs: others may write in between. */
   async loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]> {
     const { runs } = this.#tables;

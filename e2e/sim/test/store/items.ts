@@ -12,6 +12,8 @@ import type {
 import type { Dice } from "../../src/random.ts";
 import type { Pair } from "./pair.ts";
 
+/** Two lines, as those by which waits are found. */
+export const MATCHES = [`["a"]\nx`, `["a"]\ny`, `["b","c"]\nx`];
 export const FUNCTIONS = ["f0", "f1", "lim", "lim2"] as const;
 const EVENTS = ["e0", "e1", "e2"] as const;
 
@@ -81,7 +83,9 @@ export class Items {
     const name = kind === "signal" ? dice.pick(["s0", "s1"]) : kind === "invoke" ? "r0001" : dice.pick(EVENTS);
     const expiry = dice.pick([{}, { expiresInMs: null }, { expiresInMs: 0 }, { expiresInMs: 2000 }]);
     const conflict = kind === "signal" && dice.chance(0.4) ? { conflict: "replace" as const } : {};
-    return { runId, key, kind, name, ...expiry, ...conflict, ...(dice.chance(0.3) ? { expression: "true" } : {}) };
+    const condition = dice.chance(0.3) ? { expression: "true" } : {};
+    const match = dice.chance(0.4) ? { match: dice.pick(MATCHES) } : {};
+    return { runId, key, kind, name, ...expiry, ...conflict, ...condition, ...match };
   }
 
   item(): IntakeItem {

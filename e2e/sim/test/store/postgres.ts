@@ -42,7 +42,7 @@ const DUMPS = {
     ${ms("due_at")} AS "dueMs", CASE WHEN expires_at = 'infinity' THEN NULL ELSE ${ms("NULLIF(expires_at, 'infinity')")} END AS "expiresMs"
     FROM holdfast.gates`,
   crons: `SELECT function_id AS "functionId", cron, app_id AS "appId", jitter_ms AS "jitterMs", ${ms("next_at")} AS "nextMs" FROM holdfast.crons`,
-  waits: `SELECT run_id AS "runId", key, kind, name, expression, ${ms("began_at")} AS "beganMs", ${ms("expires_at")} AS "expiresMs" FROM holdfast.waits`,
+  waits: `SELECT run_id AS "runId", key, kind, name, expression, match, ${ms("began_at")} AS "beganMs", ${ms("expires_at")} AS "expiresMs" FROM holdfast.waits`,
   functions: `SELECT slug, app_id AS "appId", app_version AS "appVersion", config AS "configJson", active FROM holdfast.functions`,
 } as const;
 

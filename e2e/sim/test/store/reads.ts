@@ -1,6 +1,6 @@
 import { RUN_STATUSES, type Store } from "../../../../gateway-mock/src/store/index.ts";
 import type { Dice } from "../../src/random.ts";
-import { FUNCTIONS } from "./items.ts";
+import { FUNCTIONS, MATCHES } from "./items.ts";
 import type { Pair } from "./pair.ts";
 
 type Call = <T>(name: string, args: unknown, make: (store: Store) => Promise<T>) => Promise<T | undefined>;
@@ -20,10 +20,12 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
   };
   const kinds = dice.pick([["event", "cancel"], ["signal"], ["invoke"]] as const);
   const name = dice.pick(["e0", "e1", "s0", "s1", "r0001"]);
-  const after = dice.chance(0.2) ? { after: { runId, key: "a" } } : {};
+  const after = dice.chance(0.2) ? { after: { match: dice.pick(["", ...MATCHES]), runId, key: "a" } } : {};
   const about = dice.chance(0.5) ? { eventId } : {};
-  const query = { name, kinds, limit: dice.pick([1, 100]), ...about, ...after };
+  const matches = dice.chance(0.7) ? { matches: ["", ...MATCHES].filter(() => dice.chance(0.7)) } : {};
+  const query = { name, kinds, limit: dice.pick([1, 100]), ...about, ...after, ...matches };
   await call("findWaits", query, (store) => store.findWaits(query));
+  await call("waitPaths", name, (store) => store.waitPaths(name));
   await call("listRuns", filter, (store) => store.listRuns(filter));
   await call("getRun", runId, (store) => store.getRun(runId));
   await call("getEvent", eventId, (store) => store.getEvent(eventId));

@@ -67,10 +67,13 @@ export interface Store extends StoreReads, FlowStore {
   finishJob(fence: Fence): Promise<boolean>;
 
   /**
-   * Those who wait for what `name` names, in the order of (run, key). With `eventId`: only waits that began before that
+   * Those who wait for what `name` names, in the order of (match, run, key). With `eventId`: only waits that began before that
    * event was stored and had not expired then, and none of a run that the event itself triggered.
    */
   findWaits(query: WaitQuery): Promise<readonly StoredWait[]>;
+
+  /** The first lines of the `match` of all who wait for what `name` names, each once, in order; without "". */
+  waitPaths(name: string): Promise<readonly string[]>;
 
   /** The runs that exist among `runIds`, each with its log in the order of writing. */
   loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]>;
@@ -243,6 +246,8 @@ export interface NewWait {
   readonly name: string;
   /** Condition on the incoming event; the store only keeps it. */
   readonly expression?: string | null;
+  /** What it is found by beside the name: two lines of text; default "". */
+  readonly match?: string;
   /** Nothing counts any more this long after now (the run is told by a timer of its own); default never. */
   readonly expiresInMs?: number | null;
   /** Signals: what to do when another step waits for the same one: lose (`signal`), or take its place. Default fail. */
@@ -256,6 +261,7 @@ export interface StoredWait {
   readonly kind: WaitKind;
   readonly name: string;
   readonly expression: string | null;
+  readonly match: string;
   readonly beganMs: number;
   readonly expiresMs: number | null;
 }
@@ -372,10 +378,12 @@ export interface WaitQuery {
   readonly name: string;
   readonly kinds: readonly WaitKind[];
   readonly eventId?: string;
+  /** Only those with one of these. Default [""]. */
+  readonly matches?: readonly string[];
   /** 1 to 1000. */
   readonly limit: number;
   /** The last one of the page before. */
-  readonly after?: { readonly runId: string; readonly key: string };
+  readonly after?: { readonly match: string; readonly runId: string; readonly key: string };
 }
 
 export interface ClaimRequest {
