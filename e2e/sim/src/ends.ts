@@ -1,5 +1,5 @@
 import { readStepRow } from "../../../gateway-mock/src/engine/log-rows.ts";
-import type { RunHead } from "../../../gateway-mock/src/store/store.ts";
+import type { RunHead } from "../../../gateway-mock/src/store/port/index.ts";
 import { APP_ID } from "./app.ts";
 import type { RunRow } from "./database/rows.ts";
 import { type Hold, STOP } from "./extras.ts";

@@ -1,4 +1,4 @@
-import type { RunHead } from "../../../gateway-mock/src/store/store.ts";
+import type { RunHead } from "../../../gateway-mock/src/store/port/index.ts";
 import { APP_ID } from "./app.ts";
 import type { Clients } from "./clients.ts";
 import type { EventRow, JobRow } from "./database/rows.ts";

@@ -1,5 +1,5 @@
 import { foldHead } from "../../../gateway-mock/src/store/fold-head.ts";
-import type { StoredLogRow } from "../../../gateway-mock/src/store/store.ts";
+import type { StoredLogRow } from "../../../gateway-mock/src/store/port/index.ts";
 import { parseJsonBytes } from "../../../packages/protocol/src/index.ts";
 import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
 import type { ExecutionResult } from "../../../packages/sdk/src/execution/execution.ts";

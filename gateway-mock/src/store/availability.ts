@@ -1,6 +1,6 @@
 import { type Log, sleep, type Timers } from "@holdfast/core";
 import { type PgTrouble, safeMessage } from "./pg-errors.ts";
-import type { DatabaseHealth } from "./store.ts";
+import type { DatabaseHealth } from "./port/index.ts";
 
 /** A connection breaks now and then; the database is away once nothing has worked for this long. */
 const AWAY_AFTER_MS = 500;

@@ -1,5 +1,5 @@
 import type { Found, LockedJob, LockedRun, Needs, Unit } from "./batch-plan.ts";
-import type { IntakeItem, Transition } from "./store.ts";
+import type { IntakeItem, Transition } from "./port/index.ts";
 
 const NOTHING_ELSE: Omit<Found, "jobs" | "runs"> = {
   eventKeys: new Map(),

@@ -1,7 +1,14 @@
 import type { Query } from "./database.ts";
-import { type Gate, MAX_BATCH_LENGTH, type WindowEntry, type WindowKey, windowKeyText } from "./flow.ts";
 import { msOf, numberArray, textArray, timeOf } from "./pg-values.ts";
-import type { NewJob, RunStatus } from "./store.ts";
+import {
+  type Gate,
+  MAX_BATCH_LENGTH,
+  type NewJob,
+  type RunStatus,
+  type WindowEntry,
+  type WindowKey,
+  windowKeyText,
+} from "./port/index.ts";
 
 /** A row of `gates` while a batch is planned. */
 export interface GateState {

@@ -1,8 +1,8 @@
 import { eventKeyOf, type GateKey, type GateState, gateKeyOf, keyOfGate } from "./batch-gates.ts";
-import type { CronTick } from "./flow.ts";
 import { create, planIntake, type Scene } from "./plan-intake.ts";
 import type {
   CommitOutcome,
+  CronTick,
   IntakeItem,
   IntakeOutcome,
   LogRow,
@@ -13,7 +13,7 @@ import type {
   NewWait,
   RunStatus,
   Transition,
-} from "./store.ts";
+} from "./port/index.ts";
 
 /** What is queued for a commit. One unit wins, loses and fails as a whole. */
 export type Unit =

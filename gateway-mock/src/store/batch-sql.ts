@@ -15,10 +15,9 @@ import type {
 import { rowKeyOf } from "./batch-plan.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./batch-waits.ts";
 import type { Param, Query } from "./database.ts";
-import type { CronTick } from "./flow.ts";
 import { ConnectionLost } from "./pg-errors.ts";
 import { jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "./pg-values.ts";
-import type { LogKind } from "./store.ts";
+import type { CronTick, LogKind } from "./port/index.ts";
 
 /** One statement with its parameters. */
 export interface Statement {

@@ -2,7 +2,7 @@ import type { WaitKey } from "./batch-plan.ts";
 import type { Statement } from "./batch-sql.ts";
 import type { Query } from "./database.ts";
 import { intervalOf, numberArray, textArray } from "./pg-values.ts";
-import type { NewWait } from "./store.ts";
+import type { NewWait } from "./port/index.ts";
 
 interface SignalRow {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { messageOf } from "@holdfast/core";
 import { foldHead } from "./fold-head.ts";
-import type { RunHead, Store, StoredRun } from "./store.ts";
+import type { RunHead, Store, StoredRun } from "./port/index.ts";
 
 const PAGE = 500;
 

@@ -1,7 +1,7 @@
 import type { Query } from "./database.ts";
 import { msOf } from "./pg-values.ts";
+import type { ClaimedJob, JobKind } from "./port/index.ts";
 import { loadRuns } from "./run-loader.ts";
-import type { ClaimedJob, JobKind } from "./store.ts";
 
 /** What claims with and without limits have in common. */
 

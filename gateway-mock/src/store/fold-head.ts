@@ -1,4 +1,4 @@
-import type { RunStatus, StoredLogRow } from "./store.ts";
+import type { RunStatus, StoredLogRow } from "./port/index.ts";
 
 /** What a run's log says its head must be. `startedMs` is not among it: a claim begins a run and writes no row. */
 export interface FoldedHead {

@@ -3,7 +3,7 @@ import type { Unit, UnitOutcome } from "./batch-plan.ts";
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./batch-runner.ts";
 import { type BatchLimits, takeBatch } from "./batch-take.ts";
 import type { Database } from "./database.ts";
-import type { IntakeItem } from "./store.ts";
+import type { IntakeItem } from "./port/index.ts";
 import { realTime } from "./virtual-time.ts";
 
 export const GROUP_COMMIT_LIMITS = {

@@ -1,9 +1,8 @@
 import { CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
 import type { Database, Query } from "./database.ts";
-import type { RecallWant } from "./flow.ts";
 import { takeUp } from "./limited-claims.ts";
 import { intervalOf, msOf, numberArray, textArray } from "./pg-values.ts";
-import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease } from "./store.ts";
+import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant } from "./port/index.ts";
 
 /**
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased

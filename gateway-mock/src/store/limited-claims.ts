@@ -1,8 +1,7 @@
 import { CLAIMED_BEFORE, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
 import type { Database, Query } from "./database.ts";
-import type { ClaimLimits, LimitedClaim, LimitedClaimRequest } from "./flow.ts";
 import { numberArray, textArray } from "./pg-values.ts";
-import type { LeaseExtension } from "./store.ts";
+import type { ClaimLimits, LeaseExtension, LimitedClaim, LimitedClaimRequest } from "./port/index.ts";
 
 /** Which of these functions have something due at all. */
 const ANY_DUE = `SELECT w.function_id AS f FROM unnest($1::text[]) AS w(function_id) WHERE EXISTS (

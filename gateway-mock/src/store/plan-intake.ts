@@ -1,7 +1,16 @@
 import { eventKeyOf, type Gates, joinWindow, passGates, takeWindow } from "./batch-gates.ts";
 import type { Found, Verdict, WaitKey, WriteSet } from "./batch-plan.ts";
-import { type CronTick, cronKey, type IntakeSource } from "./flow.ts";
-import type { IntakeItem, IntakeRun, LogRow, NewJob, NewRun, NewWait } from "./store.ts";
+import {
+  type CronTick,
+  cronKey,
+  type IntakeItem,
+  type IntakeRun,
+  type IntakeSource,
+  type LogRow,
+  type NewJob,
+  type NewRun,
+  type NewWait,
+} from "./port/index.ts";
 
 /** What was found, as it is after the units so far. */
 export interface Scene {

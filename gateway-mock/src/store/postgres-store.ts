@@ -17,6 +17,7 @@ import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./l
 import { adoptLanes, claimLimited } from "./limited-claims.ts";
 import { migrate } from "./migrate.ts";
 import { msOf } from "./pg-values.ts";
+import type { IntakeItem, IntakeOutcome, Store, StoreReads } from "./port/index.ts";
 import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
 import {
   listConnections,
@@ -28,8 +29,6 @@ import {
   touchGateway,
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
-import type { IntakeItem, IntakeOutcome, Store } from "./store.ts";
-import type { StoreReads } from "./store-reads.ts";
 import { jobsOfItem, type ToldJob, toldFunctions } from "./told-jobs.ts";
 import { skipTime, virtualTime } from "./virtual-time.ts";
 import { findWaits, finishJob, waitPaths } from "./waits.ts";

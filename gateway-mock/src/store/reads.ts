@@ -1,9 +1,6 @@
 import { unreachable } from "@holdfast/core";
 import type { Database, Param } from "./database.ts";
 import { msOf, textArray } from "./pg-values.ts";
-import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
-import { loadLogs } from "./run-loader.ts";
-import type { RunStatus } from "./store.ts";
 import type {
   EventDetail,
   EventPage,
@@ -13,7 +10,10 @@ import type {
   RunDetail,
   RunFilter,
   RunPage,
-} from "./store-reads.ts";
+  RunStatus,
+} from "./port/index.ts";
+import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
+import { loadLogs } from "./run-loader.ts";
 import { waitsOfRun } from "./waits.ts";
 
 const MAX_PAGE = 1000;

@@ -1,5 +1,5 @@
 import { msOf } from "./pg-values.ts";
-import type { LogKind, RunHead, RunStatus, StoredLogRow } from "./store.ts";
+import type { LogKind, RunHead, RunStatus, StoredLogRow } from "./port/index.ts";
 
 /** Rows as the driver gives them, and what the port makes of them. */
 

@@ -1,7 +1,7 @@
 import type { Query } from "./database.ts";
 import { textArray } from "./pg-values.ts";
+import type { StoredLogRow, StoredRun } from "./port/index.ts";
 import { type HeadRow, headColumns, headOf, LOG_COLUMNS, type LogDbRow, logRowOf } from "./rows.ts";
-import type { StoredLogRow, StoredRun } from "./store.ts";
 
 const HEADS = `SELECT ${headColumns()} FROM holdfast.runs r WHERE r.id = ANY($1::text[])`;
 const LOGS = `SELECT ${LOG_COLUMNS} FROM holdfast.run_log WHERE run_id = ANY($1::text[]) ORDER BY run_id, seq`;

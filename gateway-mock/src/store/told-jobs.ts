@@ -1,4 +1,4 @@
-import type { IntakeItem, NewJob } from "./store.ts";
+import type { IntakeItem, NewJob } from "./port/index.ts";
 
 export type ToldJob = Pick<NewJob, "functionId" | "lease" | "delayMs" | "notBeforeMs">;
 

@@ -1,6 +1,6 @@
 import type { Query } from "./database.ts";
 import { msOf, textArray } from "./pg-values.ts";
-import type { Fence, StoredWait, WaitKind, WaitQuery } from "./store.ts";
+import type { Fence, StoredWait, WaitKind, WaitQuery } from "./port/index.ts";
 
 interface WaitRow {
   readonly run_id: string;

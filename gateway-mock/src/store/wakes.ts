@@ -2,7 +2,7 @@ import { backoffDelayMs, type Log, messageOf, sleep } from "@holdfast/core";
 import type postgres from "postgres";
 import type { Database } from "./database.ts";
 import { safeMessage } from "./pg-errors.ts";
-import type { Wake } from "./store.ts";
+import type { Wake } from "./port/index.ts";
 
 const CHANNEL = "holdfast_wake";
 /** The server refuses payloads of 8000 bytes; ids may hold wide characters. */

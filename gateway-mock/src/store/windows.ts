@@ -1,7 +1,6 @@
 import type { Query } from "./database.ts";
-import { cronKey, type NewCron, type OpenWindow, type StoredCron, type WindowKey } from "./flow.ts";
 import { intervalOf, msOf, numberArray, textArray, timeOf } from "./pg-values.ts";
-import type { Fence } from "./store.ts";
+import { cronKey, type Fence, type NewCron, type OpenWindow, type StoredCron, type WindowKey } from "./port/index.ts";
 
 export async function postponeJob(query: Query, { jobId, epoch }: Fence, delayMs: number): Promise<boolean> {
   const text = `UPDATE holdfast.queue SET available_at = now() + ${intervalOf("$3::float8")}, leased_by = NULL

@@ -6,7 +6,7 @@ import {
   type OpenWindow,
   type StoredCron,
   type WindowKey,
-} from "../../../../gateway-mock/src/store/flow.ts";
+} from "../../../../gateway-mock/src/store/port/index.ts";
 import type { Queue } from "./queue.ts";
 import type { Now } from "./rows.ts";
 import type { Runs } from "./runs.ts";

@@ -1,4 +1,4 @@
-import type { ClaimLimits, LimitedClaimRequest } from "../../../../gateway-mock/src/store/flow.ts";
+import type { ClaimLimits, LimitedClaimRequest } from "../../../../gateway-mock/src/store/port/index.ts";
 import type { Gates } from "./gates.ts";
 import type { Queue } from "./queue.ts";
 import { byText, type JobRow, placeOf, type Taken } from "./rows.ts";

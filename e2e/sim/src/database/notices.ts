@@ -1,4 +1,4 @@
-import type { Wake } from "../../../../gateway-mock/src/store/store.ts";
+import type { Wake } from "../../../../gateway-mock/src/store/port/index.ts";
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";
 import type { StoreMood } from "./mood.ts";

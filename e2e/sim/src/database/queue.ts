@@ -1,12 +1,12 @@
-import type { RecallWant } from "../../../../gateway-mock/src/store/flow.ts";
 import type {
   ClaimRequest,
   Fence,
   LeaseExtension,
   LeaseRelease,
   NewJob,
-} from "../../../../gateway-mock/src/store/store.ts";
-import type { QueueDepth } from "../../../../gateway-mock/src/store/store-reads.ts";
+  QueueDepth,
+  RecallWant,
+} from "../../../../gateway-mock/src/store/port/index.ts";
 import { byText, type JobRow, jobKey, type Now, placeOf, type TableWatch, type Taken } from "./rows.ts";
 import type { Runs } from "./runs.ts";
 

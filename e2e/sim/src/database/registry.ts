@@ -4,7 +4,7 @@ import type {
   FunctionRecord,
   ListedConnection,
   StoredFunction,
-} from "../../../../gateway-mock/src/store/store.ts";
+} from "../../../../gateway-mock/src/store/port/index.ts";
 import { byText, type Now } from "./rows.ts";
 
 /** One set of functions that an app came with. */

@@ -5,7 +5,7 @@ import type {
   RunHead,
   StoredLogRow,
   StoredWait,
-} from "../../../../gateway-mock/src/store/store.ts";
+} from "../../../../gateway-mock/src/store/port/index.ts";
 
 /** Rows of the model's tables. */
 

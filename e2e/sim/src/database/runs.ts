@@ -2,13 +2,14 @@ import type { HeadWrite, RunWrite } from "../../../../gateway-mock/src/store/bat
 import type {
   LogRow,
   NewWait,
+  RunFilter,
   RunHead,
+  RunPage,
   RunStatus,
   StoredLogRow,
   StoredWait,
   WaitQuery,
-} from "../../../../gateway-mock/src/store/store.ts";
-import type { RunFilter, RunPage } from "../../../../gateway-mock/src/store/store-reads.ts";
+} from "../../../../gateway-mock/src/store/port/index.ts";
 import { byText, type EventRow, type JobRow, type Now, type RunRow, rowKey, type TableWatch } from "./rows.ts";
 
 /** Heads, logs and waits. */

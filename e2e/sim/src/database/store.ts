@@ -1,5 +1,5 @@
 import { checkTransition } from "../../../../gateway-mock/src/store/check-transition.ts";
-import type { ClaimedJob, Store, StoredRun, Transition, Wake } from "../../../../gateway-mock/src/store/store.ts";
+import type { ClaimedJob, Store, StoredRun, Transition, Wake } from "../../../../gateway-mock/src/store/port/index.ts";
 import { jobsOfItem, type ToldJob, toldFunctions } from "../../../../gateway-mock/src/store/told-jobs.ts";
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";

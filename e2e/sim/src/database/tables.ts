@@ -12,7 +12,7 @@ import {
   type Unit,
   type UnitOutcome,
 } from "../../../../gateway-mock/src/store/batch-plan.ts";
-import type { StoredRun } from "../../../../gateway-mock/src/store/store.ts";
+import type { StoredRun } from "../../../../gateway-mock/src/store/port/index.ts";
 import { Crons, Gates } from "./gates.ts";
 import { Queue } from "./queue.ts";
 import { Registry } from "./registry.ts";

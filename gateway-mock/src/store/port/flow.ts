@@ -1,4 +1,4 @@
-import type { ClaimedJob, Fence } from "./store.ts";
+import type { ClaimedJob, Fence } from "./job.ts";
 
 /** What is between events and runs, and between jobs and those who claim them, as the store's port has it. */
 

@@ -1,4 +1,7 @@
-import type { ListedConnection, RunHead, RunStatus, StoredLogRow, StoredWait } from "./store.ts";
+import type { StoredLogRow } from "./log.ts";
+import type { ListedConnection } from "./registration.ts";
+import type { RunHead, RunStatus } from "./run.ts";
+import type { StoredWait } from "./wait.ts";
 
 /** What people and dashboards read. */
 export interface StoreReads {

@@ -1,0 +1,12 @@
+export * from "./flow.ts";
+export type * from "./health.ts";
+export type * from "./intake.ts";
+export type * from "./job.ts";
+export * from "./log.ts";
+export type * from "./registration.ts";
+export * from "./run.ts";
+export type * from "./store.ts";
+export type * from "./store-reads.ts";
+export type * from "./transition.ts";
+export type * from "./wait.ts";
+export type * from "./wake.ts";

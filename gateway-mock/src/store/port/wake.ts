@@ -1,0 +1,13 @@
+export type Wake =
+  /** Jobs of these functions may be due. */
+  | { readonly type: "jobs"; readonly functionIds: readonly string[] }
+  /** Jobs of these functions were put off, for whoever has a worker of their version. */
+  | { readonly type: "held"; readonly functionIds: readonly string[] }
+  /** The registry of functions changed. */
+  | { readonly type: "functions" }
+  /** These runs were ended from outside (cancelled): whoever has their work should stop it. */
+  | { readonly type: "ended"; readonly runIds: readonly string[] }
+  /** These jobs are no more, though an agent may be at them. */
+  | { readonly type: "removed"; readonly jobIds: readonly string[] }
+  /** Something may have been missed. */
+  | { readonly type: "all" };
