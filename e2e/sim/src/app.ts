@@ -13,8 +13,9 @@ import { runThread } from "../../../packages/sdk/src/connect/thread/run-thread.t
 import type { StallPorts } from "../../../packages/sdk/src/connect/thread/stall-watch.ts";
 import type { ExecutionStrategy } from "../../../packages/sdk/src/execution/execution.ts";
 import { createMainThreadStrategy } from "../../../packages/sdk/src/execution/main-thread.ts";
+import type { ClientLike } from "../../../packages/sdk/src/functions/client-like.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
-import { appManifest, type ClientLike, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
+import { appManifest, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
 import { SDK_NAME } from "../../../packages/sdk/src/version.ts";
 import type { GatewayCalls } from "./calls.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "../../../packages/tooling/src/processes.mjs";
 import { bundleSimulation } from "../../../packages/tooling/src/simulate.mjs";
-import type { Guard } from "./mutations.ts";
+import type { Guard } from "./guard.ts";
 
 /** What `--json` prints. */
 export interface Outcome {

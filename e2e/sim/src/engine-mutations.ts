@@ -1,4 +1,4 @@
-import type { Guard } from "./mutations.ts";
+import type { Guard } from "./guard.ts";
 
 const ENGINE = "gateway-mock/src/engine";
 const STORE = "gateway-mock/src/store";

@@ -1,10 +1,5 @@
 import { ENGINE_GUARDS } from "./engine-mutations.ts";
-
-/** A guard of the production code, and how it is switched off in a bundle of the simulation. */
-export interface Guard {
-  readonly name: string;
-  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[];
-}
+import type { Guard } from "./guard.ts";
 
 const SDK = "packages/sdk/src/connect";
 const ENGINE = "gateway-mock/src/engine";

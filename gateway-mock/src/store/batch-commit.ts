@@ -1,22 +1,12 @@
 import { expectations, isUnexpected } from "./batch-expect.ts";
 import { foresee } from "./batch-foresee.ts";
 import { outcomesOf } from "./batch-outcome.ts";
-import {
-  type Found,
-  type Needs,
-  needsOf,
-  type Plan,
-  planBatch,
-  rowKeyOf,
-  type Unit,
-  type UnitOutcome,
-} from "./batch-plan.ts";
+import { type Needs, needsOf, type Plan, planBatch, rowKeyOf, type Unit, type UnitOutcome } from "./batch-plan.ts";
 import {
   type BatchMark,
   lookUp,
   READ_MARK,
   rowKeysOf,
-  type Statement,
   type StoredRowKey,
   type Written,
   type WrittenRow,
@@ -26,6 +16,8 @@ import {
 } from "./batch-sql.ts";
 import type { Query } from "./database.ts";
 import type { Foresight } from "./foresight.ts";
+import type { Found } from "./found.ts";
+import type { Statement } from "./statement.ts";
 import type { WriterSession } from "./writer-session.ts";
 
 /** A batch whose COMMIT was sent: if the connection breaks now, it may have been committed or not. */

@@ -1,7 +1,9 @@
-import type { Found, Needs } from "./batch-plan.ts";
-import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, MARK_COLUMNS, SET_MARK, type Statement } from "./batch-sql.ts";
+import type { Needs } from "./batch-plan.ts";
+import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, MARK_COLUMNS, SET_MARK } from "./batch-sql.ts";
+import type { Found } from "./found.ts";
 import { codeOf } from "./pg-errors.ts";
 import { textArray } from "./pg-values.ts";
+import type { Statement } from "./statement.ts";
 
 /** What `holdfast.expect` raises. */
 export const isUnexpected = (error: unknown): boolean => codeOf(error) === "HF001";

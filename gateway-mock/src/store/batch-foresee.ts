@@ -1,4 +1,5 @@
-import type { Found, LockedJob, LockedRun, Needs, Unit } from "./batch-plan.ts";
+import type { Needs, Unit } from "./batch-plan.ts";
+import type { Found, LockedJob, LockedRun } from "./found.ts";
 import type { IntakeItem, Transition } from "./port/index.ts";
 
 const NOTHING_ELSE: Omit<Found, "jobs" | "runs"> = {

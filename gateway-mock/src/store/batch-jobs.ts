@@ -1,6 +1,6 @@
-import type { Statement } from "./batch-sql.ts";
 import { intervalOf, numberArray, textArray, timeOf } from "./pg-values.ts";
 import type { NewJob } from "./port/index.ts";
+import type { Statement } from "./statement.ts";
 
 /** Lanes are rare: without any the statement has no word of them. */
 export function insertJobs(rows: readonly NewJob[]): Statement {

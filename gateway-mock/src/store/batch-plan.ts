@@ -1,19 +1,18 @@
-import { eventKeyOf, type GateKey, type GateState, gateKeyOf, keyOfGate } from "./batch-gates.ts";
+import { eventKeyOf, type GateKey, gateKeyOf, keyOfGate } from "./batch-gates.ts";
+import type { Found } from "./found.ts";
 import { create, planIntake, type Scene } from "./plan-intake.ts";
 import type {
   CommitOutcome,
-  CronTick,
   IntakeItem,
   IntakeOutcome,
   LogRow,
   LostWhy,
-  NewEvent,
-  NewJob,
-  NewRun,
   NewWait,
   RunStatus,
   Transition,
 } from "./port/index.ts";
+import type { Verdict } from "./verdict.ts";
+import type { WaitKey, WriteSet } from "./write-set.ts";
 
 /** What is queued for a commit. One unit wins, loses and fails as a whole. */
 export type Unit =
@@ -23,106 +22,6 @@ export type Unit =
 export type UnitOutcome =
   | { readonly type: "transition"; readonly outcome: CommitOutcome }
   | { readonly type: "intake"; readonly outcome: IntakeOutcome };
-
-export interface LockedJob {
-  readonly id: string;
-  readonly runId: string;
-  readonly epoch: number;
-}
-
-export interface LockedRun {
-  readonly id: string;
-  readonly version: number;
-  readonly status: RunStatus;
-}
-
-/** What the first half of the transaction found, under locks. */
-export interface Found {
-  readonly jobs: ReadonlyMap<string, LockedJob>;
-  readonly runs: ReadonlyMap<string, LockedRun>;
-  /** By `eventKeyOf`: the id of the event that holds the key. */
-  readonly eventKeys: ReadonlyMap<string, string>;
-  /** Those of the batch's event names for which somebody waits. */
-  readonly awaited: ReadonlySet<string>;
-  /** Who waits for the batch's signals. */
-  readonly signals: ReadonlyMap<string, WaitKey>;
-  readonly gates: ReadonlyMap<string, GateState>;
-  /** By `rowKeyOf`: those of the rows of "live" transitions that the log has already. */
-  readonly rows: ReadonlySet<string>;
-  /** The transaction's time. */
-  readonly atMs: number;
-}
-
-export interface WaitKey {
-  readonly runId: string;
-  readonly key: string;
-}
-
-export interface LogWrite {
-  readonly runId: string;
-  readonly row: LogRow;
-  readonly version: number | null;
-  readonly status: RunStatus | null;
-}
-
-export interface HeadWrite {
-  readonly runId: string;
-  readonly version: number;
-  readonly status: RunStatus;
-  /** Whose claim began the run, if it has not begun before. */
-  readonly jobId: string | null;
-  readonly ended: boolean;
-  readonly output: string | null;
-  readonly error: string | null;
-  readonly appVersion: string | null;
-}
-
-export interface RunWrite {
-  readonly run: NewRun;
-  readonly status: RunStatus;
-}
-
-export interface EventWrite {
-  readonly event: NewEvent;
-  readonly runIds: readonly string[];
-}
-
-/** The second half of the transaction: rows to write, by table. */
-export interface WriteSet {
-  readonly events: EventWrite[];
-  readonly runs: RunWrite[];
-  readonly logs: LogWrite[];
-  readonly heads: HeadWrite[];
-  readonly removeJobs: string[];
-  readonly removeJobsOfRuns: string[];
-  readonly jobs: NewJob[];
-  readonly removeWaits: WaitKey[];
-  readonly removeWaitsOfRuns: string[];
-  readonly waits: NewWait[];
-  readonly gates: GateState[];
-  readonly crons: CronTick[];
-  /** Runs that were made of events stored before. */
-  readonly links: { readonly eventIds: readonly string[]; readonly runId: string }[];
-}
-
-/** What a unit comes to, before it is known which of its log rows were new. */
-export type Verdict =
-  | { readonly won: false; readonly why: LostWhy }
-  | {
-      readonly won: true;
-      readonly version: number | null;
-      readonly firstLog: number;
-      readonly logCount: number;
-      readonly awaited: readonly string[];
-    }
-  | {
-      readonly event: string;
-      readonly duplicate: boolean;
-      readonly awaited: boolean;
-      readonly skipped: readonly string[];
-      readonly skippedWindows: number;
-      readonly lost: boolean;
-    };
 
 export interface Plan {
   readonly verdicts: readonly Verdict[];

@@ -1,29 +1,15 @@
 import { eventKeyOf, type Gates, lockGates, writeGates } from "./batch-gates.ts";
 import { insertJobs } from "./batch-jobs.ts";
-import type {
-  EventWrite,
-  Found,
-  HeadWrite,
-  LockedJob,
-  LockedRun,
-  LogWrite,
-  Needs,
-  RowOfRun,
-  RunWrite,
-  WriteSet,
-} from "./batch-plan.ts";
+import type { Needs, RowOfRun } from "./batch-plan.ts";
 import { rowKeyOf } from "./batch-plan.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./batch-waits.ts";
-import type { Param, Query } from "./database.ts";
+import type { Query } from "./database.ts";
+import type { Found, LockedJob, LockedRun } from "./found.ts";
 import { ConnectionLost } from "./pg-errors.ts";
 import { jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "./pg-values.ts";
 import type { CronTick, LogKind } from "./port/index.ts";
-
-/** One statement with its parameters. */
-export interface Statement {
-  readonly text: string;
-  readonly params: readonly Param[];
-}
+import type { Statement } from "./statement.ts";
+import type { EventWrite, HeadWrite, LogWrite, RunWrite, WriteSet } from "./write-set.ts";
 
 export const EVENT_KEY_LIFETIME = "24 hours";
 

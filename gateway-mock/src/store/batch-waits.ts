@@ -1,8 +1,8 @@
-import type { WaitKey } from "./batch-plan.ts";
-import type { Statement } from "./batch-sql.ts";
 import type { Query } from "./database.ts";
 import { intervalOf, numberArray, textArray } from "./pg-values.ts";
 import type { NewWait } from "./port/index.ts";
+import type { Statement } from "./statement.ts";
+import type { WaitKey } from "./write-set.ts";
 
 interface SignalRow {
   readonly name: string;

@@ -3,7 +3,7 @@ import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout 
 import postgres from "postgres";
 import { type Availability, createAvailability } from "./availability.ts";
 import { ConnectionLost, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
-import { realTime, type TimeSource } from "./virtual-time.ts";
+import { realTime, type TimeSource } from "./time-source.ts";
 
 /** Everything that the parts of the store share. */
 export interface DatabaseOptions {

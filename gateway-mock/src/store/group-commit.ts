@@ -4,7 +4,7 @@ import { type CommitStats, createBatchRunner, type Entry, reject } from "./batch
 import { type BatchLimits, takeBatch } from "./batch-take.ts";
 import type { Database } from "./database.ts";
 import type { IntakeItem } from "./port/index.ts";
-import { realTime } from "./virtual-time.ts";
+import { realTime } from "./time-source.ts";
 
 export const GROUP_COMMIT_LIMITS = {
   /**

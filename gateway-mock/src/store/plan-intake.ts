@@ -1,5 +1,5 @@
 import { eventKeyOf, type Gates, joinWindow, passGates, takeWindow } from "./batch-gates.ts";
-import type { Found, Verdict, WaitKey, WriteSet } from "./batch-plan.ts";
+import type { Found } from "./found.ts";
 import {
   type CronTick,
   cronKey,
@@ -11,6 +11,8 @@ import {
   type NewRun,
   type NewWait,
 } from "./port/index.ts";
+import type { Verdict } from "./verdict.ts";
+import type { WaitKey, WriteSet } from "./write-set.ts";
 
 /** What was found, as it is after the units so far. */
 export interface Scene {

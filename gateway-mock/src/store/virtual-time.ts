@@ -1,17 +1,7 @@
 import { deferred } from "@holdfast/core";
 import type { Database } from "./database.ts";
 import { msOf } from "./pg-values.ts";
-
-/** Where a store's statements take the time from. */
-export interface TimeSource {
-  /** The statement as it is sent. */
-  sql(text: string): string;
-  /** Runs `work`, but not while time is moved. */
-  during<T>(work: () => Promise<T>): Promise<T>;
-}
-
-/** The server's clock: nothing is changed and nobody waits. */
-export const realTime: TimeSource = { sql: (text) => text, during: (work) => work() };
+import type { TimeSource } from "./time-source.ts";
 
 export interface VirtualTime extends TimeSource {
   /** Runs `work` once nothing else of this store is under way, and holds everything back meanwhile. */

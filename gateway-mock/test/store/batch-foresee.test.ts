@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { foresee } from "../../src/store/batch-foresee.ts";
-import { type Found, isEnded, needsOf, planBatch, type Unit } from "../../src/store/batch-plan.ts";
+import { isEnded, needsOf, planBatch, type Unit } from "../../src/store/batch-plan.ts";
 import { takeBatch } from "../../src/store/batch-take.ts";
 import { createForesight, type Foresight } from "../../src/store/foresight.ts";
+import type { Found } from "../../src/store/found.ts";
 import type { IntakeItem, NewWait, RunStatus, Transition } from "../../src/store/index.ts";
 import {
   claimOne,

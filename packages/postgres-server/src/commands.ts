@@ -1,11 +1,16 @@
 import { spawn } from "node:child_process";
-import type { Identity } from "./identity.ts";
 
 export interface CommandResult {
   /** Exit code; 127 when the program could not be started; 128 + n when a signal ended it. */
   readonly code: number;
   /** Standard output and error, in order, at most 64 KiB. */
   readonly output: string;
+}
+
+/** Who runs a program. */
+export interface RunAs {
+  /** Spread into spawn options. */
+  readonly spawnAs: { readonly uid?: number; readonly gid?: number };
 }
 
 const MAX_OUTPUT_CHARS = 64 * 1024;
@@ -17,7 +22,7 @@ const MAX_OUTPUT_CHARS = 64 * 1024;
 export function runCommand(
   command: string,
   args: readonly string[],
-  identity: Identity,
+  identity: RunAs,
   directoryFd?: number,
 ): Promise<CommandResult> {
   return new Promise((resolve) => {

@@ -1,14 +1,12 @@
 import { chown } from "node:fs/promises";
-import { runCommand } from "./commands.ts";
+import { type RunAs, runCommand } from "./commands.ts";
 
 /** The user that Postgres runs as. */
-export interface Identity {
+export interface Identity extends RunAs {
   readonly uid: number;
   readonly gid: number;
   /** True when we are root and Postgres, which refuses to run as root, runs as somebody else. */
   readonly switched: boolean;
-  /** Spread into spawn options. */
-  readonly spawnAs: { readonly uid?: number; readonly gid?: number };
 }
 
 /** `nobody` on Linux; on macOS `_postgres`, which every installation has. */

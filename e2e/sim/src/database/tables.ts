@@ -2,7 +2,6 @@ import { FAILURE_KEY } from "../../../../gateway-mock/src/engine/saga.ts";
 import { eventKeyOf } from "../../../../gateway-mock/src/store/batch-gates.ts";
 import { outcomesOf } from "../../../../gateway-mock/src/store/batch-outcome.ts";
 import {
-  type Found,
   type Needs,
   needsOf,
   type Plan,
@@ -12,6 +11,7 @@ import {
   type Unit,
   type UnitOutcome,
 } from "../../../../gateway-mock/src/store/batch-plan.ts";
+import type { Found } from "../../../../gateway-mock/src/store/found.ts";
 import type { StoredRun } from "../../../../gateway-mock/src/store/port/index.ts";
 import { Crons, Gates } from "./gates.ts";
 import { Queue } from "./queue.ts";

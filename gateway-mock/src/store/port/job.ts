@@ -1,4 +1,4 @@
-import type { ClaimLimits, Lane } from "./flow.ts";
+import type { ClaimLimits, Lane } from "./lane.ts";
 import type { StoredRun } from "./run.ts";
 
 /**

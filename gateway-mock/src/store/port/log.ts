@@ -1,4 +1,4 @@
-import type { RunStatus } from "./run.ts";
+import type { RunStatus } from "./run-status.ts";
 
 export const LOG_KINDS = [
   "RUN_CREATED",

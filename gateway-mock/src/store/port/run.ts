@@ -1,8 +1,5 @@
 import type { StoredLogRow } from "./log.ts";
-
-export const RUN_STATUSES = ["PENDING", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELLED"] as const;
-
-export type RunStatus = (typeof RUN_STATUSES)[number];
+import type { RunStatus } from "./run-status.ts";
 
 /** A run to be made: version 1, status PENDING (RUNNING when one of its jobs is born leased). */
 export interface NewRun {

@@ -1,6 +1,7 @@
 import type { StoredLogRow } from "./log.ts";
 import type { ListedConnection } from "./registration.ts";
-import type { RunHead, RunStatus } from "./run.ts";
+import type { RunHead } from "./run.ts";
+import type { RunStatus } from "./run-status.ts";
 import type { StoredWait } from "./wait.ts";
 
 /** What people and dashboards read. */

@@ -3,11 +3,11 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaMap } from "../client/event-types.ts";
 import type { CompensationReport } from "../steps/errors.ts";
 import type { StepTools } from "../steps/step-types.ts";
+import type { ClientLike } from "./client-like.ts";
 import { FunctionChecks } from "./function-checks.ts";
 import { type FunctionConfig, failureConfig, functionConfig } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
 import type { FunctionTypes } from "./references.ts";
-import type { ClientLike } from "./registry.ts";
 import type { FailureEvent } from "./triggers.ts";
 
 /** What a handler is given. */

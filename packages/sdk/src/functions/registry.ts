@@ -1,19 +1,8 @@
 import { HoldfastError } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { ResolvedClientOptions } from "../client/client-options.ts";
-import type { OutgoingEvent, SchemaMap } from "../client/event-types.ts";
-import type { FetchedRunState } from "../client/run-state.ts";
+import type { ClientLike } from "./client-like.ts";
 import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "./define-function.ts";
-
-/** What the registry needs of a client. */
-export interface ClientLike {
-  readonly options: ResolvedClientOptions;
-  readonly schemas: SchemaMap | undefined;
-  sendEvents(events: readonly OutgoingEvent[]): Promise<{ ids: string[] }>;
-  sendSignal(signal: { readonly signal: string; readonly data?: unknown }): Promise<{ readonly runId?: string }>;
-  fetchRunState(runId: string, signal: AbortSignal): Promise<FetchedRunState>;
-}
 
 /** An app as it is given to `connect`. */
 export interface AppInput {

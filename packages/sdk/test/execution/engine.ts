@@ -2,8 +2,9 @@ import { systemTimers, type Timers } from "@holdfast/core";
 import type { CheckpointOutcome, Extension, Op } from "@holdfast/protocol";
 import type { CheckpointPort, ExecutionResult, ExecutionStrategy } from "../../src/execution/execution.ts";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
+import type { ClientLike } from "../../src/functions/client-like.ts";
 import type { HoldfastFunction } from "../../src/functions/define-function.ts";
-import { type ClientLike, createRegistry } from "../../src/functions/registry.ts";
+import { createRegistry } from "../../src/functions/registry.ts";
 
 const utf8 = new TextEncoder();
 const text = new TextDecoder();

@@ -1,6 +1,6 @@
 import { HoldfastError } from "@holdfast/core";
 import { expect, test } from "vitest";
-import type { ClientLike } from "../../src/functions/registry.ts";
+import type { ClientLike } from "../../src/functions/client-like.ts";
 import { client, engineFor, hash, jsonOf, opsOf } from "./support.ts";
 
 const event = { id: "e1", name: "test/event", data: { n: 1 }, ts: 1 };
