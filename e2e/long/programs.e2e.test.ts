@@ -108,6 +108,8 @@ async function runPrograms(cluster: Cluster, first: number, disturb: (over: () =
     return { name: "program/run", data: { seed: seedOf(first + index) } };
   };
   const helpers = [sendWhatIsWaitedFor(cluster, () => over), disturb(() => over)];
+  // Looked at when all is over; one that fails earlier is not unhandled until then.
+  for (const helper of helpers) helper.catch(() => {});
   try {
     await feed(cluster, { inFlight: 500, total: programs, event });
     await cluster.ended(sent, 170_000);
