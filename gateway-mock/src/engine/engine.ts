@@ -121,7 +121,7 @@ export class Engine {
         this.#loop.wake();
       },
       tellingLease,
-      onAwaited: (eventId) => this.#fanOut.take({ kind: "event", key: eventId }, { jobId: eventId, epoch: 1 }),
+      onAwaited: (event) => this.#fanOut.take({ kind: "event", key: event.id, event }, { jobId: event.id, epoch: 1 }),
     });
     this.#scheduler = new Scheduler(options, { ...common, intake: this.#intake, newId });
     const parts = { ...common, scheduler: this.#scheduler };

@@ -12,7 +12,11 @@ import { matchesOf } from "./wait-match.ts";
 export interface TellingJob {
   readonly kind: "event" | "child";
   readonly key: string;
+  /** The event, where it is at hand. */
+  readonly event?: KnownEvent;
 }
+
+type KnownEvent = Pick<EventDetail, "id" | "name" | "payloadJson">;
 
 export interface FanOutParts {
   readonly runs: Runs;
@@ -79,7 +83,7 @@ export class FanOut {
     const keeping = this.#keep(fence);
     try {
       const done = await this.#jobs.take(() =>
-        job.kind === "event" ? this.#tellOfEvent(job.key) : this.#tellOfEnd(job.key),
+        job.kind === "event" ? this.#tellOfEvent(job.key, job.event) : this.#tellOfEnd(job.key),
       );
       if (done) await store.finishJob(fence);
       else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
@@ -91,9 +95,9 @@ export class FanOut {
     }
   }
 
-  async #tellOfEvent(eventId: string): Promise<boolean> {
+  async #tellOfEvent(eventId: string, known?: KnownEvent): Promise<boolean> {
     const { store } = this.#options;
-    const event = await store.getEvent(eventId);
+    const event = known ?? (await store.getEvent(eventId));
     if (!event) return true;
     const payload: unknown = JSON.parse(event.payloadJson);
     const matches = matchesOf(await store.waitPaths(event.name), payload);
@@ -126,7 +130,7 @@ export class FanOut {
     }
   }
 
-  async #eventCame(wait: StoredWait, event: EventDetail, payload: unknown): Promise<void> {
+  async #eventCame(wait: StoredWait, event: KnownEvent, payload: unknown): Promise<void> {
     const { runs, expressions, decider, time } = this.#parts;
     const { runId, key, expression } = wait;
     runs.retain(runId);

@@ -32,7 +32,7 @@ export interface IntakeHooks {
   /** The lease of jobs that tell those who wait for an event; null when this gateway takes no more of them. */
   readonly tellingLease: () => NewJob["lease"];
   /** Somebody waits for the event, and the job that tells them is leased to this gateway. */
-  readonly onAwaited: (eventId: string) => void;
+  readonly onAwaited: (event: NewEvent) => void;
 }
 
 export interface IntakeParts {
@@ -192,7 +192,7 @@ export class Intake {
       dispatches.start(job, 1, slot, state);
       runs.release(runId);
     }
-    if (awaited && one.item.lease) this.#hooks.onAwaited(one.item.event.id);
+    if (awaited && one.item.lease) this.#hooks.onAwaited(one.item.event);
     if (one.item.runs.length === one.born.length) return;
     for (const { run, jobs } of one.item.runs) {
       const [job] = jobs;

@@ -1,5 +1,6 @@
 import type { Store, StoredRun } from "../store/index.ts";
 import { foldRun } from "./fold.ts";
+import { RunReads } from "./run-reads.ts";
 import type { RunState } from "./run-state.ts";
 
 interface Box {
@@ -20,12 +21,12 @@ interface Box {
  * them all, what was read while it added some is not kept: the store may have been read before them.
  */
 export class Runs {
-  readonly #store: Store;
+  readonly #reads: RunReads;
   readonly #boxes = new Map<string, Box>();
   #mark = 0;
 
   constructor(store: Store) {
-    this.#store = store;
+    this.#reads = new RunReads(store, () => this.#mark);
   }
 
   get size(): number {
@@ -94,8 +95,7 @@ export class Runs {
     for (;;) {
       const known = this.peek(runId);
       if (known) return known;
-      const mark = this.#mark;
-      const [stored] = await this.#store.loadRuns([runId]);
+      const { stored, mark } = await this.#reads.read(runId);
       if (!stored) return null;
       // Again at most for what was under way: as long as no state is here, rows come with a new version.
       if (!this.peek(runId)) this.#keep(stored, mark);

@@ -3,10 +3,11 @@ import type { AgentOptions } from "./agent.ts";
 import { did, ended, op, plan, send, start, useGateway, waits } from "./harness.ts";
 import { countStatements, type StatementCounter } from "./statement-counter.ts";
 
+let counter: StatementCounter | undefined;
+// Runs after what `useGateway` registers: gateways that stop still need the way to their database.
+afterEach(() => counter?.close());
 const bench = useGateway();
 const fanOuts = [1, 10, 100, 1000];
-let counter: StatementCounter | undefined;
-afterEach(() => counter?.close());
 
 /** Looking for work and leases has nothing to do with one decision; it is done when it is due. */
 const aside = /^WITH due |^SELECT min\(|pg_notify|^WITH held |holdfast\.connections/;

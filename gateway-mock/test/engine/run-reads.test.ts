@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { RunReads } from "../../src/engine/run-reads.ts";
+import type { Store, StoredRun } from "../../src/store/index.ts";
+
+/** A store whose answers come when the test says so; runs named "none" do not exist. */
+function bench() {
+  const asked: { ids: readonly string[]; answer(error?: Error): void }[] = [];
+  const loadRuns: Store["loadRuns"] = (ids) =>
+    new Promise((resolve, reject) => {
+      const found = ids.filter((id) => id !== "none").map((id) => ({ head: { id } }) as StoredRun);
+      asked.push({ ids, answer: (error) => (error ? reject(error) : resolve(found)) });
+    });
+  let mark = 0;
+  const reads = new RunReads({ loadRuns }, () => mark);
+  return { asked, reads, moveOn: () => (mark += 1) };
+}
+
+const names = (from: number, to: number): string[] =>
+  Array.from({ length: to - from }, (_, index) => `run-${from + index}`);
+
+test("who asks while others are read shares the next reads; what is given was read after the call", async () => {
+  const { asked, reads, moveOn } = bench();
+  const results = [...names(0, 64), "none", "run-63"].map((id) => reads.read(id));
+  expect(asked.map(({ ids }) => ids)).toEqual([["run-0"], ["run-1"], ["run-2"], ["run-3"]]);
+  // Asked again while it is read: what is under way may have been read before the call.
+  const again = reads.read("run-0");
+  moveOn();
+  asked[0]?.answer();
+  expect(await results[0]).toMatchObject({ stored: { head: { id: "run-0" } }, mark: 0 });
+  await Promise.resolve();
+  expect(asked[4]?.ids).toEqual(names(4, 54));
+  asked[4]?.answer();
+  expect(await results[4]).toMatchObject({ mark: 1 });
+  await Promise.resolve();
+  expect(asked[5]?.ids).toEqual([...names(54, 64), "none", "run-0"]);
+  for (const { answer } of asked) answer();
+  expect(await results[64]).toEqual({ stored: undefined, mark: 1 });
+  expect(await again).toMatchObject({ stored: { head: { id: "run-0" } }, mark: 1 });
+  expect(await results[65]).toMatchObject({ stored: { head: { id: "run-63" } } });
+  await Promise.all(results);
+});
+
+test("a read that fails fails for all who share it, and for nobody else", async () => {
+  const { asked, reads } = bench();
+  const results = names(0, 7).map((id) => reads.read(id));
+  asked[0]?.answer(new Error("away"));
+  await expect(results[0]).rejects.toThrow("away");
+  await Promise.resolve();
+  expect(asked[4]?.ids).toEqual(names(4, 7));
+  asked[4]?.answer(new Error("still away"));
+  const shared = await Promise.allSettled(results.slice(4));
+  expect(shared.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  for (const { answer } of asked) answer();
+  await Promise.all(results.slice(1, 4));
+  const last = reads.read("run-9");
+  asked[5]?.answer();
+  expect(await last).toMatchObject({ stored: { head: { id: "run-9" } } });
+});
