@@ -30,8 +30,8 @@ export const TELLING_LEASE_MS = 20_000;
 const EXTEND_EVERY_MS = 5_000;
 const PAGE = 200;
 /** Everybody shares the way to the database: agents that connect or report must not stand behind a crowd that is told. */
-const JOBS_AT_ONCE = 16;
-const TOLD_AT_ONCE = 64;
+const JOBS_AT_ONCE = 64;
+const TOLD_AT_ONCE = 128;
 const SIGNAL_TRIES = 20;
 const NO_STATE = { eventText: "null" };
 

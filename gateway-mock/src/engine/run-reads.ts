@@ -7,7 +7,7 @@ export interface ReadRun {
   readonly mark: number;
 }
 
-const AT_ONCE = 4;
+const AT_ONCE = 2;
 const MOST_RUNS = 50;
 
 /** Reads runs from the store. Those who ask while others are read share the next reads: a crowd costs few statements. */

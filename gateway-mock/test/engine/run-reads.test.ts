@@ -21,18 +21,18 @@ const names = (from: number, to: number): string[] =>
 test("who asks while others are read shares the next reads; what is given was read after the call", async () => {
   const { asked, reads, moveOn } = bench();
   const results = [...names(0, 64), "none", "run-63"].map((id) => reads.read(id));
-  expect(asked.map(({ ids }) => ids)).toEqual([["run-0"], ["run-1"], ["run-2"], ["run-3"]]);
+  expect(asked.map(({ ids }) => ids)).toEqual([["run-0"], ["run-1"]]);
   // Asked again while it is read: what is under way may have been read before the call.
   const again = reads.read("run-0");
   moveOn();
   asked[0]?.answer();
   expect(await results[0]).toMatchObject({ stored: { head: { id: "run-0" } }, mark: 0 });
   await Promise.resolve();
-  expect(asked[4]?.ids).toEqual(names(4, 54));
-  asked[4]?.answer();
-  expect(await results[4]).toMatchObject({ mark: 1 });
+  expect(asked[2]?.ids).toEqual(names(2, 52));
+  asked[2]?.answer();
+  expect(await results[2]).toMatchObject({ mark: 1 });
   await Promise.resolve();
-  expect(asked[5]?.ids).toEqual([...names(54, 64), "none", "run-0"]);
+  expect(asked[3]?.ids).toEqual([...names(52, 64), "none", "run-0"]);
   for (const { answer } of asked) answer();
   expect(await results[64]).toEqual({ stored: undefined, mark: 1 });
   expect(await again).toMatchObject({ stored: { head: { id: "run-0" } }, mark: 1 });
@@ -46,13 +46,13 @@ test("a read that fails fails for all who share it, and for nobody else", async 
   asked[0]?.answer(new Error("away"));
   await expect(results[0]).rejects.toThrow("away");
   await Promise.resolve();
-  expect(asked[4]?.ids).toEqual(names(4, 7));
-  asked[4]?.answer(new Error("still away"));
-  const shared = await Promise.allSettled(results.slice(4));
-  expect(shared.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  expect(asked[2]?.ids).toEqual(names(2, 7));
+  asked[2]?.answer(new Error("still away"));
+  const shared = await Promise.allSettled(results.slice(2));
+  expect(shared.every(({ status }) => status === "rejected")).toBe(true);
   for (const { answer } of asked) answer();
-  await Promise.all(results.slice(1, 4));
+  await results[1];
   const last = reads.read("run-9");
-  asked[5]?.answer();
+  asked[3]?.answer();
   expect(await last).toMatchObject({ stored: { head: { id: "run-9" } } });
 });
