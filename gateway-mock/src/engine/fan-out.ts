@@ -97,6 +97,7 @@ export class FanOut {
 
   async #tellOfEvent(eventId: string, known?: KnownEvent): Promise<boolean> {
     const { store } = this.#options;
+    if (this.#stopped) return false;
     const event = known ?? (await store.getEvent(eventId));
     if (!event) return true;
     const payload: unknown = JSON.parse(event.payloadJson);
