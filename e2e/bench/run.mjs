@@ -82,8 +82,7 @@ function commit() {
  */
 async function measure(figure, world) {
   process.stdout.write(`${figure.title} `);
-  // The first time warms up and is not counted.
-  await figure.measure(world);
+  for (let time = 0; time < (figure.warmUps ?? 1); time++) await figure.measure(world);
   /** @type {import("./figures.mjs").Row[]} */
   const rows = [];
   for (let time = 0; time < (Number(options.times) || figure.times); time++) {
