@@ -90,6 +90,7 @@ export const GATEWAY_LIMITS = {
   maxFunctionsPerApp: 1000,
   maxEventBodyBytes: 16 * 1024 * 1024,
   maxCheckpointBodyBytes: 16 * 1024 * 1024,
+  roomBytes: 4 * 1024 * 1024,
   maxBufferedBytes: 64 * 1024 * 1024,
   httpRequestTimeoutMs: 30_000,
   httpHeadersTimeoutMs: 10_000,

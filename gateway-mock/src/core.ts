@@ -116,6 +116,7 @@ function createSessions(
       helloMs: TIMEOUTS.helloMs,
       readinessMs: TIMEOUTS.openMs,
       drainMs: config.drainMs,
+      roomBytes: GATEWAY_LIMITS.roomBytes,
       maxBufferedBytes: GATEWAY_LIMITS.maxBufferedBytes,
     },
     onStatus: (info, status) => {

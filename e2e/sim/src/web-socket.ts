@@ -82,6 +82,8 @@ export class SimWebSocket extends Emitter {
       for (const packet of held) this.#write(packet);
     },
     setNoDelay: (): void => {},
+    /** It always has room. */
+    on: (): void => {},
   };
 
   opened(wire: Wire): void {

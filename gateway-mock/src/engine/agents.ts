@@ -19,7 +19,14 @@ export interface AgentSession {
   readonly extendLeaseMs: number;
   /** When it was last heard of, monotonic. */
   readonly seenMs: number;
+  /** Requests wait for room on its socket. */
+  readonly congested: boolean;
   send(frame: GatewayFrame): void;
+  /**
+   * Sends a request once the socket has room, in the order of the calls: at once, mostly. `make` is called right before;
+   * null: it is not wanted any more.
+   */
+  sendWhenRoom(make: () => GatewayFrame | null): void;
 }
 
 /** One agent and what it holds. */
@@ -118,13 +125,17 @@ export class Agents {
 
   /**
    * Takes a place with the best agent for this function (of this version, unless null), or says that there is none. Give
-   * it back with `release`.
+   * it back with `release`. With `mayWait` also where requests wait for room: for a run whose state is at hand.
    */
-  reserve(functionId: string, nowMs: number, version: string | null): Slot | undefined {
+  reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): Slot | undefined {
     const all = this.#byFunction.get(functionId);
     if (!all) return undefined;
     const slots = version === null ? all : ofVersion(all, functionId, version);
-    const slot = slots.size === 1 ? only(slots, nowMs) : this.#choose(awake(slots, nowMs), nowMs);
+    const slot =
+      slots.size === 1
+        ? only(slots, nowMs, mayWait)
+        : (this.#choose(awake(slots, nowMs), nowMs) ??
+          (mayWait ? this.#choose(rested(slots, nowMs), nowMs) : undefined));
     if (slot) slot.inFlight += 1;
     return slot;
   }
@@ -148,7 +159,7 @@ export class Agents {
       const room = new Map<string, number>();
       for (const slot of this.#byFunction.get(functionId) ?? []) {
         const version = this.versionOf(slot, functionId);
-        const own = slot.restUntilMs <= nowMs ? Math.max(0, slot.capacity - slot.inFlight) : 0;
+        const own = isAwake(slot, nowMs) ? Math.max(0, slot.capacity - slot.inFlight) : 0;
         room.set(version, (room.get(version) ?? 0) + own);
       }
       for (const [appVersion, free] of room) wants.push({ functionId, appVersion, limit: Math.min(free, most) });
@@ -206,15 +217,22 @@ function ofVersion(slots: ReadonlySet<Slot>, functionId: string, version: string
   return slots;
 }
 
-function only(slots: ReadonlySet<Slot>, nowMs: number): Slot | undefined {
+function only(slots: ReadonlySet<Slot>, nowMs: number, mayWait: boolean): Slot | undefined {
   for (const slot of slots) {
-    if (slot.inFlight < slot.capacity && slot.restUntilMs <= nowMs) return slot;
+    if (slot.inFlight < slot.capacity && isRested(slot, nowMs) && (mayWait || !slot.session.congested)) return slot;
   }
   return undefined;
 }
 
+const isRested = (slot: Slot, nowMs: number): boolean => slot.restUntilMs <= nowMs;
+const isAwake = (slot: Slot, nowMs: number): boolean => isRested(slot, nowMs) && !slot.session.congested;
+
+function* rested(slots: Iterable<Slot>, nowMs: number): Iterable<Slot> {
+  for (const slot of slots) if (isRested(slot, nowMs)) yield slot;
+}
+
 function* awake(slots: Iterable<Slot>, nowMs: number): Iterable<Slot> {
-  for (const slot of slots) if (slot.restUntilMs <= nowMs) yield slot;
+  for (const slot of slots) if (isAwake(slot, nowMs)) yield slot;
 }
 
 /** For a job that is born leased to the agent of this slot. */

@@ -246,7 +246,7 @@ export class Decider {
     const born: BornJob[] = [];
     for (const job of jobs) {
       if (!needsAgent(job) || job.lane || job.delayMs || job.notBeforeMs || !this.#hooks.mayLease()) continue;
-      const slot = this.#agents.reserve(job.functionId, clock.monotonicMs(), version);
+      const slot = this.#agents.reserve(job.functionId, clock.monotonicMs(), version, true);
       if (!slot) break;
       born.push({ job, slot });
     }

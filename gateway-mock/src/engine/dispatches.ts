@@ -1,51 +1,19 @@
-import { createHash } from "node:crypto";
-import { messageOf, type TimerHandle } from "@holdfast/core";
-import type { Fence, JobKind, LeaseRelease } from "../store/index.ts";
+import { messageOf } from "@holdfast/core";
+import type { GatewayFrame } from "@holdfast/protocol";
+import type { Fence, LeaseRelease } from "../store/index.ts";
 import type { Agents, Slot } from "./agents.ts";
+import type { Dispatch, JobToRun } from "./dispatch.ts";
 import type { Functions } from "./functions.ts";
-import { MAX_PAYLOAD_BYTES, requestPayload } from "./payload.ts";
 import type { EngineCounters, EngineOptions } from "./ports.ts";
+import { requestFrame } from "./request-frame.ts";
 import { requestIdOf } from "./request-id.ts";
 import type { RunState } from "./run-state.ts";
 import type { Runs } from "./runs.ts";
+import { Unacked } from "./unacked.ts";
+import { Unsent } from "./unsent.ts";
 
-/** A request that an agent has, or had when its socket broke. */
-export interface Dispatch {
-  readonly requestId: string;
-  readonly fence: Fence;
-  readonly runId: string;
-  readonly functionId: string;
-  readonly inPlace: boolean;
-  /** Null while its instance has no socket. */
-  slot: Slot | null;
-  /** Its instance has a socket at another gateway, which is to hear of it. */
-  elsewhere: boolean;
-  acked: boolean;
-  readonly sentMs: number;
-  /** Last word about it from the agent, monotonic. */
-  heardMs: number;
-  /** When its socket was lost the last time; a grace that began with an earlier loss does not count any more. */
-  lostMs?: number;
-  /** Checkpoints whose commit is under way. */
-  commits: number;
-  onCommitsDone: (() => void) | null;
-}
-
-export interface JobToRun {
-  readonly id: string;
-  readonly runId: string;
-  readonly kind: JobKind;
-  readonly key: string;
-  readonly functionId: string;
-  readonly attempt: number;
-}
-
-/** The same values as the reference's local server. */
-const ACCOUNT_ID = "00000000-0000-4000-a000-000000000000";
-const ENV_ID = "00000000-0000-4000-b000-000000000000";
 /** More of those that may have to be told to stop are not kept; their lease extensions are refused. */
 const MAX_SILENT = 10_000;
-const NO_TRACE = new TextEncoder().encode("{}");
 
 export interface DispatchesHooks {
   /** The database's time, as well as it is known. */
@@ -68,10 +36,10 @@ export class Dispatches {
   readonly #byRequest = new Map<string, Dispatch>();
   readonly #byJob = new Map<string, Dispatch>();
   readonly #byRun = new Map<string, Set<Dispatch>>();
-  readonly #unacked: Dispatch[] = [];
+  readonly #unacked: Unacked;
+  readonly #unsent: Unsent;
   /** Requests that were given up because they were not acknowledged, by job. */
   readonly #silent = new Map<string, Pick<Dispatch, "requestId" | "slot">>();
-  #ackTimer: TimerHandle | null = null;
   readonly #hooks: DispatchesHooks;
 
   constructor(
@@ -85,6 +53,8 @@ export class Dispatches {
     this.#functions = parts.functions;
     this.#counters = parts.counters;
     this.#hooks = hooks;
+    this.#unacked = new Unacked(options, (late) => this.#releaseUnacked(late));
+    this.#unsent = new Unsent(options, (dispatch) => this.finish(dispatch));
   }
 
   get size(): number {
@@ -116,27 +86,10 @@ export class Dispatches {
       this.release([{ ...fence, lost: false }]);
       return;
     }
-    const requestId = requestIdOf(fence);
     const inPlace = slot.session.extensions.has("checkpoint") && job.kind === "pass" && !hasStepJobs(state);
-    const fn = this.#functions.get(job.functionId);
-    const payload = requestPayload(state, {
-      requestId,
-      jobId: job.id,
-      attempt: job.kind === "pass" ? state.passAttempt : job.attempt,
-      stepId: job.kind === "pass" ? "step" : job.key,
-      functionUuid: slot.session.extensions.has("checkpoint") ? null : (fn?.uuid ?? uuidOf(job.functionId)),
-      inPlace,
-      nowMs: this.#hooks.nowMs(),
-    });
-    if (payload.byteLength > MAX_PAYLOAD_BYTES) {
-      this.#agents.release(slot);
-      this.#hooks.onTooLarge({ runId: job.runId, fence }, payload.byteLength);
-      return;
-    }
-    const sentMs = this.#options.clock.monotonicMs();
     const { runId, functionId } = job;
-    this.#put({
-      requestId,
+    const dispatch: Dispatch = {
+      requestId: requestIdOf(fence),
       fence,
       runId,
       functionId,
@@ -144,29 +97,45 @@ export class Dispatches {
       slot,
       elsewhere: false,
       acked: false,
-      sentMs,
-      heardMs: sentMs,
+      sentMs: null,
+      heardMs: this.#options.clock.monotonicMs(),
       commits: 0,
       onCommitsDone: null,
-    });
-    this.#counters.dispatches += 1;
-    slot.session.send({
-      kind: "GATEWAY_EXECUTOR_REQUEST",
-      requestId,
-      accountId: ACCOUNT_ID,
-      envId: ENV_ID,
-      appId: uuidOf(state.appId),
-      appName: state.appId,
-      functionId: fn?.uuid ?? uuidOf(functionId),
-      functionSlug: functionId,
-      stepId: job.kind === "pass" ? "step" : job.key,
-      requestPayload: payload,
-      systemTraceCtx: NO_TRACE,
-      userTraceCtx: NO_TRACE,
-      runId,
+    };
+    this.#put(dispatch);
+    slot.session.sendWhenRoom(() => this.#request(dispatch, job, slot, state));
+    if (dispatch.sentMs === null && this.#byRequest.get(dispatch.requestId) === dispatch) this.#unsent.add(dispatch);
+  }
+
+  /** Null when it is over by now, or goes back. The state may have moved on since the start, as it may before a claim. */
+  #request(dispatch: Dispatch, job: JobToRun, slot: Slot, state: RunState): GatewayFrame | null {
+    const { requestId, fence, runId, functionId } = dispatch;
+    if (this.#byRequest.get(requestId) !== dispatch || dispatch.slot !== slot) return null;
+    if (!slot.open) {
+      this.giveUp([dispatch], () => false);
+      return null;
+    }
+    const { frame, bytes } = requestFrame({
+      dispatch,
+      job,
+      slot,
+      state,
+      functionUuid: this.#functions.get(functionId)?.uuid,
+      nowMs: this.#hooks.nowMs(),
       leaseId: this.leaseId(slot.session.leaseMs),
-      jobId: job.id,
     });
+    if (frame === null) {
+      this.finish(dispatch);
+      this.#hooks.onTooLarge({ runId, fence }, bytes);
+      return null;
+    }
+    const sentMs = this.#options.clock.monotonicMs();
+    dispatch.sentMs = sentMs;
+    dispatch.heardMs = sentMs;
+    this.#unsent.delete(dispatch);
+    this.#unacked.add(dispatch, sentMs);
+    this.#counters.dispatches += 1;
+    return frame;
   }
 
   /** The agent spoke of it: it is alive there. */
@@ -202,6 +171,7 @@ export class Dispatches {
     const ofRun = this.#byRun.get(dispatch.runId);
     ofRun?.delete(dispatch);
     if (ofRun?.size === 0) this.#byRun.delete(dispatch.runId);
+    this.#unsent.delete(dispatch);
     this.detach(dispatch);
     this.#runs.release(dispatch.runId);
     this.#hooks.onFreed();
@@ -252,8 +222,8 @@ export class Dispatches {
   }
 
   stop(): void {
-    this.#ackTimer?.cancel();
-    this.#ackTimer = null;
+    this.#unacked.stop();
+    this.#unsent.stop();
   }
 
   #put(dispatch: Dispatch): void {
@@ -264,34 +234,10 @@ export class Dispatches {
     else this.#byRun.set(dispatch.runId, new Set([dispatch]));
     this.#runs.retain(dispatch.runId);
     dispatch.slot?.requests.add(dispatch.requestId);
-    this.#unacked.push(dispatch);
-    this.#armAcks();
   }
 
-  #armAcks(): void {
-    const first = this.#unacked[0];
-    if (this.#ackTimer || !first) return;
-    const leftMs = first.sentMs + this.#options.settings.requestAckMs - this.#options.clock.monotonicMs();
-    this.#ackTimer = this.#options.timers.set(Math.max(leftMs, 50), () => this.#sweepAcks(), { unref: true });
-  }
-
-  #sweepAcks(): void {
-    this.#ackTimer = null;
-    const { settings, clock } = this.#options;
-    const beforeMs = clock.monotonicMs() - settings.requestAckMs;
-    const late: Dispatch[] = [];
-    let count = 0;
-    for (const dispatch of this.#unacked) {
-      if (dispatch.sentMs > beforeMs) break;
-      count += 1;
-      if (!dispatch.acked && this.#byRequest.get(dispatch.requestId) === dispatch) late.push(dispatch);
-    }
-    this.#unacked.splice(0, count);
-    this.#releaseUnacked(late);
-    this.#armAcks();
-  }
-
-  #releaseUnacked(late: readonly Dispatch[]): void {
+  #releaseUnacked(unacked: readonly Dispatch[]): void {
+    const late = unacked.filter((dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch);
     if (late.length === 0) return;
     this.#counters.acksMissed += late.length;
     const { clock, settings, log } = this.#options;
@@ -311,16 +257,3 @@ function hasStepJobs(state: RunState): boolean {
   for (const job of state.jobs.values()) if (job.kind === "step") return true;
   return false;
 }
-
-/** A stable UUID for a name, where the wire wants one. */
-export function uuidOf(name: string): string {
-  const known = uuids.get(name);
-  if (known) return known;
-  const hex = createHash("sha1").update(name).digest("hex");
-  const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-  if (uuids.size > 10_000) uuids.clear();
-  uuids.set(name, uuid);
-  return uuid;
-}
-
-const uuids = new Map<string, string>();

@@ -15,7 +15,8 @@ export interface AttachedAgent {
   pause(): void;
   /** New work for it again. */
   resume(): void;
-  /** Its socket is gone. */
+  /** No request waits for room on its socket any more. */
+  hasRoom(): void;
   /** Its socket is gone; with `final` it said that it does not come back. */
   lost(final?: boolean): void;
 }

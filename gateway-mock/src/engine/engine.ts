@@ -189,6 +189,9 @@ export class Engine {
         this.#loop.noteHeld(session.functionIds);
         this.#loop.wake(NEWCOMER_REST_MS);
       },
+      hasRoom: () => {
+        if (this.#loop.backlogged) this.#loop.wake();
+      },
       lost: (final = false) => this.#presence.lost(slot, final),
     };
   }

@@ -1,6 +1,7 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { AgentSession, Agents, Slot } from "./agents.ts";
-import type { Dispatch, Dispatches } from "./dispatches.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { Dispatches } from "./dispatches.ts";
 import type { EngineOptions } from "./ports.ts";
 
 /**
@@ -29,13 +30,16 @@ export class Presence {
     const held = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
     this.#agents.remove(slot);
     for (const dispatch of held) this.#dispatches.detach(dispatch);
-    if (held.length === 0) return;
-    if (final) return this.#dispatches.giveUp(held, () => false);
+    // What was not sent yet nobody has.
+    const nobodys = held.filter(({ sentMs }) => final || sentMs === null);
+    if (nobodys.length > 0) this.#dispatches.giveUp(nobodys, () => false);
+    const sent = held.filter((dispatch) => !nobodys.includes(dispatch));
+    if (sent.length === 0) return;
     const lostMs = this.#options.clock.monotonicMs();
-    for (const dispatch of held) dispatch.lostMs = lostMs;
+    for (const dispatch of sent) dispatch.lostMs = lostMs;
     this.#graces += 1;
     this.#after(this.#options.settings.reconnectGraceMs, () => {
-      void this.#graceOver(held, slot.session, lostMs).finally(() => {
+      void this.#graceOver(sent, slot.session, lostMs).finally(() => {
         this.#graces -= 1;
         if (this.#graces === 0) for (const tell of this.#onSettled.splice(0)) tell();
       });

@@ -1,4 +1,5 @@
-import type { Dispatch, Dispatches } from "./dispatches.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { Dispatches } from "./dispatches.ts";
 
 /** Tells agents here to stop what nobody wants any more; elsewhere their next lease extension is refused. */
 export function stopWork(dispatches: Dispatches, unwanted: Iterable<Dispatch>, reason: string): void {

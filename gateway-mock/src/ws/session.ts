@@ -40,7 +40,7 @@ export type SessionSocket = Pick<
   WebSocket,
   "on" | "send" | "close" | "terminate" | "readyState" | "OPEN" | "bufferedAmount"
 >;
-export type SessionStream = Pick<Duplex, "cork" | "uncork">;
+export type SessionStream = Pick<Duplex, "cork" | "uncork"> & { on(event: "drain", listener: () => void): unknown };
 
 /** What a session needs of the engine. */
 export interface SessionEngine {
@@ -55,6 +55,8 @@ export interface SessionSettings {
   readonly helloMs: number;
   readonly readinessMs: number;
   readonly drainMs: number;
+  /** Requests wait while more than this is on its way to the peer. */
+  readonly roomBytes: number;
   /** A peer that does not read is dropped when this much waits for it. */
   readonly maxBufferedBytes: number;
 }
@@ -88,6 +90,8 @@ export class Session {
   #attached: AttachedAgent | null = null;
   #info: SessionInfo | null = null;
   #corked = false;
+  /** Requests that wait for room. */
+  #waiting: (() => GatewayFrame | null)[] = [];
   #heartbeatMs = 10_000;
 
   constructor(socket: SessionSocket, raw: SessionStream, parts: SessionParts) {
@@ -107,6 +111,7 @@ export class Session {
       const final = code === 1000 && reason.toString() === "WORKER_SHUTDOWN";
       this.#driver.send({ type: "socket-closed", final });
     });
+    raw.on("drain", () => this.#sendWaiting());
     socket.on("error", (error) => parts.log("debug", `A socket failed: ${messageOf(error)}`));
     this.#driver.send({ type: "accept" });
   }
@@ -168,6 +173,7 @@ export class Session {
       case "gone":
         for (const timer of this.#armed.values()) timer.cancel();
         this.#armed.clear();
+        this.#waiting = [];
         this.#attached?.lost(effect.final === true);
         return this.#status("DISCONNECTED");
       case "warn":
@@ -226,6 +232,7 @@ export class Session {
     extensions: readonly Extension[],
     times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; seenMs: number },
   ): AgentSession & { seenMs: number } {
+    const isCongested = (): boolean => this.#waiting.length > 0;
     return {
       id: connect.connectionId,
       instanceId: connect.instanceId,
@@ -236,8 +243,30 @@ export class Session {
       leaseMs: times.leaseMs,
       extendLeaseMs: times.extendLeaseMs,
       seenMs: times.seenMs,
+      get congested() {
+        return isCongested();
+      },
       send: (frame) => this.#send(frame),
+      sendWhenRoom: (make) => {
+        if (this.#waiting.length > 0 || !this.#hasRoom()) return void this.#waiting.push(make);
+        const frame = make();
+        if (frame) this.#send(frame);
+      },
     };
+  }
+
+  /** A crowd of large requests must neither pile up in memory nor keep heartbeats and acknowledgements waiting. */
+  #sendWaiting(): void {
+    if (this.#waiting.length === 0) return;
+    while (this.#waiting.length > 0 && this.#hasRoom()) {
+      const frame = this.#waiting.shift()?.();
+      if (frame) this.#send(frame);
+    }
+    if (this.#waiting.length === 0) this.#attached?.hasRoom();
+  }
+
+  #hasRoom(): boolean {
+    return this.#socket.bufferedAmount <= this.#parts.settings.roomBytes;
   }
 
   /** Frames of one turn of the event loop leave in one write. */

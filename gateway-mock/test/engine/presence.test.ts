@@ -2,7 +2,8 @@ import { silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { Agents, Slot } from "../../src/engine/agents.ts";
-import { type Dispatch, Dispatches } from "../../src/engine/dispatches.ts";
+import type { Dispatch } from "../../src/engine/dispatch.ts";
+import { Dispatches } from "../../src/engine/dispatches.ts";
 import type { EngineOptions } from "../../src/engine/ports.ts";
 import { Presence } from "../../src/engine/presence.ts";
 

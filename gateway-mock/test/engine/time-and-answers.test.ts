@@ -3,7 +3,8 @@ import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import { type AgentSession, Agents } from "../../src/engine/agents.ts";
 import { DatabaseTime } from "../../src/engine/database-time.ts";
-import { type Dispatch, Dispatches, type DispatchesHooks } from "../../src/engine/dispatches.ts";
+import type { Dispatch } from "../../src/engine/dispatch.ts";
+import { Dispatches, type DispatchesHooks } from "../../src/engine/dispatches.ts";
 import { type EngineOptions, newCounters } from "../../src/engine/ports.ts";
 import { Runs } from "../../src/engine/runs.ts";
 

@@ -57,6 +57,9 @@ export class Worker {
   connect(engine: Engine, apps: AgentSession["apps"]): void {
     this.#socket += 1;
     const socket = this.#socket;
+    const send = (frame: GatewayFrame): void => {
+      if (socket === this.#socket) this.#receive(frame);
+    };
     const session: AgentSession = {
       id: `${this.name} ${socket}`,
       instanceId: `${this.name} ${this.#life}`,
@@ -68,8 +71,11 @@ export class Worker {
       leaseMs: 3_600_000,
       extendLeaseMs: 60_000,
       seenMs: 0,
-      send: (frame) => {
-        if (socket === this.#socket) this.#receive(frame);
+      congested: false,
+      send,
+      sendWhenRoom: (make) => {
+        const frame = make();
+        if (frame) send(frame);
       },
     };
     this.#attached?.lost();

@@ -82,7 +82,12 @@ function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint
     leaseMs: 60_000,
     extendLeaseMs: 60_000,
     seenMs: 0,
+    congested: false,
     send: (frame) => void frames.push(frame),
+    sendWhenRoom: (make) => {
+      const frame = make();
+      if (frame) frames.push(frame);
+    },
   };
   const agent = engine.attach(session, true);
   const next = <Kind extends GatewayFrame["kind"]>(kind: Kind) =>
