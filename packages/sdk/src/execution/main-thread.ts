@@ -50,7 +50,7 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
           ports,
           ...(intercept === undefined ? {} : { intercept }),
         };
-        return await new Pass(options).run(handlerOf(fn, input, request));
+        return await new Pass(options).run(handlerOf(fn, input, request, ports.clock.nowMs()));
       } catch (thrown) {
         if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
         return infrastructureError(thrown, requestVersion);
@@ -100,16 +100,22 @@ function isFinished(input: PassInput, hash: string): boolean {
 }
 
 /** Calls the author's handler with all that it is given. */
-function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: ExecutionRequest): PassHandler {
+function handlerOf(
+  fn: RegisteredFunction,
+  input: PassInput,
+  { runId }: ExecutionRequest,
+  nowMs: number,
+): PassHandler {
   const { definition, client } = fn;
   const { retries } = definition.config.steps.step;
+  const attempt = attemptOf(input, nowMs);
   const call = ({ step, signal }: Parameters<PassHandler>[0], given: GivenEvents): unknown => {
     const context: HandlerContext<unknown> = {
       event: given.event,
       events: given.events,
       step,
       runId,
-      attempt: input.attempt,
+      attempt,
       maxAttempts: input.maxAttempts ?? retries.attempts + 1,
       logger: client.options.logger,
       version: input.extended?.appVersion ?? client.options.appVersion,
@@ -128,6 +134,14 @@ function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: Executio
     if (checked === undefined) return call(tools, { event: events[0], events });
     return checked.then(([event, ...rest]) => call(tools, { event, events: [event, ...rest] }));
   };
+}
+
+/** Which try this is: of the handler, or of a failed step whose turn it is, as when each step has a request of its own. */
+function attemptOf({ attempt, extended }: PassInput, nowMs: number): number {
+  if (!extended) return attempt;
+  const atMs = extended.nowMs ?? nowMs;
+  const tries = Object.values(extended.retries).filter(({ notBeforeMs }) => notBeforeMs <= atMs);
+  return Math.max(attempt, ...tries.map((one) => one.attempt));
 }
 
 interface GivenEvents {

@@ -166,22 +166,23 @@ describe("parked steps", () => {
 
   test("a step that is not due is reported without running; one that is due runs with its attempt", async () => {
     const attempts: number[] = [];
-    const engine = engineFor(({ step }) =>
+    const engine = engineFor(({ step, attempt }) =>
       Promise.all([
         step.run("later", () => attempts.push(-1)),
         step.run("now", () => {
-          attempts.push(currentExecution()?.step?.attempt ?? -1);
+          attempts.push(currentExecution()?.step?.attempt ?? -1, attempt);
           throw new Error("again");
         }),
       ]),
     );
-    engine.retries.set(hash("later"), { attempt: 1, notBeforeMs: Date.now() + 3_600_000 });
+    engine.retries.set(hash("later"), { attempt: 2, notBeforeMs: Date.now() + 3_600_000 });
     engine.retries.set(hash("now"), { attempt: 1, notBeforeMs: Date.now() - 1 });
     expect(opsOf(await engine.request())).toMatchObject([
       { id: hash("later"), op: "StepPlanned" },
       { id: hash("now"), op: "StepError", attempt: 1 },
     ]);
-    expect(attempts).toEqual([1]);
+    // The handler is told of the same attempt, as on the plain protocol.
+    expect(attempts).toEqual([1, 1]);
   });
 
   test("the gateway's time decides what is due", async () => {
