@@ -130,7 +130,8 @@ export class Decider {
         await this.#parts.functions.load();
         continue;
       }
-      const outcome = await this.#commit(state, decision, fence);
+      // An agent's report: the run was in memory before, and may be kept there until the agent has room for more.
+      const outcome = await this.#commit(state, decision, fence, input.type === "report");
       if (outcome === "signal") await this.#lookForSignals(decision, takenSignals);
       else if (outcome !== "again") return outcome;
       else this.#counters.casLost += 1;
@@ -147,9 +148,14 @@ export class Decider {
     }
   }
 
-  async #commit(state: RunState, decision: Decision, fence: Fence | null): Promise<DecideOutcome | "again" | "signal"> {
+  async #commit(
+    state: RunState,
+    decision: Decision,
+    fence: Fence | null,
+    mayWait: boolean,
+  ): Promise<DecideOutcome | "again" | "signal"> {
     const jobs = this.#inLanes(state, decision.addJobs);
-    const born = this.#lease(jobs, state.appVersion);
+    const born = this.#lease(jobs, state.appVersion, mayWait);
     const prepared = decision.events.map((event) => this.#hooks.intake().prepareMade(event));
     const addJobs = this.#withLeases(jobs, born);
     let won = false;
@@ -240,13 +246,13 @@ export class Decider {
   }
 
   /** Reserves places for jobs that are due at once. */
-  #lease(jobs: readonly NewJob[], appVersion: string): BornJob[] {
+  #lease(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): BornJob[] {
     const { clock, settings } = this.#options;
     const version = settings.versionPolicy === "any" ? null : appVersion;
     const born: BornJob[] = [];
     for (const job of jobs) {
       if (!needsAgent(job) || job.lane || job.delayMs || job.notBeforeMs || !this.#hooks.mayLease()) continue;
-      const slot = this.#agents.reserve(job.functionId, clock.monotonicMs(), version, true);
+      const slot = this.#agents.reserve(job.functionId, clock.monotonicMs(), version, mayWait);
       if (!slot) break;
       born.push({ job, slot });
     }

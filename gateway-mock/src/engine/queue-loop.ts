@@ -1,6 +1,7 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { ClaimedJob, Fence } from "../store/index.ts";
 import type { Agents } from "./agents.ts";
+import { ClaimSize } from "./claim-size.ts";
 import type { DatabaseTime } from "./database-time.ts";
 import type { Decider } from "./decider.ts";
 import type { Dispatches } from "./dispatches.ts";
@@ -52,6 +53,10 @@ export class QueueLoop {
   #retryInMs: number | null = null;
   #ticking: Promise<void> | null = null;
   #again = false;
+  /** Timers that are being decided on. */
+  #firing = 0;
+  #timersLeft = false;
+  readonly #size: ClaimSize;
   #stopped = false;
 
   constructor(options: EngineOptions, parts: QueueLoopParts) {
@@ -60,6 +65,7 @@ export class QueueLoop {
     this.#placing = new Placing(options, parts, (functionId) => this.noteHeld([functionId]));
     this.#held = new Held(options.store, parts.agents);
     this.#idleMs = options.settings.pollMinMs;
+    this.#size = new ClaimSize(options.settings.maxClaim);
   }
 
   /** Whether older jobs of the function are known to wait. */
@@ -106,24 +112,27 @@ export class QueueLoop {
     const { store, clock, settings } = this.#options;
     const { agents, counters, functions } = this.#parts;
     await this.#held.recall(clock.monotonicMs(), settings.maxClaim);
-    const wants = agents.wants(clock.monotonicMs(), settings.maxClaim);
+    const { limit: most } = this.#size;
+    const wants = agents.wants(clock.monotonicMs(), most);
     const limited = wants.flatMap((want) => {
       const limits = functions.get(want.functionId)?.limits;
       return limits ? [{ ...want, limits }] : [];
     });
     const free = limited.length === 0 ? wants : wants.filter((want) => !functions.get(want.functionId)?.limits);
-    const timers = { functionId: TIMER, limit: settings.maxClaim, leaseMs: TIMER_LEASE_MS };
+    const timerRoom = Math.max(0, most - this.#firing);
+    const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
     const fetches = { functionId: FETCH_QUEUE, limit: this.#parts.fetches.room, leaseMs: FETCH_LEASE_MS };
     counters.claims += 1;
     const { gatewayId } = settings;
     const { mark } = this.#parts.runs;
     const [claimed, held] = await Promise.all([
-      store.claim({ gatewayId, leaseMs: TIMER_LEASE_MS, wants: [...free, timers, fetches] }),
+      store.claim({ gatewayId, leaseMs: TIMER_LEASE_MS, wants: [...free, ...timers, fetches] }),
       limited.length > 0 ? store.claimLimited({ gatewayId, wants: limited }) : null,
     ]);
     const jobs = held ? [...claimed, ...held.jobs] : claimed;
     this.#retryInMs = held?.retryInMs ?? null;
     counters.claimedJobs += jobs.length;
+    this.#size.note(jobs.length, lengthOf(jobs));
     const counts = new Map<string, number>();
     // What is decided on now is decided by the time at which it was found due.
     const timer = jobs.find((job) => job.kind === "timer");
@@ -137,9 +146,9 @@ export class QueueLoop {
       else this.#backlog.delete(functionId);
     }
     for (const functionId of held?.blocked ?? []) this.#backlog.add(functionId);
-    if ((counts.get(TIMER) ?? 0) >= settings.maxClaim) this.#again = true;
+    if ((counts.get(TIMER) ?? 0) >= timerRoom) this.#moreTimers();
     for (const { functionId, limit } of wants) {
-      if (limit >= settings.maxClaim && (counts.get(functionId) ?? 0) >= limit) this.#again = true;
+      if (limit >= most && (counts.get(functionId) ?? 0) >= limit) this.#again = true;
     }
     return jobs.length;
   }
@@ -177,7 +186,12 @@ export class QueueLoop {
       log("error", `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
     };
     if (job.kind === "timer") {
-      this.#fire(job, fence).catch(failed);
+      this.#firing += 1;
+      const fired = (): void => {
+        this.#firing -= 1;
+        if (this.#timersLeft) this.#moreTimers();
+      };
+      this.#fire(job, fence).catch(failed).finally(fired);
     } else if (job.kind === "fetch") {
       fetches.take(state, job);
     } else if (losses >= settings.maxLosses) {
@@ -187,6 +201,12 @@ export class QueueLoop {
     } else {
       this.#placing.place(job, state);
     }
+  }
+
+  /** There are more than were claimed: as soon as enough of those are decided on. */
+  #moreTimers(): void {
+    this.#timersLeft = this.#firing > this.#size.limit / 2;
+    if (!this.#timersLeft) this.wake();
   }
 
   async #fire(job: ClaimedJob, fence: Fence): Promise<void> {
@@ -251,4 +271,11 @@ export class QueueLoop {
       if (!this.#ticking) this.#run();
     });
   }
+}
+
+/** Characters that the runs of these jobs hold. */
+function lengthOf(jobs: readonly ClaimedJob[]): number {
+  let length = 0;
+  for (const { run } of jobs) for (const { dataJson } of run?.log ?? []) length += dataJson.length;
+  return length;
 }
