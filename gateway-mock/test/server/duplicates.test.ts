@@ -41,10 +41,11 @@ test("events with an id, checkpoints, flushes and cancels by HTTP: the second on
   const { runIds } = (await call(gateway, `/v1/events/${ids[0]}`)) as { runIds: string[] };
   const [runId = ""] = runIds;
   expect(runIds).toHaveLength(1);
+  // From here on the run's status stays.
+  const { request } = await agent.request();
   expect(await twice(gateway, runId, send)).toEqual({ ids, status: 200 });
   expect(((await call(gateway, `/v1/runs`)) as { runs: unknown[] }).runs).toHaveLength(1);
 
-  const { request } = await agent.request();
   const steps = JSON.stringify({ request_id: request.requestId, qi_id: request.jobId, steps: [did("a")] });
   await twice(gateway, runId, () => post(gateway, `/v1/checkpoint/${runId}/async`, steps));
   const reply = encodeSdkResponse(replyOf(request, { value: [did("b")] }));

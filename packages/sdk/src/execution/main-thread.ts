@@ -100,12 +100,7 @@ function isFinished(input: PassInput, hash: string): boolean {
 }
 
 /** Calls the author's handler with all that it is given. */
-function handlerOf(
-  fn: RegisteredFunction,
-  input: PassInput,
-  { runId }: ExecutionRequest,
-  nowMs: number,
-): PassHandler {
+function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: ExecutionRequest, nowMs: number): PassHandler {
   const { definition, client } = fn;
   const { retries } = definition.config.steps.step;
   const attempt = attemptOf(input, nowMs);
