@@ -57,6 +57,7 @@ test("no fault is left out", () => {
     "The life of a connection": upTo(66),
     "Bugs reproduced with another agent": upTo(20),
     "Measured while designing": upTo(9),
+    "Found under load": upTo(3),
     "Known weaknesses of another agent": upTo(50),
   });
 });
