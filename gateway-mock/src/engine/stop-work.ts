@@ -4,7 +4,12 @@ import type { Dispatches } from "./dispatches.ts";
 /** Tells agents here to stop what nobody wants any more; elsewhere their next lease extension is refused. */
 export function stopWork(dispatches: Dispatches, unwanted: Iterable<Dispatch>, reason: string): void {
   for (const dispatch of [...unwanted]) {
-    const { slot, requestId } = dispatch;
+    const { slot, requestId, sentMs } = dispatch;
+    if (slot && sentMs === null) {
+      // It waits for room: nobody has it.
+      dispatches.finish(dispatch);
+      continue;
+    }
     if (!slot?.session.extensions.has("cancel")) continue;
     slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
     dispatches.finish(dispatch);

@@ -89,6 +89,26 @@ test("what waits for room on a socket that breaks goes to the next agent at once
   expect(seen.size).toBe(RUNS - sent);
 });
 
+test("what is cancelled while it waits for room is not sent", async () => {
+  const gateway = await bench.gateway({ requestAckMs: 600_000, leaseMs: 600_000 });
+  const agent = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
+  const runIds = await start(gateway, RUNS);
+  const first = await requests(agent, RUNS);
+  const { bornLeased: born = 0 } = (await metrics(gateway)).engine;
+  let sent = 0;
+  await deaf(agent, async () => {
+    for (const { request } of first) agent.reply(request, { value: [did("large", MEBIBYTE)] });
+    await secondPasses(gateway, born);
+    sent = (await sentTo(gateway)) - RUNS;
+    for (const runId of runIds) await call(gateway, `/v1/runs/${runId}/cancel`, { method: "POST" });
+    expect((await metrics(gateway)).engine.inFlight).toBe(sent);
+  });
+  await requests(agent, sent);
+  agent.send({ kind: "WORKER_HEARTBEAT" });
+  await agent.frame("GATEWAY_HEARTBEAT");
+  expect(await sentTo(gateway)).toBe(RUNS + sent);
+});
+
 async function requests(agent: RawAgent, count: number): Promise<Awaited<ReturnType<RawAgent["request"]>>[]> {
   const taken = [];
   for (let index = 0; index < count; index++) taken.push(await agent.request());
