@@ -8,10 +8,11 @@ import type { Identity } from "./identity.ts";
  * ended, the pipe ends: the server is told to stop, at first politely, and again each second (a server that has only
  * just begun does not hear it yet). $1 is the first signal, the rest the command.
  * The server does not inherit the pipe. The shell ends when the server has, with its exit code.
+ * Its traps come after the forks: a child that has not run yet would take a signal for its parent's and lose it, and
+ * the shell would wait for a watcher that was told to end but never heard it.
  */
 const SUPERVISOR = `
 first=$1; shift
-trap : HUP INT TERM QUIT
 "$@" 3<&- </dev/null &
 server=$!
 (
@@ -28,6 +29,7 @@ server=$!
   done
 ) >/dev/null 2>&1 &
 watcher=$!
+trap : HUP INT TERM QUIT
 exec 3<&-
 while :; do
   wait "$server"; code=$?
