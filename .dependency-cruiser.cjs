@@ -7,7 +7,8 @@ const shared = "^packages/sdk/src/connect/shared/";
 const linkCore = "^packages/sdk/src/connect/core/";
 
 /** Files that may not touch the outside; packages/tooling/src/purity.mjs has the same list and checks the globals. */
-const pure = [core, linkCore, "/src/.*-machine\\.ts$"];
+const decisions = "^gateway-mock/src/engine/(run|decide)/";
+const pure = [core, linkCore, decisions, "/src/.*-machine\\.ts$"];
 const ports = ["^packages/core/src/(clock|random)\\.ts$"];
 
 /** The installed package of a name, wherever the package manager keeps it. */
@@ -30,6 +31,33 @@ const onlyNpm = (name, from, names, fromNot = []) => ({
   comment: "This room does not use that npm package.",
   from: { path: from, pathNot: fromNot },
   to: { path: "(^|/)node_modules/", pathNot: names.length > 0 ? [npm(...names)] : [] },
+});
+
+/** The rooms of a folder: what each may see of it. Whoever is named first is below those that come later. */
+const roomsOf = (folder, label, rooms) =>
+  Object.entries(rooms).map(([room, seen]) => ({
+    name: `${label}-${room}`,
+    severity: "error",
+    comment: `This room of ${folder} may not import that one; see docs/architecture.md.`,
+    from: { path: `^${folder}/${room}/` },
+    to: { path: `^${folder}/`, pathNot: [room, ...seen].map((one) => `^${folder}/${one}(/|\\.ts$)`) },
+  }));
+
+const heart = ["ports", "runs", "run-reads", "database-time", "due", "digest"];
+const engineRooms = roomsOf("gateway-mock/src/engine", "engine", {
+  expressions: ["digest"],
+  functions: ["expressions", "due", "digest"],
+  run: ["functions", "digest"],
+  decide: ["functions", "run", "due", "digest"],
+  agents: ["functions", "run", ...heart],
+  events: ["expressions", "functions", "run", "decide", "agents", ...heart],
+  jobs: ["expressions", "functions", "run", "decide", "agents", "events", ...heart],
+});
+const storeRooms = roomsOf("gateway-mock/src/store", "store", {
+  port: [],
+  database: ["port"],
+  batch: ["port", "database"],
+  queue: ["port", "database", "run-loader"],
 });
 
 module.exports = {
@@ -228,6 +256,8 @@ module.exports = {
       from: { path: "^gateway-mock/src/engine/" },
       to: { path: ["^gateway-mock/src/(http|ws)/", npm("ws", "hono", "@hono", "postgres")] },
     },
+    ...engineRooms,
+    ...storeRooms,
     onlyWorkspace(
       "e2e-imports",
       "^e2e/",
@@ -248,7 +278,7 @@ module.exports = {
       "^packages/sdk/src/version\\.ts$",
       "^gateway-mock/src/(config|core)\\.ts$",
       "^gateway-mock/src/(engine|http|ws)/",
-      "^gateway-mock/src/store/(port/[a-z-]+|batch-gates|batch-outcome|batch-plan|batch-take|found|verdict|write-set)\\.ts$",
+      "^gateway-mock/src/store/(port/[a-z-]+|batch/(gates|outcome|plan|take|found|verdict|write-set))\\.ts$",
       "^gateway-mock/src/store/(check-transition|told-jobs|fold-head|index)\\.ts$",
       "^packages/testing/(dist|src/index\\.ts)",
       "^packages/tooling/src/(vitest-base|simulate|processes|workspace)\\.(ts|mjs)$",

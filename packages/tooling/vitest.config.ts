@@ -1,4 +1,4 @@
 import { defineConfig } from "vitest/config";
-import { unitTests } from "../tooling/src/vitest-base.ts";
+import { unitTests } from "./src/vitest-base.ts";
 
 export default defineConfig(unitTests());

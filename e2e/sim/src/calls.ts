@@ -1,4 +1,4 @@
-import type { RawEvent } from "../../../gateway-mock/src/engine/event-checks.ts";
+import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
 import type { GatewayFetch } from "../../../packages/sdk/src/connect/thread/gateway-http.ts";
 import type { GatewayNode, HttpAnswer } from "./gateway.ts";
 import type { Network } from "./network.ts";

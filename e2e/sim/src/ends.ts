@@ -1,4 +1,4 @@
-import { readStepRow } from "../../../gateway-mock/src/engine/log-rows.ts";
+import { readStepRow } from "../../../gateway-mock/src/engine/run/log-rows.ts";
 import type { RunHead } from "../../../gateway-mock/src/store/port/index.ts";
 import { APP_ID } from "./app.ts";
 import type { RunRow } from "./database/rows.ts";

@@ -9,7 +9,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "an agent that is told it is late holds nothing any more",
     edits: [
       {
-        file: `${ENGINE}/reports.ts`,
+        file: `${ENGINE}/jobs/reports.ts`,
         find: 'if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);',
         replace: "",
       },
@@ -19,7 +19,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "a deadline has a timer of its own",
     edits: [
       {
-        file: `${ENGINE}/new-run.ts`,
+        file: `${ENGINE}/events/new-run.ts`,
         find: 'if (fn.deadlineInMs !== null) add("timer", DEADLINE, fn.deadlineInMs);',
         replace: "",
       },
@@ -29,7 +29,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "a run that has to fail undoes first",
     edits: [
       {
-        file: `${ENGINE}/run-ends.ts`,
+        file: `${ENGINE}/decide/run-ends.ts`,
         find: "if (state.undoable.length === 0 && !draft.log.some(isUndoable)) return end(draft, error);",
         replace: "return end(draft, error);",
       },
@@ -39,7 +39,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "an event whose time lies ahead starts its runs then",
     edits: [
       {
-        file: `${ENGINE}/intake.ts`,
+        file: `${ENGINE}/events/intake.ts`,
         find: "const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;",
         replace: "const startMs = null;",
       },
@@ -49,7 +49,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "work of functions with limits is not born leased",
     edits: [
       {
-        file: `${ENGINE}/starter.ts`,
+        file: `${ENGINE}/events/starter.ts`,
         find: "const held = start.lane || start.gates.length > 0 || options.startMs;",
         replace: "const held = options.startMs;",
       },
@@ -57,13 +57,13 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "all jobs of a run keep its places",
-    edits: [{ file: `${ENGINE}/decider.ts`, find: "laneOf(flow?.slots ?? [])", replace: "laneOf([])" }],
+    edits: [{ file: `${ENGINE}/jobs/decider.ts`, find: "laneOf(flow?.slots ?? [])", replace: "laneOf([])" }],
   },
   {
     name: "a throttle paces starts",
     edits: [
       {
-        file: `${ENGINE}/triggers.ts`,
+        file: `${ENGINE}/functions/triggers.ts`,
         find: "const throttle = plan.throttle ? digest(reader.key(plan.throttle.key)) : null;",
         replace: "const throttle = null;",
       },
@@ -71,18 +71,18 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "a rate limit counts",
-    edits: [{ file: `${STORE}/batch-gates.ts`, find: ">= gate.limit :", replace: "> gate.limit :" }],
+    edits: [{ file: `${STORE}/batch/gates.ts`, find: ">= gate.limit :", replace: "> gate.limit :" }],
   },
   {
     name: "a debounced window is not over before its time",
     edits: [
       {
-        file: `${STORE}/batch-gates.ts`,
+        file: `${STORE}/batch/gates.ts`,
         find: 'if (wanted.kind === "debounce" && (state.dueMs ?? 0) > atMs) return false;',
         replace: "",
       },
       {
-        file: `${ENGINE}/scheduler.ts`,
+        file: `${ENGINE}/jobs/scheduler.ts`,
         find: 'if (window.kind === "debounce" && window.dueInMs > 0) {',
         replace: "if (false) {",
       },
@@ -90,17 +90,17 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "a full batch is closed",
-    edits: [{ file: `${STORE}/batch-gates.ts`, find: "if (state.count >= entry.maxSize)", replace: "if (false)" }],
+    edits: [{ file: `${STORE}/batch/gates.ts`, find: "if (state.count >= entry.maxSize)", replace: "if (false)" }],
   },
   {
     name: "a singleton skips while a run is live",
-    edits: [{ file: `${STORE}/batch-gates.ts`, find: 'gate.mode === "skip" && state.live', replace: "false" }],
+    edits: [{ file: `${STORE}/batch/gates.ts`, find: 'gate.mode === "skip" && state.live', replace: "false" }],
   },
   {
     name: "a singleton that cancels cancels the run before",
     edits: [
       {
-        file: `${STORE}/batch-gates.ts`,
+        file: `${STORE}/batch/gates.ts`,
         find: "if (state.live) jobs.push(looseJob(",
         replace: "if (false) jobs.push(looseJob(",
       },
@@ -108,13 +108,13 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "a run is told of the event that cancels it",
-    edits: [{ file: `${ENGINE}/new-run.ts`, find: "...(waits.length > 0 ? { waits } : {}),", replace: "" }],
+    edits: [{ file: `${ENGINE}/events/new-run.ts`, find: "...(waits.length > 0 ? { waits } : {}),", replace: "" }],
   },
   {
     name: "with the strict policy work waits for its version",
     edits: [
       {
-        file: `${ENGINE}/placing.ts`,
+        file: `${ENGINE}/jobs/placing.ts`,
         find: 'if (settings.versionPolicy === "strict") return this.#hold(job, HOLD_FOR_NOBODY_MS);',
         replace: "",
       },
@@ -124,7 +124,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "only a run that nobody has begun is cancelled by its start timeout",
     edits: [
       {
-        file: `${ENGINE}/scheduler.ts`,
+        file: `${ENGINE}/jobs/scheduler.ts`,
         find: "      jobId: key,\n      epoch: 0,\n    });",
         replace: "      jobId: key,\n      epoch: 1,\n    });",
       },

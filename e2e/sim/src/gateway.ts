@@ -1,6 +1,6 @@
 import { resolveConfig } from "../../../gateway-mock/src/config.ts";
 import { createCore, type GatewayCore } from "../../../gateway-mock/src/core.ts";
-import type { RawEvent } from "../../../gateway-mock/src/engine/event-checks.ts";
+import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
 import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";
 import { HoldfastError, type silentLog } from "../../../packages/core/src/index.ts";
 import { FLUSH_PATH, START_PATH } from "../../../packages/protocol/src/index.ts";

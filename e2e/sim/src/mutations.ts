@@ -18,7 +18,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
   },
   {
     name: "a write carries the epoch of its dispatch",
-    edits: [{ file: `${STORE}/batch-plan.ts`, find: " || job.epoch !== fence.epoch) return", replace: ") return" }],
+    edits: [{ file: `${STORE}/batch/plan.ts`, find: " || job.epoch !== fence.epoch) return", replace: ") return" }],
   },
   {
     name: "a request that is known is not run again",
@@ -71,7 +71,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
       },
       // The other way back: the close code says that the worker ends.
       {
-        file: `${ENGINE}/presence.ts`,
+        file: `${ENGINE}/agents/presence.ts`,
         find: "held.filter(({ sentMs }) => final || sentMs === null)",
         replace: "held.filter(({ sentMs }) => sentMs === null)",
       },
@@ -101,7 +101,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "a decision holds only for the version it was made on",
     edits: [
       {
-        file: `${STORE}/batch-plan.ts`,
+        file: `${STORE}/batch/plan.ts`,
         find: 'return cas === "live" || cas === run.version ? undefined : "version";',
         replace: "return undefined;",
       },
@@ -119,7 +119,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
   },
   {
     name: "a request that nobody acknowledged goes elsewhere",
-    edits: [{ file: `${ENGINE}/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
+    edits: [{ file: `${ENGINE}/agents/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
   },
   {
     name: "time is the database's",
@@ -135,7 +135,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "a pass that may have been claimed is not replaced",
     edits: [
       {
-        file: `${ENGINE}/draft.ts`,
+        file: `${ENGINE}/decide/draft.ts`,
         find: "Math.max(CLAIM_MARGIN_MS, delayMs)",
         replace: "Math.max(-60_000, delayMs - 60_000)",
       },

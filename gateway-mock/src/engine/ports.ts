@@ -1,8 +1,8 @@
 import type { BackoffPolicy, Clock, Log, Random, Timers } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import type { Store } from "../store/index.ts";
-import type { ChooseSlot } from "./agents.ts";
-import type { VersionPolicy } from "./version-policy.ts";
+import type { ChooseSlot } from "./agents/agents.ts";
+import type { VersionPolicy } from "./functions/version-policy.ts";
 
 /** What the engine is given. */
 export interface EngineOptions {

@@ -1,7 +1,7 @@
 import type { Store, StoredRun } from "../store/index.ts";
-import { foldRun } from "./fold.ts";
+import { foldRun } from "./run/fold.ts";
+import type { RunState } from "./run/run-state.ts";
 import { RunReads } from "./run-reads.ts";
-import type { RunState } from "./run-state.ts";
 
 interface Box {
   state: RunState | null;

@@ -1,4 +1,4 @@
-import { deferredEventId } from "../engine/deferred-events.ts";
+import { deferredEventId } from "../engine/decide/deferred-events.ts";
 import {
   type DeferMeta,
   type RevivalMeta,
@@ -6,8 +6,8 @@ import {
   readRunCreated,
   type StallMeta,
   type StepMeta,
-} from "../engine/log-rows.ts";
-import { FAILURE_KEY } from "../engine/saga.ts";
+} from "../engine/run/log-rows.ts";
+import { FAILURE_KEY } from "../engine/run/saga.ts";
 import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
 
 /** A run in lists. Times are milliseconds since the epoch. */

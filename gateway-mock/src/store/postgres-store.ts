@@ -10,14 +10,16 @@ import {
   systemTimers,
   type Timers,
 } from "@holdfast/core";
+import { type GroupCommit, openGroupCommit } from "./batch/group-commit.ts";
 import { checkTransition } from "./check-transition.ts";
-import { type Database, OWN_CONNECTIONS, openDatabase } from "./database.ts";
-import { type GroupCommit, openGroupCommit } from "./group-commit.ts";
-import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./leases.ts";
-import { adoptLanes, claimLimited } from "./limited-claims.ts";
-import { migrate } from "./migrate.ts";
-import { msOf } from "./pg-values.ts";
+import { type Database, OWN_CONNECTIONS, openDatabase } from "./database/database.ts";
+import { migrate } from "./database/migrate.ts";
+import { msOf } from "./database/pg-values.ts";
+import { skipTime, virtualTime } from "./database/virtual-time.ts";
 import type { IntakeItem, IntakeOutcome, Store, StoreReads } from "./port/index.ts";
+import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
+import { adoptLanes, claimLimited } from "./queue/limited-claims.ts";
+import { loadCron, loadEvents, loadWindow, postponeJob, saveCrons } from "./queue/windows.ts";
 import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
 import {
   listConnections,
@@ -30,10 +32,8 @@ import {
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
 import { jobsOfItem, type ToldJob, toldFunctions } from "./told-jobs.ts";
-import { skipTime, virtualTime } from "./virtual-time.ts";
 import { findWaits, finishJob, waitPaths } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
-import { loadCron, loadEvents, loadWindow, postponeJob, saveCrons } from "./windows.ts";
 
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */

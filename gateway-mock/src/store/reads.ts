@@ -1,6 +1,6 @@
 import { unreachable } from "@holdfast/core";
-import type { Database, Param } from "./database.ts";
-import { msOf, textArray } from "./pg-values.ts";
+import type { Database, Param } from "./database/database.ts";
+import { msOf, textArray } from "./database/pg-values.ts";
 import type {
   EventDetail,
   EventPage,

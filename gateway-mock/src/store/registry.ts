@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { EVENT_KEY_LIFETIME } from "./batch-sql.ts";
-import type { Database } from "./database.ts";
-import { msOf, textArray, timeOf } from "./pg-values.ts";
+import { EVENT_KEY_LIFETIME } from "./batch/sql.ts";
+import type { Database } from "./database/database.ts";
+import { msOf, textArray, timeOf } from "./database/pg-values.ts";
 import type { AppRecord, ConnectionRecord, ListedConnection, StoredFunction } from "./port/index.ts";
 
 interface FunctionRow {

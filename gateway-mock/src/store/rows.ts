@@ -1,4 +1,4 @@
-import { msOf } from "./pg-values.ts";
+import { msOf } from "./database/pg-values.ts";
 import type { LogKind, RunHead, RunStatus, StoredLogRow } from "./port/index.ts";
 
 /** Rows as the driver gives them, and what the port makes of them. */

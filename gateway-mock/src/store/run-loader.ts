@@ -1,5 +1,5 @@
-import type { Query } from "./database.ts";
-import { textArray } from "./pg-values.ts";
+import type { Query } from "./database/database.ts";
+import { textArray } from "./database/pg-values.ts";
 import type { StoredLogRow, StoredRun } from "./port/index.ts";
 import { type HeadRow, headColumns, headOf, LOG_COLUMNS, type LogDbRow, logRowOf } from "./rows.ts";
 

@@ -1,5 +1,5 @@
-import type { Query } from "./database.ts";
-import { msOf, textArray } from "./pg-values.ts";
+import type { Query } from "./database/database.ts";
+import { msOf, textArray } from "./database/pg-values.ts";
 import type { Fence, StoredWait, WaitKind, WaitQuery } from "./port/index.ts";
 
 interface WaitRow {

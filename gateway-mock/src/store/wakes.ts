@@ -1,7 +1,7 @@
 import { backoffDelayMs, type Log, messageOf, sleep } from "@holdfast/core";
 import type postgres from "postgres";
-import type { Database } from "./database.ts";
-import { safeMessage } from "./pg-errors.ts";
+import type { Database } from "./database/database.ts";
+import { safeMessage } from "./database/pg-errors.ts";
 import type { Wake } from "./port/index.ts";
 
 const CHANNEL = "holdfast_wake";

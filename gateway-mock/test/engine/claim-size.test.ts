@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ClaimSize } from "../../src/engine/claim-size.ts";
+import { ClaimSize } from "../../src/engine/jobs/claim-size.ts";
 
 const MEBI = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkCron, latestTickMs, nextTickMs } from "../../src/engine/cron.ts";
+import { checkCron, latestTickMs, nextTickMs } from "../../src/engine/functions/cron.ts";
 
 const at = (text: string): number => Date.parse(text);
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

@@ -1,11 +1,11 @@
 import type { Op } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decide } from "../../src/engine/decide.ts";
-import type { FetchResult, Input, Report } from "../../src/engine/input.ts";
-import { isEnded, isRunTimer, needsAgent } from "../../src/engine/run-state.ts";
-import { compensationKey, isCompensating } from "../../src/engine/saga.ts";
-import { isParked } from "../../src/engine/step-ops.ts";
+import { decide } from "../../src/engine/decide/decide.ts";
+import type { FetchResult, Input, Report } from "../../src/engine/decide/input.ts";
+import { isEnded, isRunTimer, needsAgent } from "../../src/engine/run/run-state.ts";
+import { compensationKey, isCompensating } from "../../src/engine/run/saga.ts";
+import { isParked } from "../../src/engine/run/step-ops.ts";
 import { op, ops, undoable, World } from "./world.ts";
 
 const ids = fc.constantFrom("a", "b", "c", "d");

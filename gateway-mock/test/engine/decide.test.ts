@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { forcesPlan } from "../../src/engine/run-state.ts";
+import { forcesPlan } from "../../src/engine/run/run-state.ts";
 import { done, failing, op, ops, planned, sleeping, World } from "./world.ts";
 
 describe("the plain protocol", () => {

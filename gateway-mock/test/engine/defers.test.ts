@@ -1,8 +1,8 @@
 import { isUlid } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { deferredEventId } from "../../src/engine/deferred-events.ts";
-import { DEFERRED_SCHEDULE } from "../../src/engine/internal-events.ts";
+import { deferredEventId } from "../../src/engine/decide/deferred-events.ts";
+import { DEFERRED_SCHEDULE } from "../../src/engine/decide/internal-events.ts";
 import { payloadOf } from "./payload-of.ts";
 import { done, op, ops, undoable, World } from "./world.ts";
 

@@ -1,6 +1,6 @@
 import { HoldfastError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { compileExpression, Expressions, keyText } from "../../src/engine/expressions.ts";
+import { compileExpression, Expressions, keyText } from "../../src/engine/expressions/expressions.ts";
 
 const event = {
   name: "shop/order.paid",

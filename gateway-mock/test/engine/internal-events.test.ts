@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { applyRow } from "../../src/engine/fold.ts";
-import { endEvents } from "../../src/engine/internal-events.ts";
-import { runCreatedRow } from "../../src/engine/log-rows.ts";
-import { emptyRun } from "../../src/engine/run-state.ts";
+import { endEvents } from "../../src/engine/decide/internal-events.ts";
+import { applyRow } from "../../src/engine/run/fold.ts";
+import { runCreatedRow } from "../../src/engine/run/log-rows.ts";
+import { emptyRun } from "../../src/engine/run/run-state.ts";
 import { IDENTITY, World } from "./world.ts";
 
 test("the end of a batch's run tells all its events, and the first of them as the one", () => {

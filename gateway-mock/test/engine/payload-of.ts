@@ -1,6 +1,6 @@
 import { parseJsonBytes } from "@holdfast/protocol";
-import { requestPayload } from "../../src/engine/payload.ts";
-import type { RunState } from "../../src/engine/run-state.ts";
+import { requestPayload } from "../../src/engine/agents/payload.ts";
+import type { RunState } from "../../src/engine/run/run-state.ts";
 
 /** What an agent of the plain protocol is sent. */
 export function payloadOf(state: RunState): Record<string, unknown> {

@@ -1,11 +1,11 @@
 import { silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import type { Agents, Slot } from "../../src/engine/agents.ts";
-import type { Dispatch } from "../../src/engine/dispatch.ts";
-import { Dispatches } from "../../src/engine/dispatches.ts";
+import type { Agents, Slot } from "../../src/engine/agents/agents.ts";
+import type { Dispatch } from "../../src/engine/agents/dispatch.ts";
+import { Dispatches } from "../../src/engine/agents/dispatches.ts";
+import { Presence } from "../../src/engine/agents/presence.ts";
 import type { EngineOptions } from "../../src/engine/ports.ts";
-import { Presence } from "../../src/engine/presence.ts";
 
 const GRACE_MS = 5_000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { applyRow } from "../../src/engine/fold.ts";
-import { jsonRow, runCreatedRow, stepCompletedRow } from "../../src/engine/log-rows.ts";
+import { applyRow } from "../../src/engine/run/fold.ts";
+import { jsonRow, runCreatedRow, stepCompletedRow } from "../../src/engine/run/log-rows.ts";
 import { Runs } from "../../src/engine/runs.ts";
 import type { LogRow, Store, StoredRun } from "../../src/store/index.ts";
 

@@ -1,7 +1,7 @@
 import type { PlainError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
-import { begunRow } from "../../src/engine/log-rows.ts";
-import { compensationKey, FAILURE_KEY } from "../../src/engine/saga.ts";
+import { begunRow } from "../../src/engine/run/log-rows.ts";
+import { compensationKey, FAILURE_KEY } from "../../src/engine/run/saga.ts";
 import { hashStepId } from "./hash.ts";
 import { done, failing, op, ops, planned, sleeping, undoable, World } from "./world.ts";
 

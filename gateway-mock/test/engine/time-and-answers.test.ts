@@ -1,10 +1,10 @@
 import { seededRandom, silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import { type AgentSession, Agents } from "../../src/engine/agents.ts";
+import { type AgentSession, Agents } from "../../src/engine/agents/agents.ts";
+import type { Dispatch } from "../../src/engine/agents/dispatch.ts";
+import { Dispatches, type DispatchesHooks } from "../../src/engine/agents/dispatches.ts";
 import { DatabaseTime } from "../../src/engine/database-time.ts";
-import type { Dispatch } from "../../src/engine/dispatch.ts";
-import { Dispatches, type DispatchesHooks } from "../../src/engine/dispatches.ts";
 import { type EngineOptions, newCounters } from "../../src/engine/ports.ts";
 import { Runs } from "../../src/engine/runs.ts";
 

@@ -1,8 +1,8 @@
 import { silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
+import { Versions } from "../../src/engine/jobs/versions.ts";
 import type { EngineOptions } from "../../src/engine/ports.ts";
-import { Versions } from "../../src/engine/versions.ts";
 
 function versionsOf(connections: readonly object[]): Versions {
   const store = { listConnections: async () => connections };

@@ -1,7 +1,7 @@
 import { seededRandom } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { compileExpression, Expressions } from "../../src/engine/expressions.ts";
-import { matchesOf, wantedMatch } from "../../src/engine/wait-match.ts";
+import { compileExpression, Expressions } from "../../src/engine/expressions/expressions.ts";
+import { matchesOf, wantedMatch } from "../../src/engine/expressions/wait-match.ts";
 
 const expressions = new Expressions(() => {});
 

@@ -1,12 +1,12 @@
 import { seededRandom } from "@holdfast/core";
 import type { Op, OpName } from "@holdfast/protocol";
-import { decide } from "../../src/engine/decide.ts";
-import type { DecideContext } from "../../src/engine/decide-context.ts";
-import type { Decision } from "../../src/engine/draft.ts";
-import { applyRow, fold } from "../../src/engine/fold.ts";
-import type { Input, Report } from "../../src/engine/input.ts";
-import type { MadeEvent } from "../../src/engine/internal-events.ts";
-import { jsonRow, type RunMeta, runCreatedRow } from "../../src/engine/log-rows.ts";
+import type { DecideContext } from "../../src/engine/decide/context.ts";
+import { decide } from "../../src/engine/decide/decide.ts";
+import type { Decision } from "../../src/engine/decide/draft.ts";
+import type { Input, Report } from "../../src/engine/decide/input.ts";
+import type { MadeEvent } from "../../src/engine/decide/internal-events.ts";
+import { applyRow, fold } from "../../src/engine/run/fold.ts";
+import { jsonRow, type RunMeta, runCreatedRow } from "../../src/engine/run/log-rows.ts";
 import {
   DEADLINE,
   emptyRun,
@@ -14,7 +14,7 @@ import {
   type JobState,
   jobKey,
   type RunState,
-} from "../../src/engine/run-state.ts";
+} from "../../src/engine/run/run-state.ts";
 import type { LogRow, NewJob, NewWait, StoredLogRow } from "../../src/store/index.ts";
 
 export const IDENTITY = { runId: "run-1", functionId: "shop-order", appId: "shop", appVersion: "1", version: 1 };

@@ -1,5 +1,5 @@
 import { type Clock, seededRandom, silentLog, type Timers } from "@holdfast/core";
-import type { AgentSession } from "../../src/engine/agents.ts";
+import type { AgentSession } from "../../src/engine/agents/agents.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { DEFAULT_ENGINE_SETTINGS } from "../../src/engine/ports.ts";
 import type { openPostgresStore, Wake } from "../../src/store/index.ts";

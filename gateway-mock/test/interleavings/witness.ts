@@ -1,5 +1,5 @@
 import type { ExecutorRequest } from "@holdfast/protocol";
-import { FAILURE_KEY } from "../../src/engine/saga.ts";
+import { FAILURE_KEY } from "../../src/engine/run/saga.ts";
 import type {
   ClaimedJob,
   CommitOutcome,

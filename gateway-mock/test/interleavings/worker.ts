@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { type ExecutorRequest, encodeJsonBytes, type GatewayFrame, type Op, parseJsonBytes } from "@holdfast/protocol";
-import type { AgentSession } from "../../src/engine/agents.ts";
+import type { AgentSession } from "../../src/engine/agents/agents.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { AttachedAgent, EngineFrame } from "../../src/engine/engine-types.ts";
-import { FAILURE_KEY } from "../../src/engine/saga.ts";
+import { FAILURE_KEY } from "../../src/engine/run/saga.ts";
 import { type Payload, replyOf } from "../server/agent.ts";
 import { did, op, plan } from "../server/harness.ts";
 import type { Moves } from "./moves.ts";

@@ -1,8 +1,8 @@
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject } from "vitest";
 import type { GatewayOptions } from "../../src/config.ts";
-import { foldRun } from "../../src/engine/fold.ts";
-import { isEnded } from "../../src/engine/run-state.ts";
+import { foldRun } from "../../src/engine/run/fold.ts";
+import { isEnded } from "../../src/engine/run/run-state.ts";
 import type { DeferView, RunView, StallView, StepView } from "../../src/http/run-view.ts";
 import { type Gateway, startGateway } from "../../src/server.ts";
 import { checkInvariants, openPostgresStore, type Store, type StoredRun } from "../../src/store/index.ts";

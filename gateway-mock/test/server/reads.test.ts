@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import type { AgentSession } from "../../src/engine/agents.ts";
+import type { AgentSession } from "../../src/engine/agents/agents.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { DEFAULT_ENGINE_SETTINGS } from "../../src/engine/ports.ts";
 import { type AppRecord, openPostgresStore, type Store } from "../../src/store/index.ts";

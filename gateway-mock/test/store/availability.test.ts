@@ -1,6 +1,6 @@
 import { fakeClock } from "@holdfast/testing";
 import { expect, it } from "vitest";
-import { createAvailability, SETTLE_MS } from "../../src/store/availability.ts";
+import { createAvailability, SETTLE_MS } from "../../src/store/database/availability.ts";
 
 function start() {
   const clock = fakeClock();

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { foresee } from "../../src/store/batch-foresee.ts";
-import { isEnded, needsOf, planBatch, type Unit } from "../../src/store/batch-plan.ts";
-import { takeBatch } from "../../src/store/batch-take.ts";
-import { createForesight, type Foresight } from "../../src/store/foresight.ts";
-import type { Found } from "../../src/store/found.ts";
+import { foresee } from "../../src/store/batch/foresee.ts";
+import { createForesight, type Foresight } from "../../src/store/batch/foresight.ts";
+import type { Found } from "../../src/store/batch/found.ts";
+import { isEnded, needsOf, planBatch, type Unit } from "../../src/store/batch/plan.ts";
+import { takeBatch } from "../../src/store/batch/take.ts";
 import type { IntakeItem, NewWait, RunStatus, Transition } from "../../src/store/index.ts";
 import {
   claimOne,
@@ -99,7 +99,7 @@ const found: fc.Arbitrary<Found> = fc
     atMs: 100,
   }));
 
-/** What the conditions of `batch-expect.ts` ask. */
+/** What the conditions of `batch/expect.ts` ask. */
 function holds(foreseen: Found, state: Found, batch: readonly Unit[]): boolean {
   const jobs = [...foreseen.jobs.values()].every(({ id, runId, epoch }) => {
     const job = state.jobs.get(id);

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { planBatch, rowKeyOf, type Unit } from "../../src/store/batch-plan.ts";
-import { takeBatch } from "../../src/store/batch-take.ts";
-import type { Found, LockedJob, LockedRun } from "../../src/store/found.ts";
+import type { Found, LockedJob, LockedRun } from "../../src/store/batch/found.ts";
+import { planBatch, rowKeyOf, type Unit } from "../../src/store/batch/plan.ts";
+import { takeBatch } from "../../src/store/batch/take.ts";
 import type { IntakeItem, LogRow, RunStatus, Transition } from "../../src/store/index.ts";
 
 const row = (key: string, iteration: number): LogRow => ({

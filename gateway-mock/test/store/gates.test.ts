@@ -8,7 +8,7 @@ import {
   keyOfGate,
   passGates,
   takeWindow,
-} from "../../src/store/batch-gates.ts";
+} from "../../src/store/batch/gates.ts";
 import type { Gate, IntakeItem, IntakeOutcome, NewCron, Store, WindowEntry } from "../../src/store/index.ts";
 import { logRow, newId, newRun, passJob, useStore } from "./harness.ts";
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { migrate, readMigrations } from "../../src/store/database/migrate.ts";
 import { openPostgresStore } from "../../src/store/index.ts";
-import { migrate, readMigrations } from "../../src/store/migrate.ts";
 import { createTestDatabase, seedRun, type TestDatabase } from "./harness.ts";
 
 let db: TestDatabase;

@@ -10,6 +10,11 @@ const rules: { name: string }[] = createRequire(import.meta.url)(config).forbidd
 
 /** Dependencies that the real packages have; in the fixture they are empty packages of the same names. */
 const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
+const ENGINE_ROOMS = ["expressions", "functions", "run", "decide", "agents", "events", "jobs"].map(
+  (room) => `engine/${room}`,
+);
+const STORE_ROOMS = ["port", "database", "batch", "queue"].map((room) => `store/${room}`);
+
 const workspaceNames: Record<string, string> = {
   "@holdfast/core": "packages/core",
   "@holdfast/protocol": "packages/protocol",
@@ -50,6 +55,9 @@ const clean: Record<string, string> = {
     'import { step } from "./run-machine.ts";\nimport type { Store } from "../store/store.ts";\nexport const engine = (store: Store) => [step, store];',
   "gateway-mock/src/engine/run-machine.ts": 'import { a } from "@holdfast/core";\nexport const step = a;',
   "gateway-mock/src/store/store.ts": 'import postgres from "postgres";\nexport type Store = typeof postgres;',
+  ...Object.fromEntries(
+    [...ENGINE_ROOMS, ...STORE_ROOMS].map((room) => [`gateway-mock/src/${room}/a.ts`, "export const a = 1;"]),
+  ),
   "gateway-mock/src/http/server.ts": 'import { Hono } from "hono";\nexport const http = Hono;',
   "gateway-mock/src/postgres.ts":
     'import { server } from "@holdfast/postgres-server";\nexport const postgres = server;',
@@ -58,6 +66,18 @@ const clean: Record<string, string> = {
   "e2e/run.test.ts":
     'import { sdk } from "holdfast";\nimport { parts } from "@holdfast/testing";\nexport const e = [sdk, parts];',
 };
+
+/** @returns a violation for each room, which stand in order, the lowest first: it imports the next one */
+function plantedAbove(label: string, rooms: readonly string[], door: string): Record<string, [string, string]> {
+  const nameOf = (room: string): string => room.split("/")[1] ?? "";
+  return Object.fromEntries(
+    rooms.map((room, index) => {
+      const above = rooms[index + 1];
+      const line = `import "${above === undefined ? door : `../${nameOf(above)}/a.ts`}";`;
+      return [`${label}-${nameOf(room)}`, [`gateway-mock/src/${room}/a.ts`, line]];
+    }),
+  );
+}
 
 /** One planted violation a rule: a file, and the line that breaks it. */
 const planted: Record<string, [file: string, line: string]> = {
@@ -95,6 +115,9 @@ const planted: Record<string, [file: string, line: string]> = {
   "sql-only-in-store": ["gateway-mock/src/http/server.ts", 'import "postgres";'],
   "store-imports-core": ["gateway-mock/src/store/store.ts", 'import "../http/server.ts";'],
   "engine-behind-ports": ["gateway-mock/src/engine/engine.ts", 'import "../http/server.ts";'],
+  // Each imports the one above it; the last of the engine its door, the store's the whole store.
+  ...plantedAbove("engine", ENGINE_ROOMS, "../engine.ts"),
+  ...plantedAbove("store", STORE_ROOMS, "../store.ts"),
   "simulation-imports": ["e2e/sim/src/world.ts", 'import "../../run.test.ts";'],
   "e2e-imports": ["e2e/run.test.ts", 'import "../packages/core/src/index.ts";'],
 };

@@ -4,12 +4,14 @@ import { impurities, isPure } from "../src/purity.mjs";
 import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
 
-test("pure are the core but its ports, the link's core, and machines", () => {
+test("pure are the core but its ports, the link's core, the gateway's decisions, and machines", () => {
   for (const path of [
     "packages/core/src/backoff.ts",
     "packages/sdk/src/connect/core/outbox.ts",
     "packages/sdk/src/connect/main/respawn-machine.ts",
     "gateway-mock/src/ws/session-machine.ts",
+    "gateway-mock/src/engine/decide/decide.ts",
+    "gateway-mock/src/engine/run/fold.ts",
   ]) {
     expect(isPure(path), path).toBe(true);
   }

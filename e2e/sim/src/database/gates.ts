@@ -1,4 +1,4 @@
-import { type GateKey, type GateState, gateKeyOf } from "../../../../gateway-mock/src/store/batch-gates.ts";
+import { type GateKey, type GateState, gateKeyOf } from "../../../../gateway-mock/src/store/batch/gates.ts";
 import {
   type CronTick,
   cronKey,

@@ -1,3 +1,4 @@
+import type { HeadWrite, RunWrite } from "../../../../gateway-mock/src/store/batch/write-set.ts";
 import type {
   LogRow,
   NewWait,
@@ -9,7 +10,6 @@ import type {
   StoredWait,
   WaitQuery,
 } from "../../../../gateway-mock/src/store/port/index.ts";
-import type { HeadWrite, RunWrite } from "../../../../gateway-mock/src/store/write-set.ts";
 import { byText, type EventRow, type JobRow, type Now, type RunRow, rowKey, type TableWatch } from "./rows.ts";
 
 /** Heads, logs and waits. */

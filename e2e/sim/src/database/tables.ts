@@ -1,6 +1,7 @@
-import { FAILURE_KEY } from "../../../../gateway-mock/src/engine/saga.ts";
-import { eventKeyOf } from "../../../../gateway-mock/src/store/batch-gates.ts";
-import { outcomesOf } from "../../../../gateway-mock/src/store/batch-outcome.ts";
+import { FAILURE_KEY } from "../../../../gateway-mock/src/engine/run/saga.ts";
+import type { Found } from "../../../../gateway-mock/src/store/batch/found.ts";
+import { eventKeyOf } from "../../../../gateway-mock/src/store/batch/gates.ts";
+import { outcomesOf } from "../../../../gateway-mock/src/store/batch/outcome.ts";
 import {
   type Needs,
   needsOf,
@@ -10,8 +11,7 @@ import {
   rowKeyOf,
   type Unit,
   type UnitOutcome,
-} from "../../../../gateway-mock/src/store/batch-plan.ts";
-import type { Found } from "../../../../gateway-mock/src/store/found.ts";
+} from "../../../../gateway-mock/src/store/batch/plan.ts";
 import type { StoredRun } from "../../../../gateway-mock/src/store/port/index.ts";
 import { Crons, Gates } from "./gates.ts";
 import { Queue } from "./queue.ts";

@@ -1,0 +1,259 @@
+import { messageOf } from "@holdfast/core";
+import type { GatewayFrame } from "@holdfast/protocol";
+import type { Fence, LeaseRelease } from "../../store/index.ts";
+import type { Functions } from "../functions/functions.ts";
+import type { EngineCounters, EngineOptions } from "../ports.ts";
+import type { RunState } from "../run/run-state.ts";
+import type { Runs } from "../runs.ts";
+import type { Agents, Slot } from "./agents.ts";
+import type { Dispatch, JobToRun } from "./dispatch.ts";
+import { requestFrame } from "./request-frame.ts";
+import { requestIdOf } from "./request-id.ts";
+import { Unacked } from "./unacked.ts";
+import { Unsent } from "./unsent.ts";
+
+/** More of those that may have to be told to stop are not kept; their lease extensions are refused. */
+const MAX_SILENT = 10_000;
+
+export interface DispatchesHooks {
+  /** The database's time, as well as it is known. */
+  readonly nowMs: () => number;
+  readonly newLeaseId: (atMs: number) => string;
+  /** An agent has room again. */
+  readonly onFreed: () => void;
+  /** Jobs became due. */
+  readonly onReleased: () => void;
+  readonly onTooLarge: (job: { readonly runId: string; readonly fence: Fence }, bytes: number) => void;
+}
+
+/** The table of requests in flight from this gateway. */
+export class Dispatches {
+  readonly #options: EngineOptions;
+  readonly #runs: Runs;
+  readonly #agents: Agents;
+  readonly #functions: Functions;
+  readonly #counters: EngineCounters;
+  readonly #byRequest = new Map<string, Dispatch>();
+  readonly #byJob = new Map<string, Dispatch>();
+  readonly #byRun = new Map<string, Set<Dispatch>>();
+  readonly #unacked: Unacked;
+  readonly #unsent: Unsent;
+  /** Requests that were given up because they were not acknowledged, by job. */
+  readonly #silent = new Map<string, Pick<Dispatch, "requestId" | "slot">>();
+  readonly #hooks: DispatchesHooks;
+
+  constructor(
+    options: EngineOptions,
+    parts: { runs: Runs; agents: Agents; functions: Functions; counters: EngineCounters },
+    hooks: DispatchesHooks,
+  ) {
+    this.#options = options;
+    this.#runs = parts.runs;
+    this.#agents = parts.agents;
+    this.#functions = parts.functions;
+    this.#counters = parts.counters;
+    this.#hooks = hooks;
+    this.#unacked = new Unacked(options, (late) => this.#releaseUnacked(late));
+    this.#unsent = new Unsent(options, (dispatch) => this.finish(dispatch));
+  }
+
+  get size(): number {
+    return this.#byRequest.size;
+  }
+
+  get(requestId: string): Dispatch | undefined {
+    return this.#byRequest.get(requestId);
+  }
+
+  all(): Iterable<Dispatch> {
+    return this.#byRequest.values();
+  }
+
+  ofRun(runId: string): Iterable<Dispatch> {
+    return this.#byRun.get(runId) ?? [];
+  }
+
+  leaseId(leaseMs: number): string {
+    return this.#hooks.newLeaseId(this.#options.clock.nowMs() + leaseMs);
+  }
+
+  /** Sends a leased job to the agent whose place is reserved. */
+  start(job: JobToRun, epoch: number, slot: Slot, state: RunState): void {
+    const fence = { jobId: job.id, epoch };
+    this.#supersede(job.id);
+    if (!slot.open) {
+      this.#agents.release(slot);
+      this.release([{ ...fence, lost: false }]);
+      return;
+    }
+    const inPlace = slot.session.extensions.has("checkpoint") && job.kind === "pass" && !hasStepJobs(state);
+    const { runId, functionId } = job;
+    const dispatch: Dispatch = {
+      requestId: requestIdOf(fence),
+      fence,
+      runId,
+      functionId,
+      inPlace,
+      slot,
+      elsewhere: false,
+      acked: false,
+      sentMs: null,
+      heardMs: this.#options.clock.monotonicMs(),
+      commits: 0,
+      onCommitsDone: null,
+    };
+    this.#put(dispatch);
+    slot.session.sendWhenRoom(() => this.#request(dispatch, job, slot, state));
+    if (dispatch.sentMs === null && this.#byRequest.get(dispatch.requestId) === dispatch) this.#unsent.add(dispatch);
+  }
+
+  /** Null when it is over by now, or goes back. The state may have moved on since the start, as it may before a claim. */
+  #request(dispatch: Dispatch, job: JobToRun, slot: Slot, state: RunState): GatewayFrame | null {
+    const { requestId, fence, runId, functionId } = dispatch;
+    if (this.#byRequest.get(requestId) !== dispatch || dispatch.slot !== slot) return null;
+    if (!slot.open) {
+      this.giveUp([dispatch], () => false);
+      return null;
+    }
+    const { frame, bytes } = requestFrame({
+      dispatch,
+      job,
+      slot,
+      state,
+      functionUuid: this.#functions.get(functionId)?.uuid,
+      nowMs: this.#hooks.nowMs(),
+      leaseId: this.leaseId(slot.session.leaseMs),
+    });
+    if (frame === null) {
+      this.finish(dispatch);
+      this.#hooks.onTooLarge({ runId, fence }, bytes);
+      return null;
+    }
+    const sentMs = this.#options.clock.monotonicMs();
+    dispatch.sentMs = sentMs;
+    dispatch.heardMs = sentMs;
+    this.#unsent.delete(dispatch);
+    this.#unacked.add(dispatch, sentMs);
+    this.#counters.dispatches += 1;
+    return frame;
+  }
+
+  /** The agent spoke of it: it is alive there. */
+  heard(dispatch: Dispatch, slot: Slot | null): void {
+    dispatch.acked = true;
+    // Its socket may have gone while the answer was on its way from the store: then this is no sign of life.
+    if (slot && this.#agents.get(slot.id) !== slot) return;
+    dispatch.heardMs = this.#options.clock.monotonicMs();
+    if (slot) this.move(dispatch, slot);
+  }
+
+  move(dispatch: Dispatch, slot: Slot): void {
+    if (dispatch.slot === slot) return;
+    this.detach(dispatch);
+    dispatch.slot = slot;
+    slot.requests.add(dispatch.requestId);
+    slot.inFlight += 1;
+  }
+
+  /** Its socket is gone; the lease stays. */
+  detach(dispatch: Dispatch): void {
+    const { slot } = dispatch;
+    if (!slot) return;
+    slot.requests.delete(dispatch.requestId);
+    this.#agents.release(slot);
+    dispatch.slot = null;
+  }
+
+  /** It is over, or no longer ours. */
+  finish(dispatch: Dispatch): void {
+    if (!this.#byRequest.delete(dispatch.requestId)) return;
+    if (this.#byJob.get(dispatch.fence.jobId) === dispatch) this.#byJob.delete(dispatch.fence.jobId);
+    const ofRun = this.#byRun.get(dispatch.runId);
+    ofRun?.delete(dispatch);
+    if (ofRun?.size === 0) this.#byRun.delete(dispatch.runId);
+    this.#unsent.delete(dispatch);
+    this.detach(dispatch);
+    this.#runs.release(dispatch.runId);
+    this.#hooks.onFreed();
+  }
+
+  ofJobs(jobIds: readonly string[]): Dispatch[] {
+    return jobIds.flatMap((jobId) => this.#byJob.get(jobId) ?? []);
+  }
+
+  /** The job is given out again: who had it before is to stop, if it can be told. */
+  #supersede(jobId: string): void {
+    const before = this.#byJob.get(jobId);
+    const silent = this.#silent.get(jobId);
+    if (silent) this.#silent.delete(jobId);
+    for (const one of [before, silent]) {
+      if (!one?.slot || this.#agents.get(one.slot.id) !== one.slot) continue;
+      if (!one.slot.session.extensions.has("cancel")) continue;
+      const reason = "The work was given to somebody else.";
+      one.slot.session.send({ kind: "GATEWAY_CANCEL", requestId: one.requestId, reason });
+    }
+    if (before) this.finish(before);
+  }
+
+  /** Ends leases, so that somebody takes the jobs at once. What fails here the leases' own end does. */
+  release(releases: readonly LeaseRelease[], onEnded: (count: number) => void = () => {}): void {
+    if (releases.length === 0) return;
+    const released = (ended: readonly boolean[]): void => {
+      const count = ended.filter(Boolean).length;
+      this.#counters.leasesLost += releases.filter(({ lost }, index) => lost && ended[index]).length;
+      if (count > 0) onEnded(count);
+      this.#hooks.onReleased();
+    };
+    this.#options.store.releaseLeases(releases).then(released, (error: unknown) => {
+      this.#options.log("warn", `${releases.length} lease(s) could not be released: ${messageOf(error)}`);
+    });
+  }
+
+  /** Gives dispatches up: out of the table, leases ended. `onEnded` is told how many still were ours. */
+  giveUp(
+    dispatches: readonly Dispatch[],
+    lost: (dispatch: Dispatch) => boolean,
+    onEnded: (count: number) => void = () => {},
+  ): void {
+    const heldBy = this.#options.settings.gatewayId;
+    const releases = dispatches.map((dispatch) => ({ ...dispatch.fence, lost: lost(dispatch), heldBy }));
+    for (const dispatch of dispatches) this.finish(dispatch);
+    this.release(releases, onEnded);
+  }
+
+  stop(): void {
+    this.#unacked.stop();
+    this.#unsent.stop();
+  }
+
+  #put(dispatch: Dispatch): void {
+    this.#byRequest.set(dispatch.requestId, dispatch);
+    this.#byJob.set(dispatch.fence.jobId, dispatch);
+    const ofRun = this.#byRun.get(dispatch.runId);
+    if (ofRun) ofRun.add(dispatch);
+    else this.#byRun.set(dispatch.runId, new Set([dispatch]));
+    this.#runs.retain(dispatch.runId);
+    dispatch.slot?.requests.add(dispatch.requestId);
+  }
+
+  #releaseUnacked(unacked: readonly Dispatch[]): void {
+    const late = unacked.filter((dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch);
+    if (late.length === 0) return;
+    this.#counters.acksMissed += late.length;
+    const { clock, settings, log } = this.#options;
+    for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
+    log("warn", `${late.length} request(s) were not acknowledged by their agent in time; they go elsewhere.`);
+    // Until somebody has taken the work the agent may go on with it: it only was slow to say that it has it.
+    for (const { fence, requestId, slot } of late) this.#silent.set(fence.jobId, { requestId, slot });
+    for (const jobId of this.#silent.keys()) {
+      if (this.#silent.size <= MAX_SILENT) break;
+      this.#silent.delete(jobId);
+    }
+    this.giveUp(late, () => false);
+  }
+}
+
+function hasStepJobs(state: RunState): boolean {
+  for (const job of state.jobs.values()) if (job.kind === "step") return true;
+  return false;
+}

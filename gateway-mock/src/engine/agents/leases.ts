@@ -1,0 +1,105 @@
+import { messageOf } from "@holdfast/core";
+import type { WorkerFrame } from "@holdfast/protocol";
+import type { Functions } from "../functions/functions.ts";
+import type { EngineCounters, EngineOptions } from "../ports.ts";
+import type { Slot } from "./agents.ts";
+import type { Dispatches } from "./dispatches.ts";
+import { parseRequestId } from "./request-id.ts";
+
+export type ExtendLeaseFrame = Extract<WorkerFrame, { kind: "WORKER_REQUEST_EXTEND_LEASE" }>;
+
+interface Asked {
+  readonly slot: Slot;
+  readonly frame: ExtendLeaseFrame;
+}
+
+/**
+ * Lease extensions, batched: what came in while the last statement was under way is one statement. Valid is what the
+ * queue still has under the same epoch, whichever gateway gave it out; the lease id is only a token.
+ */
+export class Leases {
+  readonly #options: EngineOptions;
+  readonly #dispatches: Dispatches;
+  readonly #functions: Functions;
+  readonly #counters: EngineCounters;
+  #asked: Asked[] = [];
+  #busy = false;
+
+  constructor(
+    options: EngineOptions,
+    parts: { dispatches: Dispatches; functions: Functions; counters: EngineCounters },
+  ) {
+    this.#options = options;
+    this.#dispatches = parts.dispatches;
+    this.#functions = parts.functions;
+    this.#counters = parts.counters;
+  }
+
+  extend(slot: Slot, frame: ExtendLeaseFrame): void {
+    this.#asked.push({ slot, frame });
+    if (this.#busy) return;
+    this.#busy = true;
+    setImmediate(() => void this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#asked.length > 0) {
+      const batch = this.#asked;
+      this.#asked = [];
+      await this.#answer(batch);
+    }
+    this.#busy = false;
+  }
+
+  async #answer(batch: readonly Asked[]): Promise<void> {
+    const known = batch.flatMap((asked) => {
+      const fence = parseRequestId(asked.frame.requestId);
+      if (!fence) this.#refuse(asked);
+      return fence ? [{ ...asked, fence }] : [];
+    });
+    if (known.length === 0) return;
+    try {
+      const { gatewayId } = this.#options.settings;
+      const leases = known.map(({ fence, slot, frame }) => {
+        const functionId = frame.functionSlug;
+        const limits = this.#functions.get(functionId)?.limits ?? null;
+        return { ...fence, gatewayId, leaseMs: slot.session.leaseMs, functionId, limits };
+      });
+      const held = await this.#options.store.extendLeases(leases);
+      for (const [index, asked] of known.entries()) {
+        if (held[index]) this.#grant(asked);
+        else this.#refuse(asked);
+      }
+    } catch (error) {
+      // No answer: the agent asks again at its next interval.
+      this.#options.log("warn", `Lease extensions could not be stored: ${messageOf(error)}`);
+    }
+  }
+
+  #grant({ slot, frame }: Asked): void {
+    this.#counters.leasesExtended += 1;
+    const dispatch = this.#dispatches.get(frame.requestId);
+    if (dispatch) this.#dispatches.heard(dispatch, slot);
+    send(slot, frame, this.#dispatches.leaseId(slot.session.leaseMs));
+  }
+
+  #refuse({ slot, frame }: Asked): void {
+    this.#counters.leasesRefused += 1;
+    const dispatch = this.#dispatches.get(frame.requestId);
+    if (dispatch) this.#dispatches.finish(dispatch);
+    send(slot, frame, undefined);
+  }
+}
+
+function send(slot: Slot, frame: ExtendLeaseFrame, newLeaseId: string | undefined): void {
+  const { requestId, accountId, envId, appId, functionSlug } = frame;
+  slot.session.send({
+    kind: "WORKER_REQUEST_EXTEND_LEASE_ACK",
+    requestId,
+    accountId,
+    envId,
+    appId,
+    functionSlug,
+    ...(newLeaseId === undefined ? {} : { newLeaseId }),
+  });
+}

@@ -1,0 +1,118 @@
+import { messageOf, type TimerHandle } from "@holdfast/core";
+import type { EngineOptions } from "../ports.ts";
+import type { AgentSession, Agents, Slot } from "./agents.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { Dispatches } from "./dispatches.ts";
+
+/**
+ * Agents that come and go. When a socket breaks its requests keep their leases for a grace, in which the same instance
+ * may come back and say that it still has them. What it has not spoken of by then is released as lost, which costs no
+ * attempt. Agents of the plain protocol speak of a request only once per extension interval, so one that came back, here
+ * or to another gateway, gets that long.
+ */
+export class Presence {
+  readonly #options: EngineOptions;
+  readonly #agents: Agents;
+  readonly #dispatches: Dispatches;
+  readonly #timers = new Set<TimerHandle>();
+  /** Graces under way. */
+  #graces = 0;
+  #onSettled: (() => void)[] = [];
+
+  constructor(options: EngineOptions, agents: Agents, dispatches: Dispatches) {
+    this.#options = options;
+    this.#agents = agents;
+    this.#dispatches = dispatches;
+  }
+
+  /** With `final` the agent said that it ends: nobody is waited for. */
+  lost(slot: Slot, final: boolean): void {
+    const held = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
+    this.#agents.remove(slot);
+    for (const dispatch of held) this.#dispatches.detach(dispatch);
+    // What was not sent yet nobody has.
+    const nobodys = held.filter(({ sentMs }) => final || sentMs === null);
+    if (nobodys.length > 0) this.#dispatches.giveUp(nobodys, () => false);
+    const sent = held.filter((dispatch) => !nobodys.includes(dispatch));
+    if (sent.length === 0) return;
+    const lostMs = this.#options.clock.monotonicMs();
+    for (const dispatch of sent) dispatch.lostMs = lostMs;
+    this.#graces += 1;
+    this.#after(this.#options.settings.reconnectGraceMs, () => {
+      void this.#graceOver(sent, slot.session, lostMs).finally(() => {
+        this.#graces -= 1;
+        if (this.#graces === 0) for (const tell of this.#onSettled.splice(0)) tell();
+      });
+    });
+  }
+
+  /** Resolves when no grace is under way: who went to another gateway has had the time to say so there. */
+  settled(): Promise<void> {
+    return this.#graces === 0 ? Promise.resolve() : new Promise((resolve) => this.#onSettled.push(resolve));
+  }
+
+  async #graceOver(held: readonly Dispatch[], session: AgentSession, lostMs: number): Promise<void> {
+    const isOurs = (one: Dispatch): boolean => one.lostMs === lostMs && this.#dispatches.get(one.requestId) === one;
+    const orphans = held.filter((one) => one.slot === null && isOurs(one));
+    if (orphans.length === 0) return;
+    const back = this.#plainReturn(session.instanceId);
+    const elsewhere = !back && !session.extensions.has("checkpoint") && (await this.#isElsewhere(session.instanceId));
+    if (!back && !elsewhere) {
+      this.#giveUp(orphans.filter((one) => one.slot === null && isOurs(one)));
+      return;
+    }
+    if (back) for (const dispatch of orphans) this.#dispatches.move(dispatch, back);
+    else for (const dispatch of orphans) dispatch.elsewhere = true;
+    this.#after((back?.session ?? session).extendLeaseMs, () => {
+      this.#giveUp(orphans.filter((one) => isOurs(one) && one.heardMs <= lostMs));
+    });
+  }
+
+  async #isElsewhere(instanceId: string): Promise<boolean> {
+    const { store, settings, log } = this.#options;
+    try {
+      const connections = await store.listConnections();
+      return connections.some((one) => one.instanceId === instanceId && one.gatewayId !== settings.gatewayId);
+    } catch (error) {
+      log("debug", `The list of connections could not be read: ${messageOf(error)}`);
+      return false;
+    }
+  }
+
+  /** A session of the same instance that extends leases only at its interval. */
+  #plainReturn(instanceId: string): Slot | undefined {
+    for (const slot of this.#agents.all()) {
+      const { session } = slot;
+      if (session.instanceId === instanceId && !session.extensions.has("checkpoint")) return slot;
+    }
+    return undefined;
+  }
+
+  #giveUp(dispatches: readonly Dispatch[]): void {
+    if (dispatches.length === 0) return;
+    this.#dispatches.giveUp(
+      dispatches,
+      (dispatch) => dispatch.acked,
+      (count) => {
+        this.#options.log("warn", `${count} request(s) were lost with their agent; their runs go on elsewhere.`);
+      },
+    );
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+
+  #after(delayMs: number, fire: () => void): void {
+    const timer = this.#options.timers.set(
+      delayMs,
+      () => {
+        this.#timers.delete(timer);
+        fire();
+      },
+      { unref: true },
+    );
+    this.#timers.add(timer);
+  }
+}

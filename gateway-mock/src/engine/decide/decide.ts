@@ -1,0 +1,210 @@
+import { unreachable } from "@holdfast/core";
+import { jsonRow, type RevivalMeta, type StepMeta, stepCompletedRow, stepFailedRow } from "../run/log-rows.ts";
+import {
+  DEADLINE,
+  FINISH_TIMEOUT,
+  isEnded,
+  type JobState,
+  jobKey,
+  needsAgent,
+  type RunState,
+} from "../run/run-state.ts";
+import { failedCompensations, isCompensating, isUndoingIncomplete } from "../run/saga.ts";
+import { isLazy } from "../run/step-ops.ts";
+import type { DecideContext } from "./context.ts";
+import { decideDefer } from "./defers.ts";
+import {
+  type Decision,
+  type Draft,
+  dispatch,
+  draftOf,
+  dropJob,
+  ensurePass,
+  finish,
+  isClosed,
+  retryDelayMs,
+  settle,
+  sizeProblem,
+} from "./draft.ts";
+import type { FetchResult, Input, Report, StepResult } from "./input.ts";
+import { decideOps } from "./ops.ts";
+import { cancel, complete, fail, failPass, failWith } from "./run-ends.ts";
+import { park } from "./waits.ts";
+
+/**
+ * What a fact means for a run. Pure: reads `state`, changes nothing; null = nothing to do (the run is over, or the job
+ * that the input speaks of is settled). Invariants, for the state that results:
+ *
+ *  1. A run that has not ended has at least one job.
+ *  2. It has at most one pass job.
+ *  3. A finished step has no job, and its first result stays.
+ *  4. The same input again decides nothing.
+ *  5. After the end nothing changes, and no job is left.
+ *     (But for the job that tells whoever invoked it of its end; that one is no longer the run's own.)
+ *  6. A pass job that may be running is never removed but by its own report or the run's end.
+ *  7. What a run waits for from outside ends a step once: what has come, or its timeout, whichever is decided on first.
+ *  8. A finished step waits for nothing, and an ended run neither.
+ */
+export function decide(state: RunState, input: Input, ctx: DecideContext): Decision | null {
+  if (input.type === "revive") return revive(state, ctx);
+  if (isEnded(state.status)) return null;
+  const draft = draftOf(state, ctx);
+  switch (input.type) {
+    case "report": {
+      const job = jobById(state, input.jobId);
+      if (!job || !needsAgent(job)) return null;
+      decideReport(draft, job, input.report, input.inPlace);
+      return finish(draft);
+    }
+    case "parked":
+      // No step but those that undo begins any more.
+      if (isCompensating(state)) return null;
+      for (const op of input.ops) {
+        if (isLazy(op)) decideDefer(draft, op);
+        else if (park(draft, op)) ensurePass(draft);
+        if (isClosed(draft)) break;
+      }
+      return draft.log.length > 0 ? finish(draft) : null;
+    case "timer": {
+      const job = jobById(state, input.jobId);
+      if (job?.kind !== "timer") return null;
+      decideTimer(draft, job, input.startedMs ?? null);
+      return finish(draft);
+    }
+    case "arrived": {
+      if (!state.waits.includes(input.key) || state.memo.has(input.key)) return null;
+      endStep(draft, input.key, input.result);
+      return finish(draft);
+    }
+    case "fetched": {
+      const job = jobById(state, input.jobId);
+      if (job?.kind !== "fetch") return null;
+      decideFetched(draft, job, input.result);
+      return finish(draft);
+    }
+    case "cancel":
+      if (input.waitKey !== undefined && !state.waits.includes(input.waitKey)) return null;
+      // What is undone already is undone to the end, unless somebody says to stop it.
+      if (input.waitKey !== undefined && isCompensating(state)) return null;
+      cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason });
+      return finish(draft);
+    case "pin": {
+      if (!jobById(state, input.jobId) || state.appVersion === input.version) return null;
+      draft.log.push(jsonRow("PINNED", "", 0, 0, { version: input.version }));
+      const decision = finish(draft);
+      return { ...decision, head: { ...decision.head, appVersion: input.version } };
+    }
+    case "fail":
+      if (!jobById(state, input.jobId)) return null;
+      fail(draft, input.error);
+      return finish(draft);
+    default:
+      return unreachable(input);
+  }
+}
+
+/** A run whose compensations failed, or were not all run, is live again; only those are made again. */
+function revive(state: RunState, ctx: DecideContext): Decision | null {
+  if (state.status !== "FAILED" || !isCompensating(state) || !isUndoingIncomplete(state)) return null;
+  const draft = draftOf(state, ctx);
+  const meta: RevivalMeta = { dropped: failedCompensations(state) };
+  draft.log.push(jsonRow("RUN_REVIVED", "", 0, state.revivals + 1, meta));
+  ensurePass(draft);
+  return { ...finish(draft), revives: true };
+}
+
+function jobById(state: RunState, jobId: string): JobState | undefined {
+  for (const job of state.jobs.values()) if (job.id === jobId) return job;
+  return undefined;
+}
+
+function decideReport(draft: Draft, job: JobState, report: Report, inPlace: boolean): void {
+  dropJob(draft, jobKey(job.kind, job.key));
+  draft.reported = job;
+  switch (report.status) {
+    case "DONE":
+      return complete(draft, report.outputText);
+    case "FAILED":
+    case "INVALID":
+      return fail(draft, report.error);
+    case "ERROR":
+      return failPass(draft, job, report.error, report.retryAfterMs);
+    case "OPS":
+      return decideOps(draft, job, report, inPlace);
+    default:
+      return unreachable(report);
+  }
+}
+
+/** A wait's time is over, or the run's. */
+function decideTimer(draft: Draft, job: JobState, startedMs: number | null): void {
+  dropJob(draft, jobKey("timer", job.key));
+  if (job.key === DEADLINE) return decideDeadline(draft, job);
+  if (job.key === FINISH_TIMEOUT) return decideFinish(draft, job, startedMs);
+  const step = draft.state.open.get(job.key);
+  if (step?.op !== "InvokeFunction") return endStep(draft, job.key, { type: "data", text: "null" });
+  const message = `The function that step "${step.name ?? job.key}" invoked did not end before its timeout.`;
+  const error = { name: "InngestInvokeTimeoutError", code: "INVOKE_TIMEOUT", message };
+  endStep(draft, job.key, { type: "error", error });
+}
+
+/** How long after the deadline steps that can be undone may end: what they have done is to be known. */
+const UNDOABLE_GRACE_MS = 30_000;
+
+function decideDeadline(draft: Draft, job: JobState): void {
+  const { state, ctx } = draft;
+  draft.log.push(jsonRow("TIMER_FIRED", DEADLINE, job.attempt, 0, {}));
+  // What is undone already is undone to the end.
+  if (isCompensating(state)) return;
+  // The agent knows the deadline, too: it starts nothing more, and fails the run when these have ended.
+  const isAwaited = job.attempt === 0 && state.begun.length > 0 && draft.jobs.has("pass");
+  if (isAwaited) return dispatch(draft, { kind: "timer", key: DEADLINE, attempt: 1, delayMs: UNDOABLE_GRACE_MS });
+  const at = new Date(state.deadlineMs ?? ctx.nowMs).toISOString();
+  // Named as the SDK names its own.
+  const message = `The run was not over at its deadline, ${at}.`;
+  fail(draft, { name: "RunDeadlineError", code: "RUN_DEADLINE_EXCEEDED", message });
+}
+
+/** Time counts from the run's start, which is not known when the run is made. */
+function decideFinish(draft: Draft, job: JobState, startedMs: number | null): void {
+  const { ctx, state } = draft;
+  const limitMs = state.finishMs ?? 0;
+  draft.log.push(jsonRow("TIMER_FIRED", FINISH_TIMEOUT, 0, job.iteration, {}));
+  if (isCompensating(state)) return;
+  const untilMs = (startedMs ?? ctx.nowMs) + limitMs;
+  if (untilMs > ctx.nowMs) return dispatch(draft, { kind: "timer", key: FINISH_TIMEOUT, attempt: 0, untilMs });
+  const message = `The run was not over ${limitMs} ms after its start (\`timeouts.finish\`).`;
+  cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message });
+}
+
+function decideFetched(draft: Draft, job: JobState, result: FetchResult): void {
+  if (result.type !== "retry") return endStep(draft, job.key, result);
+  const { attempt, key } = job;
+  if (attempt + 1 >= draft.state.maxAttempts) return endStep(draft, key, { type: "error", error: result.error });
+  const delayMs = retryDelayMs(draft, attempt, result.retryAfterMs);
+  const step = waitMeta(draft, key, attempt);
+  draft.log.push(jsonRow("STEP_ATTEMPT_FAILED", key, attempt, 0, { step, error: result.error, delayMs }));
+  dropJob(draft, jobKey("fetch", key));
+  dispatch(draft, { kind: "fetch", key, attempt: attempt + 1, delayMs });
+}
+
+/** A parked step is over: the run goes on. */
+function endStep(draft: Draft, key: string, result: StepResult): void {
+  const meta = waitMeta(draft, key, draft.state.attempts.get(key) ?? 0);
+  const row =
+    result.type === "data" ? stepCompletedRow(key, meta, result.text) : stepFailedRow(key, meta, result.error);
+  const problem = sizeProblem(draft.state, draft.ctx, draft.state.memo.size + 1, [row]);
+  if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
+  // What a run waited for before it began to undo brings nothing on: a pass would do what a step's job does already.
+  if (settle(draft, key, row) && !isCompensating(draft.state)) ensurePass(draft);
+}
+
+function waitMeta({ state }: Draft, key: string, attempt: number): StepMeta {
+  const { op = "Sleep", name = null, ordinal = null } = state.open.get(key) ?? {};
+  return {
+    op,
+    ...(name === null ? {} : { name }),
+    ...(attempt > 0 ? { attempt } : {}),
+    ...(ordinal === null ? {} : { ordinal }),
+  };
+}

@@ -1,0 +1,284 @@
+import { type BackoffPolicy, backoffDelayMs, type PlainError, unreachable } from "@holdfast/core";
+import type { Op } from "@holdfast/protocol";
+import { parseRetryAfterMs } from "../due.ts";
+import { retryingStep } from "../run/fold.ts";
+import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
+import { type JobState, jobKey } from "../run/run-state.ts";
+import { isCompensating } from "../run/saga.ts";
+import { isHandlerFailure, isLazy, isParked, nameOf } from "../run/step-ops.ts";
+import { decideDefer } from "./defers.ts";
+import {
+  type Draft,
+  dispatch,
+  ensurePass,
+  isClosed,
+  isSettled,
+  open,
+  openStep,
+  retryDelayMs,
+  settle,
+  sizeProblem,
+} from "./draft.ts";
+import type { Report } from "./input.ts";
+import { complete, fail, failPass, failWith } from "./run-ends.ts";
+import { park } from "./waits.ts";
+
+type OpsReport = Extract<Report, { status: "OPS" }>;
+
+/** What the ops of one report ask for, beyond the rows they leave. */
+interface Wishes {
+  /** It is seen to already. */
+  isOver: boolean;
+  /** A pass at once. */
+  pass: boolean;
+  /** Something was said that moves the run on or was known already; without it a pass waits, so as not to spin. */
+  told: boolean;
+  /** The plain protocol's retry of the pass that ran a step inline. */
+  retryPass: { readonly attempt: number; readonly delayMs: number } | null;
+}
+
+interface OpContext {
+  readonly draft: Draft;
+  readonly job: JobState;
+  readonly report: OpsReport;
+  readonly inPlace: boolean;
+  readonly wishes: Wishes;
+}
+
+export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: boolean): void {
+  const inPlace = hint && job.kind === "pass" && !report.ops.some((op) => plansAnew(draft, op));
+  const wishes: Wishes = { isOver: false, pass: false, told: false, retryPass: null };
+  if (!inPlace) plan(draft, job, report);
+  else {
+    draft.pending.clear();
+    draft.forced = false;
+  }
+  if (draft.requestVersion === -1) draft.requestVersion = report.requestVersion;
+  const context: OpContext = { draft, job, report, inPlace, wishes };
+  for (const op of report.ops) if (isLazy(op)) decideDefer(draft, op);
+  for (const op of report.ops) {
+    decideOp(context, op);
+    if (isClosed(draft)) return;
+  }
+  const problem = sizeProblem(draft.state, draft.ctx, stepCount(draft), draft.log);
+  if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
+  goOn(context);
+}
+
+/** Steps of the run, finished and open; each once, also those that this report settles or changes. */
+function stepCount({ state, settled, opened }: Draft): number {
+  let known = 0;
+  for (const stepId of settled) if (state.open.has(stepId)) known += 1;
+  for (const stepId of opened.keys()) if (state.open.has(stepId)) known += 1;
+  return state.memo.size + settled.size + state.open.size + opened.size - known;
+}
+
+/** What comes next: a pass now, a pass later, or one of the waits that are already there. */
+function goOn(context: OpContext): void {
+  const { draft, inPlace, wishes } = context;
+  if (wishes.isOver) return;
+  const retryInMs = inPlace ? nextRetryInMs(context) : null;
+  if (wishes.pass) return ensurePass(draft);
+  if (wishes.retryPass) return ensurePass(draft, wishes.retryPass.delayMs, wishes.retryPass.attempt);
+  if (!wishes.told) return ensurePass(draft, draft.ctx.retry.baseMs);
+  if (retryInMs !== null) ensurePass(draft, retryInMs);
+}
+
+/**
+ * How long until failed steps are to be tried again; null when there are none. One that the function does not ask for any
+ * more (its code has changed, or goes another way) is looked for again and again, but ever more rarely.
+ */
+function nextRetryInMs({ draft, report }: OpContext): number | null {
+  const { nowMs, random } = draft.ctx;
+  const asked = new Set(report.ops.map(({ id }) => id));
+  let soonestMs = Number.POSITIVE_INFINITY;
+  let missing = false;
+  let missingDueMs = Number.POSITIVE_INFINITY;
+  for (const stepId of new Set([...draft.state.open.keys(), ...draft.opened.keys()])) {
+    const step = openStep(draft, stepId);
+    if (step?.phase !== "retrying") continue;
+    const dueMs = step.dueMs ?? nowMs;
+    if (asked.has(stepId)) soonestMs = Math.min(soonestMs, dueMs);
+    else {
+      missing = true;
+      missingDueMs = Math.min(missingDueMs, dueMs);
+    }
+  }
+  draft.missed = missing ? draft.state.missed + 1 : 0;
+  if (missing) {
+    const lookMs = nowMs + backoffDelayMs(MISSING_STEP, draft.missed, random);
+    soonestMs = Math.min(soonestMs, Math.max(missingDueMs, lookMs));
+  }
+  return soonestMs === Number.POSITIVE_INFINITY ? null : Math.max(0, soonestMs - nowMs);
+}
+
+/** Between passes that look for a step which the function did not ask for. */
+const MISSING_STEP: BackoffPolicy = { baseMs: 1000, factor: 2, maxMs: 3_600_000, jitter: 0.2 };
+
+/** An agent that plans a step nobody has run yet wants it dispatched: then the report is one of the plain protocol. */
+function plansAnew(draft: Draft, op: Op): boolean {
+  const phase = openStep(draft, op.id)?.phase;
+  return op.op === "StepPlanned" && !isSettled(draft, op.id) && phase !== "retrying" && phase !== "waiting";
+}
+
+const isPlanned = (op: Op): boolean => op.op === "StepPlanned" || isParked(op);
+
+/** The plain protocol's parallel rule: a report of several steps makes all of them pending before the next pass. */
+function plan(draft: Draft, job: JobState, report: OpsReport): void {
+  if (job.kind !== "pass") return;
+  const steps = report.ops.filter((op) => op.op !== "None" && op.op !== "RunComplete" && !isLazy(op));
+  if (steps.length <= 1) return;
+  const version = draft.state.requestVersion === -1 ? report.requestVersion : draft.state.requestVersion;
+  if (version < 2) {
+    draft.forced = true;
+    return;
+  }
+  if (!steps.some(isPlanned)) return;
+  draft.pending.clear();
+  for (const op of steps) if (!isSettled(draft, op.id)) draft.pending.add(op.id);
+}
+
+function decideOp(context: OpContext, op: Op): void {
+  const { draft, wishes } = context;
+  if (isHandlerFailure(op)) return decideHandlerFailure(context, op);
+  switch (op.op) {
+    case "StepRun":
+    case "Step":
+      wishes.told = true;
+      if (isSettled(draft, op.id)) wishes.pass ||= draft.pending.size === 0;
+      else
+        wishes.pass =
+          settle(draft, op.id, stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), text(op.data))) ||
+          wishes.pass;
+      return;
+    case "StepFailed":
+      wishes.told = true;
+      return settleFailed(context, op);
+    case "StepError":
+      wishes.told = true;
+      return decideStepError(context, op);
+    case "StepPlanned":
+      wishes.told = true;
+      return decidePlanned(context, op);
+    case "Sleep":
+    case "WaitForEvent":
+    case "WaitForSignal":
+    case "InvokeFunction":
+    case "AIGateway":
+    case "Gateway":
+      wishes.told = true;
+      return decideParked(context, op);
+    case "RunComplete":
+      return complete(draft, text(op.data));
+    case "None":
+    case "DiscoveryRequest":
+      return;
+    // Decided on before.
+    case "DeferAdd":
+    case "DeferAbort":
+      return;
+    case "SyncRunComplete":
+      return failWith(
+        draft,
+        "OP_UNSUPPORTED",
+        `Step "${op.displayName ?? op.id}" reports ${op.op}, which this gateway cannot do yet.`,
+      );
+    default:
+      return unreachable(op.op);
+  }
+}
+
+function decideHandlerFailure({ draft, job, report, wishes }: OpContext, op: Op): void {
+  wishes.isOver = true;
+  if (op.op === "StepFailed") fail(draft, errorOf(op));
+  else failPass(draft, job, errorOf(op), parseRetryAfterMs(op.retryAfter, draft.ctx.nowMs) ?? report.retryAfterMs);
+}
+
+function text(data: unknown): string {
+  return JSON.stringify(data) ?? "null";
+}
+
+function errorOf(op: Op): PlainError {
+  return op.error ?? { name: "Error", message: "The step failed without saying why." };
+}
+
+/** Which attempt of its step an op speaks of: as the agent says, else as the job or the log counts. */
+function attemptOf({ draft, job, inPlace }: Pick<OpContext, "draft" | "job" | "inPlace">, op: Op): number {
+  const failed = draft.state.attempts.get(op.id) ?? 0;
+  if (inPlace) return Math.max(0, op.attempt ?? failed);
+  return Math.max(failed, job.kind === "pass" ? draft.state.passAttempt : job.attempt);
+}
+
+function settleFailed(context: OpContext, op: Op): void {
+  const { draft, wishes } = context;
+  if (isSettled(draft, op.id)) {
+    wishes.pass ||= draft.pending.size === 0;
+    return;
+  }
+  const meta = stepMeta(op, attemptOf(context, op));
+  wishes.pass = settle(draft, op.id, stepFailedRow(op.id, meta, errorOf(op))) || wishes.pass;
+}
+
+function decideStepError(context: OpContext, op: Op): void {
+  const { draft, job, report, inPlace, wishes } = context;
+  if (isSettled(draft, op.id)) {
+    wishes.pass = true;
+    return;
+  }
+  // Somebody else is at it.
+  if (draft.jobs.has(jobKey("step", op.id)) || openStep(draft, op.id)?.phase === "waiting") return;
+  const attempt = attemptOf(context, op);
+  if (inPlace && attempt < (draft.state.attempts.get(op.id) ?? 0)) return;
+  const final =
+    (report.noRetry && report.ops.filter((one) => !isLazy(one)).length === 1) || attempt + 1 >= draft.state.maxAttempts;
+  if (final) return settleFailed(context, op);
+  const delayMs = retryDelayMs(
+    draft,
+    attempt,
+    parseRetryAfterMs(op.retryAfter, draft.ctx.nowMs) ?? report.retryAfterMs,
+  );
+  draft.log.push(
+    jsonRow("STEP_ATTEMPT_FAILED", op.id, attempt, 0, { step: stepMeta(op, attempt), error: errorOf(op), delayMs }),
+  );
+  if (inPlace || job.kind === "pass") {
+    const dueMs = draft.ctx.nowMs + delayMs;
+    draft.opened.set(op.id, retryingStep(stepMeta(op, attempt), openStep(draft, op.id), "retrying", dueMs));
+    if (!inPlace) wishes.retryPass = { attempt: attempt + 1, delayMs };
+  } else {
+    dispatch(draft, { kind: "step", key: op.id, attempt: attempt + 1, delayMs });
+  }
+}
+
+function decidePlanned(context: OpContext, op: Op): void {
+  const { draft, inPlace, wishes } = context;
+  if (isSettled(draft, op.id)) {
+    wishes.pass ||= inPlace || draft.pending.size === 0;
+    return;
+  }
+  const known = openStep(draft, op.id);
+  if (draft.jobs.has(jobKey("step", op.id)) || known?.phase === "waiting" || inPlace) return;
+  if (!known) open(draft, "STEP_PLANNED", op.id, { op: op.op, ...named(op), ...raced(op), ...numbered(op) });
+  const attempt = draft.state.attempts.get(op.id) ?? 0;
+  const untilMs = known?.phase === "retrying" && known.dueMs !== null ? { untilMs: known.dueMs } : {};
+  dispatch(draft, { kind: "step", key: op.id, attempt, ...untilMs });
+}
+
+function decideParked({ draft, inPlace, wishes }: OpContext, op: Op): void {
+  if (isSettled(draft, op.id)) wishes.pass ||= inPlace || draft.pending.size === 0;
+  else if (isCompensating(draft.state)) {
+    failWith(draft, "OP_INVALID", `Step "${nameOf(op) ?? op.id}" began to wait while the run undoes its steps.`);
+  } else wishes.pass = park(draft, op) || wishes.pass;
+}
+
+function raced(op: Op): { race?: true } {
+  return op.opts?.parallelMode === "race" ? { race: true } : {};
+}
+
+function named(op: Op): { name?: string } {
+  const name = nameOf(op);
+  return name === undefined ? {} : { name };
+}
+
+function numbered(op: Op): { ordinal?: number } {
+  return op.ordinal === undefined ? {} : { ordinal: op.ordinal };
+}

@@ -1,0 +1,49 @@
+import { HoldfastError, messageOf, type PlainError } from "@holdfast/core";
+import { normalizeError, type Op, parseJsonBytes, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
+import { parseRetryAfterMs } from "../due.ts";
+import type { Report } from "./input.ts";
+
+const utf8 = new TextDecoder();
+
+/** Reads a reply. `no_retry` is looked at before the status: with DONE it means failed for good. Never throws. */
+export function readReport(response: SdkResponse, nowMs: number): Report {
+  const { status, body, noRetry } = response;
+  try {
+    if (body.byteLength > WIRE_LIMITS.maxOutputBytes && status !== "NOT_COMPLETED") throw tooLarge(body.byteLength);
+    const value = body.byteLength === 0 ? null : parseJsonBytes(body, "The reply's body");
+    const retryAfterMs = parseRetryAfterMs(response.retryAfter, nowMs);
+    switch (status) {
+      case "DONE":
+        if (noRetry) return { status: "FAILED", error: normalizeError(value) };
+        return { status: "DONE", outputText: body.byteLength === 0 ? "null" : utf8.decode(body) };
+      case "ERROR":
+        if (noRetry) return { status: "FAILED", error: normalizeError(value) };
+        return { status: "ERROR", error: normalizeError(value), retryAfterMs };
+      case "NOT_COMPLETED":
+        return {
+          status: "OPS",
+          ops: parseOps(value, "The reply's body"),
+          requestVersion: response.requestVersion === 1 ? 1 : 2,
+          noRetry,
+          retryAfterMs,
+        };
+    }
+  } catch (error) {
+    return { status: "INVALID", error: invalidError(error) };
+  }
+}
+
+/** @throws HoldfastError `FRAME_INVALID` */
+export function readCheckpointOps(bytes: Uint8Array): Op[] {
+  return parseOps(parseJsonBytes(bytes, "The checkpoint"), "The checkpoint");
+}
+
+function tooLarge(bytes: number): HoldfastError {
+  const limit = WIRE_LIMITS.maxOutputBytes;
+  return new HoldfastError("STEP_RESULT_TOO_LARGE", `The function returned ${bytes} bytes; the limit is ${limit}.`);
+}
+
+function invalidError(error: unknown): PlainError {
+  const code = HoldfastError.is(error) && error.code === "STEP_RESULT_TOO_LARGE" ? error.code : "OP_INVALID";
+  return { name: "HoldfastError", code, message: messageOf(error) };
+}

@@ -1,0 +1,30 @@
+import { parseGoDurationMs } from "@holdfast/core";
+
+export interface Due {
+  readonly delayMs?: number;
+  readonly untilMs?: number;
+}
+
+/** The longest wait: 366 days. */
+const MAX_WAIT_MS = 366 * 86_400_000;
+
+/** A duration ("1m30s"; "" = none) or an ISO 8601 instant; undefined when it is neither, or too far away. */
+export function parseDue(text: string, nowMs: number): Due | undefined {
+  if (text === "") return {};
+  const delayMs = parseGoDurationMs(text);
+  if (delayMs !== undefined) return delayMs > MAX_WAIT_MS ? undefined : { delayMs };
+  const untilMs = Date.parse(text);
+  if (Number.isNaN(untilMs) || untilMs - nowMs > MAX_WAIT_MS) return undefined;
+  return { untilMs: Math.max(1, untilMs) };
+}
+
+const MIN_RETRY_AFTER_MS = 1000;
+const MAX_RETRY_AFTER_MS = 86_400_000;
+
+/** Whole seconds or an ISO 8601 instant, clamped to 1 s … 24 h; undefined when there is none or it cannot be read. */
+export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+  if (value === undefined || value === "") return undefined;
+  const delayMs = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  if (Number.isNaN(delayMs)) return undefined;
+  return Math.min(Math.max(Math.round(delayMs), MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS);
+}

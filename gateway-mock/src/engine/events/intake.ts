@@ -1,0 +1,259 @@
+import { createUlidFactory, type UlidFactory, ulidFromSeed } from "@holdfast/core";
+import type { IntakeItem, IntakeRun, IntakeSource, NewEvent, NewJob } from "../../store/index.ts";
+import type { Agents, Slot } from "../agents/agents.ts";
+import type { Dispatches } from "../agents/dispatches.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import type { MadeEvent } from "../decide/internal-events.ts";
+import type { Functions, KnownFunction } from "../functions/functions.ts";
+import type { EngineCounters, EngineOptions } from "../ports.ts";
+import { applyRow } from "../run/fold.ts";
+import { emptyRun } from "../run/run-state.ts";
+import type { Runs } from "../runs.ts";
+import { type CheckedEvent, checkEvent, type RawEvent } from "./event-checks.ts";
+import type { Starter } from "./starter.ts";
+
+/** An event with a time so far ahead starts its runs then. */
+const FUTURE_MS = 500;
+
+/** Makes the ids of one request's events predictable, so that a repeated request can be recognised. */
+export interface IdSeed {
+  readonly atMs: number;
+  readonly entropy: Uint8Array;
+}
+
+/** An event with the runs that it starts, places for some of them reserved. Ends with `begin` or `giveBack`. */
+export interface Prepared {
+  readonly item: IntakeItem;
+  readonly born: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
+}
+
+export interface IntakeHooks {
+  readonly onQueued: (functionId: string) => void;
+  /** The lease of jobs that tell those who wait for an event; null when this gateway takes no more of them. */
+  readonly tellingLease: () => NewJob["lease"];
+  /** Somebody waits for the event, and the job that tells them is leased to this gateway. */
+  readonly onAwaited: (event: NewEvent) => void;
+}
+
+export interface IntakeParts {
+  readonly runs: Runs;
+  readonly agents: Agents;
+  readonly functions: Functions;
+  readonly dispatches: Dispatches;
+  readonly time: DatabaseTime;
+  readonly starter: Starter;
+  readonly counters: EngineCounters;
+}
+
+/** Turns events into runs. */
+export class Intake {
+  readonly #options: EngineOptions;
+  readonly #parts: IntakeParts;
+  readonly #hooks: IntakeHooks;
+  readonly #newId: UlidFactory;
+
+  constructor(options: EngineOptions, parts: IntakeParts, hooks: IntakeHooks) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#hooks = hooks;
+    this.#newId = createUlidFactory(options.clock, options.random);
+  }
+
+  /**
+   * Stores the events and the runs they trigger; the ids are those of the stored events, in order.
+   * @throws HoldfastError `EVENT_INVALID` (nothing is stored then), `STORE_FAILED`
+   */
+  async send(events: readonly RawEvent[], seed?: IdSeed): Promise<string[]> {
+    const checked = events.map((event, index) => checkEvent(event, index));
+    this.#parts.counters.eventsReceived += events.length;
+    const named = checked.map((event, index) => ({
+      event,
+      id: seed ? ulidFromSeed(seed.atMs, seed.entropy, index + 1) : this.#newId(),
+    }));
+    try {
+      return await this.#store(named);
+    } catch (error) {
+      if (!seed) throw error;
+      return this.#storeMissing(named, error);
+    }
+  }
+
+  /** With ids that the sender chose, the same request may have come before: what is there already is not made again. */
+  async #storeMissing(named: readonly NamedEvent[], error: unknown): Promise<string[]> {
+    const found = await Promise.all(named.map(({ id }) => this.#options.store.getEvent(id)));
+    const missing = named.filter((_, index) => !found[index]);
+    if (missing.length === named.length) throw error;
+    this.#parts.counters.eventsDuplicate += named.length - missing.length;
+    const ids = missing.length === 0 ? [] : await this.#store(missing);
+    return named.map(({ id }, index) => (found[index] ? id : (ids[missing.findIndex((one) => one.id === id)] ?? id)));
+  }
+
+  async #store(named: readonly NamedEvent[]): Promise<string[]> {
+    const prepared = named.map((one) => this.#prepare(one));
+    const { counters } = this.#parts;
+    let stored = 0;
+    try {
+      const outcomes = await this.#options.store.intake(prepared.map(({ item }) => item));
+      for (const [index, outcome] of outcomes.entries()) {
+        const one = prepared[index];
+        if (!one) continue;
+        stored = index + 1;
+        if (outcome.duplicate) this.giveBack(one);
+        else this.begin(one, outcome);
+        if (outcome.duplicate) counters.eventsDuplicate += 1;
+      }
+      return outcomes.map(({ eventId }) => eventId);
+    } finally {
+      for (const one of prepared.slice(stored)) this.giveBack(one);
+    }
+  }
+
+  #prepare({ event, id }: NamedEvent): Prepared {
+    const nowMs = this.#parts.time.nowMs();
+    const tsMs = event.ts ?? Math.round(nowMs);
+    const payloadJson = JSON.stringify({
+      id: event.id ?? id,
+      name: event.name,
+      data: event.data,
+      ts: tsMs,
+      user: event.user,
+      ...(event.v === undefined ? {} : { v: event.v }),
+      ...(event.meta === undefined ? {} : { meta: event.meta }),
+    });
+    const { functions, starter } = this.#parts;
+    const reader = starter.reader({ payloadJson });
+    const starting = { id, name: event.name, payloadJson };
+    const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;
+    const started = starter.start(functions.triggeredBy(event.name, reader), starting, reader, { startMs });
+    const idempotencyKey = event.id ?? null;
+    const { runs, windows, born } = started;
+    const item = { event: { ...starting, idempotencyKey, tsMs }, runs, windows, lease: this.#hooks.tellingLease() };
+    return { item, born };
+  }
+
+  /** An event that the engine makes. */
+  prepareMade(made: MadeEvent): Prepared {
+    const { id, name, tsMs, invokes } = made;
+    const { functions, starter } = this.#parts;
+    const lease = this.#hooks.tellingLease();
+    if (made.ifWanted && !functions.mayTrigger(name)) {
+      return { item: { event: new LateEvent(made), runs: NOTHING, lease, ifAwaited: true }, born: NOTHING };
+    }
+    const event = { id, name, tsMs, payloadJson: made.payload() };
+    const reader = starter.reader(event);
+    const invoked = invokes && functions.get(invokes.functionId);
+    const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(name, reader);
+    const { runs, windows, born } = starter.start(targets, event, reader, { invokes });
+    const ifAwaited = made.ifWanted && runs.length + windows.length === 0;
+    return { item: { event, runs, windows, lease, ifAwaited }, born };
+  }
+
+  /**
+   * Makes one run of events that were collected, or of a schedule's tick, and ends the job it comes from. False: somebody
+   * else has the job, or what was collected has changed.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async fromJob(fn: KnownFunction, from: JobEvent): Promise<boolean> {
+    const { starter } = this.#parts;
+    const { event, source, stored, more = [] } = from;
+    const reader = starter.reader(event);
+    const stage = stored ? "window" : "event";
+    const { runs, windows, born } = starter.start([fn], event, reader, { stage, more });
+    const lease = this.#hooks.tellingLease();
+    const base = { event, runs, windows, source, lease };
+    const prepared: Prepared = { item: stored ? { ...base, storedEvents: stored } : base, born };
+    try {
+      const [outcome] = await this.#options.store.intake([prepared.item]);
+      if (!outcome || outcome.lost) {
+        this.giveBack(prepared);
+        return false;
+      }
+      this.begin(prepared, outcome);
+      return true;
+    } catch (error) {
+      this.giveBack(prepared);
+      throw error;
+    }
+  }
+
+  /** It is stored: what was born leased goes to its agents. */
+  begin(one: Prepared, outcome: BeginOutcome): void {
+    const { runs, dispatches, counters } = this.#parts;
+    const { atMs, awaited, skipped = [], skippedWindows = 0 } = outcome;
+    counters.runsCreated += one.item.runs.length - skipped.length;
+    if (skipped.length + skippedWindows > 0) this.#tellOfSkipped(one, skipped, skippedWindows);
+    for (const { run, job, slot } of one.born) {
+      counters.bornLeased += 1;
+      const { id: runId, functionId, appId, appVersion } = run.run;
+      const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
+      for (const row of run.log) applyRow(state, row, atMs);
+      runs.retain(runId);
+      runs.start(state);
+      dispatches.start(job, 1, slot, state);
+      runs.release(runId);
+    }
+    if (awaited && one.item.lease) this.#hooks.onAwaited(one.item.event);
+    if (one.item.runs.length === one.born.length) return;
+    for (const { run, jobs } of one.item.runs) {
+      const [job] = jobs;
+      if (!job?.lease && !job?.notBeforeMs && !skipped.includes(run.id)) this.#hooks.onQueued(run.functionId);
+    }
+  }
+
+  #tellOfSkipped({ item }: Prepared, skipped: readonly string[], windows: number): void {
+    this.#parts.counters.runsSkipped += skipped.length + windows;
+    const functions = item.runs.filter(({ run }) => skipped.includes(run.id)).map(({ run }) => run.functionId);
+    this.#options.log("debug", `Event ${item.event.id} (${item.event.name}) starts no run where one is held back.`, {
+      eventId: item.event.id,
+      functions: functions.join(", "),
+    });
+  }
+
+  /** It was not stored. */
+  giveBack(one: Prepared): void {
+    for (const { slot } of one.born) this.#parts.agents.release(slot);
+  }
+}
+
+const NOTHING: readonly never[] = [];
+
+/** Its text is put together when it is written, which it mostly is not. */
+class LateEvent implements NewEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly tsMs: number;
+  readonly #payload: () => string;
+
+  constructor({ id, name, tsMs, payload }: MadeEvent) {
+    this.id = id;
+    this.name = name;
+    this.tsMs = tsMs;
+    this.#payload = payload;
+  }
+
+  get payloadJson(): string {
+    return this.#payload();
+  }
+}
+
+interface NamedEvent {
+  readonly event: CheckedEvent;
+  readonly id: string;
+}
+
+/** What a job of no run makes a run of. */
+export interface JobEvent {
+  readonly event: NewEvent;
+  readonly source: IntakeSource;
+  /** Ids of the events, when they are stored already. */
+  readonly stored?: readonly string[];
+  /** Payloads of the other events of a batch. */
+  readonly more?: readonly string[];
+}
+
+interface BeginOutcome {
+  readonly atMs: number;
+  readonly awaited: boolean;
+  readonly skipped?: readonly string[];
+  readonly skippedWindows?: number;
+}

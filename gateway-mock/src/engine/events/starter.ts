@@ -1,0 +1,93 @@
+import { createUlidFactory, type UlidFactory } from "@holdfast/core";
+import type { IntakeRun, NewJob, WindowEntry } from "../../store/index.ts";
+import { type Agents, leaseOf, type Slot } from "../agents/agents.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import type { MadeEvent } from "../decide/internal-events.ts";
+import type { Expressions } from "../expressions/expressions.ts";
+import type { KnownFunction } from "../functions/functions.ts";
+import { EventReader, PLAIN_START, startOf, type TriggerEvent } from "../functions/triggers.ts";
+import type { EngineOptions } from "../ports.ts";
+import { newRun } from "./new-run.ts";
+
+export interface StarterParts {
+  readonly agents: Agents;
+  readonly time: DatabaseTime;
+  readonly expressions: Expressions;
+  readonly mayLease: (functionId: string) => boolean;
+}
+
+/** Runs to be made of an event, places for some of them reserved. */
+export interface Started {
+  readonly runs: readonly IntakeRun[];
+  readonly windows: readonly WindowEntry[];
+  readonly born: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
+}
+
+export interface StartOptions {
+  readonly invokes?: MadeEvent["invokes"];
+  readonly stage?: "event" | "window";
+  /** Payloads of the other events of a batch. */
+  readonly more?: readonly string[];
+  /** Not before this instant. */
+  readonly startMs?: number | null;
+}
+
+/** Makes the runs that an event starts. */
+export class Starter {
+  readonly #options: EngineOptions;
+  readonly #parts: StarterParts;
+  readonly #newId: UlidFactory;
+
+  constructor(options: EngineOptions, parts: StarterParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#newId = createUlidFactory(options.clock, options.random);
+  }
+
+  reader(event: Pick<TriggerEvent, "payloadJson">): EventReader {
+    return new EventReader(event, this.#parts.expressions, this.#parts.time.nowMs());
+  }
+
+  start(
+    functions: readonly KnownFunction[],
+    event: TriggerEvent,
+    reader: EventReader,
+    options: StartOptions = {},
+  ): Started {
+    const runs: IntakeRun[] = [];
+    const windows: WindowEntry[] = [];
+    const born: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
+    const stage = options.invokes ? "invoked" : (options.stage ?? "event");
+    for (const fn of functions) {
+      const start = fn.plain ? PLAIN_START : startOf(fn.id, fn.plan, reader, stage, this.#newId);
+      if (start.window) {
+        windows.push(start.window);
+        continue;
+      }
+      const held = start.lane || start.gates.length > 0 || options.startMs;
+      const slot = held ? undefined : this.#reserve(fn.id);
+      const lease = slot ? leaseOf(slot, this.#options.settings.gatewayId) : null;
+      const run = newRun({
+        fn,
+        event,
+        reader,
+        start,
+        more: options.more ?? [],
+        startMs: options.startMs ?? null,
+        invokes: options.invokes ?? null,
+        lease,
+        appVersion: slot ? this.#parts.agents.versionOf(slot, fn.id) : null,
+        newId: this.#newId,
+      });
+      const [job] = run.jobs;
+      if (slot && job) born.push({ run, job, slot });
+      runs.push(run);
+    }
+    return { runs, windows, born };
+  }
+
+  #reserve(functionId: string): Slot | undefined {
+    const { agents, mayLease } = this.#parts;
+    return mayLease(functionId) ? agents.reserve(functionId, this.#options.clock.monotonicMs(), null) : undefined;
+  }
+}

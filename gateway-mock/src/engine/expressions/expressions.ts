@@ -1,0 +1,310 @@
+import { HoldfastError, type Log, messageOf } from "@holdfast/core";
+import { type ASTNode, EvaluationError, TypeError as ExpressionTypeError, ParseError } from "@marcbachmann/cel-js";
+import { RE2JS } from "re2js";
+import { expressionLanguage, LINEAR_MATCHES } from "./functions.ts";
+import { childrenOf, mentions, type Path, pathOf } from "./tree.ts";
+import { type Equality, equalityOf, wantedMatch } from "./wait-match.ts";
+
+/** What expressions are about. JSON, as `JSON.parse` gave it. */
+export interface ExpressionData {
+  /** The event; for a wait or a cancellation the one that started the run. */
+  readonly event: unknown;
+  /** The event that came in later, for waits and cancellations. */
+  readonly async?: unknown;
+  /** What `now()` tells. */
+  readonly nowMs: number;
+}
+
+/** A checked expression. Evaluating it changes nothing and never takes long. */
+export interface Expression {
+  readonly source: string;
+  /** What it demands of one field of the incoming event, if that is easily seen. */
+  readonly equality: Equality | null;
+  /** Whether it looks at `event`. */
+  readonly readsEvent: boolean;
+  /**
+   * Its value as JSON; times as ISO text, spans of time in seconds. Fields that the event does not have are null.
+   * @throws HoldfastError `EXPRESSION_FAILED`
+   */
+  evaluate(data: ExpressionData): unknown;
+}
+
+const MAX_LENGTH = 8192;
+const MAX_NESTING = 2;
+/** Expressions with a macro inside another one take quadratic time, so they see small events only. */
+const MAX_NESTED_DATA_LENGTH = 8192;
+const MACROS = new Set(["all", "exists", "exists_one", "map", "filter"]);
+
+let now = 0;
+const language = expressionLanguage(() => now);
+
+/**
+ * Reads and checks an expression.
+ * @throws HoldfastError `EXPRESSION_INVALID` that says what is wrong with it
+ */
+export function compileExpression(source: string): Expression {
+  if (source.length > MAX_LENGTH) {
+    throw invalid(source, `it has ${source.length} characters; the limit is ${MAX_LENGTH}`);
+  }
+  if (source.includes("\0")) throw invalid(source, "it has a NUL character");
+  const { nested, paths, matches } = inspect(source);
+  const program = checked(source, matches);
+  return {
+    source,
+    equality: equalityOf(program.ast),
+    readsEvent: mentions(program.ast, "event"),
+    evaluate: (data) => {
+      if (nested && JSON.stringify([data.event, data.async]).length > MAX_NESTED_DATA_LENGTH) {
+        throw failed(
+          source,
+          `it nests list macros, and the events are larger than ${MAX_NESTED_DATA_LENGTH} characters`,
+        );
+      }
+      now = data.nowMs;
+      const context = { event: data.event, async: data.async ?? null, vars: {} };
+      try {
+        return toJson(program(context));
+      } catch (error) {
+        const mendable = error instanceof EvaluationError && (error.code === MISSING || error.code === UNREADABLE);
+        if (!mendable) throw failed(source, reasonOf(error));
+      }
+      try {
+        return toJson(program(withNulls(context, paths)));
+      } catch (error) {
+        throw failed(source, reasonOf(error));
+      }
+    },
+  };
+}
+
+/** A field is not there. */
+const MISSING = "no_such_key";
+/** An object has a field named `constructor`, which hides what it is. */
+const UNREADABLE = "unsupported_type";
+
+/** What `key` options and the like make of a value: equal values give equal text. */
+export function keyText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "null");
+}
+
+interface Inspection {
+  readonly nested: boolean;
+  /** Fields that the expression reads, and that are null when missing. */
+  readonly paths: readonly Path[];
+  /** Where the word `matches` stands. */
+  readonly matches: readonly number[];
+}
+
+function inspect(source: string): Inspection {
+  const paths: Path[] = [];
+  const matches: number[] = [];
+  let nested = false;
+  let growing = 0;
+  const visit = (node: ASTNode, depth: number): void => {
+    const path = pathOf(node);
+    if (path) {
+      if (path.length > 1) paths.push(path);
+      if (path[0] === "cel") throw invalid(source, "`cel.bind` is not available");
+      return;
+    }
+    let inside = depth;
+    if (node.op === "call" && node.args[0] === "has") return;
+    if (node.op === "rcall") {
+      const [name, receiver, args] = node.args;
+      if (name === "matches") {
+        checkPattern(source, args[0]);
+        matches.push(source.indexOf("matches", receiver.end));
+      }
+      if (MACROS.has(name)) {
+        inside += 1;
+        if (inside > MAX_NESTING) throw invalid(source, `list macros are nested more than ${MAX_NESTING} deep`);
+        nested ||= inside > 1;
+        if (name === "map" && adds(args)) growing += 1;
+        if (growing > 1) throw invalid(source, "`+` may stand in one `map` only");
+        visit(receiver, depth);
+        for (const arg of args) visit(arg, inside);
+        return;
+      }
+    }
+    for (const child of childrenOf(node)) visit(child, inside);
+  };
+  visit(parsed(source).ast, 0);
+  return { nested, paths, matches };
+}
+
+function adds(nodes: readonly ASTNode[]): boolean {
+  return nodes.some((node) => node.op === "+" || adds(childrenOf(node)));
+}
+
+function checkPattern(source: string, node: ASTNode | undefined): void {
+  if (node?.op !== "value" || typeof node.args !== "string") return;
+  try {
+    RE2JS.compile(node.args);
+  } catch (error) {
+    throw invalid(source, `the pattern ${JSON.stringify(node.args)} cannot be used: ${messageOf(error)}`);
+  }
+}
+
+type Program = ReturnType<typeof language.parse>;
+
+function parsed(source: string): Program {
+  try {
+    return language.parse(source);
+  } catch (error) {
+    throw invalid(source, reasonOf(error));
+  }
+}
+
+/** The program, with every `matches` put to its linear form. */
+function checked(source: string, matches: readonly number[]): Program {
+  let text = source;
+  for (const at of [...matches].sort((a, b) => b - a)) {
+    text = text.slice(0, at) + LINEAR_MATCHES + text.slice(at + "matches".length);
+  }
+  const program = parsed(text);
+  const result = program.check();
+  if (!result.valid) throw invalid(source, reasonOf(result.error));
+  return program;
+}
+
+type Fields = ReadonlyMap<string, unknown>;
+
+/** The data as maps, with null for what is missing. */
+function withNulls(context: object, paths: readonly Path[]): Record<string, unknown> {
+  let filled = asMaps(context);
+  for (const path of paths) filled = fill(filled, path, 0);
+  return Object.fromEntries(filled as Fields);
+}
+
+function asMaps(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(asMaps);
+  return new Map(Object.entries(value).map(([name, entry]) => [name, asMaps(entry)]));
+}
+
+function fill(value: unknown, path: Path, at: number): unknown {
+  const name = path[at];
+  if (name === undefined) return value ?? null;
+  if (value !== undefined && value !== null && !(value instanceof Map)) return value;
+  const fields: Fields = value ?? new Map<string, unknown>();
+  return new Map(fields).set(name, fill(fields.get(name), path, at + 1));
+}
+
+function toJson(value: unknown): unknown {
+  if (typeof value === "bigint") {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value.toString();
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(toJson);
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, entry]) => [String(key), toJson(entry)]));
+  if ("seconds" in value && "nanos" in value && Object.getPrototypeOf(value) !== Object.prototype) {
+    return Number(value.seconds) + Number(value.nanos) / 1e9;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return String(value);
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, toJson(entry)]));
+}
+
+function reasonOf(error: unknown): string {
+  const known = error instanceof EvaluationError || error instanceof ParseError || error instanceof ExpressionTypeError;
+  return known ? (error.summary ?? error.message) : messageOf(error);
+}
+
+function invalid(source: string, why: string): HoldfastError {
+  return new HoldfastError("EXPRESSION_INVALID", `The expression \`${shortened(source)}\` cannot be used: ${why}.`);
+}
+
+function failed(source: string, why: string): HoldfastError {
+  return new HoldfastError("EXPRESSION_FAILED", `The expression \`${shortened(source)}\` failed: ${why}.`);
+}
+
+const shortened = (source: string): string => (source.length > 200 ? `${source.slice(0, 200)}...` : source);
+
+const CACHE_SIZE = 1000;
+/** Of one expression at most one warning a minute. */
+const WARN_EVERY_MS = 60_000;
+
+/** Compiled expressions, and what their failures come to: no match, no value, one warning now and then. */
+export class Expressions {
+  readonly #log: Log;
+  readonly #cache = new Map<string, Expression | HoldfastError>();
+  readonly #warned = new Map<string, number>();
+  #failures = 0;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** How many evaluations failed since the start. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** @throws HoldfastError `EXPRESSION_INVALID` */
+  compile(source: string): Expression {
+    const known = this.#cache.get(source);
+    const made = known ?? compiled(source);
+    if (known) this.#cache.delete(source);
+    else if (this.#cache.size >= CACHE_SIZE) this.#cache.delete(this.#cache.keys().next().value as string);
+    this.#cache.set(source, made);
+    if (made instanceof HoldfastError) throw made;
+    return made;
+  }
+
+  /** Why an expression cannot be used; null when it can. */
+  problem(source: string): string | null {
+    try {
+      this.compile(source);
+      return null;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  /** Whether it looks at `event`; true also when it cannot be used. */
+  readsEvent(source: string): boolean {
+    return this.problem(source) !== null || this.compile(source).readsEvent;
+  }
+
+  /** What a wait with this condition is found by; "" = by its name alone. `event` tells the run's own event. */
+  matchOf(source: string, event: () => unknown): string {
+    const { equality } = this.compile(source);
+    if (!equality) return "";
+    return wantedMatch(equality, equality.equals.type === "field" ? event() : null);
+  }
+
+  /** Whether the expression holds. One that fails, or whose value is not `true`, does not. */
+  holds(source: string, data: ExpressionData): boolean {
+    return this.value(source, data) === true;
+  }
+
+  /** The expression's value as JSON; undefined when it fails. */
+  value(source: string, data: ExpressionData): unknown {
+    try {
+      return this.compile(source).evaluate(data);
+    } catch (error) {
+      this.#failures += 1;
+      this.#warn(source, messageOf(error), data.nowMs);
+      return undefined;
+    }
+  }
+
+  #warn(source: string, message: string, nowMs: number): void {
+    const last = this.#warned.get(source);
+    if (last !== undefined && nowMs - last < WARN_EVERY_MS) return;
+    if (this.#warned.size >= CACHE_SIZE) this.#warned.clear();
+    this.#warned.set(source, nowMs);
+    this.#log("warn", message);
+  }
+}
+
+function compiled(source: string): Expression | HoldfastError {
+  try {
+    return compileExpression(source);
+  } catch (error) {
+    if (HoldfastError.is(error)) return error;
+    throw error;
+  }
+}

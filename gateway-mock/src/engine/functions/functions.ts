@@ -1,0 +1,223 @@
+import { type Log, messageOf, parseGoDurationMs, type Random } from "@holdfast/core";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import type { AppRecord, ClaimLimits, NewCron, Store, StoredFunction } from "../../store/index.ts";
+import { sha256 } from "../digest.ts";
+import type { Expressions } from "../expressions/expressions.ts";
+import { type CancelRule, readCancelRules } from "./cancel-rules.ts";
+import { nextTickMs } from "./cron.ts";
+import { type FunctionPlan, NO_PLAN, readFunctionPlan } from "./plan.ts";
+import { type EventReader, eventMatches, isPlain, isTriggered, limitsOf } from "./triggers.ts";
+
+/** A function as the engine needs it. */
+export interface KnownFunction {
+  /** The slug. */
+  readonly id: string;
+  readonly uuid: string;
+  /** False: only the runs that it has go on. */
+  readonly active: boolean;
+  readonly appId: string;
+  readonly appVersion: string;
+  readonly maxAttempts: number;
+  readonly plan: FunctionPlan;
+  /** Nothing in the plan concerns a single run: neither limits nor gates nor windows nor a priority. */
+  readonly plain: boolean;
+  /** What claims of its jobs have to heed. */
+  readonly limits: ClaimLimits | null;
+  /** Events that cancel its runs. */
+  readonly cancelRules: readonly CancelRule[];
+  /** A run fails when it is not over this long after its creation. */
+  readonly deadlineInMs: number | null;
+  /** A run is cancelled when it is not over this long after its start. */
+  readonly finishInMs: number | null;
+}
+
+/** Attempts of a function that says nothing about retries: 4 retries. */
+const DEFAULT_RETRIES = 4;
+
+export interface FunctionsParts {
+  readonly store: Store;
+  readonly log: Log;
+  readonly expressions: Expressions;
+  readonly random: Random;
+  readonly newId: () => string;
+  /** The database's time, as well as it is known. */
+  readonly nowMs: () => number;
+}
+
+/** The registry: the store's, mirrored in memory. */
+export class Functions {
+  readonly #store: Store;
+  readonly #parts: FunctionsParts;
+  #byId = new Map<string, KnownFunction>();
+  readonly #stored = new Map<string, StoredFunction>();
+  readonly #saved = new Map<string, string>();
+  #last: Promise<void> = Promise.resolve();
+  readonly #matches = new Map<string, readonly KnownFunction[]>();
+  /** For the few names of the engine's own events. */
+  readonly #triggering = new Map<string, boolean>();
+
+  constructor(parts: FunctionsParts) {
+    this.#parts = parts;
+    this.#store = parts.store;
+  }
+
+  get(functionId: string): KnownFunction | undefined {
+    return this.#byId.get(functionId);
+  }
+
+  all(): Iterable<KnownFunction> {
+    return this.#byId.values();
+  }
+
+  load(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#put(await this.#store.loadFunctions());
+      this.#saved.clear();
+      // Whoever saved the functions may have died before their schedules; none is taken away here.
+      const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
+      if (crons.length > 0) await this.#store.saveCrons([], crons);
+      await this.#store.adoptLanes(this.#limited());
+    });
+  }
+
+  /** Stores what an agent brought; does nothing when it is known already. */
+  save(apps: readonly AppRecord[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const changed = apps.filter((app) => this.#saved.get(app.id) !== fingerprint(app));
+      if (changed.length === 0) return;
+      await this.#save(changed);
+      for (const app of changed) this.#saved.set(app.id, fingerprint(app));
+    });
+  }
+
+  /** Says now and then which deployments are still connected. */
+  touch(apps: readonly AppRecord[]): Promise<void> {
+    const distinct = [...new Map(apps.map((app) => [fingerprint(app), app])).values()];
+    return this.#inTurn(async () => {
+      for (const app of distinct) await this.#save([app]);
+    });
+  }
+
+  async #save(apps: readonly AppRecord[]): Promise<void> {
+    const appIds = apps.map((app) => app.id);
+    const stored = await this.#store.saveApps(apps);
+    const before = stored.map(({ slug }) => this.#stored.get(slug));
+    this.#put(stored, new Set(appIds));
+    if (JSON.stringify(before) === JSON.stringify(stored)) return;
+    await this.#store.saveCrons(appIds, this.#crons(new Set(appIds)));
+    await this.#store.adoptLanes(this.#limited());
+  }
+
+  /** One after the other: what was read before a save must not replace what the save brought. */
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const mine = this.#last.then(task, task);
+    this.#last = mine;
+    return mine;
+  }
+
+  /** Functions that an event triggers. */
+  triggeredBy(eventName: string, reader: EventReader): readonly KnownFunction[] {
+    let known = this.#matches.get(eventName);
+    if (!known) {
+      known = [...this.#byId.values()].filter(({ plan }) =>
+        plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
+      );
+      if (this.#matches.size >= 1000) this.#matches.clear();
+      this.#matches.set(eventName, known);
+    }
+    return known.filter(({ plan }) => isTriggered(plan, eventName, reader));
+  }
+
+  /** Whether some function has a trigger for events of this name. */
+  mayTrigger(eventName: string): boolean {
+    const known = this.#triggering.get(eventName);
+    if (known !== undefined) return known;
+    const found = [...this.#byId.values()].some(({ plan }) =>
+      plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
+    );
+    this.#triggering.set(eventName, found);
+    return found;
+  }
+
+  #limited(): string[] {
+    return [...this.#byId.values()].flatMap((fn) => (fn.limits ? [fn.id] : []));
+  }
+
+  /** The next ticks of all schedules of these apps. */
+  #crons(appIds: ReadonlySet<string>): NewCron[] {
+    const { newId, nowMs, random } = this.#parts;
+    return [...this.#byId.values()].flatMap(({ id: functionId, appId, plan }) => {
+      if (!appIds.has(appId)) return [];
+      return plan.triggers.flatMap((trigger): NewCron[] => {
+        const tickMs = trigger.type === "cron" ? nextTickMs(trigger.cron, nowMs()) : null;
+        if (trigger.type !== "cron" || tickMs === null) return [];
+        const { cron, jitterMs } = trigger;
+        const dueMs = tickMs + Math.floor(random() * jitterMs);
+        return [{ functionId, appId, cron, jitterMs, tickMs, dueMs, jobId: newId() }];
+      });
+    });
+  }
+
+  /** Functions of the `replaced` apps that are not among the stored ones are no longer triggered. */
+  #put(stored: readonly StoredFunction[], replaced?: ReadonlySet<string>): void {
+    const kept = [...this.#byId].filter(([, fn]) => replaced !== undefined && !replaced.has(fn.appId));
+    const next = new Map(kept);
+    for (const fn of stored) next.set(fn.slug, knownFunction(fn, this.#planOf(fn)));
+    for (const fn of stored) this.#stored.set(fn.slug, fn);
+    this.#byId = next;
+    this.#triggering.clear();
+    this.#matches.clear();
+  }
+
+  /** What was registered was checked; what an older gateway took may not pass. */
+  #planOf(fn: StoredFunction): FunctionPlan {
+    try {
+      const plan = readFunctionPlan(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
+      return fn.active ? plan : { ...plan, triggers: [] };
+    } catch (error) {
+      this.#parts.log("error", `${messageOf(error)} Nothing triggers it until it is registered anew.`, {
+        functionId: fn.slug,
+      });
+      return NO_PLAN;
+    }
+  }
+}
+
+function knownFunction(fn: StoredFunction, plan: FunctionPlan): KnownFunction {
+  const config: unknown = JSON.parse(fn.configJson);
+  const { slug: id, uuid, appId, appVersion, active } = fn;
+  const ours = isRecord(config) && isRecord(config.holdfast) ? config.holdfast : {};
+  const timeouts = isRecord(config) && isRecord(config.timeouts) ? config.timeouts : {};
+  return {
+    id,
+    uuid,
+    active,
+    appId,
+    appVersion,
+    maxAttempts: maxAttemptsOf(config),
+    plan,
+    plain: isPlain(plan),
+    limits: limitsOf(plan),
+    cancelRules: readCancelRules(config),
+    deadlineInMs: durationOf(ours.deadline),
+    finishInMs: durationOf(timeouts.finish),
+  };
+}
+
+function durationOf(value: unknown): number | null {
+  if (typeof value === "number" && value > 0) return value;
+  const durationMs = typeof value === "string" ? parseGoDurationMs(value) : undefined;
+  return durationMs !== undefined && durationMs > 0 ? durationMs : null;
+}
+
+/** `retries.attempts` counts retries: attempts are one more. */
+function maxAttemptsOf(config: unknown): number {
+  const steps = isRecord(config) && isRecord(config.steps) ? config.steps.step : undefined;
+  const retries = isRecord(steps) && isRecord(steps.retries) ? steps.retries.attempts : undefined;
+  const count = Number.isInteger(retries) ? (retries as number) : DEFAULT_RETRIES;
+  return Math.min(Math.max(count, 0), WIRE_LIMITS.maxRetries) + 1;
+}
+
+function fingerprint(app: AppRecord): string {
+  return sha256(JSON.stringify(app)).toString("hex");
+}

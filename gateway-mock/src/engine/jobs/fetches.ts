@@ -1,0 +1,115 @@
+import { messageOf, type PlainError, type TimerHandle } from "@holdfast/core";
+import type { ClaimedJob } from "../../store/index.ts";
+import type { FetchResult } from "../decide/input.ts";
+import type { CallOutcome, EngineOptions } from "../ports.ts";
+import type { RunState } from "../run/run-state.ts";
+import type { Runs } from "../runs.ts";
+import { readCall } from "./call-ops.ts";
+import type { Decider } from "./decider.ts";
+
+/** Of a call; extended while it lasts, so that the call of a gateway that died is made again soon. */
+export const FETCH_LEASE_MS = 20_000;
+const EXTEND_EVERY_MS = 5_000;
+const MAX_CALLS = 64;
+
+/** HTTP calls that the gateway makes for steps: durable jobs of a kind of their own, with lease and retries. */
+export class Fetches {
+  readonly #options: EngineOptions;
+  readonly #runs: Runs;
+  readonly #decider: Decider;
+  readonly #onRoom: () => void;
+  readonly #calls = new Map<AbortController, Promise<void>>();
+  #stopped = false;
+
+  constructor(options: EngineOptions, parts: { runs: Runs; decider: Decider; onRoom: () => void }) {
+    this.#options = options;
+    this.#runs = parts.runs;
+    this.#decider = parts.decider;
+    this.#onRoom = parts.onRoom;
+  }
+
+  get room(): number {
+    return this.#stopped ? 0 : Math.max(0, MAX_CALLS - this.#calls.size);
+  }
+
+  /** Makes the call of a job that was claimed. */
+  take(state: RunState, job: ClaimedJob): void {
+    const abort = new AbortController();
+    const text = state.open.get(job.key)?.call ?? null;
+    const op = state.open.get(job.key)?.op ?? "";
+    this.#runs.retain(job.runId);
+    const call = this.#work(job, op, text, abort).finally(() => {
+      this.#runs.release(job.runId);
+      this.#calls.delete(abort);
+      if (this.#calls.size === MAX_CALLS - 1) this.#onRoom();
+    });
+    this.#calls.set(abort, call);
+  }
+
+  /** Calls under way are given up; their leases are released, so that another gateway makes them. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const abort of this.#calls.keys()) abort.abort();
+    await Promise.all(this.#calls.values());
+  }
+
+  async #work(job: ClaimedJob, op: string, text: string | null, abort: AbortController): Promise<void> {
+    const { store, log, settings } = this.#options;
+    const fence = { jobId: job.id, epoch: job.epoch };
+    const keeping = this.#keep(job, abort);
+    try {
+      // Without its step there is nothing to call for: the run has ended or gone on; deciding says so.
+      const result = text === null ? NO_STEP : await this.#call(op, text, abort.signal);
+      if (abort.signal.aborted) {
+        await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
+        return;
+      }
+      await this.#decider.run(job.runId, { type: "fetched", jobId: job.id, result }, fence);
+    } catch (error) {
+      log("warn", `A call for run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
+    } finally {
+      keeping.stop();
+    }
+  }
+
+  async #call(op: string, text: string, signal: AbortSignal): Promise<FetchResult> {
+    const read = readCall(op, text);
+    if (!read.ok) return { type: "error", error: read.error };
+    const outcome = await this.#options.call(read.call, signal);
+    return resultOf(outcome, read.resultOf);
+  }
+
+  #keep(job: ClaimedJob, abort: AbortController): { stop(): void } {
+    const { store, settings, timers } = this.#options;
+    const { gatewayId } = settings;
+    const lease = { jobId: job.id, epoch: job.epoch, gatewayId, leaseMs: FETCH_LEASE_MS };
+    let timer: TimerHandle | null = null;
+    const arm = (): void => {
+      timer = timers.set(EXTEND_EVERY_MS, () => {
+        arm();
+        store.extendLeases([lease]).then(
+          ([held]) => {
+            if (!held) abort.abort();
+          },
+          () => {},
+        );
+      });
+    };
+    arm();
+    return { stop: () => timer?.cancel() };
+  }
+}
+
+const NO_STEP: FetchResult = {
+  type: "error",
+  error: { name: "HoldfastError", code: "INTERNAL", message: "The step has no call." },
+};
+
+function resultOf(
+  outcome: CallOutcome,
+  read: (answer: Extract<CallOutcome, { ok: true }>) => FetchResult,
+): FetchResult {
+  if (outcome.ok) return read(outcome);
+  const error: PlainError = { name: "HoldfastError", code: outcome.code, message: outcome.message };
+  return outcome.retry ? { type: "retry", error } : { type: "error", error };
+}

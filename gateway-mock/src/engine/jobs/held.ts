@@ -1,0 +1,52 @@
+import type { Store } from "../../store/index.ts";
+import type { Agents } from "../agents/agents.ts";
+
+/**
+ * Functions of which jobs were put off because they wait for a worker of their version. What a worker here has the version
+ * and the room for is asked for before claims; a function is forgotten once nothing more of it is left for any worker here.
+ */
+export class Held {
+  readonly #store: Store;
+  readonly #agents: Agents;
+  /** With the number of the last time that somebody said so. */
+  readonly #functions = new Map<string, number>();
+  #notes = 0;
+
+  constructor(store: Store, agents: Agents) {
+    this.#store = store;
+    this.#agents = agents;
+  }
+
+  get size(): number {
+    return this.#functions.size;
+  }
+
+  has(functionId: string): boolean {
+    return this.#functions.has(functionId);
+  }
+
+  /** True when some of them can run here. */
+  note(functionIds: Iterable<string>): boolean {
+    let some = false;
+    for (const functionId of functionIds) {
+      if (!this.#agents.run(functionId)) continue;
+      this.#notes += 1;
+      this.#functions.set(functionId, this.#notes);
+      some = true;
+    }
+    return some;
+  }
+
+  async recall(nowMs: number, most: number): Promise<void> {
+    if (this.#functions.size === 0) return;
+    const known = new Map(this.#functions);
+    const all = this.#agents.roomByVersion(known.keys(), nowMs, most);
+    const wants = all.filter(({ limit }) => limit > 0);
+    const counts = await this.#store.recallJobs(wants);
+    const left = new Set(all.filter(({ limit }) => limit === 0).map(({ functionId }) => functionId));
+    for (const [index, { functionId, limit }] of wants.entries()) if (counts[index] === limit) left.add(functionId);
+    for (const [functionId, note] of known) {
+      if (!left.has(functionId) && this.#functions.get(functionId) === note) this.#functions.delete(functionId);
+    }
+  }
+}

@@ -1,0 +1,281 @@
+import { messageOf, type TimerHandle } from "@holdfast/core";
+import type { ClaimedJob, Fence } from "../../store/index.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { Dispatches } from "../agents/dispatches.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import { FETCH_QUEUE } from "../decide/draft.ts";
+import type { Functions } from "../functions/functions.ts";
+import type { EngineCounters, EngineOptions } from "../ports.ts";
+import { FINISH_TIMEOUT, needsAgent, type RunState } from "../run/run-state.ts";
+import type { Runs } from "../runs.ts";
+import { ClaimSize } from "./claim-size.ts";
+import type { Decider } from "./decider.ts";
+import type { FanOut } from "./fan-out.ts";
+import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
+import { Held } from "./held.ts";
+import { Placing } from "./placing.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** Timers need no agent: a lease of them only has to outlive one decision. */
+const TIMER_LEASE_MS = 10_000;
+const TIMER = "";
+/** What is put off at the same time is asked for together. */
+const RECALL_REST_MS = 20;
+
+export interface QueueLoopParts {
+  readonly runs: Runs;
+  readonly agents: Agents;
+  readonly dispatches: Dispatches;
+  readonly decider: Decider;
+  readonly time: DatabaseTime;
+  readonly fanOut: FanOut;
+  readonly fetches: Fetches;
+  readonly functions: Functions;
+  readonly scheduler: Scheduler;
+  readonly counters: EngineCounters;
+}
+
+/**
+ * Takes due jobs out of the queue: at once when woken, else after a wait that grows from `pollMinMs` to `pollMaxMs`
+ * while nothing happens, and never longer than until the next job is due.
+ */
+export class QueueLoop {
+  readonly #options: EngineOptions;
+  readonly #parts: QueueLoopParts;
+  readonly #placing: Placing;
+  readonly #held: Held;
+  /** Functions of which older jobs wait: new ones have to queue up behind them. */
+  readonly #backlog = new Set<string>();
+  #timer: TimerHandle | null = null;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+  #idleMs: number;
+  /** When a throttle lets the next run start. */
+  #retryInMs: number | null = null;
+  #ticking: Promise<void> | null = null;
+  #again = false;
+  /** Timers that are being decided on. */
+  #firing = 0;
+  #timersLeft = false;
+  readonly #size: ClaimSize;
+  #stopped = false;
+
+  constructor(options: EngineOptions, parts: QueueLoopParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#placing = new Placing(options, parts, (functionId) => this.noteHeld([functionId]));
+    this.#held = new Held(options.store, parts.agents);
+    this.#idleMs = options.settings.pollMinMs;
+    this.#size = new ClaimSize(options.settings.maxClaim);
+  }
+
+  /** Whether older jobs of the function are known to wait. */
+  hasBacklog(functionId: string): boolean {
+    return this.#backlog.has(functionId) || this.#held.has(functionId);
+  }
+
+  get backlogged(): boolean {
+    return this.#backlog.size > 0 || this.#held.size > 0;
+  }
+
+  /** Jobs of these functions were put off; some may be for versions that are connected here. */
+  noteHeld(functionIds: Iterable<string>): void {
+    if (this.#options.settings.versionPolicy === "any") return;
+    if (this.#held.note(functionIds)) this.wake(RECALL_REST_MS);
+  }
+
+  /** Jobs of this function are in the queue because nobody had room. */
+  noteBacklog(functionId: string): void {
+    this.#backlog.add(functionId);
+  }
+
+  /** Looks into the queue now, or after `delayMs`. */
+  wake(delayMs = 0): void {
+    if (this.#stopped) return;
+    if (delayMs <= 0) {
+      this.#idleMs = this.#options.settings.pollMinMs;
+      if (this.#ticking) this.#again = true;
+      else this.#run();
+      return;
+    }
+    this.#arm(delayMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.#ticking;
+  }
+
+  /** One look into the queue: claim what fits, dispatch it, decide on due timers. Returns how many jobs there were. */
+  async tick(): Promise<number> {
+    const { store, clock, settings } = this.#options;
+    const { agents, counters, functions } = this.#parts;
+    await this.#held.recall(clock.monotonicMs(), settings.maxClaim);
+    const { limit: most } = this.#size;
+    const wants = agents.wants(clock.monotonicMs(), most);
+    const limited = wants.flatMap((want) => {
+      const limits = functions.get(want.functionId)?.limits;
+      return limits ? [{ ...want, limits }] : [];
+    });
+    const free = limited.length === 0 ? wants : wants.filter((want) => !functions.get(want.functionId)?.limits);
+    const timerRoom = Math.max(0, most - this.#firing);
+    const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
+    const fetches = { functionId: FETCH_QUEUE, limit: this.#parts.fetches.room, leaseMs: FETCH_LEASE_MS };
+    counters.claims += 1;
+    const { gatewayId } = settings;
+    const { mark } = this.#parts.runs;
+    const [claimed, held] = await Promise.all([
+      store.claim({ gatewayId, leaseMs: TIMER_LEASE_MS, wants: [...free, ...timers, fetches] }),
+      limited.length > 0 ? store.claimLimited({ gatewayId, wants: limited }) : null,
+    ]);
+    const jobs = held ? [...claimed, ...held.jobs] : claimed;
+    this.#retryInMs = held?.retryInMs ?? null;
+    counters.claimedJobs += jobs.length;
+    this.#size.note(jobs.length, lengthOf(jobs));
+    const counts = new Map<string, number>();
+    // What is decided on now is decided by the time at which it was found due.
+    const timer = jobs.find((job) => job.kind === "timer");
+    if (timer) this.#parts.time.observe(timer.leaseUntilMs - TIMER_LEASE_MS);
+    for (const job of jobs) {
+      counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
+      this.#take(job, mark);
+    }
+    for (const { functionId, limit } of wants) {
+      if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
+      else this.#backlog.delete(functionId);
+    }
+    for (const functionId of held?.blocked ?? []) this.#backlog.add(functionId);
+    if ((counts.get(TIMER) ?? 0) >= timerRoom) this.#moreTimers();
+    for (const { functionId, limit } of wants) {
+      if (limit >= most && (counts.get(functionId) ?? 0) >= limit) this.#again = true;
+    }
+    return jobs.length;
+  }
+
+  #take(job: ClaimedJob, mark: number): void {
+    const { runs, fanOut } = this.#parts;
+    const fence = { jobId: job.id, epoch: job.epoch };
+    if (this.#parts.scheduler.take(job)) return;
+    if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
+    if (!job.run) return;
+    runs.retain(job.runId);
+    const state = runs.offer(job.run, mark, needsAgent(job));
+    if (state) {
+      this.#begin(job, state, fence);
+      runs.release(job.runId);
+      return;
+    }
+    runs.forget(job.runId);
+    const begun = runs.load(job.runId).then((fresh) => {
+      if (fresh) this.#begin(job, fresh, fence);
+    });
+    begun
+      .catch((error: unknown) => {
+        // Its lease ends, and somebody claims it again.
+        this.#options.log("warn", `Run ${job.runId} could not be read: ${messageOf(error)}`, { runId: job.runId });
+      })
+      .finally(() => runs.release(job.runId));
+  }
+
+  #begin(job: ClaimedJob, state: RunState, fence: Fence): void {
+    const { decider, fetches } = this.#parts;
+    const { settings, log } = this.#options;
+    const losses = state.losses.get(job.id) ?? 0;
+    const failed = (error: unknown): void => {
+      log("error", `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
+    };
+    if (job.kind === "timer") {
+      this.#firing += 1;
+      const fired = (): void => {
+        this.#firing -= 1;
+        if (this.#timersLeft) this.#moreTimers();
+      };
+      this.#fire(job, fence).catch(failed).finally(fired);
+    } else if (job.kind === "fetch") {
+      fetches.take(state, job);
+    } else if (losses >= settings.maxLosses) {
+      const message = `The work was lost ${losses} times in a row without any progress.`;
+      const error = { name: "HoldfastError", code: "RUN_LOST", message };
+      decider.run(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
+    } else {
+      this.#placing.place(job, state);
+    }
+  }
+
+  /** There are more than were claimed: as soon as enough of those are decided on. */
+  #moreTimers(): void {
+    this.#timersLeft = this.#firing > this.#size.limit / 2;
+    if (!this.#timersLeft) this.wake();
+  }
+
+  async #fire(job: ClaimedJob, fence: Fence): Promise<void> {
+    const startedMs = job.key === FINISH_TIMEOUT ? await this.#startOf(job.runId) : null;
+    await this.#parts.decider.run(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
+  }
+
+  /** When an agent first had the run, as well as it is known; null = none had it yet. */
+  async #startOf(runId: string): Promise<number | null> {
+    const run = await this.#options.store.getRun(runId);
+    if (!run) return null;
+    const claims = run.jobs.flatMap(({ kind, claimedMs }) =>
+      kind === "timer" || claimedMs === null ? [] : [claimedMs],
+    );
+    return run.head.startedMs ?? (claims.length > 0 ? Math.min(...claims) : null);
+  }
+
+  #run(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    this.#again = false;
+    this.#ticking = this.#turn().finally(() => {
+      this.#ticking = null;
+      if (this.#stopped) return;
+      if (this.#again) this.#run();
+    });
+  }
+
+  async #turn(): Promise<void> {
+    const { settings, random, log, clock } = this.#options;
+    let waitMs = settings.pollMaxMs;
+    try {
+      const found = await this.tick();
+      this.#idleMs = found > 0 ? settings.pollMinMs : Math.min(this.#idleMs * 2, settings.pollMaxMs);
+      waitMs = this.#idleMs * (0.8 + 0.4 * random());
+      if (found === 0 && !this.#again) waitMs = Math.min(waitMs, await this.#nextDueInMs());
+    } catch (error) {
+      log("warn", `The queue could not be read: ${messageOf(error)}`);
+    }
+    waitMs = Math.min(waitMs, this.#retryInMs ?? waitMs);
+    const restMs = this.#parts.agents.restsForMs(clock.monotonicMs());
+    this.#arm(Math.max(1, Math.min(waitMs, restMs ?? waitMs)));
+  }
+
+  async #nextDueInMs(): Promise<number> {
+    const dueInMs = await this.#options.store.nextDueInMs([...this.#parts.agents.functionIds(), TIMER, FETCH_QUEUE]);
+    // Due now but not claimed: there is no room, or another gateway is at it.
+    return dueInMs === null || dueInMs <= 0 ? Number.POSITIVE_INFINITY : dueInMs;
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#stopped) return;
+    const { timers, clock } = this.#options;
+    const atMs = clock.monotonicMs() + delayMs;
+    if (this.#timer && this.#timerAtMs <= atMs) return;
+    this.#timer?.cancel();
+    this.#timerAtMs = atMs;
+    this.#timer = timers.set(delayMs, () => {
+      this.#timer = null;
+      this.#timerAtMs = Number.POSITIVE_INFINITY;
+      if (!this.#ticking) this.#run();
+    });
+  }
+}
+
+/** Characters that the runs of these jobs hold. */
+function lengthOf(jobs: readonly ClaimedJob[]): number {
+  let length = 0;
+  for (const { run } of jobs) for (const { dataJson } of run?.log ?? []) length += dataJson.length;
+  return length;
+}

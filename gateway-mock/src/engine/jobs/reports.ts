@@ -1,0 +1,272 @@
+import { isUlid, messageOf } from "@holdfast/core";
+import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
+import type { Fence } from "../../store/index.ts";
+import type { Agents, Slot } from "../agents/agents.ts";
+import type { Dispatch } from "../agents/dispatch.ts";
+import type { Dispatches } from "../agents/dispatches.ts";
+import { parseRequestId } from "../agents/request-id.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import { checkpointRows } from "../decide/checkpoint.ts";
+import { readCheckpointOps, readReport } from "../decide/report.ts";
+import type { EngineCounters, EngineOptions } from "../ports.ts";
+import { applyRow } from "../run/fold.ts";
+import { isEnded } from "../run/run-state.ts";
+import { isLazy, isParked } from "../run/step-ops.ts";
+import type { Runs } from "../runs.ts";
+import type { Decider } from "./decider.ts";
+
+type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
+
+export interface CheckpointResult {
+  readonly outcome: CheckpointOutcome;
+  readonly message: string;
+}
+
+/** After a refusal for want of room an agent is left alone for this long. */
+const CAPACITY_REST_MS = 250;
+
+/** What agents report about their requests. */
+export class Reports {
+  readonly #options: EngineOptions;
+  readonly #runs: Runs;
+  readonly #agents: Agents;
+  readonly #dispatches: Dispatches;
+  readonly #decider: Decider;
+  readonly #time: DatabaseTime;
+  readonly #counters: EngineCounters;
+
+  constructor(
+    options: EngineOptions,
+    parts: {
+      runs: Runs;
+      agents: Agents;
+      dispatches: Dispatches;
+      decider: Decider;
+      time: DatabaseTime;
+      counters: EngineCounters;
+    },
+  ) {
+    this.#options = options;
+    this.#runs = parts.runs;
+    this.#agents = parts.agents;
+    this.#dispatches = parts.dispatches;
+    this.#decider = parts.decider;
+    this.#time = parts.time;
+    this.#counters = parts.counters;
+  }
+
+  /** A reply over the socket: acknowledged once it is durable, or nobody's any more. */
+  replied(slot: Slot, response: SdkResponse): void {
+    const { requestId } = response;
+    this.reply(response, slot.session.extensions.has("checkpoint")).then(
+      () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
+      (error: unknown) => {
+        // No acknowledgement: the agent keeps the reply and sends it again.
+        this.#options.log("error", `A reply could not be stored: ${messageOf(error)}`, {
+          runId: response.runId,
+          requestId,
+        });
+      },
+    );
+  }
+
+  /**
+   * Stores a reply. Resolved means durable, or that its request is nobody's any more.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async reply(response: SdkResponse, inPlaceHint: boolean): Promise<void> {
+    this.#counters.replies += 1;
+    const { requestId } = response;
+    const fence = parseRequestId(requestId);
+    const dispatch = this.#dispatches.get(requestId);
+    const runId = dispatch?.runId ?? response.runId;
+    if (!fence || !isUlid(runId)) {
+      this.#counters.repliesStale += 1;
+      return;
+    }
+    const report = readReport(response, this.#time.nowMs());
+    const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
+    this.#runs.retain(runId);
+    try {
+      if (dispatch) {
+        this.#dispatches.finish(dispatch);
+        if (dispatch.commits > 0) await commitsDone(dispatch);
+      }
+      const outcome = await this.#decider.run(runId, { type: "report", jobId: fence.jobId, inPlace, report }, fence);
+      if (outcome !== "won") this.#counters.repliesStale += 1;
+      if (report.status === "INVALID") {
+        this.#options.log("warn", `A reply failed its run: ${report.error.message}`, { runId, requestId });
+      }
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  checkpointed(slot: Slot, frame: CheckpointFrame): void {
+    const { requestId, sequence, runId } = frame;
+    const answer = ({ outcome, message }: CheckpointResult): void => {
+      slot.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
+    };
+    let ops: Op[];
+    try {
+      ops = readCheckpointOps(frame.ops);
+    } catch (error) {
+      answer({ outcome: "invalid", message: messageOf(error) });
+      return;
+    }
+    const dispatch = this.#dispatches.get(requestId);
+    if (dispatch) this.#dispatches.heard(dispatch, slot);
+    this.checkpoint(requestId, runId, ops).then(answer, (error: unknown) => {
+      this.#options.log("error", `A checkpoint could not be stored: ${messageOf(error)}`, { runId, requestId });
+      answer({ outcome: "invalid", message: "The store failed; report the steps as a reply." });
+    });
+  }
+
+  /**
+   * Stores finished steps of a request that goes on.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async checkpoint(requestId: string, givenRunId: string, ops: readonly Op[]): Promise<CheckpointResult> {
+    this.#counters.checkpoints += 1;
+    const fence = parseRequestId(requestId);
+    const dispatch = this.#dispatches.get(requestId);
+    const runId = dispatch?.runId ?? givenRunId;
+    if (!fence || !isUlid(runId)) return this.#stale();
+    const parked = ops.filter(needsDecision);
+    const rest = parked.length > 0 ? ops.filter((op) => !needsDecision(op)) : ops;
+    const fast = dispatch && this.#runs.peek(runId);
+    const result = fast
+      ? await this.#fastCheckpoint(dispatch, rest)
+      : await this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, rest));
+    const done = parked.length > 0 && result.outcome === "stored" ? await this.#park(runId, fence, parked) : result;
+    // The agent stops and says nothing more of it.
+    if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);
+    return done;
+  }
+
+  /** Waits that began make jobs, and what was deferred must not be missed by the run's end, so they take a decision. */
+  async #park(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
+    this.#runs.retain(runId);
+    try {
+      const outcome = await this.#decider.run(runId, { type: "parked", ops }, fence);
+      return outcome === "won" || outcome === "nothing" ? STORED : this.#stale();
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  /** We gave the request out and have the run's state: rows under the fence, nothing else. */
+  async #fastCheckpoint(dispatch: Dispatch, ops: readonly Op[]): Promise<CheckpointResult> {
+    const { runId, fence } = dispatch;
+    const state = this.#runs.peek(runId);
+    if (!state) return this.#stale();
+    const made = checkpointRows(state, ops, this.#decider.context());
+    if (!made.ok) return { outcome: "invalid", message: made.message };
+    if (made.rows.length === 0) return STORED;
+    dispatch.commits += 1;
+    try {
+      const log = made.rows;
+      // Whoever fails the run at the same time must find what is to be undone.
+      const version = ops.some(({ opts }) => opts?.compensate === true) ? LIVE : { cas: null };
+      const outcome = await this.#options.store
+        .commit({ runId, fence, ...version, log, removeJobs: [], addJobs: [] })
+        .finally(() => this.#runs.added(runId));
+      if (!outcome.won) return this.#stale();
+      this.#time.observe(outcome.atMs);
+      const current = this.#runs.peek(runId);
+      if (current && outcome.version === current.version + 1) current.version = outcome.version;
+      for (const [index, row] of log.entries()) {
+        if (current && outcome.inserted[index]) applyRow(current, row, outcome.atMs);
+      }
+      // What we have in memory is behind the store: a request made of it would run a stored step again.
+      if (outcome.inserted.includes(false)) await this.#reload(runId);
+      return STORED;
+    } catch (error) {
+      this.#runs.forget(runId);
+      throw error;
+    } finally {
+      dispatch.commits -= 1;
+      if (dispatch.commits === 0) dispatch.onCommitsDone?.();
+    }
+  }
+
+  async #reload(runId: string): Promise<void> {
+    this.#runs.forget(runId);
+    this.#runs.retain(runId);
+    try {
+      await this.#runs.load(runId);
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  /** Somebody else gave it out: raise the version too, so that what they have in memory is found to be old. */
+  async #slowCheckpoint(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
+    this.#runs.forget(runId);
+    const state = await this.#runs.load(runId);
+    if (!state || isEnded(state.status)) return this.#stale();
+    const made = checkpointRows(state, ops, this.#decider.context());
+    if (!made.ok) return { outcome: "invalid", message: made.message };
+    if (made.rows.length === 0) return STORED;
+    this.#runs.forget(runId);
+    const outcome = await this.#options.store.commit({
+      runId,
+      fence,
+      ...LIVE,
+      log: made.rows,
+      removeJobs: [],
+      addJobs: [],
+    });
+    return outcome.won ? STORED : this.#stale();
+  }
+
+  /** The agent refuses work, or hands it back. */
+  nacked(slot: Slot, frame: RequestNack): void {
+    this.#counters.nacks += 1;
+    const { log, clock } = this.#options;
+    const dispatch = this.#dispatches.get(frame.requestId);
+    const fence = dispatch?.fence ?? parseRequestId(frame.requestId);
+    const data = { requestId: frame.requestId, runId: frame.runId, reason: frame.reason };
+    switch (frame.reason) {
+      case "AT_CAPACITY":
+        slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
+        break;
+      case "SHUTTING_DOWN":
+      case "DRAIN_TIMEOUT":
+        this.#agents.close(slot);
+        break;
+      case "UNKNOWN_APP":
+      case "UNKNOWN_FUNCTION":
+        if (dispatch) this.#agents.forget(slot, dispatch.functionId);
+        log("error", `An agent does not know a function that it registered: ${frame.message}`, data);
+        break;
+      case "MALFORMED":
+      case "STALLED":
+        log("warn", `An agent gave work back (${frame.reason}): ${frame.message}`, data);
+        slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
+        break;
+    }
+    const lost = frame.reason === "STALLED" || frame.reason === "MALFORMED";
+    if (dispatch) this.#dispatches.giveUp([dispatch], () => lost);
+    else if (fence) this.#dispatches.release([{ ...fence, lost }]);
+  }
+
+  #stale(): CheckpointResult {
+    this.#counters.checkpointsStale += 1;
+    return STALE;
+  }
+}
+
+/** Raises the version, whatever it is, unless the log has it all. */
+const LIVE = { cas: "live", head: { status: "RUNNING" } } as const;
+
+const STORED: CheckpointResult = { outcome: "stored", message: "" };
+const STALE: CheckpointResult = { outcome: "stale", message: "Somebody else has the work, or the run has ended." };
+
+const needsDecision = (op: Op): boolean => isParked(op) || isLazy(op);
+
+function commitsDone(dispatch: Dispatch): Promise<void> {
+  return new Promise((resolve) => {
+    dispatch.onCommitsDone = resolve;
+  });
+}

@@ -1,0 +1,33 @@
+import type { Op, OpName } from "@holdfast/protocol";
+
+/** Steps that end without an agent: by time, by something from outside, by a call that the gateway makes. */
+export const PARKED_OPS: ReadonlySet<OpName> = new Set([
+  "Sleep",
+  "WaitForEvent",
+  "WaitForSignal",
+  "InvokeFunction",
+  "Gateway",
+  "AIGateway",
+] as const);
+
+export const isParked = (op: Op): boolean => PARKED_OPS.has(op.op);
+
+/** Ops that are no step: they come along with others, and count for nothing in how the run goes on. */
+export const isLazy = (op: Op): boolean => op.op === "DeferAdd" || op.op === "DeferAbort";
+
+/** sha1 of `complete`. */
+const COMPLETE_KEY = "0737c22d3bfae812339732d14d8c7dbd6dc4e09c";
+
+/** The handler threw, outside of steps: told as an op because others come along. A step of that id has a name, too. */
+export const isHandlerFailure = ({ id, op, userland }: Op): boolean =>
+  id === COMPLETE_KEY && userland === undefined && (op === "StepError" || op === "StepFailed");
+
+/** What people call a step. */
+export function nameOf(op: Op): string | undefined {
+  return op.displayName ?? op.userland?.id;
+}
+
+/** Names that are looked up in the database: short enough for an index, and without the one character it cannot have. */
+export function isStorableName(name: string, maxLength: number): boolean {
+  return name.length <= maxLength && !name.includes("\0");
+}

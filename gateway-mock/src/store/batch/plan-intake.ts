@@ -1,0 +1,110 @@
+import {
+  type CronTick,
+  cronKey,
+  type IntakeItem,
+  type IntakeRun,
+  type IntakeSource,
+  type LogRow,
+  type NewJob,
+  type NewRun,
+  type NewWait,
+} from "../port/index.ts";
+import type { Found } from "./found.ts";
+import { eventKeyOf, type Gates, joinWindow, passGates, takeWindow } from "./gates.ts";
+import type { Verdict } from "./verdict.ts";
+import type { WaitKey, WriteSet } from "./write-set.ts";
+
+/** What was found, as it is after the units so far. */
+export interface Scene {
+  readonly found: Found;
+  readonly writes: WriteSet;
+  readonly signals: Map<string, WaitKey>;
+  readonly gates: Gates;
+}
+
+type IntakeVerdict = Extract<Verdict, { event: string }>;
+
+export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
+  const { found, writes } = scene;
+  const { event } = item;
+  const awaited = found.awaited.has(event.name) && !item.storedEvents;
+  const verdict: IntakeVerdict = {
+    event: event.id,
+    duplicate: false,
+    awaited,
+    skipped: [],
+    skippedWindows: 0,
+    lost: false,
+  };
+  if (item.ifAwaited && !awaited) return verdict;
+  if (event.idempotencyKey) {
+    const holder = found.eventKeys.get(eventKeyOf(event.name, event.idempotencyKey));
+    if (holder !== undefined && holder !== event.id)
+      return { ...verdict, event: holder, duplicate: true, awaited: false };
+  }
+  if (item.source && !takeSource(item.source, scene)) return { ...verdict, awaited: false, lost: true };
+  const made = item.runs.filter((run) => isMade(run, scene));
+  const skipped = item.runs.filter((run) => !made.includes(run)).map(({ run }) => run.id);
+  const runIds = made.map(({ run }) => run.id);
+  if (item.storedEvents) for (const runId of runIds) writes.links.push({ eventIds: item.storedEvents, runId });
+  else writes.events.push({ event, runIds });
+  for (const { run, log, jobs, waits = [] } of made) create(run, log, jobs, waits, writes);
+  const skippedWindows = joinWindows(item, scene);
+  if (awaited) writes.jobs.push(eventJob(event.id, item.lease ?? null));
+  return { ...verdict, skipped, skippedWindows };
+}
+
+function isMade({ run, gates = [] }: IntakeRun, { gates: states, found, writes }: Scene): boolean {
+  if (gates.length === 0) return true;
+  const jobs = passGates(states, gates, run.id, found.atMs);
+  if (jobs === "skipped") return false;
+  writes.jobs.push(...jobs);
+  return true;
+}
+
+/** How many windows the event may not join. */
+function joinWindows({ event, windows = [] }: IntakeItem, { gates, found, writes }: Scene): number {
+  let skipped = 0;
+  for (const entry of windows) {
+    if (passGates(gates, entry.gates, "", found.atMs) === "skipped") skipped += 1;
+    else writes.jobs.push(...joinWindow(gates, entry, { id: event.id, length: event.payloadJson.length }, found.atMs));
+  }
+  return skipped;
+}
+
+/** The job that an intake comes from, if it is still its own, ends with it. */
+function takeSource({ fence, window, cron }: IntakeSource, { found, writes, gates }: Scene): boolean {
+  const job = found.jobs.get(fence.jobId);
+  if (job?.runId !== "" || job.epoch !== fence.epoch || writes.removeJobs.includes(fence.jobId)) return false;
+  if (window && !takeWindow(gates, window, found.atMs)) return false;
+  writes.removeJobs.push(fence.jobId);
+  if (cron) {
+    writes.crons.push(cron);
+    if (cron.next) writes.jobs.push(cronJob(cron.functionId, cron.cron, cron.next));
+  }
+  return true;
+}
+
+function cronJob(functionId: string, cron: string, next: NonNullable<CronTick["next"]>): NewJob {
+  const numbers = { attempt: 0, iteration: 0, notBeforeMs: next.dueMs };
+  return { id: next.jobId, runId: "", kind: "cron", key: cronKey(functionId, cron), functionId: "", ...numbers };
+}
+
+function eventJob(eventId: string, lease: NonNullable<NewJob["lease"]> | null): NewJob {
+  const numbers = { attempt: 0, iteration: 0 };
+  return { id: eventId, runId: "", kind: "event", key: eventId, functionId: "", ...numbers, lease };
+}
+
+export function create(
+  run: NewRun,
+  log: readonly LogRow[],
+  jobs: readonly NewJob[],
+  waits: readonly NewWait[],
+  writes: WriteSet,
+): void {
+  const status = jobs.some((job) => job.lease) ? "RUNNING" : "PENDING";
+  writes.runs.push({ run, status });
+  for (const row of log) writes.logs.push({ runId: run.id, row, version: 1, status });
+  writes.jobs.push(...jobs);
+  writes.waits.push(...waits);
+}

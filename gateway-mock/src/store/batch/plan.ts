@@ -1,0 +1,234 @@
+import type {
+  CommitOutcome,
+  IntakeItem,
+  IntakeOutcome,
+  LogRow,
+  LostWhy,
+  NewWait,
+  RunStatus,
+  Transition,
+} from "../port/index.ts";
+import type { Found } from "./found.ts";
+import { eventKeyOf, type GateKey, gateKeyOf, keyOfGate } from "./gates.ts";
+import { create, planIntake, type Scene } from "./plan-intake.ts";
+import type { Verdict } from "./verdict.ts";
+import type { WaitKey, WriteSet } from "./write-set.ts";
+
+/** What is queued for a commit. One unit wins, loses and fails as a whole. */
+export type Unit =
+  | { readonly type: "transition"; readonly transition: Transition }
+  | { readonly type: "intake"; readonly item: IntakeItem };
+
+export type UnitOutcome =
+  | { readonly type: "transition"; readonly outcome: CommitOutcome }
+  | { readonly type: "intake"; readonly outcome: IntakeOutcome };
+
+export interface Plan {
+  readonly verdicts: readonly Verdict[];
+  readonly writes: WriteSet;
+}
+
+/** What the first half has to lock and look up. */
+export interface Needs {
+  readonly jobIds: string[];
+  readonly jobsOfRuns: string[];
+  readonly runIds: string[];
+  readonly eventKeys: readonly { readonly name: string; readonly key: string; readonly eventId: string }[];
+  readonly eventNames: string[];
+  readonly signals: string[];
+  readonly gates: readonly GateKey[];
+  readonly rows: readonly RowOfRun[];
+}
+
+export interface RowOfRun {
+  readonly runId: string;
+  readonly row: Pick<LogRow, "key" | "kind" | "attempt" | "iteration">;
+}
+
+/** What is unique of a row. */
+export const rowKeyOf = ({ runId, row: { key, kind, attempt, iteration } }: RowOfRun): string =>
+  `${runId}\n${key}\n${kind}\n${attempt}\n${iteration}`;
+
+export const isEnded = (status: RunStatus): boolean =>
+  status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
+
+/** Sorted and without repeats: locks are taken in one order by everybody. */
+export function needsOf(units: readonly Unit[]): Needs {
+  const jobIds = new Set<string>();
+  const jobsOfRuns = new Set<string>();
+  const runIds = new Set<string>();
+  const eventKeys = new Map<string, { name: string; key: string; eventId: string }>();
+  const eventNames = new Set<string>();
+  const signals = new Set<string>();
+  const gates = new Map<string, GateKey>();
+  const rows: RowOfRun[] = [];
+  for (const unit of units) {
+    for (const item of itemsOf(unit)) for (const key of gatesOf(item)) gates.set(gateKeyOf(key), key);
+    if (unit.type === "intake") {
+      const { id, name, idempotencyKey: key } = unit.item.event;
+      if (unit.item.source) jobIds.add(unit.item.source.fence.jobId);
+      eventNames.add(name);
+      if (key && !eventKeys.has(eventKeyOf(name, key)))
+        eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id });
+      continue;
+    }
+    const { fence, cas, create, runId, removeJobs, events = [], addWaits = [] } = unit.transition;
+    for (const { event } of events) eventNames.add(event.name);
+    for (const wait of addWaits) if (wait.kind === "signal") signals.add(wait.name);
+    if (fence) jobIds.add(fence.jobId);
+    if (cas !== null || create) runIds.add(runId);
+    if (cas === "live") rows.push(...unit.transition.log.map((row) => ({ runId, row })));
+    if (removeJobs === "all") jobsOfRuns.add(runId);
+    else for (const id of removeJobs) jobIds.add(id);
+  }
+  return {
+    jobIds: [...jobIds].sort(),
+    jobsOfRuns: [...jobsOfRuns].sort(),
+    runIds: [...runIds].sort(),
+    eventKeys: [...eventKeys.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value),
+    eventNames: [...eventNames],
+    signals: [...signals].sort(),
+    gates: [...gates.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key),
+    rows,
+  };
+}
+
+function itemsOf(unit: Unit): readonly IntakeItem[] {
+  return unit.type === "intake" ? [unit.item] : (unit.transition.events ?? []);
+}
+
+function gatesOf({ runs, windows = [], source }: IntakeItem): GateKey[] {
+  const keys: GateKey[] = runs.flatMap((run) => (run.gates ?? []).map(keyOfGate));
+  for (const entry of windows) keys.push(entry, ...entry.gates.map(keyOfGate));
+  if (source?.window) keys.push(source.window);
+  return keys;
+}
+
+/**
+ * Decides which units win, and what they write. Pure: everything it looks at is locked by the transaction.
+ *
+ * B1. A fence holds only when its job is there, of the same run, and has the same epoch.
+ * B2. A version holds only when it is the head's; "live" only when the head has not ended.
+ * B3. A run has at most one unit in a batch that looks at its head (`takeBatch` sees to it), so B1 and B2 hold for
+ *     all units at once and not only for the first.
+ * B4. A unit that loses writes nothing.
+ * B5. Of several events with one key the one that holds the key writes; the others report it.
+ * B6. A signal has at most one who waits for it; who takes a place takes it whole.
+ * B7. An event for which somebody waits never comes without the job that tells them.
+ * B8. A "live" unit none of whose rows is new changes nothing: a head changes only together with the log.
+ */
+export function planBatch(units: readonly Unit[], found: Found): Plan {
+  const writes: WriteSet = {
+    events: [],
+    runs: [],
+    logs: [],
+    heads: [],
+    removeJobs: [],
+    removeJobsOfRuns: [],
+    jobs: [],
+    removeWaits: [],
+    removeWaitsOfRuns: [],
+    waits: [],
+    gates: [],
+    crons: [],
+    links: [],
+  };
+  const scene: Scene = { found, writes, signals: new Map(found.signals), gates: new Map(found.gates) };
+  const verdicts = units.map((unit) =>
+    unit.type === "intake" ? planIntake(unit.item, scene) : planTransition(unit.transition, scene),
+  );
+  for (const gate of scene.gates.values()) if (gate.changed) writes.gates.push(gate);
+  return { verdicts, writes };
+}
+
+function planTransition(transition: Transition, scene: Scene): Verdict {
+  const { found, signals, writes } = scene;
+  const why = whyLost(transition, found) ?? whySignalTaken(transition, signals);
+  if (why) return { won: false, why };
+  const { runId, log, head, cas, create: newRun, fence, events = [], addWaits = [], removeWaits = [] } = transition;
+  const firstLog = writes.logs.length;
+  const won = (version: number | null): Verdict => {
+    const awaited = events.map((item) => planIntake(item, scene)).filter((verdict) => verdict.awaited);
+    const ids = awaited.map(({ event }) => event);
+    return { won: true, version, firstLog, logCount: log.length, awaited: ids };
+  };
+  takeSignals(addWaits, signals, writes);
+  if (newRun) {
+    create(newRun, log, transition.addJobs, addWaits, writes);
+    return won(1);
+  }
+  const run = cas === null ? undefined : found.runs.get(runId);
+  if (!run) {
+    for (const row of log) writes.logs.push({ runId, row, version: null, status: null });
+    return won(null);
+  }
+  if (cas === "live" && isRepeat(transition, scene)) {
+    for (const row of log) writes.logs.push({ runId, row, version: null, status: null });
+    return won(run.version);
+  }
+  const version = run.version + 1;
+  const status = head?.status ?? run.status;
+  for (const row of log) writes.logs.push({ runId, row, version, status });
+  writes.heads.push({
+    runId,
+    version,
+    status,
+    jobId: fence?.jobId ?? null,
+    ended: isEnded(status),
+    output: head?.outputJson ?? null,
+    error: head?.errorJson ?? null,
+    appVersion: head?.appVersion ?? null,
+  });
+  if (transition.removeJobs === "all") writes.removeJobsOfRuns.push(runId);
+  else writes.removeJobs.push(...transition.removeJobs);
+  writes.jobs.push(...transition.addJobs);
+  if (removeWaits === "all") writes.removeWaitsOfRuns.push(runId);
+  else for (const key of removeWaits) writes.removeWaits.push({ runId, key });
+  writes.waits.push(...addWaits);
+  return won(version);
+}
+
+/** Also when the rows are written by an earlier unit of the batch. */
+function isRepeat({ runId, log }: Transition, { found, writes }: Scene): boolean {
+  const written = new Set(writes.logs.filter((write) => write.runId === runId).map(rowKeyOf));
+  return log.every((row) => {
+    const key = rowKeyOf({ runId, row });
+    return found.rows.has(key) || written.has(key);
+  });
+}
+
+function whySignalTaken({ addWaits = [] }: Transition, signals: ReadonlyMap<string, WaitKey>): LostWhy | undefined {
+  const taken = addWaits.some((wait) => {
+    const holder = wait.kind === "signal" ? signals.get(wait.name) : undefined;
+    return holder !== undefined && wait.conflict !== "replace" && !sameWait(holder, wait);
+  });
+  return taken ? "signal" : undefined;
+}
+
+function takeSignals(waits: readonly NewWait[], signals: Map<string, WaitKey>, writes: WriteSet): void {
+  for (const wait of waits) {
+    if (wait.kind !== "signal") continue;
+    const holder = signals.get(wait.name);
+    if (holder && !sameWait(holder, wait)) {
+      const fresh = writes.waits.findIndex((one) => sameWait(one, holder));
+      if (fresh >= 0) writes.waits.splice(fresh, 1);
+      else writes.removeWaits.push(holder);
+    }
+    signals.set(wait.name, wait);
+  }
+}
+
+const sameWait = (a: WaitKey, b: WaitKey): boolean => a.runId === b.runId && a.key === b.key;
+
+function whyLost({ fence, cas, create: newRun, runId, revives }: Transition, found: Found): LostWhy | undefined {
+  if (fence) {
+    const job = found.jobs.get(fence.jobId);
+    if (!job || job.runId !== runId || job.epoch !== fence.epoch) return "stale";
+  }
+  if (newRun) return found.runs.has(newRun.id) ? "exists" : undefined;
+  if (cas === null) return undefined;
+  const run = found.runs.get(runId);
+  if (!run) return "gone";
+  if (isEnded(run.status) && !(revives && run.status === "FAILED")) return "ended";
+  return cas === "live" || cas === run.version ? undefined : "version";
+}

@@ -1,0 +1,54 @@
+import type { CronTick, LogRow, NewEvent, NewJob, NewRun, NewWait, RunStatus } from "../port/index.ts";
+import type { GateState } from "./gates.ts";
+
+export interface WaitKey {
+  readonly runId: string;
+  readonly key: string;
+}
+
+export interface LogWrite {
+  readonly runId: string;
+  readonly row: LogRow;
+  readonly version: number | null;
+  readonly status: RunStatus | null;
+}
+
+export interface HeadWrite {
+  readonly runId: string;
+  readonly version: number;
+  readonly status: RunStatus;
+  /** Whose claim began the run, if it has not begun before. */
+  readonly jobId: string | null;
+  readonly ended: boolean;
+  readonly output: string | null;
+  readonly error: string | null;
+  readonly appVersion: string | null;
+}
+
+export interface RunWrite {
+  readonly run: NewRun;
+  readonly status: RunStatus;
+}
+
+export interface EventWrite {
+  readonly event: NewEvent;
+  readonly runIds: readonly string[];
+}
+
+/** The second half of the transaction: rows to write, by table. */
+export interface WriteSet {
+  readonly events: EventWrite[];
+  readonly runs: RunWrite[];
+  readonly logs: LogWrite[];
+  readonly heads: HeadWrite[];
+  readonly removeJobs: string[];
+  readonly removeJobsOfRuns: string[];
+  readonly jobs: NewJob[];
+  readonly removeWaits: WaitKey[];
+  readonly removeWaitsOfRuns: string[];
+  readonly waits: NewWait[];
+  readonly gates: GateState[];
+  readonly crons: CronTick[];
+  /** Runs that were made of events stored before. */
+  readonly links: { readonly eventIds: readonly string[]; readonly runId: string }[];
+}

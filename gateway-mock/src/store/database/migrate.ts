@@ -1,0 +1,95 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { HoldfastError } from "@holdfast/core";
+import type postgres from "postgres";
+import { connectPostgres } from "./database.ts";
+import { codeOf, safeMessage } from "./pg-errors.ts";
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+const OLDEST_SERVER = 140_000;
+/** Any number that no other program is likely to lock. */
+const LOCK_KEY = 4_852_107_331;
+
+/** The numbered files beside the package, in order. They are found from the sources and from `dist`. */
+export function readMigrations(): readonly Migration[] {
+  const folder = ["../migrations/", "../../../migrations/"]
+    .map((path) => new URL(path, import.meta.url))
+    .find((url) => existsSync(url));
+  if (!folder) throw new HoldfastError("INTERNAL", "The gateway's migrations folder is missing from its package.");
+  return readdirSync(folder)
+    .flatMap((name) => {
+      const version = /^(\d{3})-[a-z0-9-]+\.sql$/.exec(name)?.[1];
+      return version ? [{ version: Number(version), name, sql: readFileSync(new URL(name, folder), "utf8") }] : [];
+    })
+    .sort((a, b) => a.version - b.version);
+}
+
+/**
+ * One transaction: a lock that only one gateway holds at a time, then each missing migration, its version row first. A
+ * gateway that comes second waits and finds nothing to do; one that dies half-way leaves nothing behind.
+ */
+export async function migrate(url: string, migrations: readonly Migration[] = readMigrations()): Promise<void> {
+  const sql = connectPostgres(url, { max: 1, name: "migrate" });
+  try {
+    await checkServer(sql, url);
+    await sql.begin((tx) => applyAll(tx, migrations));
+  } catch (error) {
+    if (HoldfastError.is(error)) throw error;
+    throw new HoldfastError("STORE_FAILED", `The schema could not be brought up to date: ${safeMessage(error, url)}.`, {
+      cause: error,
+    });
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+async function checkServer(sql: postgres.Sql, url: string): Promise<void> {
+  let version: number;
+  try {
+    const [row] = await sql.unsafe("SELECT current_setting('server_version_num')::int AS version");
+    version = Number(row?.version);
+  } catch (error) {
+    const hint = codeOf(error) === "3D000" ? " Create it first." : "";
+    throw new HoldfastError(
+      "DATABASE_UNREACHABLE",
+      `Postgres could not be reached: ${safeMessage(error, url)}.${hint}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  if (version < OLDEST_SERVER) {
+    throw new HoldfastError(
+      "DATABASE_TOO_OLD",
+      `The server is Postgres ${Math.floor(version / 10_000)}; the gateway needs 14 or newer.`,
+    );
+  }
+}
+
+async function applyAll(tx: postgres.TransactionSql, migrations: readonly Migration[]): Promise<void> {
+  await tx.unsafe("SET LOCAL statement_timeout = 0");
+  await tx.unsafe(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`);
+  await tx.unsafe("CREATE SCHEMA IF NOT EXISTS holdfast");
+  await tx.unsafe(
+    "CREATE TABLE IF NOT EXISTS holdfast.migrations (version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())",
+  );
+  const rows = await tx.unsafe("SELECT version FROM holdfast.migrations");
+  const done = new Set(rows.map((row) => Number(row.version)));
+  const known = migrations.at(-1)?.version ?? 0;
+  const newest = Math.max(0, ...done);
+  if (newest > known) {
+    throw new HoldfastError(
+      "DATABASE_SCHEMA_NEWER",
+      `The database's schema has version ${newest}; this gateway knows up to ${known}.`,
+    );
+  }
+  for (const { version, name, sql } of migrations) {
+    if (done.has(version)) continue;
+    await tx.unsafe("INSERT INTO holdfast.migrations (version, name) VALUES ($1, $2)", [version, name]);
+    await tx.unsafe(sql).simple();
+  }
+}
