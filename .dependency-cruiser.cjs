@@ -256,6 +256,13 @@ module.exports = {
       from: { path: "^gateway-mock/src/engine/" },
       to: { path: ["^gateway-mock/src/(http|ws)/", npm("ws", "hono", "@hono", "postgres")] },
     },
+    ...["engine", "store"].map((room) => ({
+      name: `${room}-by-its-door`,
+      severity: "error",
+      comment: `The rest of the gateway sees what ${room}/index.ts shows.`,
+      from: { path: "^gateway-mock/src/", pathNot: [`^gateway-mock/src/${room}/`] },
+      to: { path: `^gateway-mock/src/${room}/`, pathNot: [`^gateway-mock/src/${room}/index\\.ts$`] },
+    })),
     ...engineRooms,
     ...storeRooms,
     onlyWorkspace(

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
 import { DEFAULT_PORT, type GatewayOptions } from "./config.ts";
-import { VERSION_POLICIES } from "./engine/functions/version-policy.ts";
+import { VERSION_POLICIES } from "./engine/index.ts";
 
 export const LOG_LEVEL_NAMES = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevelName = (typeof LOG_LEVEL_NAMES)[number];

@@ -1,6 +1,6 @@
 import { HoldfastError, type Log, silentLog } from "@holdfast/core";
 import { EXTENSIONS, type Extension, TIMEOUTS } from "@holdfast/protocol";
-import { VERSION_POLICIES, type VersionPolicy } from "./engine/functions/version-policy.ts";
+import { VERSION_POLICIES, type VersionPolicy } from "./engine/index.ts";
 
 /** Options of `startGateway`; durations are milliseconds. */
 export interface GatewayOptions {

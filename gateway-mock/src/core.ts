@@ -1,8 +1,7 @@
 import { type Clock, createUlidFactory, messageOf, type Random, sleep, type Timers } from "@holdfast/core";
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
-import { Engine } from "./engine/engine.ts";
-import { DEFAULT_ENGINE_SETTINGS, type EngineOptions } from "./engine/ports.ts";
+import { DEFAULT_ENGINE_SETTINGS, Engine, type EngineOptions } from "./engine/index.ts";
 import { Keys } from "./http/keys.ts";
 import { CALL_LIMITS, makeCall } from "./outgoing/call.ts";
 import type { Store } from "./store/index.ts";

@@ -12,7 +12,7 @@ import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, resolveConfig } from "./config.ts";
 import { createCore } from "./core.ts";
-import type { Engine } from "./engine/engine.ts";
+import type { Engine } from "./engine/index.ts";
 import { httpApp } from "./http/app.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { type Database, openDatabase } from "./postgres.ts";

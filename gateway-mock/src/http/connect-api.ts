@@ -16,7 +16,7 @@ import {
 } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/index.ts";
 import { errorResponse, limitBody } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 

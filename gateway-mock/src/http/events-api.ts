@@ -2,8 +2,7 @@ import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
-import type { RawEvent } from "../engine/events/event-checks.ts";
-import type { IdSeed } from "../engine/events/intake.ts";
+import type { IdSeed, RawEvent } from "../engine/index.ts";
 import { errorBody, limitBody } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 

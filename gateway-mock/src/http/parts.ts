@@ -1,5 +1,5 @@
 import type { Clock, Log } from "@holdfast/core";
-import type { Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/index.ts";
 import type { Store } from "../store/index.ts";
 import type { Keys } from "./keys.ts";
 

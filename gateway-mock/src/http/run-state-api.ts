@@ -1,9 +1,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { RUNS_PATH } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
-import { eventsText, stepsText } from "../engine/agents/payload.ts";
-import { foldRun } from "../engine/run/fold.ts";
-import type { RunState } from "../engine/run/run-state.ts";
+import { eventsText, foldRun, type RunState, stepsText } from "../engine/index.ts";
 import { notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 

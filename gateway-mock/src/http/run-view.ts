@@ -1,13 +1,13 @@
-import { deferredEventId } from "../engine/decide/deferred-events.ts";
 import {
   type DeferMeta,
+  deferredEventId,
+  FAILURE_KEY,
   type RevivalMeta,
   readMeta,
   readRunCreated,
   type StallMeta,
   type StepMeta,
-} from "../engine/run/log-rows.ts";
-import { FAILURE_KEY } from "../engine/run/saga.ts";
+} from "../engine/index.ts";
 import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
 
 /** A run in lists. Times are milliseconds since the epoch. */

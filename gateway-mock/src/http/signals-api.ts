@@ -1,7 +1,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
-import { isStorableName } from "../engine/run/step-ops.ts";
+import { isStorableName } from "../engine/index.ts";
 import { limitBody, notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { messageOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
-import type { CallOutcome, CallTrouble, OutgoingCall } from "../engine/ports.ts";
+import type { CallOutcome, CallTrouble, OutgoingCall } from "../engine/index.ts";
 import { isInnerAddress } from "./addresses.ts";
 
 export interface CallSettings {

@@ -1,6 +1,6 @@
 import { isUlid, messageOf } from "@holdfast/core";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
-import { readFunctionPlan } from "../engine/functions/plan.ts";
+import { readFunctionPlan } from "../engine/index.ts";
 import type { AppRecord, FunctionRecord } from "../store/index.ts";
 import { negotiate } from "./intervals.ts";
 import type { Refusal } from "./session-machine.ts";

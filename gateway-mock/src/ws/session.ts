@@ -17,9 +17,7 @@ import {
   type WorkerConnect,
 } from "@holdfast/protocol";
 import type { WebSocket } from "ws";
-import type { AgentSession } from "../engine/agents/agents.ts";
-import type { AttachedAgent } from "../engine/engine-types.ts";
-import { versionName } from "../engine/jobs/versions.ts";
+import { type AgentSession, type AttachedAgent, versionName } from "../engine/index.ts";
 import type { AppRecord } from "../store/index.ts";
 import { type HelloRules, readHello } from "./hello.ts";
 import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";

@@ -50,10 +50,12 @@ const clean: Record<string, string> = {
   "packages/sdk/src/connect/main/main.ts":
     'import type { Worker } from "node:worker_threads";\nimport { link } from "../core/link-machine.ts";\nexport const main: Worker = link;',
   "packages/sdk/src/connect-thread.ts": 'import { run } from "./connect/thread/run.ts";\nexport const thread = run;',
-  "gateway-mock/src/index.ts": 'import { engine } from "./engine/engine.ts";\nexport const gateway = engine;',
+  "gateway-mock/src/index.ts": 'import { engine } from "./engine/index.ts";\nexport const gateway = engine;',
+  "gateway-mock/src/engine/index.ts": 'export { engine } from "./engine.ts";',
   "gateway-mock/src/engine/engine.ts":
-    'import { step } from "./run-machine.ts";\nimport type { Store } from "../store/store.ts";\nexport const engine = (store: Store) => [step, store];',
+    'import { step } from "./run-machine.ts";\nimport type { Store } from "../store/index.ts";\nexport const engine = (store: Store) => [step, store];',
   "gateway-mock/src/engine/run-machine.ts": 'import { a } from "@holdfast/core";\nexport const step = a;',
+  "gateway-mock/src/store/index.ts": 'export type { Store } from "./store.ts";',
   "gateway-mock/src/store/store.ts": 'import postgres from "postgres";\nexport type Store = typeof postgres;',
   ...Object.fromEntries(
     [...ENGINE_ROOMS, ...STORE_ROOMS].map((room) => [`gateway-mock/src/${room}/a.ts`, "export const a = 1;"]),
@@ -115,6 +117,8 @@ const planted: Record<string, [file: string, line: string]> = {
   "sql-only-in-store": ["gateway-mock/src/http/server.ts", 'import "postgres";'],
   "store-imports-core": ["gateway-mock/src/store/store.ts", 'import "../http/server.ts";'],
   "engine-behind-ports": ["gateway-mock/src/engine/engine.ts", 'import "../http/server.ts";'],
+  "engine-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../engine/engine.ts";'],
+  "store-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../store/store.ts";'],
   // Each imports the one above it; the last of the engine its door, the store's the whole store.
   ...plantedAbove("engine", ENGINE_ROOMS, "../engine.ts"),
   ...plantedAbove("store", STORE_ROOMS, "../store.ts"),

@@ -1,0 +1,30 @@
+/** The engine, as the rest of the gateway sees it. */
+export type { AgentSession } from "./agents/agents.ts";
+export { eventsText, stepsText } from "./agents/payload.ts";
+export { deferredEventId } from "./decide/deferred-events.ts";
+export { Engine } from "./engine.ts";
+export type { AttachedAgent } from "./engine-types.ts";
+export type { RawEvent } from "./events/event-checks.ts";
+export type { IdSeed } from "./events/intake.ts";
+export { readFunctionPlan } from "./functions/plan.ts";
+export { VERSION_POLICIES, type VersionPolicy } from "./functions/version-policy.ts";
+export { versionName } from "./jobs/versions.ts";
+export {
+  type CallOutcome,
+  type CallTrouble,
+  DEFAULT_ENGINE_SETTINGS,
+  type EngineOptions,
+  type OutgoingCall,
+} from "./ports.ts";
+export { foldRun } from "./run/fold.ts";
+export {
+  type DeferMeta,
+  type RevivalMeta,
+  readMeta,
+  readRunCreated,
+  type StallMeta,
+  type StepMeta,
+} from "./run/log-rows.ts";
+export type { RunState } from "./run/run-state.ts";
+export { FAILURE_KEY } from "./run/saga.ts";
+export { isStorableName } from "./run/step-ops.ts";
