@@ -7,7 +7,7 @@ const code = marksOf(fileURLToPath(new URL("../fixtures/stalling.mjs", import.me
 const extended = { name: "with extensions", extensions: true };
 
 test("a step that blocks for 3 s is named while it does: on stderr, in the run, at the gateway, then in logger and debug state", async () => {
-  await inWorld(extended, async ({ startAppOf, trigger, ended, api, gateway }) => {
+  await inWorld(extended, async ({ startAppOf, trigger, ended, api, gateway, until }) => {
     const app = await startAppOf("stall-app.mjs");
     const runId = await trigger("in-step", { blockMs: 3_000 });
     const line = await app.line((text) => text.startsWith("holdfast: The main thread has been blocked"), 20_000);
@@ -15,6 +15,8 @@ test("a step that blocks for 3 s is named while it does: on stderr, in the run, 
     expect(line).toContain(`in function e2e-in-step, step "count the invoices", run ${runId}.`);
     await app.line((text) => text.includes(`at countInvoices (${code("countInvoices")}`), 20_000);
     await gateway.line((text) => text.includes("has been blocked for") && text.includes(runId), 20_000);
+    // The gateway says so when it hears of it, and stores it then.
+    await until("the stall to be in the run", async () => (await api.run(runId)).stalls.length > 0);
     const blocked = await api.run(runId);
     expect(blocked.status, "told while it lasts").toBe("RUNNING");
     expect(blocked.stalls[0]).toMatchObject({ ended: false, stepId: "count the invoices", codeName: "keepBusy" });

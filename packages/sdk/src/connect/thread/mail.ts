@@ -1,10 +1,9 @@
-import { type Clock, type Log, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
+import { type Clock, type Log, type TimerHandle, type Timers, Turns, unreachable } from "@holdfast/core";
 import { encodeWorkerFrame, wrapReply } from "@holdfast/protocol";
 import { Outbox, type OutboxAction, type Parcel } from "../core/outbox.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { Flights } from "./flights.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
-import { createLanes } from "./lanes.ts";
 
 export interface MailDeps {
   readonly config: SerializableConfig;
@@ -42,7 +41,7 @@ export class Mail {
   #urgent = false;
   #stopped = false;
   #wasFull = false;
-  readonly #flushes = createLanes(MAX_FLUSHES);
+  readonly #flushes = new Turns(MAX_FLUSHES);
 
   constructor(deps: MailDeps) {
     this.#deps = deps;
@@ -178,7 +177,7 @@ export class Mail {
   }
 
   async #flush(parcel: Parcel, letter: Letter): Promise<void> {
-    const result = await this.#flushes(() => this.#deps.http.flush(letter.bytes));
+    const result = await this.#flushes.take(() => this.#deps.http.flush(letter.bytes));
     if (this.#stopped || !this.#outbox.has(parcel.key)) return;
     if (result.ok) {
       this.#deps.onDelivered(parcel.requestId);
