@@ -17,9 +17,10 @@ import { migrate } from "./database/migrate.ts";
 import { msOf } from "./database/pg-values.ts";
 import { skipTime, virtualTime } from "./database/virtual-time.ts";
 import type { IntakeItem, IntakeOutcome, Store, StoreReads } from "./port/index.ts";
+import { loadCron, repairCrons, saveCrons } from "./queue/crons.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
 import { adoptLanes, claimLimited } from "./queue/limited-claims.ts";
-import { loadCron, loadEvents, loadWindow, postponeJob, saveCrons } from "./queue/windows.ts";
+import { loadEvents, loadWindow, postponeJob } from "./queue/windows.ts";
 import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
 import {
   listConnections,
@@ -193,13 +194,17 @@ const laneToStartAt = (random: Random): string =>
 
 function flowOf({
   query,
-}: Database): Pick<Store, "adoptLanes" | "postponeJob" | "loadWindow" | "loadEvents" | "saveCrons" | "loadCron"> {
+}: Database): Pick<
+  Store,
+  "adoptLanes" | "postponeJob" | "loadWindow" | "loadEvents" | "saveCrons" | "repairCrons" | "loadCron"
+> {
   return {
     adoptLanes: (functionIds) => adoptLanes(query, functionIds),
     postponeJob: (fence, delayMs) => postponeJob(query, fence, delayMs),
     loadWindow: (window) => loadWindow(query, window),
     loadEvents: (eventIds) => loadEvents(query, eventIds),
     saveCrons: (appIds, crons) => saveCrons(query, appIds, crons),
+    repairCrons: (crons) => repairCrons(query, crons),
     loadCron: (functionId, cron) => loadCron(query, functionId, cron),
   };
 }

@@ -9,7 +9,7 @@ import {
   passGates,
   takeWindow,
 } from "../../src/store/batch/gates.ts";
-import type { Gate, IntakeItem, IntakeOutcome, NewCron, Store, WindowEntry } from "../../src/store/index.ts";
+import type { Gate, IntakeItem, IntakeOutcome, Store, WindowEntry } from "../../src/store/index.ts";
 import { logRow, newId, newRun, passJob, useStore } from "./harness.ts";
 
 const state = (key: { functionId: string; kind: string; key: string }): GateState => ({
@@ -230,40 +230,4 @@ test("two stores at once: each event is in exactly one batch, and each batch mak
   expect(batches.flat().sort()).toEqual(items.map(({ event }) => event.id).sort());
   expect(Math.max(...batches.map((batch) => batch.length))).toBeLessThanOrEqual(5);
   expect((await bench.store.listRuns({ functionId: fn, limit: 100 })).runs).toHaveLength(batches.length);
-});
-
-test("schedules: one job each, moved on by its tick, gone with its registration", async () => {
-  const app = `app-${newId()}`;
-  const cron = (functionId: string, tickMs: number): NewCron => {
-    return { functionId, appId: app, cron: "* * * * *", jitterMs: 0, tickMs, dueMs: tickMs, jobId: newId() };
-  };
-  const [one, two] = [`${app}-one`, `${app}-two`];
-  const pastMs = Date.now() - 60_000;
-  const stores = [bench.store, bench.another()];
-  await Promise.all(
-    stores.map((store) => store.saveCrons([app], [cron(one, pastMs), cron(two, Date.now() + 3_600_000)])),
-  );
-  const jobsOf = async (): Promise<string[]> =>
-    (await bench.db.sql`SELECT key FROM holdfast.queue WHERE kind = 'cron' AND key LIKE ${`${app}%`} ORDER BY key`).map(
-      (row) => String(row.key),
-    );
-  expect(await jobsOf()).toEqual([`${one}\n* * * * *`, `${two}\n* * * * *`]);
-  const claims = await Promise.all(stores.map(claimLoose));
-  const due = claims.flat().filter(({ kind }) => kind === "cron");
-  expect(due.map(({ key }) => key)).toEqual([`${one}\n* * * * *`]);
-  expect(await bench.store.loadCron(one, "* * * * *")).toMatchObject({ tickMs: pastMs });
-  const [job] = due;
-  const fence = { jobId: job?.id ?? "", epoch: job?.epoch ?? 0 };
-  const nextMs = pastMs + 120_000;
-  const next = { tickMs: nextMs, dueMs: nextMs, jobId: newId() };
-  const source = { fence, cron: { functionId: one, cron: "* * * * *", next } };
-  expect(await intake(bench.store, { ...itemOf(one, {}), source })).toMatchObject({ lost: false });
-  expect(await intake(bench.store, { ...itemOf(one, {}), source })).toMatchObject({ lost: true });
-  expect(await bench.store.loadCron(one, "* * * * *")).toMatchObject({ tickMs: nextMs });
-  expect(await jobsOf()).toHaveLength(2);
-  await bench.store.saveCrons([app], [cron(two, Date.now())]);
-  expect(await jobsOf()).toEqual([`${two}\n* * * * *`]);
-  expect(await bench.store.loadCron(one, "* * * * *")).toBeNull();
-  await bench.store.saveCrons([app], []);
-  expect(await jobsOf()).toEqual([]);
 });

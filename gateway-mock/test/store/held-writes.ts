@@ -3,6 +3,8 @@ import type postgres from "postgres";
 
 const LOCK = 4_711;
 
+type HeldTable = "queue" | "events" | "functions";
+
 export interface HeldWrites {
   /** What was begun, with the transaction that was held; ends the hold. */
   release(): Promise<void>;
@@ -26,7 +28,7 @@ export async function standing(sql: postgres.Sql, count: number): Promise<void> 
  * of them interleave at the worst point, however quick the machine is.
  * @param when a condition on the row `new`
  */
-export async function holdWrites(sql: postgres.Sql, table: "queue" | "events", when: string): Promise<HeldWrites> {
+export async function holdWrites(sql: postgres.Sql, table: HeldTable, when: string): Promise<HeldWrites> {
   await sql.unsafe(`CREATE OR REPLACE FUNCTION public.hold() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM pg_advisory_xact_lock_shared(${LOCK}); RETURN new; END $$`);
   await sql.unsafe(`CREATE TRIGGER hold AFTER INSERT OR UPDATE ON holdfast.${table} FOR EACH ROW WHEN (${when})
@@ -47,7 +49,7 @@ export async function holdWrites(sql: postgres.Sql, table: "queue" | "events", w
 /** What `second` does while `first` is held before its commit: whether it waited for it, and what both came to. */
 export async function whileHeld<A, B>(
   sql: postgres.Sql,
-  hold: { readonly table: "queue" | "events"; readonly when: string },
+  hold: { readonly table: HeldTable; readonly when: string },
   first: () => Promise<A>,
   second: () => Promise<B>,
 ): Promise<{ readonly first: A; readonly second: B; readonly waited: boolean }> {

@@ -4,6 +4,7 @@ import {
   cronKey,
   type NewCron,
   type OpenWindow,
+  type RegisteredCron,
   type StoredCron,
   type WindowKey,
 } from "../../../../gateway-mock/src/store/port/index.ts";
@@ -109,6 +110,20 @@ export class Crons {
       this.rows.delete(key);
       this.#queue.removeKey({ runId: "", kind: "cron", key });
     }
+    this.#make(crons);
+  }
+
+  repair(crons: readonly RegisteredCron[], triggersOf: (functionId: string) => string | undefined): void {
+    this.#make(
+      crons.filter(({ functionId, cron, triggersJson }) => {
+        const key = cronKey(functionId, cron);
+        const isThere = this.rows.has(key) && this.#queue.has({ runId: "", kind: "cron", key });
+        return !isThere && triggersOf(functionId) === triggersJson;
+      }),
+    );
+  }
+
+  #make(crons: readonly NewCron[]): void {
     for (const { functionId, appId, cron, jitterMs, tickMs, dueMs, jobId } of crons) {
       const key = cronKey(functionId, cron);
       const nextMs = this.rows.get(key)?.nextMs ?? tickMs;

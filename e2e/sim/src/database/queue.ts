@@ -62,6 +62,10 @@ export class Queue {
     this.#runs.rows.get(job.runId)?.jobs.delete(job);
   }
 
+  has(key: Pick<JobRow, "runId" | "kind" | "key">): boolean {
+    return this.#keys.has(jobKey(key));
+  }
+
   removeKey(key: Pick<JobRow, "runId" | "kind" | "key">): void {
     if (!this.#keys.has(jobKey(key))) return;
     this.remove([...this.rows.values()].find((job) => jobKey(job) === jobKey(key)));

@@ -91,6 +91,15 @@ export class ModelStore implements Store {
     return this.#line.call(() => this.#tables.crons.save(appIds, crons));
   }
 
+  repairCrons(crons: Parameters<Store["repairCrons"]>[0]): Promise<void> {
+    const { registry } = this.#tables;
+    const triggersOf = (functionId: string): string | undefined => {
+      const fn = registry.functions.get(functionId);
+      return fn?.active ? fn.triggersJson : undefined;
+    };
+    return this.#line.call(() => this.#tables.crons.repair(crons, triggersOf));
+  }
+
   loadCron(functionId: string, cron: string): ReturnType<Store["loadCron"]> {
     return this.#line.call(() => this.#tables.crons.load(functionId, cron));
   }

@@ -285,6 +285,12 @@ export class Player {
         return { ...about, tickMs: dueMs, dueMs, jobId: this.#items.id("j") };
       });
     await this.#call("saveCrons", crons, (store) => store.saveCrons(["app"], crons));
+    const known = crons.map((cron) => ({
+      ...cron,
+      jobId: this.#items.id("j"),
+      triggersJson: dice.pick(["[]", "[1]"]),
+    }));
+    await this.#call("repairCrons", known, (store) => store.repairCrons(known));
     await this.#call("loadCron", "app-a", (store) => store.loadCron("app-a", "* * * * *"));
   }
 }

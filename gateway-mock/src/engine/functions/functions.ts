@@ -1,6 +1,6 @@
 import { type Log, messageOf, parseGoDurationMs, type Random } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import type { AppRecord, ClaimLimits, NewCron, Store, StoredFunction } from "../../store/index.ts";
+import type { AppRecord, ClaimLimits, RegisteredCron, Store, StoredFunction } from "../../store/index.ts";
 import { sha256 } from "../digest.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import { type CancelRule, readCancelRules } from "./cancel-rules.ts";
@@ -75,7 +75,7 @@ export class Functions {
       this.#saved.clear();
       // Whoever saved the functions may have died before their schedules; none is taken away here.
       const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
-      if (crons.length > 0) await this.#store.saveCrons([], crons);
+      if (crons.length > 0) await this.#store.repairCrons(crons);
       await this.#store.adoptLanes(this.#limited());
     });
   }
@@ -144,16 +144,17 @@ export class Functions {
   }
 
   /** The next ticks of all schedules of these apps. */
-  #crons(appIds: ReadonlySet<string>): NewCron[] {
+  #crons(appIds: ReadonlySet<string>): RegisteredCron[] {
     const { newId, nowMs, random } = this.#parts;
     return [...this.#byId.values()].flatMap(({ id: functionId, appId, plan }) => {
       if (!appIds.has(appId)) return [];
-      return plan.triggers.flatMap((trigger): NewCron[] => {
+      const triggersJson = this.#stored.get(functionId)?.triggersJson ?? "";
+      return plan.triggers.flatMap((trigger): RegisteredCron[] => {
         const tickMs = trigger.type === "cron" ? nextTickMs(trigger.cron, nowMs()) : null;
         if (trigger.type !== "cron" || tickMs === null) return [];
         const { cron, jitterMs } = trigger;
         const dueMs = tickMs + Math.floor(random() * jitterMs);
-        return [{ functionId, appId, cron, jitterMs, tickMs, dueMs, jobId: newId() }];
+        return [{ functionId, appId, cron, jitterMs, tickMs, dueMs, jobId: newId(), triggersJson }];
       });
     });
   }

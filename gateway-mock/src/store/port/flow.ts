@@ -85,6 +85,12 @@ export interface NewCron {
   readonly jobId: string;
 }
 
+/** A schedule of a function that was read from the store. */
+export interface RegisteredCron extends NewCron {
+  /** The function's, as they were read. */
+  readonly triggersJson: string;
+}
+
 export interface StoredCron {
   readonly functionId: string;
   readonly cron: string;
@@ -129,6 +135,8 @@ export interface FlowStore {
   loadEvents(eventIds: readonly string[]): Promise<readonly string[]>;
   /** Makes these the schedules of the apps: new ones get a job for their next tick, those that are gone lose it. */
   saveCrons(appIds: readonly string[], crons: readonly NewCron[]): Promise<void>;
+  /** Makes those that are missing, or whose job is, of functions whose triggers are still these; takes none away. */
+  repairCrons(crons: readonly RegisteredCron[]): Promise<void>;
   loadCron(functionId: string, cron: string): Promise<StoredCron | null>;
 }
 
