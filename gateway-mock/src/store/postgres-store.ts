@@ -203,7 +203,7 @@ function flowOf({
     postponeJob: (fence, delayMs) => postponeJob(query, fence, delayMs),
     loadWindow: (window) => loadWindow(query, window),
     loadEvents: (eventIds) => loadEvents(query, eventIds),
-    saveCrons: (appIds, crons) => saveCrons(query, appIds, crons),
+    saveCrons: (appIds, functions, crons) => saveCrons(query, appIds, functions, crons),
     repairCrons: (crons) => repairCrons(query, crons),
     loadCron: (functionId, cron) => loadCron(query, functionId, cron),
   };

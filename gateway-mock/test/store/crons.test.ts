@@ -45,7 +45,7 @@ test("one job each, moved on by its tick, gone with its registration", async () 
   const { id, one, two, cron, scheduled } = newApp();
   const pastMs = Date.now() - 60_000;
   const stores = [bench.store, bench.another()];
-  await Promise.all(stores.map((store) => store.saveCrons([id], [cron(one, pastMs), cron(two)])));
+  await Promise.all(stores.map((store) => store.saveCrons([id], [], [cron(one, pastMs), cron(two)])));
   expect(await scheduled()).toEqual([one, two]);
   const wants = [{ functionId: "", limit: 100 }];
   const claims = await Promise.all(
@@ -63,17 +63,17 @@ test("one job each, moved on by its tick, gone with its registration", async () 
   expect(await intake(bench.store, itemOf(one, source))).toMatchObject({ lost: true });
   expect(await bench.store.loadCron(one, CRON)).toMatchObject({ tickMs: nextMs });
   expect(await scheduled()).toEqual([one, two]);
-  await bench.store.saveCrons([id], [cron(two)]);
+  await bench.store.saveCrons([id], [], [cron(two)]);
   expect(await scheduled()).toEqual([two]);
   expect(await bench.store.loadCron(one, CRON)).toBeNull();
-  await bench.store.saveCrons([id], []);
+  await bench.store.saveCrons([id], [], []);
   expect(await scheduled()).toEqual([]);
 });
 
 test("what got lost is made again, what is there is left as it is", async () => {
   const { id, one, two, cron, read, record, scheduled } = newApp();
-  await bench.store.saveApps([record("1", [one, two])]);
-  await bench.store.saveCrons([id], [cron(one), cron(two)]);
+  const functions = await bench.store.saveApps([record("1", [one, two])]);
+  await bench.store.saveCrons([id], functions, [cron(one), cron(two)]);
   const versions = () => bench.db.sql`SELECT xmin::text FROM holdfast.crons WHERE app_id = ${id} ORDER BY function_id`;
   const before = await versions();
   await bench.store.repairCrons([read(one), read(two)]);
@@ -102,8 +102,8 @@ test("a registration waits for a repair that has begun before it, and takes away
     { table: "queue", when: `new.kind = 'cron' AND new.key LIKE '${one}%'` },
     () => bench.store.repairCrons([read(one)]),
     async () => {
-      await other.saveApps([record("2", [one], "[]")]);
-      await other.saveCrons([id], []);
+      const functions = await other.saveApps([record("2", [one], "[]")]);
+      await other.saveCrons([id], functions, []);
     },
   );
   expect(waited).toBe(true);
@@ -118,11 +118,40 @@ test("a repair waits for a registration that has begun before it, and makes noth
     bench.db.sql,
     { table: "functions", when: `new.slug = '${one}'` },
     async () => {
-      await other.saveApps([record("2", [one], "[]")]);
-      await other.saveCrons([id], []);
+      const functions = await other.saveApps([record("2", [one], "[]")]);
+      await other.saveCrons([id], functions, []);
     },
     () => bench.store.repairCrons([read(one)]),
   );
   expect(waited).toBe(true);
   expect([await scheduled(), await known()]).toEqual([[], []]);
+});
+
+test("who comes late with the schedules of functions that were replaced changes nothing", async () => {
+  const { id, one, two, cron, record, scheduled } = newApp();
+  const late = await bench.store.saveApps([record("1", [one, two])]);
+  const functions = await bench.store.saveApps([record("2", [one])]);
+  await bench.store.saveCrons([id], functions, [cron(one)]);
+  await bench.store.saveCrons([id], late, [cron(two)]);
+  expect(await scheduled()).toEqual([one]);
+  const third = await bench.store.saveApps([record("3", [one], "[]")]);
+  await bench.store.saveCrons([id], functions, [cron(one), cron(two)]);
+  await bench.store.saveCrons([id], third, []);
+  expect(await scheduled()).toEqual([]);
+});
+
+test("a registration waits for one that saves its schedules, and replaces them", async () => {
+  const { id, one, cron, record, scheduled } = newApp();
+  const functions = await bench.store.saveApps([record("1", [one])]);
+  const other = bench.another();
+  const { waited } = await whileHeld(
+    bench.db.sql,
+    { table: "queue", when: `new.kind = 'cron' AND new.key LIKE '${one}%'` },
+    () => bench.store.saveCrons([id], functions, [cron(one)]),
+    async () => {
+      const next = await other.saveApps([record("2", [one], "[]")]);
+      await other.saveCrons([id], next, []);
+    },
+  );
+  expect([waited, await scheduled()]).toEqual([true, []]);
 });

@@ -5,6 +5,7 @@ import {
   type NewCron,
   type OpenWindow,
   type RegisteredCron,
+  type ScheduledFunction,
   type StoredCron,
   type WindowKey,
 } from "../../../../gateway-mock/src/store/port/index.ts";
@@ -84,6 +85,9 @@ export class Gates {
   }
 }
 
+const scheduleText = ({ slug, active, triggersJson }: ScheduledFunction): string =>
+  `${slug}\n${active ? triggersJson : ""}`;
+
 interface CronRow {
   appId: string;
   jitterMs: number;
@@ -103,7 +107,15 @@ export class Crons {
     this.#now = now;
   }
 
-  save(appIds: readonly string[], crons: readonly NewCron[]): void {
+  /** @param current the apps' functions as they are now */
+  save(
+    appIds: readonly string[],
+    crons: readonly NewCron[],
+    read: readonly ScheduledFunction[],
+    current: readonly ScheduledFunction[],
+  ): void {
+    const known = new Set(read.map(scheduleText));
+    if (!current.every((fn) => known.has(scheduleText(fn)))) return;
     const wanted = new Set(crons.map(({ functionId, cron }) => cronKey(functionId, cron)));
     for (const [key, { appId }] of [...this.rows]) {
       if (!appIds.includes(appId) || wanted.has(key)) continue;

@@ -1,5 +1,12 @@
 import { checkTransition } from "../../../../gateway-mock/src/store/check-transition.ts";
-import type { ClaimedJob, Store, StoredRun, Transition, Wake } from "../../../../gateway-mock/src/store/port/index.ts";
+import type {
+  ClaimedJob,
+  Store,
+  StoredFunction,
+  StoredRun,
+  Transition,
+  Wake,
+} from "../../../../gateway-mock/src/store/port/index.ts";
 import { jobsOfItem, type ToldJob, toldFunctions } from "../../../../gateway-mock/src/store/told-jobs.ts";
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";
@@ -87,8 +94,10 @@ export class ModelStore implements Store {
     return this.#line.call(() => eventIds.flatMap((id) => this.#tables.events.get(id)?.event.payloadJson ?? []));
   }
 
-  saveCrons(appIds: readonly string[], crons: Parameters<Store["saveCrons"]>[1]): Promise<void> {
-    return this.#line.call(() => this.#tables.crons.save(appIds, crons));
+  saveCrons(...[appIds, functions, crons]: Parameters<Store["saveCrons"]>): Promise<void> {
+    const { crons: table, registry } = this.#tables;
+    const current = (): StoredFunction[] => registry.all().filter(({ appId }) => appIds.includes(appId));
+    return this.#line.call(() => table.save(appIds, crons, functions, current()));
   }
 
   repairCrons(crons: Parameters<Store["repairCrons"]>[0]): Promise<void> {

@@ -284,7 +284,10 @@ export class Player {
         const about = { functionId: `app-${name}`, appId: "app", cron: "* * * * *", jitterMs: dice.pick([0, 1000]) };
         return { ...about, tickMs: dueMs, dueMs, jobId: this.#items.id("j") };
       });
-    await this.#call("saveCrons", crons, (store) => store.saveCrons(["app"], crons));
+    const areKnown = dice.chance(0.7);
+    await this.#call("saveCrons", { areKnown, crons }, async (store) =>
+      store.saveCrons(["app"], areKnown ? await store.loadFunctions() : [], crons),
+    );
     const known = crons.map((cron) => ({
       ...cron,
       jobId: this.#items.id("j"),

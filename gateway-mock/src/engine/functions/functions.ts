@@ -104,7 +104,7 @@ export class Functions {
     const before = stored.map(({ slug }) => this.#stored.get(slug));
     this.#put(stored, new Set(appIds));
     if (JSON.stringify(before) === JSON.stringify(stored)) return;
-    await this.#store.saveCrons(appIds, this.#crons(new Set(appIds)));
+    await this.#store.saveCrons(appIds, stored, this.#crons(new Set(appIds)));
     await this.#store.adoptLanes(this.#limited());
   }
 

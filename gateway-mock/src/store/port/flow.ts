@@ -1,5 +1,6 @@
 import type { ClaimedJob, Fence } from "./job.ts";
 import type { ClaimLimits } from "./lane.ts";
+import type { StoredFunction } from "./registration.ts";
 
 /** What is between events and runs, and between jobs and those who claim them, as the store's port has it. */
 
@@ -85,6 +86,9 @@ export interface NewCron {
   readonly jobId: string;
 }
 
+/** A function as it was read, as far as its schedules go. */
+export type ScheduledFunction = Pick<StoredFunction, "slug" | "active" | "triggersJson">;
+
 /** A schedule of a function that was read from the store. */
 export interface RegisteredCron extends NewCron {
   /** The function's, as they were read. */
@@ -133,8 +137,15 @@ export interface FlowStore {
   loadWindow(key: WindowKey & { readonly id: string }): Promise<OpenWindow | null>;
   /** Events as JSON text, in the order of `eventIds`; those that are gone are left out. */
   loadEvents(eventIds: readonly string[]): Promise<readonly string[]>;
-  /** Makes these the schedules of the apps: new ones get a job for their next tick, those that are gone lose it. */
-  saveCrons(appIds: readonly string[], crons: readonly NewCron[]): Promise<void>;
+  /**
+   * Makes these the schedules of the apps: new ones get a job for their next tick, those that are gone lose it. Nothing
+   * happens when the apps' functions are not `functions` any more: whoever has changed them saves theirs.
+   */
+  saveCrons(
+    appIds: readonly string[],
+    functions: readonly ScheduledFunction[],
+    crons: readonly NewCron[],
+  ): Promise<void>;
   /** Makes those that are missing, or whose job is, of functions whose triggers are still these; takes none away. */
   repairCrons(crons: readonly RegisteredCron[]): Promise<void>;
   loadCron(functionId: string, cron: string): Promise<StoredCron | null>;

@@ -1,6 +1,13 @@
 import type { Query } from "../database/database.ts";
 import { msOf, numberArray, textArray, timeOf } from "../database/pg-values.ts";
-import { cronKey, type NewCron, type RegisteredCron, type StoredCron } from "../port/index.ts";
+import { cronKey, type NewCron, type RegisteredCron, type ScheduledFunction, type StoredCron } from "../port/index.ts";
+
+/** What decides on a function's schedules; `registered` says the same of one that was read. */
+const fingerprintOf = (row: string): string =>
+  `${row}.slug || E'\\n' || CASE WHEN ${row}.active THEN ${row}.triggers ELSE '' END`;
+
+const registered = ({ slug, active, triggersJson }: ScheduledFunction): string =>
+  `${slug}\n${active ? triggersJson : ""}`;
 
 /** Jobs are made where they are missing: also those that something else has removed. */
 const makeFrom = (source: string): string => `kept AS (
@@ -15,11 +22,17 @@ SELECT s.job_id, '', 'cron', s.key, '', 0, 0, 0, 0, GREATEST(k.next_at, ${timeOf
 FROM ${source} s JOIN kept k USING (function_id, cron)
 ON CONFLICT (run_id, kind, key) DO NOTHING`;
 
-const SAVE = `WITH wanted AS (
-  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::float8[], $6::float8[], $7::text[], $8::text[])
-    AS w(function_id, app_id, cron, jitter_ms, tick, due, job_id, key)
+/** The lock does for the whole app what that of `REPAIR` does for one function. */
+const SAVE = `WITH known AS MATERIALIZED (
+  SELECT ${fingerprintOf("f")} AS fingerprint FROM holdfast.functions f WHERE f.app_id = ANY($9::text[])
+  ORDER BY f.slug FOR SHARE
+), same AS MATERIALIZED (
+  SELECT FROM known HAVING COALESCE(bool_and(fingerprint = ANY($10::text[])), true)
+), wanted AS MATERIALIZED (
+  SELECT w.* FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::float8[], $6::float8[], $7::text[], $8::text[])
+    AS w(function_id, app_id, cron, jitter_ms, tick, due, job_id, key), same
 ), gone AS (
-  DELETE FROM holdfast.crons c WHERE c.app_id = ANY($9::text[])
+  DELETE FROM holdfast.crons c USING same WHERE c.app_id = ANY($9::text[])
     AND NOT EXISTS (SELECT FROM wanted w WHERE w.function_id = c.function_id AND w.cron = c.cron)
   RETURNING c.function_id, c.cron
 ), unqueued AS (
@@ -51,8 +64,13 @@ const columnsOf = (crons: readonly NewCron[]): string[] => [
   textArray(crons.map((one) => cronKey(one.functionId, one.cron))),
 ];
 
-export async function saveCrons(query: Query, appIds: readonly string[], crons: readonly NewCron[]): Promise<void> {
-  await query(SAVE, [...columnsOf(crons), textArray(appIds)]);
+export async function saveCrons(
+  query: Query,
+  appIds: readonly string[],
+  functions: readonly ScheduledFunction[],
+  crons: readonly NewCron[],
+): Promise<void> {
+  await query(SAVE, [...columnsOf(crons), textArray(appIds), textArray(functions.map(registered))]);
 }
 
 export async function repairCrons(query: Query, crons: readonly RegisteredCron[]): Promise<void> {
