@@ -72,8 +72,8 @@ const CONNECTION_GUARDS: readonly Guard[] = [
       // The other way back: the close code says that the worker ends.
       {
         file: `${ENGINE}/agents/presence.ts`,
-        find: "held.filter(({ sentMs }) => final || sentMs === null)",
-        replace: "held.filter(({ sentMs }) => sentMs === null)",
+        find: "=> final || sentMs === null;",
+        replace: "=> sentMs === null;",
       },
     ],
   },

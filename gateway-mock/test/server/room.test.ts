@@ -23,11 +23,11 @@ async function deaf(agent: RawAgent, during: () => Promise<void>): Promise<void>
 }
 
 test("plain protocol: large passes of many runs wait for room on the socket; nobody loses them meanwhile", async () => {
-  const gateway = await bench.gateway({ leaseMs: LEASE_MS, heartbeatMs: 10_000, requestAckMs: 60_000 });
-  const agent = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
-  const runIds = await start(gateway, RUNS);
-  const first = await requests(agent, RUNS);
-  const { bornLeased: born = 0 } = (await metrics(gateway)).engine;
+  const { gateway, agent, runIds, first, born } = await firstPasses({
+    leaseMs: LEASE_MS,
+    heartbeatMs: 10_000,
+    requestAckMs: 60_000,
+  });
   let sent = 0;
   await deaf(agent, async () => {
     for (const { request } of first) agent.reply(request, { value: [did("large", MEBIBYTE)] });
@@ -73,11 +73,8 @@ test("new work is not claimed for an agent while requests wait for room on its s
 });
 
 test("what waits for room on a socket that breaks goes to the next agent at once", async () => {
-  const gateway = await bench.gateway({ reconnectGraceMs: 600_000, requestAckMs: 600_000, leaseMs: 600_000 });
-  const agent = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
-  await start(gateway, RUNS);
-  const first = await requests(agent, RUNS);
-  const { bornLeased: born = 0 } = (await metrics(gateway)).engine;
+  const options = { reconnectGraceMs: 600_000, requestAckMs: 600_000, leaseMs: 600_000 };
+  const { gateway, agent, first, born } = await firstPasses(options);
   agent.socket.pause();
   for (const { request } of first) agent.reply(request, { value: [did("large", MEBIBYTE)] });
   await secondPasses(gateway, born);
@@ -90,11 +87,8 @@ test("what waits for room on a socket that breaks goes to the next agent at once
 });
 
 test("what is cancelled while it waits for room is not sent", async () => {
-  const gateway = await bench.gateway({ requestAckMs: 600_000, leaseMs: 600_000 });
-  const agent = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
-  const runIds = await start(gateway, RUNS);
-  const first = await requests(agent, RUNS);
-  const { bornLeased: born = 0 } = (await metrics(gateway)).engine;
+  const options = { requestAckMs: 600_000, leaseMs: 600_000 };
+  const { gateway, agent, runIds, first, born } = await firstPasses(options);
   let sent = 0;
   await deaf(agent, async () => {
     for (const { request } of first) agent.reply(request, { value: [did("large", MEBIBYTE)] });
@@ -108,6 +102,16 @@ test("what is cancelled while it waits for room is not sent", async () => {
   await agent.frame("GATEWAY_HEARTBEAT");
   expect(await sentTo(gateway)).toBe(RUNS + sent);
 });
+
+/** Runs of which an agent has the first passes; `born`: how many jobs were leased as they were made, until then. */
+async function firstPasses(options: Parameters<typeof bench.gateway>[0]) {
+  const gateway = await bench.gateway(options);
+  const agent = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
+  const runIds = await start(gateway, RUNS);
+  const first = await requests(agent, RUNS);
+  const { bornLeased: born = 0 } = (await metrics(gateway)).engine;
+  return { gateway, agent, runIds, first, born };
+}
 
 async function requests(agent: RawAgent, count: number): Promise<Awaited<ReturnType<RawAgent["request"]>>[]> {
   const taken = [];

@@ -10,10 +10,10 @@ const rules: { name: string }[] = createRequire(import.meta.url)(config).forbidd
 
 /** Dependencies that the real packages have; in the fixture they are empty packages of the same names. */
 const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
-const ENGINE_ROOMS = ["expressions", "functions", "run", "decide", "agents", "events", "jobs"].map(
-  (room) => `engine/${room}`,
-);
-const STORE_ROOMS = ["port", "database", "batch", "queue"].map((room) => `store/${room}`);
+/** The lowest first. */
+const ENGINE_ROOMS = ["expressions", "functions", "run", "decide", "agents", "events", "jobs"];
+const STORE_ROOMS = ["port", "database", "batch", "queue"];
+const fileOf = (label: string, room: string): string => `gateway-mock/src/${label}/${room}/a.ts`;
 
 const workspaceNames: Record<string, string> = {
   "@holdfast/core": "packages/core",
@@ -57,9 +57,8 @@ const clean: Record<string, string> = {
   "gateway-mock/src/engine/run-machine.ts": 'import { a } from "@holdfast/core";\nexport const step = a;',
   "gateway-mock/src/store/index.ts": 'export type { Store } from "./store.ts";',
   "gateway-mock/src/store/store.ts": 'import postgres from "postgres";\nexport type Store = typeof postgres;',
-  ...Object.fromEntries(
-    [...ENGINE_ROOMS, ...STORE_ROOMS].map((room) => [`gateway-mock/src/${room}/a.ts`, "export const a = 1;"]),
-  ),
+  ...Object.fromEntries(ENGINE_ROOMS.map((room) => [fileOf("engine", room), "export const a = 1;"])),
+  ...Object.fromEntries(STORE_ROOMS.map((room) => [fileOf("store", room), "export const a = 1;"])),
   "gateway-mock/src/http/server.ts": 'import { Hono } from "hono";\nexport const http = Hono;',
   "gateway-mock/src/postgres.ts":
     'import { server } from "@holdfast/postgres-server";\nexport const postgres = server;',
@@ -69,15 +68,11 @@ const clean: Record<string, string> = {
     'import { sdk } from "holdfast";\nimport { parts } from "@holdfast/testing";\nexport const e = [sdk, parts];',
 };
 
-/** @returns a violation for each room, which stand in order, the lowest first: it imports the next one */
-function plantedAbove(label: string, rooms: readonly string[], door: string): Record<string, [string, string]> {
-  const nameOf = (room: string): string => room.split("/")[1] ?? "";
+/** @returns a violation for each room: it imports the next one, the last one the file above them all */
+function plantedAbove(label: string, rooms: readonly string[], top: string): Record<string, [string, string]> {
+  const imported = [...rooms.slice(1).map((room) => `../${room}/a.ts`), top];
   return Object.fromEntries(
-    rooms.map((room, index) => {
-      const above = rooms[index + 1];
-      const line = `import "${above === undefined ? door : `../${nameOf(above)}/a.ts`}";`;
-      return [`${label}-${nameOf(room)}`, [`gateway-mock/src/${room}/a.ts`, line]];
-    }),
+    rooms.map((room, index) => [`${label}-${room}`, [fileOf(label, room), `import "${imported[index]}";`]]),
   );
 }
 
@@ -119,7 +114,6 @@ const planted: Record<string, [file: string, line: string]> = {
   "engine-behind-ports": ["gateway-mock/src/engine/engine.ts", 'import "../http/server.ts";'],
   "engine-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../engine/engine.ts";'],
   "store-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../store/store.ts";'],
-  // Each imports the one above it; the last of the engine its door, the store's the whole store.
   ...plantedAbove("engine", ENGINE_ROOMS, "../engine.ts"),
   ...plantedAbove("store", STORE_ROOMS, "../store.ts"),
   "simulation-imports": ["e2e/sim/src/world.ts", 'import "../../run.test.ts";'],

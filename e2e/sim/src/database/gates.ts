@@ -7,6 +7,7 @@ import {
   type RegisteredCron,
   type ScheduledFunction,
   type StoredCron,
+  scheduleText,
   type WindowKey,
 } from "../../../../gateway-mock/src/store/port/index.ts";
 import type { Queue } from "./queue.ts";
@@ -84,9 +85,6 @@ export class Gates {
     return { functionId, kind, key: key.key, ...nothing, atMs: nowMs, expiresMs: nowMs };
   }
 }
-
-const scheduleText = ({ slug, active, triggersJson }: ScheduledFunction): string =>
-  `${slug}\n${active ? triggersJson : ""}`;
 
 interface CronRow {
   appId: string;

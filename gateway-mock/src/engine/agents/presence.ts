@@ -31,9 +31,10 @@ export class Presence {
     this.#agents.remove(slot);
     for (const dispatch of held) this.#dispatches.detach(dispatch);
     // What was not sent yet nobody has.
-    const nobodys = held.filter(({ sentMs }) => final || sentMs === null);
+    const isNobodys = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
+    const nobodys = held.filter(isNobodys);
     if (nobodys.length > 0) this.#dispatches.giveUp(nobodys, () => false);
-    const sent = held.filter((dispatch) => !nobodys.includes(dispatch));
+    const sent = held.filter((dispatch) => !isNobodys(dispatch));
     if (sent.length === 0) return;
     const lostMs = this.#options.clock.monotonicMs();
     for (const dispatch of sent) dispatch.lostMs = lostMs;

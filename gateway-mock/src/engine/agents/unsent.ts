@@ -2,8 +2,6 @@ import type { TimerHandle } from "@holdfast/core";
 import type { EngineOptions } from "../ports.ts";
 import type { Dispatch } from "./dispatch.ts";
 
-const EXTEND_EVERY_MS = 2_000;
-
 /** Requests that wait for room on their agent's socket. Their agents do not know of them, so their leases are kept here. */
 export class Unsent {
   readonly #options: EngineOptions;
@@ -19,7 +17,7 @@ export class Unsent {
 
   add(dispatch: Dispatch): void {
     this.#waiting.add(dispatch);
-    this.#timer ??= this.#options.timers.set(EXTEND_EVERY_MS, () => void this.#extend(), { unref: true });
+    if (!this.#timer) this.#arm();
   }
 
   /** It is sent, or over. */
@@ -33,25 +31,29 @@ export class Unsent {
     this.#waiting.clear();
   }
 
+  /** As often as the agents would. */
+  #arm(): void {
+    const everyMs = Math.min(...[...this.#waiting].flatMap(({ slot }) => slot?.session.extendLeaseMs ?? []));
+    this.#timer = Number.isFinite(everyMs)
+      ? this.#options.timers.set(everyMs, () => void this.#extend(), { unref: true })
+      : null;
+  }
+
   async #extend(): Promise<void> {
-    const { store, settings, timers } = this.#options;
+    const { store, settings } = this.#options;
     const { gatewayId } = settings;
-    const waiting = [...this.#waiting];
-    const leases = waiting.flatMap(({ fence, slot }) =>
-      slot ? [{ ...fence, gatewayId, leaseMs: slot.session.leaseMs }] : [],
-    );
+    const leased = [...this.#waiting].flatMap((dispatch) => {
+      const { fence, slot } = dispatch;
+      return slot ? [{ dispatch, lease: { ...fence, gatewayId, leaseMs: slot.session.leaseMs } }] : [];
+    });
     try {
-      const ours = leases.length > 0 ? await store.extendLeases(leases) : [];
-      const lost = leases.filter((_, index) => ours[index] === false);
-      for (const { jobId } of lost) {
-        const dispatch = waiting.find(({ fence }) => fence.jobId === jobId);
-        if (dispatch && this.#waiting.has(dispatch)) this.#onLost(dispatch);
+      const ours = leased.length > 0 ? await store.extendLeases(leased.map(({ lease }) => lease)) : [];
+      for (const [index, { dispatch }] of leased.entries()) {
+        if (ours[index] === false && this.#waiting.has(dispatch)) this.#onLost(dispatch);
       }
     } catch {
       // The next time, or the leases end and somebody else takes them.
     }
-    if (!this.#timer) return;
-    this.#timer =
-      this.#waiting.size === 0 ? null : timers.set(EXTEND_EVERY_MS, () => void this.#extend(), { unref: true });
+    this.#arm();
   }
 }

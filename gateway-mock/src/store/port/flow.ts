@@ -89,6 +89,10 @@ export interface NewCron {
 /** A function as it was read, as far as its schedules go. */
 export type ScheduledFunction = Pick<StoredFunction, "slug" | "active" | "triggersJson">;
 
+/** All that decides on a function's schedules. */
+export const scheduleText = ({ slug, active, triggersJson }: ScheduledFunction): string =>
+  `${slug}\n${active ? triggersJson : ""}`;
+
 /** A schedule of a function that was read from the store. */
 export interface RegisteredCron extends NewCron {
   /** The function's, as they were read. */

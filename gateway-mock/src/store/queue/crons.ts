@@ -1,13 +1,16 @@
 import type { Query } from "../database/database.ts";
 import { msOf, numberArray, textArray, timeOf } from "../database/pg-values.ts";
-import { cronKey, type NewCron, type RegisteredCron, type ScheduledFunction, type StoredCron } from "../port/index.ts";
+import {
+  cronKey,
+  type NewCron,
+  type RegisteredCron,
+  type ScheduledFunction,
+  type StoredCron,
+  scheduleText,
+} from "../port/index.ts";
 
-/** What decides on a function's schedules; `registered` says the same of one that was read. */
-const fingerprintOf = (row: string): string =>
-  `${row}.slug || E'\\n' || CASE WHEN ${row}.active THEN ${row}.triggers ELSE '' END`;
-
-const registered = ({ slug, active, triggersJson }: ScheduledFunction): string =>
-  `${slug}\n${active ? triggersJson : ""}`;
+/** `scheduleText` of a row. */
+const SCHEDULE_TEXT = `f.slug || E'\\n' || CASE WHEN f.active THEN f.triggers ELSE '' END`;
 
 /** Jobs are made where they are missing: also those that something else has removed. */
 const makeFrom = (source: string): string => `kept AS (
@@ -24,10 +27,10 @@ ON CONFLICT (run_id, kind, key) DO NOTHING`;
 
 /** The lock does for the whole app what that of `REPAIR` does for one function. */
 const SAVE = `WITH known AS MATERIALIZED (
-  SELECT ${fingerprintOf("f")} AS fingerprint FROM holdfast.functions f WHERE f.app_id = ANY($9::text[])
+  SELECT ${SCHEDULE_TEXT} AS text FROM holdfast.functions f WHERE f.app_id = ANY($9::text[])
   ORDER BY f.slug FOR SHARE
 ), same AS MATERIALIZED (
-  SELECT FROM known HAVING COALESCE(bool_and(fingerprint = ANY($10::text[])), true)
+  SELECT FROM known HAVING COALESCE(bool_and(text = ANY($10::text[])), true)
 ), wanted AS MATERIALIZED (
   SELECT w.* FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::float8[], $6::float8[], $7::text[], $8::text[])
     AS w(function_id, app_id, cron, jitter_ms, tick, due, job_id, key), same
@@ -70,7 +73,7 @@ export async function saveCrons(
   functions: readonly ScheduledFunction[],
   crons: readonly NewCron[],
 ): Promise<void> {
-  await query(SAVE, [...columnsOf(crons), textArray(appIds), textArray(functions.map(registered))]);
+  await query(SAVE, [...columnsOf(crons), textArray(appIds), textArray(functions.map(scheduleText))]);
 }
 
 export async function repairCrons(query: Query, crons: readonly RegisteredCron[]): Promise<void> {
