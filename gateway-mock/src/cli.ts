@@ -47,7 +47,8 @@ Options
 Environment
   DATABASE_URL           as --database-url
   HOLDFAST_SIGNING_KEY, HOLDFAST_SIGNING_KEY_FALLBACK, HOLDFAST_EVENT_KEY
-                         keys that apps and senders of events must have
+                         keys that apps and senders of events must have; signing keys as
+                         openssl rand -hex 32 makes them
 `;
 
 const FLAGS = {

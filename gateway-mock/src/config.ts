@@ -1,4 +1,4 @@
-import { HoldfastError, type Log, silentLog } from "@holdfast/core";
+import { HoldfastError, type Log, readSigningKey, silentLog } from "@holdfast/core";
 import { EXTENSIONS, type Extension, TIMEOUTS } from "@holdfast/protocol";
 import { VERSION_POLICIES, type VersionPolicy } from "./engine/index.ts";
 
@@ -30,7 +30,10 @@ export interface GatewayOptions {
   readonly requestAckMs?: number;
   /** How long `drain` waits for agents. Default 25,000. */
   readonly drainMs?: number;
-  /** What agents must sign start and flush with. Default: nothing is checked. */
+  /**
+   * What agents must sign start and flush with: hex digits, at least 32 (`openssl rand -hex 32`), with or without a prefix
+   * such as `signkey-prod-`. Default: nothing is checked.
+   */
   readonly signingKey?: string;
   /** A second key that is good too, while keys are changed. */
   readonly signingKeyFallback?: string;
@@ -133,7 +136,7 @@ function checkNames(options: GatewayOptions): void {
   throw new HoldfastError("OPTION_INVALID", "The option `log` must be a function: (level, message, data) => ...");
 }
 
-/** @throws HoldfastError `OPTION_INVALID`, `HOST_NOT_LOOPBACK` */
+/** @throws HoldfastError `OPTION_INVALID`, `SIGNING_KEY_INVALID`, `HOST_NOT_LOOPBACK` */
 export function resolveConfig(options: GatewayOptions): GatewayConfig {
   checkNames(options);
   const host = options.host ?? "127.0.0.1";
@@ -144,7 +147,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
   }
   const leaseMs = duration(options.leaseMs, "leaseMs", 200);
   const heartbeatMs = duration(options.heartbeatMs, "heartbeatMs", 50);
-  const signingKeys = [options.signingKey, options.signingKeyFallback].filter((key) => key !== undefined && key !== "");
+  const signingKeys = readSigningKeys(options);
   if (!isLoopback(host) && (signingKeys.length === 0 || !options.eventKey)) {
     throw new HoldfastError(
       "HOST_NOT_LOOPBACK",
@@ -177,7 +180,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     reconnectGraceMs: duration(options.reconnectGraceMs, "reconnectGraceMs", 0) ?? TIMEOUTS.reconnectGraceMs,
     requestAckMs: duration(options.requestAckMs, "requestAckMs", 50) ?? TIMEOUTS.requestAckMs,
     drainMs: duration(options.drainMs, "drainMs", 0) ?? TIMEOUTS.drainMs,
-    signingKeys: signingKeys as string[],
+    signingKeys,
     eventKey: options.eventKey === "" ? undefined : options.eventKey,
     allowedOrigins: options.allowedOrigins ?? [],
     versionPolicy: options.versionPolicy ?? "prefer",
@@ -190,6 +193,17 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** Empty ones count as not given. */
+function readSigningKeys(options: Pick<GatewayOptions, "signingKey" | "signingKeyFallback">): string[] {
+  return (["signingKey", "signingKeyFallback"] as const).flatMap((name) => {
+    const key = options[name];
+    if (key === undefined || key === "") return [];
+    const text = typeof key === "string" ? key.trim() : key;
+    readSigningKey(text, `The gateway's \`${name}\``);
+    return [text];
+  });
 }
 
 function checkPort(port: number, name: string): number {

@@ -12,7 +12,7 @@ import type { Network } from "./network.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
 
-export const SIGNING_KEY = "signkey-test-0123456789abcdef";
+export const SIGNING_KEY = "signkey-test-0123456789abcdef0123456789abcdef";
 
 /** Shorter than real ones, in the same relations: a schedule is not to consist of waiting. */
 export const GATEWAY_TIMES = {

@@ -1,17 +1,13 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { readSigningKey } from "@holdfast/core";
 
-const PREFIX = /^signkey-\w+-/;
-
-/** What agents send instead of a signing key: its prefix, and SHA-256 of the rest read as hex digits. */
+/**
+ * What agents send instead of a signing key: its prefix, and SHA-256 of the bytes that its digits stand for.
+ * @throws HoldfastError `SIGNING_KEY_INVALID`
+ */
 export function hashSigningKey(key: string): string {
-  const prefix = PREFIX.exec(key)?.[0] ?? "";
-  const digits = key.slice(prefix.length).replaceAll(/[^0-9a-zA-Z]/g, "");
-  const even = digits.length % 2 === 0 ? digits : `0${digits}`;
-  const bytes = Uint8Array.from({ length: even.length / 2 }, (_, index) => {
-    const value = Number.parseInt(even.slice(index * 2, index * 2 + 2), 16);
-    return Number.isNaN(value) ? 0 : value;
-  });
-  return prefix + createHash("sha256").update(bytes).digest("hex");
+  const { prefix, hex } = readSigningKey(key, "The signing key");
+  return prefix + createHash("sha256").update(hex, "hex").digest("hex");
 }
 
 /** Compares in a time that tells nothing about where the two differ. */

@@ -6,7 +6,7 @@ import { resolveConfig } from "../../src/config.ts";
 import { createLog, prettyLine } from "../../src/logger.ts";
 import { startGateway } from "../../src/server.ts";
 import { VERSION } from "../../src/version.ts";
-import { useGateway } from "./harness.ts";
+import { SIGNING_KEY, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 
@@ -79,12 +79,29 @@ describe("the command line", () => {
 
 test("options are checked", () => {
   expect(() => resolveConfig({ host: "0.0.0.0" })).toThrow(/signing key/);
-  expect(resolveConfig({ host: "0.0.0.0", signingKey: "signkey-test-00", eventKey: "e" }).host).toBe("0.0.0.0");
+  expect(resolveConfig({ host: "0.0.0.0", signingKey: SIGNING_KEY, eventKey: "e" }).host).toBe("0.0.0.0");
   expect(() => resolveConfig({ port: 5, connectPort: 5 })).toThrow(/differ/);
   expect(() => resolveConfig({ leaseMs: 1 })).toThrow(/leaseMs/);
   expect(() => resolveConfig({ prot: 1 } as never)).toThrow(/no option `prot`/);
   expect(() => resolveConfig({ log: "debug" } as never)).toThrow(/`log`/);
   expect(() => resolveConfig({ extensions: ["magic" as never] })).toThrow(/magic/);
+});
+
+test.each([
+  "signkey-prod-my-super-production-passwort",
+  "Tr0ub4dor&3 correct horse",
+  "!!!???",
+  `signkey-test-${"0".repeat(30)}`,
+  `signkey-test-${"0".repeat(33)}`,
+  `signkey-test-${"0".repeat(31)}z`,
+  5,
+])("the key %j, which would count for less than was typed, is refused", (key) => {
+  for (const name of ["signingKey", "signingKeyFallback"]) {
+    const resolve = () => resolveConfig({ [name]: key });
+    expect(resolve).toThrow(expect.objectContaining({ code: "SIGNING_KEY_INVALID" }));
+    expect(resolve).toThrow(new RegExp(`\\\`${name}\\\` .*openssl rand -hex 32`));
+    expect(resolve).not.toThrow(String(key));
+  }
 });
 
 test("a busy port is told in one sentence, and nothing is left behind", async () => {

@@ -19,6 +19,9 @@ export interface RunDetailView extends RunView {
   readonly log: readonly { readonly kind: string; readonly key: string; readonly attempt: number }[];
 }
 
+/** For gateways that are to have one. */
+export const SIGNING_KEY = "signkey-test-00112233445566778899aabbccddeeff";
+
 export interface Bench {
   readonly db: TestDatabase;
   readonly store: Store;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import type { AgentOptions } from "./agent.ts";
-import { call, did, ended, start, useGateway } from "./harness.ts";
+import { call, did, ended, SIGNING_KEY, start, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 const MiB = 1024 * 1024;
@@ -54,7 +54,7 @@ test("bytes count, not characters", async () => {
 });
 
 test("what is fetched needs the signing key, and is that of a run", async () => {
-  const gateway = await bench.gateway({ signingKey: "signkey-test-00ff" });
+  const gateway = await bench.gateway({ signingKey: SIGNING_KEY });
   const get = async (path: string, key?: string): Promise<unknown> => {
     const headers = key === undefined ? {} : { Authorization: `Bearer ${hashSigningKey(key)}` };
     return call(gateway, path, { headers });
@@ -62,8 +62,8 @@ test("what is fetched needs the signing key, and is that of a run", async () => 
   for (const part of ["actions", "batch"]) {
     const path = `/v0/runs/01JZ0000000000000000000000/${part}`;
     expect(await get(path)).toMatchObject({ code: "UNAUTHORIZED", status: 401 });
-    expect(await get(path, "signkey-test-01")).toMatchObject({ code: "UNAUTHORIZED", status: 401 });
-    expect(await get(path, "signkey-test-00ff")).toEqual({
+    expect(await get(path, "ff".repeat(16))).toMatchObject({ code: "UNAUTHORIZED", status: 401 });
+    expect(await get(path, SIGNING_KEY)).toEqual({
       error: expect.stringContaining("There is no run"),
       code: "NOT_FOUND",
       status: 404,

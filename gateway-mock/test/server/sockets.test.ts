@@ -172,9 +172,9 @@ test("a gateway that stops hands its work back at once", async () => {
 });
 
 test("with keys, a socket needs the token of its start call", async () => {
-  const gateway = await bench.gateway({ signingKey: "signkey-test-12345678", eventKey: "e" });
+  const gateway = await bench.gateway({ signingKey: "signkey-test-00112233445566778899aabbccddeeff", eventKey: "e" });
   const headers = {
-    Authorization: "Bearer signkey-test-b2ed992186a5cb19f6668aade821f502c1d00970dfd0e35128d51bac4649916c",
+    Authorization: "Bearer signkey-test-a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811",
   };
   await expect(RawAgent.open({ url: gateway.url })).rejects.toThrow("401");
   const greet = async (withToken: (token: string) => string) => {

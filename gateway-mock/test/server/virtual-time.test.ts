@@ -1,6 +1,6 @@
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import { call, did, ended, failed, metrics, op, runDetail, start, useGateway } from "./harness.ts";
+import { call, did, ended, failed, metrics, op, runDetail, SIGNING_KEY, start, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 const HOUR_MS = 3_600_000;
@@ -76,6 +76,6 @@ test("only with the option, and only for sensible spans of time", async () => {
     code: "BODY_INVALID",
   });
   await expect(
-    bench.gateway({ virtualTime: true, host: "0.0.0.0", signingKey: "signkey-test-00", eventKey: "key" }),
+    bench.gateway({ virtualTime: true, host: "0.0.0.0", signingKey: SIGNING_KEY, eventKey: "key" }),
   ).rejects.toMatchObject({ code: "OPTION_INVALID" });
 });

@@ -16,6 +16,10 @@ export const ERROR_CATALOGUE = {
     summary: "A required option was not given, nor the environment variable that stands for it.",
     cure: "Give the option that the message names, or set the variable.",
   },
+  SIGNING_KEY_INVALID: {
+    summary: "A signing key is too short, or has characters that are no hex digits.",
+    cure: "Make one with `openssl rand -hex 32`, with or without a prefix such as `signkey-prod-`, and give it to the gateway and to the apps.",
+  },
   RUNTIME_UNSUPPORTED: {
     summary: "The JavaScript runtime lacks something Holdfast needs.",
     cure: "The message names what is missing; Node 20.19, 22.3 or newer has all of it.",

@@ -50,7 +50,7 @@ export function checkKnown(what: string, options: object, known: readonly string
   throw new HoldfastError("OPTION_INVALID", `${what} has no option \`${extra}\`; it knows ${list}.`);
 }
 
-function capitalised(text: string): string {
+export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 

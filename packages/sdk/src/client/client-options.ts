@@ -4,9 +4,11 @@ import {
   asSecretText,
   asText,
   asUrl,
+  capitalised,
   checkKnown,
   type Environment,
   invalidOption,
+  type OptionParser,
   parseBoolean,
   parseUrl,
   readOption,
@@ -32,7 +34,10 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
   readonly baseUrl?: string;
   /** Key for sending events. `HOLDFAST_EVENT_KEY`. */
   readonly eventKey?: string;
-  /** Key with which this app connects. Only its hash is kept. `HOLDFAST_SIGNING_KEY`. */
+  /**
+   * Key with which this app connects: hex digits, at least 32 (`openssl rand -hex 32`), with or without a prefix such as
+   * `signkey-prod-`. Only its hash is kept. `HOLDFAST_SIGNING_KEY`.
+   */
   readonly signingKey?: string;
   /** Tried when the gateway refuses `signingKey`. `HOLDFAST_SIGNING_KEY_FALLBACK`. */
   readonly signingKeyFallback?: string;
@@ -107,11 +112,15 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     { name: "env", given: options.env, variables: ["_ENV", ...BRANCH_VARIABLES], parse: asText },
     env,
   );
-  const secret = (name: "eventKey" | "signingKey" | "signingKeyFallback", variable: string): string | undefined =>
-    readOption({ name, given: options[name], variables: [variable], parse: asSecretText }, env);
-  const eventKey = secret("eventKey", "_EVENT_KEY");
-  const signingKey = signingKeyOf(secret("signingKey", "_SIGNING_KEY"), environment);
-  const signingKeyFallback = signingKeyOf(secret("signingKeyFallback", "_SIGNING_KEY_FALLBACK"), environment);
+  const eventKey = readOption(
+    { name: "eventKey", given: options.eventKey, variables: ["_EVENT_KEY"], parse: asSecretText },
+    env,
+  );
+  const parse = asSigningKey(environment);
+  const keyOf = (name: "signingKey" | "signingKeyFallback", variable: string): Secret | undefined =>
+    readOption({ name, given: options[name], variables: [variable], parse }, env);
+  const signingKey = keyOf("signingKey", "_SIGNING_KEY");
+  const signingKeyFallback = keyOf("signingKeyFallback", "_SIGNING_KEY_FALLBACK");
   return Object.freeze({
     id: resolveId(options.id),
     ...(appVersion === undefined ? {} : { appVersion }),
@@ -163,15 +172,18 @@ function resolveId(id: unknown): string {
   );
 }
 
-function signingKeyOf(key: string | undefined, environment: string | undefined): Secret | undefined {
-  if (key === undefined) return undefined;
-  if (isBranchKey(key) && environment === undefined) {
-    throw new HoldfastError(
-      "OPTION_MISSING",
-      "The signing key belongs to branch environments, so the name of one is needed: give `env`, or set HOLDFAST_ENV.",
-    );
-  }
-  return new Secret(hashSigningKey(key));
+/** Only the hash of a signing key is kept. */
+function asSigningKey(environment: string | undefined): OptionParser<Secret> {
+  return (value, source) => {
+    const key = asSecretText(value, source);
+    if (isBranchKey(key) && environment === undefined) {
+      throw new HoldfastError(
+        "OPTION_MISSING",
+        "The signing key belongs to branch environments, so the name of one is needed: give `env`, or set HOLDFAST_ENV.",
+      );
+    }
+    return new Secret(hashSigningKey(key, capitalised(source)));
+  };
 }
 
 function resolveLogger(logger: unknown): LoggerLike {

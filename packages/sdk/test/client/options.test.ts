@@ -75,9 +75,10 @@ describe("wrong options name themselves", () => {
 
   test("missing id, and a branch key without an environment", () => {
     expect(() => new Client({ id: "" }, {})).toThrow(failsWith("OPTION_MISSING", "`id`"));
-    expect(() => resolve({ signingKey: "signkey-branch-00ff" })).toThrow(failsWith("OPTION_MISSING", "HOLDFAST_ENV"));
-    expect(resolve({ signingKey: "signkey-branch-0123456789abcdef", env: "b" }).signingKey?.reveal()).toBe(
-      "signkey-branch-55c53f5d490297900cefa825d0c8e8e9532ee8a118abe7d8570762cd38be9818",
+    const signingKey = "signkey-branch-0123456789abcdef0123456789abcdef";
+    expect(() => resolve({ signingKey })).toThrow(failsWith("OPTION_MISSING", "HOLDFAST_ENV"));
+    expect(resolve({ signingKey, env: "b" }).signingKey?.reveal()).toBe(
+      "signkey-branch-223e0a160af9da0a03e6dd2c4719c56f5d66a633cbe84e78aaa9f3735865522a",
     );
   });
 
@@ -90,21 +91,47 @@ describe("wrong options name themselves", () => {
 
 describe("keys", () => {
   test.each([
-    ["signkey-test-12345678", "signkey-test-b2ed992186a5cb19f6668aade821f502c1d00970dfd0e35128d51bac4649916c"],
-    ["signkey-prod-00ff", "signkey-prod-06eb7d6a69ee19e5fbdf749018d3d2abfa04bcbd1365db312eb86dc7169389b8"],
     [
-      "signkey-branch-0123456789abcdef",
-      "signkey-branch-55c53f5d490297900cefa825d0c8e8e9532ee8a118abe7d8570762cd38be9818",
+      "signkey-test-00112233445566778899aabbccddeeff",
+      "signkey-test-a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811",
     ],
-    ["0123456789abcdef", "55c53f5d490297900cefa825d0c8e8e9532ee8a118abe7d8570762cd38be9818"],
-    ["signkey-prod-abc", "signkey-prod-1870348e36542f82a2bb6b134f9bda817cbc1f946dda37a0cce5b5221b9f0304"],
+    [
+      "signkey-prod-FFEEDDCCBBAA99887766554433221100",
+      "signkey-prod-811407f10d6c0f49a056cc8c01a15e42816b9d39df858e9f6c05fc5c9189b136",
+    ],
+    [
+      "signkey-branch-0123456789abcdef0123456789abcdef",
+      "signkey-branch-223e0a160af9da0a03e6dd2c4719c56f5d66a633cbe84e78aaa9f3735865522a",
+    ],
+    ["0123456789abcdef0123456789abcdef", "223e0a160af9da0a03e6dd2c4719c56f5d66a633cbe84e78aaa9f3735865522a"],
   ])("%s is hashed as other agents do", (key, hashed) => {
     expect(hashSigningKey(key)).toBe(hashed);
   });
 
+  test.each([
+    ["passwords", "signkey-prod-my-super-production-passwort"],
+    ["text", "Tr0ub4dor&3 correct horse battery staple!"],
+    ["signs", "!!!???"],
+    ["a letter among the digits", `signkey-prod-${"0".repeat(31)}g`],
+    ["dashes between the digits", "signkey-prod-0123-4567-89ab-cdef-0123-4567-89ab-cdef"],
+    ["too few digits", `signkey-prod-${"0".repeat(30)}`],
+    ["an odd number of digits", `signkey-prod-${"0".repeat(33)}`],
+  ])("%s are no signing key, and the refusal says how to make one", (_, key) => {
+    const refused = failsWith("SIGNING_KEY_INVALID", "openssl rand -hex 32");
+    expect(() => resolve({ signingKey: key })).toThrow(refused);
+    expect(() => resolve({ signingKey: key })).not.toThrow(key);
+    expect(() => resolve({}, { INNGEST_SIGNING_KEY: key })).toThrow(/^The environment variable INNGEST_SIGNING_KEY/);
+    expect(() => resolve({ signingKeyFallback: key })).toThrow(/^The option `signingKeyFallback`/);
+  });
+
   test("never show, however they are printed", () => {
     const client = new Client(
-      { id: "app", signingKey: "signkey-test-12345678", signingKeyFallback: "signkey-test-99", eventKey: "evkey" },
+      {
+        id: "app",
+        signingKey: "signkey-test-00112233445566778899aabbccddeeff",
+        signingKeyFallback: "f9".repeat(16),
+        eventKey: "evkey",
+      },
       {},
     );
     const printed = [
@@ -113,8 +140,8 @@ describe("keys", () => {
       String(client.options.eventKey),
     ].join();
     expect(printed).toContain("[secret]");
-    expect(printed).not.toMatch(/12345678|b2ed99|evkey/);
-    expect(client.options.signingKey?.reveal()).toMatch(/^signkey-test-b2ed99/);
+    expect(printed).not.toMatch(/00112233|a8faed|f9f9|evkey/);
+    expect(client.options.signingKey?.reveal()).toMatch(/^signkey-test-a8faed/);
   });
 
   test("what is missing, misspelled or of another kind is told", () => {

@@ -43,7 +43,7 @@ const app = (options: Partial<ClientOptions> = {}): Client =>
 const never = new AbortController().signal;
 
 test("actions and batch are fetched with the app's key and environment", async () => {
-  const signingKey = "signkey-test-00ff";
+  const signingKey = `signkey-test-${"0f".repeat(16)}`;
   const state = await app({ signingKey, env: "branch" }).fetchRunState("r1", never);
   expect(state).toEqual({ steps: { abc: { type: "data", data: 1 } }, events: [{ id: "e1", name: "a/b", data: {} }] });
   expect(seen.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
@@ -56,14 +56,16 @@ test("actions and batch are fetched with the app's key and environment", async (
 });
 
 test.each([401, 403])("a key that is refused with %i is followed by the fallback key", async (status) => {
-  const fallback = `Bearer ${hashSigningKey("signkey-test-02")}`;
+  const fallback = `Bearer ${hashSigningKey(`signkey-test-${"02".repeat(16)}`)}`;
   answer = (_, { authorization }) => (authorization === fallback ? undefined : { status, body: '{"error":"no"}' });
-  const keys = { signingKey: "signkey-test-01", signingKeyFallback: "signkey-test-02" };
+  const keys = { signingKey: `signkey-test-${"01".repeat(16)}`, signingKeyFallback: `signkey-test-${"02".repeat(16)}` };
   expect(await app(keys).fetchRunState("r1", never)).toMatchObject({ events: [{ id: "e1" }] });
-  await expect(app({ signingKey: "signkey-test-01" }).fetchRunState("r1", never)).rejects.toMatchObject({
-    code: "RUN_STATE_UNAVAILABLE",
-    message: expect.stringContaining("refused the signing key"),
-  });
+  await expect(app({ signingKey: `signkey-test-${"01".repeat(16)}` }).fetchRunState("r1", never)).rejects.toMatchObject(
+    {
+      code: "RUN_STATE_UNAVAILABLE",
+      message: expect.stringContaining("refused the signing key"),
+    },
+  );
 });
 
 test("broken connections, 5xx and cut bodies are tried again", async () => {

@@ -73,12 +73,12 @@ describe("connect()", () => {
       id: "app",
       isDev: false,
       baseUrl: gateway.url,
-      signingKey: "signkey-test-12345678",
+      signingKey: "signkey-test-00112233445566778899aabbccddeeff",
       logger: quiet,
     });
     const connection = await connect({ apps: [{ client, functions: [] }], handleShutdownSignals: [] });
     expect(gateway.starts[0]!.authorization).toBe(
-      "Bearer signkey-test-b2ed992186a5cb19f6668aade821f502c1d00970dfd0e35128d51bac4649916c",
+      "Bearer signkey-test-a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811",
     );
     await connection.close();
   });
