@@ -10,6 +10,7 @@ export interface Outcome {
   readonly schedules: number;
   readonly effects: number;
   readonly zombies: number;
+  readonly redone: number;
   readonly runs: number;
   readonly tookMs: number;
   readonly cpuMs: number;

@@ -1,3 +1,4 @@
+import { ADVERSARIES, type Adversary, isAdversary } from "./adversaries.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import { runSchedule, type ScheduleResult } from "./schedule.ts";
 
@@ -11,6 +12,7 @@ import { runSchedule, type ScheduleResult } from "./schedule.ts";
  *     --keep-going   report every failing seed instead of stopping at the first
  *     --json         one line at the end, for programs
  *     --list A,B     exactly these seeds
+ *     --with A,B     these adversaries (`adversaries.ts`) in every schedule
  */
 interface Arguments {
   readonly seeds: readonly number[] | null;
@@ -19,6 +21,7 @@ interface Arguments {
   readonly trace: boolean;
   readonly keepGoing: boolean;
   readonly json: boolean;
+  readonly always: ReadonlySet<Adversary>;
 }
 
 function readArguments(args: readonly string[]): Arguments {
@@ -40,7 +43,10 @@ function readArguments(args: readonly string[]): Arguments {
     throw new Error("--seeds, --from, --seed and --list take whole numbers.");
   }
   const has = (name: string): boolean => args.includes(name);
-  return { seeds, from, count, trace: has("--trace"), keepGoing: has("--keep-going"), json: has("--json") };
+  const given = (value("--with") ?? "").split(",").filter((name) => name !== "");
+  const always = new Set(given.filter(isAdversary));
+  if (always.size !== given.length) throw new Error(`--with knows ${Object.keys(ADVERSARIES).join(", ")}.`);
+  return { always, seeds, from, count, trace: has("--trace"), keepGoing: has("--keep-going"), json: has("--json") };
 }
 
 function report({ seed, violation, faults, lines }: ScheduleResult, trace: boolean): void {
@@ -56,19 +62,20 @@ function report({ seed, violation, faults, lines }: ScheduleResult, trace: boole
 }
 
 async function main(): Promise<void> {
-  const { seeds, from, count, trace, keepGoing, json } = readArguments(process.argv.slice(2));
+  const { seeds, from, count, trace, keepGoing, json, always } = readArguments(process.argv.slice(2));
   const all = seeds ?? Array.from({ length: count }, (_, i) => from + i);
   const startedMs = performance.now();
   const failed: { seed: number; id: string; message: string }[] = [];
-  const totals = { schedules: 0, virtualMs: 0, happenings: 0, effects: 0, zombies: 0, runs: 0, faults: 0 };
+  const totals = { schedules: 0, virtualMs: 0, happenings: 0, effects: 0, zombies: 0, redone: 0, runs: 0, faults: 0 };
   const digests: string[] = [];
   for (const seed of all) {
-    const result = await runSchedule(seed, { trace });
+    const result = await runSchedule(seed, { trace, always });
     totals.schedules += 1;
     totals.virtualMs += result.virtualMs;
     totals.happenings += result.happenings;
     totals.effects += result.effects;
     totals.zombies += result.zombies;
+    totals.redone += result.redone;
     totals.runs += result.runs;
     totals.faults += result.faults.timed.length;
     if (json) digests.push(result.digest);
@@ -86,7 +93,7 @@ async function main(): Promise<void> {
     const rate = (ms: number): string => ((totals.schedules / ms) * 1000).toFixed(0);
     console.log(
       `${totals.schedules} schedules, ${failed.length} failed; ${rate(tookMs)} schedules per second, ${rate(cpuMs)} per CPU second; ` +
-        `${totals.runs} runs, ${totals.effects} steps begun (${totals.zombies} by dispatches that no longer counted), ${totals.faults} faults of ${FAULT_KINDS.length} kinds, ` +
+        `${totals.runs} runs, ${totals.effects} steps begun (${totals.zombies} by dispatches that no longer counted, ${totals.redone} after their result was stored), ${totals.faults} faults of ${FAULT_KINDS.length} kinds, ` +
         `${(totals.virtualMs / 3_600_000).toFixed(1)} hours in ${(tookMs / 1000).toFixed(1)} s, ${totals.happenings} happenings`,
     );
   }

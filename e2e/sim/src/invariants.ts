@@ -37,6 +37,7 @@ export const INVARIANTS = {
   S35: "A schedule makes one run of each tick that comes while somebody is there.",
   S36: "No run starts before the time of its event.",
   S37: "With the strict policy a run is executed only by workers of the version that started it.",
+  S38: "No body begins when its step's result is in the store, unless the network kept the request back.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

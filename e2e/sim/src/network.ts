@@ -38,6 +38,11 @@ export interface Endpoint {
 /** Sees every frame that is sent, as the sender sends it. */
 export type FrameTap = (direction: Direction, sender: Actor, bytes: Uint8Array, connection: Connection) => void;
 
+/** Hears of frames that were under way for long, the time that their receiver stood still not counted. */
+export type LateTap = (bytes: Uint8Array) => void;
+
+const LATE_MS = 300;
+
 /** A TCP connection with a WebSocket on it. `up` is from the agent to the gateway. */
 export class Connection {
   readonly agent: SimWebSocket;
@@ -109,7 +114,10 @@ export class Connection {
 
   #deliver(direction: Direction, packet: Packet): void {
     const receiver = direction === "up" ? this.gateway : this.agent;
-    this.#net.scheduler.at(this.#arrivalMs(direction), receiver.actor, () => {
+    const arrivalMs = this.#arrivalMs(direction);
+    const isLate = arrivalMs > this.#net.scheduler.nowMs + LATE_MS;
+    if (isLate && direction === "down" && packet.type === "frame") this.#net.late(packet.bytes);
+    this.#net.scheduler.at(arrivalMs, receiver.actor, () => {
       if (this.alive && !this.silent) receiver.receive(packet);
     });
   }
@@ -129,6 +137,7 @@ export class Network {
   readonly dice: Dice;
   mood: NetworkMood;
   tap: FrameTap = () => {};
+  late: LateTap = () => {};
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #connections = new Set<Connection>();
 

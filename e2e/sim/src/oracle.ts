@@ -10,6 +10,9 @@ import type { Scheduler } from "./scheduler.ts";
 
 const RESULT_OPS: ReadonlySet<unknown> = new Set(["StepRun", "Step", "StepFailed"]);
 
+/** What is stored this shortly before a body begins crossed its permission on the way. */
+const REDONE_MS = 5;
+
 /** Watches a schedule and ends it with the first invariant that is broken. */
 export class Oracle {
   /** Bodies that began, by run and key. */
@@ -18,6 +21,10 @@ export class Oracle {
   effects = 0;
   /** Bodies of acknowledged steps that began under a dispatch that had been given to somebody else meanwhile. */
   zombies = 0;
+  /** Bodies that began when their step's result was in the store. */
+  redone = 0;
+  /** S38 is checked: who was suspended begins nothing that others have finished meanwhile. */
+  isStrict = false;
   leasesLost = 0;
   /** A process whose app is of this version begins to execute a dispatch. */
   onExecution: (requestId: string, version: string) => void = () => {};
@@ -26,6 +33,8 @@ export class Oracle {
   #order = 0;
   readonly #acknowledged = new Set<string>();
   readonly #storedAt = new Map<string, number>();
+  readonly #storedMs = new Map<string, number>();
+  readonly #delayed = new Set<string>();
   readonly #dispatchedAt = new Map<string, number>();
   readonly #executedBy = new Map<string, string>();
   readonly #replies = new Map<string, { readonly runId: string; readonly hashes: readonly string[] }>();
@@ -62,6 +71,7 @@ export class Oracle {
       if (!this.#counts(requestId)) this.zombies += 1;
       else this.fail("S1", `Run ${runId}, step ${step.id} (${key}), request ${requestId}.`);
     }
+    this.#checkRedone(name, `Run ${runId}, step ${step.id} (${key}), request ${requestId}`, requestId);
     const storedAt = this.#storedAt.get(name);
     const dispatchedAt = this.#dispatchedAt.get(requestId);
     if (storedAt !== undefined && dispatchedAt !== undefined && storedAt < dispatchedAt) {
@@ -70,6 +80,20 @@ export class Oracle {
     const count = (this.begun.get(`${runId} ${key}`) ?? 0) + 1;
     this.begun.set(`${runId} ${key}`, count);
     return count;
+  }
+
+  /** The network kept a request back for so long that it was given to others: its worker cannot know. */
+  delayed(requestId: string): void {
+    this.#delayed.add(requestId);
+  }
+
+  #checkRedone(name: string, what: string, requestId: string): void {
+    const storedMs = this.#storedMs.get(name);
+    if (storedMs === undefined || this.#delayed.has(requestId)) return;
+    const agoMs = this.#scheduler.nowMs - storedMs;
+    if (agoMs <= REDONE_MS) return;
+    this.redone += 1;
+    if (this.isStrict) this.fail("S38", `${what}, stored ${Math.round(agoMs)} ms ago.`);
   }
 
   /** A process begins to execute a dispatch. */
@@ -121,6 +145,7 @@ export class Oracle {
     const name = `${runId} ${row.key}`;
     if (this.#storedAt.has(name)) this.fail("S7", `Run ${runId}, step ${row.key} has a second result.`);
     this.#storedAt.set(name, this.#order);
+    this.#storedMs.set(name, this.#scheduler.nowMs);
   }
 
   #checkRuns(runIds: ReadonlySet<string>): void {

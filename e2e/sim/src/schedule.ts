@@ -1,3 +1,4 @@
+import type { Adversary } from "./adversaries.ts";
 import { checkEnds } from "./ends.ts";
 import type { FaultPlan } from "./faults.ts";
 import type { Violation } from "./invariants.ts";
@@ -14,10 +15,17 @@ export interface ScheduleResult {
   readonly happenings: number;
   readonly effects: number;
   readonly zombies: number;
+  readonly redone: number;
   readonly runs: number;
   readonly faults: FaultPlan;
   /** With `trace` only. */
   readonly lines: readonly string[];
+}
+
+export interface ScheduleOptions {
+  readonly trace?: boolean;
+  /** Adversaries that are in every schedule. */
+  readonly always?: ReadonlySet<Adversary>;
 }
 
 /** How long runs may take once the faults are over. */
@@ -26,9 +34,9 @@ const REST_MS = 15_000;
 const CLOSE_MS = 30_000;
 
 /** Plays the schedule of a seed from its beginning to its end, or to the first invariant that is broken. */
-export async function runSchedule(seed: number, options: { readonly trace?: boolean } = {}): Promise<ScheduleResult> {
+export async function runSchedule(seed: number, options: ScheduleOptions = {}): Promise<ScheduleResult> {
   const trace = new TraceHash(options.trace === true);
-  const world = new World(seed, trace);
+  const world = new World(seed, trace, options.always ?? new Set());
   const { scheduler, oracle, faults } = world;
   const undo = virtualiseImmediates(scheduler);
   const onRejection = (reason: unknown): void => {
@@ -50,6 +58,7 @@ export async function runSchedule(seed: number, options: { readonly trace?: bool
     happenings: scheduler.happenings,
     effects: oracle.effects,
     zombies: oracle.zombies,
+    redone: oracle.redone,
     runs: world.tables.runs.size,
     faults,
     lines: [...(trace.lines ?? []), ...(trace.lines ? logsOf(world) : [])],

@@ -9,12 +9,14 @@ import type { TraceHash } from "./trace.ts";
 
 /** Something that happens at a moment of virtual time. */
 interface Happening {
-  readonly atMs: number;
+  atMs: number;
   readonly order: number;
   /** Whose code runs; null = the world's own (network, database, faults). */
   readonly owner: Actor | null;
   readonly fire: () => void;
   cancelled: boolean;
+  /** A timer's: how long its owner's machine had been suspended when it was set. */
+  asleepMs: number | null;
 }
 
 /** What ended an actor's code from inside. */
@@ -46,9 +48,9 @@ export class Scheduler {
   }
 
   /** Arranges that `fire` happens; an actor that is dead by then does nothing, one that is frozen does it later. */
-  at(atMs: number, owner: Actor | null, fire: () => void): Happening {
+  at(atMs: number, owner: Actor | null, fire: () => void, asleepMs: number | null = null): Happening {
     this.#order += 1;
-    const happening = { atMs: Math.max(atMs, this.nowMs), order: this.#order, owner, fire, cancelled: false };
+    const happening = { atMs: Math.max(atMs, this.nowMs), order: this.#order, owner, fire, cancelled: false, asleepMs };
     push(this.#heap, happening);
     return happening;
   }
@@ -84,6 +86,10 @@ export class Scheduler {
   #next(): Happening | undefined {
     for (let next = pop(this.#heap); next !== undefined; next = pop(this.#heap)) {
       if (next.cancelled || next.owner?.alive === false) continue;
+      if (next.owner && isPutOff(next, next.owner)) {
+        push(this.#heap, next);
+        continue;
+      }
       if (next.owner && next.owner.frozenUntilMs > next.atMs) {
         next.owner.backlog.push(next);
         continue;
@@ -103,8 +109,20 @@ export class Scheduler {
       if (!next.owner) throw error;
       this.onCrash({ actor: next.owner, error });
     }
+    next.owner?.turned();
   }
 }
+
+/** A timer runs on the monotonic clock, which stands still while the machine is suspended: it is due that much later. */
+function isPutOff(timer: Happening, { asleepMs }: Actor): boolean {
+  if (timer.asleepMs === null || timer.asleepMs === asleepMs) return false;
+  timer.atMs += asleepMs - timer.asleepMs;
+  timer.asleepMs = asleepMs;
+  return true;
+}
+
+/** What an event loop that was stopped turns to first: timers that are overdue, or what the kernel kept for it. */
+export type WakeOrder = "timers first" | "timers last" | "as it came";
 
 /** A thread of a process: what has its own event loop. Its clock, timers and immediates are the world's. */
 export class Actor {
@@ -119,12 +137,18 @@ export class Actor {
   wallOffsetMs = 0;
   /** How long it was frozen in all. */
   frozenMs = 0;
+  /** How long its machine was suspended in all: its monotonic clock stood still. */
+  asleepMs = 0;
   /** Timers that would keep a process alive. */
   readonly pending = new Set<Happening>();
   readonly clock: Clock;
   readonly timers: Timers;
   #dieAfter = Number.POSITIVE_INFINITY;
   #onDeath: (() => void)[] = [];
+  #wakeOrder: WakeOrder = "as it came";
+  #asleepUntilMs = 0;
+  #turnsLeft = 0;
+  #afterTurns: () => void = () => {};
 
   constructor(scheduler: Scheduler, name: string, seed: number) {
     this.scheduler = scheduler;
@@ -133,7 +157,7 @@ export class Actor {
     const bornMs = scheduler.nowMs;
     this.clock = {
       nowMs: () => Math.floor(EPOCH_MS + scheduler.nowMs + this.wallOffsetMs),
-      monotonicMs: () => scheduler.nowMs - bornMs,
+      monotonicMs: () => scheduler.nowMs - bornMs - this.asleepMs,
     };
     this.timers = { set: (delayMs, fire, options) => this.#setTimer(delayMs, fire, options?.unref === true) };
   }
@@ -185,21 +209,56 @@ export class Actor {
     scheduler.at(untilMs, null, () => this.#thaw());
   }
 
+  /** As `freeze`, from outside: SIGSTOP, or the whole machine, whose monotonic clock then stands still as well. */
+  suspend(forMs: number, order: WakeOrder, isMachine: boolean): void {
+    const { nowMs } = this.scheduler;
+    const untilMs = nowMs + forMs;
+    if (!this.alive || untilMs <= this.frozenUntilMs) return;
+    this.#wakeOrder = order;
+    if (isMachine) {
+      this.asleepMs += untilMs - Math.max(nowMs, this.#asleepUntilMs);
+      this.#asleepUntilMs = untilMs;
+    }
+    this.freeze(forMs);
+  }
+
+  /** Does this at the end of its turn number `count` from now, before anything else of it runs. */
+  afterTurns(count: number, act: () => void): void {
+    this.#turnsLeft = count;
+    this.#afterTurns = act;
+  }
+
+  /** One of its turns is over. */
+  turned(): void {
+    if (this.#turnsLeft === 0) return;
+    this.#turnsLeft -= 1;
+    if (this.#turnsLeft === 0) this.#afterTurns();
+  }
+
   #thaw(): void {
     if (this.frozenUntilMs > this.scheduler.nowMs) return;
     const { backlog } = this;
     this.backlog = [];
-    for (const { owner, fire, cancelled } of backlog) if (!cancelled) this.scheduler.after(0, owner, fire);
+    for (const one of inOrder(backlog, this.#wakeOrder)) {
+      // One that is cancelled meanwhile must not happen.
+      if (!one.cancelled) this.scheduler.after(0, one.owner, () => (one.cancelled ? undefined : one.fire()));
+    }
+    this.#wakeOrder = "as it came";
   }
 
   #setTimer(delayMs: number, fire: () => void, unref: boolean): TimerHandle {
     // Node's own smallest delay, and its usual lateness.
     const lateMs = this.random() < LATE_TIMER_RATE ? 20 * this.random() : 0.5 * this.random();
     const dueMs = Math.max(1, delayMs) + lateMs;
-    const happening = this.scheduler.after(dueMs, this, () => {
-      this.pending.delete(happening);
-      fire();
-    });
+    const happening = this.scheduler.at(
+      this.scheduler.nowMs + dueMs,
+      this,
+      () => {
+        this.pending.delete(happening);
+        fire();
+      },
+      this.asleepMs,
+    );
     if (!unref && this.alive) this.pending.add(happening);
     return {
       cancel: () => {
@@ -227,6 +286,13 @@ export function virtualiseImmediates(scheduler: Scheduler): () => void {
   return () => {
     globalThis.setImmediate = realSetImmediate;
   };
+}
+
+function inOrder(backlog: readonly Happening[], order: WakeOrder): readonly Happening[] {
+  if (order === "as it came") return backlog;
+  const timers = backlog.filter(({ asleepMs }) => asleepMs !== null);
+  const others = backlog.filter(({ asleepMs }) => asleepMs === null);
+  return order === "timers first" ? [...timers, ...others] : [...others, ...timers];
 }
 
 function before(a: Happening, b: Happening): boolean {

@@ -1,3 +1,5 @@
+import { decodeGatewayFrame } from "../../../packages/protocol/src/index.ts";
+import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { GatewayCalls } from "./calls.ts";
 import { Clients, type ClientWorld } from "./clients.ts";
@@ -14,15 +16,18 @@ import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, type HearBy, randomFunction, withExtras } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
+import { planSuspensions, type SuspendableWorld, type Suspension, suspend } from "./suspensions.ts";
 import type { SimThread } from "./threads.ts";
 import type { TraceHash } from "./trace.ts";
 
 /** In so many schedules. */
 const EXTRAS_RATE = 0.2;
+/** Adversaries draw from streams of their own. */
+const ADVERSARY_SEED = 1_000_000_007;
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
-export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld {
+export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, SuspendableWorld {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly network: Network;
@@ -41,6 +46,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld {
   calmMs: number | null = null;
   readonly flow: FlowOracle;
   readonly cancelled = new Set<string>();
+  suspensions: readonly Suspension[] = [];
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
@@ -49,7 +55,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld {
   #ending = false;
   #born = 0;
 
-  constructor(seed: number, trace: TraceHash) {
+  constructor(seed: number, trace: TraceHash, always: ReadonlySet<Adversary>) {
     const dice = createDice(seed);
     const shape = createDice(dice.fork());
     this.scheduler = new Scheduler(trace);
@@ -91,6 +97,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld {
     this.flow = new FlowOracle(this);
     this.#arrange(shape, isSmall);
     if (this.hasExtras) this.#planExtraEvents(extras);
+    this.#arm(createDice(seed + ADVERSARY_SEED), always);
   }
 
   /** From now on nothing goes wrong; what is missing comes back. */
@@ -118,11 +125,28 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld {
     return this.gateways.filter((gateway) => gateway.actor.alive);
   }
 
+  get isCalm(): boolean {
+    return this.calmMs !== null;
+  }
+
+  #arm(dice: Dice, always: ReadonlySet<Adversary>): void {
+    const adversaries = pickAdversaries(dice, always);
+    // Those schedules are about what must not be lost at all.
+    if (!adversaries.has("suspensions") || this.faults.isGentle) return;
+    this.oracle.isStrict = true;
+    this.suspensions = planSuspensions(dice, this.faults.windowMs);
+    for (const one of this.suspensions) this.scheduler.at(one.atMs, null, () => suspend(this, one, dice));
+  }
+
   #watch(): void {
     this.scheduler.onCrash = ({ actor, error }) => {
       const owner = this.threads.get(actor);
       if (owner) owner.thread.throws(error);
       else this.oracle.fail("S17", `${actor.name}: ${(error as Error).stack ?? error}`);
+    };
+    this.network.late = (bytes) => {
+      const frame = decodeGatewayFrame(bytes);
+      if (frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.delayed(frame.requestId);
     };
     this.network.tap = (direction, sender, bytes, connection) => {
       const agent = direction === "up" ? sender : connection.agent.actor;

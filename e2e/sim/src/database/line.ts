@@ -49,7 +49,7 @@ export class Line {
       scheduler.after(this.delayMs() + mood.spikeMs, this.#actor, () => reject(refused("Nothing was stored")));
       return promise;
     }
-    scheduler.after(this.delayMs(), null, () => {
+    this.#reach(() => {
       const result = apply();
       scheduler.after(this.delayMs(), this.#actor, () => resolve(result));
     });
@@ -68,6 +68,17 @@ export class Line {
     return done.promise;
   }
 
+  /** What has arrived at a server that stands still is carried out when it goes on, in any order. */
+  #reach(carryOut: () => void): void {
+    const { scheduler } = this.#actor;
+    const arrive = (): void => {
+      const waitMs = this.#tables.stopsMs - scheduler.nowMs;
+      if (waitMs > 0) scheduler.after(waitMs + this.#dice.within(0, 5), null, arrive);
+      else carryOut();
+    };
+    scheduler.after(this.delayMs(), null, arrive);
+  }
+
   /** The next transaction of the group commit: one at a time. */
   #commitNext(): void {
     if (this.#waiting.length === 0) {
@@ -81,7 +92,7 @@ export class Line {
     const mood = this.#mood();
     const refusedEarly = this.#dice.chance(mood.failRate);
     const inDoubt = this.#dice.chance(mood.doubtRate);
-    scheduler.after(this.delayMs(), null, () => {
+    this.#reach(() => {
       const outcomes = refusedEarly ? [] : this.#tables.commit(batch.map(({ unit }) => unit));
       scheduler.after(this.delayMs(), this.#actor, () => {
         for (const [index, { done }] of batch.entries()) {

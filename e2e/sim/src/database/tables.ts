@@ -34,6 +34,8 @@ export class Tables {
   readonly crons: Crons;
   readonly registry: Registry;
   watch: TableWatch = NO_WATCH;
+  /** Until then the server does nothing (in virtual time). */
+  stopsMs = 0;
   readonly #eventKeys = new Map<string, { readonly eventId: string; readonly atMs: number }>();
   readonly #nowMs: () => number;
 

@@ -1,0 +1,20 @@
+import type { Dice } from "./random.ts";
+
+/**
+ * What may be against a schedule besides its faults, and in what share of schedules it is. `--with` has one in each:
+ * to work on what it shows.
+ */
+export const ADVERSARIES = {
+  /** Any party stands still for any time; see `suspensions.ts`. Then S38 holds as well. */
+  suspensions: 0,
+} as const;
+
+export type Adversary = keyof typeof ADVERSARIES;
+
+export const isAdversary = (name: string): name is Adversary => name in ADVERSARIES;
+
+/** Drawn from a stream of their own: schedules without any are as if there were none. */
+export function pickAdversaries(dice: Dice, always: ReadonlySet<Adversary>): ReadonlySet<Adversary> {
+  const names = Object.keys(ADVERSARIES).filter(isAdversary);
+  return new Set(names.filter((name) => dice.chance(ADVERSARIES[name]) || always.has(name)));
+}
