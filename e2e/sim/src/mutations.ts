@@ -36,8 +36,8 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/core/link-machine.ts`,
-        find: 'kind: paused || stalled ? "WORKER_PAUSE" : "WORKER_READY"',
-        replace: 'kind: stalled ? "WORKER_PAUSE" : "WORKER_READY"',
+        find: 'kind: paused || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY"',
+        replace: 'kind: stalled && pausesForStalls ? "WORKER_PAUSE" : "WORKER_READY"',
       },
     ],
   },

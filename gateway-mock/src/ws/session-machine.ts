@@ -7,8 +7,8 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  *     hello --WORKER_CONNECT--> registering --accepted--> connected --WORKER_READY--> ready --+--> draining --> closed
  *                                                             \--------WORKER_PAUSE-----------/
  *
- * Phases only go forward, but that a peer which paused may say WORKER_READY again, as long as it was not told
- * GATEWAY_CLOSING. The socket's end leads to `closed` from everywhere. Invariants:
+ * Phases only go forward, but that a peer which agreed on `stall` may say WORKER_READY again after WORKER_PAUSE, as long as
+ * it was not told GATEWAY_CLOSING. The socket's end leads to `closed` from everywhere. Invariants:
  *
  *  1. GATEWAY_HELLO is sent once, first; CONNECTION_READY once, and only after WORKER_CONNECT was accepted.
  *  2. Between CONNECTION_READY and WORKER_READY or WORKER_PAUSE nothing is sent.
@@ -17,20 +17,23 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  *  5. In `ready` and `draining` every heartbeat is answered; in no other phase.
  *  6. Frames about requests are delivered in `ready` and `draining` only.
  *  7. Nothing is sent, armed or delivered in `closed`; `gone` is said exactly once.
- *  8. A peer that says nothing cannot hold a socket: hello, readiness, silence and drain each have a deadline.
+ *  8. A peer that did not agree on `stall` is not offered again once it paused: as on gateways of the base protocol.
+ *  9. A peer that says nothing cannot hold a socket: hello, readiness, silence and drain each have a deadline.
  */
 export type SessionState =
   | { readonly phase: "hello" }
   | { readonly phase: "registering" }
-  | { readonly phase: "connected"; readonly heartbeatMs: number }
-  | { readonly phase: "ready"; readonly heartbeatMs: number; readonly seenMs: number }
-  | {
-      readonly phase: "draining";
-      readonly heartbeatMs: number;
-      readonly seenMs: number;
-      readonly closingSent: boolean;
-    }
+  | ({ readonly phase: "connected" } & Terms)
+  | ({ readonly phase: "ready"; readonly seenMs: number } & Terms)
+  | ({ readonly phase: "draining"; readonly seenMs: number; readonly closingSent: boolean } & Terms)
   | { readonly phase: "closed" };
+
+/** What was settled in the handshake. */
+interface Terms {
+  readonly heartbeatMs: number;
+  /** Agreed on `stall`: WORKER_READY counts after WORKER_PAUSE. */
+  readonly mayResume: boolean;
+}
 
 /** Frames that are about requests; the engine's business. */
 export type RequestFrame = Exclude<
@@ -88,6 +91,9 @@ export interface SessionLimits {
 }
 
 type Turn = readonly [SessionState, readonly SessionEffect[]];
+
+/** As the reference puts it. */
+const NOT_ROUTABLE = "ignoring worker ready as connection is not routable";
 
 export const initialSession: SessionState = { phase: "hello" };
 const CLOSED: SessionState = { phase: "closed" };
@@ -172,16 +178,16 @@ function onReadiness(
   frame: WorkerFrame | UnknownFrame,
   atMs: number,
 ): Turn {
-  const { heartbeatMs } = state;
+  const terms = termsOf(state);
   if (frame.kind === "WORKER_READY") {
     return [
-      { phase: "ready", heartbeatMs, seenMs: atMs },
+      { phase: "ready", ...terms, seenMs: atMs },
       [{ do: "disarm", timer: "readiness" }, { do: "arm", timer: "silence" }, { do: "open" }],
     ];
   }
   if (frame.kind === "WORKER_PAUSE") {
     return [
-      { phase: "draining", heartbeatMs, seenMs: atMs, closingSent: false },
+      { phase: "draining", ...terms, seenMs: atMs, closingSent: false },
       [
         { do: "disarm", timer: "readiness" },
         { do: "arm", timer: "silence" },
@@ -196,16 +202,17 @@ function onEstablished(
   frame: WorkerFrame | UnknownFrame,
   atMs: number,
 ): Turn {
-  const { heartbeatMs } = state;
+  const terms = termsOf(state);
   switch (frame.kind) {
     case "WORKER_HEARTBEAT":
       return [{ ...state, seenMs: atMs }, [{ do: "send", frame: { kind: "GATEWAY_HEARTBEAT" } }]];
     case "WORKER_PAUSE":
       if (state.phase === "draining") return [state, []];
-      return [{ phase: "draining", heartbeatMs, seenMs: atMs, closingSent: false }, [{ do: "pause" }]];
+      return [{ phase: "draining", ...terms, seenMs: atMs, closingSent: false }, [{ do: "pause" }]];
     case "WORKER_READY":
       if (state.phase === "ready" || state.closingSent) return [state, []];
-      return [{ phase: "ready", heartbeatMs, seenMs: atMs }, [{ do: "open" }]];
+      if (!terms.mayResume) return [state, [{ do: "warn", message: NOT_ROUTABLE }]];
+      return [{ phase: "ready", ...terms, seenMs: atMs }, [{ do: "open" }]];
     case "WORKER_CONNECT":
     case "UNKNOWN":
       return [state, [{ do: "warn", message: `${describe(frame)} is not expected here; passed over` }]];
@@ -227,9 +234,9 @@ function onAccepted(state: SessionState, accepted: Accepted, atMs: number): Turn
     do: "send",
     frame: { kind: "GATEWAY_CONNECTION_READY", heartbeatInterval, extendLeaseInterval, statusInterval, extensions },
   };
-  if (accepted.manualReadiness)
-    return [{ phase: "connected", heartbeatMs }, [ready, { do: "arm", timer: "readiness" }]];
-  return [{ phase: "ready", heartbeatMs, seenMs: atMs }, [ready, { do: "arm", timer: "silence" }, { do: "open" }]];
+  const terms: Terms = { heartbeatMs, mayResume: extensions.includes("stall") };
+  if (accepted.manualReadiness) return [{ phase: "connected", ...terms }, [ready, { do: "arm", timer: "readiness" }]];
+  return [{ phase: "ready", ...terms, seenMs: atMs }, [ready, { do: "arm", timer: "silence" }, { do: "open" }]];
 }
 
 function onRefused(state: SessionState, refusal: Refusal): Turn {
@@ -275,7 +282,7 @@ function onDrain(state: SessionState): Turn {
       return closing(state, 1001, "connect_gateway_closing");
     case "ready":
       return [
-        { phase: "draining", heartbeatMs: state.heartbeatMs, seenMs: state.seenMs, closingSent: true },
+        { phase: "draining", ...termsOf(state), seenMs: state.seenMs, closingSent: true },
         [{ do: "pause" }, { do: "send", frame: { kind: "GATEWAY_CLOSING" } }, { do: "arm", timer: "drain" }],
       ];
     case "draining":
@@ -300,6 +307,10 @@ function closing(state: SessionState, code: number, reason: string): Turn {
 
 function withdrawn(state: SessionState): readonly SessionEffect[] {
   return state.phase === "ready" ? [{ do: "pause" }] : [];
+}
+
+function termsOf({ heartbeatMs, mayResume }: Terms): Terms {
+  return { heartbeatMs, mayResume };
 }
 
 function describe(frame: WorkerFrame | UnknownFrame): string {

@@ -33,15 +33,15 @@ const hello: WorkerFrame = {
 
 const status: WorkerFrame = { kind: "WORKER_STATUS", inFlightRequestIds: [], shutdownRequested: false };
 const frame = (of: WorkerFrame | UnknownFrame, atMs = 0): SessionEvent => ({ type: "frame", frame: of, atMs });
-const accepted = (manualReadiness = true, atMs = 0): SessionEvent => ({
+const accepted = (manualReadiness = true, extensions: Extension[] = ["stall"]): SessionEvent => ({
   type: "accepted",
-  atMs,
+  atMs: 0,
   accepted: {
     heartbeatMs: HEARTBEAT_MS,
     heartbeatInterval: "1s",
     extendLeaseInterval: "1s",
     statusInterval: "0s",
-    extensions: ["checkpoint"] as Extension[],
+    extensions,
     manualReadiness,
   },
 });
@@ -98,7 +98,20 @@ describe("the handshake", () => {
     expect(run.effects.at(-1)).toMatchObject({ do: "deliver" });
   });
 
-  test("an agent that pauses may become ready again, and is offered for work anew (3)", () => {
+  test("without `stall` a pause is final: readiness after it is ignored, everything else is served (8)", () => {
+    for (const announced of ["WORKER_READY", "WORKER_PAUSE"] as const) {
+      const run = new Run(frame(hello), accepted(true, ["checkpoint"]), frame({ kind: announced }));
+      run.send(frame({ kind: "WORKER_PAUSE" }));
+      expect(run.send(frame({ kind: "WORKER_READY" }))).toMatchObject([
+        { do: "warn", message: expect.stringContaining("not routable") },
+      ]);
+      expect(run.state.phase).toBe("draining");
+      expect(run.send(frame({ kind: "WORKER_HEARTBEAT" }))).toMatchObject([{ do: "send" }]);
+      expect(run.send(frame(status))).toMatchObject([{ do: "deliver" }]);
+    }
+  });
+
+  test("an agent that pauses may become ready again where `stall` was agreed on, and is offered for work anew (3)", () => {
     const run = ready();
     expect(run.send(frame({ kind: "WORKER_PAUSE" }))).toEqual([{ do: "pause" }]);
     expect(run.send(frame({ kind: "WORKER_READY" }))).toEqual([{ do: "open" }]);
@@ -140,7 +153,7 @@ describe("the handshake", () => {
     ]);
   });
 
-  test("ends when readiness never comes (8)", () => {
+  test("ends when readiness never comes (9)", () => {
     const run = new Run(frame(hello), accepted(), { type: "fired", timer: "readiness", atMs: 0 });
     expect(run.closed()).toMatchObject({ do: "close", code: 1008 });
   });
@@ -158,7 +171,7 @@ describe("an established session", () => {
     ]);
   });
 
-  test("is dropped without a close frame after five silent intervals (8)", () => {
+  test("is dropped without a close frame after five silent intervals (9)", () => {
     const run = ready();
     run.send(frame({ kind: "WORKER_HEARTBEAT" }, 1000));
     expect(run.send({ type: "fired", timer: "silence", atMs: 6000 })).toEqual([{ do: "arm", timer: "silence" }]);
@@ -190,6 +203,8 @@ const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
     { type: "refused", refusal: { code: "x", closeCode: 1008 } },
     accepted(true),
     accepted(false),
+    accepted(true, []),
+    accepted(false, []),
     frame(hello),
     frame(status),
     frame({ kind: "UNKNOWN", number: 99 }),
@@ -206,14 +221,15 @@ const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
 
 const ORDER = ["hello", "registering", "connected", "ready", "draining", "closed"];
 
-test("invariants 1 to 7 hold over random events", () => {
+test("invariants 1 to 8 hold over random events", () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
       const run = new Run();
       for (const event of events.filter(({ type }) => type !== "accept")) {
         const before = run.state;
         const effects = run.send(event);
-        const back = before.phase === "draining" && !before.closingSent && run.state.phase === "ready";
+        const mayResume = before.phase === "draining" && !before.closingSent && before.mayResume;
+        const back = mayResume && run.state.phase === "ready";
         if (!back) expect(ORDER.indexOf(run.state.phase)).toBeGreaterThanOrEqual(ORDER.indexOf(before.phase));
         if (before.phase === "closed") expect(effects).toEqual([]);
         if (before.phase === "connected" && run.state.phase === "connected") {

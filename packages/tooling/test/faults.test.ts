@@ -58,6 +58,7 @@ test("no fault is left out", () => {
     "Bugs reproduced with another agent": upTo(20),
     "Measured while designing": upTo(9),
     "Found under load": upTo(3),
+    "On gateways of the base protocol": upTo(1),
     "Known weaknesses of another agent": upTo(50),
   });
 });

@@ -1,5 +1,5 @@
 import { backoffDelayMs, seededRandom } from "@holdfast/core";
-import type { GatewayFrame, StartResponse } from "@holdfast/protocol";
+import { EXTENSIONS, type Extension, type GatewayFrame, type StartResponse } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLinkStep, LINK_START } from "../../src/connect/core/link-machine.ts";
@@ -12,19 +12,21 @@ const start = (group = "g", id = "c"): StartResponse => ({
   sessionToken: "",
   syncToken: "",
 });
-const ready: GatewayFrame = {
+const readyFor = (extensions: readonly Extension[]): GatewayFrame => ({
   kind: "GATEWAY_CONNECTION_READY",
   heartbeatInterval: "10s",
   extendLeaseInterval: "5s",
   statusInterval: "0s",
-  extensions: [],
-};
+  extensions,
+});
+const ready = readyFor(["checkpoint", "stall"]);
+const plainReady = readyFor([]);
 const hello: GatewayFrame = { kind: "GATEWAY_HELLO" };
 const closing: GatewayFrame = { kind: "GATEWAY_CLOSING" };
 
 /** Steps a machine and keeps book of everything it did. */
-function machine(hasFallbackKey = false) {
-  const step = createLinkStep({ hasFallbackKey });
+function machine(hasFallbackKey = false, extensions: readonly Extension[] = EXTENSIONS) {
+  const step = createLinkStep({ hasFallbackKey, extensions });
   let state: LinkState = LINK_START;
   const effects: LinkEffect[] = [];
   return {
@@ -43,7 +45,7 @@ function machine(hasFallbackKey = false) {
       return state;
     },
     /** From a start under way to a ready connection; gives its generation. */
-    becomeReady(group = "g"): number {
+    becomeReady(group = "g", frame = ready): number {
       const { attempt } = this.open;
       if (attempt.step === "waiting") {
         this.send({ type: "TIMER", timer: "backoff", generation: attempt.generation });
@@ -53,7 +55,7 @@ function machine(hasFallbackKey = false) {
       const { generation } = starting;
       this.send({ type: "START_OK", generation, start: start(group) });
       this.send({ type: "FRAME", generation, frame: hello });
-      this.send({ type: "FRAME", generation, frame: ready });
+      this.send({ type: "FRAME", generation, frame });
       return generation;
     },
   };
@@ -82,6 +84,39 @@ describe("the link machine", () => {
     const before = link.effects.length;
     link.becomeReady();
     expect(sent(link.effects.slice(before))).toEqual(["WORKER_PAUSE", "WORKER_HEARTBEAT"]);
+    expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
+  });
+
+  it("L12: says nothing of a stall to a gateway of the base protocol, for which a pause is final", () => {
+    for (const [frame, offered] of [
+      [plainReady, EXTENSIONS],
+      [ready, []],
+    ] as const) {
+      const link = machine(false, offered);
+      link.send({ type: "CONNECT", resumed: false });
+      const first = link.becomeReady("g", frame);
+      expect(sent(link.send({ type: "STALL", stalled: true }))).toEqual([]);
+      link.send({ type: "SOCKET_CLOSED", generation: first, code: 1006, reason: "" });
+      const before = link.effects.length;
+      link.becomeReady("g", frame);
+      expect(sent(link.effects.slice(before))).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
+      expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual([]);
+      expect(sent(link.send({ type: "SHUTDOWN" }))).toEqual(["WORKER_PAUSE"]);
+    }
+  });
+
+  it("L11, L12: a stall goes on over a move from one kind of gateway to the other", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    const first = link.becomeReady();
+    link.send({ type: "STALL", stalled: true });
+    const closed = { type: "SOCKET_CLOSED", code: 1006, reason: "" } as const;
+    link.send({ ...closed, generation: first });
+    const second = link.becomeReady("g", plainReady);
+    expect(sent(link.effects).at(-2)).toBe("WORKER_READY");
+    link.send({ ...closed, generation: second });
+    link.becomeReady();
+    expect(sent(link.effects).at(-2)).toBe("WORKER_PAUSE");
     expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
   });
 
@@ -259,7 +294,8 @@ describe("the link machine", () => {
       case "starting":
         return { type: "START_OK", generation: attempt.generation, start: start() };
       case "opening": {
-        const frame = attempt.handshake.phase === "hello" ? hello : ready;
+        const welcome = attempt.generation % 2 === 0 ? ready : plainReady;
+        const frame = attempt.handshake.phase === "hello" ? hello : welcome;
         return { type: "FRAME", generation: attempt.generation, frame };
       }
     }
@@ -293,14 +329,17 @@ describe("the link machine", () => {
         }
         if (effect.do === "CLOSE_SOCKET" || effect.do === "DESTROY_SOCKET") left.add(effect.generation);
       }
-      if (paused) expect(sent(made), "L3").not.toContain("WORKER_READY");
-      if (link.state.phase === "open" && link.state.stalled) expect(sent(made), "L11").not.toContain("WORKER_READY");
       paused ||= real.type === "SHUTDOWN";
+      if (paused) expect(sent(made), "L3").not.toContain("WORKER_READY");
+      const { state } = link;
+      if (state.phase !== "open" || sent(made).length === 0) continue;
+      if (!state.active?.pausesForStalls && !paused) expect(sent(made), "L12").not.toContain("WORKER_PAUSE");
+      if (state.active?.pausesForStalls && state.stalled) expect(sent(made), "L11").not.toContain("WORKER_READY");
     }
     return { link, opened, left };
   }
 
-  it("L1, L2, L3, L11: holds for any sequence of events", () => {
+  it("L1, L2, L3, L11, L12: holds for any sequence of events", () => {
     fc.assert(
       fc.property(aimed, fc.boolean(), (events, hasFallbackKey) => {
         const { link, opened, left } = play(events, hasFallbackKey);

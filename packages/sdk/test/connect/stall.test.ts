@@ -90,12 +90,15 @@ describe("a main thread that is blocked", () => {
     expect(during.filter(({ kind }) => kind === "WORKER_REQUEST_EXTEND_LEASE").length).toBeGreaterThan(3);
   });
 
-  it("tells the plain protocol only to pause", async () => {
+  it("says nothing of it on the plain protocol, where a pause is final", async () => {
     gateway.script.extensions = [];
     const peer = await start({});
-    gateway.dispatch(peer, request({ blockMs: 800 }));
-    await until(() => peer.of("WORKER_READY")[1], "that it is ready again");
-    expect(peer.of("WORKER_PAUSE")).toHaveLength(1);
+    gateway.dispatch(peer, request({ blockMs: 1_500 }));
+    await app?.waitForLine((text) => text.startsWith("holdfast: The main thread has been blocked"));
+    const next = gateway.dispatch(peer, request({}));
+    await until(() => peer.of("WORKER_REPLY").find(({ requestId }) => requestId === next.requestId), "the next reply");
+    expect(kinds(peer)).not.toContain("WORKER_PAUSE");
+    expect(peer.of("WORKER_READY")).toHaveLength(1);
     expect(kinds(peer)).not.toContain("WORKER_STALL");
   });
 });
@@ -146,12 +149,12 @@ describe("maxStall", () => {
     gateway.script.extensions = [];
     const peer = await start({ maxStallMs: 600 });
     gateway.dispatch(peer, request({ blockMs: 2_500 }));
-    await until(() => peer.of("WORKER_PAUSE")[0], "the pause");
     await app?.waitForLine((text) => text.includes("Its work was given up"));
     const extended = peer.of("WORKER_REQUEST_EXTEND_LEASE").length;
     const beats = peer.of("WORKER_HEARTBEAT").length;
     await until(() => peer.of("WORKER_HEARTBEAT").length >= beats + 5, "five heartbeats");
-    if (peer.of("WORKER_READY").length === 1) expect(peer.of("WORKER_REQUEST_EXTEND_LEASE").length).toBe(extended);
+    // Both have the same interval; one extension may be that of a main that moves again.
+    expect(peer.of("WORKER_REQUEST_EXTEND_LEASE").length - extended).toBeLessThan(3);
     await until(() => peer.of("WORKER_REPLY")[0], "the late reply");
     expect(kinds(peer)).not.toContain("WORKER_REQUEST_NACK");
   });

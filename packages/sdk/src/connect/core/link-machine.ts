@@ -26,8 +26,9 @@ export const LINK_START: LinkState = { phase: "idle", paused: false };
  * L8. A refused key is replaced by the other one at once, if there is one; when all are refused that is permanent.
  * L9. A permanent refusal before the first connection ends everything (REFUSED); after it, it is logged and tried on.
  * L10. After FINISH there is no effect but those that end sockets, timers and calls; then none at all.
- * L11. While main stands still (STALL) a connection announces itself with WORKER_PAUSE; WORKER_READY follows when it moves,
- *      unless shutdown began.
+ * L11. While main stands still (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
+ *      follows when it moves, unless shutdown began.
+ * L12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
  */
 export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Turn {
   return (state, event) => {
@@ -93,14 +94,16 @@ function stepOpen(state: Open, event: LinkEvent, rules: LinkRules): Turn {
     case "START_FAILED":
       return onStartFailed(state, event, rules);
     default:
-      return stepSocket(state, event);
+      return stepSocket(state, event, rules);
   }
 }
 
 type SocketEvent = Extract<LinkEvent, { type: "FRAME" | "BAD_FRAME" | "SOCKET_CLOSED" | "TIMER" }>;
 
-function stepSocket(state: Open, event: SocketEvent): Turn {
+function stepSocket(state: Open, event: SocketEvent, rules: LinkRules): Turn {
   const { active, attempt } = state;
+  const ready = (next: Open, generation: number, frame: ConnectionReady): Turn =>
+    becomeActive(rules, next, generation, frame);
   if (active?.generation === event.generation) return stepActive(state, active, event);
   if (attempt.step === "waiting" && attempt.generation === event.generation) {
     return event.type === "TIMER" && event.timer === "backoff" ? beginAttempt(state) : [state, []];
@@ -108,13 +111,13 @@ function stepSocket(state: Open, event: SocketEvent): Turn {
   if (attempt.step !== "opening" || attempt.generation !== event.generation) return [state, []];
   switch (event.type) {
     case "FRAME":
-      return onAttemptFrame(state, attempt, { type: "FRAME", frame: event.frame }, becomeActive);
+      return onAttemptFrame(state, attempt, { type: "FRAME", frame: event.frame }, ready);
     case "BAD_FRAME":
-      return onAttemptFrame(state, attempt, { type: "BAD_FRAME", message: event.message }, becomeActive);
+      return onAttemptFrame(state, attempt, { type: "BAD_FRAME", message: event.message }, ready);
     case "SOCKET_CLOSED":
-      return onAttemptFrame(state, attempt, { type: "CLOSED", code: event.code, reason: event.reason }, becomeActive);
+      return onAttemptFrame(state, attempt, { type: "CLOSED", code: event.code, reason: event.reason }, ready);
     case "TIMER":
-      return event.timer === "open" ? onAttemptFrame(state, attempt, { type: "TIMEOUT" }, becomeActive) : [state, []];
+      return event.timer === "open" ? onAttemptFrame(state, attempt, { type: "TIMEOUT" }, ready) : [state, []];
     default:
       return unreachable(event);
   }
@@ -168,11 +171,12 @@ function onActiveTimer(state: Open, active: ActiveLink, timer: string): Turn {
   ];
 }
 
-function becomeActive(state: Open, generation: number, ready: ConnectionReady): Turn {
+function becomeActive(rules: LinkRules, state: Open, generation: number, ready: ConnectionReady): Turn {
   const { attempt, active: previous, paused, stalled, memory } = state;
   if (attempt.step !== "opening") return [state, []];
   const { start } = attempt;
   const heartbeatMs = parseIntervalMs(ready.heartbeatInterval, AGENT_FALLBACK_INTERVALS.heartbeatMs);
+  const pausesForStalls = rules.extensions.includes("stall") && ready.extensions.includes("stall");
   const active: ActiveLink = {
     generation,
     connectionId: start.connectionId,
@@ -181,6 +185,7 @@ function becomeActive(state: Open, generation: number, ready: ConnectionReady): 
     heartbeatMs,
     unanswered: 1,
     steady: false,
+    pausesForStalls,
   };
   return [
     {
@@ -195,7 +200,7 @@ function becomeActive(state: Open, generation: number, ready: ConnectionReady): 
     },
     [
       { do: "CANCEL_TIMERS", generation },
-      { do: "SEND", generation, kind: paused || stalled ? "WORKER_PAUSE" : "WORKER_READY" },
+      { do: "SEND", generation, kind: paused || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY" },
       { do: "SEND", generation, kind: "WORKER_HEARTBEAT" },
       { do: "START_HEARTBEAT", generation, intervalMs: heartbeatMs },
       { do: "SET_TIMER", timer: "uptime", generation },
@@ -257,7 +262,7 @@ function stall(state: Open, stalled: boolean): Turn {
   if (state.stalled === stalled) return [state, []];
   const { active, paused } = state;
   const next: Open = { ...state, stalled };
-  if (active === null || active.draining || paused) return [next, []];
+  if (active === null || active.draining || paused || !active.pausesForStalls) return [next, []];
   return [next, [{ do: "SEND", generation: active.generation, kind: stalled ? "WORKER_PAUSE" : "WORKER_READY" }]];
 }
 

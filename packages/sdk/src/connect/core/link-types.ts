@@ -1,9 +1,11 @@
 import type { ErrorCode, LogLevel } from "@holdfast/core";
-import type { ConnectionReady, GatewayFrame, StartResponse, UnknownFrame } from "@holdfast/protocol";
+import type { ConnectionReady, Extension, GatewayFrame, StartResponse, UnknownFrame } from "@holdfast/protocol";
 import type { HandshakeState } from "./handshake-machine.ts";
 
 export interface LinkRules {
   readonly hasFallbackKey: boolean;
+  /** What this agent offers. */
+  readonly extensions: readonly Extension[];
 }
 
 export type KeyChoice = "primary" | "fallback";
@@ -20,6 +22,8 @@ export interface ActiveLink {
   readonly unanswered: number;
   /** Held for the minimum uptime. */
   readonly steady: boolean;
+  /** Agreed on `stall`: WORKER_READY counts after WORKER_PAUSE. */
+  readonly pausesForStalls: boolean;
 }
 
 /** The way to the next connection. */
@@ -53,7 +57,7 @@ export type LinkState =
       readonly phase: "open";
       /** Shutdown began: connections announce themselves with WORKER_PAUSE. */
       readonly paused: boolean;
-      /** The main thread stands still: no new work until it moves. */
+      /** The main thread stands still: no new work until it moves, where that can be said. */
       readonly stalled: boolean;
       readonly active: ActiveLink | null;
       readonly attempt: Attempt;

@@ -75,7 +75,10 @@ export class LinkDriver {
     );
     this.#driver = createDriver<LinkState, LinkEvent, LinkEffect>({
       initial: LINK_START,
-      step: createLinkStep({ hasFallbackKey: deps.config.hashedFallbackKey !== undefined }),
+      step: createLinkStep({
+        hasFallbackKey: deps.config.hashedFallbackKey !== undefined,
+        extensions: deps.config.extensions,
+      }),
       run: (effect) => this.#run(effect),
       nowMs: () => deps.clock.nowMs(),
       onError: (error, effect) => {
