@@ -3,15 +3,17 @@ import { isRecord } from "@holdfast/protocol";
 import { Hono } from "hono";
 import { connectApi } from "./connect-api.ts";
 import { errorResponse, limitBody, notFound, statusOf } from "./errors.ts";
-import { eventsApi } from "./events-api.ts";
+import { eventsApi, refusedEvents } from "./events-api.ts";
+import { accessOf, guard } from "./guard.ts";
 import type { HttpParts } from "./parts.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
 
-/** The gateway's HTTP interface. */
+/** The gateway's HTTP interface. No route checks keys: the guard does, before all of them. */
 export function httpApp(parts: HttpParts): Hono {
   const app = new Hono();
+  app.use(guard(parts.keys));
   // Nothing is called so, and the database could not even be asked for it.
   app.use(async (c, next) => {
     if (/%00/.test(c.req.url)) throw notFound(`There is nothing at ${c.req.method} ${c.req.path}.`);
@@ -27,7 +29,7 @@ export function httpApp(parts: HttpParts): Hono {
   app.notFound((c) => errorResponse(c, notFound(`There is nothing at ${c.req.method} ${c.req.path}.`)));
   app.onError((error, c) => {
     if (statusOf(error) >= 500) parts.log("error", `${c.req.method} ${c.req.path} failed: ${messageOf(error)}`);
-    return errorResponse(c, error);
+    return accessOf(c.req.path) === "event-key" ? refusedEvents(c, error) : errorResponse(c, error);
   });
   return app;
 }

@@ -100,8 +100,8 @@ export interface Metrics {
   readonly queue: { readonly due: number; readonly leased: number; readonly later: number };
 }
 
-export async function metrics(gateway: Gateway): Promise<Metrics> {
-  return (await call(gateway, "/v1/metrics")) as Metrics;
+export async function metrics(gateway: Gateway, init?: RequestInit): Promise<Metrics> {
+  return (await call(gateway, "/v1/metrics", init)) as Metrics;
 }
 
 export async function call(gateway: Gateway, path: string, init?: RequestInit): Promise<unknown> {

@@ -1,0 +1,48 @@
+import { HoldfastError } from "@holdfast/core";
+import type { MiddlewareHandler } from "hono";
+import type { Keys } from "./keys.ts";
+
+/** What a request must have: nothing, the event key that its path names, or the signing key. */
+export type Access = "open" | "event-key" | "signing-key";
+
+/** What load balancers and supervisors ask; they have no keys, and learn nothing but whether the gateway lives. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
+
+const EVENT_PATH = /^\/e\/[^/]+$/;
+
+/** Every path is closed that is not named here, also those that do not exist. */
+export function accessOf(path: string): Access {
+  if (OPEN_PATHS.has(path)) return "open";
+  return EVENT_PATH.test(path) ? "event-key" : "signing-key";
+}
+
+/** Stands before every route: a route that is added is closed unless `accessOf` names its path. */
+export function guard(keys: Keys): MiddlewareHandler {
+  return async (c, next) => {
+    switch (accessOf(c.req.path)) {
+      case "open":
+        break;
+      case "event-key":
+        if (!keys.isEventKey(eventKeyIn(c.req.path))) throw unauthorized("The event key is wrong.");
+        break;
+      case "signing-key":
+        if (!keys.isSigned(c.req.header("authorization")))
+          throw unauthorized("The signing key is missing or wrong: `Authorization: Bearer <its hash>` belongs there.");
+        break;
+    }
+    await next();
+  };
+}
+
+function eventKeyIn(path: string): string {
+  const key = path.slice("/e/".length);
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+function unauthorized(message: string): HoldfastError {
+  return new HoldfastError("UNAUTHORIZED", message);
+}

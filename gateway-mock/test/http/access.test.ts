@@ -1,0 +1,103 @@
+import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import type { Hono } from "hono";
+import { describe, expect, test } from "vitest";
+import { resolveConfig } from "../../src/config.ts";
+import { createCore } from "../../src/core.ts";
+import { httpApp } from "../../src/http/app.ts";
+import { hashSigningKey } from "../../src/http/keys.ts";
+import { SIGNING_KEY, useGateway } from "../server/harness.ts";
+
+const bench = useGateway();
+const KEYS = { signingKey: SIGNING_KEY, eventKey: "the-event-key" };
+const SIGNED = { Authorization: `Bearer ${hashSigningKey(SIGNING_KEY)}` };
+/** The only routes that answer anybody. */
+const OPEN = ["GET /health", "GET /ready"];
+
+/** The routes of a gateway with every option that adds some; nothing behind them is started. */
+function routesOf(planted?: (app: Hono) => void): {
+  app: Hono;
+  routes: { name: string; method: string; path: string }[];
+} {
+  const config = resolveConfig(KEYS);
+  const ports = { store: bench.store, clock: systemClock, timers: systemTimers, random: systemRandom };
+  const { engine, keys, newId, id } = createCore(config, ports);
+  const app = httpApp({
+    engine,
+    keys,
+    newId,
+    store: bench.store,
+    clock: systemClock,
+    log: config.log,
+    version: "0",
+    gatewayId: id,
+    isDraining: () => false,
+    process: () => ({}),
+    skipTime: async () => {},
+  });
+  planted?.(app);
+  const routes = app.routes
+    .filter(({ method }) => method !== "ALL")
+    .map(({ method, path }) => ({ name: `${method} ${path}`, method, path: path.replaceAll(/:\w+/g, "x") }));
+  return { app, routes };
+}
+
+describe("with keys", () => {
+  test("every route of the table is closed without one, but for those that are named open", async () => {
+    const gateway = await bench.gateway({ ...KEYS, virtualTime: true });
+    const { routes } = routesOf();
+    expect(routes.length).toBeGreaterThan(12);
+    const answers = async (headers: Record<string, string>): Promise<Map<string, number>> => {
+      const all = routes.map(async ({ name, method, path }) => {
+        const response = await fetch(`${gateway.url}${path}`, { method, headers });
+        await response.arrayBuffer();
+        return [name, response.status] as const;
+      });
+      return new Map(await Promise.all(all));
+    };
+    const bare = [...(await answers({}))];
+    expect(bare.filter(([, status]) => status !== 401).map(([name]) => name)).toEqual(OPEN);
+    const wrong = [...(await answers({ Authorization: `Bearer ${hashSigningKey("00".repeat(16))}` }))];
+    expect(wrong.filter(([, status]) => status !== 401).map(([name]) => name)).toEqual(OPEN);
+    // The signing key opens all of them but the intake of events, whose key is in its path.
+    const signed = [...(await answers(SIGNED))];
+    expect(signed.filter(([, status]) => status === 401).map(([name]) => name)).toEqual(["POST /e/:key"]);
+  });
+
+  test("a route that is added is closed, whatever it is called", async () => {
+    const paths = ["/new", "/healthy", "/health/more", "/ready/", "/e/key/more", "/v2/x", "/"];
+    const { app } = routesOf((planted) => {
+      for (const path of paths) planted.all(path, (c) => c.text("secret"));
+    });
+    for (const path of [...paths, "/nowhere"]) {
+      for (const method of ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"]) {
+        expect([path, method, (await app.request(path, { method })).status]).toEqual([path, method, 401]);
+      }
+    }
+    expect((await app.request("/new", { headers: SIGNED })).status).toBe(200);
+  });
+
+  test("the event key opens the intake of events and nothing else, the signing key everything else", async () => {
+    const gateway = await bench.gateway(KEYS);
+    const status = async (path: string, init?: RequestInit): Promise<number> =>
+      (await fetch(`${gateway.url}${path}`, init)).status;
+    const event = { method: "POST", body: '{"name":"shop/order","data":{"secret":"s3cr3t"}}' };
+    const sent = (await (await fetch(`${gateway.url}/e/${KEYS.eventKey}`, event)).json()) as { ids: string[] };
+    expect(sent.ids).toHaveLength(1);
+    for (const key of ["wrong", "", "%ff", "the-event-key%00", hashSigningKey(SIGNING_KEY)]) {
+      expect([key, await status(`/e/${key}`, { ...event, headers: SIGNED })]).toEqual([key, key === "" ? 404 : 401]);
+    }
+    for (const path of [`/v1/events/${sent.ids[0]}`, "/v1/runs", "/v1/metrics", "/dev"]) {
+      expect(await status(path)).toBe(401);
+      expect(await status(path, { headers: { Authorization: `Bearer ${KEYS.eventKey}` } })).toBe(401);
+      expect(await status(path, { headers: { Authorization: `Bearer ${SIGNING_KEY}` } })).toBe(401);
+      expect(await status(path, { headers: SIGNED })).toBe(200);
+    }
+  });
+});
+
+test("without keys, on this machine, everything is open", async () => {
+  const gateway = await bench.gateway();
+  for (const path of ["/health", "/ready", "/v1/metrics", "/v1/runs", "/dev"]) {
+    expect([path, (await fetch(`${gateway.url}${path}`)).status]).toEqual([path, 200]);
+  }
+});
