@@ -97,15 +97,31 @@ function checkUndone({ oracle }: World, { head, log }: RunRow, plan: FunctionPla
   const wanted = new Set(compensated(plan.root));
   const finished: string[] = [];
   const undone: string[] = [];
-  for (const { kind, dataJson } of log) {
+  const late = new Set<string>();
+  const undoingFrom = beginOfUndoing(log);
+  for (const [index, { kind, dataJson }] of log.entries()) {
     if (kind !== "STEP_COMPLETED") continue;
     const { data } = JSON.parse(dataJson) as { data: unknown };
     const { undo, name } = readStepRow(kind, dataJson).meta;
     if (name?.startsWith(COMPENSATION)) undone.push(name.slice(COMPENSATION.length));
+    // Others may be undone already when the loser of a race finishes.
+    if (undo !== undefined && index > undoingFrom) late.add(undo);
     if (typeof data !== "string" || !wanted.has(data)) continue;
     if (!oracle.begun.has(`${head.id} ${undoOf(data)}`)) oracle.fail("S25", `Run ${head.id}, step ${data}.`);
     if (undo !== undefined) finished.push(undo);
   }
-  const inOrder = finished.toReversed().join(", ");
-  if (undone.join(", ") !== inOrder) oracle.fail("S26", `Run ${head.id}: ${undone.join(", ")} instead of ${inOrder}.`);
+  const inTime = (undo: string): boolean => !late.has(undo);
+  const wantedOrder = finished.toReversed().filter(inTime).join(", ");
+  const order = undone.filter(inTime).join(", ");
+  if (order !== wantedOrder) oracle.fail("S26", `Run ${head.id}: ${order} instead of ${wantedOrder}.`);
+  if (new Set(undone).size !== undone.length || undone.length !== finished.length)
+    oracle.fail("S26", `Run ${head.id}: ${undone.join(", ")} of ${finished.join(", ")}.`);
+}
+
+/** Where in the log the pass was given out that undid the first step: what finished later it did not know. */
+function beginOfUndoing(log: RunRow["log"]): number {
+  const first = log.findIndex(
+    ({ kind, dataJson }) => kind.startsWith("STEP_") && dataJson.includes(`"${COMPENSATION}`),
+  );
+  return log.slice(0, Math.max(0, first)).findLastIndex(({ kind, key }) => kind === "DISPATCHED" && key === "");
 }

@@ -94,6 +94,7 @@ async function play(world: World): Promise<void> {
   if (broken()) return;
   checkRuns(world);
   if (broken()) return;
+  await scheduler.run(broken, world.wakeMs);
   await scheduler.run(() => broken() || unrest(world) === undefined, scheduler.nowMs + REST_MS);
   const left = unrest(world);
   if (left !== undefined) oracle.fail(left.includes("unanswered") ? "S16" : "S15", left);

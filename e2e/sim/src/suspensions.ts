@@ -24,6 +24,8 @@ export interface SuspendableWorld {
   readonly liveGateways: readonly GatewayNode[];
   /** Nothing goes wrong any more. */
   readonly isCalm: boolean;
+  /** Until then somebody stands still. */
+  wakeMs: number;
 }
 
 /** From much shorter than any deadline to longer than every lease. */
@@ -65,6 +67,8 @@ export function suspend(world: SuspendableWorld, suspension: Suspension, dice: D
     const act = (): void => {
       if (world.isCalm) return;
       note(first.name);
+      // A thread that hangs is replaced: nobody waits for it.
+      if (party !== "thread") world.wakeMs = Math.max(world.wakeMs, scheduler.nowMs + forMs);
       for (const actor of [first, ...others]) {
         actor?.suspend(forMs + dice.within(0, APART_MS), suspension.order, isMachine);
       }
@@ -87,6 +91,7 @@ export function suspend(world: SuspendableWorld, suspension: Suspension, dice: D
     case "database":
       note("database");
       world.tables.stopsMs = Math.max(world.tables.stopsMs, scheduler.nowMs + forMs);
+      world.wakeMs = Math.max(world.wakeMs, world.tables.stopsMs);
       return;
   }
 }

@@ -43,7 +43,8 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
   /** Functions ask for more than their steps, and deployments differ. */
   readonly hasExtras: boolean;
   readonly versionPolicy: "prefer" | "strict";
-  calmMs: number | null = null;
+  #calmMs: number | null = null;
+  wakeMs = 0;
   readonly flow: FlowOracle;
   readonly cancelled = new Set<string>();
   suspensions: readonly Suspension[] = [];
@@ -102,7 +103,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
 
   /** From now on nothing goes wrong; what is missing comes back. */
   calm(): void {
-    this.calmMs = this.scheduler.nowMs;
+    this.#calmMs = this.scheduler.nowMs;
     this.network.mood = CALM;
     this.storeMood = CALM_STORE;
     this.scheduler.trace.note(this.scheduler.nowMs, "world", "calm");
@@ -126,7 +127,12 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
   }
 
   get isCalm(): boolean {
-    return this.calmMs !== null;
+    return this.#calmMs !== null;
+  }
+
+  /** Since when nothing goes wrong any more and all are awake; null while something may. */
+  get calmMs(): number | null {
+    return this.#calmMs === null ? null : Math.max(this.#calmMs, this.wakeMs);
   }
 
   #arm(dice: Dice, always: ReadonlySet<Adversary>): void {
