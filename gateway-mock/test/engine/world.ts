@@ -6,7 +6,7 @@ import type { Decision } from "../../src/engine/decide/draft.ts";
 import type { Input, Report } from "../../src/engine/decide/input.ts";
 import type { MadeEvent } from "../../src/engine/decide/internal-events.ts";
 import { applyRow, fold } from "../../src/engine/run/fold.ts";
-import { jsonRow, type RunMeta, runCreatedRow } from "../../src/engine/run/log-rows.ts";
+import { jsonRow, type OpenMeta, type RunMeta, readMeta, runCreatedRow } from "../../src/engine/run/log-rows.ts";
 import {
   DEADLINE,
   emptyRun,
@@ -25,6 +25,8 @@ export class World {
   readonly log: StoredLogRow[] = [];
   readonly queue = new Map<string, NewJob & { readonly dueMs: number }>();
   readonly waits = new Map<string, NewWait>();
+  /** Steps that wait for a signal whose place another step of the same decision has taken. */
+  readonly displaced = new Set<string>();
   /** Events that happened with decisions. */
   readonly events: MadeEvent[] = [];
   /** Jobs of no run. */
@@ -91,7 +93,13 @@ export class World {
     else for (const key of decision.removeWaits) this.waits.delete(key);
     for (const wait of decision.addWaits) {
       if (this.waits.has(wait.key)) throw new Error(`step ${wait.key} waits twice`);
+      const rivals = decision.addWaits.filter(({ kind, name }) => kind === "signal" && name === wait.name);
+      if (rivals.length > 1) throw new Error(`${rivals.length} steps wait for the signal ${wait.name}`);
       this.waits.set(wait.key, wait);
+    }
+    for (const row of decision.log) {
+      if (row.kind !== "STEP_WAITING" || decision.addWaits.some(({ key }) => key === row.key)) continue;
+      if (readMeta<OpenMeta>(row.dataJson).wait?.kind === "signal") this.displaced.add(row.key);
     }
     this.events.push(...decision.events);
     for (const job of decision.addJobs) {

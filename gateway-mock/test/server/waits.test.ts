@@ -145,6 +145,52 @@ describe.each([
     expect(await finish(agent, one)).toEqual({ s: { type: "data", data: null } });
   });
 
+  test("one run that waits twice for one signal: the first step keeps it, unless the second takes its place", async () => {
+    const gateway = await bench.gateway();
+    const agent = await bench.agent(gateway, options);
+    const [runId = ""] = await start(gateway);
+    const first = await agent.request();
+    await agent.replied(first.request, { value: [forSignal("s"), forSignal("t")] });
+    await waits(gateway, runId, "go");
+    const conflict = {
+      type: "error",
+      error: { code: "SIGNAL_CONFLICT", message: expect.stringContaining("of this run") },
+    };
+    const told: Payload["steps"] = { t: conflict };
+    if (!("extensions" in options)) {
+      // In place a failed step is told at once. One that comes later is compared with what is stored.
+      const second = await agent.request("step");
+      expect(second.payload.steps).toMatchObject(told);
+      await agent.replied(second.request, { value: [forSignal("s"), forSignal("u")] });
+      const third = await agent.request("step");
+      expect(third.payload.steps).toMatchObject({ ...told, u: { error: { code: "SIGNAL_CONFLICT" } } });
+      await agent.replied(third.request, { value: [forSignal("s")] });
+    }
+    expect((await signal(gateway.url)).body).toEqual({ data: { run_id: runId } });
+    expect(await finish(agent, runId)).toMatchObject({ ...told, s: { type: "data", data: { signal: "go" } } });
+  });
+
+  test("one run that waits twice for one signal and replaces: the last step gets it, the first waits on for nothing", async () => {
+    const gateway = await bench.gateway();
+    const agent = await bench.agent(gateway, options);
+    const [runId = ""] = await start(gateway);
+    const { request } = await agent.request();
+    const replacing = forSignal("t", { conflict: "replace" });
+    await agent.replied(request, { value: [forSignal("s", { timeout: "2s" }), replacing] });
+    await waits(gateway, runId, "go");
+    expect((await signal(gateway.url)).body).toEqual({ data: { run_id: runId } });
+    expect((await signal(gateway.url)).status).toBe(404);
+    if (!("extensions" in options)) {
+      const next = await agent.request("step");
+      expect(Object.keys(next.payload.steps)).toEqual(["t"]);
+      await agent.replied(next.request, { value: [forSignal("s", { timeout: "2s" })] });
+    }
+    expect(await finish(agent, runId)).toEqual({
+      s: { type: "data", data: null },
+      t: { type: "data", data: { signal: "go", data: { n: 1 } } },
+    });
+  });
+
   test("invoke: the other function's run starts with the payload, its value or its error comes back", async () => {
     const gateway = await bench.gateway();
     const agent = await bench.agent(gateway, options);

@@ -209,8 +209,8 @@ export const ERROR_CATALOGUE = {
     cure: "Send less at once; the message has the limit.",
   },
   SIGNAL_CONFLICT: {
-    summary: "A step wanted to wait for a signal for which another run waits already.",
-    cure: 'Give each waiting run a signal of its own, or take the place of the other with `onConflict: "replace"`.',
+    summary: "A step wanted to wait for a signal for which another step waits already, of this run or of another.",
+    cure: 'Give each waiting step a signal of its own, or take the place of the other with `onConflict: "replace"`.',
   },
   INVOKE_TIMEOUT: {
     summary: "An invoked function did not end before the invocation's timeout.",

@@ -44,6 +44,7 @@ import { park } from "./waits.ts";
  *  6. A pass job that may be running is never removed but by its own report or the run's end.
  *  7. What a run waits for from outside ends a step once: what has come, or its timeout, whichever is decided on first.
  *  8. A finished step waits for nothing, and an ended run neither.
+ *  9. No two waits of a decision are for one signal: the first step keeps it, or the last one that replaces has it.
  */
 export function decide(state: RunState, input: Input, ctx: DecideContext): Decision | null {
   if (input.type === "revive") return revive(state, ctx);

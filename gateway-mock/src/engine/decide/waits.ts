@@ -59,9 +59,13 @@ function waitForSignal(draft: Draft, op: Op): boolean {
   if (name === undefined || name === "") return failed(draft, op, "OP_INVALID", "waits for a signal without a name");
   if (!isStorableName(name, MAX_SIGNAL)) return unstorable(draft, op, "a signal", MAX_SIGNAL);
   const replaces = op.opts?.conflict === "replace";
-  if (!replaces && draft.ctx.isSignalTaken(name)) {
-    return failed(draft, op, "SIGNAL_CONFLICT", `waits for the signal "${name}", for which another run waits already`);
+  const own = draft.addedWaits.findIndex((wait) => wait.kind === "signal" && wait.name === name);
+  if (!replaces && (own >= 0 || draft.ctx.isSignalTaken(name))) {
+    const who = own >= 0 ? "another step of this run waits" : "another step or run waits";
+    return failed(draft, op, "SIGNAL_CONFLICT", `waits for the signal "${name}", for which ${who} already`);
   }
+  // As when another run takes the place: the step before waits on for its timeout alone.
+  if (own >= 0) draft.addedWaits.splice(own, 1);
   return waitUntil(draft, op, timeoutOf(op), { kind: "signal", name }, { conflict: replaces ? "replace" : "fail" });
 }
 
