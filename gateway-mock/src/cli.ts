@@ -28,6 +28,8 @@ Options
   --port <n>             HTTP and WebSocket (default ${DEFAULT_PORT}; 0 = any free one)
   --connect-port <n>     second port for the WebSocket (default: port + 1; 0 = any free one)
   --host <address>       address to listen on (default 127.0.0.1; beyond this machine only with keys)
+  --allowed-host <name>  a name by which the gateway may be called, beside localhost and addresses (more than one: again)
+  --allowed-origin <o>   origin of pages that may call, such as http://localhost:3000 (more than one: again)
   --data-dir <path>      where the local Postgres keeps its data (default .holdfast)
   --database-url <url>   use this Postgres instead (or DATABASE_URL)
   --log-level <level>    debug, info, warn, error or silent (default info)
@@ -55,6 +57,8 @@ const FLAGS = {
   port: { type: "string" },
   "connect-port": { type: "string" },
   host: { type: "string" },
+  "allowed-host": { type: "string", multiple: true },
+  "allowed-origin": { type: "string", multiple: true },
   "data-dir": { type: "string" },
   "database-url": { type: "string" },
   "log-level": { type: "string" },
@@ -73,7 +77,7 @@ const FLAGS = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-type Values = Partial<Record<keyof typeof FLAGS, string | boolean>>;
+type Values = Partial<Record<keyof typeof FLAGS, string | boolean | string[]>>;
 
 /**
  * Reads the command line.
@@ -118,6 +122,8 @@ function readOptions(values: Values, env: Readonly<Record<string, string | undef
     port: integer(values, "port"),
     connectPort: integer(values, "connect-port"),
     host: text(values, "host"),
+    allowedHosts: list(values, "allowed-host"),
+    allowedOrigins: list(values, "allowed-origin"),
     dataDir: text(values, "data-dir"),
     databaseUrl: databaseUrl === undefined || databaseUrl === "" ? undefined : checkDatabaseUrl(databaseUrl),
     leaseMs: duration(values, "lease"),
@@ -150,6 +156,11 @@ function text(values: Values, name: keyof Values): string | undefined {
   const value = values[name];
   if (value === "") throw usage(`--${name} needs a value.`);
   return typeof value === "string" ? value : undefined;
+}
+
+function list(values: Values, name: keyof Values): string[] | undefined {
+  const value = values[name];
+  return Array.isArray(value) ? value : undefined;
 }
 
 function integer(values: Values, name: keyof Values): number | undefined {

@@ -1,6 +1,7 @@
 import { HoldfastError, type Log, readSigningKey, silentLog } from "@holdfast/core";
 import { EXTENSIONS, type Extension, TIMEOUTS } from "@holdfast/protocol";
 import { VERSION_POLICIES, type VersionPolicy } from "./engine/index.ts";
+import { readAllowedHosts, readAllowedOrigins } from "./http/callers.ts";
 
 /** Options of `startGateway`; durations are milliseconds. */
 export interface GatewayOptions {
@@ -39,8 +40,13 @@ export interface GatewayOptions {
   readonly signingKeyFallback?: string;
   /** What senders of events must use. Default: nothing is checked. */
   readonly eventKey?: string;
-  /** Origins of browser pages that may call. Default: none but this gateway's own. */
+  /** Origins of browser pages that may call, such as `https://app.example.com`. Default: none but this gateway's own. */
   readonly allowedOrigins?: readonly string[];
+  /**
+   * Names by which the gateway may be called, beside `localhost`, `host` and addresses: those of a proxy in front of it, say.
+   * Given, they are all; without them any name is good where the gateway listens beyond this machine, which needs keys.
+   */
+  readonly allowedHosts?: readonly string[];
   /**
    * Who gets a run that another version of its app has started. `prefer` (default): a worker of that version while one is
    * connected, else any; `strict`: it waits for one; `any`: any worker.
@@ -78,6 +84,7 @@ export interface GatewayConfig {
   readonly signingKeys: readonly string[];
   readonly eventKey: string | undefined;
   readonly allowedOrigins: readonly string[];
+  readonly allowedHosts: readonly string[];
   readonly versionPolicy: VersionPolicy;
   readonly fetchInner: boolean;
   readonly maxConnections: number;
@@ -118,6 +125,7 @@ const KNOWN: Readonly<Record<keyof GatewayOptions, true>> = {
   signingKeyFallback: true,
   eventKey: true,
   allowedOrigins: true,
+  allowedHosts: true,
   versionPolicy: true,
   fetchInner: true,
   maxConnections: true,
@@ -182,7 +190,8 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     drainMs: duration(options.drainMs, "drainMs", 0) ?? TIMEOUTS.drainMs,
     signingKeys,
     eventKey: options.eventKey === "" ? undefined : options.eventKey,
-    allowedOrigins: options.allowedOrigins ?? [],
+    allowedOrigins: readAllowedOrigins(options.allowedOrigins),
+    allowedHosts: readAllowedHosts(options.allowedHosts),
     versionPolicy: options.versionPolicy ?? "prefer",
     fetchInner: options.fetchInner ?? isLoopback(host),
     maxConnections: options.maxConnections ?? 10,

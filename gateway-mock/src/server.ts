@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
   HoldfastError,
@@ -10,15 +11,17 @@ import {
 } from "@holdfast/core";
 import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
-import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, resolveConfig } from "./config.ts";
+import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, isLoopback, resolveConfig } from "./config.ts";
 import { createCore } from "./core.ts";
 import type { Engine } from "./engine/index.ts";
 import { httpApp } from "./http/app.ts";
+import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
+import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { type Database, openDatabase } from "./postgres.ts";
 import { openPostgresStore, type Store } from "./store/index.ts";
 import { VERSION } from "./version.ts";
-import { SocketServer } from "./ws/server.ts";
+import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
 
 /** A running gateway. */
 export interface Gateway {
@@ -87,12 +90,14 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delay.enable();
   const { maxSockets } = GATEWAY_LIMITS;
-  const sockets = new SocketServer({ sessions, maxSockets, allowedOrigins: config.allowedOrigins });
+  const callers = callerRules(config, [http.port, second.port]);
+  const sockets = new SocketServer({ sessions, maxSockets, refusal: (headers) => refusalOf(headers, callers) });
   const skipTime = async (ms: number): Promise<void> => engine.timeMoved(await store.skipTime(checkSkip(ms)));
   const app = httpApp({
     engine,
     store,
     keys,
+    callers,
     clock: systemClock,
     log,
     version: VERSION,
@@ -141,6 +146,22 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
       return closing;
     },
   };
+}
+
+function callerRules({ host, allowedHosts, allowedOrigins }: GatewayConfig, ports: readonly number[]): CallerRules {
+  const own = readHost(hostInUrl(host));
+  return {
+    checksHost: isLoopback(host) || allowedHosts.length > 0,
+    hosts: own ? [own.hostname, ...allowedHosts] : allowedHosts,
+    origins: allowedOrigins,
+    ports,
+  };
+}
+
+function refusalOf(headers: IncomingHttpHeaders, rules: CallerRules): UpgradeRefusal | undefined {
+  const { host, origin, "sec-fetch-site": site } = headers;
+  const problem = callerProblem({ host, origin, fetchSite: typeof site === "string" ? site : undefined }, rules);
+  return problem && { status: statusOf(problem), message: problem.message };
 }
 
 function checkSkip(ms: number): number {

@@ -4,15 +4,17 @@ import { Hono } from "hono";
 import { connectApi } from "./connect-api.ts";
 import { errorResponse, limitBody, notFound, statusOf } from "./errors.ts";
 import { eventsApi, refusedEvents } from "./events-api.ts";
-import { accessOf, guard } from "./guard.ts";
+import { accessOf, allowPages, checkCallers, guard } from "./guard.ts";
 import type { HttpParts } from "./parts.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
 
-/** The gateway's HTTP interface. No route checks keys: the guard does, before all of them. */
+/** The gateway's HTTP interface. No route checks keys and callers: that is done before all of them. */
 export function httpApp(parts: HttpParts): Hono {
   const app = new Hono();
+  app.use(checkCallers(parts.callers));
+  app.use("/e/:key", allowPages(parts.callers));
   app.use(guard(parts.keys));
   // Nothing is called so, and the database could not even be asked for it.
   app.use(async (c, next) => {

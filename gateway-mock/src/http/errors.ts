@@ -2,7 +2,7 @@ import { type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
 import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 
-type Status = 400 | 401 | 404 | 409 | 413 | 500 | 503;
+type Status = 400 | 401 | 403 | 404 | 409 | 413 | 421 | 500 | 503;
 
 const STATUSES: Partial<Record<ErrorCode, Status>> = {
   BODY_INVALID: 400,
@@ -10,9 +10,11 @@ const STATUSES: Partial<Record<ErrorCode, Status>> = {
   FRAME_INVALID: 400,
   OPTION_INVALID: 400,
   UNAUTHORIZED: 401,
+  ORIGIN_REFUSED: 403,
   NOT_FOUND: 404,
   BODY_TOO_LARGE: 413,
   FRAME_TOO_LARGE: 413,
+  HOST_REFUSED: 421,
   STORE_FAILED: 503,
 };
 

@@ -1,5 +1,7 @@
 import { HoldfastError } from "@holdfast/core";
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+import { type CallerRules, callerProblem, isAllowedOrigin } from "./callers.ts";
 import type { Keys } from "./keys.ts";
 
 /** What a request must have: nothing, the event key that its path names, or the signing key. */
@@ -14,6 +16,29 @@ const EVENT_PATH = /^\/e\/[^/]+$/;
 export function accessOf(path: string): Access {
   if (OPEN_PATHS.has(path)) return "open";
   return EVENT_PATH.test(path) ? "event-key" : "signing-key";
+}
+
+/** Refuses what a browser was told to send by a page that has no business here. */
+export function checkCallers(rules: CallerRules): MiddlewareHandler {
+  return async (c, next) => {
+    const problem = callerProblem(callerHeaders(c), rules);
+    if (problem) throw problem;
+    await next();
+  };
+}
+
+function callerHeaders(c: Context): Parameters<typeof callerProblem>[0] {
+  return { host: c.req.header("host"), origin: c.req.header("origin"), fetchSite: c.req.header("sec-fetch-site") };
+}
+
+/** Lets pages of allowed origins send events and read the answer; no other page is told anything. */
+export function allowPages(rules: CallerRules): MiddlewareHandler {
+  const allow = cors({ origin: (origin) => origin, allowMethods: ["POST"] });
+  return async (c, next) => {
+    const origin = c.req.header("origin");
+    if (origin !== undefined && isAllowedOrigin(origin, rules)) return allow(c, next);
+    await next();
+  };
 }
 
 /** Stands before every route: a route that is added is closed unless `accessOf` names its path. */

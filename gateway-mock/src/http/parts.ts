@@ -1,6 +1,7 @@
 import type { Clock, Log } from "@holdfast/core";
 import type { Engine } from "../engine/index.ts";
 import type { Store } from "../store/index.ts";
+import type { CallerRules } from "./callers.ts";
 import type { Keys } from "./keys.ts";
 
 /** What the HTTP side is given. */
@@ -8,6 +9,7 @@ export interface HttpParts {
   readonly engine: Engine;
   readonly store: Store;
   readonly keys: Keys;
+  readonly callers: CallerRules;
   readonly clock: Clock;
   readonly log: Log;
   readonly version: string;

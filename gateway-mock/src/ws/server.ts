@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from "node:http";
+import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { CONNECT_PATH, SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";
 import { WebSocketServer } from "ws";
@@ -7,8 +7,14 @@ import type { Sessions } from "./sessions.ts";
 export interface SocketServerOptions {
   readonly sessions: Sessions;
   readonly maxSockets: number;
-  /** Origins of browsers that may connect; agents send none. */
-  readonly allowedOrigins: readonly string[];
+  /** Why a caller may not even ask, judged by its headers. */
+  readonly refusal: (headers: IncomingHttpHeaders) => UpgradeRefusal | undefined;
+}
+
+/** How an upgrade is refused. */
+export interface UpgradeRefusal {
+  readonly status: number;
+  readonly message: string;
 }
 
 /** Takes upgrades of any number of HTTP servers. */
@@ -40,7 +46,9 @@ export class SocketServer {
     socket.on("error", () => socket.destroy());
     const refusal = this.#refusal(request);
     if (refusal) {
-      socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+      const { status, message } = refusal;
+      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: text/plain`;
+      socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`);
       return;
     }
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
@@ -48,14 +56,15 @@ export class SocketServer {
     });
   }
 
-  #refusal(request: IncomingMessage): string | undefined {
+  #refusal(request: IncomingMessage): UpgradeRefusal | undefined {
     const path = (request.url ?? "").split("?")[0];
-    if (path !== CONNECT_PATH) return "404 Not Found";
-    const { origin } = request.headers;
-    if (origin !== undefined && !this.#options.allowedOrigins.includes(origin)) return "403 Forbidden";
+    if (path !== CONNECT_PATH) return { status: 404, message: `WebSockets are at ${CONNECT_PATH}.` };
+    const refusal = this.#options.refusal(request.headers);
+    if (refusal) return refusal;
     const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-    if (!offered.includes(SUBPROTOCOL)) return "400 Bad Request";
-    if (this.#options.sessions.size >= this.#options.maxSockets) return "503 Service Unavailable";
+    if (!offered.includes(SUBPROTOCOL)) return { status: 400, message: `The subprotocol ${SUBPROTOCOL} is needed.` };
+    if (this.#options.sessions.size >= this.#options.maxSockets)
+      return { status: 503, message: "There are too many connections." };
     return undefined;
   }
 }

@@ -1,50 +1,19 @@
-import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
-import type { Hono } from "hono";
 import { describe, expect, test } from "vitest";
-import { resolveConfig } from "../../src/config.ts";
-import { createCore } from "../../src/core.ts";
-import { httpApp } from "../../src/http/app.ts";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import { SIGNING_KEY, useGateway } from "../server/harness.ts";
+import { routeTable } from "./route-table.ts";
 
 const bench = useGateway();
 const KEYS = { signingKey: SIGNING_KEY, eventKey: "the-event-key" };
 const SIGNED = { Authorization: `Bearer ${hashSigningKey(SIGNING_KEY)}` };
+const HERE = { Host: "localhost" };
 /** The only routes that answer anybody. */
 const OPEN = ["GET /health", "GET /ready"];
-
-/** The routes of a gateway with every option that adds some; nothing behind them is started. */
-function routesOf(planted?: (app: Hono) => void): {
-  app: Hono;
-  routes: { name: string; method: string; path: string }[];
-} {
-  const config = resolveConfig(KEYS);
-  const ports = { store: bench.store, clock: systemClock, timers: systemTimers, random: systemRandom };
-  const { engine, keys, newId, id } = createCore(config, ports);
-  const app = httpApp({
-    engine,
-    keys,
-    newId,
-    store: bench.store,
-    clock: systemClock,
-    log: config.log,
-    version: "0",
-    gatewayId: id,
-    isDraining: () => false,
-    process: () => ({}),
-    skipTime: async () => {},
-  });
-  planted?.(app);
-  const routes = app.routes
-    .filter(({ method }) => method !== "ALL")
-    .map(({ method, path }) => ({ name: `${method} ${path}`, method, path: path.replaceAll(/:\w+/g, "x") }));
-  return { app, routes };
-}
 
 describe("with keys", () => {
   test("every route of the table is closed without one, but for those that are named open", async () => {
     const gateway = await bench.gateway({ ...KEYS, virtualTime: true });
-    const { routes } = routesOf();
+    const { routes } = routeTable(bench.store, KEYS);
     expect(routes.length).toBeGreaterThan(12);
     const answers = async (headers: Record<string, string>): Promise<Map<string, number>> => {
       const all = routes.map(async ({ name, method, path }) => {
@@ -65,15 +34,19 @@ describe("with keys", () => {
 
   test("a route that is added is closed, whatever it is called", async () => {
     const paths = ["/new", "/healthy", "/health/more", "/ready/", "/e/key/more", "/v2/x", "/"];
-    const { app } = routesOf((planted) => {
+    const { app } = routeTable(bench.store, KEYS, (planted) => {
       for (const path of paths) planted.all(path, (c) => c.text("secret"));
     });
     for (const path of [...paths, "/nowhere"]) {
       for (const method of ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"]) {
-        expect([path, method, (await app.request(path, { method })).status]).toEqual([path, method, 401]);
+        expect([path, method, (await app.request(path, { method, headers: HERE })).status]).toEqual([
+          path,
+          method,
+          401,
+        ]);
       }
     }
-    expect((await app.request("/new", { headers: SIGNED })).status).toBe(200);
+    expect((await app.request("/new", { headers: { ...HERE, ...SIGNED } })).status).toBe(200);
   });
 
   test("the event key opens the intake of events and nothing else, the signing key everything else", async () => {

@@ -204,6 +204,14 @@ export const ERROR_CATALOGUE = {
     summary: "The signing key or event key is missing or wrong.",
     cure: "Use the key that the gateway was started with.",
   },
+  HOST_REFUSED: {
+    summary: "The gateway was called by a name that it does not have.",
+    cure: "Call it by localhost, its address or its own name; other names are given to it with `--allowed-host`.",
+  },
+  ORIGIN_REFUSED: {
+    summary: "A page of another origin called the gateway from a browser.",
+    cure: "Give the gateway the origins of pages that may call it with `--allowed-origin`.",
+  },
   BODY_TOO_LARGE: {
     summary: "The body of an HTTP request is larger than the limit.",
     cure: "Send less at once; the message has the limit.",

@@ -59,6 +59,7 @@ test("no fault is left out", () => {
     "Measured while designing": upTo(9),
     "Found under load": upTo(3),
     "On gateways of the base protocol": upTo(1),
+    "Hostile peers": upTo(4),
     "Known weaknesses of another agent": upTo(50),
   });
 });

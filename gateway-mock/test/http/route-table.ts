@@ -1,0 +1,82 @@
+import { request } from "node:http";
+import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import type { Hono } from "hono";
+import { type GatewayOptions, resolveConfig } from "../../src/config.ts";
+import { createCore } from "../../src/core.ts";
+import { httpApp } from "../../src/http/app.ts";
+import type { Store } from "../../src/store/index.ts";
+
+export interface Route {
+  readonly name: string;
+  readonly method: string;
+  /** With `x` for each parameter. */
+  readonly path: string;
+}
+
+/** The routes of a gateway with every option that adds some. Nothing behind them is started. */
+export function routeTable(
+  store: Store,
+  options: GatewayOptions = {},
+  plant?: (app: Hono) => void,
+): { app: Hono; routes: Route[] } {
+  const config = resolveConfig(options);
+  const ports = { store, clock: systemClock, timers: systemTimers, random: systemRandom };
+  const { engine, keys, newId, id } = createCore(config, ports);
+  const app = httpApp({
+    engine,
+    keys,
+    newId,
+    store,
+    callers: { checksHost: true, hosts: [], origins: config.allowedOrigins, ports: [] },
+    clock: systemClock,
+    log: config.log,
+    version: "0",
+    gatewayId: id,
+    isDraining: () => false,
+    process: () => ({}),
+    skipTime: async () => {},
+  });
+  plant?.(app);
+  const routes = app.routes
+    .filter(({ method }) => method !== "ALL")
+    .map(({ method, path }) => ({ name: `${method} ${path}`, method, path: path.replaceAll(/:\w+/g, "x") }));
+  // A route with a limit on its body is listed twice.
+  return { app, routes: [...new Map(routes.map((route) => [route.name, route])).values()] };
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly code: string | undefined;
+}
+
+/** A request with any headers, also those that `fetch` sets by itself. */
+export function ask(
+  base: string,
+  { method, path }: Pick<Route, "method" | "path">,
+  headers: Record<string, string> = {},
+  body = "",
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(new URL(path, base), { method, headers, agent: false }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+      });
+      response.on("end", () => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, code: codeIn(text) });
+      });
+    });
+    sent.on("error", reject);
+    sent.end(body);
+  });
+}
+
+function codeIn(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as { code?: string }).code;
+  } catch {
+    return undefined;
+  }
+}
