@@ -13,13 +13,13 @@ import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, isLoopback, resolveConfig } from "./config.ts";
 import { createCore } from "./core.ts";
-import type { Engine } from "./engine/index.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { type Database, openDatabase } from "./postgres.ts";
-import { openPostgresStore, type Store } from "./store/index.ts";
+import { giveSignsOfLife } from "./signs-of-life.ts";
+import { openPostgresStore } from "./store/index.ts";
 import { VERSION } from "./version.ts";
 import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
 
@@ -43,9 +43,6 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-const STALE_CONNECTION_MS = 60_000;
-const TOUCH_EVERY_MS = 15_000;
-const SIGN_EVERY_MS = 5_000;
 /** How often the event loop's delay is sampled; Node counts the interval itself into each sample. */
 const DELAY_RESOLUTION_MS = 10;
 
@@ -113,19 +110,9 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     server.on("request", listener);
     sockets.listenOn(server);
   }
-  const touch = setInterval(() => void touchConnections(engine, store, gatewayId, log), TOUCH_EVERY_MS);
-  touch.unref();
-  const sign = (): void => {
-    store.touchGateway(gatewayId).catch((error: unknown) => {
-      log("debug", `The sign of life was not written: ${messageOf(error)}`);
-    });
-  };
-  sign();
-  const signing = setInterval(sign, SIGN_EVERY_MS);
-  signing.unref();
+  const endSigns = giveSignsOfLife({ engine, store, gatewayId, log });
   cleanups.push(async () => {
-    clearInterval(touch);
-    clearInterval(signing);
+    endSigns();
     delay.disable();
     sockets.close();
     await Promise.all([closeServer(http.server), closeServer(second.server)]);
@@ -170,15 +157,6 @@ function checkSkip(ms: number): number {
     "OPTION_INVALID",
     `Time can be moved on by 0 to ${MAX_DURATION_MS} milliseconds, not by ${ms}.`,
   );
-}
-
-async function touchConnections(engine: Engine, store: Store, gatewayId: string, log: Log): Promise<void> {
-  try {
-    await engine.touchApps();
-    await store.touchConnections(gatewayId, STALE_CONNECTION_MS);
-  } catch (error) {
-    log("debug", `The list of connections was not updated: ${messageOf(error)}`);
-  }
 }
 
 function processStatus(delay: ReturnType<typeof monitorEventLoopDelay>, sockets: number): Record<string, unknown> {

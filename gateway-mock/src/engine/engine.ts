@@ -1,6 +1,6 @@
 import { createUlidFactory, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
 import type { Op, SdkResponse } from "@holdfast/protocol";
-import type { AppRecord, Fence, NewJob } from "../store/index.ts";
+import { type AppRecord, type Fence, levelFor, type NewJob } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents/agents.ts";
 import { Dispatches } from "./agents/dispatches.ts";
 import { Leases } from "./agents/leases.ts";
@@ -282,7 +282,10 @@ export class Engine {
     for (const dispatch of left) this.#dispatches.finish(dispatch);
     if (releases.length === 0) return;
     await this.#options.store.releaseLeases(releases).catch((error: unknown) => {
-      this.#options.log("warn", `${releases.length} lease(s) could not be released: ${messageOf(error)}`);
+      this.#options.log(
+        levelFor(error, "warn"),
+        `${releases.length} lease(s) could not be released: ${messageOf(error)}`,
+      );
     });
   }
 
@@ -314,7 +317,9 @@ export class Engine {
     const message = `The run's event alone makes a request of ${bytes} bytes, more than one can hold.`;
     const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
     this.#decider.run(runId, { type: "fail", jobId: fence.jobId, error }, fence).catch((failure: unknown) => {
-      this.#options.log("error", `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });
+      this.#options.log(levelFor(failure, "error"), `Run ${runId} could not be failed: ${messageOf(failure)}`, {
+        runId,
+      });
     });
   }
 
@@ -334,7 +339,7 @@ export class Engine {
 
   async #reload(): Promise<void> {
     await this.#functions.load().catch((error: unknown) => {
-      this.#options.log("warn", `The functions could not be read: ${messageOf(error)}`);
+      this.#options.log(levelFor(error, "warn"), `The functions could not be read: ${messageOf(error)}`);
     });
   }
 }

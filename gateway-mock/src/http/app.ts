@@ -1,6 +1,7 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { Hono } from "hono";
+import { levelFor } from "../store/index.ts";
 import { connectApi } from "./connect-api.ts";
 import { errorResponse, limitBody, notFound, statusOf } from "./errors.ts";
 import { eventsApi, refusedEvents } from "./events-api.ts";
@@ -30,7 +31,9 @@ export function httpApp(parts: HttpParts): Hono {
   if (parts.skipTime) testingApi(app, parts.skipTime);
   app.notFound((c) => errorResponse(c, notFound(`There is nothing at ${c.req.method} ${c.req.path}.`)));
   app.onError((error, c) => {
-    if (statusOf(error) >= 500) parts.log("error", `${c.req.method} ${c.req.path} failed: ${messageOf(error)}`);
+    if (statusOf(error) >= 500) {
+      parts.log(levelFor(error, "error"), `${c.req.method} ${c.req.path} failed: ${messageOf(error)}`);
+    }
     return accessOf(c.req.path) === "event-key" ? refusedEvents(c, error) : errorResponse(c, error);
   });
   return app;
@@ -55,7 +58,8 @@ function statusApi(app: Hono, parts: HttpParts): void {
     if (parts.isDraining()) return c.json({ ready: false, reason: "draining" }, 503);
     try {
       await store.ping();
-      return c.json({ ready: true });
+      const { ok, error } = store.health();
+      return ok ? c.json({ ready: true }) : c.json({ ready: false, reason: error }, 503);
     } catch (error) {
       return c.json({ ready: false, reason: messageOf(error) }, 503);
     }

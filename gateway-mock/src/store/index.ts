@@ -1,5 +1,5 @@
 export { checkInvariants } from "./check-invariants.ts";
-export { isRefusedForData } from "./database/pg-errors.ts";
+export { isRefusedForData, levelFor } from "./database/pg-errors.ts";
 export { foldHead } from "./fold-head.ts";
 export * from "./port/index.ts";
 export { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";

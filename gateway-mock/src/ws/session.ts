@@ -18,7 +18,7 @@ import {
 } from "@holdfast/protocol";
 import type { WebSocket } from "ws";
 import { type AgentSession, type AttachedAgent, versionName } from "../engine/index.ts";
-import type { AppRecord } from "../store/index.ts";
+import { type AppRecord, levelFor } from "../store/index.ts";
 import { type HelloRules, readHello } from "./hello.ts";
 import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";
 import { capacityOf } from "./routing.ts";
@@ -200,7 +200,7 @@ export class Session {
     try {
       await engine.register(apps);
     } catch (error) {
-      log("error", `The functions of a connection could not be stored: ${messageOf(error)}`);
+      log(levelFor(error, "error"), `The functions of a connection could not be stored: ${messageOf(error)}`);
       this.#driver.send({ type: "refused", refusal: { code: "connect_internal_error", closeCode: 1011 } });
       return;
     }

@@ -69,3 +69,25 @@ it("what the server undoes is counted, and told now and then", async () => {
   expect(said).toHaveLength(2);
   expect(said[1]).toContain("5 times");
 });
+
+it("a database that takes no writes is away although reads are answered, until something was written", async () => {
+  const { clock, availability, said } = start();
+  const full = Object.assign(new Error("No space left on device"), { code: "53100" });
+  availability.troubled(full, "unwritable");
+  await clock.advance(10_000);
+  expect(availability.health().ok, "it may be the call's own trouble").toBe(true);
+  for (let tries = 0; tries < 100; tries++) {
+    availability.troubled(full, "unwritable");
+    availability.refused(full);
+    availability.answered();
+    await clock.advance(100);
+  }
+  expect(availability.refuses).toBe(true);
+  expect(availability.health()).toMatchObject({ ok: false, outages: 1, error: expect.stringContaining("53100") });
+  availability.wrote();
+  expect(availability.refuses).toBe(false);
+  expect(availability.health()).toMatchObject({ ok: true, outages: 1 });
+  expect(said).toHaveLength(2);
+  expect(said[0]).toMatch(/^error The database takes no writes: No space left/);
+  expect(said[1]).toContain("101 calls failed meanwhile");
+});

@@ -1,6 +1,6 @@
 import { messageOf } from "@holdfast/core";
 import type { GatewayFrame } from "@holdfast/protocol";
-import type { Fence, LeaseRelease } from "../../store/index.ts";
+import { type Fence, type LeaseRelease, levelFor } from "../../store/index.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import type { RunState } from "../run/run-state.ts";
@@ -205,7 +205,10 @@ export class Dispatches {
       this.#hooks.onReleased();
     };
     this.#options.store.releaseLeases(releases).then(released, (error: unknown) => {
-      this.#options.log("warn", `${releases.length} lease(s) could not be released: ${messageOf(error)}`);
+      this.#options.log(
+        levelFor(error, "warn"),
+        `${releases.length} lease(s) could not be released: ${messageOf(error)}`,
+      );
     });
   }
 

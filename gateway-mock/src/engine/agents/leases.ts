@@ -1,5 +1,6 @@
 import { messageOf } from "@holdfast/core";
 import type { WorkerFrame } from "@holdfast/protocol";
+import { levelFor } from "../../store/index.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import type { Slot } from "./agents.ts";
@@ -72,7 +73,7 @@ export class Leases {
       }
     } catch (error) {
       // No answer: the agent asks again at its next interval.
-      this.#options.log("warn", `Lease extensions could not be stored: ${messageOf(error)}`);
+      this.#options.log(levelFor(error, "warn"), `Lease extensions could not be stored: ${messageOf(error)}`);
     }
   }
 

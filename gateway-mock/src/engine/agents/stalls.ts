@@ -1,5 +1,6 @@
 import { isUlid, messageOf } from "@holdfast/core";
 import { WIRE_LIMITS, type WorkerStall } from "@holdfast/protocol";
+import { levelFor } from "../../store/index.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { jsonRow, type StallMeta } from "../run/log-rows.ts";
 import type { Runs } from "../runs.ts";
@@ -42,7 +43,9 @@ export class Stalls {
     });
     if (!isUlid(runId) || !slot.functionIds.has(functionSlug)) return;
     this.#keep(frame, meta).catch((error: unknown) => {
-      log("warn", `A report about a blocked main thread could not be stored: ${messageOf(error)}`, { runId });
+      log(levelFor(error, "warn"), `A report about a blocked main thread could not be stored: ${messageOf(error)}`, {
+        runId,
+      });
     });
   }
 

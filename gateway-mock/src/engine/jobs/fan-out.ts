@@ -1,5 +1,12 @@
 import { HoldfastError, messageOf, type TimerHandle, Turns } from "@holdfast/core";
-import type { EventDetail, Fence, RunHead, StoredWait, WaitQuery } from "../../store/index.ts";
+import {
+  type EventDetail,
+  type Fence,
+  levelFor,
+  type RunHead,
+  type StoredWait,
+  type WaitQuery,
+} from "../../store/index.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { StepResult } from "../decide/input.ts";
 import type { Expressions } from "../expressions/expressions.ts";
@@ -89,7 +96,7 @@ export class FanOut {
       else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
     } catch (error) {
       // The lease ends, and somebody begins again.
-      log("warn", `Those who wait for ${job.kind} ${job.key} could not be told: ${messageOf(error)}`);
+      log(levelFor(error, "warn"), `Those who wait for ${job.kind} ${job.key} could not be told: ${messageOf(error)}`);
     } finally {
       keeping.stop();
     }

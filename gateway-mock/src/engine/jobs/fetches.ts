@@ -1,5 +1,5 @@
 import { messageOf, type PlainError, type TimerHandle } from "@holdfast/core";
-import type { ClaimedJob } from "../../store/index.ts";
+import { type ClaimedJob, levelFor } from "../../store/index.ts";
 import type { FetchResult } from "../decide/input.ts";
 import type { CallOutcome, EngineOptions } from "../ports.ts";
 import type { RunState } from "../run/run-state.ts";
@@ -66,7 +66,9 @@ export class Fetches {
       }
       await this.#decider.run(job.runId, { type: "fetched", jobId: job.id, result }, fence);
     } catch (error) {
-      log("warn", `A call for run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
+      log(levelFor(error, "warn"), `A call for run ${job.runId} could not be decided on: ${messageOf(error)}`, {
+        runId: job.runId,
+      });
     } finally {
       keeping.stop();
     }

@@ -1,5 +1,5 @@
 import { messageOf } from "@holdfast/core";
-import type { ClaimedJob } from "../../store/index.ts";
+import { type ClaimedJob, levelFor } from "../../store/index.ts";
 import type { Agents, Slot } from "../agents/agents.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
 import type { EngineOptions } from "../ports.ts";
@@ -95,7 +95,10 @@ export class Placing {
     work
       .catch((error: unknown) => {
         // Its lease ends, and somebody claims it again.
-        this.#options.log("warn", `Run ${job.runId} could not be given to an agent: ${messageOf(error)}`);
+        this.#options.log(
+          levelFor(error, "warn"),
+          `Run ${job.runId} could not be given to an agent: ${messageOf(error)}`,
+        );
       })
       .finally(() => runs.release(job.runId));
   }

@@ -1,5 +1,5 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
-import type { ClaimedJob, Fence } from "../../store/index.ts";
+import { type ClaimedJob, type Fence, levelFor } from "../../store/index.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
 import type { DatabaseTime } from "../database-time.ts";
@@ -173,7 +173,9 @@ export class QueueLoop {
     begun
       .catch((error: unknown) => {
         // Its lease ends, and somebody claims it again.
-        this.#options.log("warn", `Run ${job.runId} could not be read: ${messageOf(error)}`, { runId: job.runId });
+        this.#options.log(levelFor(error, "warn"), `Run ${job.runId} could not be read: ${messageOf(error)}`, {
+          runId: job.runId,
+        });
       })
       .finally(() => runs.release(job.runId));
   }
@@ -183,7 +185,9 @@ export class QueueLoop {
     const { settings, log } = this.#options;
     const losses = state.losses.get(job.id) ?? 0;
     const failed = (error: unknown): void => {
-      log("error", `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, { runId: job.runId });
+      log(levelFor(error, "error"), `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, {
+        runId: job.runId,
+      });
     };
     if (job.kind === "timer") {
       this.#firing += 1;
@@ -245,7 +249,7 @@ export class QueueLoop {
       waitMs = this.#idleMs * (0.8 + 0.4 * random());
       if (found === 0 && !this.#again) waitMs = Math.min(waitMs, await this.#nextDueInMs());
     } catch (error) {
-      log("warn", `The queue could not be read: ${messageOf(error)}`);
+      log(levelFor(error, "warn"), `The queue could not be read: ${messageOf(error)}`);
     }
     waitMs = Math.min(waitMs, this.#retryInMs ?? waitMs);
     const restMs = this.#parts.agents.restsForMs(clock.monotonicMs());

@@ -1,6 +1,6 @@
 import { isUlid, messageOf } from "@holdfast/core";
 import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
-import type { Fence } from "../../store/index.ts";
+import { type Fence, levelFor } from "../../store/index.ts";
 import type { Agents, Slot } from "../agents/agents.ts";
 import type { Dispatch } from "../agents/dispatch.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
@@ -62,7 +62,7 @@ export class Reports {
       () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
       (error: unknown) => {
         // No acknowledgement: the agent keeps the reply and sends it again.
-        this.#options.log("error", `A reply could not be stored: ${messageOf(error)}`, {
+        this.#options.log(levelFor(error, "error"), `A reply could not be stored: ${messageOf(error)}`, {
           runId: response.runId,
           requestId,
         });
@@ -117,7 +117,10 @@ export class Reports {
     const dispatch = this.#dispatches.get(requestId);
     if (dispatch) this.#dispatches.heard(dispatch, slot);
     this.checkpoint(requestId, runId, ops).then(answer, (error: unknown) => {
-      this.#options.log("error", `A checkpoint could not be stored: ${messageOf(error)}`, { runId, requestId });
+      this.#options.log(levelFor(error, "error"), `A checkpoint could not be stored: ${messageOf(error)}`, {
+        runId,
+        requestId,
+      });
       answer({ outcome: "invalid", message: "The store failed; report the steps as a reply." });
     });
   }

@@ -1,5 +1,12 @@
 import { messageOf } from "@holdfast/core";
-import { type ClaimedJob, type Fence, type OpenWindow, readWindowKey, type StoredCron } from "../../store/index.ts";
+import {
+  type ClaimedJob,
+  type Fence,
+  levelFor,
+  type OpenWindow,
+  readWindowKey,
+  type StoredCron,
+} from "../../store/index.ts";
 import type { Intake } from "../events/intake.ts";
 import { latestTickMs, nextTickMs } from "../functions/cron.ts";
 import type { Functions, KnownFunction } from "../functions/functions.ts";
@@ -40,7 +47,9 @@ export class Scheduler {
     const done = work
       .catch((error: unknown) => {
         // Its lease ends, and somebody does it again.
-        this.#options.log("warn", `A ${job.kind} job could not be done: ${messageOf(error)}`, { jobId: job.id });
+        this.#options.log(levelFor(error, "warn"), `A ${job.kind} job could not be done: ${messageOf(error)}`, {
+          jobId: job.id,
+        });
       })
       .finally(() => this.#busy.delete(done));
     this.#busy.add(done);

@@ -1,5 +1,5 @@
 import { messageOf } from "@holdfast/core";
-import type { Store } from "../../store/index.ts";
+import { levelFor, type Store } from "../../store/index.ts";
 import type { EngineOptions } from "../ports.ts";
 
 /** What was connected at a gateway that has been silent for so long does not count: it has probably died. */
@@ -38,7 +38,10 @@ export class Versions {
       );
       return new Set(others.flatMap(({ versions }) => versions));
     } catch (error) {
-      this.#options.log("warn", `The connections of other gateways could not be read: ${messageOf(error)}`);
+      this.#options.log(
+        levelFor(error, "warn"),
+        `The connections of other gateways could not be read: ${messageOf(error)}`,
+      );
       return new Set();
     }
   }

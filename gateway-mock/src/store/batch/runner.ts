@@ -7,6 +7,9 @@ import { createForesight } from "./foresight.ts";
 import type { Unit, UnitOutcome } from "./plan.ts";
 import { ENTER_WRITER } from "./sql.ts";
 
+/** So often a batch may be refused as if nothing could be written, while something can. */
+const MAX_OWN_FAULTS = 3;
+
 /** A unit that waits for its outcome. */
 export interface Entry {
   readonly unit: Unit;
@@ -45,7 +48,9 @@ export interface BatchRunner {
  *     committed, and its outcomes are those that were planned under its locks (fences, versions and event keys were
  *     decided then, so a version that the batch itself raised cannot turn its own retry away); which log rows were new
  *     is read from the rows, which carry their transaction's number. Not ours: it was not committed, try again.
- * G5. Every unit is settled, at the latest `retryForMs` after its batch began (plus the limit of one last try).
+ * G5. A batch that is refused as if nothing could be written (disk full, read-only) is tried again as after a lost
+ *     connection, for as long as a write of the database's own is refused too; when that one works it is the batch.
+ * G6. Every unit is settled, at the latest `retryForMs` after its batch began (plus the limit of one last try).
  */
 export function createBatchRunner(database: Database, writerId: string): BatchRunner {
   const { timers, monotonicMs, url, log } = database.options;
@@ -83,6 +88,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
     const units = entries.map((entry) => entry.unit);
     const startedMs = monotonicMs();
     let sent: SentBatch | null = null;
+    let ownFaults = 0;
     const onSent = (batch: SentBatch): void => {
       sent = batch;
     };
@@ -99,7 +105,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         const tookMs = monotonicMs() - beganMs;
         stats.busyMs += tookMs;
         availability.committed(tookMs);
-        availability.answered();
+        availability.wrote();
         return settle(entries, outcomes, stats);
       } catch (error) {
         const trouble = troubleOf(error);
@@ -108,6 +114,8 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         if (trouble === "conflict") sent = null;
         else await session?.end();
         stats.retries += 1;
+        if (trouble === "unwritable" && (await database.takesWrites())) ownFaults += 1;
+        if (ownFaults >= MAX_OWN_FAULTS) return refuse(entries, error);
         log("debug", "A commit is tried again", { attempt, units: units.length, trouble });
         if (await database.pause(startedMs, attempt)) continue;
         const fate = sent ? "Whether it was stored is unknown" : "Nothing was stored";

@@ -15,10 +15,16 @@ const WARN_EVERY_MS = 10_000;
 const SLOW_COMMIT_MS = 2_000;
 
 export interface Availability {
-  /** A call was answered. */
+  /** A call was answered; it may have been one that only reads. */
   answered(): void;
-  /** A call met trouble that may pass. */
-  troubled(error: unknown, trouble: PgTrouble): void;
+  /** Something was written. */
+  wrote(): void;
+  /** A call met trouble that may pass. `unwritable` may be the call's own: `refused` says so of the database. */
+  troubled(error: unknown, trouble: Exclude<PgTrouble, "data">): void;
+  /** A write that is no trouble in itself was refused: the database takes none. */
+  refused(error: unknown): void;
+  /** Whether writes are refused while other calls are answered. */
+  readonly refuses: boolean;
   /** A commit took so long, from its first statement to its answer. */
   committed(tookMs: number): void;
   health(): DatabaseHealth;
@@ -38,6 +44,8 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
   let firstTroubleMs: number | null = null;
   let lastError = "";
   let away = false;
+  let refuses = false;
+  let failures = 0;
   let outages = 0;
   let awayMsBefore = 0;
   let conflicts = 0;
@@ -47,30 +55,52 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
 
   const awayMs = (): number => (away && firstTroubleMs !== null ? monotonicMs() - firstTroubleMs : 0);
 
+  const over = (): void => {
+    if (away) {
+      const tookMs = awayMs();
+      awayMsBefore += tookMs;
+      away = false;
+      settledAtMs = monotonicMs() + SETTLE_MS;
+      const leases = `Leases that ended meanwhile are left to their holders for ${SETTLE_MS / 1000} s.`;
+      const back = `The database is back after ${(tookMs / 1000).toFixed(1)} s`;
+      log("warn", `${back}; ${failures} calls failed meanwhile and were tried again. ${leases}`);
+    }
+    firstTroubleMs = null;
+    failures = 0;
+  };
+
+  const down = (error: unknown, what: string): void => {
+    lastError = safeMessage(error, url);
+    firstTroubleMs ??= monotonicMs();
+    if (away || monotonicMs() - firstTroubleMs < AWAY_AFTER_MS) return;
+    away = true;
+    outages += 1;
+    log("error", `The database ${what}: ${lastError}. What apps work on is kept, and is stored once it is back.`);
+  };
+
   return {
     answered() {
-      if (away) {
-        const tookMs = awayMs();
-        awayMsBefore += tookMs;
-        away = false;
-        settledAtMs = monotonicMs() + SETTLE_MS;
-        const leases = `Leases that ended meanwhile are left to their holders for ${SETTLE_MS / 1000} s.`;
-        log("warn", `The database is back after ${(tookMs / 1000).toFixed(1)} s. ${leases}`);
-      }
-      firstTroubleMs = null;
+      if (!refuses) over();
+    },
+    wrote() {
+      refuses = false;
+      over();
     },
     troubled(error, trouble) {
-      lastError = safeMessage(error, url);
       if (trouble === "conflict") {
         conflicts += 1;
-        repeats(`The database undid work, which is tried again: ${lastError}`);
+        repeats(`The database undid work, which is tried again: ${safeMessage(error, url)}`);
         return;
       }
-      firstTroubleMs ??= monotonicMs();
-      if (away || monotonicMs() - firstTroubleMs < AWAY_AFTER_MS) return;
-      away = true;
-      outages += 1;
-      log("error", `The database is away: ${lastError}. What apps work on is kept, and is stored once it is back.`);
+      failures += 1;
+      if (trouble === "connection") down(error, "is away");
+    },
+    refused(error) {
+      refuses = true;
+      down(error, "takes no writes");
+    },
+    get refuses() {
+      return refuses;
     },
     committed(tookMs) {
       if (tookMs >= SLOW_COMMIT_MS) slowness(`The database is slow: a commit took ${Math.round(tookMs)} ms.`);

@@ -2,8 +2,10 @@ import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import postgres from "postgres";
 import { type Availability, createAvailability } from "./availability.ts";
-import { ConnectionLost, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
+import { ConnectionLost, safeMessage, storeFailed, troubleOf, WritesRefused } from "./pg-errors.ts";
+import { openPool } from "./pool.ts";
 import { realTime, type TimeSource } from "./time-source.ts";
+import { createWriteProbe, type WriteProbe } from "./write-probe.ts";
 
 /** Everything that the parts of the store share. */
 export interface DatabaseOptions {
@@ -49,8 +51,10 @@ export interface Database {
   readonly availability: Availability;
   /** One try, for at most so long. */
   once(text: string, limitMs: number): Promise<void>;
-  /** Resolves when it is right to claim: see `Availability`. */
+  /** Resolves when it is right to claim: see `Availability`. Rejects while nothing can be written. */
   settled(): Promise<void>;
+  /** Asks whether writes work, after one was refused as if they did not. */
+  readonly takesWrites: WriteProbe;
   /** A statement that may be repeated: tried again after lost connections and conflicts, until `retryForMs`. */
   readonly query: Query;
   /** Like `query`, for more than one statement or a non-repeatable one: `work` runs again from its start. */
@@ -96,9 +100,21 @@ export function openDatabase(options: DatabaseOptions): Database {
   const closing = new AbortController();
   // As many waits as there are calls while the database is away.
   setMaxListeners(0, closing.signal);
-  const pool = connectPostgres(url, { max: Math.max(1, options.maxConnections - OWN_CONNECTIONS), name: "pool" });
+  const pool = openPool(() =>
+    connectPostgres(url, { max: Math.max(1, options.maxConnections - OWN_CONNECTIONS), name: "pool" }),
+  );
   const availability = createAvailability({ url, timers, log, monotonicMs });
-  const plain = queryOn(pool, time);
+  const takesWrites = createWriteProbe({
+    connect: () => connectPostgres(url, { max: 1, name: "probe" }),
+    availability,
+    timers,
+    random,
+    log,
+    url,
+    closing: closing.signal,
+    onWritable: () => pool.writable(),
+  });
+  const plain: Query = (text, params) => queryOn(pool.sql, time)(text, params);
   const limitMs = Math.min(QUERY_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, options.retryForMs));
   const timed: Query = (text, params) =>
     withTimeout(timers, plain(text, params), limitMs, () => new ConnectionLost("The database did not answer"));
@@ -119,6 +135,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble !== "data") availability.troubled(error, trouble);
+        if (trouble === "unwritable") {
+          pool.refused(error);
+          void takesWrites();
+        }
         if (trouble === "data" || !(await pause(startedMs, attempt))) throw storeFailed(what, error, url);
         log("debug", `${what}: ${safeMessage(error, url)}; trying again`, { attempt });
       }
@@ -137,8 +157,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
       availability.answered();
     },
+    takesWrites,
     async settled() {
-      if (!availability.health().ok) {
+      if (availability.refuses) {
+        if (!(await takesWrites())) throw new WritesRefused("The database takes no writes");
+      } else if (!availability.health().ok) {
         await timed("SELECT 1 AS one");
         availability.answered();
       }
@@ -149,7 +172,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connect: (settings) => connectPostgres(url, { ...settings, max: 1 }),
     async close() {
       closing.abort();
-      await pool.end({ timeout: 1 });
+      await pool.end();
     },
   };
 }

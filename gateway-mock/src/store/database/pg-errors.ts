@@ -1,11 +1,12 @@
-import { HoldfastError, messageOf } from "@holdfast/core";
+import { HoldfastError, type LogLevel, messageOf } from "@holdfast/core";
 
 /**
  * What an error of the driver means for the write that met it:
- * `connection`: the connection is gone, the fate of a commit may be unknown; `conflict`: the server undid the
+ * `connection`: the connection is gone, or none is given; the fate of a commit may be unknown; `unwritable`: the server
+ * answers but cannot write (read-only, a standby, disk full, out of memory, I/O errors); `conflict`: the server undid the
  * transaction and the same one may work next time; `data`: the same statement will fail again.
  */
-export type PgTrouble = "connection" | "conflict" | "data";
+export type PgTrouble = "connection" | "unwritable" | "conflict" | "data";
 
 const CONNECTION_CODES = new Set([
   "CONNECTION_CLOSED",
@@ -22,14 +23,23 @@ const CONNECTION_CODES = new Set([
   "ENOTFOUND",
   "EAI_AGAIN",
   "ENOENT",
-  // The server's own: shutting down, crashed, starting up, too many clients, idle for too long in a transaction.
-  "57P01",
-  "57P02",
-  "57P03",
-  "57P05",
+  // The server's own: too many clients, idle for too long in a transaction, no login with what was good before, no such
+  // database any more.
   "53300",
   "25P03",
+  "28000",
+  "28P01",
+  "3D000",
 ]);
+/** The protocol's own, and the server's: shutting down, crashed, starting up, database dropped, session timed out. */
+const CONNECTION_CLASSES = /^(08...|57P..)$/;
+
+/** Read-only, or a standby. */
+export const READ_ONLY = "25006";
+/** Out of disk, memory or another resource; errors of the system below; what a standby refuses. */
+const UNWRITABLE_CODES = /^(25006|53...|58...|55000)$/;
+/** The server stops giving out transaction ids; the code is that of statements which are too large, too. */
+const OUT_OF_IDS = /wraparound/;
 
 const CONFLICT_CODES = new Set(["40001", "40P01", "55P03", "57014", "25P02"]);
 
@@ -37,10 +47,26 @@ export class ConnectionLost extends Error {
   readonly code = "CONNECTION_CLOSED";
 }
 
+/** What a call meets that was not even sent, because the database is known to take no writes. */
+export class WritesRefused extends Error {
+  readonly code = READ_ONLY;
+}
+
 export function troubleOf(error: unknown): PgTrouble {
   const code = codeOf(error);
-  if (CONNECTION_CODES.has(code) || /^08...$/.test(code)) return "connection";
+  if (CONNECTION_CODES.has(code) || CONNECTION_CLASSES.test(code)) return "connection";
+  if (UNWRITABLE_CODES.test(code) || (code === "54000" && OUT_OF_IDS.test(messageOf(error)))) return "unwritable";
   return CONFLICT_CODES.has(code) ? "conflict" : "data";
+}
+
+/** The level at which a failure is told; the store itself has told of the database's outage, once for all. */
+export const levelFor = (error: unknown, level: LogLevel): LogLevel => (isOutage(error) ? "debug" : level);
+
+/** Whether a call was given up because the database was away or took no writes. */
+function isOutage(error: unknown): boolean {
+  if (!HoldfastError.is(error) || error.code !== "STORE_FAILED") return false;
+  const trouble = troubleOf(error.cause);
+  return trouble === "connection" || trouble === "unwritable";
 }
 
 export function codeOf(error: unknown): string {
@@ -69,7 +95,8 @@ function passwordsOf(url: string): string[] {
 
 /** Whether the database refused what a write holds, so that the same write is refused each time. */
 export function isRefusedForData(error: unknown): boolean {
-  return HoldfastError.is(error) && error.code === "STORE_FAILED" && /^(22|23|54)...$/.test(codeOf(error.cause));
+  if (!HoldfastError.is(error) || error.code !== "STORE_FAILED" || isOutage(error)) return false;
+  return /^(22|23|54)...$/.test(codeOf(error.cause));
 }
 
 export function storeFailed(what: string, error: unknown, url: string): HoldfastError {
