@@ -27,6 +27,8 @@ const AGAIN_MS = 1500;
 /** Those who send events and signals from outside, and do not give up. */
 export class Clients {
   readonly sendings: Sending[] = [];
+  /** Also to gateways that do not know the functions yet: that they are stored is enough. */
+  sendsToAny = false;
   readonly #world: ClientWorld;
   readonly #actor: Actor;
   readonly #dice: Dice;
@@ -82,8 +84,10 @@ export class Clients {
   }
 
   #reach(dice: Dice): GatewayNode | undefined {
-    const { network, gateways } = this.#world;
-    const up = gateways.filter((one) => one.isUp && [...one.core.engine.functions.all()].length > 0);
+    const { network, gateways, tables } = this.#world;
+    const known = (one: GatewayNode): boolean =>
+      this.sendsToAny ? tables.registry.all().length > 0 : [...one.core.engine.functions.all()].length > 0;
+    const up = gateways.filter((one) => one.isUp && known(one));
     if (up.length === 0 || dice.chance(network.mood.httpFailRate / 2)) return undefined;
     return dice.pick(up);
   }

@@ -43,6 +43,10 @@ export type LateTap = (bytes: Uint8Array) => void;
 
 const LATE_MS = 300;
 
+/** Numbers of kinds, as on the wire. */
+export const WORKER_READY = 4;
+export const WORKER_PAUSE = 8;
+
 /** A TCP connection with a WebSocket on it. `up` is from the agent to the gateway. */
 export class Connection {
   readonly agent: SimWebSocket;
@@ -50,6 +54,8 @@ export class Connection {
   alive = true;
   /** Nothing comes through any more, and nobody is told. */
   silent = false;
+  /** The last of WORKER_READY and WORKER_PAUSE that reached the gateway, and whether it was ever paused. */
+  announced: { readonly as: "ready" | "pause"; readonly wasPaused: boolean } | null = null;
   readonly #net: Network;
   readonly #lastAtMs = { up: 0, down: 0 };
 
@@ -118,8 +124,17 @@ export class Connection {
     const isLate = arrivalMs > this.#net.scheduler.nowMs + LATE_MS;
     if (isLate && direction === "down" && packet.type === "frame") this.#net.late(packet.bytes);
     this.#net.scheduler.at(arrivalMs, receiver.actor, () => {
-      if (this.alive && !this.silent) receiver.receive(packet);
+      if (!this.alive || this.silent) return;
+      if (direction === "up" && packet.type === "frame") this.#heard(packet.bytes);
+      receiver.receive(packet);
     });
+  }
+
+  #heard(bytes: Uint8Array): void {
+    const kind = frameKind(bytes);
+    const wasPaused = this.announced?.wasPaused ?? false;
+    if (kind === WORKER_READY) this.announced = { as: "ready", wasPaused };
+    if (kind === WORKER_PAUSE) this.announced = { as: "pause", wasPaused: true };
   }
 
   #arrivalMs(direction: Direction): number {

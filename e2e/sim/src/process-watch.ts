@@ -2,13 +2,14 @@ import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packa
 import type { DebugState } from "../../../packages/sdk/src/connect/shared/debug-state.ts";
 import type { AnyMessage } from "../../../packages/sdk/src/connect/shared/messages.ts";
 import { GATEWAY_TIMES } from "./gateway.ts";
-import type { Connection } from "./network.ts";
+import { type Connection, WORKER_PAUSE, WORKER_READY } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Actor } from "./scheduler.ts";
 
 export interface ProcessLimits {
   readonly maxWorkerConcurrency: number;
   readonly outboxCount: number;
+  readonly extensions: readonly string[];
 }
 
 /** What one app process and its threads say to each other and to gateways, and whether they may. */
@@ -108,9 +109,11 @@ export class ProcessWatch {
       case WORKER_READY:
         if (this.#closing.has(thread)) this.#oracle.fail("S11", `${this.#name}, thread ${thread.name}.`);
         this.#announced.set(thread, connection);
+        if (!this.#mayResume && connection.announced?.wasPaused) this.#oracle.fail("S39", `${this.#name} resumes.`);
         return;
       case WORKER_PAUSE:
         this.#announced.set(thread, connection);
+        if (!this.#mayResume && !this.#closing.has(thread)) this.#oracle.fail("S39", `${this.#name} pauses.`);
         return;
       case WORKER_HEARTBEAT:
         return this.#beat(thread, connection);
@@ -131,11 +134,19 @@ export class ProcessWatch {
   }
 
   /** A gateway sends a frame to one of the threads. */
-  isSent(bytes: Uint8Array): void {
+  isSent(bytes: Uint8Array, { announced }: Connection): void {
+    const mayWork = announced !== null && (this.#mayResume ? announced.as === "ready" : !announced.wasPaused);
+    if (frameKind(bytes) === GATEWAY_EXECUTOR_REQUEST && !mayWork)
+      this.#oracle.fail("S40", `${this.#name}: ${announced?.as ?? "nothing"} was said.`);
     if (frameKind(bytes) !== WORKER_REQUEST_EXTEND_LEASE_ACK) return;
     const frame = decodeGatewayFrame(bytes);
     if (frame.kind !== "WORKER_REQUEST_EXTEND_LEASE_ACK" || frame.newLeaseId !== undefined) return;
     this.#refused.add(frame.requestId);
+  }
+
+  /** Whether WORKER_READY takes WORKER_PAUSE back. */
+  get #mayResume(): boolean {
+    return this.#limits.extensions.includes("stall");
   }
 
   #beat(thread: Actor, connection: Connection): void {
@@ -172,9 +183,8 @@ export class ProcessWatch {
 }
 
 /** Numbers of kinds, as on the wire. */
-const WORKER_READY = 4;
 const WORKER_REQUEST_ACK = 5;
-const WORKER_PAUSE = 8;
+const GATEWAY_EXECUTOR_REQUEST = 3;
 const WORKER_HEARTBEAT = 9;
 const WORKER_REQUEST_EXTEND_LEASE_ACK = 13;
 const WORKER_REQUEST_NACK = 102;

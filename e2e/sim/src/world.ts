@@ -24,6 +24,8 @@ import type { TraceHash } from "./trace.ts";
 const EXTRAS_RATE = 0.2;
 /** Adversaries draw from streams of their own. */
 const ADVERSARY_SEED = 1_000_000_007;
+/** Longer than a schedule. */
+const SLOWEST_NOTICE_MS = 30_000;
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
@@ -137,6 +139,11 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
 
   #arm(dice: Dice, always: ReadonlySet<Adversary>): void {
     const adversaries = pickAdversaries(dice, always);
+    if (adversaries.has("staleCaches")) {
+      this.clients.sendsToAny = true;
+      this.notices.slowness = () =>
+        this.isCalm ? undefined : dice.chance(0.5) ? null : dice.within(0, SLOWEST_NOTICE_MS);
+    }
     // Those schedules are about what must not be lost at all.
     if (!adversaries.has("suspensions") || this.faults.isGentle) return;
     this.oracle.isStrict = true;
@@ -158,7 +165,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
       const agent = direction === "up" ? sender : connection.agent.actor;
       const app = this.threads.get(agent)?.app;
       if (direction === "up") app?.watch.sends(sender, bytes, connection);
-      else app?.watch.isSent(bytes);
+      else app?.watch.isSent(bytes, connection);
     };
   }
 

@@ -11,7 +11,7 @@ endWithChildren();
 const total = { passed: 0, failed: 0 };
 try {
   await setup({ runtimes: true });
-  const counts = await runSuite("e2e/long", { timeoutMs: 40 * 60_000, filters: process.argv.slice(2) });
+  const counts = await runSuite("e2e/long", { timeoutMs: 90 * 60_000, filters: process.argv.slice(2) });
   total.passed += counts.passed;
   total.failed += counts.failed;
 } catch (error) {

@@ -5,6 +5,8 @@ import type { StoreMood } from "./mood.ts";
 
 /** Who listens at the database. */
 export class Notices {
+  /** How long tidings take; null = they get lost, and nobody notices; undefined = as the mood says. */
+  slowness: () => number | null | undefined = () => undefined;
   readonly #listeners = new Set<{ readonly actor: Actor; readonly hear: (wake: Wake) => void }>();
 
   listen(actor: Actor, hear: (wake: Wake) => void): () => void {
@@ -16,6 +18,12 @@ export class Notices {
   tell(from: Actor, wake: Wake, dice: Dice, mood: StoreMood): void {
     for (const { actor, hear } of this.#listeners) {
       if (actor === from) continue;
+      const slowMs = this.slowness();
+      if (slowMs === null) continue;
+      if (slowMs !== undefined) {
+        actor.scheduler.after(slowMs, actor, () => hear(wake));
+        continue;
+      }
       // A lost one means a lost connection: when there is another it says that something may have been missed.
       const isLost = dice.chance(mood.wakeLossRate);
       const delayMs = isLost ? dice.within(0, 3000) : dice.within(0.1, 3 * mood.latencyMs);
