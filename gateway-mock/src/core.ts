@@ -118,6 +118,8 @@ function createSessions(
       roomBytes: GATEWAY_LIMITS.roomBytes,
       maxBufferedBytes: GATEWAY_LIMITS.maxBufferedBytes,
     },
+    redeem: async ({ connectionId }) =>
+      !keys.enforced || (await store.useToken(connectionId, GATEWAY_LIMITS.sessionTokenMs)),
     onStatus: (info, status) => {
       const { connectionId: id, ...about } = info;
       log("info", `${about.appIds.join(", ")} (${about.instanceId}): ${status.toLowerCase()}`);

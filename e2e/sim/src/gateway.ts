@@ -97,7 +97,7 @@ export class GatewayNode {
         const { keys, id: gatewayId, newId } = core;
         return answer(200, startAnswer({ keys, clock: this.actor.clock, gatewayId, newId }, endpoint));
       }
-      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.engine, body));
+      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.engine.byHttp, body));
     } catch (error) {
       return answer(HoldfastError.is(error) && error.code === "STORE_FAILED" ? 503 : 500);
     }

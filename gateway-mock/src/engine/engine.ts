@@ -1,10 +1,11 @@
 import { createUlidFactory, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
-import type { Op, SdkResponse } from "@holdfast/protocol";
 import { type AppRecord, type Fence, levelFor, type NewJob } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents/agents.ts";
 import { Dispatches } from "./agents/dispatches.ts";
 import { Leases } from "./agents/leases.ts";
+import { Ownership } from "./agents/ownership.ts";
 import { Presence } from "./agents/presence.ts";
+import { Proofs } from "./agents/proofs.ts";
 import { Stalls } from "./agents/stalls.ts";
 import { stopJobs, stopWork } from "./agents/stop-work.ts";
 import { DatabaseTime } from "./database-time.ts";
@@ -19,8 +20,9 @@ import { type DecideOutcome, Decider } from "./jobs/decider.ts";
 import { FanOut, TELLING_LEASE_MS } from "./jobs/fan-out.ts";
 import { Fetches } from "./jobs/fetches.ts";
 import { hear } from "./jobs/hear.ts";
+import { HttpReports } from "./jobs/http-reports.ts";
 import { QueueLoop } from "./jobs/queue-loop.ts";
-import { type CheckpointResult, Reports } from "./jobs/reports.ts";
+import { Reports } from "./jobs/reports.ts";
 import { Scheduler } from "./jobs/scheduler.ts";
 import { type EngineCounters, type EngineOptions, newCounters } from "./ports.ts";
 import type { RunState } from "./run/run-state.ts";
@@ -43,8 +45,12 @@ export class Engine {
   readonly #agents: Agents;
   readonly #dispatches: Dispatches;
   readonly #decider: Decider;
+  readonly #proofs = new Proofs();
+  readonly #ownership: Ownership;
   readonly #time: DatabaseTime;
   readonly #reports: Reports;
+  /** What agents report by HTTP. */
+  readonly byHttp: HttpReports;
   readonly #leases: Leases;
   readonly #stalls: Stalls;
   readonly #presence: Presence;
@@ -66,6 +72,7 @@ export class Engine {
     const expressions = new Expressions(log);
     const newId = createUlidFactory(clock, random);
     const time = new DatabaseTime(clock);
+    const proofs = this.#proofs;
     const nowMs = (): number => time.nowMs();
     const functions = new Functions({ store, log, expressions, random, newId, nowMs });
     const tellingLease = (): NewJob["lease"] =>
@@ -89,18 +96,14 @@ export class Engine {
           this.#loop.wake(dueInMs);
         },
         ended: (state, others) => this.#runEnded(state, others),
-        freed: (functionId) => {
-          this.#loop.wake();
-          this.#options.store.notify({ type: "jobs", functionIds: [functionId] });
-        },
+        freed: (functionId) => this.#placesFreed(functionId),
       },
     );
     const dispatches = new Dispatches(
       options,
-      { runs, agents, functions, counters },
+      { runs, agents, functions, counters, proofs },
       {
         nowMs,
-        newLeaseId: createUlidFactory(clock, random),
         onFreed: () => {
           if (this.#loop.backlogged) this.#loop.wake();
         },
@@ -108,6 +111,7 @@ export class Engine {
         onTooLarge: (job, bytes) => this.#failTooLarge(job, bytes),
       },
     );
+    const ownership = new Ownership({ proofs, dispatches, counters, log });
     const fanOut = new FanOut(options, { runs, decider, expressions, time });
     const fetches = new Fetches(options, { runs, decider, onRoom: () => this.#loop.wake() });
     this.#fanOut = fanOut;
@@ -124,14 +128,16 @@ export class Engine {
       onAwaited: (event) => this.#fanOut.take({ kind: "event", key: event.id, event }, { jobId: event.id, epoch: 1 }),
     });
     this.#scheduler = new Scheduler(options, { ...common, intake: this.#intake, newId });
-    const parts = { ...common, scheduler: this.#scheduler };
+    const parts = { ...common, ownership, scheduler: this.#scheduler };
     this.#functions = functions;
     this.#runs = runs;
     this.#agents = agents;
     this.#dispatches = dispatches;
     this.#decider = decider;
+    this.#ownership = ownership;
     this.#time = time;
     this.#reports = new Reports(options, parts);
+    this.byHttp = new HttpReports(this.#reports, ownership);
     this.#stalls = new Stalls(options, runs, counters);
     this.#leases = new Leases(options, parts);
     this.#presence = new Presence(options, agents, dispatches);
@@ -143,6 +149,7 @@ export class Engine {
   }
 
   async start(): Promise<void> {
+    await this.#proofs.open(this.#options.store);
     await this.#functions.load();
     this.#time.observe(await this.#options.store.nowMs());
     this.#stopWaking = this.#options.store.onWake((wake) => {
@@ -164,8 +171,9 @@ export class Engine {
   }
 
   /** Stores the apps that an agent brought, before it may take work. */
-  register(apps: readonly AppRecord[]): Promise<void> {
-    return this.#functions.save(apps);
+  async register(apps: readonly AppRecord[]): Promise<void> {
+    await this.#proofs.open(this.#options.store);
+    await this.#functions.save(apps);
   }
 
   /** Says that the apps which are connected here still are; call it every quarter of a minute or so. */
@@ -202,16 +210,6 @@ export class Engine {
    */
   sendEvents(events: readonly RawEvent[], seed?: IdSeed): Promise<string[]> {
     return this.#intake.send(events, seed);
-  }
-
-  /** A reply that came by HTTP. Resolves when it is durable, or nobody's any more. */
-  flush(response: SdkResponse): Promise<void> {
-    return this.#reports.reply(response, response.sdkVersion.startsWith("holdfast-js:"));
-  }
-
-  /** A checkpoint that came by HTTP. */
-  checkpoint(requestId: string, runId: string, ops: readonly Op[]): Promise<CheckpointResult> {
-    return this.#reports.checkpoint(requestId, runId, ops);
   }
 
   /** Ends a run. `nothing`: it had ended already. */
@@ -293,7 +291,9 @@ export class Engine {
     switch (frame.kind) {
       case "WORKER_REQUEST_ACK": {
         const dispatch = this.#dispatches.get(frame.requestId);
-        if (dispatch) this.#dispatches.heard(dispatch, slot);
+        if (!dispatch) return;
+        if (slot.appIds.has(dispatch.appId)) this.#dispatches.heard(dispatch, slot);
+        else this.#ownership.refused(slot, "An acknowledgement", frame);
         return;
       }
       case "WORKER_REPLY":
@@ -321,6 +321,11 @@ export class Engine {
         runId,
       });
     });
+  }
+
+  #placesFreed(functionId: string): void {
+    this.#loop.wake();
+    this.#options.store.notify({ type: "jobs", functionIds: [functionId] });
   }
 
   #runEnded(state: RunState, others: boolean): void {

@@ -98,6 +98,8 @@ export interface EngineCounters {
   casLost: number;
   leasesExtended: number;
   leasesRefused: number;
+  /** What workers said of requests that are not theirs. */
+  foreignRefused: number;
   leasesLost: number;
   acksMissed: number;
   nacks: number;
@@ -124,6 +126,7 @@ export function newCounters(): EngineCounters {
     casLost: 0,
     leasesExtended: 0,
     leasesRefused: 0,
+    foreignRefused: 0,
     leasesLost: 0,
     acksMissed: 0,
     nacks: 0,

@@ -36,12 +36,12 @@ export function connectApi(app: Hono, parts: HttpParts): void {
     const body = await bytes(c);
     if (body.byteLength === 0)
       throw new HoldfastError("BODY_INVALID", "The body is empty; an SDKResponse belongs there.");
-    return c.body(await flushAnswer(engine, body), 200, BINARY);
+    return c.body(await flushAnswer(engine.byHttp, body), 200, BINARY);
   });
 
   app.post("/v1/checkpoint/:runId/async", limitBody(GATEWAY_LIMITS.maxCheckpointBodyBytes), async (c) => {
-    const { requestId, ops } = readCheckpoint(await bytes(c));
-    const { outcome, message } = await engine.checkpoint(requestId, c.req.param("runId"), ops);
+    const { item, ops } = readCheckpoint(await bytes(c));
+    const { outcome, message } = await engine.byHttp.checkpoint(item, c.req.param("runId"), ops);
     switch (outcome) {
       case "stored":
         return c.body(null, 200);
@@ -72,9 +72,9 @@ export function startAnswer(
  * Takes a reply that came by HTTP; the body of the answer once it is durable.
  * @throws HoldfastError `FRAME_INVALID`, `STORE_FAILED`
  */
-export async function flushAnswer(engine: Pick<Engine, "flush">, body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+export async function flushAnswer(reports: Engine["byHttp"], body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const response = decodeSdkResponse(body);
-  await engine.flush(response);
+  await reports.flush(response);
   return encodeFlushResponse({ requestId: response.requestId }) as Uint8Array<ArrayBuffer>;
 }
 
@@ -98,13 +98,13 @@ const CHECKPOINT_OPS: ReadonlySet<OpName> = new Set([
   "Step",
 ] as const);
 
-function readCheckpoint(body: Uint8Array): { requestId: string; ops: Op[] } {
+function readCheckpoint(body: Uint8Array): { item: string; ops: Op[] } {
   const value = parseJsonBytes(body, "The body");
   if (!isRecord(value)) throw new HoldfastError("BODY_INVALID", "The body is not an object.");
-  const requestId = typeof value.qi_id === "string" && value.qi_id !== "" ? value.qi_id : value.request_id;
-  if (typeof requestId !== "string") throw new HoldfastError("BODY_INVALID", "`qi_id` and `request_id` are missing.");
+  const item = typeof value.qi_id === "string" && value.qi_id !== "" ? value.qi_id : value.request_id;
+  if (typeof item !== "string") throw new HoldfastError("BODY_INVALID", "`qi_id` and `request_id` are missing.");
   const ops = parseOps(value.steps, "steps");
   const foreign = ops.find((op) => !CHECKPOINT_OPS.has(op.op));
   if (foreign) throw new HoldfastError("BODY_INVALID", `A checkpoint cannot hold ${foreign.op}.`);
-  return { requestId, ops };
+  return { item, ops };
 }

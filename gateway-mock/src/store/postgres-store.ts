@@ -25,11 +25,13 @@ import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
 import {
   listConnections,
   loadFunctions,
+  loadSecret,
   removeConnections,
   saveApps,
   saveConnection,
   touchConnections,
   touchGateway,
+  useToken,
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
 import { jobsOfItem, type ToldJob, toldFunctions } from "./told-jobs.ts";
@@ -214,7 +216,14 @@ function registryOf(
   wakes: Wakes,
 ): Pick<
   Store,
-  "saveApps" | "loadFunctions" | "saveConnection" | "removeConnections" | "touchConnections" | "touchGateway"
+  | "secret"
+  | "useToken"
+  | "saveApps"
+  | "loadFunctions"
+  | "saveConnection"
+  | "removeConnections"
+  | "touchConnections"
+  | "touchGateway"
 > {
   return {
     async saveApps(apps) {
@@ -222,6 +231,8 @@ function registryOf(
       if (changed) wakes.notify({ type: "functions" });
       return functions;
     },
+    secret: () => loadSecret(database),
+    useToken: (connectionId, lifetimeMs) => useToken(database, connectionId, lifetimeMs),
     loadFunctions: () => loadFunctions(database),
     saveConnection: (connection) => saveConnection(database, connection),
     removeConnections: (ids) => removeConnections(database, ids),

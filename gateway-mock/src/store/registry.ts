@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import { HoldfastError } from "@holdfast/core";
 import { EVENT_KEY_LIFETIME } from "./batch/sql.ts";
 import type { Database } from "./database/database.ts";
-import { msOf, textArray, timeOf } from "./database/pg-values.ts";
+import { intervalOf, msOf, textArray, timeOf } from "./database/pg-values.ts";
 import type { AppRecord, ConnectionRecord, ListedConnection, StoredFunction } from "./port/index.ts";
 
 interface FunctionRow {
@@ -152,10 +153,28 @@ ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
   );
 }
 
+export async function loadSecret(database: Database): Promise<string> {
+  const [row] = await database.query<{ value: string }>("SELECT value FROM holdfast.secrets WHERE name = 'proofs'");
+  if (!row) throw new HoldfastError("STORE_FAILED", "The secret of this database is gone from the table `secrets`.");
+  return row.value;
+}
+
+/** When the answer is lost and the statement is repeated, the token counts as used: its worker asks for another one. */
+export async function useToken(database: Database, connectionId: string, lifetimeMs: number): Promise<boolean> {
+  const rows = await database.query(
+    `INSERT INTO holdfast.used_tokens (connection_id, expires_at) VALUES ($1, now() + ${intervalOf("$2::float8")})
+ON CONFLICT (connection_id) DO NOTHING RETURNING connection_id`,
+    [connectionId, lifetimeMs],
+  );
+  return rows.length > 0;
+}
+
 /** What is past its time: keys of events, and marks of stores that are long gone. */
 async function tidy(database: Database): Promise<void> {
   await database.query(`DELETE FROM holdfast.event_keys WHERE (name, key) IN (SELECT name, key FROM holdfast.event_keys
 WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.used_tokens WHERE connection_id IN (SELECT connection_id
+FROM holdfast.used_tokens WHERE expires_at < now() ORDER BY connection_id LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
   await database.query(`DELETE FROM holdfast.writers WHERE id IN (SELECT id FROM holdfast.writers
 WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
   await database.query(`DELETE FROM holdfast.gateways WHERE id IN (SELECT id FROM holdfast.gateways

@@ -74,6 +74,8 @@ export interface SessionParts {
   readonly timers: Timers;
   readonly log: Log;
   readonly settings: SessionSettings;
+  /** Uses up the session token of an agent that is about to be accepted; false when it was used before. */
+  redeem(connect: WorkerConnect): Promise<boolean>;
   onStatus(info: SessionInfo, status: "READY" | "DRAINING" | "DISCONNECTED"): void;
 }
 
@@ -198,6 +200,11 @@ export class Session {
     const { apps, functionIds, extensions } = result.hello;
     const intervals = intervalsFor(extensions, settings.intervals);
     try {
+      if (!(await this.#parts.redeem(connect))) {
+        log("warn", "A connection is refused: its session token was used before.", { instanceId: connect.instanceId });
+        this.#driver.send({ type: "refused", refusal: { code: "connect_authentication_failed", closeCode: 1008 } });
+        return;
+      }
       await engine.register(apps);
     } catch (error) {
       log(levelFor(error, "error"), `The functions of a connection could not be stored: ${messageOf(error)}`);

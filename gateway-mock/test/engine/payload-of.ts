@@ -6,6 +6,7 @@ import type { RunState } from "../../src/engine/run/run-state.ts";
 export function payloadOf(state: RunState): Record<string, unknown> {
   const options = {
     requestId: "r",
+    leaseId: "lease",
     jobId: "j",
     attempt: 0,
     stepId: "step",

@@ -200,6 +200,10 @@ export const ERROR_CATALOGUE = {
     summary: "There is no such run or path.",
     cure: "Check the id.",
   },
+  REQUEST_NOT_OWNED: {
+    summary: "A worker reported on a request that was given to another app.",
+    cure: "Send back what the request carried: its run, its lease and its app's id, over a connection that registered the app.",
+  },
   UNAUTHORIZED: {
     summary: "The signing key or event key is missing or wrong.",
     cure: "Use the key that the gateway was started with.",

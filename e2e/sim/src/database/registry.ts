@@ -23,6 +23,8 @@ export class Registry {
   readonly #groups = new Map<string, Group[]>();
   readonly #connections = new Map<string, { record: ConnectionRecord; seenMs: number }>();
   readonly #gateways = new Map<string, number>();
+  /** Until when each is remembered. */
+  readonly #usedTokens = new Map<string, number>();
   readonly #now: Now;
   #order = 0;
 
@@ -56,10 +58,17 @@ export class Registry {
   }
 
   touchConnections(gatewayId: string, staleAfterMs: number): void {
+    for (const [id, untilMs] of [...this.#usedTokens]) if (untilMs < this.#now()) this.#usedTokens.delete(id);
     for (const [id, connection] of [...this.#connections]) {
       if (connection.record.gatewayId === gatewayId) connection.seenMs = this.#now();
       if (connection.seenMs < this.#now() - staleAfterMs) this.#connections.delete(id);
     }
+  }
+
+  useToken(connectionId: string, lifetimeMs: number): boolean {
+    if (this.#usedTokens.has(connectionId)) return false;
+    this.#usedTokens.set(connectionId, this.#now() + lifetimeMs);
+    return true;
   }
 
   touchGateway(gatewayId: string): void {

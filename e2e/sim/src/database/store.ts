@@ -161,6 +161,14 @@ export class ModelStore implements Store {
     return functions;
   }
 
+  secret(): Promise<string> {
+    return this.#line.call(() => "what the gateways of the simulation share");
+  }
+
+  useToken(connectionId: string, lifetimeMs: number): Promise<boolean> {
+    return this.#line.call(() => this.#tables.registry.useToken(connectionId, lifetimeMs));
+  }
+
   loadFunctions(): ReturnType<Store["loadFunctions"]> {
     return this.#line.call(() => this.#tables.registry.all());
   }

@@ -34,6 +34,8 @@ export interface Slot {
   readonly id: string;
   readonly session: AgentSession;
   readonly functionIds: Set<string>;
+  /** Those that it has registered. */
+  readonly appIds: ReadonlySet<string>;
   /** The version of the app behind each function. */
   readonly versions: ReadonlyMap<string, string>;
   readonly capacity: number;
@@ -78,6 +80,7 @@ export class Agents {
       id: session.id,
       session,
       functionIds: new Set(session.functionIds),
+      appIds: new Set(session.apps.map(({ id }) => id)),
       versions: new Map(session.apps.flatMap((app) => app.functions.map(({ slug }) => [slug, app.version] as const))),
       capacity: session.capacity,
       heartbeatMs: session.heartbeatMs,

@@ -7,6 +7,7 @@ export interface Dispatch {
   readonly fence: Fence;
   readonly runId: string;
   readonly functionId: string;
+  readonly appId: string;
   readonly inPlace: boolean;
   /** Null while its instance has no socket. */
   slot: Slot | null;

@@ -7,6 +7,7 @@ import type { RunState } from "../run/run-state.ts";
 import type { Runs } from "../runs.ts";
 import type { Agents, Slot } from "./agents.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
+import type { Proofs, RequestName } from "./proofs.ts";
 import { requestFrame } from "./request-frame.ts";
 import { requestIdOf } from "./request-id.ts";
 import { Unacked } from "./unacked.ts";
@@ -18,7 +19,6 @@ const MAX_SILENT = 10_000;
 export interface DispatchesHooks {
   /** The database's time, as well as it is known. */
   readonly nowMs: () => number;
-  readonly newLeaseId: (atMs: number) => string;
   /** An agent has room again. */
   readonly onFreed: () => void;
   /** Jobs became due. */
@@ -33,6 +33,7 @@ export class Dispatches {
   readonly #agents: Agents;
   readonly #functions: Functions;
   readonly #counters: EngineCounters;
+  readonly #proofs: Proofs;
   readonly #byRequest = new Map<string, Dispatch>();
   readonly #byJob = new Map<string, Dispatch>();
   readonly #byRun = new Map<string, Set<Dispatch>>();
@@ -44,7 +45,7 @@ export class Dispatches {
 
   constructor(
     options: EngineOptions,
-    parts: { runs: Runs; agents: Agents; functions: Functions; counters: EngineCounters },
+    parts: { runs: Runs; agents: Agents; functions: Functions; counters: EngineCounters; proofs: Proofs },
     hooks: DispatchesHooks,
   ) {
     this.#options = options;
@@ -52,6 +53,7 @@ export class Dispatches {
     this.#agents = parts.agents;
     this.#functions = parts.functions;
     this.#counters = parts.counters;
+    this.#proofs = parts.proofs;
     this.#hooks = hooks;
     this.#unacked = new Unacked(options, (late) => this.#releaseUnacked(late));
     this.#unsent = new Unsent(options, (dispatch) => this.finish(dispatch));
@@ -73,8 +75,8 @@ export class Dispatches {
     return this.#byRun.get(runId) ?? [];
   }
 
-  leaseId(leaseMs: number): string {
-    return this.#hooks.newLeaseId(this.#options.clock.nowMs() + leaseMs);
+  leaseId(request: RequestName, appId: string, leaseMs: number): string {
+    return this.#proofs.leaseId(request, appId, this.#options.clock.nowMs() + leaseMs);
   }
 
   /** Sends a leased job to the agent whose place is reserved. */
@@ -93,6 +95,7 @@ export class Dispatches {
       fence,
       runId,
       functionId,
+      appId: state.appId,
       inPlace,
       slot,
       elsewhere: false,
@@ -122,7 +125,8 @@ export class Dispatches {
       state,
       functionUuid: this.#functions.get(functionId)?.uuid,
       nowMs: this.#hooks.nowMs(),
-      leaseId: this.leaseId(slot.session.leaseMs),
+      appUuid: this.#proofs.appUuid(state.appId),
+      leaseId: this.leaseId({ requestId, runId }, state.appId, slot.session.leaseMs),
     });
     if (frame === null) {
       this.finish(dispatch);

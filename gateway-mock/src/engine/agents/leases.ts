@@ -5,6 +5,7 @@ import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import type { Slot } from "./agents.ts";
 import type { Dispatches } from "./dispatches.ts";
+import type { Ownership } from "./ownership.ts";
 import { parseRequestId } from "./request-id.ts";
 
 export type ExtendLeaseFrame = Extract<WorkerFrame, { kind: "WORKER_REQUEST_EXTEND_LEASE" }>;
@@ -16,23 +17,25 @@ interface Asked {
 
 /**
  * Lease extensions, batched: what came in while the last statement was under way is one statement. Valid is what the
- * queue still has under the same epoch, whichever gateway gave it out; the lease id is only a token.
+ * queue still has under the same epoch, whichever gateway gave it out, and asked for with a lease id of the request.
  */
 export class Leases {
   readonly #options: EngineOptions;
   readonly #dispatches: Dispatches;
   readonly #functions: Functions;
+  readonly #ownership: Ownership;
   readonly #counters: EngineCounters;
   #asked: Asked[] = [];
   #busy = false;
 
   constructor(
     options: EngineOptions,
-    parts: { dispatches: Dispatches; functions: Functions; counters: EngineCounters },
+    parts: { dispatches: Dispatches; functions: Functions; ownership: Ownership; counters: EngineCounters },
   ) {
     this.#options = options;
     this.#dispatches = parts.dispatches;
     this.#functions = parts.functions;
+    this.#ownership = parts.ownership;
     this.#counters = parts.counters;
   }
 
@@ -55,8 +58,10 @@ export class Leases {
   async #answer(batch: readonly Asked[]): Promise<void> {
     const known = batch.flatMap((asked) => {
       const fence = parseRequestId(asked.frame.requestId);
-      if (!fence) this.#refuse(asked);
-      return fence ? [{ ...asked, fence }] : [];
+      const appId = fence && this.#ownership.leaseholder(asked.slot, asked.frame);
+      if (fence && appId !== undefined) return [{ ...asked, fence, appId }];
+      this.#refuseForeign(asked);
+      return [];
     });
     if (known.length === 0) return;
     try {
@@ -77,11 +82,19 @@ export class Leases {
     }
   }
 
-  #grant({ slot, frame }: Asked): void {
+  #grant({ slot, frame, appId }: Asked & { readonly appId: string }): void {
     this.#counters.leasesExtended += 1;
     const dispatch = this.#dispatches.get(frame.requestId);
     if (dispatch) this.#dispatches.heard(dispatch, slot);
-    send(slot, frame, this.#dispatches.leaseId(slot.session.leaseMs));
+    const runId = dispatch?.runId ?? frame.runId;
+    send(slot, frame, this.#dispatches.leaseId({ requestId: frame.requestId, runId }, appId, slot.session.leaseMs));
+  }
+
+  /** Whose work it is keeps it. */
+  #refuseForeign({ slot, frame }: Asked): void {
+    this.#counters.leasesRefused += 1;
+    this.#ownership.refused(slot, "An extension", frame);
+    send(slot, frame, undefined);
   }
 
   #refuse({ slot, frame }: Asked): void {

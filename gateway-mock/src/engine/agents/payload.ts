@@ -1,10 +1,12 @@
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { forcesPlan, type RunState } from "../run/run-state.ts";
 import { isCompensating } from "../run/saga.ts";
+import { queueItemOf } from "./request-id.ts";
 
 export interface PayloadOptions {
   readonly requestId: string;
   readonly jobId: string;
+  readonly leaseId: string;
   readonly attempt: number;
   /** "step" for a pass, else the hashed id. */
   readonly stepId: string;
@@ -63,7 +65,8 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
     step_id: options.stepId,
     attempt: options.attempt,
     max_attempts: state.maxAttempts,
-    qi_id: options.requestId,
+    // Agents of the plain protocol name it in checkpoints over HTTP, where nothing else shows that they have the request.
+    qi_id: queueItemOf(options),
     request_id: options.requestId,
     job_id: options.jobId,
     disable_immediate_execution: !options.inPlace && forcesPlan(state),

@@ -17,6 +17,7 @@ export interface RequestFacts {
   readonly state: RunState;
   /** As it was registered; undefined: not here. */
   readonly functionUuid: string | undefined;
+  readonly appUuid: string;
   readonly nowMs: number;
   readonly leaseId: string;
 }
@@ -32,6 +33,7 @@ export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFram
     jobId: job.id,
     attempt: job.kind === "pass" ? state.passAttempt : job.attempt,
     stepId,
+    leaseId,
     functionUuid: slot.session.extensions.has("checkpoint") ? null : uuid,
     inPlace,
     nowMs,
@@ -43,7 +45,7 @@ export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFram
     requestId,
     accountId: ACCOUNT_ID,
     envId: ENV_ID,
-    appId: uuidOf(state.appId),
+    appId: facts.appUuid,
     appName: state.appId,
     functionId: uuid,
     functionSlug: functionId,

@@ -5,6 +5,16 @@ export function requestIdOf(fence: Fence): string {
   return `${fence.jobId}.${fence.epoch}`;
 }
 
+/** What agents send back with checkpoints over HTTP: the request and its lease. */
+export const queueItemOf = ({ requestId, leaseId }: { requestId: string; leaseId: string }): string =>
+  `${requestId}~${leaseId}`;
+
+/** The lease is "" where it names none. */
+export function parseQueueItem(text: string): { requestId: string; leaseId: string } {
+  const [requestId = "", leaseId = ""] = text.split("~");
+  return { requestId, leaseId };
+}
+
 /** Undefined when it is not one of ours. */
 export function parseRequestId(requestId: string): Fence | undefined {
   const dot = requestId.lastIndexOf(".");

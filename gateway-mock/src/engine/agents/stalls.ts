@@ -42,19 +42,19 @@ export class Stalls {
       ...meta,
     });
     if (!isUlid(runId) || !slot.functionIds.has(functionSlug)) return;
-    this.#keep(frame, meta).catch((error: unknown) => {
+    this.#keep(slot, frame, meta).catch((error: unknown) => {
       log(levelFor(error, "warn"), `A report about a blocked main thread could not be stored: ${messageOf(error)}`, {
         runId,
       });
     });
   }
 
-  async #keep({ requestId, runId, functionSlug, sequence }: WorkerStall, meta: StallMeta): Promise<void> {
+  async #keep(slot: Slot, { requestId, runId, functionSlug, sequence }: WorkerStall, meta: StallMeta): Promise<void> {
     const fence = parseRequestId(requestId);
     if (!fence) return;
     const { store } = this.#options;
     const known = this.#runs.peek(runId) ?? (await store.loadRuns([runId]))[0]?.head;
-    if (known?.functionId !== functionSlug) return;
+    if (!known || known.functionId !== functionSlug || !slot.appIds.has(known.appId)) return;
     const row = jsonRow("STALLED", fence.jobId, sequence, fence.epoch, meta);
     await store.commit({ runId, fence: null, cas: null, log: [row], removeJobs: [], addJobs: [] });
   }

@@ -4,6 +4,8 @@ import { type Fence, levelFor } from "../../store/index.ts";
 import type { Agents, Slot } from "../agents/agents.ts";
 import type { Dispatch } from "../agents/dispatch.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
+import type { Ownership, Reporter } from "../agents/ownership.ts";
+import type { RequestName } from "../agents/proofs.ts";
 import { parseRequestId } from "../agents/request-id.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import { checkpointRows } from "../decide/checkpoint.ts";
@@ -20,6 +22,8 @@ type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
 export interface CheckpointResult {
   readonly outcome: CheckpointOutcome;
   readonly message: string;
+  /** It is about somebody else's request. */
+  readonly foreign?: true;
 }
 
 /** After a refusal for want of room an agent is left alone for this long. */
@@ -32,6 +36,7 @@ export class Reports {
   readonly #agents: Agents;
   readonly #dispatches: Dispatches;
   readonly #decider: Decider;
+  readonly #ownership: Ownership;
   readonly #time: DatabaseTime;
   readonly #counters: EngineCounters;
 
@@ -42,6 +47,7 @@ export class Reports {
       agents: Agents;
       dispatches: Dispatches;
       decider: Decider;
+      ownership: Ownership;
       time: DatabaseTime;
       counters: EngineCounters;
     },
@@ -51,6 +57,7 @@ export class Reports {
     this.#agents = parts.agents;
     this.#dispatches = parts.dispatches;
     this.#decider = parts.decider;
+    this.#ownership = parts.ownership;
     this.#time = parts.time;
     this.#counters = parts.counters;
   }
@@ -58,7 +65,7 @@ export class Reports {
   /** A reply over the socket: acknowledged once it is durable, or nobody's any more. */
   replied(slot: Slot, response: SdkResponse): void {
     const { requestId } = response;
-    this.reply(response, slot.session.extensions.has("checkpoint")).then(
+    this.reply(response, slot.session.extensions.has("checkpoint"), this.#ownership.worker(slot)).then(
       () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
       (error: unknown) => {
         // No acknowledgement: the agent keeps the reply and sends it again.
@@ -71,10 +78,10 @@ export class Reports {
   }
 
   /**
-   * Stores a reply. Resolved means durable, or that its request is nobody's any more.
+   * Stores a reply. Resolved means durable, or that its request is nobody's any more; with false: that it is not theirs.
    * @throws HoldfastError `STORE_FAILED`
    */
-  async reply(response: SdkResponse, inPlaceHint: boolean): Promise<void> {
+  async reply(response: SdkResponse, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
     this.#counters.replies += 1;
     const { requestId } = response;
     const fence = parseRequestId(requestId);
@@ -82,12 +89,16 @@ export class Reports {
     const runId = dispatch?.runId ?? response.runId;
     if (!fence || !isUlid(runId)) {
       this.#counters.repliesStale += 1;
-      return;
+      return true;
     }
     const report = readReport(response, this.#time.nowMs());
     const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
     this.#runs.retain(runId);
     try {
+      if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOf(from, runId))) {
+        this.#ownership.refused(from.slot, "A reply", { requestId, runId });
+        return false;
+      }
       if (dispatch) {
         this.#dispatches.finish(dispatch);
         if (dispatch.commits > 0) await commitsDone(dispatch);
@@ -97,6 +108,7 @@ export class Reports {
       if (report.status === "INVALID") {
         this.#options.log("warn", `A reply failed its run: ${report.error.message}`, { runId, requestId });
       }
+      return true;
     } finally {
       this.#runs.release(runId);
     }
@@ -114,9 +126,10 @@ export class Reports {
       answer({ outcome: "invalid", message: messageOf(error) });
       return;
     }
+    const from = this.#ownership.worker(slot, frame);
     const dispatch = this.#dispatches.get(requestId);
-    if (dispatch) this.#dispatches.heard(dispatch, slot);
-    this.checkpoint(requestId, runId, ops).then(answer, (error: unknown) => {
+    if (dispatch && holds(from, dispatch, runId)) this.#dispatches.heard(dispatch, slot);
+    this.checkpoint(frame, ops, from).then(answer, (error: unknown) => {
       this.#options.log(levelFor(error, "error"), `A checkpoint could not be stored: ${messageOf(error)}`, {
         runId,
         requestId,
@@ -129,12 +142,20 @@ export class Reports {
    * Stores finished steps of a request that goes on.
    * @throws HoldfastError `STORE_FAILED`
    */
-  async checkpoint(requestId: string, givenRunId: string, ops: readonly Op[]): Promise<CheckpointResult> {
+  async checkpoint(
+    { requestId, runId: givenRunId }: RequestName,
+    ops: readonly Op[],
+    from: Reporter,
+  ): Promise<CheckpointResult> {
     this.#counters.checkpoints += 1;
     const fence = parseRequestId(requestId);
     const dispatch = this.#dispatches.get(requestId);
     const runId = dispatch?.runId ?? givenRunId;
     if (!fence || !isUlid(runId)) return this.#stale();
+    if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#owns(from, runId))) {
+      this.#ownership.refused(from.slot, "A checkpoint", { requestId, runId });
+      return FOREIGN;
+    }
     const parked = ops.filter(needsDecision);
     const rest = parked.length > 0 ? ops.filter((op) => !needsDecision(op)) : ops;
     const fast = dispatch && this.#runs.peek(runId);
@@ -145,6 +166,21 @@ export class Reports {
     // The agent stops and says nothing more of it.
     if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);
     return done;
+  }
+
+  /** Whether a run that this gateway gave to nobody is theirs. One that does not exist is nobody's. */
+  async #isOf(from: Reporter, runId: string): Promise<boolean> {
+    const state = await this.#runs.load(runId);
+    return state === null || from.owns(state.appId);
+  }
+
+  async #owns(from: Reporter, runId: string): Promise<boolean> {
+    this.#runs.retain(runId);
+    try {
+      return await this.#isOf(from, runId);
+    } finally {
+      this.#runs.release(runId);
+    }
   }
 
   /** Waits that began make jobs, and what was deferred must not be missed by the run's end, so they take a decision. */
@@ -230,6 +266,11 @@ export class Reports {
     const dispatch = this.#dispatches.get(frame.requestId);
     const fence = dispatch?.fence ?? parseRequestId(frame.requestId);
     const data = { requestId: frame.requestId, runId: frame.runId, reason: frame.reason };
+    const isTheirs =
+      frame.leaseId === "" && dispatch
+        ? holds(this.#ownership.worker(slot), dispatch, frame.runId)
+        : this.#ownership.leaseholder(slot, frame) !== undefined;
+    if (!isTheirs) return this.#ownership.refused(slot, "A refusal", frame);
     switch (frame.reason) {
       case "AT_CAPACITY":
         slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
@@ -264,7 +305,16 @@ export class Reports {
 const LIVE = { cas: "live", head: { status: "RUNNING" } } as const;
 
 const STORED: CheckpointResult = { outcome: "stored", message: "" };
+const FOREIGN: CheckpointResult = {
+  outcome: "stale",
+  message: "The request is somebody else's: none of the apps of this connection was given it.",
+  foreign: true,
+};
 const STALE: CheckpointResult = { outcome: "stale", message: "Somebody else has the work, or the run has ended." };
+
+/** Replies of old workers name no run. */
+const holds = (from: Reporter, dispatch: Dispatch, runId: string): boolean =>
+  (runId === "" || runId === dispatch.runId) && from.owns(dispatch.appId);
 
 const needsDecision = (op: Op): boolean => isParked(op) || isLazy(op);
 

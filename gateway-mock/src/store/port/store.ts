@@ -86,6 +86,15 @@ export interface Store extends StoreReads, FlowStore {
   /** The runs that exist among `runIds`, each with its log in the order of writing. */
   loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]>;
 
+  /** Random text, made with the schema, that only the gateways of this database know: what proves something is signed with it. */
+  secret(): Promise<string>;
+
+  /**
+   * Uses up the session token that was made for this connection: false when it was used before, at whatever gateway.
+   * It is remembered for `lifetimeMs`, after which the token has ended by itself.
+   */
+  useToken(connectionId: string, lifetimeMs: number): Promise<boolean>;
+
   /** What the database's clock says. */
   nowMs(): Promise<number>;
 

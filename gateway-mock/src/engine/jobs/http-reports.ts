@@ -1,0 +1,39 @@
+import { HoldfastError } from "@holdfast/core";
+import type { Op, SdkResponse } from "@holdfast/protocol";
+import type { Ownership } from "../agents/ownership.ts";
+import { parseQueueItem } from "../agents/request-id.ts";
+import type { CheckpointResult, Reports } from "./reports.ts";
+
+/** What workers report by HTTP, without a session: the report itself has to show whose it is. */
+export class HttpReports {
+  readonly #reports: Reports;
+  readonly #ownership: Ownership;
+
+  constructor(reports: Reports, ownership: Ownership) {
+    this.#reports = reports;
+    this.#ownership = ownership;
+  }
+
+  /**
+   * Takes a reply. Resolves when it is durable, or nobody's any more.
+   * @throws HoldfastError `REQUEST_NOT_OWNED`, `STORE_FAILED`
+   */
+  async flush(response: SdkResponse): Promise<void> {
+    const isOurs = response.sdkVersion.startsWith("holdfast-js:");
+    if (!(await this.#reports.reply(response, isOurs, this.#ownership.flushing(response)))) throw notOwned("reply");
+  }
+
+  /**
+   * Stores finished steps of a request that goes on; `item` is its `ctx.qi_id`.
+   * @throws HoldfastError `REQUEST_NOT_OWNED`, `STORE_FAILED`
+   */
+  async checkpoint(item: string, runId: string, ops: readonly Op[]): Promise<CheckpointResult> {
+    const name = { ...parseQueueItem(item), runId };
+    const result = await this.#reports.checkpoint(name, ops, this.#ownership.leasing(name));
+    if (result.foreign) throw notOwned("checkpoint");
+    return result;
+  }
+}
+
+const notOwned = (what: string): HoldfastError =>
+  new HoldfastError("REQUEST_NOT_OWNED", `The ${what} is about a request that another app was given.`);
