@@ -286,7 +286,7 @@ module.exports = {
       "^gateway-mock/src/(config|core)\\.ts$",
       "^gateway-mock/src/(engine|http|ws)/",
       "^gateway-mock/src/store/(port/[a-z-]+|batch/(gates|outcome|plan|take|found|verdict|write-set))\\.ts$",
-      "^gateway-mock/src/store/(check-transition|told-jobs|fold-head|index)\\.ts$",
+      "^gateway-mock/src/store/(check-transition|function-taken|told-jobs|fold-head|index)\\.ts$",
       "^packages/testing/(dist|src/index\\.ts)",
       "^packages/tooling/src/(vitest-base|simulate|processes|workspace)\\.(ts|mjs)$",
     ]),

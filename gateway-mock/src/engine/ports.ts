@@ -96,6 +96,8 @@ export interface EngineCounters {
   checkpoints: number;
   checkpointsStale: number;
   casLost: number;
+  /** What was decided again because the functions had changed. */
+  registryMoved: number;
   leasesExtended: number;
   leasesRefused: number;
   /** What workers said of requests that are not theirs. */
@@ -124,6 +126,7 @@ export function newCounters(): EngineCounters {
     checkpoints: 0,
     checkpointsStale: 0,
     casLost: 0,
+    registryMoved: 0,
     leasesExtended: 0,
     leasesRefused: 0,
     foreignRefused: 0,

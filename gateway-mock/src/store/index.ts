@@ -1,5 +1,6 @@
 export { checkInvariants } from "./check-invariants.ts";
-export { isRefusedForData, levelFor } from "./database/pg-errors.ts";
+export { isOutdated, isRefusedForData, levelFor } from "./database/pg-errors.ts";
 export { foldHead } from "./fold-head.ts";
+export { functionTaken } from "./function-taken.ts";
 export * from "./port/index.ts";
 export { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";

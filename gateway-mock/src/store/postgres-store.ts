@@ -24,7 +24,7 @@ import { loadEvents, loadWindow, postponeJob } from "./queue/windows.ts";
 import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
 import {
   listConnections,
-  loadFunctions,
+  loadRegistry,
   loadSecret,
   removeConnections,
   saveApps,
@@ -219,7 +219,7 @@ function registryOf(
   | "secret"
   | "useToken"
   | "saveApps"
-  | "loadFunctions"
+  | "loadRegistry"
   | "saveConnection"
   | "removeConnections"
   | "touchConnections"
@@ -233,7 +233,7 @@ function registryOf(
     },
     secret: () => loadSecret(database),
     useToken: (connectionId, lifetimeMs) => useToken(database, connectionId, lifetimeMs),
-    loadFunctions: () => loadFunctions(database),
+    loadRegistry: () => loadRegistry(database),
     saveConnection: (connection) => saveConnection(database, connection),
     removeConnections: (ids) => removeConnections(database, ids),
     touchGateway: (gatewayId) => touchGateway(database, gatewayId),

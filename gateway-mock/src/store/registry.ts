@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "@holdfast/core";
 import { EVENT_KEY_LIFETIME } from "./batch/sql.ts";
-import type { Database } from "./database/database.ts";
+import type { Database, Query } from "./database/database.ts";
 import { intervalOf, msOf, textArray, timeOf } from "./database/pg-values.ts";
-import type { AppRecord, ConnectionRecord, ListedConnection, StoredFunction } from "./port/index.ts";
+import { functionTaken } from "./function-taken.ts";
+import type { AppRecord, ConnectionRecord, ListedConnection, StoredFunction, StoredRegistry } from "./port/index.ts";
 
 interface FunctionRow {
   readonly slug: string;
@@ -22,9 +23,10 @@ const COLUMNS = "slug, uuid::text AS uuid, app_id, app_version, name, triggers, 
 const GROUP_GONE = "60 seconds";
 
 /** Marks deployments as seen. One that is new, or whose successors are all gone, becomes the newest. */
-const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at)
-SELECT app_id, hash, clock_timestamp(), now() FROM unnest($1::text[], $2::text[]) AS n(app_id, hash) ORDER BY app_id, hash
-ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), since = CASE WHEN EXISTS (
+const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at, version, slugs)
+SELECT app_id, hash, clock_timestamp(), now(), version, slugs::text[]
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(app_id, hash, version, slugs) ORDER BY app_id, hash
+ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), version = excluded.version, slugs = excluded.slugs, since = CASE WHEN EXISTS (
     SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since)
   AND NOT EXISTS (SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since
     AND o.seen_at > now() - interval '${GROUP_GONE}') THEN clock_timestamp() ELSE g.since END`;
@@ -40,7 +42,8 @@ const SAVE = `WITH n AS MATERIALIZED (
   INSERT INTO holdfast.functions AS f (slug, uuid, app_id, app_version, sdk, name, triggers, config, active, updated_at)
   SELECT slug, gen_random_uuid(), app_id, app_version, sdk, name, triggers, config, newest, now() FROM n
   ORDER BY slug COLLATE "C"
-  ON CONFLICT (slug) DO UPDATE SET app_id = excluded.app_id, app_version = excluded.app_version, sdk = excluded.sdk,
+  ON CONFLICT (slug) DO UPDATE SET app_id = excluded.app_id,
+    uuid = CASE WHEN f.app_id = excluded.app_id THEN f.uuid ELSE excluded.uuid END, app_version = excluded.app_version, sdk = excluded.sdk,
     name = excluded.name, triggers = excluded.triggers, config = excluded.config, active = true, updated_at = now()
   WHERE excluded.active AND (f.app_id, f.app_version, f.sdk, f.name, f.triggers, f.config, f.active) IS DISTINCT FROM
     (excluded.app_id, excluded.app_version, excluded.sdk, excluded.name, excluded.triggers, excluded.config, true)
@@ -51,24 +54,54 @@ const RETIRE = `UPDATE holdfast.functions f SET active = false, updated_at = now
 FROM unnest($1::text[], $2::text[], $3::text[]) AS n(app_id, hash, slugs)
 WHERE f.app_id = n.app_id AND f.active AND n.hash = ${NEWEST} AND NOT f.slug = ANY(n.slugs::text[]) RETURNING f.slug`;
 
+/** Whoever registers holds this lock, so that of two apps that want one slug the second one sees the first. */
+const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('holdfast registry', 0))";
+
+/** Functions of other apps with these slugs that are still in use: by a deployment, or by runs that have not ended. */
+const TAKEN = `SELECT n.slug, n.app_id, f.app_id AS holder, EXISTS (
+    SELECT FROM holdfast.app_groups g WHERE g.app_id = f.app_id AND g.seen_at > now() - interval '${GROUP_GONE}'
+      AND (g.slugs IS NULL OR f.slug = ANY(g.slugs))) AS deployed
+FROM unnest($1::text[], $2::text[]) AS n(slug, app_id)
+JOIN holdfast.functions f ON f.slug = n.slug AND f.app_id <> n.app_id
+WHERE EXISTS (
+    SELECT FROM holdfast.app_groups g WHERE g.app_id = f.app_id AND g.seen_at > now() - interval '${GROUP_GONE}'
+      AND (g.slugs IS NULL OR f.slug = ANY(g.slugs)))
+  OR EXISTS (SELECT FROM holdfast.runs r WHERE r.function_id = f.slug AND r.app_id = f.app_id AND r.ended_at IS NULL)
+ORDER BY n.slug LIMIT 1`;
+
+interface TakenRow {
+  readonly slug: string;
+  readonly app_id: string;
+  readonly holder: string;
+  readonly deployed: boolean;
+}
+
 export interface SavedApps {
   readonly functions: readonly StoredFunction[];
   /** Whether anything is different from before. */
   readonly changed: boolean;
 }
 
-export async function saveApps(database: Database, given: readonly AppRecord[]): Promise<SavedApps> {
+export function saveApps(database: Database, given: readonly AppRecord[]): Promise<SavedApps> {
   // Of two records of one app or function the later counts: a statement can write a row only once.
   const apps = [...new Map(given.map((app) => [app.id, app])).values()];
-  if (apps.length === 0) return { functions: [], changed: false };
+  if (apps.length === 0) return Promise.resolve({ functions: [], changed: false });
+  return database.transaction("The functions of an app could not be stored", (query) => save(query, apps));
+}
+
+async function save(query: Query, apps: readonly AppRecord[]): Promise<SavedApps> {
   const hashes = new Map(apps.map((app) => [app.id, groupHash(app)]));
   const all = [...new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const))).values()];
   const ids = textArray(apps.map(({ id }) => id));
   const groups = textArray(apps.map(({ id }) => hashes.get(id) ?? ""));
-  await database.query(SEE_GROUPS, [ids, groups]);
-  const [saved] = await database.query<{ changed: number }>(SAVE, [
-    textArray(all.map(({ fn }) => fn.slug)),
-    textArray(all.map(({ app }) => app.id)),
+  const slugs = textArray(apps.map((app) => textArray(app.functions.map(({ slug }) => slug))));
+  const own = [textArray(all.map(({ fn }) => fn.slug)), textArray(all.map(({ app }) => app.id))];
+  await query(LOCK);
+  const [taken] = await query<TakenRow>(TAKEN, own);
+  if (taken) throw functionTaken(taken.slug, taken.app_id, taken.holder, taken.deployed ? "deployment" : "runs");
+  await query(SEE_GROUPS, [ids, groups, textArray(apps.map(({ version }) => version)), slugs]);
+  const [saved] = await query<{ changed: number }>(SAVE, [
+    ...own,
     textArray(all.map(({ app }) => app.version)),
     textArray(all.map(({ app }) => app.sdk)),
     textArray(all.map(({ fn }) => fn.name)),
@@ -76,9 +109,8 @@ export async function saveApps(database: Database, given: readonly AppRecord[]):
     textArray(all.map(({ fn }) => fn.configJson)),
     textArray(all.map(({ app }) => hashes.get(app.id) ?? "")),
   ]);
-  const slugs = textArray(apps.map((app) => textArray(app.functions.map(({ slug }) => slug))));
-  const retired = await database.query(RETIRE, [ids, groups, slugs]);
-  const rows = await database.query<FunctionRow>(
+  const retired = await query(RETIRE, [ids, groups, slugs]);
+  const rows = await query<FunctionRow>(
     `SELECT ${COLUMNS} FROM holdfast.functions WHERE app_id = ANY($1::text[]) ORDER BY slug`,
     [ids],
   );
@@ -95,9 +127,23 @@ function groupHash(app: AppRecord): string {
     .digest("hex");
 }
 
-export async function loadFunctions(database: Database): Promise<StoredFunction[]> {
-  const rows = await database.query<FunctionRow>(`SELECT ${COLUMNS} FROM holdfast.functions ORDER BY slug`);
-  return rows.map(functionOf);
+/** One statement, so that all of it is of one instant. */
+const LOAD = `SELECT r.version::float8 AS version,
+  (SELECT COALESCE(json_agg(x ORDER BY x.slug COLLATE "C"), '[]') FROM (SELECT ${COLUMNS} FROM holdfast.functions) x)::text AS functions,
+  (SELECT COALESCE(json_agg(d ORDER BY d.app_id COLLATE "C", d.since DESC), '[]') FROM (
+    SELECT app_id, version, slugs, since FROM holdfast.app_groups
+    WHERE slugs IS NOT NULL AND seen_at > now() - interval '7 days') d)::text AS deployments
+FROM holdfast.registry r WHERE r.one`;
+
+export async function loadRegistry({ query }: Pick<Database, "query">): Promise<StoredRegistry> {
+  const [row] = await query<{ version: number; functions: string; deployments: string }>(LOAD);
+  const functions = JSON.parse(row?.functions ?? "[]") as FunctionRow[];
+  const deployments = JSON.parse(row?.deployments ?? "[]") as { app_id: string; version: string; slugs: string[] }[];
+  return {
+    version: Number(row?.version),
+    functions: functions.map(functionOf),
+    deployments: deployments.map(({ app_id: appId, version, slugs }) => ({ appId, version, slugs })),
+  };
 }
 
 const functionOf = (row: FunctionRow): StoredFunction => ({

@@ -1,7 +1,7 @@
-import { isUlid, messageOf } from "@holdfast/core";
+import { HoldfastError, isUlid, messageOf } from "@holdfast/core";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
 import { readFunctionPlan } from "../engine/index.ts";
-import type { AppRecord, FunctionRecord } from "../store/index.ts";
+import { type AppRecord, type FunctionRecord, functionTaken } from "../store/index.ts";
 import { negotiate } from "./intervals.ts";
 import type { Refusal } from "./session-machine.ts";
 
@@ -46,6 +46,7 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
       sdk,
       functions: readFunctions(app.functions, app.appName, rules.maxFunctions),
     }));
+    checkSlugs(records);
     const functionIds = records.flatMap((app) => app.functions.map((fn) => fn.slug));
     return { ok: true, hello: { apps: records, functionIds: [...new Set(functionIds)], extensions } };
   } catch (error) {
@@ -70,6 +71,18 @@ function readFunctions(bytes: Uint8Array, appName: string, maxFunctions: number)
   });
 }
 
+/** App id, dash, function id may be one text for two pairs of them. */
+function checkSlugs(apps: readonly AppRecord[]): void {
+  const owners = new Map<string, string>();
+  for (const { id, functions } of apps) {
+    for (const { slug } of functions) {
+      const other = owners.get(slug);
+      if (other !== undefined && other !== id) throw functionTaken(slug, id, other, "connection");
+      owners.set(slug, id);
+    }
+  }
+}
+
 function readFunction(slug: string, entry: Record<string, unknown>): FunctionRecord {
   const { triggers, ...config } = entry;
   readFunctionPlan(slug, triggers, config);
@@ -86,6 +99,14 @@ function checkName(value: unknown, what: string): string {
     throw new Error(`${what} must be a text of 1 to 512 characters.`);
   }
   return value;
+}
+
+/** Why a connection is refused whose functions could not be stored. */
+export function refusalOf(error: unknown): Refusal {
+  if (!HoldfastError.is(error) || error.code !== "FUNCTION_TAKEN") {
+    return { code: "connect_internal_error", closeCode: 1011 };
+  }
+  return { code: "config_invalid", closeCode: 1008, syncMessage: `${error.code}: ${error.message}` };
 }
 
 function invalid(why: string): HelloResult {

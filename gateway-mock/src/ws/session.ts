@@ -19,7 +19,7 @@ import {
 import type { WebSocket } from "ws";
 import { type AgentSession, type AttachedAgent, versionName } from "../engine/index.ts";
 import { type AppRecord, levelFor } from "../store/index.ts";
-import { type HelloRules, readHello } from "./hello.ts";
+import { type HelloRules, readHello, refusalOf } from "./hello.ts";
 import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";
 import { capacityOf } from "./routing.ts";
 import {
@@ -207,8 +207,11 @@ export class Session {
       }
       await engine.register(apps);
     } catch (error) {
-      log(levelFor(error, "error"), `The functions of a connection could not be stored: ${messageOf(error)}`);
-      this.#driver.send({ type: "refused", refusal: { code: "connect_internal_error", closeCode: 1011 } });
+      const { instanceId } = connect;
+      log(levelFor(error, "error"), `The functions of a connection are not stored: ${messageOf(error)}`, {
+        instanceId,
+      });
+      this.#driver.send({ type: "refused", refusal: refusalOf(error) });
       return;
     }
     // Silence is measured on the monotonic clock: a wall clock that jumps must not drop everybody.

@@ -35,6 +35,9 @@ const item: fc.Arbitrary<IntakeItem> = fc
     return { event, runs: ifAwaited ? [] : [made], ifAwaited };
   });
 
+/** What a unit was decided on; null = it rests on nothing of the registry. */
+const registry = fc.constantFrom(null, 7, 7, 7, 8);
+
 const transition: fc.Arbitrary<Transition> = fc
   .record({
     runId: fc.constantFrom(...RUNS),
@@ -44,8 +47,10 @@ const transition: fc.Arbitrary<Transition> = fc
     all: fc.boolean(),
     signal: fc.integer({ min: 0, max: 9 }).map((one) => one === 0),
     events: fc.array(item, { maxLength: 1 }),
+    registryVersion: registry,
   })
-  .map(({ status, all, signal, events, ...rest }) => {
+  .map(({ status, all, signal, events, registryVersion, ...about }) => {
+    const rest = registryVersion === null ? about : { ...about, registryVersion };
     const log = [logRow("STEP_COMPLETED", newId())];
     if (rest.cas === null) return { ...rest, log, removeJobs: [], addJobs: [] };
     const wait: NewWait = { runId: rest.runId, key: "w", kind: signal ? "signal" : "event", name: "s" };
@@ -87,8 +92,10 @@ const found: fc.Arbitrary<Found> = fc
       }),
     ),
     awaited: fc.subarray(NAMES),
+    registryVersion: fc.constantFrom(7, 8),
   })
-  .map(({ jobs, runs, awaited }) => ({
+  .map(({ jobs, runs, awaited, registryVersion }) => ({
+    registryVersion,
     jobs: new Map(jobs.map((job) => [job.id, job])),
     runs: new Map(runs.map((run) => [run.id, run])),
     awaited: new Set(awaited),
@@ -109,7 +116,8 @@ function holds(foreseen: Found, state: Found, batch: readonly Unit[]): boolean {
     const run = state.runs.get(id);
     return run?.version === version && !isEnded(run.status);
   });
-  return jobs && runs && !needsOf(batch).eventNames.some((name) => state.awaited.has(name));
+  const registryHolds = foreseen.registryVersion === null || foreseen.registryVersion === state.registryVersion;
+  return jobs && runs && registryHolds && !needsOf(batch).eventNames.some((name) => state.awaited.has(name));
 }
 
 describe("foresee", () => {
@@ -128,6 +136,7 @@ describe("foresee", () => {
           jobs: new Map([...state.jobs, ...foreseen.jobs]),
           runs: new Map([...state.runs, ...runs]),
           awaited: NONE,
+          registryVersion: foreseen.registryVersion ?? state.registryVersion,
         };
         expect(holds(foreseen, there, batch)).toBe(true);
         const plan = planBatch(batch, foreseen);

@@ -113,6 +113,7 @@ describe("planBatch", () => {
       signals: new Map(),
       gates: new Map(),
       rows: new Set(rows),
+      registryVersion: 7,
       atMs: 100,
     }));
 
@@ -173,5 +174,51 @@ describe("planBatch", () => {
         }
       }),
     );
+  });
+});
+
+describe("planBatch on a registry that has changed", () => {
+  const at = (registryVersion: number): Found => ({
+    jobs: new Map(),
+    runs: new Map([["r1", { id: "r1", version: 1, status: "RUNNING" }]]),
+    eventKeys: new Map([["e\nk", "e1"]]),
+    awaited: new Set(["e"]),
+    signals: new Map(),
+    gates: new Map(),
+    rows: new Set(),
+    registryVersion,
+    atMs: 100,
+  });
+  const event = (id: string, registryVersion: number): Unit => ({
+    type: "intake",
+    item: { event: { id, name: "e", idempotencyKey: "k", tsMs: 0, payloadJson: "{}" }, runs: [], registryVersion },
+  });
+  const decision: Unit = {
+    type: "transition",
+    transition: {
+      runId: "r1",
+      fence: null,
+      cas: 1,
+      head: { status: "COMPLETED" },
+      log: [{ kind: "RUN_COMPLETED", key: "", attempt: 0, iteration: 0, dataJson: "{}" }],
+      removeJobs: "all",
+      addJobs: [],
+      registryVersion: 7,
+    },
+  };
+
+  it("B9: nothing is written, and the key is free; who met the key is to decide again, too", () => {
+    const { verdicts, writes } = planBatch([decision, event("e1", 7), event("e2", 8)], at(8));
+    expect(verdicts).toMatchObject([{ won: false, why: "registry" }, { outdated: true }, { outdated: true }]);
+    const { freeKeys, ...rest } = writes;
+    expect(Object.values(rest).flat()).toEqual([]);
+    expect(freeKeys.map(({ eventId }) => eventId)).toEqual(["e1", "e2"]);
+  });
+
+  it("B9: on the one that it was decided on everything wins", () => {
+    const { verdicts, writes } = planBatch([decision, event("e1", 7)], at(7));
+    expect(verdicts).toMatchObject([{ won: true }, { outdated: false, duplicate: false, awaited: true }]);
+    expect(writes.events.map(({ event: { id } }) => id)).toEqual(["e1"]);
+    expect(writes.freeKeys).toEqual([]);
   });
 });

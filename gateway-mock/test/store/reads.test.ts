@@ -104,7 +104,7 @@ describe("the registry", () => {
     expect(first).toHaveLength(2);
     const second = await bench.another().saveApps([app("2")]);
     expect(second.map((fn) => fn.uuid)).toEqual(first.map((fn) => fn.uuid));
-    const all = await bench.store.loadFunctions();
+    const all = (await bench.store.loadRegistry()).functions;
     expect(all).toEqual(second);
     expect(all[0]).toMatchObject({ slug: "shop-a", appId: "shop", appVersion: "2", configJson: '{"v":"2"}' });
     expect(all[0]?.uuid).toMatch(/^[0-9a-f-]{36}$/);
@@ -119,7 +119,7 @@ describe("the registry", () => {
       functions: names.map((name) => ({ slug: `roll-${name}`, name, triggersJson: "[]", configJson: `"${version}"` })),
     });
     const state = async () =>
-      (await bench.store.loadFunctions())
+      (await bench.store.loadRegistry()).functions
         .filter(({ appId }) => appId === "roll")
         .map(({ slug, configJson, active }) => `${slug} ${configJson} ${active ? "active" : "gone"}`);
     const [one, two] = [app("1", ["a", "b"]), app("2", ["b", "c"])];

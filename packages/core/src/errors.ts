@@ -33,6 +33,10 @@ export const ERROR_CATALOGUE = {
     summary: "Two functions of one app have the same id.",
     cure: "Give each function its own id.",
   },
+  FUNCTION_TAKEN: {
+    summary: "Functions of two apps have the same full name: app id, dash, function id.",
+    cure: "The message names both apps and functions; give one of the apps or functions another id.",
+  },
   FUNCTION_UNKNOWN: {
     summary: "A request named a function that this app does not have.",
     cure: "Deploy the function, or remove it from the gateway; usually an old version of the app is still running.",

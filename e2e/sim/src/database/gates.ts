@@ -115,8 +115,9 @@ export class Crons {
     const known = new Set(read.map(scheduleText));
     if (!current.every((fn) => known.has(scheduleText(fn)))) return;
     const wanted = new Set(crons.map(({ functionId, cron }) => cronKey(functionId, cron)));
-    for (const [key, { appId }] of [...this.rows]) {
-      if (!appIds.includes(appId) || wanted.has(key)) continue;
+    const owned = new Set(current.map(({ slug }) => slug));
+    for (const [key, { appId, functionId }] of [...this.rows]) {
+      if (!(appIds.includes(appId) || owned.has(functionId)) || wanted.has(key)) continue;
       this.rows.delete(key);
       this.#queue.removeKey({ runId: "", kind: "cron", key });
     }

@@ -50,8 +50,8 @@ export class Line {
       return promise;
     }
     this.#reach(() => {
-      const result = apply();
-      scheduler.after(this.delayMs(), this.#actor, () => resolve(result));
+      const answer = answerOf(apply);
+      scheduler.after(this.delayMs(), this.#actor, () => (answer.ok ? resolve(answer.value) : reject(answer.error)));
     });
     return promise;
   }
@@ -104,6 +104,18 @@ export class Line {
         this.#commitNext();
       });
     });
+  }
+}
+
+type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Error };
+
+/** What the database refuses is an answer; anything else is a mistake of the model. */
+function answerOf<T>(apply: () => T): Answer<T> {
+  try {
+    return { ok: true, value: apply() };
+  } catch (error) {
+    if (!HoldfastError.is(error)) throw error;
+    return { ok: false, error };
   }
 }
 

@@ -49,6 +49,8 @@ export class Queue {
       slotA: lane?.slots[0] ?? null,
       slotB: lane?.slots[1] ?? null,
       throttle: lane?.throttle ?? null,
+      unplacedSinceMs: null,
+      wantedVersion: null,
     };
     this.rows.set(job.id, row);
     this.#runs.rows.get(job.runId)?.jobs.add(row);
@@ -95,7 +97,12 @@ export class Queue {
   }
 
   take(job: JobRow, gatewayId: string, leaseMs: number): Taken {
-    const taken = { job, lost: job.leasedBy !== null || job.lost, dueMs: job.availableMs };
+    const taken = {
+      job,
+      lost: job.leasedBy !== null || job.lost,
+      dueMs: job.availableMs,
+      unplacedMs: this.#unplacedMs(job),
+    };
     if (taken.lost) this.#runs.noteLost(job);
     const nowMs = this.#now();
     job.epoch += 1;
@@ -103,8 +110,15 @@ export class Queue {
     job.leasedBy = gatewayId;
     job.claimedMs = nowMs;
     job.lost = false;
+    job.unplacedSinceMs = null;
+    job.wantedVersion = null;
     this.#watch().dispatched(job);
     return taken;
+  }
+
+  #unplacedMs({ epoch, unplacedSinceMs }: JobRow): number | null {
+    if (epoch === 0) return 0;
+    return unplacedSinceMs === null ? null : this.#now() - unplacedSinceMs;
   }
 
   extend(leases: readonly LeaseExtension[]): boolean[] {
@@ -125,6 +139,8 @@ export class Queue {
       job.availableMs = this.#now() + (release.holdMs ?? 0);
       job.leasedBy = null;
       job.lost = release.lost;
+      job.unplacedSinceMs = release.unplaced ? this.#now() - release.unplaced.sinceMs : null;
+      job.wantedVersion = release.unplaced?.version ?? null;
       return true;
     });
   }
@@ -135,10 +151,16 @@ export class Queue {
     const held = [...this.rows.values()]
       .filter(({ epoch, leasedBy, availableMs }) => epoch > 0 && leasedBy === null && availableMs > nowMs)
       .sort((a, b) => a.createdMs - b.createdMs || byText(a.id, b.id));
+    const given = new Set<JobRow>();
     return wants.map(({ functionId, appVersion, limit }) => {
-      const isWanted = (job: JobRow): boolean =>
-        job.functionId === functionId && this.#runs.rows.get(job.runId)?.head.appVersion === appVersion;
-      const found = held.filter(isWanted).slice(0, limit);
+      const isWanted = (job: JobRow): boolean => {
+        if (job.functionId !== functionId) return false;
+        if (appVersion === null) return job.unplacedSinceMs !== null;
+        return (job.wantedVersion ?? this.#runs.rows.get(job.runId)?.head.appVersion) === appVersion;
+      };
+      const wanted = held.filter(isWanted).slice(0, limit);
+      const found = wanted.filter((job) => !given.has(job));
+      for (const job of found) given.add(job);
       for (const job of found) job.availableMs = Math.min(job.createdMs, nowMs);
       return found.length;
     });

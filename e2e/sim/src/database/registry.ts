@@ -1,10 +1,14 @@
+import { functionTaken } from "../../../../gateway-mock/src/store/function-taken.ts";
 import type {
   AppRecord,
   ConnectionRecord,
   FunctionRecord,
   ListedConnection,
+  RunHead,
   StoredFunction,
+  StoredRegistry,
 } from "../../../../gateway-mock/src/store/port/index.ts";
+import { HoldfastError } from "../../../../packages/core/src/index.ts";
 import { byText, type Now } from "./rows.ts";
 
 /** One set of functions that an app came with. */
@@ -13,9 +17,12 @@ interface Group {
   /** Since when it counts as the newest. */
   since: number;
   seenMs: number;
+  readonly version: string;
+  readonly slugs: readonly string[];
 }
 
 const GONE_MS = 60_000;
+const KEPT_MS = 7 * 86_400_000;
 
 /** Deployments of apps, their functions, and who is connected. */
 export class Registry {
@@ -27,21 +34,64 @@ export class Registry {
   readonly #usedTokens = new Map<string, number>();
   readonly #now: Now;
   #order = 0;
+  #version = 1;
 
   constructor(now: Now) {
     this.#now = now;
   }
 
-  saveApps(given: readonly AppRecord[]): { readonly functions: StoredFunction[]; readonly changed: boolean } {
+  /** Rises with every statement that changes a function. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** `heads`: of all runs. */
+  saveApps(
+    given: readonly AppRecord[],
+    heads: readonly RunHead[],
+  ): { readonly functions: StoredFunction[]; readonly changed: boolean } {
     // Of two records of one app or function the later counts.
     const apps = [...new Map(given.map((app) => [app.id, app])).values()];
-    for (const app of apps) this.#see(app);
     const all = new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const)));
-    let changed = false;
-    for (const { app, fn } of all.values()) changed = this.#saveFunction(app, fn) || changed;
-    for (const app of apps) changed = this.#retire(app) || changed;
+    for (const slug of [...all.keys()].sort(byText)) this.#checkFree(slug, all.get(slug)?.app.id ?? "", heads);
+    for (const app of apps) this.#see(app);
+    const saved = [...all.values()].map(({ app, fn }) => this.#saveFunction(app, fn));
+    const retired = apps.map((app) => this.#retire(app)).includes(true);
+    const changes = [saved.includes("made"), saved.includes("changed"), retired].filter(Boolean).length;
+    this.#version += changes;
     const ids = new Set(apps.map(({ id }) => id));
-    return { functions: this.all().filter(({ appId }) => ids.has(appId)), changed };
+    return { functions: this.all().filter(({ appId }) => ids.has(appId)), changed: changes > 0 };
+  }
+
+  /** Refuses what rests on another version. */
+  expect(version: number | undefined): void {
+    if (version === undefined || version === this.#version) return;
+    const cause = { code: "HF001" };
+    throw new HoldfastError("STORE_FAILED", "It rests on another version of the registry.", { cause });
+  }
+
+  load(): StoredRegistry {
+    const isKept = ({ seenMs }: Group): boolean => seenMs > this.#now() - KEPT_MS;
+    const deployments = [...this.#groups]
+      .sort(([a], [b]) => byText(a, b))
+      .flatMap(([appId, groups]) =>
+        groups
+          .filter(isKept)
+          .sort((a, b) => b.since - a.since)
+          .map(({ version, slugs }) => ({ appId, version, slugs })),
+      );
+    return { version: this.#version, functions: this.all(), deployments };
+  }
+
+  /** Of another app's function with this slug neither a deployment may be there nor a run go on. */
+  #checkFree(slug: string, appId: string, heads: readonly RunHead[]): void {
+    const holder = this.functions.get(slug)?.appId ?? appId;
+    if (holder === appId) return;
+    const isThere = ({ seenMs, slugs }: Group): boolean => seenMs > this.#now() - GONE_MS && slugs.includes(slug);
+    if ((this.#groups.get(holder) ?? []).some(isThere)) throw functionTaken(slug, appId, holder, "deployment");
+    const goesOn = (head: RunHead): boolean =>
+      head.functionId === slug && head.appId === holder && head.endedMs === null;
+    if (heads.some(goesOn)) throw functionTaken(slug, appId, holder, "runs");
   }
 
   all(): StoredFunction[] {
@@ -92,7 +142,8 @@ export class Registry {
     this.#order += 1;
     const known = groups.find(({ hash }) => hash === hashOf(app));
     if (!known) {
-      groups.push({ hash: hashOf(app), since: this.#order, seenMs: nowMs });
+      const slugs = app.functions.map(({ slug }) => slug);
+      groups.push({ hash: hashOf(app), since: this.#order, seenMs: nowMs, version: app.version, slugs });
       return;
     }
     const newer = groups.filter(({ since }) => since > known.since);
@@ -109,16 +160,17 @@ export class Registry {
     return group.since > (groups.find(({ hash }) => hash === hashOf(app))?.since ?? 0);
   }
 
-  #saveFunction(app: AppRecord, fn: FunctionRecord): boolean {
+  #saveFunction(app: AppRecord, fn: FunctionRecord): "made" | "changed" | "same" {
     const before = this.functions.get(fn.slug);
     const active = this.#isNewest(app);
-    if (before && !active) return false;
-    const uuid = before?.uuid ?? `00000000-0000-4000-8000-${String(this.functions.size).padStart(12, "0")}`;
+    if (before && !active) return "same";
+    const known = before?.appId === app.id ? before : undefined;
+    const uuid = known?.uuid ?? `00000000-0000-4000-8000-${String(this.functions.size).padStart(12, "0")}`;
     const { slug, name, triggersJson, configJson } = fn;
     const stored = { slug, name, triggersJson, configJson, appId: app.id, appVersion: app.version, uuid, active };
-    if (before && JSON.stringify(before) === JSON.stringify(stored)) return false;
+    if (before && JSON.stringify(before) === JSON.stringify(stored)) return "same";
     this.functions.set(slug, stored);
-    return true;
+    return before ? "changed" : "made";
   }
 
   #retire(app: AppRecord): boolean {

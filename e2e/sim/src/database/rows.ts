@@ -29,6 +29,9 @@ export interface JobRow {
   readonly slotA: string | null;
   readonly slotB: string | null;
   throttle: string | null;
+  /** No agent has had it: since when a place is looked for, and for which version of its app. */
+  unplacedSinceMs: number | null;
+  wantedVersion: string | null;
 }
 
 export interface RunRow {
@@ -50,6 +53,7 @@ export interface Taken {
   readonly job: JobRow;
   readonly lost: boolean;
   readonly dueMs: number;
+  readonly unplacedMs: number | null;
 }
 
 /** What watches the tables. */

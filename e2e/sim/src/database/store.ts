@@ -65,13 +65,21 @@ export class ModelStore implements Store {
 
   async claim(request: Parameters<Store["claim"]>[0]): ReturnType<Store["claim"]> {
     if (request.wants.every(({ limit }) => limit <= 0)) return [];
-    return this.#withRuns(await this.#line.call(() => this.#tables.jobs.claim(request).map(copyOf)));
+    return this.#withRuns(
+      await this.#line.call(() => {
+        this.#tables.registry.expect(request.registryVersion);
+        return this.#tables.jobs.claim(request).map(copyOf);
+      }),
+    );
   }
 
   async claimLimited(request: Parameters<Store["claimLimited"]>[0]): ReturnType<Store["claimLimited"]> {
     if (request.wants.every(({ limit }) => limit <= 0)) return { jobs: [], blocked: [], retryInMs: null };
     const { jobs: queue, gates } = this.#tables;
+    const isDue = ({ functionId, limit }: { functionId: string; limit: number }): boolean =>
+      limit > 0 && queue.due(functionId).length > 0;
     const { taken, ...rest } = await this.#line.call(() => {
+      if (request.wants.some(isDue)) this.#tables.registry.expect(request.registryVersion);
       const found = claimLimited({ queue, gates, nowMs: this.#tables.nowMs }, request);
       return { ...found, taken: found.taken.map(copyOf) };
     });
@@ -156,7 +164,10 @@ export class ModelStore implements Store {
   }
 
   async saveApps(apps: Parameters<Store["saveApps"]>[0]): ReturnType<Store["saveApps"]> {
-    const { functions, changed } = await this.#line.call(() => this.#tables.registry.saveApps(apps));
+    const { functions, changed } = await this.#line.call(() => {
+      const heads = [...this.#tables.runs.values()].map(({ head }) => head);
+      return this.#tables.registry.saveApps(apps, heads);
+    });
     if (changed) this.notify({ type: "functions" });
     return functions;
   }
@@ -169,8 +180,8 @@ export class ModelStore implements Store {
     return this.#line.call(() => this.#tables.registry.useToken(connectionId, lifetimeMs));
   }
 
-  loadFunctions(): ReturnType<Store["loadFunctions"]> {
-    return this.#line.call(() => this.#tables.registry.all());
+  loadRegistry(): ReturnType<Store["loadRegistry"]> {
+    return this.#line.call(() => this.#tables.registry.load());
   }
 
   saveConnection(connection: Parameters<Store["saveConnection"]>[0]): Promise<void> {
@@ -271,12 +282,12 @@ export class ModelStore implements Store {
   async #withRuns(taken: readonly Taken[]): Promise<ClaimedJob[]> {
     const ids = taken.flatMap(({ job }) => (job.runId === "" ? [] : [job.runId]));
     const runs = new Map((await this.loadRuns(ids)).map((run) => [run.head.id, run]));
-    return taken.flatMap(({ job, lost, dueMs: dueSinceMs }) => {
+    return taken.flatMap(({ job, lost, dueMs: dueSinceMs, unplacedMs }) => {
       const run = runs.get(job.runId) ?? null;
       if (!run && job.runId !== "") return [];
       const { id, runId, kind, key, functionId, attempt, iteration, priority, epoch, availableMs: leaseUntilMs } = job;
       const claimed = { id, runId, kind, key, functionId, attempt, iteration, priority, epoch };
-      return [{ ...claimed, leaseUntilMs, dueSinceMs, lost, run }];
+      return [{ ...claimed, leaseUntilMs, dueSinceMs, unplacedMs, lost, run }];
     });
   }
 

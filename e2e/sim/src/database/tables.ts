@@ -157,6 +157,7 @@ export class Tables {
       runs: new Map(runs.map((run) => [run.id, run])),
       eventKeys: new Map(keys),
       awaited,
+      registryVersion: this.registry.version,
       signals,
       gates: this.gates.find(needs.gates),
       rows: new Set(needs.rows.filter((row) => this.#hasRow(row)).map(rowKeyOf)),
@@ -181,6 +182,10 @@ export class Tables {
     for (const wait of writes.waits) runsTable.insertWait(wait);
     for (const gate of writes.gates) this.gates.write(gate);
     for (const tick of writes.crons) this.crons.move(tick);
+    for (const { name, key, eventId } of writes.freeKeys) {
+      if (this.#eventKeys.get(eventKeyOf(name, key))?.eventId === eventId)
+        this.#eventKeys.delete(eventKeyOf(name, key));
+    }
     for (const { eventIds, runId } of writes.links) {
       for (const id of new Set(eventIds)) {
         const stored = this.events.get(id);

@@ -193,13 +193,15 @@ export class Player {
       if (this.#pair.alone(0) > 0) return undefined;
       const heldBy = dice.pick([{}, { heldBy: "g1" }, { heldBy: "g2" }]);
       const hold = dice.chance(0.4) ? { holdMs: this.#pair.alone(dice.between(1, 900)) } : {};
-      const release = { ...fence, lost: dice.chance(0.5), ...heldBy, ...hold };
+      const sinceMs = dice.pick([0, 700]);
+      const unplaced = dice.chance(0.3) ? { unplaced: { sinceMs, version: dice.pick(["1", "2"]) } } : {};
+      const release = { ...fence, lost: dice.chance(0.5), ...heldBy, ...hold, ...unplaced };
       await this.#call("releaseLeases", [release], (store) => store.releaseLeases([release]));
     } else if (roll < 0.85) {
       const delayMs = this.#pair.alone(dice.between(1, 900));
       await this.#call("postponeJob", { ...fence, delayMs }, (store) => store.postponeJob(fence, delayMs));
     } else if (roll < 0.92) {
-      const appVersion = dice.pick(["1", "2", ""]);
+      const appVersion = dice.pick(["1", "2", "", null]);
       const wants = [{ functionId, appVersion, limit: dice.pick([1, 10]) }];
       await this.#call("recallJobs", wants, (store) => store.recallJobs(wants));
     } else await this.#call("finishJob", fence, (store) => store.finishJob(fence));
@@ -270,7 +272,9 @@ export class Player {
     const functions = names.map((name) => {
       return { slug: `app-${name}`, name, triggersJson: "[]", configJson: JSON.stringify({ version }) };
     });
-    const apps = [{ id: "app", version, sdk: "test", functions }];
+    // Another app that wants the same names.
+    const id = this.#dice.chance(0.15) ? "other" : "app";
+    const apps = [{ id, version, sdk: "test", functions }];
     await this.#call("saveApps", apps, (store) => store.saveApps(apps));
   }
 
@@ -286,7 +290,7 @@ export class Player {
       });
     const areKnown = dice.chance(0.7);
     await this.#call("saveCrons", { areKnown, crons }, async (store) =>
-      store.saveCrons(["app"], areKnown ? await store.loadFunctions() : [], crons),
+      store.saveCrons(["app"], areKnown ? (await store.loadRegistry()).functions : [], crons),
     );
     const known = crons.map((cron) => ({
       ...cron,

@@ -36,7 +36,8 @@ const DUMPS = {
   queue: `SELECT id, run_id AS "runId", kind, key, function_id AS "functionId", attempt, iteration, priority, epoch,
     ${ms("available_at")} AS "availableMs", leased_by AS "leasedBy", ${ms("claimed_at")} AS "claimedMs",
     ${ms("created_at")} AS "createdMs", lost, lane,
-    slot_a AS "slotA", slot_b AS "slotB", throttle FROM holdfast.queue`,
+    slot_a AS "slotA", slot_b AS "slotB", throttle, ${ms("unplaced_since")} AS "unplacedSinceMs",
+    wanted_version AS "wantedVersion" FROM holdfast.queue`,
   events: `SELECT id, name, ${ms("received_at")} AS "receivedMs", run_ids AS "runIds", payload FROM holdfast.events`,
   gates: `SELECT function_id AS "functionId", kind, key, count, ${ms("at")} AS "atMs", run_id AS "runId", data,
     ${ms("due_at")} AS "dueMs", CASE WHEN expires_at = 'infinity' THEN NULL ELSE ${ms("NULLIF(expires_at, 'infinity')")} END AS "expiresMs"
@@ -60,6 +61,7 @@ export async function openReal(): Promise<Real> {
     },
     async clear() {
       await sql.unsafe([...TABLES, ...MORE_TABLES].map((table) => `DELETE FROM holdfast.${table}`).join(";"));
+      await sql.unsafe("UPDATE holdfast.registry SET version = 1");
     },
     async dump() {
       const entries = Object.entries(DUMPS).map(async ([name, text]) => [name, [...(await sql.unsafe(text))]] as const);

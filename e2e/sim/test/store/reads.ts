@@ -39,7 +39,7 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
   await call("nextDueInMs", FUNCTIONS, (store) => store.nextDueInMs([...FUNCTIONS, ""]));
   await call("queueDepth", "", (store) => store.queueDepth());
   await call("listConnections", "", (store) => store.listConnections());
-  await call("loadFunctions", "", (store) => store.loadFunctions());
+  await call("loadRegistry", "", (store) => store.loadRegistry());
 }
 
 const byId = <T extends { readonly head: { readonly id: string } }>(runs: readonly T[]): T[] =>

@@ -1,5 +1,5 @@
-import { createUlidFactory, type UlidFactory, ulidFromSeed } from "@holdfast/core";
-import type { IntakeItem, IntakeRun, IntakeSource, NewEvent, NewJob } from "../../store/index.ts";
+import { createUlidFactory, HoldfastError, type UlidFactory, ulidFromSeed } from "@holdfast/core";
+import type { IntakeItem, IntakeOutcome, IntakeRun, IntakeSource, NewEvent, NewJob } from "../../store/index.ts";
 import type { Agents, Slot } from "../agents/agents.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
 import type { DatabaseTime } from "../database-time.ts";
@@ -12,6 +12,8 @@ import type { Runs } from "../runs.ts";
 import { type CheckedEvent, checkEvent, type RawEvent } from "./event-checks.ts";
 import type { Starter } from "./starter.ts";
 
+/** How often the functions may change while one event is taken in. */
+const REGISTRY_TRIES = 16;
 /** An event with a time so far ahead starts its runs then. */
 const FUTURE_MS = 500;
 
@@ -88,7 +90,27 @@ export class Intake {
     return named.map(({ id }, index) => (found[index] ? id : (ids[missing.findIndex((one) => one.id === id)] ?? id)));
   }
 
+  /** What was decided on functions that have changed meanwhile is decided again. */
   async #store(named: readonly NamedEvent[]): Promise<string[]> {
+    const { functions } = this.#parts;
+    const ids = new Map<string, string>();
+    let left = named;
+    for (let tries = 0; tries < REGISTRY_TRIES; tries += 1) {
+      const { version } = functions;
+      const outcomes = await this.#storeOnce(left);
+      for (const [index, { id }] of left.entries()) {
+        const outcome = outcomes[index];
+        if (outcome && !outcome.outdated) ids.set(id, outcome.eventId);
+      }
+      left = left.filter(({ id }) => !ids.has(id));
+      if (left.length === 0) return named.map(({ id }) => ids.get(id) ?? id);
+      await functions.renew(version);
+    }
+    const which = ids.size === 0 ? "Nothing was stored" : `${left.length} of ${named.length} events were not stored`;
+    throw new HoldfastError("STORE_FAILED", `The functions change too fast to be read. ${which}; send it again.`);
+  }
+
+  async #storeOnce(named: readonly NamedEvent[]): Promise<readonly IntakeOutcome[]> {
     const prepared = named.map((one) => this.#prepare(one));
     const { counters } = this.#parts;
     let stored = 0;
@@ -98,11 +120,12 @@ export class Intake {
         const one = prepared[index];
         if (!one) continue;
         stored = index + 1;
-        if (outcome.duplicate) this.giveBack(one);
+        if (outcome.duplicate || outcome.outdated) this.giveBack(one);
         else this.begin(one, outcome);
         if (outcome.duplicate) counters.eventsDuplicate += 1;
+        if (outcome.outdated) counters.registryMoved += 1;
       }
-      return outcomes.map(({ eventId }) => eventId);
+      return outcomes;
     } finally {
       for (const one of prepared.slice(stored)) this.giveBack(one);
     }
@@ -127,8 +150,9 @@ export class Intake {
     const started = starter.start(functions.triggeredBy(event.name, reader), starting, reader, { startMs });
     const idempotencyKey = event.id ?? null;
     const { runs, windows, born } = started;
-    const item = { event: { ...starting, idempotencyKey, tsMs }, runs, windows, lease: this.#hooks.tellingLease() };
-    return { item, born };
+    const lease = this.#hooks.tellingLease();
+    const { version: registryVersion } = functions;
+    return { item: { event: { ...starting, idempotencyKey, tsMs }, runs, windows, lease, registryVersion }, born };
   }
 
   /** An event that the engine makes. */
@@ -149,31 +173,35 @@ export class Intake {
   }
 
   /**
-   * Makes one run of events that were collected, or of a schedule's tick, and ends the job it comes from. False: somebody
-   * else has the job, or what was collected has changed.
+   * Makes one run of events that were collected, or of a schedule's tick, and ends the job it comes from. `lost`: somebody
+   * else has the job, or what was collected has changed. `outdated`: the function may be another one by now, and is known here.
    * @throws HoldfastError `STORE_FAILED`
    */
-  async fromJob(fn: KnownFunction, from: JobEvent): Promise<boolean> {
-    const { starter } = this.#parts;
+  async fromJob(fn: KnownFunction, from: JobEvent): Promise<"made" | "lost" | "outdated"> {
+    const { starter, functions, counters } = this.#parts;
+    const { version: registryVersion } = functions;
     const { event, source, stored, more = [] } = from;
     const reader = starter.reader(event);
     const stage = stored ? "window" : "event";
     const { runs, windows, born } = starter.start([fn], event, reader, { stage, more });
     const lease = this.#hooks.tellingLease();
-    const base = { event, runs, windows, source, lease };
+    const base = { event, runs, windows, source, lease, registryVersion };
     const prepared: Prepared = { item: stored ? { ...base, storedEvents: stored } : base, born };
     try {
       const [outcome] = await this.#options.store.intake([prepared.item]);
-      if (!outcome || outcome.lost) {
-        this.giveBack(prepared);
-        return false;
+      if (outcome && !outcome.lost && !outcome.outdated) {
+        this.begin(prepared, outcome);
+        return "made";
       }
-      this.begin(prepared, outcome);
-      return true;
+      this.giveBack(prepared);
+      if (!outcome?.outdated) return "lost";
+      counters.registryMoved += 1;
     } catch (error) {
       this.giveBack(prepared);
       throw error;
     }
+    await functions.renew(registryVersion);
+    return "outdated";
   }
 
   /** It is stored: what was born leased goes to its agents. */

@@ -1,6 +1,13 @@
 import { type Log, messageOf, parseGoDurationMs, type Random } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import type { AppRecord, ClaimLimits, RegisteredCron, Store, StoredFunction } from "../../store/index.ts";
+import type {
+  AppRecord,
+  ClaimLimits,
+  RegisteredCron,
+  Store,
+  StoredFunction,
+  StoredRegistry,
+} from "../../store/index.ts";
 import { sha256 } from "../digest.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import { type CancelRule, readCancelRules } from "./cancel-rules.ts";
@@ -49,7 +56,8 @@ export class Functions {
   readonly #store: Store;
   readonly #parts: FunctionsParts;
   #byId = new Map<string, KnownFunction>();
-  readonly #stored = new Map<string, StoredFunction>();
+  #stored = new Map<string, StoredFunction>();
+  #version = 0;
   readonly #saved = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
@@ -69,15 +77,27 @@ export class Functions {
     return this.#byId.values();
   }
 
+  /** Of the registry, as it was read: what is decided on it may be written only while it is the store's, too. */
+  get version(): number {
+    return this.#version;
+  }
+
   load(): Promise<void> {
-    return this.#inTurn(async () => {
-      this.#put(await this.#store.loadFunctions());
-      this.#saved.clear();
-      // Whoever saved the functions may have died before their schedules; none is taken away here.
-      const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
-      if (crons.length > 0) await this.#store.repairCrons(crons);
-      await this.#store.adoptLanes(this.#limited());
-    });
+    return this.#inTurn(() => this.#load());
+  }
+
+  /** Reads the registry again, unless that has happened since it had the version `than`. */
+  renew(than: number): Promise<void> {
+    return this.#inTurn(() => (this.#version === than ? this.#load() : Promise.resolve()));
+  }
+
+  async #load(): Promise<void> {
+    this.#put(await this.#store.loadRegistry());
+    this.#saved.clear();
+    // Whoever saved the functions may have died before their schedules; none is taken away here.
+    const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
+    if (crons.length > 0) await this.#store.repairCrons(crons);
+    await this.#store.adoptLanes(this.#limited());
   }
 
   /** Stores what an agent brought; does nothing when it is known already. */
@@ -102,8 +122,8 @@ export class Functions {
     const appIds = apps.map((app) => app.id);
     const stored = await this.#store.saveApps(apps);
     const before = stored.map(({ slug }) => this.#stored.get(slug));
-    this.#put(stored, new Set(appIds));
     if (JSON.stringify(before) === JSON.stringify(stored)) return;
+    this.#put(await this.#store.loadRegistry());
     await this.#store.saveCrons(appIds, stored, this.#crons(new Set(appIds)));
     await this.#store.adoptLanes(this.#limited());
   }
@@ -159,15 +179,21 @@ export class Functions {
     });
   }
 
-  /** Functions of the `replaced` apps that are not among the stored ones are no longer triggered. */
-  #put(stored: readonly StoredFunction[], replaced?: ReadonlySet<string>): void {
-    const kept = [...this.#byId].filter(([, fn]) => replaced !== undefined && !replaced.has(fn.appId));
-    const next = new Map(kept);
-    for (const fn of stored) next.set(fn.slug, knownFunction(fn, this.#planOf(fn)));
-    for (const fn of stored) this.#stored.set(fn.slug, fn);
+  #put({ version, functions }: StoredRegistry): void {
+    const next = new Map<string, KnownFunction>();
+    for (const fn of functions) next.set(fn.slug, this.#knownAs(fn));
     this.#byId = next;
+    this.#stored = new Map(functions.map((fn) => [fn.slug, fn]));
+    this.#version = version;
     this.#triggering.clear();
     this.#matches.clear();
+  }
+
+  /** Mostly it is what it was before. */
+  #knownAs(fn: StoredFunction): KnownFunction {
+    const known = this.#byId.get(fn.slug);
+    const before = this.#stored.get(fn.slug);
+    return known && JSON.stringify(before) === JSON.stringify(fn) ? known : knownFunction(fn, this.#planOf(fn));
   }
 
   /** What was registered was checked; what an older gateway took may not pass. */

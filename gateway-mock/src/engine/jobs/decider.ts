@@ -133,6 +133,7 @@ export class Decider {
       // An agent's report: the run was in memory before, and may be kept there until the agent has room for more.
       const outcome = await this.#commit(state, decision, fence, input.type === "report");
       if (outcome === "signal") await this.#lookForSignals(decision, takenSignals);
+      else if (outcome === "registry") this.#counters.registryMoved += 1;
       else if (outcome !== "again") return outcome;
       else this.#counters.casLost += 1;
       this.#runs.forget(runId);
@@ -153,15 +154,18 @@ export class Decider {
     decision: Decision,
     fence: Fence | null,
     mayWait: boolean,
-  ): Promise<DecideOutcome | "again" | "signal"> {
+  ): Promise<DecideOutcome | "again" | "signal" | "registry"> {
+    // The decision was made in this turn, and so are the runs that its events start.
+    const { version: registryVersion } = this.#parts.functions;
     const jobs = this.#inLanes(state, decision.addJobs);
     const born = this.#lease(jobs, state.appVersion, mayWait);
     const prepared = decision.events.map((event) => this.#hooks.intake().prepareMade(event));
     const addJobs = this.#withLeases(jobs, born);
+    const rest = { fence, addJobs, prepared, registryVersion };
     let won = false;
     try {
-      const outcome = await this.#options.store.commit(transitionOf(state, decision, { fence, addJobs, prepared }));
-      if (!outcome.won) return this.#lost(state.runId, outcome.why);
+      const outcome = await this.#options.store.commit(transitionOf(state, decision, rest));
+      if (!outcome.won) return await this.#lost(state.runId, outcome.why, registryVersion);
       won = true;
       this.#parts.time.observe(outcome.atMs);
       this.#apply(state, { ...decision, addJobs }, outcome, born, fence);
@@ -181,8 +185,15 @@ export class Decider {
     }
   }
 
-  #lost(runId: string, why: LostWhy): DecideOutcome | "again" | "signal" {
+  async #lost(
+    runId: string,
+    why: LostWhy,
+    registryVersion: number,
+  ): Promise<DecideOutcome | "again" | "signal" | "registry"> {
     switch (why) {
+      case "registry":
+        await this.#parts.functions.renew(registryVersion);
+        return why;
       case "version":
         return "again";
       case "signal":
@@ -276,10 +287,15 @@ const NO_SIGNALS: ReadonlySet<string> = new Set();
 function transitionOf(
   state: RunState,
   decision: Decision,
-  rest: { readonly fence: Fence | null; readonly addJobs: readonly NewJob[]; readonly prepared: readonly Prepared[] },
+  rest: {
+    readonly fence: Fence | null;
+    readonly addJobs: readonly NewJob[];
+    readonly prepared: readonly Prepared[];
+    readonly registryVersion: number;
+  },
 ): Transition {
   const { log, head, removeJobs, removeWaits, addWaits } = decision;
-  const { fence, addJobs, prepared } = rest;
+  const { fence, addJobs, prepared, registryVersion } = rest;
   return {
     runId: state.runId,
     fence,
@@ -288,6 +304,7 @@ function transitionOf(
     head,
     removeJobs,
     addJobs,
+    registryVersion,
     ...(decision.revives ? { revives: true as const } : {}),
     ...(removeWaits.length > 0 ? { removeWaits } : {}),
     ...(addWaits.length > 0 ? { addWaits } : {}),

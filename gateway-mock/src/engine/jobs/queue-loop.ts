@@ -9,6 +9,7 @@ import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { FINISH_TIMEOUT, needsAgent, type RunState } from "../run/run-state.ts";
 import type { Runs } from "../runs.ts";
 import { ClaimSize } from "./claim-size.ts";
+import { Claims, TIMER_LEASE_MS } from "./claims.ts";
 import type { Decider } from "./decider.ts";
 import type { FanOut } from "./fan-out.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
@@ -16,8 +17,6 @@ import { Held } from "./held.ts";
 import { Placing } from "./placing.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Timers need no agent: a lease of them only has to outlive one decision. */
-const TIMER_LEASE_MS = 10_000;
 const TIMER = "";
 /** What is put off at the same time is asked for together. */
 const RECALL_REST_MS = 20;
@@ -44,6 +43,7 @@ export class QueueLoop {
   readonly #parts: QueueLoopParts;
   readonly #placing: Placing;
   readonly #held: Held;
+  readonly #claims: Claims;
   /** Functions of which older jobs wait: new ones have to queue up behind them. */
   readonly #backlog = new Set<string>();
   #timer: TimerHandle | null = null;
@@ -64,6 +64,7 @@ export class QueueLoop {
     this.#parts = parts;
     this.#placing = new Placing(options, parts, (functionId) => this.noteHeld([functionId]));
     this.#held = new Held(options.store, parts.agents);
+    this.#claims = new Claims(options, parts);
     this.#idleMs = options.settings.pollMinMs;
     this.#size = new ClaimSize(options.settings.maxClaim);
   }
@@ -109,28 +110,17 @@ export class QueueLoop {
 
   /** One look into the queue: claim what fits, dispatch it, decide on due timers. Returns how many jobs there were. */
   async tick(): Promise<number> {
-    const { store, clock, settings } = this.#options;
-    const { agents, counters, functions } = this.#parts;
+    const { clock, settings } = this.#options;
+    const { counters, fetches } = this.#parts;
     await this.#held.recall(clock.monotonicMs(), settings.maxClaim);
     const { limit: most } = this.#size;
-    const wants = agents.wants(clock.monotonicMs(), most);
-    const limited = wants.flatMap((want) => {
-      const limits = functions.get(want.functionId)?.limits;
-      return limits ? [{ ...want, limits }] : [];
-    });
-    const free = limited.length === 0 ? wants : wants.filter((want) => !functions.get(want.functionId)?.limits);
     const timerRoom = Math.max(0, most - this.#firing);
     const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
-    const fetches = { functionId: FETCH_QUEUE, limit: this.#parts.fetches.room, leaseMs: FETCH_LEASE_MS };
-    counters.claims += 1;
-    const { gatewayId } = settings;
+    const calls = { functionId: FETCH_QUEUE, limit: fetches.room, leaseMs: FETCH_LEASE_MS };
     const { mark } = this.#parts.runs;
-    const [claimed, held] = await Promise.all([
-      store.claim({ gatewayId, leaseMs: TIMER_LEASE_MS, wants: [...free, ...timers, fetches] }),
-      limited.length > 0 ? store.claimLimited({ gatewayId, wants: limited }) : null,
-    ]);
-    const jobs = held ? [...claimed, ...held.jobs] : claimed;
-    this.#retryInMs = held?.retryInMs ?? null;
+    const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.take(most, [...timers, calls]);
+    if (outdated) this.#again = true;
+    this.#retryInMs = retryInMs;
     counters.claimedJobs += jobs.length;
     this.#size.note(jobs.length, lengthOf(jobs));
     const counts = new Map<string, number>();
@@ -145,7 +135,7 @@ export class QueueLoop {
       if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
       else this.#backlog.delete(functionId);
     }
-    for (const functionId of held?.blocked ?? []) this.#backlog.add(functionId);
+    for (const functionId of blocked) this.#backlog.add(functionId);
     if ((counts.get(TIMER) ?? 0) >= timerRoom) this.#moreTimers();
     for (const { functionId, limit } of wants) {
       if (limit >= most && (counts.get(functionId) ?? 0) >= limit) this.#again = true;

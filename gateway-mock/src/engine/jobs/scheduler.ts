@@ -93,7 +93,7 @@ export class Scheduler {
       if (!fn) break;
       if (await this.#fire(fn, window, fence)) return;
     }
-    // Events come faster than it can be read, or nobody has registered the function here.
+    // Events come or functions change faster than they can be read, or nobody has registered the function here.
     await store.postponeJob(fence, AGAIN_MS);
   }
 
@@ -103,9 +103,9 @@ export class Scheduler {
     const { name } = JSON.parse(first) as { name: string };
     const event = { id: eventIds[0] ?? "", name, tsMs: 0, payloadJson: first };
     const source = { fence, window: { functionId, kind, key, id, count } };
-    const fired = await this.#parts.intake.fromJob(fn, { event, source, stored: eventIds, more });
-    if (fired) this.#parts.counters.windowRuns += 1;
-    return fired;
+    const outcome = await this.#parts.intake.fromJob(fn, { event, source, stored: eventIds, more });
+    if (outcome === "made") this.#parts.counters.windowRuns += 1;
+    return outcome === "made";
   }
 
   /** What another gateway was told of a moment ago may not be known here yet. */
@@ -115,15 +115,20 @@ export class Scheduler {
     return functions.get(functionId);
   }
 
-  /** Of ticks that were missed only the last one comes true. */
   async #tick(key: string, fence: Fence): Promise<void> {
+    for (let tries = 0; tries < TRIES; tries += 1) if (await this.#tickOnce(key, fence)) return;
+    await this.#options.store.postponeJob(fence, AGAIN_MS);
+  }
+
+  /** Of ticks that were missed only the last one comes true. False: its function has changed meanwhile. */
+  async #tickOnce(key: string, fence: Fence): Promise<boolean> {
     const { store, random } = this.#options;
     const at = key.indexOf("\n");
     const cron = await store.loadCron(key.slice(0, at), key.slice(at + 1));
     const fn = cron && (await this.#functionOf(cron));
     if (!cron || !fn) {
       await store.finishJob(fence);
-      return;
+      return true;
     }
     const { functionId, jitterMs, nowMs } = cron;
     // A tick that jitter put off was not missed.
@@ -135,7 +140,9 @@ export class Scheduler {
         : { tickMs: nextMs, dueMs: nextMs + Math.floor(random() * jitterMs), jobId: this.#parts.newId() };
     const event = this.#timerEvent(cron.cron, tickMs, nowMs);
     const source = { fence, cron: { functionId, cron: cron.cron, next } };
-    if (await this.#parts.intake.fromJob(fn, { event, source })) this.#parts.counters.cronTicks += 1;
+    const outcome = await this.#parts.intake.fromJob(fn, { event, source });
+    if (outcome === "made") this.#parts.counters.cronTicks += 1;
+    return outcome !== "outdated";
   }
 
   /** Null when it no longer has the schedule. What another gateway was told of a moment ago may not be known here yet. */

@@ -2,7 +2,7 @@ import type { IntakeItem, Transition } from "../port/index.ts";
 import type { Found, LockedJob, LockedRun } from "./found.ts";
 import type { Needs, Unit } from "./plan.ts";
 
-const NOTHING_ELSE: Omit<Found, "jobs" | "runs"> = {
+const NOTHING_ELSE: Omit<Found, "jobs" | "runs" | "registryVersion"> = {
   eventKeys: new Map(),
   awaited: new Set(),
   signals: new Map(),
@@ -17,11 +17,11 @@ const NOTHING_ELSE: Omit<Found, "jobs" | "runs"> = {
  * condition that this is so. Null: whether a unit wins, or what it writes, depends on more than that.
  *
  * F1. What `planBatch` makes of it is what it would make of the same things found under locks: every unit wins.
- * F2. Everything that decides about a win or a write is in `jobs`, `runs`, or the names of events.
+ * F2. Everything that decides about a win or a write is in `jobs`, `runs`, the registry's version, or the names of events.
  */
 export function foresee(units: readonly Unit[], needs: Needs, awaited: ReadonlySet<string>): Found | null {
-  const { eventKeys, signals, gates, rows, eventNames } = needs;
-  if (eventKeys.length + signals.length + gates.length + rows.length > 0) return null;
+  const { eventKeys, signals, gates, rows, eventNames, registryVersions } = needs;
+  if (eventKeys.length + signals.length + gates.length + rows.length > 0 || registryVersions.length > 1) return null;
   if (eventNames.some((name) => awaited.has(name))) return null;
   const jobs = new Map<string, LockedJob>();
   const runs = new Map<string, LockedRun>();
@@ -29,7 +29,7 @@ export function foresee(units: readonly Unit[], needs: Needs, awaited: ReadonlyS
     const plain = unit.type === "intake" ? isPlain(unit.item) : expectFor(unit.transition, jobs, runs);
     if (!plain) return null;
   }
-  return { jobs, runs, ...NOTHING_ELSE };
+  return { jobs, runs, registryVersion: registryVersions[0] ?? null, ...NOTHING_ELSE };
 }
 
 function isPlain({ source, storedEvents }: IntakeItem): boolean {

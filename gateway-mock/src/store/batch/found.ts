@@ -27,6 +27,8 @@ export interface Found {
   readonly gates: ReadonlyMap<string, GateState>;
   /** By `rowKeyOf`: those of the rows of "live" transitions that the log has already. */
   readonly rows: ReadonlySet<string>;
+  /** The registry's; null where nothing rests on it. */
+  readonly registryVersion: number | null;
   /** The transaction's time. */
   readonly atMs: number;
 }

@@ -20,6 +20,8 @@ export interface Scene {
   readonly writes: WriteSet;
   readonly signals: Map<string, WaitKey>;
   readonly gates: Gates;
+  /** Events of units that were decided on a registry of before. */
+  readonly outdated: Set<string>;
 }
 
 type IntakeVerdict = Extract<Verdict, { event: string }>;
@@ -35,13 +37,19 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
     skipped: [],
     skippedWindows: 0,
     lost: false,
+    outdated: false,
   };
   if (item.ifAwaited && !awaited) return verdict;
   if (event.idempotencyKey) {
     const holder = found.eventKeys.get(eventKeyOf(event.name, event.idempotencyKey));
-    if (holder !== undefined && holder !== event.id)
+    if (holder !== undefined && holder !== event.id) {
+      // Whoever holds the key in this batch may not be stored.
+      if (scene.outdated.has(holder)) return outdated(verdict, item, scene);
       return { ...verdict, event: holder, duplicate: true, awaited: false };
+    }
   }
+  const { registryVersion } = item;
+  if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(verdict, item, scene);
   if (item.source && !takeSource(item.source, scene)) return { ...verdict, awaited: false, lost: true };
   const made = item.runs.filter((run) => isMade(run, scene));
   const skipped = item.runs.filter((run) => !made.includes(run)).map(({ run }) => run.id);
@@ -52,6 +60,14 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
   const skippedWindows = joinWindows(item, scene);
   if (awaited) writes.jobs.push(eventJob(event.id, item.lease ?? null));
   return { ...verdict, skipped, skippedWindows };
+}
+
+/** Nothing is written of it, and nobody is turned away for its key. */
+function outdated(verdict: IntakeVerdict, { event }: IntakeItem, scene: Scene): IntakeVerdict {
+  scene.outdated.add(event.id);
+  const { name, idempotencyKey: key } = event;
+  if (key) scene.writes.freeKeys.push({ name, key, eventId: event.id });
+  return { ...verdict, awaited: false, outdated: true };
 }
 
 function isMade({ run, gates = [] }: IntakeRun, { gates: states, found, writes }: Scene): boolean {

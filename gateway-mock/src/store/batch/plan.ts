@@ -38,6 +38,8 @@ export interface Needs {
   readonly signals: string[];
   readonly gates: readonly GateKey[];
   readonly rows: readonly RowOfRun[];
+  /** Of the registry, on which the units were decided. */
+  readonly registryVersions: readonly number[];
 }
 
 export interface RowOfRun {
@@ -62,7 +64,10 @@ export function needsOf(units: readonly Unit[]): Needs {
   const signals = new Set<string>();
   const gates = new Map<string, GateKey>();
   const rows: RowOfRun[] = [];
+  const registryVersions = new Set<number>();
   for (const unit of units) {
+    const { registryVersion } = unit.type === "intake" ? unit.item : unit.transition;
+    if (registryVersion !== undefined) registryVersions.add(registryVersion);
     for (const item of itemsOf(unit)) for (const key of gatesOf(item)) gates.set(gateKeyOf(key), key);
     if (unit.type === "intake") {
       const { id, name, idempotencyKey: key } = unit.item.event;
@@ -90,6 +95,7 @@ export function needsOf(units: readonly Unit[]): Needs {
     signals: [...signals].sort(),
     gates: [...gates.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key),
     rows,
+    registryVersions: [...registryVersions],
   };
 }
 
@@ -116,6 +122,7 @@ function gatesOf({ runs, windows = [], source }: IntakeItem): GateKey[] {
  * B6. A signal has at most one who waits for it; who takes a place takes it whole.
  * B7. An event for which somebody waits never comes without the job that tells them.
  * B8. A "live" unit none of whose rows is new changes nothing: a head changes only together with the log.
+ * B9. A unit that was decided on the registry wins only on the registry as it is; an event key that it held is free again.
  */
 export function planBatch(units: readonly Unit[], found: Found): Plan {
   const writes: WriteSet = {
@@ -132,8 +139,15 @@ export function planBatch(units: readonly Unit[], found: Found): Plan {
     gates: [],
     crons: [],
     links: [],
+    freeKeys: [],
   };
-  const scene: Scene = { found, writes, signals: new Map(found.signals), gates: new Map(found.gates) };
+  const scene: Scene = {
+    found,
+    writes,
+    signals: new Map(found.signals),
+    gates: new Map(found.gates),
+    outdated: new Set(),
+  };
   const verdicts = units.map((unit) =>
     unit.type === "intake" ? planIntake(unit.item, scene) : planTransition(unit.transition, scene),
   );
@@ -143,7 +157,7 @@ export function planBatch(units: readonly Unit[], found: Found): Plan {
 
 function planTransition(transition: Transition, scene: Scene): Verdict {
   const { found, signals, writes } = scene;
-  const why = whyLost(transition, found) ?? whySignalTaken(transition, signals);
+  const why = whyLost(transition, found) ?? whySignalTaken(transition, signals) ?? whyOutdated(transition, found);
   if (why) return { won: false, why };
   const { runId, log, head, cas, create: newRun, fence, events = [], addWaits = [], removeWaits = [] } = transition;
   const firstLog = writes.logs.length;
@@ -203,6 +217,10 @@ function whySignalTaken({ addWaits = [] }: Transition, signals: ReadonlyMap<stri
     return holder !== undefined && wait.conflict !== "replace" && !sameWait(holder, wait);
   });
   return taken ? "signal" : undefined;
+}
+
+function whyOutdated({ registryVersion }: Transition, found: Found): LostWhy | undefined {
+  return registryVersion === undefined || registryVersion === found.registryVersion ? undefined : "registry";
 }
 
 function takeSignals(waits: readonly NewWait[], signals: Map<string, WaitKey>, writes: WriteSet): void {

@@ -26,7 +26,8 @@ export const MARK_COLUMNS = `xid, ${msOf("seen_at")} AS at_ms`;
  * the batch's event names somebody waits for. A wait that was committed before an event was sent is always seen.
  */
 const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, array_to_json(ARRAY(SELECT n FROM unnest($3::text[]) n WHERE EXISTS (
-  SELECT FROM holdfast.waits w WHERE w.name = n AND w.kind IN ('event', 'cancel'))))::text AS awaited`;
+  SELECT FROM holdfast.waits w WHERE w.name = n AND w.kind IN ('event', 'cancel'))))::text AS awaited,
+  (SELECT version FROM holdfast.registry WHERE one)::float8 AS registry`;
 
 /** Waits for a transaction that still holds the mark, so its answer is final. */
 export const READ_MARK = `SELECT batch::float8 AS batch, ${MARK_COLUMNS} FROM holdfast.writers WHERE id = $1 FOR UPDATE`;
@@ -77,6 +78,7 @@ export async function lookUp(
     runs: new Map(runs.map((row) => [row.id, { ...row, version: Number(row.version) }])),
     eventKeys: new Map(held.map((row) => [eventKeyOf(row.name, row.key), row.event_id])),
     awaited: new Set(JSON.parse(marks[0]?.awaited ?? "[]") as string[]),
+    registryVersion: Number(marks[0]?.registry),
     signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),
     gates,
     rows: rowKeysOf(rows),
@@ -111,6 +113,7 @@ interface MarkRow {
   readonly at_ms: number;
   /** JSON. */
   readonly awaited: string;
+  readonly registry: number;
 }
 
 interface KeyRow {
@@ -136,7 +139,7 @@ const lockedJob = (row: JobRow): LockedJob => ({
   epoch: Number(row.epoch),
 });
 
-/** The second half, in an order in which every statement finds what it needs. At most twelve, whatever the size. */
+/** The second half, in an order in which every statement finds what it needs. At most thirteen, whatever the size. */
 export function writeStatements(writes: WriteSet): { readonly statements: Statement[]; readonly logIndex: number } {
   const statements: Statement[] = [];
   if (writes.events.length > 0) statements.push(insertEvents(writes.events));
@@ -154,6 +157,7 @@ export function writeStatements(writes: WriteSet): { readonly statements: Statem
   if (writes.gates.length > 0) statements.push(writeGates(writes.gates));
   if (writes.crons.length > 0) statements.push(moveCrons(writes.crons));
   if (writes.links.length > 0) statements.push(linkEvents(writes.links));
+  if (writes.freeKeys.length > 0) statements.push(freeKeys(writes.freeKeys));
   return { statements, logIndex };
 }
 
@@ -287,6 +291,18 @@ function moveCrons(ticks: readonly CronTick[]): Statement {
       textArray(ticks.map((tick) => tick.functionId)),
       textArray(ticks.map((tick) => tick.cron)),
       numberArray(ticks.map((tick) => tick.next?.tickMs ?? null)),
+    ],
+  };
+}
+
+function freeKeys(keys: WriteSet["freeKeys"]): Statement {
+  return {
+    text: `DELETE FROM holdfast.event_keys WHERE (name, key, event_id) IN (
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[]))`,
+    params: [
+      textArray(keys.map(({ name }) => name)),
+      textArray(keys.map(({ key }) => key)),
+      textArray(keys.map(({ eventId }) => eventId)),
     ],
   };
 }

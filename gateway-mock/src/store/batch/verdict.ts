@@ -17,4 +17,5 @@ export type Verdict =
       readonly skipped: readonly string[];
       readonly skippedWindows: number;
       readonly lost: boolean;
+      readonly outdated: boolean;
     };

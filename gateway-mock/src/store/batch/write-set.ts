@@ -49,6 +49,8 @@ export interface WriteSet {
   readonly waits: NewWait[];
   readonly gates: GateState[];
   readonly crons: CronTick[];
+  /** Event keys that were held for events which are not stored. */
+  readonly freeKeys: { readonly name: string; readonly key: string; readonly eventId: string }[];
   /** Runs that were made of events stored before. */
   readonly links: { readonly eventIds: readonly string[]; readonly runId: string }[];
 }

@@ -59,6 +59,8 @@ export interface Database {
   readonly query: Query;
   /** Like `query`, for more than one statement or a non-repeatable one: `work` runs again from its start. */
   retrying<T>(what: string, work: (query: Query, attempt: number) => Promise<T>): Promise<T>;
+  /** Like `retrying`, in one transaction. Where its fate is unknown `work` runs again, so it must bear that. */
+  transaction<T>(what: string, work: (query: Query) => Promise<T>): Promise<T>;
   /** A separate connection of its own instance; the caller ends it. */
   connect(settings: Omit<ConnectionSettings, "max">): postgres.Sql;
   /** Waits before try `attempt` + 1; false when it is too late (since `startedMs`) or the store closes. */
@@ -95,6 +97,12 @@ export function queryOn(sql: Pick<postgres.Sql, "unsafe">, time: TimeSource = re
     (await sql.unsafe(time.sql(text), [...params], { prepare: true })) as unknown as R[];
 }
 
+const noAnswer = (): Error => new ConnectionLost("The database did not answer");
+
+function begin<T>(sql: postgres.Sql, time: TimeSource, work: (query: Query) => Promise<T>): Promise<T> {
+  return sql.begin((transaction) => work(queryOn(transaction, time))) as Promise<T>;
+}
+
 export function openDatabase(options: DatabaseOptions): Database {
   const { url, timers, random, log, monotonicMs, time = realTime } = options;
   const closing = new AbortController();
@@ -116,8 +124,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const plain: Query = (text, params) => queryOn(pool.sql, time)(text, params);
   const limitMs = Math.min(QUERY_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, options.retryForMs));
-  const timed: Query = (text, params) =>
-    withTimeout(timers, plain(text, params), limitMs, () => new ConnectionLost("The database did not answer"));
+  const timed: Query = (text, params) => withTimeout(timers, plain(text, params), limitMs, noAnswer);
 
   const pause = async (startedMs: number, attempt: number): Promise<boolean> => {
     if (closing.signal.aborted || monotonicMs() - startedMs >= options.retryForMs) return false;
@@ -149,9 +156,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     options,
     availability,
     retrying,
+    transaction: (what, work) =>
+      retrying(what, () => withTimeout(timers, begin(pool.sql, time, work), limitMs, noAnswer)),
     async once(text, limitMs) {
       try {
-        await withTimeout(timers, plain(text), limitMs, () => new ConnectionLost("The database did not answer"));
+        await withTimeout(timers, plain(text), limitMs, noAnswer);
       } catch (error) {
         throw storeFailed("The database could not be asked", error, url);
       }

@@ -99,6 +99,14 @@ export function isRefusedForData(error: unknown): boolean {
   return /^(22|23|54)...$/.test(codeOf(error.cause));
 }
 
+/** The code of `holdfast.expect`. */
+export const NOT_AS_EXPECTED = "HF001";
+
+/** Whether a claim was refused because it rests on another version of the registry than the store has. */
+export function isOutdated(error: unknown): boolean {
+  return HoldfastError.is(error) && error.code === "STORE_FAILED" && codeOf(error.cause) === NOT_AS_EXPECTED;
+}
+
 export function storeFailed(what: string, error: unknown, url: string): HoldfastError {
   if (HoldfastError.is(error)) return error;
   return new HoldfastError("STORE_FAILED", `${what}: ${safeMessage(error, url)}.`, { cause: error });

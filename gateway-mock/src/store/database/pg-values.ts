@@ -34,8 +34,16 @@ export const textsOf = (parameter: string): string => `string_to_array(${paramet
 /** SQL for a timestamp as whole milliseconds since the epoch. */
 export const msOf = (expression: string): string => `round(date_part('epoch', ${expression}) * 1000)::float8`;
 
+/** SQL for how many milliseconds ago a timestamp was. */
+export const msSince = (expression: string): string =>
+  `round(date_part('epoch', now() - ${expression}) * 1000)::float8`;
+
 /** SQL for the timestamp of a number of milliseconds since the epoch. */
 export const timeOf = (expression: string): string => `to_timestamp(${expression} / 1000.0)`;
 
 /** SQL for an interval of a number of milliseconds. */
 export const intervalOf = (expression: string): string => `(${expression} * interval '1 millisecond')`;
+
+/** SQL for whether `parameter`, the version of the registry that something rests on, is the store's; null rests on none. */
+export const isRegistry = (parameter: string): string =>
+  `(${parameter}::bigint IS NULL OR EXISTS (SELECT FROM holdfast.registry r WHERE r.one AND r.version = ${parameter}::bigint))`;

@@ -123,7 +123,7 @@ export function readWindowKey(text: string): (WindowKey & { readonly id: string 
 
 /** The part of the store's port that is about flow control. */
 export interface FlowStore {
-  /** Makes jobs due that were put off (`holdMs`), the oldest first; how many for each want. */
+  /** Makes jobs due that were put off (`holdMs`), the oldest first; how many for each want. What one want has no other gets. */
   recallJobs(wants: readonly RecallWant[]): Promise<readonly number[]>;
 
   /**
@@ -157,6 +157,8 @@ export interface FlowStore {
 
 export interface LimitedClaimRequest {
   readonly gatewayId: string;
+  /** As `ClaimRequest` has it. */
+  readonly registryVersion?: number;
   readonly wants: readonly {
     readonly functionId: string;
     readonly limit: number;
@@ -171,9 +173,9 @@ export interface LimitedClaim {
   readonly retryInMs: number | null;
 }
 
-/** Jobs that were put off, of runs of one version of their app. */
+/** Jobs that were put off: for one version of their app; with null those that no agent has had yet, for whichever. */
 export interface RecallWant {
   readonly functionId: string;
-  readonly appVersion: string;
+  readonly appVersion: string | null;
   readonly limit: number;
 }

@@ -41,6 +41,8 @@ export interface IntakeItem {
   readonly lease?: NewJob["lease"];
   /** Stored only where somebody waits for an event of this name; needs no runs. */
   readonly ifAwaited?: boolean;
+  /** Of the registry that its runs and windows were decided on. Nothing is stored when the store's is another one by now. */
+  readonly registryVersion?: number;
 }
 
 export interface IntakeOutcome {
@@ -55,4 +57,6 @@ export interface IntakeOutcome {
   readonly skippedWindows: number;
   /** Its source was stale, or its window has changed or is not due: nothing was made. */
   readonly lost: boolean;
+  /** The registry has changed since it was decided on: nothing was made. Read it and decide again. */
+  readonly outdated: boolean;
 }

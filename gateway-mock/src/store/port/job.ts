@@ -49,6 +49,8 @@ export interface Fence {
 
 export interface ClaimRequest {
   readonly gatewayId: string;
+  /** Of the registry that the wants rest on. Rejected (`isOutdated`) when the store's is another one by now. */
+  readonly registryVersion?: number;
   readonly leaseMs: number;
   /** "" = timers. Each function at most once. */
   readonly wants: readonly { readonly functionId: string; readonly limit: number; readonly leaseMs?: number }[];
@@ -66,6 +68,8 @@ export interface ClaimedJob {
   readonly epoch: number;
   readonly leaseUntilMs: number;
   readonly dueSinceMs: number;
+  /** For how long a place has been looked for in vain, of a job that no agent has had; null: one may have had it. */
+  readonly unplacedMs: number | null;
   /** Whether a lease of it had ended without a result. */
   readonly lost: boolean;
   /** Null for jobs that belong to no run. */
@@ -86,4 +90,6 @@ export interface LeaseRelease extends Fence {
   readonly heldBy?: string;
   /** Put off: not due again for so long, unless `recallJobs` asks for it. */
   readonly holdMs?: number;
+  /** No agent has had it: for how long a place has been looked for, and the version of its app that it waits for now. */
+  readonly unplaced?: { readonly sinceMs: number; readonly version: string };
 }

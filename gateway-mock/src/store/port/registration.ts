@@ -21,6 +21,22 @@ export interface StoredFunction extends FunctionRecord {
   readonly uuid: string;
 }
 
+/** A deployment of an app: its version, and the slugs of its functions. */
+export interface Deployment {
+  readonly appId: string;
+  readonly version: string;
+  readonly slugs: readonly string[];
+}
+
+/** The registry of functions as it was at one instant. */
+export interface StoredRegistry {
+  /** Another one with every change. What is decided on the rest may be written only while this is the version. */
+  readonly version: number;
+  readonly functions: readonly StoredFunction[];
+  /** Those that were seen in the last days; of each app the newest first. */
+  readonly deployments: readonly Deployment[];
+}
+
 export interface ConnectionRecord {
   readonly id: string;
   readonly gatewayId: string;

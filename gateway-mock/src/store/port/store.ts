@@ -2,7 +2,7 @@ import type { FlowStore } from "./flow.ts";
 import type { DatabaseHealth, StoreStats } from "./health.ts";
 import type { IntakeItem, IntakeOutcome } from "./intake.ts";
 import type { ClaimedJob, ClaimRequest, Fence, LeaseExtension, LeaseRelease } from "./job.ts";
-import type { AppRecord, ConnectionRecord, StoredFunction } from "./registration.ts";
+import type { AppRecord, ConnectionRecord, StoredFunction, StoredRegistry } from "./registration.ts";
 import type { StoredRun } from "./run.ts";
 import type { StoreReads } from "./store-reads.ts";
 import type { CommitOutcome, Transition } from "./transition.ts";
@@ -105,10 +105,12 @@ export interface Store extends StoreReads, FlowStore {
    * Says that these deployments of apps are there (again); returns all functions of the apps as stored, with the uuid each
    * got when first seen. A deployment that was never seen before is the newest of its app: its functions are as it has
    * them, and those it does not have are no longer active. An older one changes nothing while a newer one is there: it was
-   * said so of it within the last minute.
+   * said so of it within the last minute. All or nothing.
+   * @throws HoldfastError `FUNCTION_TAKEN` when another app has a function of the same slug: a deployment that was there
+   *   within the last minute has it, or runs of it have not ended
    */
   saveApps(apps: readonly AppRecord[]): Promise<readonly StoredFunction[]>;
-  loadFunctions(): Promise<readonly StoredFunction[]>;
+  loadRegistry(): Promise<StoredRegistry>;
 
   /** Says that this gateway is there; call it every five seconds or so. */
   touchGateway(gatewayId: string): Promise<void>;

@@ -30,6 +30,8 @@ export interface Transition {
   readonly addWaits?: readonly NewWait[];
   /** Needs `cas` or `create`. Events that happen with it, and the runs they trigger; without idempotency keys. */
   readonly events?: readonly IntakeItem[];
+  /** Of the registry that it was decided on. Loses (`registry`) when the store's is another one by now. */
+  readonly registryVersion?: number;
 }
 
 /**
@@ -37,8 +39,9 @@ export interface Transition {
  * - `version`: somebody else decided first; load and decide again.
  * - `ended`: the run is over. `gone`: there is no such run. `exists`: `create` met a run of that id.
  * - `signal`: another step waits for a signal that this one wants for itself.
+ * - `registry`: the registry has changed since it was decided on; read it and decide again.
  */
-export type LostWhy = "stale" | "version" | "ended" | "gone" | "exists" | "signal";
+export type LostWhy = "stale" | "version" | "ended" | "gone" | "exists" | "signal" | "registry";
 
 export type CommitOutcome =
   | {

@@ -22,7 +22,8 @@ export const JOB_COLUMNS = `q.id, q.run_id, q.kind, q.key, q.function_id, q.atte
   ${msOf("q.available_at")} AS until_ms`;
 
 /** After a lost connection: what the claim took, if it took anything. */
-export const CLAIMED_BEFORE = `SELECT ${JOB_COLUMNS}, ${msOf("q.claimed_at")} AS due_ms, EXISTS (
+export const CLAIMED_BEFORE = `SELECT ${JOB_COLUMNS}, ${msOf("q.claimed_at")} AS due_ms,
+  CASE WHEN q.epoch = 1 THEN 0 END::float8 AS unplaced_ms, EXISTS (
     SELECT FROM holdfast.run_log l WHERE l.run_id = q.run_id AND l.key = q.id AND l.kind = 'LEASE_LOST'
       AND l.attempt = q.attempt AND l.iteration = q.epoch - 1) AS was_lost
 FROM holdfast.queue q WHERE q.claim_id = $1 AND q.leased_by = $2`;
@@ -40,6 +41,7 @@ export interface TakenRow {
   readonly until_ms: number;
   readonly due_ms: number;
   readonly was_lost: boolean;
+  readonly unplaced_ms: number | null;
 }
 
 export async function withRuns(query: Query, rows: readonly TakenRow[]): Promise<ClaimedJob[]> {
@@ -66,6 +68,7 @@ export async function withRuns(query: Query, rows: readonly TakenRow[]): Promise
       epoch: row.epoch,
       leaseUntilMs: row.until_ms,
       dueSinceMs: row.due_ms,
+      unplacedMs: row.unplaced_ms,
       lost: row.was_lost,
       run,
     };

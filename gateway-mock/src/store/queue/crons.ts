@@ -35,7 +35,9 @@ const SAVE = `WITH known AS MATERIALIZED (
   SELECT w.* FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::float8[], $6::float8[], $7::text[], $8::text[])
     AS w(function_id, app_id, cron, jitter_ms, tick, due, job_id, key), same
 ), gone AS (
-  DELETE FROM holdfast.crons c USING same WHERE c.app_id = ANY($9::text[])
+  DELETE FROM holdfast.crons c USING same WHERE (c.app_id = ANY($9::text[])
+      -- Its function was another app's before.
+      OR c.function_id IN (SELECT f.slug FROM holdfast.functions f WHERE f.app_id = ANY($9::text[])))
     AND NOT EXISTS (SELECT FROM wanted w WHERE w.function_id = c.function_id AND w.cron = c.cron)
   RETURNING c.function_id, c.cron
 ), unqueued AS (

@@ -1,5 +1,5 @@
 import type { Database, Query } from "../database/database.ts";
-import { intervalOf, msOf, numberArray, textArray } from "../database/pg-values.ts";
+import { intervalOf, isRegistry, msOf, msSince, numberArray, textArray } from "../database/pg-values.ts";
 import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant } from "../port/index.ts";
 import { CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
 import { takeUp } from "./limited-claims.ts";
@@ -8,12 +8,14 @@ import { takeUp } from "./limited-claims.ts";
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
  * and not given back counts as lost and is recorded.
  */
-const CLAIM = `WITH due AS MATERIALIZED (
-  SELECT d.* FROM unnest($1::text[], $2::int[], $3::float8[]) AS w(function_id, most, lease_ms)
+const CLAIM = `WITH known AS MATERIALIZED (
+  SELECT holdfast.expect(${isRegistry("$6")})
+), due AS MATERIALIZED (
+  SELECT d.* FROM known CROSS JOIN unnest($1::text[], $2::int[], $3::float8[]) AS w(function_id, most, lease_ms)
   CROSS JOIN LATERAL (
     SELECT x.* FROM ${PRIORITIES}
     CROSS JOIN LATERAL (
-      SELECT q.id, q.priority, q.available_at, q.leased_by, q.lost, w.lease_ms FROM holdfast.queue q
+      SELECT q.id, q.priority, q.available_at, q.leased_by, q.lost, q.epoch, q.unplaced_since, w.lease_ms FROM holdfast.queue q
       WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at <= now()
       ORDER BY q.available_at LIMIT w.most FOR UPDATE SKIP LOCKED
     ) x
@@ -21,10 +23,12 @@ const CLAIM = `WITH due AS MATERIALIZED (
   ) d
 ), taken AS (
   UPDATE holdfast.queue q SET epoch = q.epoch + 1, available_at = now() + ${intervalOf("due.lease_ms")},
-    leased_by = $4, claimed_at = now(), claim_id = $5, lost = false
+    leased_by = $4, claimed_at = now(), claim_id = $5, lost = false,
+    unplaced_since = NULL, wanted_version = NULL
   FROM due WHERE q.id = due.id
   RETURNING ${JOB_COLUMNS}, ${msOf("due.available_at")} AS due_ms, (due.leased_by IS NOT NULL OR due.lost) AS was_lost,
-    due.leased_by AS lost_by
+    due.leased_by AS lost_by,
+    CASE WHEN due.epoch = 0 THEN 0 ELSE ${msSince("due.unplaced_since")} END AS unplaced_ms
 ), noted AS (
   INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
   SELECT run_id, id, 'LEASE_LOST', attempt, epoch - 1, NULL, NULL,
@@ -42,6 +46,7 @@ export async function claim(database: Database, claimId: string, request: ClaimR
     numberArray(wants.map((want) => want.leaseMs ?? request.leaseMs)),
     request.gatewayId,
     claimId,
+    request.registryVersion ?? null,
   ];
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {
     await database.settled();
@@ -64,8 +69,10 @@ WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND (q.lane = '' O
 RETURNING q.id, q.epoch`;
 
 const RELEASE = `WITH ${HELD}
-UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.hold_ms")}, leased_by = NULL, lost = n.lost
-FROM held, unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::float8[]) AS n(id, epoch, held_by, lost, hold_ms)
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.hold_ms")}, leased_by = NULL, lost = n.lost,
+  unplaced_since = now() - ${intervalOf("n.unplaced_ms")}, wanted_version = n.wanted
+FROM held, unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::float8[], $6::float8[], $7::text[])
+  AS n(id, epoch, held_by, lost, hold_ms, unplaced_ms, wanted)
 WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by = COALESCE(n.held_by, q.leased_by)
 RETURNING q.id, q.epoch`;
 
@@ -81,17 +88,22 @@ export async function extendLeases(query: Query, leases: readonly LeaseExtension
 export async function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {
   const holders = leases.map((lease) => lease.heldBy ?? null);
   const lost = `{${leases.map((lease) => (lease.lost ? "t" : "f")).join(",")}}`;
-  return change(query, RELEASE, leases, holders, lost, numberArray(leases.map((lease) => lease.holdMs ?? 0)));
+  const holds = numberArray(leases.map((lease) => lease.holdMs ?? 0));
+  const unplaced = numberArray(leases.map((lease) => lease.unplaced?.sinceMs ?? null));
+  const wanted = textArray(leases.map((lease) => lease.unplaced?.version ?? null));
+  return change(query, RELEASE, leases, holders, lost, holds, unplaced, wanted);
 }
 
 /** Claimed before, held by nobody and not due: only what was put off is all of that. */
 const RECALL = `WITH held AS MATERIALIZED (
-  SELECT w.n, x.id FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS w(function_id, app_version, most, n)
+  SELECT min(w.n) AS n, x.id FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS w(function_id, app_version, most, n)
   CROSS JOIN LATERAL (
     SELECT q.id FROM holdfast.queue q JOIN holdfast.runs r ON r.id = q.run_id
     WHERE q.function_id = w.function_id AND q.available_at > now() AND q.leased_by IS NULL AND q.epoch > 0
-      AND r.app_version = w.app_version
+      AND CASE WHEN w.app_version IS NULL THEN q.unplaced_since IS NOT NULL
+        ELSE COALESCE(q.wanted_version, r.app_version) = w.app_version END
     ORDER BY q.created_at, q.id LIMIT w.most FOR UPDATE OF q SKIP LOCKED) x
+  GROUP BY x.id
 )
 UPDATE holdfast.queue q SET available_at = LEAST(q.created_at, now()) FROM held WHERE q.id = held.id
 RETURNING held.n::int AS n`;

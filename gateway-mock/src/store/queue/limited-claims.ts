@@ -9,7 +9,7 @@ const ANY_DUE = `SELECT w.function_id AS f FROM unnest($1::text[]) AS w(function
     WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at <= now() LIMIT 1) due)`;
 
 const CLAIM = `SELECT * FROM holdfast.claim_limited(now(), $1, $2, $3, $4::bool, $5::text[], $6::int[], $7::float8[], $8::int[],
-  $9::int[], $10::float8[], $11::int[])`;
+  $9::int[], $10::float8[], $11::int[], $12::bigint)`;
 
 const MS_UNTIL = "SELECT date_part('epoch', now()) * 1000 AS now_ms";
 
@@ -39,6 +39,7 @@ export async function claimLimited(
     ...capParams(wants.map((want) => want.limits)),
     numberArray(wants.map((want) => want.limits.throttle?.everyMs ?? null)),
     numberArray(wants.map((want) => want.limits.throttle?.burst ?? null)),
+    request.registryVersion ?? null,
   ];
   return database.retrying("Jobs could not be claimed", async (query, attempt) => {
     // The statement may have been carried out although its answer was lost.

@@ -1,0 +1,102 @@
+import { waitFor } from "@holdfast/testing";
+import postgres from "postgres";
+import { expect, test } from "vitest";
+import type { Gateway } from "../../src/server.ts";
+import { readHello } from "../../src/ws/hello.ts";
+import { type AgentOptions, helloFrame, RawAgent } from "./agent.ts";
+import { call, ended, send, triggered, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+
+const SHOP = { app: "shop", functions: [{ id: "eu-order", event: "shop/refund" }] };
+const SHOP_EU = { app: "shop-eu", functions: [{ id: "order", event: "eu/order" }] };
+
+/** What the gateway says to a worker that it does not take. */
+async function refusalOf(gateway: Gateway, options: Omit<AgentOptions, "url">): Promise<string> {
+  const { agent, connectionId } = await RawAgent.open({ url: gateway.url, ...options });
+  await agent.frame("GATEWAY_HELLO");
+  agent.send(helloFrame({ url: gateway.url, ...options }, connectionId, agent.instanceId));
+  const { code, message } = await agent.frame("SYNC_FAILED");
+  expect(code).toBe("config_invalid");
+  expect(await agent.gone()).toMatchObject({ code: 1008 });
+  return message;
+}
+
+/** Nothing was heard of any deployment for longer than those that count. */
+async function silence(): Promise<void> {
+  const sql = postgres(bench.db.url, { max: 1 });
+  await sql`UPDATE holdfast.app_groups SET seen_at = now() - interval '2 minutes'`;
+  await sql.end();
+}
+
+test("an app whose function has the full name of another app's is refused, with both named; events go on to the first", async () => {
+  const [gateway, other] = [await bench.gateway(), await bench.gateway()];
+  const first = await bench.agent(gateway, SHOP);
+  const before = await bench.store.loadRegistry();
+  const message = await refusalOf(other, SHOP_EU);
+  for (const part of ["FUNCTION_TAKEN", '"order" of app "shop-eu"', '"eu-order" of app "shop"', '"shop-eu-order"']) {
+    expect(message).toContain(part);
+  }
+  expect(await bench.store.loadRegistry()).toEqual(before);
+  const runId = await triggered(other, await send(other, "shop/refund"));
+  const { request } = await first.request();
+  expect(request).toMatchObject({ runId, appName: "shop" });
+  await first.replied(request, { status: "DONE", value: "refunded" });
+  expect((await ended(gateway, runId)).output).toBe("refunded");
+});
+
+test("of two apps that come at one moment one gets the name", async () => {
+  const record = ({ app, functions }: typeof SHOP) => ({
+    id: app,
+    version: "1",
+    sdk: "test",
+    functions: functions.map(({ id }) => ({ slug: `${app}-${id}`, name: id, triggersJson: "[]", configJson: "{}" })),
+  });
+  const outcomes = await Promise.allSettled([SHOP, SHOP_EU].map((app) => bench.store.saveApps([record(app)])));
+  expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "FUNCTION_TAKEN" } });
+});
+
+test("the name of an app that has gone is free, once its runs have ended", async () => {
+  const gateway = await bench.gateway();
+  const old = await bench.agent(gateway, SHOP);
+  const runId = await triggered(gateway, await send(gateway, "shop/refund"));
+  await old.request();
+  await old.close();
+  await waitFor(async () => (await bench.store.listConnections()).length === 0, { what: "the worker to be gone" });
+  expect(await refusalOf(gateway, SHOP_EU)).toContain("for a minute");
+  await silence();
+  expect(await refusalOf(gateway, SHOP_EU)).toContain("cancel the runs");
+  await call(gateway, `/v1/runs/${runId}/cancel`, { method: "POST" });
+  const next = await bench.agent(gateway, SHOP_EU);
+  expect(await triggered(gateway, await send(gateway, "shop/refund"))).toBe("");
+  const started = await triggered(gateway, await send(gateway, "eu/order"));
+  const { request } = await next.request();
+  expect(request).toMatchObject({ runId: started, appName: "shop-eu" });
+  await next.replied(request, { status: "DONE", value: 1 });
+  expect(await refusalOf(gateway, SHOP)).toContain('app "shop-eu" has had');
+});
+
+test("the name of a function that the newest deployment no longer has is free once the older ones have gone", async () => {
+  const gateway = await bench.gateway();
+  const [one, two] = [
+    { ...SHOP, appVersion: "1" },
+    { app: "shop", appVersion: "2", functions: [{ id: "x", event: "x" }] },
+  ];
+  const old = await bench.agent(gateway, one);
+  await bench.agent(gateway, two);
+  // The old deployment still runs what it has begun under that name.
+  await refusalOf(gateway, SHOP_EU);
+  await old.close();
+  await silence();
+  await bench.agent(gateway, SHOP_EU);
+});
+
+test("two apps of one connection may not have one full name either", () => {
+  const [shop, eu] = [SHOP, SHOP_EU].map((app) => helloFrame({ url: "", ...app }, "01ARZ3NDEKTSV4RRFFQ69G5FAV", "i"));
+  if (shop?.kind !== "WORKER_CONNECT" || eu?.kind !== "WORKER_CONNECT") throw new Error("no hello");
+  const both = { ...shop, apps: [...shop.apps, ...eu.apps] };
+  const rules = { extensions: [], maxApps: 10, maxFunctions: 10, isTokenValid: () => true };
+  expect(readHello(both, rules)).toMatchObject({ ok: false, refusal: { code: "config_invalid" } });
+  expect(readHello({ ...shop, apps: [...shop.apps, ...shop.apps] }, rules)).toMatchObject({ ok: true });
+});
