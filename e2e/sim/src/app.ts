@@ -38,6 +38,8 @@ export interface AppPlan {
   readonly outboxCount: number;
   readonly drainTimeoutMs: number;
   readonly stall: StallPolicy;
+  /** Of this deployment. */
+  readonly functions: readonly FunctionPlan[];
   /** Of the app; "" = it does not say. */
   readonly version: string;
 }
@@ -48,7 +50,6 @@ export interface AppWorld {
   readonly oracle: Oracle;
   readonly dice: Dice;
   readonly calls: GatewayCalls;
-  readonly functions: readonly FunctionPlan[];
   /** A run waits for what somebody outside has to send. */
   hears(by: HearBy, runId: string, name: string): void;
   /** Which process and thread an actor is. */
@@ -148,7 +149,7 @@ export class AppNode {
       fetchRunState: refused,
     };
     const functions: HoldfastFunction[] = [];
-    for (const fn of this.#world.functions) functions.push(this.#define(client, fn, functions));
+    for (const fn of plan.functions) functions.push(this.#define(client, fn, functions));
     const apps = [{ client: clientLike, functions }];
     const { clock, timers, random } = main;
     try {

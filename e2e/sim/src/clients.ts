@@ -1,3 +1,4 @@
+import type { Registry } from "./database/registry.ts";
 import type { Tables } from "./database/tables.ts";
 import type { GatewayNode } from "./gateway.ts";
 import type { Network } from "./network.ts";
@@ -27,7 +28,7 @@ const AGAIN_MS = 1500;
 /** Those who send events and signals from outside, and do not give up. */
 export class Clients {
   readonly sendings: Sending[] = [];
-  /** Also to gateways that do not know the functions yet: that they are stored is enough. */
+  /** To any gateway, from the moment on at which the event's function is stored: nobody else need know it. */
   sendsToAny = false;
   readonly #world: ClientWorld;
   readonly #actor: Actor;
@@ -68,6 +69,7 @@ export class Clients {
     const { scheduler, dice, mood } = this.#world.network;
     if (sending.acceptedIds) return;
     scheduler.after(AGAIN_MS, null, () => this.#send(sending));
+    if (this.sendsToAny && !isStored(this.#world.tables.registry, sending.name)) return;
     const gateway = this.#reach(dice);
     if (!gateway) return;
     const isAnswerLost = dice.chance(mood.httpFailRate / 2);
@@ -84,9 +86,8 @@ export class Clients {
   }
 
   #reach(dice: Dice): GatewayNode | undefined {
-    const { network, gateways, tables } = this.#world;
-    const known = (one: GatewayNode): boolean =>
-      this.sendsToAny ? tables.registry.all().length > 0 : [...one.core.engine.functions.all()].length > 0;
+    const { network, gateways } = this.#world;
+    const known = (one: GatewayNode): boolean => this.sendsToAny || [...one.core.engine.functions.all()].length > 0;
     const up = gateways.filter((one) => one.isUp && known(one));
     if (up.length === 0 || dice.chance(network.mood.httpFailRate / 2)) return undefined;
     return dice.pick(up);
@@ -116,3 +117,8 @@ export class Clients {
     gateway.actor.soon(() => void gateway.core.engine.signal(name, JSON.stringify(name)).catch(() => {}));
   }
 }
+
+/** Whether the function that an event starts, if it starts one, is stored, whoever knows of it. */
+const isStored = (registry: Registry, event: string): boolean =>
+  !event.startsWith("sim/") ||
+  registry.all().some(({ active, triggersJson }) => active && triggersJson.includes(`"${event}"`));

@@ -1,17 +1,19 @@
 import { decodeGatewayFrame } from "../../../packages/protocol/src/index.ts";
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
+import { applyFault, type FaultyWorld } from "./apply-fault.ts";
 import { GatewayCalls } from "./calls.ts";
 import { Clients, type ClientWorld } from "./clients.ts";
 import { CALM_STORE, type StoreMood } from "./database/mood.ts";
 import { Notices } from "./database/notices.ts";
 import { Tables } from "./database/tables.ts";
 import { STOP } from "./extras.ts";
-import type { FaultKind, FaultPlan } from "./faults.ts";
+import type { FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
 import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
 import { CALM, Network } from "./network.ts";
+import { type Newcomer, planNewcomer, sendToNewcomer } from "./newcomer.ts";
 import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, type HearBy, randomFunction, withExtras } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
@@ -29,7 +31,7 @@ const SLOWEST_NOTICE_MS = 30_000;
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
-export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, SuspendableWorld {
+export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, SuspendableWorld, FaultyWorld {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly network: Network;
@@ -53,7 +55,9 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
-  readonly #appPlan: Omit<AppPlan, "version">;
+  readonly #appPlan: Omit<AppPlan, "version" | "functions">;
+  /** Of the app's first deployment. */
+  readonly #first: readonly FunctionPlan[];
   readonly #versions: readonly string[];
   #ending = false;
   #born = 0;
@@ -91,16 +95,24 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
     const extras = createDice(dice.fork());
     this.clients = new Clients(this, clientSeed, extras.fork());
     this.hasExtras = extras.chance(EXTRAS_RATE);
-    this.functions = this.hasExtras
+    const first = this.hasExtras
       ? functions.map((plan) => (extras.chance(0.6) ? withExtras(plan, extras) : plan))
       : functions;
+    const against = createDice(seed + ADVERSARY_SEED);
+    const adversaries = pickAdversaries(against, always);
     this.#versions = this.hasExtras && extras.chance(0.3) ? ["1", "2"] : [""];
+    // Which of several versions is the newest is another question.
+    const hasNewcomer = adversaries.has("staleCaches") && this.#versions.length === 1;
+    const newcomer = hasNewcomer ? planNewcomer(against, first.length, this.faults.windowMs) : null;
+    this.#first = first;
+    this.functions = newcomer ? [...first, newcomer.plan] : first;
     this.#watch();
     this.versionPolicy = this.hasExtras && extras.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
     this.#arrange(shape, isSmall);
     if (this.hasExtras) this.#planExtraEvents(extras);
-    this.#arm(createDice(seed + ADVERSARY_SEED), always);
+    if (adversaries.has("staleCaches")) this.#distrustCaches(newcomer, against);
+    if (adversaries.has("suspensions")) this.#suspend(against);
   }
 
   /** From now on nothing goes wrong; what is missing comes back. */
@@ -137,15 +149,24 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
     return this.#calmMs === null ? null : Math.max(this.#calmMs, this.wakeMs);
   }
 
-  #arm(dice: Dice, always: ReadonlySet<Adversary>): void {
-    const adversaries = pickAdversaries(dice, always);
-    if (adversaries.has("staleCaches")) {
-      this.clients.sendsToAny = true;
-      this.notices.slowness = () =>
-        this.isCalm ? undefined : dice.chance(0.5) ? null : dice.within(0, SLOWEST_NOTICE_MS);
-    }
+  /** Tidings come late or never, functions come with another deployment, and events go to whatever gateway is there. */
+  #distrustCaches(newcomer: Newcomer | null, dice: Dice): void {
+    this.clients.sendsToAny = true;
+    this.notices.slowness = () =>
+      this.isCalm ? undefined : dice.chance(0.5) ? null : dice.within(0, SLOWEST_NOTICE_MS);
+    if (!newcomer) return;
+    sendToNewcomer(newcomer, this.clients, dice);
+    const start = (): void => {
+      const isFirstThere = this.tables.registry.all().length > 0;
+      if (isFirstThere) this.#startApp("", this.functions);
+      else this.scheduler.after(100, null, start);
+    };
+    this.scheduler.at(newcomer.atMs, null, start);
+  }
+
+  #suspend(dice: Dice): void {
     // Those schedules are about what must not be lost at all.
-    if (!adversaries.has("suspensions") || this.faults.isGentle) return;
+    if (this.faults.isGentle) return;
     this.oracle.isStrict = true;
     this.suspensions = planSuspensions(dice, this.faults.windowMs);
     for (const one of this.suspensions) this.scheduler.at(one.atMs, null, () => suspend(this, one, dice));
@@ -176,22 +197,22 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
     for (let i = 0; i < gateways; i += 1) this.#startGateway();
     for (let i = 0; i < apps; i += 1) {
       const version = this.#versions[i % this.#versions.length] ?? "";
-      scheduler.after(shape.within(0, 200), null, () => this.#startApp(version));
+      scheduler.after(shape.within(0, 200), null, () => this.#startApp(version, this.#first));
     }
     const events = isSmall ? shape.between(1, 2) : shape.between(2, 6);
     for (let i = 0; i < events; i += 1) {
       const entropy = entropyOf(shape);
-      const name = `sim/${shape.pick(this.functions).id}`;
+      const name = `sim/${shape.pick(this.#first).id}`;
       const atMs = shape.within(300, Math.max(400, faults.windowMs * 0.8));
       this.clients.plan(entropy, atMs, { name, data: { from: "somebody" } });
     }
-    for (const { atMs, kind } of faults.timed) scheduler.at(atMs, null, () => this.#apply(kind));
+    for (const { atMs, kind } of faults.timed) scheduler.at(atMs, null, () => applyFault(this, kind, this.#faultDice));
   }
 
   /** Several for each function that has something between events and runs, some of them to start runs later. */
   #planExtraEvents(dice: Dice): void {
     const anyMs = (): number => dice.within(300, Math.max(400, this.faults.windowMs * 0.8));
-    for (const { id, extras } of this.functions) {
+    for (const { id, extras } of this.#first) {
       const periodMs = "periodMs" in extras.hold ? extras.hold.periodMs : 1000;
       let lastMs = anyMs();
       // Often just when something is over that an event before it began.
@@ -221,96 +242,15 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
     });
   }
 
-  #startApp(version: string): void {
+  #startApp(version: string, functions: readonly FunctionPlan[]): void {
     if (this.#ending) return;
     this.#born += 1;
-    const app = new AppNode(this, `a${this.#born}`, { ...this.#appPlan, version });
+    const app = new AppNode(this, `a${this.#born}`, { ...this.#appPlan, version, functions });
     this.apps.push(app);
     app.main.onDeath(() => {
-      if (!this.#ending) this.scheduler.after(this.dice.within(50, 2000), null, () => this.#startApp(version));
+      if (!this.#ending)
+        this.scheduler.after(this.dice.within(50, 2000), null, () => this.#startApp(version, functions));
     });
-  }
-
-  #apply(kind: FaultKind): void {
-    const { scheduler } = this;
-    scheduler.trace.note(scheduler.nowMs, "fault", kind);
-    const dice = this.#faultDice;
-    const app = this.liveApps.length > 0 ? dice.pick(this.liveApps) : undefined;
-    const gateway = this.liveGateways.length > 0 ? dice.pick(this.liveGateways) : undefined;
-    const { connections } = this.network;
-    const connection = connections.length > 0 ? dice.pick(connections) : undefined;
-    const silence = (actor: Actor): void => {
-      for (const one of connections) if (one.agent.actor === actor || one.gateway.actor === actor) one.silent = true;
-    };
-    const jump = dice.pick([-60_000, -5_000, -500, 500, 5_000, 60_000]);
-    switch (kind) {
-      case "cut":
-        return connection?.cut({ agent: true, gateway: true });
-      case "cut, only the agent is told":
-        return connection?.cut({ agent: true, gateway: false });
-      case "cut, only the gateway is told":
-        return connection?.cut({ agent: false, gateway: true });
-      case "half-open":
-        if (connection) connection.silent = true;
-        return;
-      case "stall up":
-        return connection?.stall("up", dice.within(100, 6000));
-      case "stall down":
-        return connection?.stall("down", dice.within(100, 6000));
-      case "kill thread":
-        return app?.thread?.actor.die();
-      case "kill thread within an action":
-        return app?.thread?.actor.dieAtAction(dice.between(1, 30));
-      case "throw in thread":
-        return app?.thread?.throws(new Error("planted"));
-      case "kill app":
-        return app?.main.die();
-      case "kill app within an action":
-        return app?.main.dieAtAction(dice.between(1, 30));
-      case "app's machine is gone":
-        if (app?.thread) silence(app.thread.actor);
-        return app?.main.die();
-      case "kill gateway":
-        return gateway?.actor.die();
-      case "kill gateway within an action":
-        return gateway?.actor.dieAtAction(dice.between(1, 60));
-      case "gateway's machine is gone":
-        if (gateway) silence(gateway.actor);
-        return gateway?.actor.die();
-      case "block main":
-        return app?.main.freeze(dice.within(100, 6000));
-      case "pause app":
-        return app?.freeze(dice.within(100, 6000));
-      case "pause gateway":
-        return gateway?.actor.freeze(dice.within(100, 6000));
-      case "drain gateway":
-        return gateway?.stop();
-      case "close app":
-        return app?.close();
-      case "close app and kill its thread":
-        app?.close();
-        app?.thread?.actor.dieAtAction(dice.between(1, 10));
-        return;
-      case "clock of app jumps":
-        if (app) app.main.wallOffsetMs += jump;
-        if (app?.thread) app.thread.actor.wallOffsetMs += jump;
-        return;
-      case "clock of gateway jumps":
-        if (gateway) gateway.actor.wallOffsetMs += jump;
-        return;
-      case "cancel run":
-        return this.#cancel(dice);
-    }
-  }
-
-  #cancel(dice: Dice): void {
-    const live = [...this.tables.runs.values()].filter(({ head }) => head.endedMs === null);
-    const up = this.gateways.filter((gateway) => gateway.isUp);
-    if (live.length === 0 || up.length === 0) return;
-    const { id } = dice.pick(live).head;
-    const gateway = dice.pick(up);
-    this.cancelled.add(id);
-    gateway.actor.soon(() => void gateway.core.engine.cancel(id, "asked for").catch(() => {}));
   }
 }
 
