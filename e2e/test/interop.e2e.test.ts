@@ -84,4 +84,25 @@ describe.each([
       expect(world.journal.counts(runId)).toMatchObject({ one: 1, two: 1 });
     });
   });
+
+  test("its connection on a main thread that is blocked: what comes meanwhile runs once, however late it is acknowledged", async () => {
+    const mode = { name: "interop", extensions: true, heartbeat: "30s", lease: "120s", ack: "200ms" };
+    await inWorld(mode, async (world) => {
+      const app = await world.startInngestApp(checkpointing, { isolated: false });
+      const blocking = await world.trigger("blocking-until");
+      await world.noted(blocking, "block");
+      const runIds = await Promise.all(Array.from({ length: 10 }, () => world.trigger("four")));
+      const missed = async (): Promise<number> => (await world.api.counters()).acksMissed ?? 0;
+      await world.until("the acknowledgements to be missed", async () => (await missed()) >= 10);
+      // Later ones than the first, if there were any.
+      const { claims = 0 } = await world.api.counters();
+      await world.until("five claims", async () => ((await world.api.counters()).claims ?? 0) >= claims + 5);
+      expect(await missed()).toBe(10);
+      world.journal.open("main");
+      for (const runId of [blocking, ...runIds]) expect((await world.ended(runId)).status).toBe("COMPLETED");
+      expect(world.journal.counts(blocking)).toEqual({ block: 1, "block ended": 1 });
+      for (const runId of runIds) expect(world.journal.counts(runId)).toEqual({ a: 1, b: 1, c: 1, d: 1 });
+      await app.close();
+    });
+  });
 });

@@ -21,6 +21,8 @@ export interface Mode {
   readonly lease?: string;
   /** How long a lost app may take to come back with its work. */
   readonly grace?: string;
+  /** How long an app may take to acknowledge a request. */
+  readonly ack?: string;
   /** The app reaches the gateway through a proxy that records every frame. */
   readonly tapped?: boolean;
   /** A Postgres server of its own, which the test may stop and start. */
@@ -56,7 +58,8 @@ export interface World {
   /** Another app of `fixtures`, with a Node, its flags and variables of choice. */
   readonly startAppOf: (file: string, options?: AppOptions) => Promise<App>;
   readonly startFixture: (file: string, options: AppOptions) => Promise<App>;
-  readonly startInngestApp: (checkpointing: "on" | "off") => Promise<App>;
+  /** With `isolated: false` its connection shares the main thread. */
+  readonly startInngestApp: (checkpointing: "on" | "off", options?: { readonly isolated?: boolean }) => Promise<App>;
   /** Starts the gateway again, on the same ports and database. */
   readonly restartGateway: () => Promise<void>;
   /** Sends `test/<name>` and returns the id of the one run it starts. */
@@ -125,8 +128,9 @@ async function build(
   if (tap !== undefined) onCleanUp(() => tap.stop());
 
   async function launch(ports: { port?: number; connectPort?: number } = {}): Promise<RunningGateway> {
-    const { extensions, heartbeat = "1s", lease = "8s", grace } = mode;
+    const { extensions, heartbeat = "1s", lease = "8s", grace, ack } = mode;
     const args = grace === undefined ? [] : ["--reconnect-grace", grace];
+    if (ack !== undefined) args.push("--request-ack", ack);
     const store = databaseUrl === undefined ? { dataDir: join(folder, "data") } : { databaseUrl };
     const started = await startGateway({ ...store, extensions, heartbeat, lease, retryBase: "200ms", args, ...ports });
     children.push(started.child);
@@ -172,10 +176,14 @@ async function build(
     startAppOf: (file: string, options: AppOptions = {}) =>
       startFixture(file, { ...options, env: { HOLDFAST_DEV: tap?.url ?? url, ...options.env } }),
     startFixture,
-    startInngestApp: async (checkpointing: "on" | "off") =>
+    startInngestApp: async (checkpointing: "on" | "off", { isolated = true }: { readonly isolated?: boolean } = {}) =>
       startFixture("inngest-app.mjs", {
         node: await node22(),
-        env: { INNGEST_DEV: `http://localhost:${port}`, TEST_CHECKPOINTING: checkpointing },
+        env: {
+          INNGEST_DEV: `http://localhost:${port}`,
+          TEST_CHECKPOINTING: checkpointing,
+          INNGEST_CONNECT_ISOLATE_EXECUTION: String(isolated),
+        },
       }),
     restartGateway: async () => {
       running = await launch({ port, connectPort });

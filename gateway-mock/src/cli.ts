@@ -36,6 +36,7 @@ Options
   --log-format <format>  pretty or json (default: pretty on a terminal, else json)
   --lease <duration>     how long a request is leased, such as 20s
   --heartbeat <duration> heartbeat interval of connections, such as 5s
+  --request-ack <duration> how long an app may take to acknowledge a request before another one may get it (default 5s)
   --retry-base <duration> wait before the first retry of a step (default 1s)
   --reconnect-grace <duration> how long a lost app may take to come back with its work (default 5s)
   --drain <duration>     how long a stop waits for apps to finish (default 25s)
@@ -65,6 +66,7 @@ const FLAGS = {
   "log-format": { type: "string" },
   lease: { type: "string" },
   heartbeat: { type: "string" },
+  "request-ack": { type: "string" },
   "retry-base": { type: "string" },
   "reconnect-grace": { type: "string" },
   drain: { type: "string" },
@@ -128,6 +130,7 @@ function readOptions(values: Values, env: Readonly<Record<string, string | undef
     databaseUrl: databaseUrl === undefined || databaseUrl === "" ? undefined : checkDatabaseUrl(databaseUrl),
     leaseMs: duration(values, "lease"),
     heartbeatMs: duration(values, "heartbeat"),
+    requestAckMs: duration(values, "request-ack"),
     retryBaseMs: duration(values, "retry-base"),
     reconnectGraceMs: duration(values, "reconnect-grace"),
     drainMs: duration(values, "drain"),

@@ -27,7 +27,10 @@ export interface GatewayOptions {
   readonly retryBaseMs?: number;
   /** How long a lost agent may take to come back with its work. Default 5,000. */
   readonly reconnectGraceMs?: number;
-  /** A request that is not acknowledged after this goes elsewhere. Default 5,000. */
+  /**
+   * A request that is not acknowledged after this goes elsewhere; from an app of the plain protocol whose connection lives only
+   * to another one. Default 5,000.
+   */
   readonly requestAckMs?: number;
   /** How long `drain` waits for agents. Default 25,000. */
   readonly drainMs?: number;

@@ -11,8 +11,8 @@ export type EngineFrame = Exclude<
 export interface AttachedAgent {
   /** A frame about requests came in. */
   receive(frame: EngineFrame): void;
-  /** No new work for it. */
-  pause(): void;
+  /** No new work for it; with `said` it has asked for that itself. */
+  pause(said?: boolean): void;
   /** New work for it again. */
   resume(): void;
   /** No request waits for room on its socket any more. */

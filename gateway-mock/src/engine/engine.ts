@@ -190,7 +190,7 @@ export class Engine {
     if (open) this.#loop.wake(NEWCOMER_REST_MS);
     return {
       receive: (frame) => this.#receive(slot, frame),
-      pause: () => this.#agents.close(slot),
+      pause: (said = false) => this.#dispatches.paused(slot, said),
       resume: () => {
         slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
         this.#agents.reopen(slot);

@@ -80,7 +80,8 @@ export type SessionEffect =
   | { readonly do: "disarm"; readonly timer: SessionTimer }
   | { readonly do: "register"; readonly connect: WorkerConnect }
   | { readonly do: "open" }
-  | { readonly do: "pause" }
+  /** With `said` the agent asked for it. */
+  | { readonly do: "pause"; readonly said?: true }
   | { readonly do: "deliver"; readonly frame: RequestFrame }
   | { readonly do: "gone"; readonly final?: boolean }
   | { readonly do: "warn"; readonly message: string };
@@ -208,7 +209,7 @@ function onEstablished(
       return [{ ...state, seenMs: atMs }, [{ do: "send", frame: { kind: "GATEWAY_HEARTBEAT" } }]];
     case "WORKER_PAUSE":
       if (state.phase === "draining") return [state, []];
-      return [{ phase: "draining", ...terms, seenMs: atMs, closingSent: false }, [{ do: "pause" }]];
+      return [{ phase: "draining", ...terms, seenMs: atMs, closingSent: false }, [{ do: "pause", said: true }]];
     case "WORKER_READY":
       if (state.phase === "ready" || state.closingSent) return [state, []];
       if (!terms.mayResume) return [state, [{ do: "warn", message: NOT_ROUTABLE }]];

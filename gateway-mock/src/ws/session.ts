@@ -166,7 +166,7 @@ export class Session {
         else if (this.#agent) this.#attached = this.#parts.engine.attach(this.#agent, true);
         return this.#status("READY");
       case "pause":
-        this.#attached?.pause();
+        this.#attached?.pause(effect.said === true);
         return this.#status("DRAINING");
       case "deliver":
         return this.#deliver(effect.frame);

@@ -29,7 +29,7 @@ describe("the command line", () => {
 
   test("every flag ends up where it belongs", () => {
     const flags =
-      "--port 0 --connect-port 9 --host ::1 --data-dir d --log-level debug --log-format json --lease 20s --heartbeat 500ms --retry-base 10 --reconnect-grace 1s --drain 2s --no-extensions --json";
+      "--port 0 --connect-port 9 --host ::1 --data-dir d --log-level debug --log-format json --lease 20s --heartbeat 500ms --request-ack 2s --retry-base 10 --reconnect-grace 1s --drain 2s --no-extensions --json";
     expect(
       parseCommand(["dev", ...flags.split(" ")], { DATABASE_URL: "postgres://h/d", HOLDFAST_EVENT_KEY: "e" }),
     ).toEqual({
@@ -42,6 +42,7 @@ describe("the command line", () => {
         databaseUrl: "postgres://h/d",
         leaseMs: 20_000,
         heartbeatMs: 500,
+        requestAckMs: 2000,
         retryBaseMs: 10,
         reconnectGraceMs: 1000,
         drainMs: 2000,

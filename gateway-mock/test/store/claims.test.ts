@@ -154,6 +154,17 @@ describe("leases", () => {
     expect(await claimOne(bench.store, "moved")).toMatchObject({ epoch: 2, lost: true });
   });
 
+  it("can be given on under the next epoch: what the worker before says is late, and nobody claims it meanwhile", async () => {
+    const run = await seedLeased(bench.store, "given-on", 60_000);
+    const lease = { jobId: run.jobId, epoch: 1, gatewayId: "gw-b", leaseMs: 60_000 };
+    expect(await bench.store.extendLeases([{ ...lease, next: true }])).toEqual([true]);
+    expect(await claimOne(bench.store, "given-on")).toBeUndefined();
+    expect(await bench.store.extendLeases([lease])).toEqual([false]);
+    expect(await bench.store.commit(stepDone(run, "a"))).toEqual(lost("stale"));
+    expect(await bench.store.extendLeases([{ ...lease, epoch: 2, leaseMs: 0 }])).toEqual([true]);
+    expect(await claimOne(bench.store, "given-on")).toMatchObject({ epoch: 3 });
+  });
+
   it("cannot be taken between a fence and its write", async () => {
     const other = bench.another();
     for (let round = 0; round < 30; round += 1) {

@@ -113,7 +113,7 @@ describe("the handshake", () => {
 
   test("an agent that pauses may become ready again where `stall` was agreed on, and is offered for work anew (3)", () => {
     const run = ready();
-    expect(run.send(frame({ kind: "WORKER_PAUSE" }))).toEqual([{ do: "pause" }]);
+    expect(run.send(frame({ kind: "WORKER_PAUSE" }))).toEqual([{ do: "pause", said: true }]);
     expect(run.send(frame({ kind: "WORKER_READY" }))).toEqual([{ do: "open" }]);
     expect(run.state.phase).toBe("ready");
     expect(run.send(frame({ kind: "WORKER_READY" }))).toEqual([]);

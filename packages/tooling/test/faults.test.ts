@@ -48,7 +48,7 @@ test("every fault of the table has a test that exists", () => {
 });
 
 /** Sections that grow with what we find ourselves. */
-const own = new Set(["Found under load", "On gateways of the base protocol", "Hostile peers", "Ends and outages"]);
+const own = new Set(["Found under load", "With peers of the base protocol", "Hostile peers", "Ends and outages"]);
 
 test("no fault is left out", () => {
   const { rows } = read(page);

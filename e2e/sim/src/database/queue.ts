@@ -128,6 +128,11 @@ export class Queue {
       job.availableMs = this.#now() + lease.leaseMs;
       job.leasedBy = lease.gatewayId;
       job.lost = false;
+      if (lease.next) {
+        job.epoch += 1;
+        job.claimedMs = this.#now();
+        this.#watch().dispatched(job);
+      }
       return true;
     });
   }

@@ -186,7 +186,7 @@ export class Player {
     const roll = dice.random();
     if (roll < 0.35) {
       const limits = LIMITS[functionId] ?? null;
-      const more = dice.chance(0.7) ? { functionId, limits } : {};
+      const more = dice.chance(0.7) ? { functionId, limits } : { next: dice.chance(0.5) };
       const lease = { ...fence, gatewayId: "g2", leaseMs: this.#pair.alone(dice.pick([0, 4000])), ...more };
       await this.#call("extendLeases", [lease], (store) => store.extendLeases([lease]));
     } else if (roll < 0.7) {

@@ -7,6 +7,7 @@ import type { RunState } from "../run/run-state.ts";
 import type { Runs } from "../runs.ts";
 import type { Agents, Slot } from "./agents.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
+import { KeptRequests } from "./kept-requests.ts";
 import type { Proofs, RequestName } from "./proofs.ts";
 import { requestFrame } from "./request-frame.ts";
 import { requestIdOf } from "./request-id.ts";
@@ -39,6 +40,7 @@ export class Dispatches {
   readonly #byRun = new Map<string, Set<Dispatch>>();
   readonly #unacked: Unacked;
   readonly #unsent: Unsent;
+  readonly #kept: KeptRequests;
   /** Requests that were given up because they were not acknowledged, by job. */
   readonly #silent = new Map<string, Pick<Dispatch, "requestId" | "slot">>();
   readonly #hooks: DispatchesHooks;
@@ -57,6 +59,14 @@ export class Dispatches {
     this.#hooks = hooks;
     this.#unacked = new Unacked(options, (late) => this.#releaseUnacked(late));
     this.#unsent = new Unsent(options, (dispatch) => this.finish(dispatch));
+    this.#kept = new KeptRequests(options, {
+      ...parts,
+      isOpen: (dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch,
+      start: (job, epoch, slot, state) => this.start(job, epoch, slot, state),
+      onLost: (dispatch) => this.finish(dispatch),
+      onDropped: (dispatches) => this.giveUp(dispatches, () => false),
+      onRested: hooks.onReleased,
+    });
   }
 
   get size(): number {
@@ -145,6 +155,7 @@ export class Dispatches {
   /** The agent spoke of it: it is alive there. */
   heard(dispatch: Dispatch, slot: Slot | null): void {
     dispatch.acked = true;
+    this.#kept.heard(dispatch);
     // Its socket may have gone while the answer was on its way from the store: then this is no sign of life.
     if (slot && this.#agents.get(slot.id) !== slot) return;
     dispatch.heardMs = this.#options.clock.monotonicMs();
@@ -231,6 +242,7 @@ export class Dispatches {
   stop(): void {
     this.#unacked.stop();
     this.#unsent.stop();
+    this.#kept.stop();
   }
 
   #put(dispatch: Dispatch): void {
@@ -243,10 +255,21 @@ export class Dispatches {
     dispatch.slot?.requests.add(dispatch.requestId);
   }
 
+  /** The agent gets nothing more. One of the base protocol that `said` so leaves alone what it has not acknowledged by then. */
+  paused(slot: Slot, said: boolean): void {
+    this.#agents.close(slot);
+    const { requests, session } = slot;
+    if (!said || session.extensions.has("nack") || session.extensions.has("stall")) return;
+    const dispatches = [...requests].flatMap((requestId) => this.#byRequest.get(requestId) ?? []);
+    const left = dispatches.filter(({ acked, sentMs }) => !acked && sentMs !== null);
+    this.giveUp(left, () => false);
+  }
+
   #releaseUnacked(unacked: readonly Dispatch[]): void {
-    const late = unacked.filter((dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch);
+    const open = unacked.filter((dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch);
+    this.#counters.acksMissed += open.length;
+    const late = this.#kept.take(open);
     if (late.length === 0) return;
-    this.#counters.acksMissed += late.length;
     const { clock, settings, log } = this.#options;
     for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged by their agent in time; they go elsewhere.`);

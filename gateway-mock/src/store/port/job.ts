@@ -82,6 +82,8 @@ export interface LeaseExtension extends Fence {
   /** With these two a lease that was given back is taken up again only where its function's limits leave a place. */
   readonly functionId?: string;
   readonly limits?: ClaimLimits | null;
+  /** The lease goes on under the next epoch: as if claimed again, for another worker. */
+  readonly next?: boolean;
 }
 
 export interface LeaseRelease extends Fence {

@@ -14,7 +14,7 @@ import type { Wake } from "./wake.ts";
  * in `test/store` is its contract.
  *
  * Words. A *job* is a row of the queue. A *dispatch* of it is named by the job's id and its `epoch`, which rises only
- * when the job is claimed again. A *transition* is everything that one decision changes, all or nothing.
+ * when the job is claimed again, or given to another worker. A *transition* is everything that one decision changes, all or nothing.
  *
  * Time. The database's clock alone decides what is due and how long a lease lasts, so gateways with skewed clocks agree;
  * times come back as whole milliseconds since the epoch. JSON goes in and out as text, verbatim (fields `...Json`).
@@ -61,6 +61,7 @@ export interface Store extends StoreReads, FlowStore {
   /**
    * Moves lease ends to now + `leaseMs` and makes the gateway that asks the holder, also of a lease that had ended or was
    * released: while nobody has claimed the job again, its worker keeps it. True for each that was still this dispatch.
+   * With `next` the epoch rises, so that what comes under the old one is late from now on; the job is never free between.
    */
   extendLeases(leases: readonly LeaseExtension[]): Promise<readonly boolean[]>;
 

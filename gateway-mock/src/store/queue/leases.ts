@@ -63,10 +63,11 @@ const HELD = `held AS MATERIALIZED (
 )`;
 
 const EXTEND = `WITH ${HELD}
-UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}, leased_by = n.gateway_id, lost = false
-FROM held, unnest($1::text[], $2::int[], $3::text[], $4::float8[]) AS n(id, epoch, gateway_id, lease_ms)
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}, leased_by = n.gateway_id, lost = false,
+  epoch = q.epoch + n.step, claimed_at = CASE n.step WHEN 0 THEN q.claimed_at ELSE now() END
+FROM held, unnest($1::text[], $2::int[], $3::text[], $4::float8[], $5::int[]) AS n(id, epoch, gateway_id, lease_ms, step)
 WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND (q.lane = '' OR q.leased_by IS NOT NULL)
-RETURNING q.id, q.epoch`;
+RETURNING q.id, n.epoch`;
 
 const RELEASE = `WITH ${HELD}
 UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.hold_ms")}, leased_by = NULL, lost = n.lost,
@@ -78,7 +79,9 @@ RETURNING q.id, q.epoch`;
 
 export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {
   const gateways = leases.map((lease) => lease.gatewayId);
-  const held = await change(query, EXTEND, leases, gateways, numberArray(leases.map((lease) => lease.leaseMs)));
+  const times = numberArray(leases.map((lease) => lease.leaseMs));
+  const steps = numberArray(leases.map(({ next }) => (next ? 1 : 0)));
+  const held = await change(query, EXTEND, leases, gateways, times, steps);
   const left = leases.filter((lease, index) => !held[index] && lease.functionId !== undefined);
   if (left.length === 0) return held;
   const taken = await takeUp(query, left);

@@ -1,0 +1,100 @@
+import { waitFor } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import type { Gateway } from "../../src/server.ts";
+import type { RawAgent } from "./agent.ts";
+import { ended, metrics, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+/** An agent of the base protocol whose main thread is blocked: what it is sent lies unread. */
+const blocked = { extensions: [], acks: false } as const;
+const ACK_MS = 100;
+
+const requestsOf = (agent: RawAgent) =>
+  agent.frames.flatMap((frame) => (frame.kind === "GATEWAY_EXECUTOR_REQUEST" ? [frame] : []));
+
+async function sent(agent: RawAgent, count: number) {
+  await waitFor(() => requestsOf(agent).length >= count, { what: `${count} requests` });
+  return requestsOf(agent);
+}
+
+/** The gateway has missed so many acknowledgements, and has looked after its leases a few times since. */
+async function overdue(gateway: Gateway, count: number): Promise<void> {
+  await waitFor(async () => (await metrics(gateway)).engine.acksMissed === count, { what: "missed acknowledgements" });
+  const { claims = 0 } = (await metrics(gateway)).engine;
+  await waitFor(async () => ((await metrics(gateway)).engine.claims ?? 0) >= claims + 5, { what: "five claims" });
+}
+
+test("while the connection of a plain agent lives, what it has not acknowledged stays with it under its id", async () => {
+  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
+  const agent = await bench.agent(gateway, blocked);
+  const runIds = await start(gateway, 10);
+  const requests = await sent(agent, 10);
+  await overdue(gateway, 10);
+  expect(requestsOf(agent)).toHaveLength(10);
+  // It moves: all of it counts, and it gets work again.
+  for (const request of requests) agent.ack(request);
+  for (const request of requests) await agent.replied(request, { status: "DONE", value: "once" });
+  for (const runId of runIds) expect((await ended(gateway, runId)).output).toBe("once");
+  const [next = ""] = await start(gateway);
+  const [, request] = [await sent(agent, 11), requestsOf(agent)[10]];
+  expect(request?.runId).toBe(next);
+  expect(new Set(requestsOf(agent).map(({ jobId }) => jobId)).size).toBe(11);
+});
+
+test("its lease is kept for longer than it lasts, however short it is", async () => {
+  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 400, heartbeatMs: 60_000 });
+  const agent = await bench.agent(gateway, blocked);
+  const [runId = ""] = await start(gateway);
+  const [request] = await sent(agent, 1);
+  await overdue(gateway, 1);
+  const [run] = await bench.store.loadRuns([runId]);
+  expect(run?.log.map(({ kind }) => kind)).not.toContain("LEASE_LOST");
+  expect(requestsOf(agent)).toHaveLength(1);
+  if (request) await agent.replied(request, { status: "DONE", value: "late" });
+  expect((await ended(gateway, runId)).output).toBe("late");
+});
+
+test("another connection gets it, and what the first one says of it then is late", async () => {
+  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
+  const first = await bench.agent(gateway, blocked);
+  const runIds = await start(gateway, 3);
+  const requests = await sent(first, 3);
+  await overdue(gateway, 3);
+  const second = await bench.agent(gateway, { extensions: [] });
+  for (let count = 0; count < 3; count += 1) {
+    const { request } = await second.request();
+    expect(requests.map(({ requestId }) => requestId)).not.toContain(request.requestId);
+    expect(requests.map(({ jobId }) => jobId)).toContain(request.jobId);
+    await second.replied(request, { status: "DONE", value: "second" });
+  }
+  for (const request of requests) await first.replied(request, { status: "DONE", value: "first" });
+  for (const runId of runIds) expect((await ended(gateway, runId)).output).toBe("second");
+  expect((await metrics(gateway)).engine.repliesStale).toBe(3);
+  expect(requestsOf(first)).toHaveLength(3);
+});
+
+test("one that speaks, but for a lease's length not of the request, has dropped it: it goes out again", async () => {
+  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 500, heartbeatMs: 60_000 });
+  const agent = await bench.agent(gateway, blocked);
+  await start(gateway);
+  await sent(agent, 1);
+  const beat = setInterval(() => agent.send({ kind: "WORKER_HEARTBEAT" }), 50);
+  const [first, second] = await sent(agent, 2).finally(() => clearInterval(beat));
+  expect(second?.jobId).toBe(first?.jobId);
+  expect(second?.requestId).not.toBe(first?.requestId);
+});
+
+test("a connection that ends or pauses gives it up", async () => {
+  const gateway = await bench.gateway({ requestAckMs: 60_000, leaseMs: 60_000, reconnectGraceMs: 100 });
+  for (const end of [(agent: RawAgent) => agent.send({ kind: "WORKER_PAUSE" }), (agent: RawAgent) => agent.cut()]) {
+    const first = await bench.agent(gateway, blocked);
+    const [runId = ""] = await start(gateway);
+    await sent(first, 1);
+    end(first);
+    const second = await bench.agent(gateway, { extensions: [] });
+    const { request } = await second.request();
+    await second.replied(request, { status: "DONE", value: "second" });
+    expect((await ended(gateway, runId)).output).toBe("second");
+    await second.close();
+  }
+});
