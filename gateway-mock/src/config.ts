@@ -103,6 +103,8 @@ export const GATEWAY_LIMITS = {
   maxFunctionsPerApp: 1000,
   maxEventBodyBytes: 16 * 1024 * 1024,
   maxCheckpointBodyBytes: 16 * 1024 * 1024,
+  /** Of a body that is refused, this much is read, so that the peer gets to read why. */
+  maxDroppedBodyBytes: 64 * 1024 * 1024,
   roomBytes: 4 * 1024 * 1024,
   maxBufferedBytes: 64 * 1024 * 1024,
   httpRequestTimeoutMs: 30_000,

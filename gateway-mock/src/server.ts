@@ -104,7 +104,10 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     process: () => processStatus(delay, sessions.size),
     ...(config.virtualTime ? { skipTime } : {}),
   });
-  const listener = getRequestListener(app.fetch);
+  const listener = getRequestListener(app.fetch, {
+    // It would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides.
+    autoCleanupIncoming: false,
+  });
   for (const { server } of [http, second]) {
     server.removeAllListeners("request");
     server.on("request", listener);

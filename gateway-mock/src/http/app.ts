@@ -2,8 +2,9 @@ import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { Hono } from "hono";
 import { levelFor } from "../store/index.ts";
+import { endEndlessBodies, limitBody } from "./bodies.ts";
 import { connectApi } from "./connect-api.ts";
-import { errorResponse, limitBody, notFound, statusOf } from "./errors.ts";
+import { errorResponse, notFound, statusOf } from "./errors.ts";
 import { eventsApi, refusedEvents } from "./events-api.ts";
 import { accessOf, allowPages, checkCallers, guard } from "./guard.ts";
 import type { HttpParts } from "./parts.ts";
@@ -14,6 +15,7 @@ import { signalsApi } from "./signals-api.ts";
 /** The gateway's HTTP interface. No route checks keys and callers: that is done before all of them. */
 export function httpApp(parts: HttpParts): Hono {
   const app = new Hono();
+  app.use(endEndlessBodies());
   app.use(checkCallers(parts.callers));
   app.use("/e/:key", allowPages(parts.callers));
   app.use(guard(parts.keys));

@@ -17,7 +17,8 @@ import {
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
 import type { Engine } from "../engine/index.ts";
-import { errorResponse, limitBody } from "./errors.ts";
+import { limitBody } from "./bodies.ts";
+import { errorResponse } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
 const BINARY = { "Content-Type": "application/octet-stream" };

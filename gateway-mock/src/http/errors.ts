@@ -1,6 +1,5 @@
 import { type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
 import type { Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 
 type Status = 400 | 401 | 403 | 404 | 409 | 413 | 421 | 500 | 503;
 
@@ -37,12 +36,4 @@ export function errorResponse(c: Context, error: unknown): Response {
 
 export function notFound(what: string): HoldfastError {
   return new HoldfastError("NOT_FOUND", what);
-}
-
-/** Refuses bodies over `maxBytes`, also those that do not say how long they are. */
-export function limitBody(maxBytes: number): ReturnType<typeof bodyLimit> {
-  return bodyLimit({
-    maxSize: maxBytes,
-    onError: (c) => errorResponse(c, new HoldfastError("BODY_TOO_LARGE", `The body is larger than ${maxBytes} bytes.`)),
-  });
 }

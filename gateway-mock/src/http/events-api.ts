@@ -3,7 +3,8 @@ import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
 import type { IdSeed, RawEvent } from "../engine/index.ts";
-import { errorBody, limitBody } from "./errors.ts";
+import { limitBody } from "./bodies.ts";
+import { errorBody } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
 const SEED_HEADER = "x-inngest-event-id-seed";

@@ -2,7 +2,8 @@ import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
 import { isStorableName } from "../engine/index.ts";
-import { limitBody, notFound } from "./errors.ts";
+import { limitBody } from "./bodies.ts";
+import { notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
 /** Signals: each goes to the one step that waits for it. */

@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { waitFor } from "@holdfast/testing";
+import { describe, expect, test } from "vitest";
+import type { Gateway } from "../../src/server.ts";
+import { metrics, SIGNING_KEY, useGateway } from "../server/harness.ts";
+
+const bench = useGateway();
+const MIB = 1024 * 1024;
+const PART = Buffer.alloc(MIB, "x");
+
+/** A client that goes on writing whatever it is told, as most do. */
+class Stubborn {
+  readonly socket: Socket;
+  text = "";
+  error: string | undefined;
+
+  constructor(gateway: Gateway) {
+    this.socket = connect(gateway.port, "127.0.0.1");
+    this.socket.on("data", (data) => {
+      this.text += data.toString("latin1");
+    });
+    this.socket.on("error", (error) => {
+      this.error = error.message;
+    });
+  }
+
+  head(line: string, headers: readonly string[]): void {
+    this.socket.write([line, "Host: localhost", ...headers, "", ""].join("\r\n"));
+  }
+
+  async write(bytes: Uint8Array | string): Promise<void> {
+    await new Promise<void>((resolve) => this.socket.write(bytes, () => resolve()));
+  }
+
+  async ended(): Promise<void> {
+    if (!this.socket.closed) await once(this.socket, "close");
+  }
+
+  statuses(): string[] {
+    return [...this.text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status = ""]) => status);
+  }
+
+  async answered(count: number): Promise<string[]> {
+    await waitFor(() => this.statuses().length >= count || this.error !== undefined, {
+      what: `${count} answers`,
+      context: async () => `${this.text} ${this.error}`,
+    });
+    return this.statuses();
+  }
+}
+
+describe("a body that is refused", () => {
+  test.each([
+    ["too large", "/e/the-event-key", [], "413"],
+    ["for the wrong event key", "/e/wrong", [], "401"],
+    ["without the signing key", "/v0/connect/flush", [], "401"],
+    ["of a page elsewhere", "/e/the-event-key", ["Origin: https://evil.example"], "403"],
+    ["for another name", "/e/the-event-key", ["Host: evil.example"], "421"],
+  ])(
+    "%s: the peer may write all of it, reads why, and goes on with the connection",
+    async (_, path, headers, status) => {
+      const gateway = await bench.gateway({ signingKey: SIGNING_KEY, eventKey: "the-event-key" });
+      const client = new Stubborn(gateway);
+      const lines = headers.filter((line) => !line.startsWith("Host"));
+      const host = headers.find((line) => line.startsWith("Host")) ?? "Host: localhost";
+      client.socket.write(
+        [`POST ${path} HTTP/1.1`, host, ...lines, `Content-Length: ${17 * MIB}`, "", ""].join("\r\n"),
+      );
+      await client.write(PART);
+      expect(await client.answered(1)).toEqual([status]);
+      // Long after the answer the peer still writes.
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      for (let part = 1; part < 17; part += 1) await client.write(PART);
+      client.head("GET /health HTTP/1.1", ["Connection: close"]);
+      await client.ended();
+      expect([client.statuses(), client.error]).toEqual([[status, "200"], undefined]);
+    },
+  );
+
+  test("that does not say how long it is: the answer comes when it is over, or far too long", async () => {
+    const gateway = await bench.gateway();
+    const chunk = Buffer.concat([Buffer.from(`${MIB.toString(16)}\r\n`), PART, Buffer.from("\r\n")]);
+    const client = new Stubborn(gateway);
+    client.head("POST /e/key HTTP/1.1", ["Transfer-Encoding: chunked"]);
+    for (let part = 0; part < 17; part += 1) await client.write(chunk);
+    await client.write("0\r\n\r\n");
+    expect(await client.answered(1)).toEqual(["413"]);
+    client.head("GET /health HTTP/1.1", ["Connection: close"]);
+    await client.ended();
+    expect([client.statuses(), client.error]).toEqual([["413", "200"], undefined]);
+
+    const endless = new Stubborn(gateway);
+    endless.head("POST /e/key HTTP/1.1", ["Transfer-Encoding: chunked"]);
+    let sent = 0;
+    while (!endless.socket.closed && endless.error === undefined && sent < 200) {
+      await endless.write(chunk);
+      sent += 1;
+    }
+    expect(sent).toBeLessThan(120);
+    expect((await metrics(gateway)).engine.eventsReceived).toBe(0);
+  });
+
+  test("that is said to be huge ends the connection, on every route", async () => {
+    const gateway = await bench.gateway();
+    for (const path of ["/e/key", "/v1/runs/x/cancel", "/nowhere"]) {
+      const client = new Stubborn(gateway);
+      client.head(`POST ${path} HTTP/1.1`, [`Content-Length: ${1024 * MIB}`]);
+      await client.ended();
+      expect(client.statuses()).toHaveLength(1);
+    }
+  });
+});
+
+test("a body without a length is taken up to the limit", async () => {
+  const gateway = await bench.gateway();
+  const event = JSON.stringify({ name: "shop/order", data: { text: "x".repeat(MIB) } });
+  const body = new ReadableStream({
+    start(controller) {
+      for (let at = 0; at < event.length; at += 1000) controller.enqueue(Buffer.from(event.slice(at, at + 1000)));
+      controller.close();
+    },
+  });
+  const init = { method: "POST", body, duplex: "half" } as RequestInit;
+  expect((await fetch(`${gateway.url}/e/key`, init)).status).toBe(200);
+});
