@@ -55,6 +55,12 @@ export function gatewayApi(url) {
   return {
     url,
     run,
+    /** Whether it says that it can work; false when it does not answer. */
+    isReady: () =>
+      fetch(new URL("/ready", url), { signal: AbortSignal.timeout(30_000) }).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
     /**
      * Sends one event or several.
      * @param {object | readonly object[]} events

@@ -23,6 +23,8 @@ export interface Mode {
   readonly grace?: string;
   /** How long an app may take to acknowledge a request. */
   readonly ack?: string;
+  /** How long a gateway that stops waits for its apps. */
+  readonly drain?: string;
   /** The app reaches the gateway through a proxy that records every frame. */
   readonly tapped?: boolean;
   /** A Postgres server of its own, which the test may stop and start. */
@@ -49,6 +51,8 @@ export class App extends Child {
 export interface World {
   readonly api: GatewayApi;
   readonly databaseUrl: string;
+  /** Only with `embedded`: where the gateway's Postgres keeps its data. */
+  readonly dataDir: string;
   readonly journal: JournalReader;
   readonly gateway: Child;
   readonly tap: Tap;
@@ -119,6 +123,7 @@ async function build(
   onCleanUp: (cleanUp: () => Promise<unknown>) => void,
 ) {
   const journal = new JournalReader(folder);
+  const dataDir = join(folder, "data");
   let running: RunningGateway = await launch();
   // Registered before the apps', so it comes after them: a gateway that stops waits for its apps to go elsewhere.
   onCleanUp(() => running.child.stop());
@@ -128,10 +133,11 @@ async function build(
   if (tap !== undefined) onCleanUp(() => tap.stop());
 
   async function launch(ports: { port?: number; connectPort?: number } = {}): Promise<RunningGateway> {
-    const { extensions, heartbeat = "1s", lease = "8s", grace, ack } = mode;
+    const { extensions, heartbeat = "1s", lease = "8s", grace, ack, drain } = mode;
     const args = grace === undefined ? [] : ["--reconnect-grace", grace];
     if (ack !== undefined) args.push("--request-ack", ack);
-    const store = databaseUrl === undefined ? { dataDir: join(folder, "data") } : { databaseUrl };
+    if (drain !== undefined) args.push("--drain", drain);
+    const store = databaseUrl === undefined ? { dataDir } : { databaseUrl };
     const started = await startGateway({ ...store, extensions, heartbeat, lease, retryBase: "200ms", args, ...ports });
     children.push(started.child);
     return started;
@@ -163,6 +169,7 @@ async function build(
       if (databaseUrl === undefined) throw new Error("The database of this world is the gateway's own.");
       return databaseUrl;
     },
+    dataDir,
     journal,
     get tap() {
       if (tap === undefined) throw new Error("This world has no proxy; ask for one with `tapped`.");

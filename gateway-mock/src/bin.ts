@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { HoldfastError, type Log, messageOf } from "@holdfast/core";
+import { HoldfastError, type Log, messageOf, sleep, systemTimers } from "@holdfast/core";
 import { type Command, HELP, parseCommand } from "./cli.ts";
 import { createLog } from "./logger.ts";
 import { type Gateway, startGateway } from "./server.ts";
@@ -7,6 +7,7 @@ import { VERSION } from "./version.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+const START_PATIENCE_MS = 3_000;
 
 async function main(): Promise<void> {
   // Whoever reads our output may be gone; that is no reason to die.
@@ -29,9 +30,16 @@ async function dev(command: Extract<Command, { type: "dev" }>): Promise<void> {
   const format = command.logFormat ?? (process.stderr.isTTY ? "pretty" : "json");
   const log = createLog(process.stderr, command.logLevel, format, process.stderr.isTTY === true);
   const stopping = stopRequests(log);
-  const gateway = await startGateway({ ...command.options, log });
+  const starting = startGateway({ ...command.options, log });
+  // What has been started of a local Postgres ends with this process.
+  const gateway = await Promise.race([starting, stopping.asked.then(() => startedSoon(starting))]);
+  if (gateway === null) process.exit(0);
   process.stdout.write(command.json ? readyLine(gateway) : greeting(gateway, command));
-  await stopping.asked;
+  const failure = await Promise.race([stopping.asked, gateway.failed]);
+  if (failure) {
+    await gateway.close();
+    throw failure;
+  }
   log(
     "info",
     "Stopping: apps are told to go elsewhere, what they finish is still taken. A second signal stops at once.",
@@ -39,6 +47,12 @@ async function dev(command: Extract<Command, { type: "dev" }>): Promise<void> {
   await Promise.race([gateway.drain(), stopping.forced]);
   await gateway.close();
   process.exit(0);
+}
+
+/** A gateway that was asked to end as it started: it ends as others when it is there in a moment, else at once. */
+function startedSoon(starting: Promise<Gateway>): Promise<Gateway | null> {
+  const late = sleep(systemTimers, START_PATIENCE_MS).then(() => null);
+  return Promise.race([starting, late]);
 }
 
 /** SIGINT, SIGTERM, and the end of a parent that holds an IPC channel. */

@@ -60,9 +60,13 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
       const end = new AbortController();
       const over = sleep(timers, config.drainMs, end.signal);
       const gone = sessions.drain(config.drainMs);
-      await engine.drain();
-      await Promise.race([gone, quiet(engine, timers, gone)]);
-      await Promise.race([engine.settled(), over]);
+      const done = async (): Promise<void> => {
+        await engine.drain();
+        await Promise.race([gone, quiet(engine, timers, gone)]);
+        await engine.settled();
+      };
+      // A database that hangs holds up all of it.
+      await Promise.race([done(), over]);
       end.abort();
     },
   };

@@ -1,24 +1,84 @@
-import type { Log } from "@holdfast/core";
-import { startPostgres } from "@holdfast/postgres-server";
+import {
+  backoffDelayMs,
+  deferred,
+  HoldfastError,
+  type Log,
+  messageOf,
+  sleep,
+  systemClock,
+  systemRandom,
+  systemTimers,
+} from "@holdfast/core";
+import { type PostgresServer, startPostgres } from "@holdfast/postgres-server";
 import type { GatewayConfig } from "./config.ts";
 
 export interface Database {
   readonly url: string;
-  /** Stops the server when it is ours. */
-  stop(): Promise<void>;
+  /** Resolves when the server is ours, has ended again and again, and is not started any more. */
+  readonly lost: Promise<HoldfastError>;
+  /** Stops the server when it is ours. One that has not stopped after `limitMs` is killed. */
+  stop(limitMs?: number): Promise<void>;
 }
 
-/** The user's server, or one of our own in the data directory. */
+/** The user's server, or one of our own in the data directory, which is started again when it ends. */
 export async function openDatabase(
   config: Pick<GatewayConfig, "databaseUrl" | "dataDir" | "keepData">,
   log: Log,
 ): Promise<Database> {
-  if (config.databaseUrl !== undefined) return { url: config.databaseUrl, stop: async () => {} };
+  const never = new Promise<never>(() => {});
+  if (config.databaseUrl !== undefined) return { url: config.databaseUrl, lost: never, stop: async () => {} };
   const server = config.keepData
     ? await startPostgres({ keep: true, dataDir: config.dataDir, log })
     : await startPostgres({ keep: false, log });
-  server.closed.then((exit) => {
-    if (!exit.expected) log("error", `The local Postgres ended unexpectedly (code ${exit.code}).`);
+  const stopping = new AbortController();
+  const lost = deferred<HoldfastError>();
+  void keepRunning(server, log, stopping.signal).then((error) => {
+    if (error) lost.resolve(error);
   });
-  return { url: server.url, stop: () => server.stop() };
+  return {
+    url: server.url,
+    lost: lost.promise,
+    stop: (limitMs) => {
+      stopping.abort();
+      return server.stop(undefined, limitMs);
+    },
+  };
+}
+
+const RESTART_BACKOFF = { baseMs: 100, factor: 3, maxMs: 10_000, jitter: 0.2 } as const;
+/** So many times in a row; a server that has run for a while starts the count anew. */
+const MAX_RESTARTS = 5;
+const STEADY_MS = 60_000;
+
+/** Starts the server again whenever it ends; resolves with null once it is stopped, or with why that was given up. */
+async function keepRunning(server: PostgresServer, log: Log, stopping: AbortSignal): Promise<HoldfastError | null> {
+  let restarts = 0;
+  let reason = "";
+  for (;;) {
+    const sinceMs = systemClock.monotonicMs();
+    const { code } = await server.closed;
+    if (stopping.aborted) return null;
+    const ranMs = systemClock.monotonicMs() - sinceMs;
+    if (ranMs >= STEADY_MS) restarts = 0;
+    if (ranMs >= STEADY_MS || reason === "") reason = `it ended with code ${code}`;
+    if (restarts >= MAX_RESTARTS) return lostError(server, reason);
+    restarts += 1;
+    await sleep(systemTimers, backoffDelayMs(RESTART_BACKOFF, restarts, systemRandom), stopping);
+    if (stopping.aborted) return null;
+    try {
+      await server.restart();
+      log("warn", `The local Postgres was started again (${restarts} of ${MAX_RESTARTS}).`);
+      reason = "";
+    } catch (error) {
+      reason = messageOf(error);
+      log("error", `The local Postgres could not be started again (${restarts} of ${MAX_RESTARTS}): ${reason}`);
+    }
+  }
+}
+
+function lostError(server: PostgresServer, reason: string): HoldfastError {
+  return new HoldfastError(
+    "POSTGRES_LOST",
+    `The local Postgres in ${server.dataDir} ended, and ${MAX_RESTARTS} starts did not bring it back: ${reason}`,
+  );
 }

@@ -1,16 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import {
-  HoldfastError,
-  type Log,
-  MAX_DURATION_MS,
-  messageOf,
-  systemClock,
-  systemRandom,
-  systemTimers,
-} from "@holdfast/core";
+import { HoldfastError, MAX_DURATION_MS, systemClock, systemRandom, systemTimers, withTimeout } from "@holdfast/core";
 import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
+import { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, isLoopback, resolveConfig } from "./config.ts";
 import { createCore } from "./core.ts";
 import { httpApp } from "./http/app.ts";
@@ -19,7 +12,7 @@ import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { type Database, openDatabase } from "./postgres.ts";
 import { giveSignsOfLife } from "./signs-of-life.ts";
-import { openPostgresStore } from "./store/index.ts";
+import { openPostgresStore, type PostgresStore } from "./store/index.ts";
 import { VERSION } from "./version.ts";
 import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
 
@@ -39,9 +32,26 @@ export interface Gateway {
    * is done at once. Leases of running work move along. Only with the option `virtualTime`.
    */
   skipTime(ms: number): Promise<void>;
-  /** Ends at once: sockets, leases (handed back), database. Safe to call twice. */
+  /**
+   * Resolves when it cannot go on: its local Postgres has ended, and starting it again was given up. To be closed then.
+   */
+  readonly failed: Promise<HoldfastError>;
+  /**
+   * Ends at once: sockets, leases (handed back), database. Safe to call twice. Over within 5 s, however the database is:
+   * a local one that hangs is killed, and recovers what was stored at its next start.
+   */
   close(): Promise<void>;
 }
+
+/** What closing may take, with a database that does not answer and with one that does. */
+const CLOSE_MS = 4_500;
+const CALM_CLOSE_MS = 30_000;
+const PING_MS = 1_000;
+/** A local Postgres that has not stopped in this time is killed, in that. One that answers may hang all the same. */
+const POSTGRES_STOP_MS = 1_000;
+const MAX_POSTGRES_STOP_MS = 3_000;
+const KILL_MS = 500;
+const SYSTEM = { clock: systemClock, timers: systemTimers };
 
 /** How often the event loop's delay is sampled; Node counts the interval itself into each sample. */
 const DELAY_RESOLUTION_MS = 10;
@@ -52,36 +62,40 @@ const DELAY_RESOLUTION_MS = 10;
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const config = resolveConfig(options);
-  const cleanups: (() => Promise<void>)[] = [];
+  const cleanUps = new CleanUps();
   try {
-    return await start(config, cleanups);
+    return await start(config, cleanUps);
   } catch (error) {
-    await runAll(cleanups, config.log);
+    await cleanUps.run(CLOSE_MS, { ...SYSTEM, log: config.log });
     throw error;
   }
 }
 
-async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): Promise<Gateway> {
+async function start(config: GatewayConfig, cleanUps: CleanUps): Promise<Gateway> {
   const { log } = config;
   // Ports first: a busy one is told at once, before a database is started.
   const http = await listen(config.host, config.port, "--port");
-  cleanups.push(() => closeServer(http.server));
+  cleanUps.add({ what: "the port", leastMs: 100, run: () => closeServer(http.server) });
   const second = await listen(config.host, config.connectPort, "--connect-port");
-  cleanups.push(() => closeServer(second.server));
+  cleanUps.add({ what: "the second port", leastMs: 100, run: () => closeServer(second.server) });
   const database: Database = await openDatabase(config, log);
-  cleanups.push(() => database.stop());
+  cleanUps.add({
+    what: "the local Postgres",
+    leastMs: POSTGRES_STOP_MS + KILL_MS,
+    run: (limitMs) => database.stop(Math.min(MAX_POSTGRES_STOP_MS, limitMs - KILL_MS)),
+  });
   const store = openPostgresStore({
     url: database.url,
     maxConnections: config.maxConnections,
     virtualTime: config.virtualTime,
     log,
   });
-  cleanups.push(() => store.close());
+  cleanUps.add({ what: "the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
   await store.migrate();
 
   const core = createCore(config, { store, clock: systemClock, timers: systemTimers, random: systemRandom });
   const { engine, keys, sessions, id: gatewayId, newId } = core;
-  cleanups.push(() => engine.stop());
+  cleanUps.add({ what: "leases that are handed back", leastMs: 500, run: () => engine.stop() });
   await engine.start();
 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
@@ -114,12 +128,13 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     sockets.listenOn(server);
   }
   const endSigns = giveSignsOfLife({ engine, store, gatewayId, log });
-  cleanups.push(async () => {
+  const endServing = async (): Promise<void> => {
     endSigns();
     delay.disable();
     sockets.close();
     await Promise.all([closeServer(http.server), closeServer(second.server)]);
-  });
+  };
+  cleanUps.add({ what: "sockets", leastMs: 100, run: endServing });
 
   let closing: Promise<void> | null = null;
   return {
@@ -128,11 +143,12 @@ async function start(config: GatewayConfig, cleanups: (() => Promise<void>)[]): 
     port: http.port,
     connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
     connectPort: second.port,
+    failed: database.lost,
     drain: () => core.drain(),
     skipTime,
     close: () => {
       core.beginDrain();
-      closing ??= runAll(cleanups, log);
+      closing ??= closeLimitMs(store).then((limitMs) => cleanUps.run(limitMs, { ...SYSTEM, log }));
       return closing;
     },
   };
@@ -179,15 +195,14 @@ function processStatus(delay: ReturnType<typeof monitorEventLoopDelay>, sockets:
   };
 }
 
-/** Last come, first gone; one failure does not keep the others from being cleaned up. */
-async function runAll(cleanups: (() => Promise<void>)[], log: Log): Promise<void> {
-  for (let next = cleanups.pop(); next !== undefined; next = cleanups.pop()) {
-    try {
-      await next();
-    } catch (error) {
-      log("warn", `While closing: ${messageOf(error)}`);
-    }
-  }
+/** While the database answers everything is given its time; when it does not there is no use in that. */
+async function closeLimitMs(store: PostgresStore): Promise<number> {
+  if (!store.health().ok) return CLOSE_MS;
+  const answer = withTimeout(systemTimers, store.ping(), PING_MS, () => new Error("no answer"));
+  return answer.then(
+    () => CALM_CLOSE_MS,
+    () => CLOSE_MS - PING_MS,
+  );
 }
 
 function hostInUrl(host: string): string {

@@ -196,6 +196,10 @@ export const ERROR_CATALOGUE = {
     summary: "The embedded Postgres did not start.",
     cure: "The message has its last log lines; use a server of your own with `--database-url` meanwhile.",
   },
+  POSTGRES_LOST: {
+    summary: "The embedded Postgres ended again and again, and the gateway has ended with it.",
+    cure: "The message has the last reason, and `postgres.log` in the data directory all of them. Nothing that was stored is lost.",
+  },
   BODY_INVALID: {
     summary: "The body of an HTTP request is not what the endpoint takes.",
     cure: "The message names the field.",

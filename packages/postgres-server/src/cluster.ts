@@ -6,7 +6,7 @@ import { runCommand } from "./commands.ts";
 import { giveToOwner, type Home, openAccess, usable } from "./home.ts";
 import { giveTo } from "./identity.ts";
 import { pidFilePath, readPidFile } from "./pid-file.ts";
-import { isPostmasterOf, pollUntil, signalProcess } from "./processes.ts";
+import { isPostmasterOf, killWithChildren, pollUntil, signalProcess } from "./processes.ts";
 import type { Runtime } from "./runtime.ts";
 
 export const SUPERUSER = "holdfast";
@@ -134,7 +134,8 @@ export async function endLeftover(home: Home, log: Log): Promise<void> {
   log("warn", "A Postgres server was left behind by a process that is gone; it is stopped first.", { pid });
   if (await pollUntil(gone, ORPHAN_GRACE_MS)) return;
   for (const signal of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
-    signalProcess(pid, signal);
+    if (signal === "SIGKILL") await killWithChildren(pid);
+    else signalProcess(pid, signal);
     if (await pollUntil(gone, STEP_LIMIT_MS)) return;
   }
   throw new HoldfastError(

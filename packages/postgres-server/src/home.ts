@@ -1,6 +1,6 @@
 import { chmod, mkdir, mkdtemp, open, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { HoldfastError } from "@holdfast/core";
 import { canEnter, giveTo, type Identity, postgresIdentity } from "./identity.ts";
 
@@ -24,13 +24,42 @@ const clusterOf = (dataDir: string): string => join(dataDir, "postgres");
 export async function openHome(given: string): Promise<Home> {
   const wanted = resolve(given);
   const dataDir = await usable(wanted, async () => {
-    if ((await mkdir(wanted, { recursive: true, mode: 0o755 })) !== undefined) {
+    if (await makeDirectory(wanted)) {
       await chmod(wanted, 0o711);
       await writeFile(join(wanted, ".gitignore"), "*\n");
     }
     return realpath(wanted);
   });
   return homeIn(dataDir);
+}
+
+/**
+ * Makes it and what is missing above it; false when it is there. Not by Node's `recursive`, which tries for ever where a
+ * file system says that there is no such place below a directory that is there (`/proc/x`).
+ */
+async function makeDirectory(dir: string): Promise<boolean> {
+  const made = await makeOne(dir);
+  if (made !== "no-parent") return made === "made";
+  const parent = dirname(dir);
+  if (parent !== dir) await makeDirectory(parent);
+  await mkdir(dir, { mode: 0o755 });
+  return true;
+}
+
+async function makeOne(dir: string): Promise<"made" | "there" | "no-parent"> {
+  try {
+    await mkdir(dir, { mode: 0o755 });
+    return "made";
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return "no-parent";
+    const isThere = await stat(dir).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    if (!isThere) throw error;
+    return "there";
+  }
 }
 
 /** A fresh temporary home. */
@@ -101,6 +130,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: "this user may not read and write there",
   EROFS: "the file system is read-only",
   ENOSPC: "the disk is full",
+  ENOENT: "no directory can be made there",
   ENOTDIR: "it is, or lies below, a file",
   EEXIST: "it is a file",
 };

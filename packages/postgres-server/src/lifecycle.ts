@@ -29,6 +29,10 @@ interface LifecycleOptions {
   readonly log: Log;
 }
 
+interface LaunchOptions extends LifecycleOptions {
+  readonly signal: AbortSignal;
+}
+
 /** How long the port of a server that is restarted may be in another's hands. */
 const PORT_PATIENCE_MS = 15_000;
 const PREDECESSOR_PATIENCE_MS = 20_000;
@@ -47,7 +51,8 @@ export class Lifecycle {
   readonly #options: LifecycleOptions;
   #port: number;
   #current: Current | undefined;
-  #over = false;
+  /** Aborted when it is stopped for good. */
+  readonly #over = new AbortController();
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(options: LifecycleOptions) {
@@ -102,27 +107,28 @@ export class Lifecycle {
     });
   }
 
-  /** Stops what runs, for good. */
-  end(mode: StopMode = this.#options.keep ? "fast" : "immediate"): Promise<void> {
+  /** Stops what runs, or gives its start up, for good. */
+  end(mode: StopMode = this.#options.keep ? "fast" : "immediate", limitMs?: number): Promise<void> {
+    this.#over.abort();
     return this.#inTurn(async () => {
-      this.#over = true;
-      await this.#halt(mode);
+      await this.#halt(mode, limitMs);
       if (!this.#options.keep) await removeTraces(this.#options.home);
     });
   }
 
   async #launch(first: boolean): Promise<void> {
-    const started = await launchPatiently(this.#options, this.#port, first);
+    const { signal } = this.#over;
+    const started = await launchPatiently({ ...this.#options, signal }, this.#port, first);
     this.#port = started.port;
     this.#current = watch(started.postmaster, this.#options.log);
-    await ensureDatabase(this.#options, this.#port);
+    await ensureDatabase({ ...this.#options, signal }, this.#port);
   }
 
-  async #halt(mode: StopMode): Promise<void> {
+  async #halt(mode: StopMode, limitMs?: number): Promise<void> {
     const current = this.#current;
     if (!current || current.ended) return;
     current.expected = true;
-    await current.postmaster.stop(mode);
+    await current.postmaster.stop(mode, limitMs);
     await current.closed.promise;
   }
 
@@ -132,7 +138,8 @@ export class Lifecycle {
   }
 
   #refuseOver(): void {
-    if (this.#over) throw new HoldfastError("INTERNAL", "This Postgres server was stopped for good; start a new one.");
+    if (!this.#over.signal.aborted) return;
+    throw new HoldfastError("INTERNAL", "This Postgres server was stopped for good; start a new one.");
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -154,19 +161,20 @@ function watch(postmaster: Postmaster, log: Log): Current {
 
 /** A first start takes another port when somebody was faster; a restart waits for its own. */
 async function launchPatiently(
-  options: LifecycleOptions,
+  options: LaunchOptions,
   firstPort: number,
   first: boolean,
 ): Promise<{ postmaster: Postmaster; port: number }> {
   const startMs = systemClock.monotonicMs();
   let port = firstPort;
   for (let tries = 1; ; tries += 1) {
+    if (options.signal.aborted) throw new HoldfastError("POSTGRES_START_FAILED", "Postgres was stopped as it started.");
     const result = await startPostmaster({ ...options, port });
     if (!("kind" in result)) return { postmaster: result, port };
     const spentMs = systemClock.monotonicMs() - startMs;
     const cure = cureFor(result, { first, spentMs, tries, port, portIsFixed: options.portIsFixed });
     if (cure === "other-port") port = await findFreePort();
-    else await sleep(systemTimers, RETRY_MS);
+    else await sleep(systemTimers, RETRY_MS, options.signal);
   }
 }
 
@@ -202,8 +210,8 @@ function cureFor(failure: StartFailure, attempt: Attempt): "other-port" | "wait"
 }
 
 /** The first connection proves that the server answers, and makes the database when it is missing. */
-async function ensureDatabase(options: LifecycleOptions, port: number): Promise<void> {
-  const { login, database } = options;
+async function ensureDatabase(options: LaunchOptions, port: number): Promise<void> {
+  const { login, database, signal } = options;
   const sql = postgres({
     ...login,
     host: "127.0.0.1",
@@ -213,6 +221,8 @@ async function ensureDatabase(options: LifecycleOptions, port: number): Promise<
     connect_timeout: 30,
     onnotice: () => {},
   });
+  const giveUp = (): void => void sql.end({ timeout: 0 });
+  signal.addEventListener("abort", giveUp, { once: true });
   try {
     const found = await sql`select 1 from pg_database where datname = ${database}`;
     if (found.length === 0) await sql.unsafe(`create database "${database}"`);
@@ -221,6 +231,7 @@ async function ensureDatabase(options: LifecycleOptions, port: number): Promise<
       cause,
     });
   } finally {
-    await sql.end({ timeout: 5 });
+    signal.removeEventListener("abort", giveUp);
+    await sql.end({ timeout: signal.aborted ? 0 : 5 });
   }
 }

@@ -44,8 +44,11 @@ export interface PostgresServer {
   readonly version: string;
   /** Settles when the postmaster that runs now has ended; after `restart()` it is a new promise. */
   readonly closed: Promise<PostgresExit>;
-  /** Stops the server and gives the directory free (or removes it). Default mode: `fast` with `keep`, else `immediate`. */
-  stop(mode?: StopMode): Promise<void>;
+  /**
+   * Stops the server and gives the directory free (or removes it). Default mode: `fast` with `keep`, else `immediate`.
+   * @param limitMs a server that has not stopped by then, because it hangs, is killed with all its processes
+   */
+  stop(mode?: StopMode, limitMs?: number): Promise<void>;
   /** Stops the server if it runs and starts it again on the same port and data. */
   restart(mode?: StopMode): Promise<void>;
   /** SIGKILL to the postmaster, as if it had crashed. The data stays, for `restart()`. */

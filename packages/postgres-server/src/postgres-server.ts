@@ -70,8 +70,8 @@ async function openPlace(options: PostgresOptions): Promise<Place> {
 
 function handleOf(lifecycle: Lifecycle, home: Home, version: string, leave: () => Promise<void>): PostgresServer {
   let stopped: Promise<void> | undefined;
-  const stop: PostgresServer["stop"] = (mode) => {
-    stopped ??= lifecycle.end(mode).finally(leave);
+  const stop: PostgresServer["stop"] = (mode, limitMs) => {
+    stopped ??= lifecycle.end(mode, limitMs).finally(leave);
     return stopped;
   };
   return {

@@ -8,7 +8,7 @@ import { type Home, openAccess } from "./home.ts";
 import { ownIdentity } from "./identity.ts";
 import type { StopMode } from "./options.ts";
 import { pidFilePath, readPidFile } from "./pid-file.ts";
-import { isAlive, isPostmasterOf, pollUntil, signalProcess } from "./processes.ts";
+import { childrenOf, isAlive, isPostmasterOf, killWithChildren, pollUntil, signalProcess } from "./processes.ts";
 import type { Runtime } from "./runtime.ts";
 import { lastLines, openServerLog, type ServerLog } from "./server-log.ts";
 import { spawnSupervised } from "./supervisor.ts";
@@ -18,7 +18,8 @@ export interface Postmaster {
   readonly pid: number;
   /** Settles with the exit code when it has ended. */
   readonly exited: Promise<number>;
-  stop(mode: StopMode): Promise<void>;
+  /** @param limitMs after this nothing is waited for any more: it and its children are killed */
+  stop(mode: StopMode, limitMs?: number): Promise<void>;
   kill(): Promise<void>;
 }
 
@@ -29,6 +30,8 @@ export interface PostmasterOptions {
   readonly settings: Readonly<Record<string, string>>;
   readonly keep: boolean;
   readonly startTimeoutMs: number;
+  /** Gives a start up. */
+  readonly signal: AbortSignal;
 }
 
 /** Why a start failed, for the caller to decide whether another try makes sense. */
@@ -55,6 +58,7 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
     const exited = exitOf(child);
     const outcome = await becomesReady(options, exited);
     if (typeof outcome === "number") return running(outcome, exited, options);
+    if (outcome === "aborted") await killServerOf(child, exited);
     if (outcome === "timeout") await abandon(child, exited);
     return diagnose(options, log, outcome);
   } finally {
@@ -70,11 +74,13 @@ function exitOf(child: ChildProcess): Promise<number> {
   });
 }
 
+type StartOutcome = "exited" | "timeout" | "aborted";
+
 /** Reads the server's own word in its pid file: cheaper than connecting again and again. */
 async function becomesReady(
-  { home, port, startTimeoutMs }: PostmasterOptions,
+  { home, port, startTimeoutMs, signal }: PostmasterOptions,
   exited: Promise<number>,
-): Promise<number | "exited" | "timeout"> {
+): Promise<number | StartOutcome> {
   let ended = false;
   void exited.then(() => {
     ended = true;
@@ -85,12 +91,13 @@ async function becomesReady(
       const file = await readPidFile(home.cluster);
       // The file of a killed predecessor says "ready" until the new server has written its own.
       if (file?.ready && file.port === port && (await isPostmasterOf(file.pid, home.cluster))) pid = file.pid;
-      return ended || pid !== undefined;
+      return ended || signal.aborted || pid !== undefined;
     },
     startTimeoutMs,
     10,
   );
   if (ended) return "exited";
+  if (signal.aborted) return "aborted";
   return settled && pid !== undefined ? pid : "timeout";
 }
 
@@ -98,6 +105,14 @@ async function becomesReady(
 async function abandon(child: ChildProcess, exited: Promise<number>): Promise<void> {
   child.stdio[3]?.destroy();
   if (process.platform === "win32") child.kill();
+  await exited;
+}
+
+/** The supervisor ends with its server. */
+async function killServerOf(child: ChildProcess, exited: Promise<number>): Promise<void> {
+  for (const pid of child.pid === undefined ? [] : await childrenOf(child.pid)) await killWithChildren(pid);
+  if (process.platform === "win32") child.kill();
+  child.stdio[3]?.destroy();
   await exited;
 }
 
@@ -130,7 +145,13 @@ function running(pid: number, exited: Promise<number>, { runtime, home }: Postma
     pid,
     exited,
     kill,
-    async stop(mode) {
+    async stop(mode, limitMs) {
+      if (limitMs !== undefined) {
+        await signal(mode === "fast" ? "SIGINT" : "SIGQUIT");
+        if (await endsWithin(limitMs)) return;
+        await killWithChildren(pid);
+        return kill();
+      }
       if (mode === "fast") {
         await signal("SIGINT");
         if (await endsWithin(STOP_LIMITS_MS.fast)) return;
@@ -151,10 +172,11 @@ const CORRUPT =
 async function diagnose(
   { home, startTimeoutMs }: PostmasterOptions,
   log: ServerLog,
-  outcome: "exited" | "timeout",
+  outcome: StartOutcome,
 ): Promise<StartFailure> {
   const text = await log.tail();
   const lines = lastLines(text) || "nothing";
+  if (outcome === "aborted") return failed("it was stopped", lines, log.path);
   if (outcome === "timeout") {
     return failed(`it was not ready after ${startTimeoutMs} ms`, lines, log.path);
   }

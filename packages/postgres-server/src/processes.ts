@@ -1,4 +1,4 @@
-import { readFile, readlink } from "node:fs/promises";
+import { readdir, readFile, readlink } from "node:fs/promises";
 import { sleep, systemClock, systemTimers } from "@holdfast/core";
 import { runCommand } from "./commands.ts";
 import { ownIdentity } from "./identity.ts";
@@ -46,6 +46,27 @@ export async function isPostmasterOf(pid: number, cluster: string): Promise<bool
   if (process.platform === "win32") return true;
   const { output } = await runCommand("/bin/ps", ["-o", "command=", "-p", String(pid)], ownIdentity());
   return output.includes(cluster);
+}
+
+/** The processes that this one has started and which still run; none where the system does not tell. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  if (process.platform === "win32") return [];
+  if (process.platform !== "linux") {
+    const { output } = await runCommand("/usr/bin/pgrep", ["-P", String(pid)], ownIdentity());
+    return output
+      .split("\n")
+      .map(Number)
+      .filter((id) => id > 0);
+  }
+  const ids = (await readdir("/proc")).map(Number).filter((id) => id > 0);
+  const parents = await Promise.all(ids.map(async (id) => Number((await processStat(id))?.[1])));
+  return ids.filter((_, index) => parents[index] === pid);
+}
+
+/** Ends a process and those that it started at once, also when they are stopped and hear nothing else. */
+export async function killWithChildren(pid: number): Promise<void> {
+  const children = await childrenOf(pid);
+  for (const each of [pid, ...children]) signalProcess(each, "SIGKILL");
 }
 
 /** Polls until `done` holds; false when the time is over first. */

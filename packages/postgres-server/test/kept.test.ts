@@ -121,6 +121,20 @@ describe("a kept server", () => {
     await writeFile(join(dir, "file"), "");
     await expect(start(join(dir, "file"))).rejects.toMatchObject(unusable(/it is a file/));
     await expect(start(join(dir, "file/data"))).rejects.toMatchObject(unusable(/below, a file/));
+    await expect(start(join(dir, "file/data/deep"))).rejects.toMatchObject(unusable(/below, a file/));
+  });
+
+  test.runIf(process.platform === "linux").each(["/proc/x", "/proc/x/y/z", "/sys/x"])(
+    "refuses %s, where no directory can be made",
+    async (dir) => {
+      await expect(start(dir)).rejects.toMatchObject(unusable(/cannot be used/));
+    },
+  );
+
+  test("makes what is missing above its directory", async () => {
+    const dir = join(await scratch(), "a/b/data");
+    await serve({ keep: true, dataDir: dir });
+    expect(await exists(join(dir, ".gitignore"))).toBe(true);
   });
 
   test("may be moved, and reached by a link", async () => {

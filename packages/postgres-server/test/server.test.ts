@@ -1,8 +1,9 @@
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startPostgres } from "../src/index.ts";
-import { signalProcess } from "../src/processes.ts";
-import { exists, isGone, query, scratch, serve } from "./support.ts";
+import { childrenOf, isPostmasterOf, signalProcess } from "../src/processes.ts";
+import { eventually, exists, isGone, query, scratch, serve } from "./support.ts";
 
 describe("a throwaway server", () => {
   test("answers, keeps data and address over a restart and a kill, and leaves nothing behind", async () => {
@@ -88,6 +89,43 @@ describe("a throwaway server", () => {
       code: "DATA_DIR_UNUSABLE",
     });
     expect(await exists(`${dir}/kept/postgres/PG_VERSION`)).toBe(true);
+  });
+});
+
+describe("a server that hangs", () => {
+  test.runIf(process.platform === "linux").each([
+    ["all of its processes", true, true],
+    ["its first process", true, false],
+    ["its children", false, true],
+  ])("%s stopped: ends when it is told to with a limit, all of it", async (_what, first, others) => {
+    const server = await serve({ keep: false });
+    const children = await childrenOf(server.pid);
+    expect(children.length).toBeGreaterThan(3);
+    const hung = [...(first ? [server.pid] : []), ...(others ? children : [])];
+    for (const pid of hung) process.kill(pid, "SIGSTOP");
+    const all = [server.pid, ...children];
+    await server.stop("fast", 200);
+    for (const pid of all) expect(await eventually(() => isGone(pid))).toBe(true);
+    expect(await exists(server.dataDir)).toBe(false);
+  });
+
+  test.runIf(process.platform === "linux")("as it starts: is given up when it is stopped", async () => {
+    const server = await serve({ keep: false });
+    await server.kill();
+    const again = server.restart().catch(() => {});
+    let started = 0;
+    await eventually(async () => {
+      for (const pid of await childrenOf(process.pid)) {
+        for (const child of await childrenOf(pid)) {
+          if (await isPostmasterOf(child, join(server.dataDir, "postgres"))) started = child;
+        }
+      }
+      return started !== 0;
+    });
+    process.kill(started, "SIGSTOP");
+    await server.stop("fast", 200);
+    await again;
+    expect(await eventually(() => isGone(started))).toBe(true);
   });
 });
 
