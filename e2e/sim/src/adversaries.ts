@@ -8,7 +8,7 @@ export const ADVERSARIES = {
   /** Any party stands still for any time; see `suspensions.ts`. Then S38 holds as well. */
   suspensions: 0,
   /** What a gateway knows of others is of any age: tidings come late or never, and events come to it all the same. */
-  staleCaches: 0,
+  staleCaches: 0.2,
 } as const;
 
 export type Adversary = keyof typeof ADVERSARIES;
