@@ -36,8 +36,16 @@ export function parseDurationMs(
 
 function shown(given: unknown): string {
   if (typeof given === "string") return JSON.stringify(given);
-  if (Object.prototype.toString.call(given) === "[object Date]") return "a Date";
+  if (isDate(given)) return "a Date";
   return typeof given === "number" || given === null ? String(given) : `a value of type ${typeof given}`;
+}
+
+function isDate(given: unknown): boolean {
+  try {
+    return Object.prototype.toString.call(given) === "[object Date]";
+  } catch {
+    return false;
+  }
 }
 
 function parseText(text: string): number | undefined {

@@ -326,7 +326,12 @@ export class HoldfastError extends Error {
   }
 
   static is(value: unknown): value is HoldfastError {
-    return typeof value === "object" && value !== null && BRAND in value;
+    try {
+      return typeof value === "object" && value !== null && BRAND in value;
+    } catch {
+      // A proxy may throw at any look.
+      return false;
+    }
   }
 }
 
@@ -344,39 +349,57 @@ export interface PlainError {
 const MAX_CAUSE_DEPTH = 5;
 /** How many errors of an AggregateError are kept. */
 const MAX_ERRORS = 20;
+/** How many errors are kept in all: those of an AggregateError may be such themselves, or it again. */
+const MAX_NESTED_ERRORS = 50;
 const OWN_FIELDS = new Set(["name", "message", "stack", "cause"]);
 
 /**
  * Reads anything that was thrown. Causes are kept to a depth of 5; a thrown value that is no error becomes one. Never
  * throws itself, whatever getters and proxies the value has.
  */
-export function toPlainError(thrown: unknown, depth = 0): PlainError {
+export function toPlainError(thrown: unknown): PlainError {
+  return plainError(thrown, { depth: 0, budget: { left: MAX_NESTED_ERRORS } });
+}
+
+/** How far from the outermost error this one is, and how many more may be read. */
+interface Nesting {
+  readonly depth: number;
+  readonly budget: { left: number };
+}
+
+function plainError(thrown: unknown, nesting: Nesting): PlainError {
   try {
-    return isErrorLike(thrown) ? readError(thrown, depth) : { name: "Error", message: describe(thrown) };
+    return isErrorLike(thrown) ? readError(thrown, nesting) : { name: "Error", message: describe(thrown) };
   } catch {
     return { name: "Error", message: UNREADABLE };
   }
 }
 
+function inner({ depth, budget }: Nesting): Nesting | undefined {
+  if (depth >= MAX_CAUSE_DEPTH || budget.left <= 0) return undefined;
+  budget.left -= 1;
+  return { depth: depth + 1, budget };
+}
+
 const UNREADABLE = "Something was thrown that cannot be read.";
 
-function readError(thrown: Error, depth: number): PlainError {
-  const { cause } = thrown as { cause?: unknown };
-  const code = (thrown as { code?: unknown }).code;
-  const data = ownData(thrown, depth);
+function readError(thrown: Error, nesting: Nesting): PlainError {
+  const { cause, code, stack } = thrown as { cause?: unknown; code?: unknown; stack?: unknown };
+  const within = cause === undefined ? undefined : inner(nesting);
+  const data = ownData(thrown, nesting);
   return {
     name: String(thrown.name || "Error"),
     message: String(thrown.message),
-    ...(typeof thrown.stack === "string" ? { stack: thrown.stack } : {}),
+    ...(typeof stack === "string" ? { stack } : {}),
     ...(typeof code === "string" ? { code } : {}),
-    ...(cause !== undefined && depth < MAX_CAUSE_DEPTH ? { cause: causeOf(cause, depth) } : {}),
+    ...(within ? { cause: causeOf(cause, within) } : {}),
     ...(data ? { data } : {}),
   };
 }
 
-function causeOf(cause: unknown, depth: number): unknown {
+function causeOf(cause: unknown, nesting: Nesting): unknown {
   try {
-    return isErrorLike(cause) ? toPlainError(cause, depth + 1) : jsonOrText(cause);
+    return isErrorLike(cause) ? plainError(cause, nesting) : jsonOrText(cause);
   } catch {
     return UNREADABLE;
   }
@@ -396,7 +419,7 @@ function isErrorLike(value: unknown): value is Error {
   return typeof value === "object" && value !== null && "message" in value && "name" in value;
 }
 
-function ownData(error: Error, depth: number): Record<string, unknown> | undefined {
+function ownData(error: Error, nesting: Nesting): Record<string, unknown> | undefined {
   const data: Record<string, unknown> = {};
   for (const key of Object.keys(error)) {
     if (OWN_FIELDS.has(key)) continue;
@@ -406,8 +429,13 @@ function ownData(error: Error, depth: number): Record<string, unknown> | undefin
   }
   // Those of an AggregateError, as `Promise.any` throws it, are not enumerable.
   const { errors } = error as { errors?: unknown };
-  if (Array.isArray(errors) && errors.every(isErrorLike) && depth < MAX_CAUSE_DEPTH) {
-    data.errors = errors.slice(0, MAX_ERRORS).map((each) => toPlainError(each, depth + 1));
+  const kept = Array.isArray(errors) ? errors.slice(0, MAX_ERRORS) : [];
+  if (kept.length > 0 && kept.every(isErrorLike)) {
+    const read = kept.flatMap((each) => {
+      const within = inner(nesting);
+      return within ? [plainError(each, within)] : [];
+    });
+    if (read.length > 0) data.errors = read;
   }
   return Object.keys(data).length > 0 ? data : undefined;
 }

@@ -21,5 +21,6 @@ export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord, l
 export { createDriver, type Driver, type DriverOptions, type Step, type Transition } from "./machine.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
+export { shown } from "./shown.ts";
 export { readSigningKey, type SigningKey } from "./signing-key.ts";
 export { Turns } from "./turns.ts";

@@ -25,9 +25,11 @@ export type Log = (level: LogLevel, message: string, data?: Readonly<Record<stri
 
 /** Data goes first, as pino wants it; a console prints it just as well. A logger that throws never breaks the caller. */
 export function logTo(logger: LoggerLike, record: LogRecord): void {
+  const { level, message, data } = record;
   try {
-    if (record.data) logger[record.level](record.data, record.message);
-    else logger[record.level](record.message);
+    const returned: unknown = data ? logger[level](data, message) : logger[level](message);
+    // One that is asynchronous may fail later.
+    if (typeof returned === "object" && returned !== null) new Promise((resolve) => resolve(returned)).catch(() => {});
   } catch {
     // The user's logger failed; there is nobody left to tell.
   }

@@ -17,6 +17,7 @@ import {
   parseGoDurationMs,
   type Step,
   seededRandom,
+  shown,
   sleep,
   systemTimers,
   toPlainError,
@@ -181,6 +182,30 @@ describe("errors", () => {
       message: "outer",
       cause: cannot,
     });
+  });
+
+  test("an aggregate error that holds itself is read in bounds", () => {
+    const cyclic = new AggregateError([], "loop");
+    cyclic.errors = Array.from({ length: 30 }, () => cyclic);
+    cyclic.cause = cyclic;
+    const count = (error: { cause?: unknown; data?: { errors?: unknown } }): number =>
+      1 +
+      (error.cause ? count(error.cause as never) : 0) +
+      ((error.data?.errors ?? []) as never[]).reduce((sum, each) => sum + count(each), 0);
+    expect(count(toPlainError(cyclic))).toBeLessThanOrEqual(51);
+  });
+
+  test("anything is shown, cut", () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    expect([shown(proxy), shown(1n), shown({ a: 1 }), shown(undefined), shown(Object.create(null))]).toEqual([
+      "a value of type object",
+      "1n",
+      '{"a":1}',
+      "undefined",
+      "{}",
+    ]);
+    expect(shown("x".repeat(1000)).length).toBeLessThan(210);
   });
 
   test("anything thrown is read, also cycles", () => {

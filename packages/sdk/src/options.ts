@@ -1,4 +1,4 @@
-import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
+import { type DurationInput, HoldfastError, parseDurationMs, shown } from "@holdfast/core";
 
 /** The environment that options are read from; `process.env` unless a test says otherwise. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -53,14 +53,6 @@ export function checkKnown(what: string, options: object, known: readonly string
 export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
-
-const shown = (value: unknown): string => {
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return String(value);
-  }
-};
 
 export const asText: OptionParser<string> = (value, source) => {
   if (typeof value !== "string" || value.trim() === "") {

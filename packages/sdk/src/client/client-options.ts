@@ -1,4 +1,4 @@
-import { HoldfastError, LOG_LEVELS, type LoggerLike } from "@holdfast/core";
+import { HoldfastError, LOG_LEVELS, type LoggerLike, shown } from "@holdfast/core";
 import {
   asBoolean,
   asSecretText,
@@ -156,7 +156,7 @@ function resolveMode(options: ClientOptions, env: Environment): { mode: "dev" | 
     if (flag !== undefined) return { mode: flag ? "dev" : "cloud" };
     const url = parseUrl(value, "http");
     if (url?.startsWith("http")) return { mode: "dev", devUrl: url };
-    throw invalidOption(source, `must be 1, 0 or the address of a gateway, not ${JSON.stringify(value)}.`);
+    throw invalidOption(source, `must be 1, 0 or the address of a gateway, not ${shown(value)}.`);
   };
   const variable = readOption({ name: "isDev", given: undefined, variables: ["_DEV"], parse }, env);
   if (options.isDev === undefined) return variable ?? { mode: "cloud" };

@@ -17,7 +17,7 @@ import {
 } from "./client-options.ts";
 import type { CheckedOutgoings, OutgoingEvent, SchemaMap } from "./event-types.ts";
 import { type FetchedRunState, fetchRunState } from "./run-state.ts";
-import { type SentEvents, sendEvents } from "./send-events.ts";
+import { eventList, type SentEvents, sendEvents } from "./send-events.ts";
 import type { SendPorts } from "./send-http.ts";
 import { type OutgoingSignal, type SentSignal, sendSignal } from "./send-signal.ts";
 
@@ -63,11 +63,10 @@ export class Client<const Schemas extends SchemaMap = NoSchemas> {
    * Sends one event or several in one request.
    * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`
    */
-  send<const Events extends OutgoingEvent | readonly OutgoingEvent[]>(
+  async send<const Events extends OutgoingEvent | readonly OutgoingEvent[]>(
     events: Events & CheckedOutgoings<Events, Schemas>,
   ): Promise<SentEvents> {
-    const given: OutgoingEvent | readonly OutgoingEvent[] = events;
-    return this.sendEvents(Array.isArray(given) ? (given as readonly OutgoingEvent[]) : [given as OutgoingEvent]);
+    return this.sendEvents(eventList(events));
   }
 
   /**

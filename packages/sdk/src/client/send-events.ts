@@ -1,8 +1,9 @@
-import { type Clock, HoldfastError, messageOf } from "@holdfast/core";
+import { type Clock, HoldfastError, messageOf, shown } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { SDK_NAME } from "../version.ts";
 import type { ResolvedClientOptions } from "./client-options.ts";
-import { attachedSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
+import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
 import { callGateway, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface SentEvents {
@@ -33,6 +34,18 @@ export async function sendEvents(
   );
 }
 
+/**
+ * One event or several, as a list of our own.
+ * @throws HoldfastError `EVENT_INVALID`
+ */
+export function eventList(given: unknown): readonly OutgoingEvent[] {
+  try {
+    return (Array.isArray(given) ? [...given] : [given]) as readonly OutgoingEvent[];
+  } catch (cause) {
+    throw new HoldfastError("EVENT_INVALID", `The events cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
+
 async function encodeEvents(
   events: readonly OutgoingEvent[],
   schemas: SchemaMap | undefined,
@@ -44,18 +57,39 @@ async function encodeEvents(
     );
   }
   const texts: string[] = [];
-  for (const event of events) {
-    checkEvent(event);
-    const schema =
-      attachedSchema(event) ?? (schemas && Object.hasOwn(schemas, event.name) ? schemas[event.name] : undefined);
-    if (schema) await validateData(schema, event.data, event.name);
+  for (const given of events) {
+    const { event, attached } = readEvent(given);
+    const { name, data } = event;
+    const schema = attached ?? (schemas && Object.hasOwn(schemas, name) ? schemas[name] : undefined);
+    if (schema) await validateData(schema, data, name);
     texts.push(encodeEvent(event, clock));
   }
   return `[${texts.join(",")}]`;
 }
 
-function checkEvent(event: unknown): asserts event is OutgoingEvent {
-  if (!isRecord(event)) throw invalid("An event must be an object with a name and data.");
+const EVENT_KEYS: readonly string[] = ["name", "data", "id", "ts", "v", "user", "meta"];
+
+/** The event's fields, each read once: a getter or a proxy may answer otherwise, or throw. */
+function readEvent(given: unknown): { event: OutgoingEvent; attached: StandardSchemaV1 | undefined } {
+  try {
+    if (!isRecord(given)) throw invalid("An event must be an object with a name and data.");
+    const unknown = Object.keys(given).find((key) => !EVENT_KEYS.includes(key));
+    if (unknown !== undefined) {
+      throw invalid(
+        `An event has no field ${shown(unknown)}; it knows ${EVENT_KEYS.join(", ")}. What functions are to get belongs into \`data\`.`,
+      );
+    }
+    const event: Record<string, unknown> = { ...given };
+    checkEvent(event);
+    const attached = attachedSchema(given);
+    return { event, attached: isStandardSchema(attached) ? attached : undefined };
+  } catch (error) {
+    if (HoldfastError.is(error)) throw error;
+    throw new HoldfastError("EVENT_INVALID", `An event cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function checkEvent(event: Record<string, unknown>): asserts event is Record<string, unknown> & OutgoingEvent {
   const { name, data, id, ts, v } = event;
   if (typeof name !== "string" || name === "") throw invalid("An event has no name.");
   if (name.length > WIRE_LIMITS.maxEventNameLength) {

@@ -6,6 +6,7 @@ import {
   type Random,
   sleep,
   type Timers,
+  toPlainError,
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { SDK_NAME } from "../version.ts";
@@ -111,8 +112,8 @@ async function tryOnce<T>(
 }
 
 function networkReason(error: unknown): string {
-  const cause = (error as { cause?: unknown } | null)?.cause;
-  return cause === undefined ? messageOf(error) : `${messageOf(error)} (${messageOf(cause)})`;
+  const { message, cause } = toPlainError(error);
+  return cause === undefined ? message : `${message} (${messageOf(cause)})`;
 }
 
 /** The object that a body holds; empty when it holds none. */

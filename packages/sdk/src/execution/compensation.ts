@@ -28,8 +28,8 @@ export function readFailure(journal: Journal): FailureMemo | undefined {
 }
 
 /** The op after which a run undoes its steps. */
-export function failureOp(thrown: unknown, steps: readonly StepRecord[], startedMs: number): OpText {
-  const memo = { error: errorObject(thrown), steps: steps.map(({ identity }) => identity.fullId) };
+export function failureOp(error: PlainError, steps: readonly StepRecord[], startedMs: number): OpText {
+  const memo = { error, steps: steps.map(({ identity }) => identity.fullId) };
   const subject = { identity: reservedIdentity(FAILURE_ID), call: { id: FAILURE_ID, kind: "run" } as const };
   const json = { text: JSON.stringify(memo), isUndefined: false };
   return new OpWriter({ ...subject, args: undefined, ordinal: undefined }).finished(json, {

@@ -1,18 +1,19 @@
-import { isFinalError, RetryAfterError, StepError } from "../steps/errors.ts";
+import { logTo } from "@holdfast/core";
 import type { HandlerEnd } from "../steps/pass-machine.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { PassOptions } from "./pass-options.ts";
-import { encodeResult, errorObject } from "./result-json.ts";
+import { encodeResult } from "./result-json.ts";
 import type { StepRecord } from "./step-record.ts";
+import type { Thrown } from "./thrown.ts";
 
 type Failed = Extract<HandlerEnd, { type: "failed" }>;
 
 /** The handler threw, or the pass cannot go on. */
-export function failedEnd(thrown: unknown, { attempt, maxAttempts }: PassInput): Failed {
+export function failedEnd(thrown: Thrown, { attempt, maxAttempts }: PassInput): Failed {
   const used = maxAttempts !== undefined && attempt + 1 >= maxAttempts;
-  const final = used || StepError.is(thrown) || isFinalError(thrown);
-  const retryAfter = !final && RetryAfterError.is(thrown) ? { retryAfter: thrown.retryAfter } : {};
-  return { type: "failed", body: JSON.stringify(errorObject(thrown)), final, ...retryAfter };
+  const final = used || thrown.isStepError || thrown.isFinal;
+  const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
+  return { type: "failed", body: JSON.stringify(thrown.error), final, ...retryAfter };
 }
 
 /** A failure now is for good: the step's own retries or the function's are used up. */
@@ -32,9 +33,8 @@ export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { fn,
   for (const { identity, promise, progress } of records) {
     if (promise.isAwaited || progress === "done") continue;
     const state = progress === "failed" ? "has failed, and nobody" : "is not finished, and nobody";
-    fn.client.options.logger.warn(
-      `Step "${identity.fullId}" of function "${functionSlug}" ${state} awaited it. Put an \`await\` before it.`,
-    );
+    const message = `Step "${identity.fullId}" of function "${functionSlug}" ${state} awaited it. Put an \`await\` before it.`;
+    logTo(fn.client.options.logger, { level: "warn", message });
     if (progress === "open") awaits.add(identity.hash);
   }
   return awaits.size > 0 ? { type: "returned", body, awaits } : { type: "returned", body };

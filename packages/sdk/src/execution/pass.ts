@@ -1,7 +1,7 @@
 import { createDriver, type Driver, type TimerHandle, unreachable } from "@holdfast/core";
 import type { CheckpointOutcome, ExtendedContext } from "@holdfast/protocol";
 import { schemaFor } from "../functions/registry.ts";
-import { isFinalError, NonDeterminismError, type RunDeadlineError, readable } from "../steps/errors.ts";
+import { NonDeterminismError, type RunDeadlineError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import { initialPass, type PassEffect, type PassEvent, type PassState, passStep } from "../steps/pass-machine.ts";
 import { rejectedStep, type StepCall } from "../steps/step-call.ts";
@@ -20,6 +20,7 @@ import { resultOf, textOf } from "./result-of.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { type BodyEnd, nestedCall, runBody, StepRecord } from "./step-record.ts";
+import { readThrown, type Thrown } from "./thrown.ts";
 
 /** What the handler is called with; the pass supplies the tools. */
 export type PassHandler = (tools: { readonly step: StepTools; readonly signal: () => AbortSignal }) => unknown;
@@ -132,18 +133,19 @@ export class Pass {
       const end = returnedEnd(value, this.#records.values(), this.#options);
       this.#driver.send({ type: "handler-ended", end });
     } catch (thrown) {
-      if (!this.#compensation) this.#fail(readable(thrown));
+      if (!this.#compensation) this.#fail(thrown);
     }
   }
 
-  #fail(thrown: unknown): void {
+  #fail(raw: unknown): void {
     const { input, mode, ports } = this.#options;
+    const thrown = readThrown(raw);
     const end = failedEnd(thrown, input);
     const isUndoable = this.#undoable.some((record) => record.progress === "done" || record.isRunning);
     if (!end.final || !isUndoable) return this.#driver.send({ type: "handler-ended", end });
     const nowMs = ports.clock.nowMs();
     const isTargeted = mode.type === "targeted";
-    const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(thrown, this.#undoable, nowMs);
+    const op = isTargeted ? abandonedOp(mode.hash, nowMs) : failureOp(thrown.error, this.#undoable, nowMs);
     this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: isTargeted } });
   }
 
@@ -262,17 +264,15 @@ export class Pass {
 
   #onCollected(compensation: Compensation): void {
     const isMissing = compensation.isMissingSome((hash) => this.#records.has(hash));
-    return isMissing ? this.#awaitNews(UNDO_GRACE_MS, () => this.#undo(compensation)) : this.#undo(compensation);
+    return isMissing ? this.#awaitNews(UNDO_GRACE_MS, () => this.#undo(compensation)) : void this.#undo(compensation);
   }
 
-  #undo(compensation: Compensation): void {
+  async #undo(compensation: Compensation): Promise<void> {
     if (this.#driver.state.phase !== "open" || !compensation.collects) return;
     compensation.collects = false;
-    const all = compensation.run((identity, call) => this.#open(identity, call).promise);
-    void all.then((error) => {
-      const body = JSON.stringify({ ...error, __serialized: true });
-      this.#driver.send({ type: "handler-ended", end: { type: "failed", body, final: true } });
-    });
+    const error = await compensation.run((identity, call) => this.#open(identity, call).promise);
+    const body = JSON.stringify({ ...error, __serialized: true });
+    this.#driver.send({ type: "handler-ended", end: { type: "failed", body, final: true } });
   }
 
   #run(effect: PassEffect): void {
@@ -310,7 +310,7 @@ export class Pass {
     if (!record) return;
     record.isRunning = true;
     const { input, mode, ports } = this.#options;
-    const isFinal = (thrown: unknown): boolean => isFinalError(thrown) || isLastAttempt(record, input);
+    const isFinal = (thrown: Thrown): boolean => thrown.isFinal || isLastAttempt(record, input);
     const isExtended = mode.type === "in-place" || input.extended !== undefined;
     const tell = (end: BodyEnd): void => {
       if (end.type === "failed") record.isRunning = false;

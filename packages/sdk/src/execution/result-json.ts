@@ -17,9 +17,9 @@ export function encodeResult(value: unknown, what: string): ResultJson {
   try {
     text = JSON.stringify(value);
   } catch (cause) {
-    throw unusable(what, messageOf(cause), cause);
+    throw unusableResult(what, messageOf(cause), cause);
   }
-  if (text === undefined) throw unusable(what, `it is a ${typeof value}`);
+  if (text === undefined) throw unusableResult(what, `it is a ${typeof value}`);
   // A UTF-16 unit becomes at most three bytes, so most results need no counting.
   if (text.length * 3 > WIRE_LIMITS.maxOutputBytes && Buffer.byteLength(text) > WIRE_LIMITS.maxOutputBytes) {
     throw new HoldfastError(
@@ -30,7 +30,7 @@ export function encodeResult(value: unknown, what: string): ResultJson {
   return { text, isUndefined: false };
 }
 
-function unusable(what: string, reason: string, cause?: unknown): HoldfastError {
+export function unusableResult(what: string, reason: string, cause?: unknown): HoldfastError {
   return new HoldfastError(
     "STEP_RESULT_INVALID",
     `The result of ${what} cannot be stored as JSON: ${reason}. Return plain data.`,
@@ -53,10 +53,11 @@ export function errorObject(thrown: unknown): PlainError & { readonly __serializ
 
 function shorten(error: PlainError): PlainError {
   const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}... (cut)` : text);
-  const { message, stack, cause, data, ...rest } = error;
+  const { name, message, stack, code, cause, data } = error;
   return {
-    ...rest,
+    name: cut(name),
     message: cut(message),
+    ...(code === undefined ? {} : { code: cut(code) }),
     ...(stack === undefined ? {} : { stack: cut(stack) }),
     ...(cause === undefined ? {} : { cause: isPlainError(cause) ? shorten(cause) : small(cause) }),
     ...(data === undefined ? {} : { data: small(data) as Record<string, unknown> }),

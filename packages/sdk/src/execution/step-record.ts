@@ -1,12 +1,13 @@
-import type { Clock, PlainError } from "@holdfast/core";
-import { RetryAfterError, readable, StepError, StepNestedError } from "../steps/errors.ts";
+import { type Clock, messageOf, type PlainError, shown } from "@holdfast/core";
+import { StepError, StepNestedError } from "../steps/errors.ts";
 import type { FoundStep, OpText } from "../steps/pass-machine.ts";
 import { type StepCall, WAITS } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
 import { type OpExtras, OpWriter } from "./op-text.ts";
-import { decodeResult, encodeResult, errorObject, type ResultJson } from "./result-json.ts";
+import { decodeResult, encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
 import { StepPromise } from "./step-promise.ts";
+import { readThrown, type Thrown } from "./thrown.ts";
 
 export type StepOutcome =
   | { readonly type: "memo"; readonly value: unknown }
@@ -91,7 +92,7 @@ export class StepRecord {
 
 /** A step called in the body of another one. The body fails with it even when it does not await the call. */
 export function nestedCall(call: StepCall, outer: CurrentStep): Promise<never> {
-  const error = new StepNestedError(String(call.id), outer.id);
+  const error = new StepNestedError(typeof call.id === "string" ? call.id : shown(call.id), outer.id);
   const promise = new StepPromise<never>((_resolve, reject) => reject(error));
   promise.quieten();
   outer.nested = [...(outer.nested ?? []), { error, promise }];
@@ -103,7 +104,7 @@ export interface BodyContext {
   readonly clock: Clock;
   /** The gateway knows our extensions. */
   readonly isExtended: boolean;
-  readonly isFinal: (thrown: unknown) => boolean;
+  readonly isFinal: (thrown: Thrown) => boolean;
 }
 
 export type BodyEnd =
@@ -126,10 +127,10 @@ export function runBody(record: StepRecord, context: BodyContext, tell: (end: Bo
   };
   const onError = (raw: unknown): void => {
     step.active = false;
-    const thrown = readable(raw);
+    const thrown = readThrown(raw);
+    const { error } = thrown;
     const final = context.isFinal(thrown);
-    const error = errorObject(thrown);
-    const retryAfter = !final && RetryAfterError.is(thrown) ? { retryAfter: thrown.retryAfter } : {};
+    const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
     record.outcome = { type: "error", error };
     const op = record.ops.failed(error, final, { ...extras(), ...retryAfter });
     tell({ type: "failed", op, final, ...retryAfter });
@@ -153,12 +154,33 @@ export function runBody(record: StepRecord, context: BodyContext, tell: (end: Bo
   } catch (thrown) {
     return onError(thrown);
   }
-  if (!isThenable(value)) return onValue(value);
-  Promise.resolve(value).then(onValue, onError);
+  let isLater: boolean;
+  try {
+    isLater = isThenable(value);
+  } catch (cause) {
+    return onError(unusableResult(`step "${identity.fullId}"`, messageOf(cause), cause));
+  }
+  if (isLater) void follow(value, onValue, onError);
+  else onValue(value);
 }
 
 function isThenable(value: unknown): boolean {
   const kind = typeof value;
   if ((kind !== "object" && kind !== "function") || value === null) return false;
   return typeof (value as { then?: unknown }).then === "function";
+}
+
+/** Calls one of the two, once, whatever the thenable does: `await` looks at it where nothing that it throws gets out. */
+async function follow(
+  value: unknown,
+  onValue: (value: unknown) => void,
+  onError: (thrown: unknown) => void,
+): Promise<void> {
+  let settled: unknown;
+  try {
+    settled = await value;
+  } catch (thrown) {
+    return onError(thrown);
+  }
+  onValue(settled);
 }

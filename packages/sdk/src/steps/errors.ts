@@ -7,11 +7,22 @@ const STEP_ERROR = Symbol.for("holdfast.stepError");
 const INVOKE_ERROR = Symbol.for("holdfast.invokeError");
 const INVOKE_TIMEOUT = Symbol.for("holdfast.invokeTimeout");
 
+/** False where looking throws, as some getters and proxies do. */
+function looks(look: () => boolean): boolean {
+  try {
+    return look();
+  } catch {
+    return false;
+  }
+}
+
 const branded = (value: unknown, brand: symbol): boolean =>
-  typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true;
+  looks(() => typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[brand] === true);
 
 const hasCode = (value: unknown, code: ErrorCode): boolean =>
-  typeof value === "object" && value !== null && (value as { code?: unknown }).code === code;
+  looks(() => typeof value === "object" && value !== null && (value as { code?: unknown }).code === code);
+
+const hasName = (value: unknown, name: string): boolean => looks(() => value instanceof Error && value.name === name);
 
 const brand = (error: Error, mark: symbol): void => {
   Object.defineProperty(error, mark, { value: true });
@@ -27,7 +38,7 @@ export class NonRetriableError extends Error {
 
   /** Recognises errors of other copies of this package, and those of the same name of the `inngest` package. */
   static is(value: unknown): value is NonRetriableError {
-    return branded(value, NON_RETRIABLE) || (value instanceof Error && value.name === "NonRetriableError");
+    return branded(value, NON_RETRIABLE) || hasName(value, "NonRetriableError");
   }
 }
 
@@ -50,8 +61,8 @@ export class RetryAfterError extends Error {
   /** Recognises errors of other copies of this package, and those of the same name of the `inngest` package. */
   static is(value: unknown): value is RetryAfterError {
     if (branded(value, RETRY_AFTER)) return true;
-    const { name, retryAfter } = (value ?? {}) as { name?: unknown; retryAfter?: unknown };
-    return value instanceof Error && name === "RetryAfterError" && typeof retryAfter === "string";
+    const isText = (): boolean => typeof (value as RetryAfterError).retryAfter === "string";
+    return hasName(value, "RetryAfterError") && looks(isText);
   }
 }
 
@@ -236,19 +247,6 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
   "OPTION_MISSING",
   "OPTION_INVALID",
 ]);
-
-/** What was thrown; an error of ours in its place when looking at it throws, as some proxies and getters do. */
-export function readable(thrown: unknown): unknown {
-  if (typeof thrown !== "object" || thrown === null) return thrown;
-  try {
-    isFinalError(thrown);
-    StepError.is(thrown);
-    RetryAfterError.is(thrown);
-    return thrown;
-  } catch {
-    return new Error("Something was thrown that cannot be read.");
-  }
-}
 
 /** Trying again cannot cure it: asked for by the author, or a mistake in the code. */
 export function isFinalError(error: unknown): boolean {

@@ -34,7 +34,12 @@ export function fetchCall(args: FetchArgs): StepCall | Promise<StepCall> {
   });
   const body = bodyOf(shown, init?.body, headers);
   if (body !== undefined || !request?.body) return made(body);
-  return request.clone().text().then(made);
+  return request
+    .clone()
+    .text()
+    .then(made, (cause: unknown) => {
+      throw invalidStep(shown, "the body of its Request cannot be read", cause);
+    });
 }
 
 function isTarget(value: unknown): value is FetchTarget {

@@ -1,4 +1,4 @@
-import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
+import { type DurationInput, HoldfastError, parseDurationMs, shown } from "@holdfast/core";
 import { wireDuration } from "./wire-duration.ts";
 
 /** A `Temporal.Duration`, or anything of its shape. */
@@ -22,8 +22,8 @@ export type InstantLike = Date | string | TemporalInstant;
  * ISO text for a Date, a point in time of Temporal, or text that starts like an ISO 8601 date; undefined for anything else.
  * @throws HoldfastError `DURATION_INVALID`
  */
-export function instantOf(input: unknown, shown: unknown = input): string | undefined {
-  if (input instanceof Date) return isoText(input, shown);
+export function instantOf(input: unknown, given: unknown = input): string | undefined {
+  if (input instanceof Date) return isoText(input, given);
   if (isTemporal(input, "Temporal.Instant", "Temporal.ZonedDateTime")) {
     return isoText(new Date((input as TemporalInstant).epochMilliseconds), input);
   }
@@ -53,11 +53,19 @@ export function timeoutText(input: unknown, name: string, exact: boolean): strin
 }
 
 function isoText(date: Date, input: unknown): string {
-  if (!Number.isNaN(date.getTime())) return date.toISOString();
-  throw new HoldfastError(
-    "DURATION_INVALID",
-    `Not a point in time: ${String(input)}. Give a valid Date or ISO 8601 text.`,
-  );
+  const ms = timeOf(date);
+  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  const text = typeof input === "string" ? input : shown(input);
+  throw new HoldfastError("DURATION_INVALID", `Not a point in time: ${text}. Give a valid Date or ISO 8601 text.`);
+}
+
+/** Not by a method of the Date's own: a class made from it, or a proxy, has others. */
+function timeOf(date: Date): number {
+  try {
+    return Date.prototype.getTime.call(date);
+  } catch {
+    return Number.NaN;
+  }
 }
 
 function isTemporal(input: unknown, ...tags: readonly string[]): boolean {

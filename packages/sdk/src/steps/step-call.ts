@@ -1,4 +1,4 @@
-import { HoldfastError, type PlainError } from "@holdfast/core";
+import { HoldfastError, messageOf, type PlainError, shown } from "@holdfast/core";
 import type { OpName } from "@holdfast/protocol";
 
 /** A step's id, or its id and how it is called for people. */
@@ -59,7 +59,16 @@ export function named(id: unknown): Pick<StepCall, "id" | "displayName"> {
 }
 
 export function invalidStep(id: unknown, problem: string, cause?: unknown): HoldfastError {
-  return new HoldfastError("STEP_INVALID", `Step ${JSON.stringify(named(id).id)}: ${problem}.`, { cause });
+  return new HoldfastError("STEP_INVALID", `Step ${nameOf(id)}: ${problem}.`, { cause });
+}
+
+/** The id for messages, whatever was given as one. */
+export function nameOf(id: unknown): string {
+  try {
+    return shown(named(id).id);
+  } catch {
+    return shown(id);
+  }
 }
 
 /** A step that could not even be called. Nobody may be awaiting it yet, which must not end the process. */
@@ -69,19 +78,25 @@ export function rejectedStep(error: unknown): Promise<never> {
   return promise;
 }
 
-/** Whatever the making of a call throws becomes a rejection, as everywhere in asynchronous code. */
-export function guarded<T>(call: () => Promise<T>): Promise<T> {
+/**
+ * Makes a call. Whatever goes wrong becomes a rejection, as everywhere in asynchronous code; with a code, also where a getter
+ * or a proxy of the author's threw.
+ */
+export function guarded<Call>(id: unknown, make: () => Call, find: (call: Call) => Promise<unknown>): Promise<unknown> {
+  let call: Call;
   try {
-    return call();
+    call = make();
   } catch (error) {
-    return rejectedStep(error);
+    const isCoded = HoldfastError.is(error);
+    return rejectedStep(isCoded ? error : invalidStep(id, `it cannot be read: ${messageOf(error)}`, error));
   }
+  return find(call);
 }
 
-/** As JSON has it, or undefined when JSON cannot carry it. */
-export function jsonOf(value: unknown): string | undefined {
+/** A copy as JSON makes it: what the author changes later, and how it was made, are not seen in it. Undefined where JSON cannot carry it. */
+export function jsonCopy<T>(value: T): T | undefined {
   try {
-    return JSON.stringify(value);
+    return JSON.parse(JSON.stringify(value)) as T;
   } catch {
     return undefined;
   }

@@ -1,7 +1,8 @@
 import type { OutgoingEvent, SchemaMap } from "../client/event-types.ts";
+import { eventList } from "../client/send-events.ts";
 import { type FetchArgs, fetchCall } from "./fetch-tool.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
-import { guarded, invalidStep, jsonOf, named, type StepCall, type StepId } from "./step-call.ts";
+import { guarded, invalidStep, jsonCopy, named, type StepCall, type StepId } from "./step-call.ts";
 import type { StepTools } from "./step-types.ts";
 import { createWaitTools, type WaitToolsDeps } from "./wait-tools.ts";
 import { wireDuration } from "./wire-duration.ts";
@@ -16,51 +17,70 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
   const { find } = deps;
   const tools = {
     ...createWaitTools(deps),
-    run: (id: StepId, body: unknown, ...rest: unknown[]) => guarded(() => find(runCall(id, body, rest))),
+    run: (id: StepId, body: unknown, ...rest: unknown[]) => guarded(id, () => runCall(id, body, rest), find),
     sleep: (id: StepId, duration: unknown) =>
-      guarded(() => {
-        const durationMs = durationMsOf(duration, "The duration of step.sleep()");
-        return find({ ...named(id), kind: "sleep", opName: wireDuration(durationMs, deps.exact), show: nothing });
-      }),
+      guarded(
+        id,
+        (): StepCall => {
+          const durationMs = durationMsOf(duration, "The duration of step.sleep()");
+          return { ...named(id), kind: "sleep", opName: wireDuration(durationMs, deps.exact), show: nothing };
+        },
+        find,
+      ),
     sleepUntil: (id: StepId, at: unknown) =>
-      guarded(() => {
-        const instant = instantOf(typeof at === "number" ? new Date(at) : at, at);
-        if (instant === undefined) {
-          throw invalidStep(id, "step.sleepUntil() needs a Date, ISO 8601 text, milliseconds or a Temporal instant");
-        }
-        return find({ ...named(id), kind: "sleep", opName: instant, show: nothing });
-      }),
-    sendEvent: (id: StepId, events: OutgoingEvent | readonly OutgoingEvent[]) => {
-      const list = Array.isArray(events) ? (events as readonly OutgoingEvent[]) : [events as OutgoingEvent];
-      return find({
-        ...named(id),
-        kind: "sendEvent",
-        opName: "sendEvent",
-        opts: { type: "step.sendEvent" },
-        body: (hash) => deps.send(list.map((event, index) => withId(event, `${deps.runId}-${hash}-${index}`))),
-      });
-    },
-    sendSignal: (id: StepId, options: { readonly signal: string; readonly data?: unknown }) => {
-      const { signal, data } = options ?? {};
-      return find({
-        ...named(id),
-        kind: "sendSignal",
-        opName: "sendSignal",
-        opts: { type: "step.sendSignal", signal },
-        body: () => deps.sendSignal(data === undefined ? { signal } : { signal, data }),
-      });
-    },
+      guarded(
+        id,
+        (): StepCall => {
+          const instant = instantOf(typeof at === "number" ? new Date(at) : at, at);
+          if (instant === undefined) {
+            throw invalidStep(id, "step.sleepUntil() needs a Date, ISO 8601 text, milliseconds or a Temporal instant");
+          }
+          return { ...named(id), kind: "sleep", opName: instant, show: nothing };
+        },
+        find,
+      ),
+    sendEvent: (id: StepId, events: unknown) => guarded(id, () => sendEventCall(deps, id, events), find),
+    sendSignal: (id: StepId, options: unknown) => guarded(id, () => sendSignalCall(deps, id, options), find),
     fetch: (...args: FetchArgs) =>
-      guarded(() => {
-        const call = fetchCall(args);
-        // The text of a Request's body has to be read first.
-        return call instanceof Promise ? call.then((ready) => find(ready)) : find(call);
-      }),
+      guarded(
+        "step.fetch",
+        () => fetchCall(args),
+        // The text of a Request's body may have to be read first.
+        (call) => (call instanceof Promise ? quietened(call.then(find)) : find(call)),
+      ),
   };
   return tools as unknown as StepTools<SchemaMap>;
 }
 
+/** An error that nobody awaits must not end the process. */
+function quietened<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
 const nothing = (): undefined => undefined;
+
+function sendEventCall(deps: StepToolsDeps, id: StepId, events: unknown): StepCall {
+  const list = eventList(events);
+  return {
+    ...named(id),
+    kind: "sendEvent",
+    opName: "sendEvent",
+    opts: { type: "step.sendEvent" },
+    body: (hash) => deps.send(list.map((event, index) => withId(event, `${deps.runId}-${hash}-${index}`))),
+  };
+}
+
+function sendSignalCall(deps: StepToolsDeps, id: StepId, options: unknown): StepCall {
+  const { signal, data } = (options ?? {}) as { readonly signal: string; readonly data?: unknown };
+  return {
+    ...named(id),
+    kind: "sendSignal",
+    opName: "sendSignal",
+    opts: { type: "step.sendSignal", ...(typeof signal === "string" ? { signal } : {}) },
+    body: () => deps.sendSignal(data === undefined ? { signal } : { signal, data }),
+  };
+}
 
 const RUN_OPTIONS: ReadonlySet<string> = new Set(["compensate", "retries"]);
 
@@ -88,14 +108,14 @@ function runCall(id: StepId, body: unknown, rest: readonly unknown[]): StepCall 
     ? (rest[0] as RunOptionsInput)
     : undefined;
   const args = options === undefined ? rest : rest.slice(1);
-  if (args.length > 0 && jsonOf(args) === undefined) {
-    throw invalidStep(id, "its arguments are kept as JSON, which cannot carry them");
-  }
+  const kept = args.length === 0 ? args : jsonCopy(args);
+  if (kept === undefined) throw invalidStep(id, "its arguments are kept as JSON, which cannot carry them");
   return {
     ...named(id),
     kind: "run",
-    body: (_hash, given) => body(...given),
-    ...(args.length > 0 ? { args } : {}),
+    // The first time the body gets what the author gave.
+    body: (_hash, given) => body(...(given === kept ? args : given)),
+    ...(kept.length > 0 ? { args: kept } : {}),
     ...(options === undefined ? {} : runOptions(id, options)),
   };
 }
@@ -122,9 +142,14 @@ function runOptions(id: StepId, { compensate, retries }: RunOptionsInput): Parti
 
 /** The author's own id stays. What `EventType.create` attached stays, too. */
 function withId(event: OutgoingEvent, id: string): OutgoingEvent {
-  if (typeof event !== "object" || event === null || event.id !== undefined) return event;
-  return Object.defineProperties({} as OutgoingEvent, {
-    ...Object.getOwnPropertyDescriptors(event),
-    id: { value: id, enumerable: true },
-  });
+  try {
+    if (typeof event !== "object" || event === null || event.id !== undefined) return event;
+    return Object.defineProperties({} as OutgoingEvent, {
+      ...Object.getOwnPropertyDescriptors(event),
+      id: { value: id, enumerable: true },
+    });
+  } catch {
+    // Sending says what is wrong with it.
+    return event;
+  }
 }

@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isStandardSchema, validateData } from "../client/event-types.ts";
 import { invokeErrorOf } from "./errors.ts";
 import { timeoutText } from "./points-in-time.ts";
-import { guarded, invalidStep, jsonOf, named, type StepCall, type StepId } from "./step-call.ts";
+import { guarded, invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId } from "./step-call.ts";
 
 export interface WaitToolsDeps {
   find(call: StepCall): Promise<unknown>;
@@ -19,9 +19,9 @@ export interface WaitToolsDeps {
 export function createWaitTools(deps: WaitToolsDeps) {
   const { find } = deps;
   return {
-    waitForEvent: (id: StepId, options: unknown) => guarded(() => find(eventCall(deps, id, options))),
-    waitForSignal: (id: StepId, options: unknown) => guarded(() => find(signalCall(deps, id, options))),
-    invoke: (id: StepId, options: unknown) => guarded(() => find(invokeCall(deps, id, options))),
+    waitForEvent: (id: StepId, options: unknown) => guarded(id, () => eventCall(deps, id, options), find),
+    waitForSignal: (id: StepId, options: unknown) => guarded(id, () => signalCall(deps, id, options), find),
+    invoke: (id: StepId, options: unknown) => guarded(id, () => invokeCall(deps, id, options), find),
   };
 }
 
@@ -77,12 +77,12 @@ function invokeCall({ exact, appId }: WaitToolsDeps, id: StepId, given: unknown)
   const functionId = slugOf(id, options.function, appId);
   const { data, v, meta, timeout } = options;
   if (data !== undefined && data !== null && !isRecord(data)) throw invalidStep(id, "its `data` must be an object");
-  const payload = {
+  const payload = jsonCopy({
     ...(data === undefined || data === null ? {} : { data }),
     ...(v === undefined ? {} : { v: textOf(id, v, "v") }),
     ...(meta === undefined ? {} : { meta }),
-  };
-  if (jsonOf(payload) === undefined) throw invalidStep(id, "its `data` is kept as JSON, which cannot carry it");
+  });
+  if (payload === undefined) throw invalidStep(id, "its `data` is kept as JSON, which cannot carry it");
   return {
     ...named(id),
     kind: "invoke",
@@ -127,5 +127,5 @@ function textOf(id: StepId, value: unknown, name: string, maxLength = 10_000): s
 
 function waitText(id: StepId, value: unknown, exact: boolean): string {
   if (value === undefined) throw invalidStep(id, 'it needs a `timeout`, such as "1h"');
-  return timeoutText(value, `The timeout of step ${JSON.stringify(named(id).id)}`, exact);
+  return timeoutText(value, `The timeout of step ${nameOf(id)}`, exact);
 }

@@ -1,0 +1,11 @@
+const MAX_CHARS = 200;
+
+/** Any value as part of a message. Never throws, whatever getters and proxies the value has. */
+export function shown(value: unknown): string {
+  try {
+    const text = JSON.stringify(value) ?? String(value);
+    return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}...` : text;
+  } catch {
+    return typeof value === "bigint" ? `${value}n` : `a value of type ${typeof value}`;
+  }
+}
