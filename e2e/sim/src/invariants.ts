@@ -39,7 +39,7 @@ export const INVARIANTS = {
   S37: "With the strict policy a run is executed only by workers of the version that started it.",
   S38: "No body begins when its step's result is in the store, unless the network kept the request back.",
   S39: "Without the extension `stall` WORKER_PAUSE is final: only a worker that shuts down sends it, and no WORKER_READY follows.",
-  S40: "A gateway gives no request to a connection before its worker has announced itself, and none after WORKER_PAUSE.",
+  S40: "A gateway gives no request to a connection before its worker has announced itself, and no new work after WORKER_PAUSE.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

@@ -55,7 +55,7 @@ export class Connection {
   /** Nothing comes through any more, and nobody is told. */
   silent = false;
   /** The last of WORKER_READY and WORKER_PAUSE that reached the gateway, and whether it was ever paused. */
-  announced: { readonly as: "ready" | "pause"; readonly wasPaused: boolean } | null = null;
+  announced: { readonly as: "ready" | "pause"; readonly wasPaused: boolean; readonly atMs: number } | null = null;
   readonly #net: Network;
   readonly #lastAtMs = { up: 0, down: 0 };
 
@@ -133,8 +133,9 @@ export class Connection {
   #heard(bytes: Uint8Array): void {
     const kind = frameKind(bytes);
     const wasPaused = this.announced?.wasPaused ?? false;
-    if (kind === WORKER_READY) this.announced = { as: "ready", wasPaused };
-    if (kind === WORKER_PAUSE) this.announced = { as: "pause", wasPaused: true };
+    const atMs = this.#net.scheduler.nowMs;
+    if (kind === WORKER_READY) this.announced = { as: "ready", wasPaused, atMs };
+    if (kind === WORKER_PAUSE) this.announced = { as: "pause", wasPaused: true, atMs };
   }
 
   #arrivalMs(direction: Direction): number {

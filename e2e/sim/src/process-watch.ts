@@ -134,14 +134,20 @@ export class ProcessWatch {
   }
 
   /** A gateway sends a frame to one of the threads. */
-  isSent(bytes: Uint8Array, { announced }: Connection): void {
-    const mayWork = announced !== null && (this.#mayResume ? announced.as === "ready" : !announced.wasPaused);
-    if (frameKind(bytes) === GATEWAY_EXECUTOR_REQUEST && !mayWork)
-      this.#oracle.fail("S40", `${this.#name}: ${announced?.as ?? "nothing"} was said.`);
+  isSent(bytes: Uint8Array, connection: Connection): void {
+    if (frameKind(bytes) === GATEWAY_EXECUTOR_REQUEST) this.#checkAnnounced(connection);
     if (frameKind(bytes) !== WORKER_REQUEST_EXTEND_LEASE_ACK) return;
     const frame = decodeGatewayFrame(bytes);
     if (frame.kind !== "WORKER_REQUEST_EXTEND_LEASE_ACK" || frame.newLeaseId !== undefined) return;
     this.#refused.add(frame.requestId);
+  }
+
+  #checkAnnounced({ announced, gateway }: Connection): void {
+    const isReady = announced !== null && (this.#mayResume ? announced.as === "ready" : !announced.wasPaused);
+    // Work for which a place was taken before the pause may be on its way from the database.
+    const untilMs = (announced?.atMs ?? 0) + UNDER_WAY_MS;
+    if (!isReady && (announced === null || gateway.actor.scheduler.nowMs > untilMs))
+      this.#oracle.fail("S40", `${this.#name}: ${announced?.as ?? "nothing"} was said.`);
   }
 
   /** Whether WORKER_READY takes WORKER_PAUSE back. */
@@ -190,5 +196,6 @@ const WORKER_REQUEST_EXTEND_LEASE_ACK = 13;
 const WORKER_REQUEST_NACK = 102;
 
 const BEAT_MS = GATEWAY_TIMES.heartbeatMs;
+const UNDER_WAY_MS = 10_000;
 /** Timers may be late. */
 const BEAT_SLACK_MS = 50;

@@ -188,7 +188,7 @@ describe("times of the run as a whole", () => {
     const fire = (startedMs: number | null) =>
       world.decide({ type: "timer", jobId: world.job("timer", "holdfast/finish").id, startedMs });
     world.nowMs += 60_000;
-    fire(null);
+    expect(fire(null)?.head.status, "a run that no agent has had has not started").toBe("PENDING");
     expect(world.job("timer", "holdfast/finish").dueMs).toBe(world.nowMs + 60_000);
     world.nowMs += 60_000;
     fire(world.nowMs - 20_000);

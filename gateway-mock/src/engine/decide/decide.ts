@@ -172,6 +172,7 @@ function decideFinish(draft: Draft, job: JobState, startedMs: number | null): vo
   const limitMs = state.finishMs ?? 0;
   draft.log.push(jsonRow("TIMER_FIRED", FINISH_TIMEOUT, 0, job.iteration, {}));
   if (isCompensating(state)) return;
+  draft.unstarted = startedMs === null;
   const untilMs = (startedMs ?? ctx.nowMs) + limitMs;
   if (untilMs > ctx.nowMs) return dispatch(draft, { kind: "timer", key: FINISH_TIMEOUT, attempt: 0, untilMs });
   const message = `The run was not over ${limitMs} ms after its start (\`timeouts.finish\`).`;

@@ -49,6 +49,8 @@ export interface Draft {
   head: HeadPatch | null;
   /** The decision gave up everything to undo what was done: nothing may be added to it. */
   undoing: boolean;
+  /** No agent has had the run: a timer that came first does not make it start. */
+  unstarted: boolean;
 }
 
 export function draftOf(state: RunState, ctx: DecideContext): Draft {
@@ -75,6 +77,7 @@ export function draftOf(state: RunState, ctx: DecideContext): Draft {
     reported: null,
     head: null,
     undoing: false,
+    unstarted: false,
   };
 }
 
@@ -224,7 +227,7 @@ export function finish(draft: Draft): Decision {
     const plan = reported.kind === "pass" ? changedPlan(draft) : undefined;
     draft.log.push(jsonRow("PASS_REPORTED", reported.key, reported.attempt, reported.iteration, plan ? { plan } : {}));
   }
-  const status = liveStatus(draft.jobs.values(), draft.ctx.nowMs);
+  const status = draft.unstarted ? draft.state.status : liveStatus(draft.jobs.values(), draft.ctx.nowMs);
   return {
     log: rowsOf(draft),
     head: { status },
