@@ -19,18 +19,19 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  *  7. Nothing is sent, armed or delivered in `closed`; `gone` is said exactly once.
  *  8. A peer that did not agree on `stall` is not offered again once it paused: as on gateways of the base protocol.
  *  9. A peer that says nothing cannot hold a socket: hello, readiness, silence and drain each have a deadline.
+ * 10. Silence is counted in the gateway's own intervals, not measured: a gateway that was stopped itself has one interval
+ *     of it, and hears what its peers said meanwhile before there is another.
  */
 export type SessionState =
   | { readonly phase: "hello" }
   | { readonly phase: "registering" }
   | ({ readonly phase: "connected" } & Terms)
-  | ({ readonly phase: "ready"; readonly seenMs: number } & Terms)
-  | ({ readonly phase: "draining"; readonly seenMs: number; readonly closingSent: boolean } & Terms)
+  | ({ readonly phase: "ready"; readonly silent: number } & Terms)
+  | ({ readonly phase: "draining"; readonly silent: number; readonly closingSent: boolean } & Terms)
   | { readonly phase: "closed" };
 
 /** What was settled in the handshake. */
 interface Terms {
-  readonly heartbeatMs: number;
   /** Agreed on `stall`: WORKER_READY counts after WORKER_PAUSE. */
   readonly mayResume: boolean;
 }
@@ -42,7 +43,6 @@ export type RequestFrame = Exclude<
 >;
 
 export interface Accepted {
-  readonly heartbeatMs: number;
   readonly heartbeatInterval: string;
   readonly extendLeaseInterval: string;
   readonly statusInterval: string;
@@ -55,11 +55,11 @@ export type SessionTimer = "hello" | "readiness" | "silence" | "drain";
 
 export type SessionEvent =
   | { readonly type: "accept" }
-  | { readonly type: "frame"; readonly frame: WorkerFrame | UnknownFrame; readonly atMs: number }
+  | { readonly type: "frame"; readonly frame: WorkerFrame | UnknownFrame }
   | { readonly type: "malformed"; readonly what: "envelope" | "payload" }
-  | { readonly type: "accepted"; readonly accepted: Accepted; readonly atMs: number }
+  | { readonly type: "accepted"; readonly accepted: Accepted }
   | { readonly type: "refused"; readonly refusal: Refusal }
-  | { readonly type: "fired"; readonly timer: SessionTimer; readonly atMs: number }
+  | { readonly type: "fired"; readonly timer: SessionTimer }
   | { readonly type: "drain" }
   /** Final: the agent said that it ends, so it does not come back. */
   | { readonly type: "socket-closed"; readonly final?: boolean };
@@ -129,15 +129,15 @@ export function stepSession(limits: SessionLimits, state: SessionState, event: S
         ],
       ];
     case "frame":
-      return onFrame(state, event.frame, event.atMs);
+      return onFrame(state, event.frame);
     case "malformed":
       return onMalformed(state, event.what);
     case "accepted":
-      return onAccepted(state, event.accepted, event.atMs);
+      return onAccepted(state, event.accepted);
     case "refused":
       return onRefused(state, event.refusal);
     case "fired":
-      return onTimer(limits, state, event.timer, event.atMs);
+      return onTimer(limits, state, event.timer);
     case "drain":
       return onDrain(state);
     case "socket-closed":
@@ -147,11 +147,7 @@ export function stepSession(limits: SessionLimits, state: SessionState, event: S
   }
 }
 
-function onFrame(
-  state: Exclude<SessionState, { phase: "closed" }>,
-  frame: WorkerFrame | UnknownFrame,
-  atMs: number,
-): Turn {
+function onFrame(state: Exclude<SessionState, { phase: "closed" }>, frame: WorkerFrame | UnknownFrame): Turn {
   switch (state.phase) {
     case "hello":
       if (frame.kind !== "WORKER_CONNECT") return closing(state, 1008, "connect_worker_hello_invalid_msg");
@@ -165,30 +161,26 @@ function onFrame(
     case "registering":
       return [state, [{ do: "warn", message: `${frame.kind} came before the handshake was done; passed over` }]];
     case "connected":
-      return onReadiness(state, frame, atMs);
+      return onReadiness(state, frame);
     case "ready":
     case "draining":
-      return onEstablished(state, frame, atMs);
+      return onEstablished(state, frame);
     default:
       return unreachable(state);
   }
 }
 
-function onReadiness(
-  state: Extract<SessionState, { phase: "connected" }>,
-  frame: WorkerFrame | UnknownFrame,
-  atMs: number,
-): Turn {
+function onReadiness(state: Extract<SessionState, { phase: "connected" }>, frame: WorkerFrame | UnknownFrame): Turn {
   const terms = termsOf(state);
   if (frame.kind === "WORKER_READY") {
     return [
-      { phase: "ready", ...terms, seenMs: atMs },
+      { phase: "ready", ...terms, silent: 0 },
       [{ do: "disarm", timer: "readiness" }, { do: "arm", timer: "silence" }, { do: "open" }],
     ];
   }
   if (frame.kind === "WORKER_PAUSE") {
     return [
-      { phase: "draining", ...terms, seenMs: atMs, closingSent: false },
+      { phase: "draining", ...terms, silent: 0, closingSent: false },
       [
         { do: "disarm", timer: "readiness" },
         { do: "arm", timer: "silence" },
@@ -201,19 +193,18 @@ function onReadiness(
 function onEstablished(
   state: Extract<SessionState, { phase: "ready" | "draining" }>,
   frame: WorkerFrame | UnknownFrame,
-  atMs: number,
 ): Turn {
   const terms = termsOf(state);
   switch (frame.kind) {
     case "WORKER_HEARTBEAT":
-      return [{ ...state, seenMs: atMs }, [{ do: "send", frame: { kind: "GATEWAY_HEARTBEAT" } }]];
+      return [{ ...state, silent: 0 }, [{ do: "send", frame: { kind: "GATEWAY_HEARTBEAT" } }]];
     case "WORKER_PAUSE":
       if (state.phase === "draining") return [state, []];
-      return [{ phase: "draining", ...terms, seenMs: atMs, closingSent: false }, [{ do: "pause", said: true }]];
+      return [{ phase: "draining", ...terms, silent: 0, closingSent: false }, [{ do: "pause", said: true }]];
     case "WORKER_READY":
       if (state.phase === "ready" || state.closingSent) return [state, []];
       if (!terms.mayResume) return [state, [{ do: "warn", message: NOT_ROUTABLE }]];
-      return [{ phase: "ready", ...terms, seenMs: atMs }, [{ do: "open" }]];
+      return [{ phase: "ready", ...terms, silent: 0 }, [{ do: "open" }]];
     case "WORKER_CONNECT":
     case "UNKNOWN":
       return [state, [{ do: "warn", message: `${describe(frame)} is not expected here; passed over` }]];
@@ -228,16 +219,16 @@ function onMalformed(state: SessionState, what: "envelope" | "payload"): Turn {
   return [state, [{ do: "warn", message: "a frame could not be decoded; passed over" }]];
 }
 
-function onAccepted(state: SessionState, accepted: Accepted, atMs: number): Turn {
+function onAccepted(state: SessionState, accepted: Accepted): Turn {
   if (state.phase !== "registering") return [state, []];
-  const { heartbeatMs, heartbeatInterval, extendLeaseInterval, statusInterval, extensions } = accepted;
+  const { heartbeatInterval, extendLeaseInterval, statusInterval, extensions } = accepted;
   const ready: SessionEffect = {
     do: "send",
     frame: { kind: "GATEWAY_CONNECTION_READY", heartbeatInterval, extendLeaseInterval, statusInterval, extensions },
   };
-  const terms: Terms = { heartbeatMs, mayResume: extensions.includes("stall") };
+  const terms: Terms = { mayResume: extensions.includes("stall") };
   if (accepted.manualReadiness) return [{ phase: "connected", ...terms }, [ready, { do: "arm", timer: "readiness" }]];
-  return [{ phase: "ready", ...terms, seenMs: atMs }, [ready, { do: "arm", timer: "silence" }, { do: "open" }]];
+  return [{ phase: "ready", ...terms, silent: 0 }, [ready, { do: "arm", timer: "silence" }, { do: "open" }]];
 }
 
 function onRefused(state: SessionState, refusal: Refusal): Turn {
@@ -248,7 +239,7 @@ function onRefused(state: SessionState, refusal: Refusal): Turn {
   return [next, [{ do: "send", frame: { kind: "SYNC_FAILED", code, message: syncMessage } }, ...effects]];
 }
 
-function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer, atMs: number): Turn {
+function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer): Turn {
   switch (timer) {
     case "hello":
       return state.phase === "hello" ? closing(state, 1008, "connect_worker_hello_timeout") : [state, []];
@@ -256,8 +247,8 @@ function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer
       return state.phase === "connected" ? closing(state, 1008, "connect_worker_ready_timeout") : [state, []];
     case "silence":
       if (state.phase !== "ready" && state.phase !== "draining") return [state, []];
-      if (atMs - state.seenMs <= limits.missedHeartbeats * state.heartbeatMs) {
-        return [state, [{ do: "arm", timer: "silence" }]];
+      if (state.silent < limits.missedHeartbeats) {
+        return [{ ...state, silent: state.silent + 1 }, [{ do: "arm", timer: "silence" }]];
       }
       return [
         CLOSED,
@@ -283,7 +274,7 @@ function onDrain(state: SessionState): Turn {
       return closing(state, 1001, "connect_gateway_closing");
     case "ready":
       return [
-        { phase: "draining", ...termsOf(state), seenMs: state.seenMs, closingSent: true },
+        { phase: "draining", ...termsOf(state), silent: state.silent, closingSent: true },
         [{ do: "pause" }, { do: "send", frame: { kind: "GATEWAY_CLOSING" } }, { do: "arm", timer: "drain" }],
       ];
     case "draining":
@@ -310,8 +301,8 @@ function withdrawn(state: SessionState): readonly SessionEffect[] {
   return state.phase === "ready" ? [{ do: "pause" }] : [];
 }
 
-function termsOf({ heartbeatMs, mayResume }: Terms): Terms {
-  return { heartbeatMs, mayResume };
+function termsOf({ mayResume }: Terms): Terms {
+  return { mayResume };
 }
 
 function describe(frame: WorkerFrame | UnknownFrame): string {

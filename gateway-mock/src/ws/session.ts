@@ -135,7 +135,7 @@ export class Session {
       const frame = decodeWorkerFrame(data);
       if (this.#agent) this.#agent.seenMs = atMs;
       if (delivers(this.#driver.state, frame)) this.#deliver(frame);
-      else this.#driver.send({ type: "frame", frame, atMs });
+      else this.#driver.send({ type: "frame", frame });
     } catch (error) {
       const what = frameKind(data) === undefined ? "envelope" : "payload";
       this.#parts.log("warn", `An agent sent a frame that cannot be read: ${messageOf(error)}`, this.#about());
@@ -214,7 +214,6 @@ export class Session {
       this.#driver.send({ type: "refused", refusal: refusalOf(error) });
       return;
     }
-    // Silence is measured on the monotonic clock: a wall clock that jumps must not drop everybody.
     const seenMs = clock.monotonicMs();
     this.#heartbeatMs = intervals.heartbeatMs;
     this.#agent = this.#agentOf(connect, { functionIds, apps }, extensions, { ...intervals, seenMs });
@@ -225,12 +224,10 @@ export class Session {
     this.#driver.send({
       type: "accepted",
       accepted: {
-        heartbeatMs: intervals.heartbeatMs,
         ...wireIntervals(intervals),
         extensions,
         manualReadiness: connect.workerManualReadinessAck,
       },
-      atMs: seenMs,
     });
   }
 
@@ -301,7 +298,7 @@ export class Session {
 
   #arm(timer: SessionTimer): void {
     this.#disarm(timer);
-    const { settings, timers, clock } = this.#parts;
+    const { settings, timers } = this.#parts;
     const delays = {
       hello: settings.helloMs,
       readiness: settings.readinessMs,
@@ -310,7 +307,7 @@ export class Session {
     };
     const fire = (): void => {
       this.#armed.delete(timer);
-      this.#driver.send({ type: "fired", timer, atMs: clock.monotonicMs() });
+      this.#driver.send({ type: "fired", timer });
     };
     this.#armed.set(timer, timers.set(delays[timer], fire, { unref: true }));
   }
