@@ -10,7 +10,10 @@ describe("the simulation notices that", () => {
   test.each(GUARDS)("$name is switched off", { timeout: 900_000 }, async (guard) => {
     const simulation = await bundle(guard);
     try {
-      const { failed, schedules, cpuMs } = await simulation.play("--from", "1", "--seeds", String(MOST_SEEDS));
+      const { failed, schedules, cpuMs } = await simulation.play(
+        ...["--from", "1", "--seeds", String(MOST_SEEDS)],
+        ...(guard.against ? ["--with", guard.against] : []),
+      );
       const [first] = failed;
       console.log(`${String(schedules).padStart(5)} seeds, ${first?.id ?? "not noticed"}: ${guard.name} (${cpuMs} ms)`);
       expect(first?.id).toMatch(/^S\d+$/);

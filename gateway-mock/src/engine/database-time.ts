@@ -11,6 +11,8 @@ export class DatabaseTime {
    * until it was told. An answer that was long on its way tells too little, never too much.
    */
   #offset: { readonly sinceMs: number; readonly mostMs: number; readonly beforeMs: number } | null = null;
+  /** Our wall clock less our monotonic one when the database last said something. */
+  #apartMs = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -22,9 +24,19 @@ export class DatabaseTime {
     return Math.round(this.#clock.monotonicMs() + Math.max(mostMs, beforeMs));
   }
 
+  /**
+   * The latest that it may be. While a machine is suspended its monotonic clock stands still and its wall clock does not; until
+   * the database has said something again nobody knows whether that was it, or the wall clock was set.
+   */
+  latestMs(): number {
+    if (this.#offset === null) return this.nowMs();
+    return this.nowMs() + Math.max(0, this.#clock.nowMs() - this.#clock.monotonicMs() - this.#apartMs);
+  }
+
   /** The database's clock says so. */
   observe(atMs: number): void {
     const monotonicMs = this.#clock.monotonicMs();
+    this.#apartMs = this.#clock.nowMs() - monotonicMs;
     const seenMs = atMs - monotonicMs;
     const known = this.#offset;
     if (known === null) this.#offset = { sinceMs: monotonicMs, mostMs: seenMs, beforeMs: seenMs };

@@ -31,6 +31,23 @@ test("decisions go by the database's time, whatever becomes of our wall clock", 
   expect(time.nowMs()).toBe(databaseMs + 2250);
 });
 
+test("what passed while the machine was suspended may have passed, until the database says what time it is", () => {
+  const { clock } = bench();
+  const time = new DatabaseTime(clock);
+  const databaseMs = clock.nowMs() + 60_000;
+  time.observe(databaseMs);
+  expect(time.latestMs()).toBe(databaseMs);
+  // The monotonic clock stands still.
+  clock.setWallClock(clock.nowMs() + 20_000);
+  expect(time.nowMs()).toBe(databaseMs);
+  expect(time.latestMs()).toBe(databaseMs + 20_000);
+  time.observe(databaseMs + 20_000);
+  expect(time.nowMs()).toBe(databaseMs + 20_000);
+  expect(time.latestMs()).toBe(databaseMs + 20_000);
+  clock.setWallClock(clock.nowMs() - 20_000);
+  expect(time.latestMs()).toBe(databaseMs + 20_000);
+});
+
 test("an answer of the store that comes after its agent's socket is gone binds no work to it", () => {
   const { options } = bench();
   const agents = new Agents(() => undefined);

@@ -66,6 +66,7 @@ export class World {
   context(): DecideContext {
     return {
       nowMs: this.nowMs,
+      latestMs: this.nowMs,
       random: this.#random,
       newId: () => this.#newId(),
       retry: { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0 },

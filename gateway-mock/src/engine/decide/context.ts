@@ -4,6 +4,8 @@ import type { BackoffPolicy, Random } from "@holdfast/core";
 export interface DecideContext {
   /** The database's time, as well as it is known. */
   readonly nowMs: number;
+  /** The latest that it may be: a job that is due later cannot have been claimed. */
+  readonly latestMs: number;
   readonly random: Random;
   /** Makes ids of jobs. */
   readonly newId: () => string;

@@ -196,10 +196,10 @@ const CLAIM_MARGIN_MS = 1000;
  * than wanted, and therefore not running, is brought forward.
  */
 export function ensurePass(draft: Draft, delayMs = 0, attempt = 0): void {
-  const { nowMs } = draft.ctx;
+  const { latestMs } = draft.ctx;
   const current = draft.jobs.get("pass");
   if (current) {
-    if (current.dueMs <= nowMs + Math.max(CLAIM_MARGIN_MS, delayMs)) return;
+    if (current.dueMs <= latestMs + Math.max(CLAIM_MARGIN_MS, delayMs)) return;
     dropJob(draft, "pass");
   }
   dispatch(draft, { kind: "pass", key: "", attempt, ...(delayMs > 0 ? { delayMs } : {}) });

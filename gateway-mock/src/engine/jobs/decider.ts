@@ -83,6 +83,7 @@ export class Decider {
     const { retry, maxSteps, maxStateLength } = settings;
     return {
       nowMs: this.#parts.time.nowMs(),
+      latestMs: this.#parts.time.latestMs(),
       random,
       newId: this.newId,
       retry,
