@@ -221,7 +221,8 @@ export class AppNode {
     this.thread = thread;
     thread.boot(dice.within(2, 40), () => {
       runThread(thread.parentPort as never, {
-        clock: actor.clock,
+        // Threads of a process share its clocks.
+        clock: main.clock,
         timers: actor.timers,
         random: actor.random,
         fetch: (url, init) => calls.fetch(actor, url, init),
@@ -268,7 +269,7 @@ export class AppNode {
           if (outcome === "stored" && this.main.alive) oracle.checkpointStored(runId, ops);
           return outcome;
         };
-        const result = await strategy.execute(request, { checkpoint }, signal);
+        const result = await strategy.execute(request, { ...port, checkpoint }, signal);
         if (!result.stale) oracle.replies(requestId, runId, result);
         return result;
       },

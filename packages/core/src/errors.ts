@@ -134,6 +134,11 @@ export const ERROR_CATALOGUE = {
     summary: "The gateway gave this work to somebody else; its result will not be used.",
     cure: "Stop the work when the AbortSignal fires. Mostly the process was paused for longer than the lease.",
   },
+  PROCESS_PAUSED: {
+    summary:
+      "The connection thread did nothing for seconds: the process or its machine was suspended, or got no processor time.",
+    cure: "Nothing to do: what it holds is confirmed by the gateway before any of it begins. When it comes often, give the process more processor time.",
+  },
   MAIN_BLOCKED: {
     summary: "The app's main thread stood still: some code kept it busy, and nothing else in the process went on.",
     cure: "The log names the code: make it give way now and then, or move it to a worker thread. `stallThreshold` sets when this is said.",

@@ -19,6 +19,7 @@ export {
 export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";
 export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord, logTo, silentLog } from "./logger.ts";
 export { createDriver, type Driver, type DriverOptions, type Step, type Transition } from "./machine.ts";
+export { pauseBetween, type Sign, signOf } from "./pause.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
 export { shown } from "./shown.ts";

@@ -15,13 +15,19 @@ export interface ExecutionRequest {
   readonly extensions: readonly Extension[];
 }
 
-/** How a pass makes finished steps durable while it goes on. */
+/** What a pass asks of the connection while it goes on. */
 export interface CheckpointPort {
   /**
    * Sends a JSON array of ops and settles when the gateway has answered. The connection numbers and keeps them, and
    * sends them again after a reconnect; a pass has at most one unanswered at a time.
    */
   checkpoint(ops: Uint8Array): Promise<CheckpointOutcome>;
+  /**
+   * Asked right before the author's code begins, be it the handler or a step's body. Undefined = the work is known to be
+   * this worker's. After a silence of this process or its connection somebody else may have it: then the promise settles
+   * when that is to be asked again, or the signal has fired.
+   */
+  untilMine?(): Promise<void> | undefined;
 }
 
 /** What goes into the reply to the gateway. */

@@ -19,7 +19,7 @@ import { afterMicrotasks, PacedQueue, QuietWatch } from "./quiet.ts";
 import { resultOf, textOf } from "./result-of.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
-import { type BodyEnd, nestedCall, runBody, StepRecord } from "./step-record.ts";
+import { type BodyEnd, nestedCall, runBody, StepRecord, whenMine } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
 
 /** What the handler is called with; the pass supplies the tools. */
@@ -318,11 +318,11 @@ export class Pass {
       this.#driver.send(settles ? { type: "finished", op: end.op } : { ...end, type: "failed", final: end.final });
     };
     const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
-    const run = (): void => {
+    const run = whenMine(this.#options.port, () => {
       if (this.#driver.state.phase === "open") return runBody(record, context, tell);
       // Stopped in between: it counts as running, but must not begin.
       return this.#driver.send({ type: "finished", op: { hash, text: "", bytes: 0 } });
-    };
+    });
     // A gateway that knows what is under way at the deadline, and can be undone, waits for its result.
     const isTold =
       record.call.compensate !== undefined && mode.type === "in-place" && this.#time.deadlineMs !== undefined;

@@ -4,6 +4,7 @@ import type { FoundStep, OpText } from "../steps/pass-machine.ts";
 import { type StepCall, WAITS } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
+import type { CheckpointPort } from "./execution.ts";
 import { type OpExtras, OpWriter } from "./op-text.ts";
 import { decodeResult, encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
 import { StepPromise } from "./step-promise.ts";
@@ -110,6 +111,16 @@ export interface BodyContext {
 export type BodyEnd =
   | { readonly type: "finished"; readonly op: OpText; readonly final: false }
   | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
+
+/** Calls `begin` as soon as the work is known to be this worker's, or is not wanted any more: at once, nearly always. */
+export function whenMine(port: CheckpointPort, begin: () => void): () => void {
+  const run = (): void => {
+    const wait = port.untilMine?.();
+    if (wait) void wait.then(run);
+    else begin();
+  };
+  return run;
+}
 
 /**
  * Runs a step's body, keeps its outcome in the record and tells it as an op, exactly once. What a body gives at once is

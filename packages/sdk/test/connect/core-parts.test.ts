@@ -67,27 +67,27 @@ describe("the handshake machine", () => {
 describe("the lease table", () => {
   it("T1, T2: asks once per lease until the answer, with the newest id; again after two intervals", () => {
     const table = createLeaseTable();
-    table.add("r", "l0", 0);
+    table.add("r", "l0", 0, true);
     expect(table.sweep(100, 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
     expect(table.sweep(200, 100)).toEqual([]);
     expect(table.sweep(300, 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
-    expect(table.answer("r", "l1", 301)).toBe("extended");
+    expect(table.answer("r", "l1", 301).verdict).toBe("extended");
     expect(table.sweep(400, 100).map((lease) => lease.leaseId)).toEqual(["l1"]);
   });
 
   it("T3, T5: a refusal loses it once; answers for others change nothing", () => {
     const table = createLeaseTable();
-    table.add("r", "l0", 0);
-    expect(table.answer("other", "x", 1)).toBe("unknown");
-    expect(table.answer("r", undefined, 1)).toBe("lost");
-    expect(table.answer("r", undefined, 1)).toBe("unknown");
+    table.add("r", "l0", 0, true);
+    expect(table.answer("other", "x", 1).verdict).toBe("unknown");
+    expect(table.answer("r", undefined, 1).verdict).toBe("lost");
+    expect(table.answer("r", undefined, 1).verdict).toBe("unknown");
     expect(table.size).toBe(0);
   });
 
   it("T4, T6: after a reconnect all are asked for; a sweep spares fresh ones", () => {
     const table = createLeaseTable();
-    table.add("a", "a0", 0);
-    table.add("b", "b0", 90);
+    table.add("a", "a0", 0, true);
+    table.add("b", "b0", 90, true);
     expect(table.sweep(100, 100).map((lease) => lease.requestId)).toEqual(["a"]);
     expect(table.extendAll(101).map((lease) => lease.requestId)).toEqual(["a", "b"]);
   });

@@ -20,6 +20,7 @@ it("messages of one turn are one post; large payloads are moved, small ones copi
     requestId: String(bytes),
     request: new Uint8Array(bytes),
     extensions: [],
+    epoch: 1,
   });
   const [large, small] = [request(TRANSFER_BYTES), request(TRANSFER_BYTES - 1)];
   port.post(large);

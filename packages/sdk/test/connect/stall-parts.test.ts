@@ -52,6 +52,7 @@ describe("what piles up while main takes nothing", () => {
       type: "LEASE_EXTENDED",
       requestId,
       leaseId,
+      epoch: 1,
     });
     const state = (writtenAtMs: number): ThreadMessage => ({
       type: "DEBUG_STATE",

@@ -8,6 +8,10 @@
  * T4. After a reconnect `extendAll` asks for every lease, whatever was under way on the old connection.
  * T5. An answer for a request that is not in the table changes nothing.
  * T6. A sweep passes over leases that were granted less than half an interval ago.
+ * T7. `doubt` begins a new epoch: from then on a lease is confirmed only by an answer that was given later. Of the
+ *     answers that come first as many do not count as extensions were under way when the doubt began: they may have
+ *     been given before. On a new connection all count.
+ * T8. What is added counts as confirmed only if its owner says so.
  */
 export interface Lease {
   readonly requestId: string;
@@ -15,36 +19,60 @@ export interface Lease {
   readonly grantedAtMs: number;
   /** When the extension under way was asked for; null = none is. */
   readonly askedAtMs: number | null;
+  /** Extensions under way on this connection. */
+  readonly asked: number;
+  /** How many of their answers may be older than the last doubt. */
+  readonly stale: number;
+  /** The epoch as of which the gateway has said that it is ours; null = it never has. */
+  readonly epoch: number | null;
 }
 
-export type LeaseAnswer = "extended" | "lost" | "unknown";
+export interface LeaseAnswer {
+  readonly verdict: "extended" | "lost" | "unknown";
+  /** It was given after the last doubt began, so all that came over the connection before it is older, and what comes later is not. */
+  readonly isFresh: boolean;
+}
 
 export interface LeaseTable {
   readonly size: number;
-  add(requestId: string, leaseId: string, nowMs: number): void;
+  add(requestId: string, leaseId: string, nowMs: number, isConfirmed: boolean): void;
   remove(requestId: string): void;
   get(requestId: string): Lease | undefined;
   /** Which leases to ask an extension for now; they count as asked. */
   sweep(nowMs: number, intervalMs: number): readonly Lease[];
   extendAll(nowMs: number): readonly Lease[];
+  /** Those that are not confirmed. */
+  extendDoubtful(nowMs: number): readonly Lease[];
+  extend(requestId: string, nowMs: number): readonly Lease[];
+  doubt(epoch: number): void;
   answer(requestId: string, newLeaseId: string | undefined, nowMs: number): LeaseAnswer;
 }
 
-export function createLeaseTable(): LeaseTable {
+export function createLeaseTable(firstEpoch = 0): LeaseTable {
   const leases = new Map<string, Lease>();
+  let epoch = firstEpoch;
 
-  const ask = (lease: Lease, nowMs: number): Lease => {
-    const asked = { ...lease, askedAtMs: nowMs };
-    leases.set(lease.requestId, asked);
-    return asked;
+  const ask = (lease: Lease, nowMs: number, asked = lease.asked + 1): Lease => {
+    const next = { ...lease, askedAtMs: nowMs, asked };
+    leases.set(lease.requestId, next);
+    return next;
   };
 
   return {
     get size() {
       return leases.size;
     },
-    add: (requestId, leaseId, nowMs) => {
-      leases.set(requestId, { requestId, leaseId, grantedAtMs: nowMs, askedAtMs: null });
+    add: (requestId, leaseId, nowMs, isConfirmed) => {
+      const confirmed = isConfirmed ? epoch : null;
+      leases.set(requestId, {
+        requestId,
+        leaseId,
+        grantedAtMs: nowMs,
+        askedAtMs: null,
+        asked: 0,
+        stale: 0,
+        epoch: confirmed,
+      });
     },
     remove: (requestId) => {
       leases.delete(requestId);
@@ -58,15 +86,38 @@ export function createLeaseTable(): LeaseTable {
       );
       return due.map((lease) => ask(lease, nowMs));
     },
-    extendAll: (nowMs) => [...leases.values()].map((lease) => ask(lease, nowMs)),
+    extendAll: (nowMs) => [...leases.values()].map((lease) => ask({ ...lease, stale: 0 }, nowMs, 1)),
+    extendDoubtful: (nowMs) =>
+      [...leases.values()].filter((lease) => lease.epoch !== epoch).map((lease) => ask(lease, nowMs)),
+    extend: (requestId, nowMs) => {
+      const lease = leases.get(requestId);
+      return lease ? [ask(lease, nowMs)] : [];
+    },
+    doubt: (next) => {
+      epoch = next;
+      for (const lease of leases.values()) leases.set(lease.requestId, { ...lease, stale: lease.asked });
+    },
     answer: (requestId, newLeaseId, nowMs) => {
-      if (!leases.has(requestId)) return "unknown";
+      const lease = leases.get(requestId);
+      if (lease === undefined) return { verdict: "unknown", isFresh: false };
+      const isFresh = lease.stale === 0;
       if (newLeaseId === undefined) {
         leases.delete(requestId);
-        return "lost";
+        return { verdict: "lost", isFresh };
       }
-      leases.set(requestId, { requestId, leaseId: newLeaseId, grantedAtMs: nowMs, askedAtMs: null });
-      return "extended";
+      const [asked, stale] = [Math.max(0, lease.asked - 1), Math.max(0, lease.stale - 1)];
+      const confirmed = isFresh ? epoch : lease.epoch;
+      leases.set(requestId, {
+        ...lease,
+        leaseId: newLeaseId,
+        grantedAtMs: nowMs,
+        // What is asked for in a doubt is asked again soon when its answer does not come.
+        askedAtMs: isFresh ? null : lease.askedAtMs,
+        asked,
+        stale,
+        epoch: confirmed,
+      });
+      return { verdict: "extended", isFresh };
     },
   };
 }

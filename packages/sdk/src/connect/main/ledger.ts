@@ -19,6 +19,7 @@ interface Entry {
   readonly stop: Stop;
   readonly checkpoints: Map<number, OpenCheckpoint>;
   leaseId: string;
+  epoch: number;
   lastSequence: number;
   outcome: LedgerOutcome | null;
 }
@@ -32,6 +33,7 @@ interface Entry {
  *     checkpoint without an answer, the exact reply.
  * G3. A checkpoint is settled exactly once; those of an entry that goes are settled as `stale`.
  * G4. The signal of an entry fires at most once, and the outcome of an entry is set at most once.
+ * G5. The epoch of an entry only rises.
  */
 export class Ledger {
   readonly #clock: Clock;
@@ -56,7 +58,7 @@ export class Ledger {
   }
 
   /** The signal of the new entry; undefined when the request is known already. */
-  open(identity: RequestIdentity, appName: string, leaseId: string): StopSignal | undefined {
+  open(identity: RequestIdentity, appName: string, leaseId: string, epoch: number): StopSignal | undefined {
     const { requestId } = identity;
     if (this.#entries.has(requestId)) return undefined;
     const stop = new Stop();
@@ -67,6 +69,7 @@ export class Ledger {
       stop,
       checkpoints: new Map(),
       leaseId,
+      epoch,
       lastSequence: 0,
       outcome: null,
     });
@@ -74,9 +77,17 @@ export class Ledger {
     return stop;
   }
 
-  extended(requestId: string, leaseId: string): void {
+  /** An older epoch than the entry's is what was held back while main was blocked. */
+  extended(requestId: string, leaseId: string, epoch: number): void {
     const entry = this.#entries.get(requestId);
-    if (entry) entry.leaseId = leaseId;
+    if (entry === undefined || epoch < entry.epoch) return;
+    entry.leaseId = leaseId;
+    entry.epoch = epoch;
+  }
+
+  /** As of when the work is known to be ours. */
+  epochOf(requestId: string): number | undefined {
+    return this.#entries.get(requestId)?.epoch;
   }
 
   /** Undefined when the entry is gone or has its outcome: the answer is `stale`. */

@@ -15,6 +15,7 @@ import type { DebugState } from "../shared/debug-state.ts";
 import { type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { COUNTERS_BYTES, pulseMsFor, sharedCounters } from "../shared/shared-counters.ts";
+import { BeginGate } from "./begin-gate.ts";
 import { type Closer, createCloser } from "./closer.ts";
 import type { Connection, ConnectionDebugState } from "./connection.ts";
 import { isInspectorOpen } from "./inspector.ts";
@@ -60,8 +61,9 @@ class ThreadedConnection implements Connection {
   readonly #deps: OpenConnectionDeps;
   readonly #opening = deferred<void>();
   readonly #closed = deferred<void>();
-  readonly #memory = new SharedArrayBuffer(COUNTERS_BYTES);
-  readonly #counters = sharedCounters(this.#memory);
+  #memory = new SharedArrayBuffer(COUNTERS_BYTES);
+  #counters = sharedCounters(this.#memory);
+  readonly #gate: BeginGate;
   readonly #ledger: Ledger;
   readonly #host: ThreadHost;
   readonly #runner: RequestRunner;
@@ -82,6 +84,7 @@ class ThreadedConnection implements Connection {
     // Failures are logged, too: nobody has to listen.
     this.closed.catch(() => {});
     this.#ledger = new Ledger(clock);
+    this.#gate = new BeginGate({ counters: () => this.#counters, ledger: this.#ledger, clock });
     this.#host = new ThreadHost({
       ...deps,
       policy: deps.respawn,
@@ -94,6 +97,7 @@ class ThreadedConnection implements Connection {
     this.#runner = createRequestRunner({
       strategy: deps.strategy,
       ledger: this.#ledger,
+      gate: this.#gate,
       sdkVersion: config.sdkVersion,
       log,
       send: (message) => this.#host.send(message),
@@ -174,10 +178,16 @@ class ThreadedConnection implements Connection {
   #greeting(crashes: number): readonly MainMessage[] {
     const { config } = this.#deps;
     const adopted = this.#ledger.adopt();
-    // Of the thread before this one, should it have died over it.
-    this.#counters.looking(false);
+    const epoch = this.#counters.readEpoch() + 1;
+    // One that hung and wakes up writes where nobody looks any more.
+    this.#memory = new SharedArrayBuffer(COUNTERS_BYTES);
+    this.#counters = sharedCounters(this.#memory);
+    this.#counters.pulse();
+    this.#counters.debugged(isInspectorOpen());
+    this.#counters.epoch(epoch);
+    this.#gate.newThread();
     return [
-      { type: "INIT", version: THREAD_PROTOCOL_VERSION, config, adopted, counters: this.#memory, crashes },
+      { type: "INIT", version: THREAD_PROTOCOL_VERSION, config, adopted, counters: this.#memory, epoch, crashes },
       { type: "CONNECT", resumed: this.#everReady },
       ...this.#closer.greeting(),
     ];
@@ -206,12 +216,17 @@ class ThreadedConnection implements Connection {
       case "CHECKPOINT_ACKED":
         return ledger.settleCheckpoint(message.requestId, message.sequence, message.outcome);
       case "LEASE_EXTENDED":
-        return ledger.extended(message.requestId, message.leaseId);
+        ledger.extended(message.requestId, message.leaseId, message.epoch);
+        return this.#gate.look();
       case "LEASE_LOST":
-        return ledger.lose(message.requestId, this.#closer.lossReason());
+        this.#gate.workTaken();
+        ledger.lose(message.requestId, this.#closer.lossReason());
+        return this.#gate.look();
       case "CANCEL": {
+        this.#gate.workTaken();
         const reason = message.reason || "The run was cancelled.";
-        return ledger.abort(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
+        ledger.abort(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
+        return this.#gate.look();
       }
       case "DEBUG_STATE":
         this.#mirror = message;
@@ -279,6 +294,7 @@ class ThreadedConnection implements Connection {
     const { timers, config } = this.#deps;
     this.#counters.pulse();
     this.#counters.debugged(isInspectorOpen());
+    this.#gate.look();
     this.#pulse = timers.set(pulseMsFor(config.stall.thresholdMs), () => this.#beat(), { unref: true });
   }
 

@@ -8,11 +8,13 @@ import {
   identityOf,
   MAX_LETTER_BYTES,
 } from "../shared/reply.ts";
+import type { BeginGate } from "./begin-gate.ts";
 import type { Ledger } from "./ledger.ts";
 
 export interface RequestRunnerDeps {
   readonly strategy: ExecutionStrategy;
   readonly ledger: Ledger;
+  readonly gate: Pick<BeginGate, "wait">;
   readonly sdkVersion: string;
   readonly log: Log;
   readonly send: (message: MainMessage) => void;
@@ -28,10 +30,11 @@ export interface RequestRunner {
 }
 
 export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
-  const { strategy, ledger, log, send } = deps;
+  const { strategy, ledger, gate, log, send } = deps;
   let running = 0;
 
-  const portFor = (requestId: string): CheckpointPort => ({
+  const portFor = (requestId: string, signal: StopSignal): CheckpointPort => ({
+    untilMine: () => gate.wait(requestId, signal),
     checkpoint: (ops) => {
       // As a reply it becomes an error that says how large it was.
       if (ops.byteLength > MAX_LETTER_BYTES) return Promise.resolve("invalid");
@@ -56,7 +59,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     const { requestId, appName, functionSlug, stepId, runId, jobId, requestPayload: payload } = request;
     const result = await strategy.execute(
       { requestId, appName, functionSlug, stepId, runId, jobId, payload, extensions },
-      portFor(requestId),
+      portFor(requestId, signal),
       signal,
     );
     if (result.stale) {
@@ -76,12 +79,12 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     get running() {
       return running;
     },
-    take: ({ requestId, request: bytes, extensions }) => {
+    take: ({ requestId, request: bytes, extensions, epoch }) => {
       const request = decodeExecutorRequest(bytes);
       if (request === undefined) {
         throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
       }
-      const signal = ledger.open(identityOf(request), request.appName, request.leaseId);
+      const signal = ledger.open(identityOf(request), request.appName, request.leaseId, epoch);
       if (signal === undefined) return;
       running += 1;
       run(request, extensions, signal)

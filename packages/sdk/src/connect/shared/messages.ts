@@ -10,7 +10,7 @@ import type { SerializableConfig } from "./serializable-config.ts";
  */
 
 /** Raised with every change that an older thread or main could misread. */
-export const THREAD_PROTOCOL_VERSION = 1;
+export const THREAD_PROTOCOL_VERSION = 2;
 
 /** How a finished request ended: the encoded SDKResponse, or why there is none. */
 export type LedgerOutcome =
@@ -34,8 +34,10 @@ export interface InitMessage {
   readonly version: number;
   readonly config: SerializableConfig;
   readonly adopted: readonly AdoptedRequest[];
-  /** Main's sign of life and count of log records taken; see `shared-counters.ts`. */
+  /** Signs of life of both sides, and more; see `shared-counters.ts`. */
   readonly counters: SharedArrayBuffer;
+  /** Higher than any epoch before: what main holds is confirmed again before any more of it begins. */
+  readonly epoch: number;
   /** How often the thread has crashed so far, for the debug state. */
   readonly crashes: number;
 }
@@ -72,6 +74,8 @@ export type ThreadMessage =
       /** The GATEWAY_EXECUTOR_REQUEST frame as it came. */
       readonly request: Uint8Array;
       readonly extensions: readonly Extension[];
+      /** As of when it is known that nobody else has it. */
+      readonly epoch: number;
     }
   | { readonly type: "REPLY_ACKED"; readonly requestId: string }
   | {
@@ -80,7 +84,8 @@ export type ThreadMessage =
       readonly sequence: number;
       readonly outcome: CheckpointOutcome;
     }
-  | { readonly type: "LEASE_EXTENDED"; readonly requestId: string; readonly leaseId: string }
+  /** The epoch as of which the gateway has confirmed the lease; main begins nothing under an older one. */
+  | { readonly type: "LEASE_EXTENDED"; readonly requestId: string; readonly leaseId: string; readonly epoch: number }
   | { readonly type: "LEASE_LOST"; readonly requestId: string }
   | { readonly type: "CANCEL"; readonly requestId: string; readonly reason: string }
   /** The time is the monotonic one, which all threads of a process share. */

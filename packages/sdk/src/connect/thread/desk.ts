@@ -11,15 +11,17 @@ import {
 } from "@holdfast/protocol";
 import { decideIntake } from "../core/intake.ts";
 import { RecentIds } from "../core/recent-ids.ts";
-import type { AdoptedRequest, MainMessage } from "../shared/messages.ts";
+import type { AdoptedRequest, MainMessage, ThreadMessage } from "../shared/messages.ts";
 import { encodeErrorReply, identityOf } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
+import type { SharedCounters } from "../shared/shared-counters.ts";
 import { type Flight, Flights } from "./flights.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { Mail } from "./mail.ts";
 import type { MainPort } from "./main-port.ts";
 
+const EMPTY = new Uint8Array(0);
 /** Dispatches that were answered and may still be delivered twice. */
 const RECENT_IDS = 2_000;
 
@@ -32,6 +34,9 @@ export interface DeskDeps {
   readonly port: Pick<MainPort, "post">;
   /** For what supersedes itself. */
   readonly valve: Pick<MainPort, "post">;
+  readonly counters: Pick<SharedCounters, "epoch" | "tookWork">;
+  /** Of the first doubt, which everything that is adopted is in. */
+  readonly epoch: number;
   readonly send: (bytes: Uint8Array) => boolean;
   /** Something in flight ended. */
   readonly onProgress: () => void;
@@ -41,7 +46,17 @@ type NackIdentity = Pick<ExecutorRequest, "requestId" | "runId">;
 
 export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" }>;
 
-/** Everything about requests: taking them in, their leases, their checkpoints and replies. */
+/**
+ * Everything about requests: taking them in, their leases, their checkpoints and replies.
+ *
+ * D1. After a doubt (`doubt`) main begins nothing until the lease of the request is confirmed: main sees the epoch in
+ *     shared memory before it gets anything else.
+ * D2. A request that is read while in doubt goes to main, and is acknowledged, only when its lease is confirmed; nothing
+ *     of one that is lost or cancelled before that is seen by main.
+ * D3. The doubt about what is read ends with the first answer that was given after it began: all that comes over the
+ *     connection later was sent later.
+ * D4. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
+ */
 export class Desk {
   readonly flights: Flights;
   readonly mail: Mail;
@@ -49,6 +64,11 @@ export class Desk {
   readonly #leases: LeaseKeeper;
   readonly #finished = new RecentIds(RECENT_IDS);
   readonly #apps: ReadonlySet<string>;
+  /** Requests that are not main's before their leases are confirmed. */
+  readonly #unconfirmed = new Map<string, ExecutorRequest & { readonly bytes: Uint8Array }>();
+  #epoch: number;
+  /** What is read now may have been sent before others got it. */
+  #inDoubt = false;
   #extensions: readonly Extension[] = [];
   #negotiated = false;
   #stalled = false;
@@ -57,13 +77,14 @@ export class Desk {
   constructor(deps: DeskDeps) {
     this.#deps = deps;
     this.#apps = new Set(deps.config.apps.map((app) => app.appName));
-    this.flights = new Flights(deps.clock);
+    this.#epoch = deps.epoch;
+    this.flights = new Flights(deps.clock, deps.epoch);
     this.mail = new Mail({ ...deps, flights: this.flights, onDelivered: (requestId) => this.#delivered(requestId) });
     this.#leases = new LeaseKeeper({
       ...deps,
-      port: deps.valve,
       flights: this.flights,
       send: (frame) => this.#send(frame),
+      onConfirmed: (requestId) => this.#confirmed(requestId),
       onLost: (requestId) => this.#giveUp(requestId),
       isShuttingDown: () => this.#shuttingDown,
     });
@@ -76,7 +97,7 @@ export class Desk {
 
   adopt(requests: readonly AdoptedRequest[]): void {
     for (const { identity, leaseId, ageMs, outcome, checkpoints } of requests) {
-      const flight = this.flights.add(identity, leaseId, ageMs);
+      const flight = this.flights.add(identity, leaseId, false, ageMs);
       for (const { sequence, ops } of checkpoints) this.mail.addCheckpoint(identity.requestId, sequence, ops);
       if (outcome?.kind === "response") this.#reply(flight, outcome.response);
       if (outcome?.kind === "error") {
@@ -86,6 +107,8 @@ export class Desk {
   }
 
   onUp(ready: ConnectionReady): void {
+    this.#forgetUnconfirmed();
+    this.#inDoubt = false;
     this.#extensions = this.#deps.config.extensions.filter((name) => ready.extensions.includes(name));
     this.#negotiated = true;
     this.#leases.start(ready);
@@ -100,6 +123,17 @@ export class Desk {
   onDown(): void {
     this.#leases.stop();
     this.mail.linkDown();
+    this.#forgetUnconfirmed();
+    // Without a connection for long enough the gateway gives the work to others.
+    this.doubt();
+  }
+
+  /** Others may have got what is held here. */
+  doubt(): void {
+    this.#epoch += 1;
+    this.#inDoubt = true;
+    this.#deps.counters.epoch(this.#epoch);
+    this.#leases.doubt(this.#epoch);
   }
 
   /** `bytes` is a view that is only good during the call. */
@@ -110,12 +144,14 @@ export class Desk {
       case "WORKER_REPLY_ACK":
         return this.#delivered(frame.requestId);
       case "WORKER_REQUEST_EXTEND_LEASE_ACK":
-        return this.#leases.onAnswer(frame.requestId, frame.newLeaseId);
+        if (this.#leases.onAnswer(frame.requestId, frame.newLeaseId)) this.#inDoubt = false;
+        return;
       case "GATEWAY_CHECKPOINT_ACK":
         return this.#answerCheckpoint(frame.requestId, frame.sequence, frame.outcome);
       case "GATEWAY_CANCEL": {
         const { requestId, reason } = frame;
-        if (this.flights.has(requestId)) this.#deps.port.post({ type: "CANCEL", requestId, reason });
+        if (this.#unconfirmed.has(requestId)) return this.#forget(requestId);
+        if (this.flights.has(requestId)) this.#takeFromMain({ type: "CANCEL", requestId, reason });
         return;
       }
       default:
@@ -144,6 +180,10 @@ export class Desk {
 
   beginShutdown(): void {
     this.#shuttingDown = true;
+    for (const request of [...this.#unconfirmed.values()]) {
+      this.#refuse(request, "SHUTTING_DOWN", "This worker is shutting down.");
+      this.#forget(request.requestId);
+    }
     this.mail.hurry();
   }
 
@@ -174,6 +214,7 @@ export class Desk {
       const leaseId = this.#leases.giveUp(identity.requestId);
       this.#nack(identity, leaseId, "STALLED", "The worker's main thread is blocked.");
     }
+    this.doubt();
   }
 
   takeUpStalled(): void {
@@ -208,12 +249,36 @@ export class Desk {
   #forget(requestId: string): void {
     this.mail.withdraw(requestId);
     this.flights.remove(requestId);
+    this.#unconfirmed.delete(requestId);
     this.#deps.onProgress();
   }
 
+  #forgetUnconfirmed(): void {
+    for (const requestId of [...this.#unconfirmed.keys()]) this.#forget(requestId);
+  }
+
   #giveUp(requestId: string): void {
-    this.#deps.port.post({ type: "LEASE_LOST", requestId });
+    if (!this.#unconfirmed.has(requestId)) this.#takeFromMain({ type: "LEASE_LOST", requestId });
     this.#forget(requestId);
+  }
+
+  #takeFromMain(message: Extract<ThreadMessage, { type: "LEASE_LOST" | "CANCEL" }>): void {
+    this.#deps.counters.tookWork();
+    this.#deps.port.post(message);
+  }
+
+  #confirmed(requestId: string): void {
+    const request = this.#unconfirmed.get(requestId);
+    if (request === undefined) return;
+    this.#unconfirmed.delete(requestId);
+    this.#give(request, request.bytes);
+  }
+
+  /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
+  #give(request: ExecutorRequest, bytes: Uint8Array): void {
+    const [{ requestId }, extensions, epoch] = [request, this.#extensions, this.#epoch];
+    this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, epoch });
+    this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
   }
 
   #reply(flight: Flight, response: Uint8Array): void {
@@ -249,13 +314,14 @@ export class Desk {
     });
     switch (intake.verdict) {
       case "accept": {
-        this.flights.add(identityOf(request), leaseId);
-        const [copy, extensions] = [new Uint8Array(bytes), this.#extensions];
-        this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: copy, extensions });
-        // It leaves at the end of the turn, after the post.
-        return this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
+        const copy = new Uint8Array(bytes);
+        this.flights.add(identityOf(request), leaseId, !this.#inDoubt);
+        if (!this.#inDoubt) return this.#give(request, copy);
+        this.#unconfirmed.set(requestId, { ...request, requestPayload: EMPTY, bytes: copy });
+        return this.#leases.ask(requestId);
       }
       case "duplicate":
+        if (this.#unconfirmed.has(requestId)) return;
         return this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
       case "finished":
         return this.#deps.log("debug", "A request that was answered already came again and was passed over.", {
@@ -276,7 +342,7 @@ export class Desk {
     this.#deps.log("error", message, { code: error.code, requestId: request.requestId });
     this.#send({ ...identity, kind: "WORKER_REQUEST_ACK" });
     const reply = encodeErrorReply(identity, toPlainError(error), this.#deps.config.sdkVersion);
-    this.#reply(this.flights.add(identity, request.leaseId), reply);
+    this.#reply(this.flights.add(identity, request.leaseId, true), reply);
   }
 
   #refuse({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {

@@ -11,13 +11,14 @@ export interface Flight {
 
 /** Everything in flight, with its leases. */
 export class Flights {
-  readonly leases: LeaseTable = createLeaseTable();
+  readonly leases: LeaseTable;
   readonly #clock: Clock;
   readonly #flights = new Map<string, Flight>();
   #running = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, epoch: number) {
     this.#clock = clock;
+    this.leases = createLeaseTable(epoch);
   }
 
   get count(): number {
@@ -28,11 +29,12 @@ export class Flights {
     return this.#running;
   }
 
-  add(identity: RequestIdentity, leaseId: string, ageMs = 0): Flight {
+  /** `isConfirmed`: it is known that nobody else has it. */
+  add(identity: RequestIdentity, leaseId: string, isConfirmed: boolean, ageMs = 0): Flight {
     const nowMs = this.#clock.monotonicMs();
     const flight: Flight = { identity, startedAtMs: nowMs - ageMs, state: "running" };
     this.#flights.set(identity.requestId, flight);
-    this.leases.add(identity.requestId, leaseId, nowMs);
+    this.leases.add(identity.requestId, leaseId, nowMs, isConfirmed);
     this.#running += 1;
     return flight;
   }

@@ -14,7 +14,11 @@ export interface LeaseKeeperDeps {
   readonly timers: Timers;
   readonly log: Log;
   readonly port: Pick<MainPort, "post">;
+  /** For what supersedes itself. */
+  readonly valve: Pick<MainPort, "post">;
   readonly send: (frame: WorkerFrame) => void;
+  /** It has been confirmed that nobody else has the work. Called before main is told. */
+  readonly onConfirmed: (requestId: string) => void;
   /** The work belongs to somebody else now. */
   readonly onLost: (requestId: string) => void;
   readonly isShuttingDown: () => boolean;
@@ -46,21 +50,46 @@ export class LeaseKeeper {
     this.#rounds.clear();
   }
 
-  onAnswer(requestId: string, newLeaseId: string | undefined): void {
-    const { flights, clock, port, log } = this.#deps;
+  /** True = the answer was given after the last doubt began. */
+  onAnswer(requestId: string, newLeaseId: string | undefined): boolean {
+    const { flights, clock, log } = this.#deps;
     const flight = flights.get(requestId);
-    const answer = flights.leases.answer(requestId, newLeaseId, clock.monotonicMs());
-    if (answer === "extended" && newLeaseId !== undefined) {
-      port.post({ type: "LEASE_EXTENDED", requestId, leaseId: newLeaseId });
-    }
+    const before = flights.leases.get(requestId)?.epoch;
+    const { verdict, isFresh } = flights.leases.answer(requestId, newLeaseId, clock.monotonicMs());
+    if (verdict === "extended" && newLeaseId !== undefined) this.#extended(requestId, newLeaseId, before);
     // A reply that is under way stays: its acknowledgement may have crossed, and a late result is the gateway's to judge.
-    if (answer !== "lost" || flight?.state !== "running") return;
-    log("warn", "The lease of a request was lost; its result will not be used.", {
-      code: "LEASE_LOST",
-      requestId,
-      runId: flight.identity.runId,
-    });
-    this.#deps.onLost(requestId);
+    if (verdict === "lost" && flight?.state === "running") {
+      log("warn", "The lease of a request was lost; its result will not be used.", {
+        code: "LEASE_LOST",
+        requestId,
+        runId: flight.identity.runId,
+      });
+      this.#deps.onLost(requestId);
+    }
+    return isFresh;
+  }
+
+  /** What came from elsewhere or before may be somebody else's by now: it is asked for, where there is a connection. */
+  doubt(epoch: number): void {
+    const { flights, clock } = this.#deps;
+    flights.leases.doubt(epoch);
+    if (this.#rounds.size > 0) this.#extend(flights.leases.extendDoubtful(clock.monotonicMs()));
+  }
+
+  ask(requestId: string): void {
+    const { flights, clock } = this.#deps;
+    this.#extend(flights.leases.extend(requestId, clock.monotonicMs()));
+  }
+
+  #extended(requestId: string, leaseId: string, before: number | null | undefined): void {
+    const { flights, port, valve } = this.#deps;
+    const epoch = flights.leases.get(requestId)?.epoch ?? null;
+    if (epoch === null) return;
+    const message = { type: "LEASE_EXTENDED", requestId, leaseId, epoch } as const;
+    // Main may wait for the first one of an epoch; of the others it needs only the newest.
+    if (epoch === before) return valve.post(message);
+    this.#deps.onConfirmed(requestId);
+    port.post(message);
   }
 
   /** From now on the lease is not extended. Returns its id. */
@@ -76,7 +105,7 @@ export class LeaseKeeper {
     const { flights, clock } = this.#deps;
     const nowMs = clock.monotonicMs();
     for (const [requestId, leaseId] of this.#givenUp) {
-      if (flights.get(requestId)?.state === "running") flights.leases.add(requestId, leaseId, nowMs);
+      if (flights.get(requestId)?.state === "running") flights.leases.add(requestId, leaseId, nowMs, false);
     }
     const asked = [...this.#givenUp.keys()].flatMap((requestId) => flights.leases.get(requestId) ?? []);
     this.#givenUp.clear();

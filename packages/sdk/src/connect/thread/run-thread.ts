@@ -1,12 +1,15 @@
 import {
   type Clock,
   HoldfastError,
+  type Log,
   type PlainError,
   type Random,
   type Timers,
   toPlainError,
   unreachable,
 } from "@holdfast/core";
+import { AGENT_FALLBACK_INTERVALS } from "@holdfast/protocol";
+import { parseIntervalMs } from "../core/intervals.ts";
 import type { ConnectionState } from "../shared/connection-state.ts";
 import type { InitMessage, MainMessage } from "../shared/messages.ts";
 import { sharedCounters } from "../shared/shared-counters.ts";
@@ -15,6 +18,7 @@ import { createDebugMirror, type DebugMirror, stateOf } from "./debug-mirror.ts"
 import { Desk } from "./desk.ts";
 import { createGatewayHttp, type GatewayFetch } from "./gateway-http.ts";
 import type { OpenWebSocket } from "./gateway-socket.ts";
+import { LifeSign } from "./life-sign.ts";
 import { LinkDriver, type LinkListener } from "./link-driver.ts";
 import { createMainPort, type MainPort, type ParentPort } from "./main-port.ts";
 import { createMainValve } from "./main-valve.ts";
@@ -84,6 +88,8 @@ class Session {
   readonly #mirror: DebugMirror;
   readonly #closing: Closing;
   readonly #stalls: StallWatch;
+  readonly #sign: LifeSign;
+  readonly #log: Log;
   readonly #life: Life;
   #state: ConnectionState = "CONNECTING";
   #refusal: PlainError | null = null;
@@ -97,6 +103,9 @@ class Session {
     const http = createGatewayHttp(config, clock, timers, outside.fetch);
     this.#port = port;
     this.#life = life;
+    this.#log = logger.log;
+    counters.epoch(init.epoch);
+    this.#sign = new LifeSign({ clock, timers, counters, onPaused: (pausedMs) => this.#onPaused(pausedMs) });
     const valve = createMainValve(port, () => this.#stalls.lagMs);
     this.#stalls = new StallWatch({
       ...ports,
@@ -116,6 +125,8 @@ class Session {
       http,
       port,
       valve,
+      counters,
+      epoch: init.epoch,
       send: (bytes) => this.#link.send(bytes),
       onProgress: () => this.#closing.look(),
     });
@@ -149,6 +160,7 @@ class Session {
   }
 
   onMessage(message: Exclude<MainMessage, InitMessage>): void {
+    this.#sign.look();
     // A main that was blocked and closes now moves again, but is to get no work any more: the end first.
     if (message.type === "CLOSE") this.#closing.begin(message.drainMs);
     this.#stalls.heard();
@@ -167,6 +179,12 @@ class Session {
     }
   }
 
+  #onPaused(pausedMs: number): void {
+    this.#desk.doubt();
+    const message = `The connection thread was paused for ${Math.round(pausedMs)} ms; what it holds is confirmed before it begins.`;
+    this.#log("warn", message, { code: "PROCESS_PAUSED", pausedMs: Math.round(pausedMs) });
+  }
+
   #stallActions(moving: () => void): StallActions {
     return {
       setIntake: (open) => this.#link.stalled(!open),
@@ -183,12 +201,16 @@ class Session {
   #listener(): LinkListener {
     return {
       onUp: (ready, start) => {
+        this.#sign.leasesLast(parseIntervalMs(ready.extendLeaseInterval, AGENT_FALLBACK_INTERVALS.extendLeaseMs));
         this.#desk.onUp(ready);
         const { extensions } = this.#desk;
         this.#port.post({ type: "CONNECTION_READY", connectionId: start.connectionId, extensions });
       },
       onDown: () => this.#desk.onDown(),
-      onFrame: (frame, bytes) => this.#desk.onFrame(frame, bytes),
+      onFrame: (frame, bytes) => {
+        this.#sign.look();
+        this.#desk.onFrame(frame, bytes);
+      },
       onStateChanged: () => this.#onStateChanged(),
       onRefused: (error) => {
         this.#refusal = toPlainError(error);
@@ -208,6 +230,7 @@ class Session {
     this.#mirror.changed();
     this.#mirror.stop();
     this.#stalls.stop();
+    this.#sign.stop();
     this.#port.post({ type: "CLOSED", undelivered });
     this.#life.end();
   }

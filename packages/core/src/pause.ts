@@ -1,0 +1,27 @@
+import type { Clock } from "./clock.ts";
+
+/** When somebody was last known to move, by both clocks. */
+export interface Sign {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/**
+ * How long whoever gave the sign `before` and then the sign `now` did nothing in between: a stopped process, a suspended
+ * machine, code that did not return, no processor time. Null = it was not paused.
+ *
+ * Z1. More than `limitMs` between the two on the monotonic clock is a pause.
+ * Z2. So is a wall clock that went further than the monotonic one by more than that, or back: while a machine is
+ *     suspended its monotonic clock may stand still. That somebody merely set the clock cannot be told from it.
+ * Z3. A pause is never shorter than what the monotonic clock says.
+ */
+export function pauseBetween(before: Sign, now: Sign, limitMs: number): number | null {
+  const monotonicMs = now.monotonicMs - before.monotonicMs;
+  const aheadMs = now.wallMs - before.wallMs - monotonicMs;
+  if (monotonicMs <= limitMs && Math.abs(aheadMs) <= limitMs) return null;
+  return monotonicMs + Math.max(0, aheadMs);
+}
+
+export function signOf(clock: Clock): Sign {
+  return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
+}
