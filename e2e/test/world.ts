@@ -55,6 +55,7 @@ export interface World {
   readonly dataDir: string;
   readonly journal: JournalReader;
   readonly gateway: Child;
+  readonly url: string;
   readonly tap: Tap;
   /** Only with `ownPostgres`: ends the server as a crash would, and starts it again on its port and data. */
   readonly postgres: { kill(): Promise<void>; restart(): Promise<void> };
@@ -66,6 +67,8 @@ export interface World {
   readonly startInngestApp: (checkpointing: "on" | "off", options?: { readonly isolated?: boolean }) => Promise<App>;
   /** Starts the gateway again, on the same ports and database. */
   readonly restartGateway: () => Promise<void>;
+  /** Another gateway on the same database; started before the apps that use it. */
+  readonly secondGateway: () => Promise<RunningGateway>;
   /** Sends `test/<name>` and returns the id of the one run it starts. */
   readonly trigger: (name: string, data?: object) => Promise<string>;
   /** Waits until the run has ended. */
@@ -165,6 +168,7 @@ async function build(
 
   return {
     api,
+    url,
     get databaseUrl() {
       if (databaseUrl === undefined) throw new Error("The database of this world is the gateway's own.");
       return databaseUrl;
@@ -194,6 +198,11 @@ async function build(
       }),
     restartGateway: async () => {
       running = await launch({ port, connectPort });
+    },
+    secondGateway: async () => {
+      const second = await launch();
+      onCleanUp(() => second.child.stop());
+      return second;
     },
     trigger: async (name: string, data: object = {}) => {
       const [eventId = ""] = await api.send({ name: `test/${name}`, data });

@@ -51,6 +51,7 @@ test("every fault of the table has a test that exists", () => {
 const own = new Set([
   "Found under load",
   "With peers of the base protocol",
+  "Silence",
   "Hostile peers",
   "Ends and outages",
   "Values and options of every kind",

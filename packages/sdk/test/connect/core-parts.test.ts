@@ -91,6 +91,52 @@ describe("the lease table", () => {
     expect(table.sweep(100, 100).map((lease) => lease.requestId)).toEqual(["a"]);
     expect(table.extendAll(101).map((lease) => lease.requestId)).toEqual(["a", "b"]);
   });
+
+  it("T7: after a doubt the answers to what was under way before do not confirm it, the next one does", () => {
+    const table = createLeaseTable(1);
+    table.add("r", "l0", 0, true);
+    table.sweep(100, 100);
+    table.doubt(2);
+    expect(table.extendDoubtful(5_000).map((lease) => lease.leaseId)).toEqual(["l0"]);
+    // Lay in the kernel all the while.
+    expect(table.answer("r", "l1", 5_001)).toEqual({ verdict: "extended", isFresh: false });
+    expect(table.get("r")?.epoch).toBe(1);
+    expect(table.answer("r", "l2", 5_002)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.get("r")?.epoch).toBe(2);
+  });
+
+  it("T7: on a new connection every answer is new; a refusal counts at any time", () => {
+    const table = createLeaseTable(1);
+    for (const id of ["a", "b"]) table.add(id, `${id}0`, 0, true);
+    table.sweep(100, 100);
+    table.doubt(2);
+    expect(table.answer("b", undefined, 101)).toEqual({ verdict: "lost", isFresh: false });
+    table.extendAll(200);
+    expect(table.answer("a", "a1", 201)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.get("a")?.epoch).toBe(2);
+  });
+
+  it("T7: an answer that never comes delays the confirmation until the next one, not for ever", () => {
+    const table = createLeaseTable(1);
+    table.add("r", "l0", 0, true);
+    table.sweep(100, 100);
+    table.doubt(2);
+    table.extendDoubtful(200);
+    // Of the two that were asked for only one is answered.
+    expect(table.answer("r", "l1", 201).isFresh).toBe(false);
+    expect(table.sweep(400, 100)).toHaveLength(1);
+    expect(table.answer("r", "l2", 401).isFresh).toBe(true);
+  });
+
+  it("T8: what is added in doubt is confirmed by the answer to its own extension", () => {
+    const table = createLeaseTable(1);
+    table.doubt(2);
+    table.add("r", "l0", 0, false);
+    expect(table.get("r")?.epoch).toBeNull();
+    expect(table.extend("r", 1)).toHaveLength(1);
+    expect(table.answer("r", "l1", 2)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.get("r")?.epoch).toBe(2);
+  });
 });
 
 describe("the outbox", () => {

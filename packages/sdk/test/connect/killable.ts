@@ -6,8 +6,8 @@ import { BroadcastChannel } from "node:worker_threads";
 import { loadThreadScript } from "../../src/thread-script.ts";
 import { type OpenChanges, type Opened, openTest } from "./harness.ts";
 
-/** How a thread can end without being asked to; one that hangs is as good as dead. */
-export type Death = "exit" | "throw" | "reject" | "out of memory" | "hang";
+/** How a thread can end without being asked to; one that hangs is as good as dead. One that naps goes on after `wake`. */
+export type Death = "exit" | "throw" | "reject" | "out of memory" | "hang" | "nap";
 
 export interface Killable extends Opened {
   /** Ends the thread that lives now. */
@@ -20,6 +20,8 @@ export interface Killable extends Opened {
   /** Whether the moment that was ordered has not come yet. */
   readonly pending: boolean;
   readonly hangs: boolean;
+  readonly naps: boolean;
+  wake(): void;
 }
 
 /** With this limit running out of memory takes a moment and not the machine's last byte. */
@@ -51,6 +53,10 @@ export async function openKillable(
     get hangs() {
       return existsSync(`${order}.hangs`);
     },
+    get naps() {
+      return existsSync(`${order}.naps`);
+    },
+    wake: () => rmSync(`${order}.naps`),
     kill: (how = "exit") => {
       const out = new BroadcastChannel(channel);
       out.postMessage(how);
@@ -63,12 +69,15 @@ export async function openKillable(
 function trap(channel: string, order: string): string {
   return `{
     const { BroadcastChannel, parentPort } = require("node:worker_threads");
-    const { readFileSync, rmSync, writeFileSync } = require("node:fs");
+    const { existsSync, readFileSync, rmSync, writeFileSync } = require("node:fs");
+    const still = new Int32Array(new SharedArrayBuffer(4));
+    const napping = ${JSON.stringify(order)} + ".naps";
     const deaths = {
       exit: () => process.exit(7),
       throw: () => { throw new Error("boom"); },
       reject: () => void Promise.reject(new Error("boom")),
       hang: () => { writeFileSync(${JSON.stringify(order)} + ".hangs", ""); for (;;); },
+      nap: () => { writeFileSync(napping, ""); while (existsSync(napping)) Atomics.wait(still, 0, 0, 5); },
       "out of memory": () => { for (const hog = []; ; ) hog.push(Array.from({ length: 1000 }, () => ({ a: Math.random() }))); },
     };
     const come = (moment) => {

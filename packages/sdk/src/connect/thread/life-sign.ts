@@ -6,7 +6,7 @@ import type { SharedCounters } from "../shared/shared-counters.ts";
  * away for longer than this, and then takes its time, may find its work with others.
  */
 export const MAX_PAUSE_MS = 2_000;
-const MIN_PAUSE_MS = 250;
+const MIN_PAUSE_MS = 500;
 /** Signs per limit, so that only a pause looks like one. */
 const SIGNS = 8;
 

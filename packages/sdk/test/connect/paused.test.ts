@@ -1,0 +1,122 @@
+import { performance } from "node:perf_hooks";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { done, manualStrategy } from "./harness.ts";
+import { type Killable, openKillable } from "./killable.ts";
+import { type GatewayPeer, startTestGateway, type TestGateway } from "./test-gateway.ts";
+import { until } from "./until.ts";
+
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await startTestGateway({ heartbeat: "5s", lease: "200ms" });
+});
+afterEach(() => gateway.close());
+
+/** With these intervals so much silence is a pause for certain. */
+const PAUSE_MS = 700;
+
+/** The connection thread stands still, what the gateway sends meanwhile stays in the kernel, and it goes on. */
+async function paused(thread: Killable, meanwhile: () => void): Promise<void> {
+  thread.kill("nap");
+  await until(() => thread.naps, "the thread to stand still");
+  meanwhile();
+  const endMs = performance.now() + PAUSE_MS;
+  await until(() => performance.now() >= endMs, "the pause to be long enough");
+  thread.wake();
+}
+
+const asked = (peer: GatewayPeer, requestId: string): boolean =>
+  peer.of("WORKER_REQUEST_EXTEND_LEASE").some((frame) => frame.requestId === requestId);
+
+describe.each([
+  ["with extensions", ["checkpoint", "nack", "cancel"] as const],
+  ["on the plain protocol", [] as const],
+])("a connection thread that stood still, %s", (_name, extensions) => {
+  it("confirms requests that it reads after it before anything sees them", async () => {
+    gateway.script.extensions = extensions;
+    const { calls, strategy } = manualStrategy();
+    const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
+    const peer = await gateway.peer();
+    const requests: string[] = [];
+    await paused(thread, () => {
+      for (let count = 0; count < 3; count++) requests.push(gateway.dispatch(peer).requestId);
+    });
+    await until(() => calls.length === 3, "the calls");
+    for (const requestId of requests) {
+      const kinds = peer.frames.flatMap((frame) =>
+        "requestId" in frame && frame.requestId === requestId ? [frame.kind] : [],
+      );
+      expect(kinds.slice(0, 2)).toEqual(["WORKER_REQUEST_EXTEND_LEASE", "WORKER_REQUEST_ACK"]);
+    }
+    // What comes after the answers was sent after the pause.
+    const { requestId } = gateway.dispatch(peer);
+    await until(() => calls.length === 4, "the call");
+    const first = peer.frames.find((frame) => "requestId" in frame && frame.requestId === requestId);
+    expect(first?.kind).toBe("WORKER_REQUEST_ACK");
+    for (const { result } of calls) result.resolve(done());
+    await thread.connection.close();
+  });
+
+  it("does not begin, and does not acknowledge, what belongs to somebody else by then", async () => {
+    gateway.script.extensions = extensions;
+    const { calls, strategy } = manualStrategy();
+    const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
+    const peer = await gateway.peer();
+    gateway.script.extendLeases = false;
+    const requests: string[] = [];
+    await paused(thread, () => {
+      for (let count = 0; count < 3; count++) requests.push(gateway.dispatch(peer).requestId);
+    });
+    await until(() => requests.every((requestId) => asked(peer, requestId)), "the questions");
+    gateway.script.extendLeases = true;
+    const { requestId } = gateway.dispatch(peer);
+    await until(() => calls.length > 0, "the call");
+    expect(calls.map(({ request }) => request.requestId)).toEqual([requestId]);
+    expect(peer.of("WORKER_REQUEST_ACK").map((ack) => ack.requestId)).toEqual([requestId]);
+    calls[0]?.result.resolve(done());
+    await until(() => thread.connection.debugState().inFlight === 0, "an empty ledger");
+    await thread.connection.close();
+    expect(peer.of("WORKER_REPLY").map((reply) => reply.requestId)).toEqual([requestId]);
+  });
+
+  it("lets main begin no more of what it has before that is confirmed", async () => {
+    gateway.script.extensions = extensions;
+    const { calls, strategy } = manualStrategy();
+    const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
+    const peer = await gateway.peer();
+    for (let count = 0; count < 2; count++) gateway.dispatch(peer);
+    const [kept, lost] = await until(() => (calls.length === 2 ? calls : undefined), "the calls");
+    const mine = (call: typeof kept): boolean => call?.port.untilMine?.() === undefined;
+    await until(() => mine(kept) && mine(lost), "both to be its own");
+    gateway.script.intercept = (to, frame) => {
+      if (frame.kind !== "WORKER_REQUEST_EXTEND_LEASE" || frame.requestId !== lost?.request.requestId) return false;
+      to.send({ ...frame, kind: "WORKER_REQUEST_EXTEND_LEASE_ACK" });
+      return true;
+    };
+    await paused(thread, () => {});
+    await until(() => lost?.signal.aborted === true, "the loss");
+    await until(() => mine(kept), "the confirmation");
+    expect(kept?.signal.aborted).toBe(false);
+    for (const { result } of calls) result.resolve(done());
+    await thread.connection.close();
+  });
+
+  it("main waits while it is silent, with the work that it has", async () => {
+    gateway.script.extensions = extensions;
+    const { calls, strategy } = manualStrategy();
+    const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
+    const peer = await gateway.peer();
+    gateway.dispatch(peer);
+    const call = await until(() => calls[0], "the call");
+    thread.kill("nap");
+    const { waiting } = await until(() => {
+      const promise = call.port.untilMine?.();
+      return promise && { waiting: promise };
+    }, "main to notice");
+    const before = peer.of("WORKER_REQUEST_EXTEND_LEASE").length;
+    thread.wake();
+    await waiting;
+    expect(peer.of("WORKER_REQUEST_EXTEND_LEASE").length, "it was asked for").toBeGreaterThan(before);
+    call.result.resolve(done());
+    await thread.connection.close();
+  });
+});
