@@ -41,17 +41,17 @@ describe.each([
       for (let count = 0; count < 3; count++) requests.push(gateway.dispatch(peer).requestId);
     });
     await until(() => calls.length === 3, "the calls");
+    const kindsOf = (requestId: string): string[] =>
+      peer.frames.flatMap((frame) => ("requestId" in frame && frame.requestId === requestId ? [frame.kind] : []));
     for (const requestId of requests) {
-      const kinds = peer.frames.flatMap((frame) =>
-        "requestId" in frame && frame.requestId === requestId ? [frame.kind] : [],
-      );
-      expect(kinds.slice(0, 2)).toEqual(["WORKER_REQUEST_EXTEND_LEASE", "WORKER_REQUEST_ACK"]);
+      await until(() => kindsOf(requestId).includes("WORKER_REQUEST_ACK"), "the acknowledgement");
+      expect(kindsOf(requestId).slice(0, 2)).toEqual(["WORKER_REQUEST_EXTEND_LEASE", "WORKER_REQUEST_ACK"]);
     }
-    // What comes after the answers was sent after the pause.
-    const { requestId } = gateway.dispatch(peer);
-    await until(() => calls.length === 4, "the call");
-    const first = peer.frames.find((frame) => "requestId" in frame && frame.requestId === requestId);
-    expect(first?.kind).toBe("WORKER_REQUEST_ACK");
+    // What comes after the answers was sent after the pause; another one may come on a machine that is very busy.
+    for (let first: string | undefined; first !== "WORKER_REQUEST_ACK"; ) {
+      const { requestId } = gateway.dispatch(peer);
+      [first] = await until(() => (kindsOf(requestId).length > 0 ? kindsOf(requestId) : undefined), "a word of it");
+    }
     for (const { result } of calls) result.resolve(done());
     await thread.connection.close();
   });
@@ -71,6 +71,7 @@ describe.each([
     const { requestId } = gateway.dispatch(peer);
     await until(() => calls.length > 0, "the call");
     expect(calls.map(({ request }) => request.requestId)).toEqual([requestId]);
+    await until(() => peer.of("WORKER_REQUEST_ACK").length > 0, "the acknowledgement");
     expect(peer.of("WORKER_REQUEST_ACK").map((ack) => ack.requestId)).toEqual([requestId]);
     calls[0]?.result.resolve(done());
     await until(() => thread.connection.debugState().inFlight === 0, "an empty ledger");
