@@ -1,10 +1,11 @@
-import { type Clock, createUlidFactory, messageOf, type Random, sleep, type Timers } from "@holdfast/core";
+import { type Clock, createUlidFactory, type Random, sleep, type Timers } from "@holdfast/core";
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
 import { DEFAULT_ENGINE_SETTINGS, Engine, type EngineOptions } from "./engine/index.ts";
 import { Keys } from "./http/keys.ts";
 import { CALL_LIMITS, makeCall } from "./outgoing/call.ts";
 import type { Store } from "./store/index.ts";
+import { ConnectionList } from "./ws/connection-list.ts";
 import { chooseSession } from "./ws/routing.ts";
 import { Sessions } from "./ws/sessions.ts";
 
@@ -98,9 +99,7 @@ function createSessions(
 ): Sessions {
   const { engine, keys, gatewayId } = parts;
   const { log } = config;
-  const shown = (promise: Promise<void>): void => {
-    promise.catch((error: unknown) => log("debug", `The list of connections was not updated: ${messageOf(error)}`));
-  };
+  const list = new ConnectionList({ store, gatewayId, log, onGone: (functionIds) => engine.agentGone(functionIds) });
   return new Sessions({
     engine,
     clock,
@@ -125,10 +124,8 @@ function createSessions(
     redeem: async ({ connectionId }) =>
       !keys.enforced || (await store.useToken(connectionId, GATEWAY_LIMITS.sessionTokenMs)),
     onStatus: (info, status) => {
-      const { connectionId: id, ...about } = info;
-      log("info", `${about.appIds.join(", ")} (${about.instanceId}): ${status.toLowerCase()}`);
-      if (status === "DISCONNECTED") shown(store.removeConnections([id]));
-      else shown(store.saveConnection({ id, gatewayId, ...about, status }));
+      log("info", `${info.appIds.join(", ")} (${info.instanceId}): ${status.toLowerCase()}`);
+      return list.set(info, status);
     },
   });
 }

@@ -1,6 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { HoldfastError, MAX_DURATION_MS, systemClock, systemRandom, systemTimers, withTimeout } from "@holdfast/core";
+import {
+  HoldfastError,
+  MAX_DURATION_MS,
+  systemClock,
+  systemRandom,
+  systemTimers,
+  type Timers,
+  withTimeout,
+} from "@holdfast/core";
 import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
@@ -12,7 +20,7 @@ import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { type Database, openDatabase } from "./postgres.ts";
 import { giveSignsOfLife } from "./signs-of-life.ts";
-import { openPostgresStore, type PostgresStore } from "./store/index.ts";
+import { openPostgresStore, type PostgresStore, type Store } from "./store/index.ts";
 import { VERSION } from "./version.ts";
 import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
 
@@ -60,18 +68,35 @@ const DELAY_RESOLUTION_MS = 10;
  * Starts a gateway.
  * @throws HoldfastError `OPTION_INVALID`, `HOST_NOT_LOOPBACK`, `PORT_BUSY`, `DATABASE_*`, `DATA_DIR_UNUSABLE`, `POSTGRES_START_FAILED`
  */
-export async function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+export function startGateway(options: GatewayOptions = {}): Promise<Gateway> {
+  return startGatewayOn(REAL_PORTS, options);
+}
+
+/** What a gateway stands on. Tests put things in between. */
+export interface GatewayPorts {
+  readonly timers: Timers;
+  /** The store that the engine has, made of the real one. */
+  readonly storeFor: (store: Store) => Store;
+}
+
+export const REAL_PORTS: GatewayPorts = { timers: systemTimers, storeFor: (store) => store };
+
+export async function startGatewayOn(ports: GatewayPorts, options: GatewayOptions): Promise<Gateway> {
   const config = resolveConfig(options);
   const cleanUps = new CleanUps();
   try {
-    return await start(config, cleanUps);
+    return await start(config, ports, cleanUps);
   } catch (error) {
     await cleanUps.run(CLOSE_MS, { ...SYSTEM, log: config.log });
     throw error;
   }
 }
 
-async function start(config: GatewayConfig, cleanUps: CleanUps): Promise<Gateway> {
+async function start(
+  config: GatewayConfig,
+  { timers, storeFor }: GatewayPorts,
+  cleanUps: CleanUps,
+): Promise<Gateway> {
   const { log } = config;
   // Ports first: a busy one is told at once, before a database is started.
   const http = await listen(config.host, config.port, "--port");
@@ -93,7 +118,7 @@ async function start(config: GatewayConfig, cleanUps: CleanUps): Promise<Gateway
   cleanUps.add({ what: "the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
   await store.migrate();
 
-  const core = createCore(config, { store, clock: systemClock, timers: systemTimers, random: systemRandom });
+  const core = createCore(config, { store: storeFor(store), clock: systemClock, timers, random: systemRandom });
   const { engine, keys, sessions, id: gatewayId, newId } = core;
   cleanUps.add({ what: "leases that are handed back", leastMs: 500, run: () => engine.stop() });
   await engine.start();

@@ -31,7 +31,7 @@ import { Runs } from "./runs.ts";
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
 /** Between two looks for functions that other gateways have stored. */
-const FUNCTIONS_EVERY_MS = 2_000;
+export const FUNCTIONS_EVERY_MS = 2_000;
 
 /**
  * The engine: takes events in, gives work to agents, decides on what they report. All truth is in the store; what is kept
@@ -186,16 +186,14 @@ export class Engine {
     const slot = this.#agents.add(session, open);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
     slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
-    if (open) this.#loop.noteHeld(session.functionIds);
-    if (open) this.#loop.wake(NEWCOMER_REST_MS);
+    if (open) this.#came(session);
     return {
       receive: (frame) => this.#receive(slot, frame),
       pause: (said = false) => this.#dispatches.paused(slot, said),
       resume: () => {
         slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
         this.#agents.reopen(slot);
-        this.#loop.noteHeld(session.functionIds);
-        this.#loop.wake(NEWCOMER_REST_MS);
+        this.#came(session);
       },
       hasRoom: () => {
         if (this.#loop.backlogged) this.#loop.wake();
@@ -285,6 +283,19 @@ export class Engine {
         `${releases.length} lease(s) could not be released: ${messageOf(error)}`,
       );
     });
+  }
+
+  /** What waits for its version is asked for; so is what no agent has had yet, for which it may be the newest. */
+  #came({ functionIds }: AgentSession): void {
+    this.#loop.noteHeld(functionIds);
+    this.#loop.review(functionIds);
+    this.#loop.wake(NEWCOMER_REST_MS);
+  }
+
+  /** An agent that had these functions is gone, and no longer listed: another version of them may be the newest now. */
+  agentGone(functionIds: readonly string[]): void {
+    this.#loop.review(functionIds);
+    this.#options.store.notify({ type: "unplaced", functionIds });
   }
 
   #receive(slot: Slot, frame: EngineFrame): void {

@@ -120,12 +120,14 @@ function aborted(signal: AbortSignal): Promise<void> {
 function merge(wakes: readonly Wake[]): Wake[] {
   const functionIds = new Set<string>();
   const heldIds = new Set<string>();
+  const unplacedIds = new Set<string>();
   const runIds = new Set<string>();
   const jobIds = new Set<string>();
   const others = new Map<string, Wake>();
   for (const wake of wakes) {
     if (wake.type === "jobs") for (const id of wake.functionIds) functionIds.add(id);
     else if (wake.type === "held") for (const id of wake.functionIds) heldIds.add(id);
+    else if (wake.type === "unplaced") for (const id of wake.functionIds) unplacedIds.add(id);
     else if (wake.type === "removed") for (const id of wake.jobIds) jobIds.add(id);
     else if (wake.type === "ended") for (const id of wake.runIds) runIds.add(id);
     else others.set(wake.type, wake);
@@ -134,6 +136,7 @@ function merge(wakes: readonly Wake[]): Wake[] {
     ...others.values(),
     ...(functionIds.size > 0 ? [{ type: "jobs" as const, functionIds: [...functionIds] }] : []),
     ...(heldIds.size > 0 ? [{ type: "held" as const, functionIds: [...heldIds] }] : []),
+    ...(unplacedIds.size > 0 ? [{ type: "unplaced" as const, functionIds: [...unplacedIds] }] : []),
     ...(jobIds.size > 0 ? [{ type: "removed" as const, jobIds: [...jobIds] }] : []),
     ...(runIds.size > 0 ? [{ type: "ended" as const, runIds: [...runIds] }] : []),
   ];
@@ -154,7 +157,7 @@ function parseWake(value: unknown): Wake[] {
   const { type, functionIds, runIds, jobIds } = (value ?? {}) as Record<string, unknown>;
   const strings = (list: unknown): string[] =>
     Array.isArray(list) ? list.filter((entry): entry is string => typeof entry === "string") : [];
-  if (type === "jobs" || type === "held") return [{ type, functionIds: strings(functionIds) }];
+  if (type === "jobs" || type === "held" || type === "unplaced") return [{ type, functionIds: strings(functionIds) }];
   if (type === "removed") return [{ type, jobIds: strings(jobIds) }];
   if (type === "ended") return [{ type, runIds: strings(runIds) }];
   return type === "functions" || type === "all" ? [{ type }] : [];

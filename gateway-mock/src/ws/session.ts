@@ -19,6 +19,7 @@ import {
 import type { WebSocket } from "ws";
 import { type AgentSession, type AttachedAgent, versionName } from "../engine/index.ts";
 import { type AppRecord, levelFor } from "../store/index.ts";
+import type { ConnectionStatus } from "./connection-list.ts";
 import { type HelloRules, readHello, refusalOf } from "./hello.ts";
 import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";
 import { capacityOf } from "./routing.ts";
@@ -65,6 +66,7 @@ export interface SessionInfo {
   readonly appIds: readonly string[];
   /** `app@version` of each. */
   readonly versions: readonly string[];
+  readonly functionIds: readonly string[];
   readonly connectedMs: number;
 }
 
@@ -76,7 +78,7 @@ export interface SessionParts {
   readonly settings: SessionSettings;
   /** Uses up the session token of an agent that is about to be accepted; false when it was used before. */
   redeem(connect: WorkerConnect): Promise<boolean>;
-  onStatus(info: SessionInfo, status: "READY" | "DRAINING" | "DISCONNECTED"): void;
+  onStatus(info: SessionInfo, status: ConnectionStatus): Promise<void>;
 }
 
 /** The shell of one socket: decodes, drives the machine, sends. */
@@ -220,7 +222,9 @@ export class Session {
     const { connectionId, instanceId } = connect;
     const versions = apps.map(({ id, version }) => versionName(id, version));
     const appIds = apps.map(({ id }) => id);
-    this.#info = { connectionId, instanceId, appIds, versions, connectedMs: clock.nowMs() };
+    this.#info = { connectionId, instanceId, appIds, versions, functionIds, connectedMs: clock.nowMs() };
+    // Before connect() resolves, so that whoever takes an event after it knows that this version is there.
+    await this.#parts.onStatus(this.#info, "CONNECTING");
     this.#driver.send({
       type: "accepted",
       accepted: {
@@ -317,8 +321,8 @@ export class Session {
     this.#armed.delete(timer);
   }
 
-  #status(status: "READY" | "DRAINING" | "DISCONNECTED"): void {
-    if (this.#info) this.#parts.onStatus(this.#info, status);
+  #status(status: ConnectionStatus): void {
+    if (this.#info) void this.#parts.onStatus(this.#info, status);
   }
 
   #about(): Record<string, unknown> {

@@ -4,7 +4,7 @@ import type { GatewayOptions } from "../../src/config.ts";
 import { foldRun } from "../../src/engine/run/fold.ts";
 import { isEnded } from "../../src/engine/run/run-state.ts";
 import type { DeferView, RunView, StallView, StepView } from "../../src/http/run-view.ts";
-import { type Gateway, startGateway } from "../../src/server.ts";
+import { type Gateway, type GatewayPorts, REAL_PORTS, startGatewayOn } from "../../src/server.ts";
 import { checkInvariants, openPostgresStore, type Store, type StoredRun } from "../../src/store/index.ts";
 import { type AgentOptions, RawAgent } from "./agent.ts";
 
@@ -26,7 +26,7 @@ export interface Bench {
   readonly db: TestDatabase;
   readonly store: Store;
   /** Starts a gateway on the file's database; closed after the test. */
-  gateway(options?: GatewayOptions): Promise<Gateway>;
+  gateway(options?: GatewayOptions, ports?: GatewayPorts): Promise<Gateway>;
   /** Connects an agent; closed after the test. */
   agent(gateway: Gateway, options?: Partial<AgentOptions>): Promise<RawAgent>;
 }
@@ -59,8 +59,8 @@ export function useGateway(): Bench {
     get store() {
       return store as Store;
     },
-    async gateway(options = {}) {
-      const gateway = await startGateway({
+    async gateway(options = {}, ports = REAL_PORTS) {
+      const gateway = await startGatewayOn(ports, {
         port: 0,
         databaseUrl: (db as TestDatabase).url,
         retryBaseMs: 50,

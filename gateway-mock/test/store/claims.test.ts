@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { isOutdated } from "../../src/store/index.ts";
 import { claimOne, lost, newId, runDone, seedLeased, seedRun, stepDone, useStore } from "./harness.ts";
 
 const bench = useStore();
@@ -179,5 +180,27 @@ describe("leases", () => {
       if (!outcome.won) expect(outcome).toEqual(lost("stale"));
       await bench.store.commit({ ...runDone(run, "live"), fence: null });
     }
+  });
+});
+
+describe("claims that rest on the registry", () => {
+  it("take nothing when it has changed, and say so", async () => {
+    const functionId = newId();
+    const { jobId } = await seedRun(bench.store, { run: { functionId } });
+    const { version } = await bench.store.loadRegistry();
+    const app = { id: newId(), version: "1", sdk: "test", functions: [] };
+    const fn = { slug: `${app.id}-f`, name: "f", triggersJson: "[]", configJson: "{}" };
+    await bench.another().saveApps([{ ...app, functions: [fn] }]);
+    const limits = { slots: [], shared: false, throttle: null };
+    const base = { gatewayId: "g1", leaseMs: 1000, registryVersion: version };
+    const wants = [{ functionId, limit: 5, leaseMs: 1000, limits }];
+    const plain = await bench.store.claim({ ...base, wants }).catch((error: unknown) => error);
+    expect(isOutdated(plain)).toBe(true);
+    await bench.store.adoptLanes([functionId]);
+    const limited = await bench.store.claimLimited({ ...base, wants }).catch((error: unknown) => error);
+    expect(isOutdated(limited)).toBe(true);
+    const { version: now } = await bench.store.loadRegistry();
+    const [job] = (await bench.store.claimLimited({ ...base, registryVersion: now, wants })).jobs;
+    expect(job).toMatchObject({ id: jobId, epoch: 1, unplacedMs: 0 });
   });
 });

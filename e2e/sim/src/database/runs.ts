@@ -85,6 +85,7 @@ export class Runs {
       outputJson: write.output,
       errorJson: write.error,
       appVersion: write.appVersion ?? head.appVersion,
+      deadlineMs: write.deadlineMs === undefined ? head.deadlineMs : write.deadlineMs,
     };
   }
 

@@ -155,6 +155,29 @@ export class Agents {
     return ofVersion(this.#byFunction.get(functionId) ?? new Set(), functionId, version).size > 0;
   }
 
+  /** Whether all agents here that take work of the function are of this version. */
+  isOnly(functionId: string, version: string): boolean {
+    const slots = this.#byFunction.get(functionId) ?? new Set();
+    return ofVersion(slots, functionId, version) === slots;
+  }
+
+  /** Whether an agent of this version is connected here that has the function, whether or not it takes work now. */
+  connects(functionId: string, version: string): boolean {
+    if (this.hasVersion(functionId, version)) return true;
+    for (const slot of this.#slots.values()) {
+      if (slot.functionIds.has(functionId) && this.versionOf(slot, functionId) === version) return true;
+    }
+    return false;
+  }
+
+  /** What the agent's app said of the function; undefined when it does not have it. */
+  configOf({ session }: Slot, functionId: string): string | undefined {
+    for (const { functions } of session.apps) {
+      for (const { slug, configJson } of functions) if (slug === functionId) return configJson;
+    }
+    return undefined;
+  }
+
   /** How much more of each version of these functions could run here now; of a version without room: 0. */
   roomByVersion(functionIds: Iterable<string>, nowMs: number, most: number): RecallWant[] {
     const wants: RecallWant[] = [];

@@ -28,6 +28,7 @@ import {
 } from "./draft.ts";
 import type { FetchResult, Input, Report, StepResult } from "./input.ts";
 import { decideOps } from "./ops.ts";
+import { pin } from "./pin.ts";
 import { cancel, complete, fail, failPass, failWith } from "./run-ends.ts";
 import { park } from "./waits.ts";
 
@@ -89,12 +90,9 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       if (input.waitKey !== undefined && isCompensating(state)) return null;
       cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason });
       return finish(draft);
-    case "pin": {
+    case "pin":
       if (!jobById(state, input.jobId) || state.appVersion === input.version) return null;
-      draft.log.push(jsonRow("PINNED", "", 0, 0, { version: input.version }));
-      const decision = finish(draft);
-      return { ...decision, head: { ...decision.head, appVersion: input.version } };
-    }
+      return pin(draft, input);
     case "fail":
       if (!jobById(state, input.jobId)) return null;
       fail(draft, input.error);

@@ -1,5 +1,6 @@
 import type { PlainError } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
+import type { RunOptions } from "../functions/run-options.ts";
 
 /** What a reply says, read and checked. */
 export type Report =
@@ -27,6 +28,8 @@ export type FetchResult =
   /** It did not work, and may work when it is tried again. */
   | { readonly type: "retry"; readonly error: PlainError; readonly retryAfterMs?: number | undefined };
 
+export type PinOptions = Omit<RunOptions, "cancelRules"> & Partial<Pick<RunOptions, "cancelRules">>;
+
 export type Input =
   | {
       readonly type: "report";
@@ -47,7 +50,7 @@ export type Input =
   | { readonly type: "cancel"; readonly reason: string; readonly waitKey?: string }
   /** The run cannot go on with this job, for a reason of the gateway's own. */
   | { readonly type: "fail"; readonly jobId: string; readonly error: PlainError }
-  /** An agent of this version starts the run. */
-  | { readonly type: "pin"; readonly jobId: string; readonly version: string }
+  /** An agent of this version starts the run, with the options of that version; without `cancelRules` those stay. */
+  | { readonly type: "pin"; readonly jobId: string; readonly version: string; readonly options: PinOptions }
   /** A failed run tries again to undo what it could not. */
   | { readonly type: "revive" };

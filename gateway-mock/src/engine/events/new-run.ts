@@ -20,8 +20,6 @@ export interface NewRunOptions {
   readonly invokes: MadeEvent["invokes"];
   /** Of its first pass. */
   readonly lease: NonNullable<NewJob["lease"]> | null;
-  /** Of the worker that gets it at once; else of the function as it was registered last. */
-  readonly appVersion: string | null;
   readonly newId: () => string;
 }
 
@@ -62,7 +60,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
       id: runId,
       functionId: fn.id,
       appId: fn.appId,
-      appVersion: options.appVersion ?? fn.appVersion,
+      appVersion: fn.appVersion,
       eventId: event.id,
       eventName: event.name,
       ...(fn.deadlineInMs === null ? {} : { deadlineMs: Math.max(nowMs, startMs ?? 0) + fn.deadlineInMs }),

@@ -65,7 +65,7 @@ export class Starter {
         continue;
       }
       const held = start.lane || start.gates.length > 0 || options.startMs;
-      const slot = held ? undefined : this.#reserve(fn.id);
+      const slot = held ? undefined : this.#reserve(fn);
       const lease = slot ? leaseOf(slot, this.#options.settings.gatewayId) : null;
       const run = newRun({
         fn,
@@ -76,7 +76,6 @@ export class Starter {
         startMs: options.startMs ?? null,
         invokes: options.invokes ?? null,
         lease,
-        appVersion: slot ? this.#parts.agents.versionOf(slot, fn.id) : null,
         newId: this.#newId,
       });
       const [job] = run.jobs;
@@ -86,8 +85,9 @@ export class Starter {
     return { runs, windows, born };
   }
 
-  #reserve(functionId: string): Slot | undefined {
+  /** New runs begin on the newest version. Where that has no place here they queue up. */
+  #reserve({ id, appVersion }: KnownFunction): Slot | undefined {
     const { agents, mayLease } = this.#parts;
-    return mayLease(functionId) ? agents.reserve(functionId, this.#options.clock.monotonicMs(), null) : undefined;
+    return mayLease(id) ? agents.reserve(id, this.#options.clock.monotonicMs(), appVersion) : undefined;
   }
 }

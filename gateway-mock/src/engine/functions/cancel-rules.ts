@@ -23,7 +23,7 @@ export function readCancelRules(config: unknown): CancelRule[] {
   });
 }
 
-export const cancelKey = (index: number): string => `cancel:${index}`;
+export const cancelKey = (index: number | ""): string => `cancel:${index}`;
 
 /** `matchOf` tells what a wait with a condition is found by. */
 export function cancelWaits(

@@ -1,8 +1,8 @@
-import { type Log, messageOf, parseGoDurationMs, type Random } from "@holdfast/core";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { type Log, messageOf, type Random } from "@holdfast/core";
 import type {
   AppRecord,
   ClaimLimits,
+  Deployment,
   RegisteredCron,
   Store,
   StoredFunction,
@@ -10,13 +10,13 @@ import type {
 } from "../../store/index.ts";
 import { sha256 } from "../digest.ts";
 import type { Expressions } from "../expressions/expressions.ts";
-import { type CancelRule, readCancelRules } from "./cancel-rules.ts";
 import { nextTickMs } from "./cron.ts";
 import { type FunctionPlan, NO_PLAN, readFunctionPlan } from "./plan.ts";
+import { type RunOptions, readRunOptions } from "./run-options.ts";
 import { type EventReader, eventMatches, isPlain, isTriggered, limitsOf } from "./triggers.ts";
 
 /** A function as the engine needs it. */
-export interface KnownFunction {
+export interface KnownFunction extends RunOptions {
   /** The slug. */
   readonly id: string;
   readonly uuid: string;
@@ -24,22 +24,12 @@ export interface KnownFunction {
   readonly active: boolean;
   readonly appId: string;
   readonly appVersion: string;
-  readonly maxAttempts: number;
   readonly plan: FunctionPlan;
   /** Nothing in the plan concerns a single run: neither limits nor gates nor windows nor a priority. */
   readonly plain: boolean;
   /** What claims of its jobs have to heed. */
   readonly limits: ClaimLimits | null;
-  /** Events that cancel its runs. */
-  readonly cancelRules: readonly CancelRule[];
-  /** A run fails when it is not over this long after its creation. */
-  readonly deadlineInMs: number | null;
-  /** A run is cancelled when it is not over this long after its start. */
-  readonly finishInMs: number | null;
 }
-
-/** Attempts of a function that says nothing about retries: 4 retries. */
-const DEFAULT_RETRIES = 4;
 
 export interface FunctionsParts {
   readonly store: Store;
@@ -57,10 +47,12 @@ export class Functions {
   readonly #parts: FunctionsParts;
   #byId = new Map<string, KnownFunction>();
   #stored = new Map<string, StoredFunction>();
+  #deployments: readonly Deployment[] = [];
   #version = 0;
   readonly #saved = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
+  readonly #versions = new Map<string, readonly string[]>();
   /** For the few names of the engine's own events. */
   readonly #triggering = new Map<string, boolean>();
 
@@ -80,6 +72,17 @@ export class Functions {
   /** Of the registry, as it was read: what is decided on it may be written only while it is the store's, too. */
   get version(): number {
     return this.#version;
+  }
+
+  /** The versions of its app that have the function, the newest first. */
+  versionsOf(functionId: string): readonly string[] {
+    const known = this.#versions.get(functionId);
+    if (known) return known;
+    const fn = this.#byId.get(functionId);
+    const having = this.#deployments.filter(({ appId, slugs }) => appId === fn?.appId && slugs.includes(functionId));
+    const versions = fn ? [...new Set([fn.appVersion, ...having.map(({ version }) => version)])] : [];
+    this.#versions.set(functionId, versions);
+    return versions;
   }
 
   load(): Promise<void> {
@@ -179,12 +182,14 @@ export class Functions {
     });
   }
 
-  #put({ version, functions }: StoredRegistry): void {
+  #put({ version, functions, deployments }: StoredRegistry): void {
     const next = new Map<string, KnownFunction>();
     for (const fn of functions) next.set(fn.slug, this.#knownAs(fn));
     this.#byId = next;
     this.#stored = new Map(functions.map((fn) => [fn.slug, fn]));
     this.#version = version;
+    this.#deployments = deployments;
+    this.#versions.clear();
     this.#triggering.clear();
     this.#matches.clear();
   }
@@ -211,38 +216,9 @@ export class Functions {
 }
 
 function knownFunction(fn: StoredFunction, plan: FunctionPlan): KnownFunction {
-  const config: unknown = JSON.parse(fn.configJson);
-  const { slug: id, uuid, appId, appVersion, active } = fn;
-  const ours = isRecord(config) && isRecord(config.holdfast) ? config.holdfast : {};
-  const timeouts = isRecord(config) && isRecord(config.timeouts) ? config.timeouts : {};
-  return {
-    id,
-    uuid,
-    active,
-    appId,
-    appVersion,
-    maxAttempts: maxAttemptsOf(config),
-    plan,
-    plain: isPlain(plan),
-    limits: limitsOf(plan),
-    cancelRules: readCancelRules(config),
-    deadlineInMs: durationOf(ours.deadline),
-    finishInMs: durationOf(timeouts.finish),
-  };
-}
-
-function durationOf(value: unknown): number | null {
-  if (typeof value === "number" && value > 0) return value;
-  const durationMs = typeof value === "string" ? parseGoDurationMs(value) : undefined;
-  return durationMs !== undefined && durationMs > 0 ? durationMs : null;
-}
-
-/** `retries.attempts` counts retries: attempts are one more. */
-function maxAttemptsOf(config: unknown): number {
-  const steps = isRecord(config) && isRecord(config.steps) ? config.steps.step : undefined;
-  const retries = isRecord(steps) && isRecord(steps.retries) ? steps.retries.attempts : undefined;
-  const count = Number.isInteger(retries) ? (retries as number) : DEFAULT_RETRIES;
-  return Math.min(Math.max(count, 0), WIRE_LIMITS.maxRetries) + 1;
+  const { slug: id, uuid, appId, appVersion, active, configJson } = fn;
+  const ours = readRunOptions(configJson);
+  return { id, uuid, active, appId, appVersion, plan, plain: isPlain(plan), limits: limitsOf(plan), ...ours };
 }
 
 function fingerprint(app: AppRecord): string {

@@ -22,6 +22,8 @@ export function hear(wake: Wake, { runs, agents, dispatches, loop, reload }: Hea
       return loop.wake();
     case "held":
       return loop.noteHeld(wake.functionIds);
+    case "unplaced":
+      return loop.review(wake.functionIds);
     case "removed":
       stopJobs(dispatches, wake.jobIds);
       return;
@@ -36,6 +38,7 @@ export function hear(wake: Wake, { runs, agents, dispatches, loop, reload }: Hea
     case "all":
       reload();
       loop.noteHeld(agents.functionIds());
+      loop.review(agents.functionIds());
       return loop.wake();
     default:
       return unreachable(wake);

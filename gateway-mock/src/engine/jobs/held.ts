@@ -1,6 +1,8 @@
 import type { Store } from "../../store/index.ts";
 import type { Agents } from "../agents/agents.ts";
 
+const REVIEW_LIMIT = 1000;
+
 /**
  * Functions of which jobs were put off because they wait for a worker of their version. What a worker here has the version
  * and the room for is asked for before claims; a function is forgotten once nothing more of it is left for any worker here.
@@ -11,6 +13,8 @@ export class Held {
   /** With the number of the last time that somebody said so. */
   readonly #functions = new Map<string, number>();
   #notes = 0;
+  /** Of these everything that no agent has had yet is looked at again, once. */
+  readonly #review = new Set<string>();
 
   constructor(store: Store, agents: Agents) {
     this.#store = store;
@@ -37,12 +41,30 @@ export class Held {
     return some;
   }
 
+  /** What is the newest version of these functions may have changed. True when some of them can run here. */
+  review(functionIds: Iterable<string>): boolean {
+    for (const functionId of functionIds) if (this.#agents.run(functionId)) this.#review.add(functionId);
+    return this.#review.size > 0;
+  }
+
   async recall(nowMs: number, most: number): Promise<void> {
-    if (this.#functions.size === 0) return;
+    if (this.#functions.size + this.#review.size === 0) return;
+    const reviewed = [...this.#review];
+    this.#review.clear();
+    try {
+      await this.#recall(nowMs, most, reviewed);
+    } catch (error) {
+      for (const functionId of reviewed) this.#review.add(functionId);
+      throw error;
+    }
+  }
+
+  async #recall(nowMs: number, most: number, reviewed: readonly string[]): Promise<void> {
     const known = new Map(this.#functions);
     const all = this.#agents.roomByVersion(known.keys(), nowMs, most);
     const wants = all.filter(({ limit }) => limit > 0);
-    const counts = await this.#store.recallJobs(wants);
+    const again = reviewed.map((functionId) => ({ functionId, appVersion: null, limit: REVIEW_LIMIT }));
+    const counts = await this.#store.recallJobs([...wants, ...again]);
     const left = new Set(all.filter(({ limit }) => limit === 0).map(({ functionId }) => functionId));
     for (const [index, { functionId, limit }] of wants.entries()) if (counts[index] === limit) left.add(functionId);
     for (const [functionId, note] of known) {

@@ -2,11 +2,15 @@ import { messageOf } from "@holdfast/core";
 import { type ClaimedJob, levelFor } from "../../store/index.ts";
 import type { Agents, Slot } from "../agents/agents.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
+import type { PinOptions } from "../decide/input.ts";
+import type { Functions } from "../functions/functions.ts";
+import { readRunOptions } from "../functions/run-options.ts";
+import type { VersionPolicy } from "../functions/version-policy.ts";
 import type { EngineOptions } from "../ports.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { Runs } from "../runs.ts";
 import type { Decider } from "./decider.ts";
-import { Versions } from "./versions.ts";
+import { Versions, versionName } from "./versions.ts";
 
 /** How long work is put off that waits for a worker of its version: one is connected, but has no room or is elsewhere ... */
 const HOLD_MS = 10_000;
@@ -18,9 +22,25 @@ export interface PlacingParts {
   readonly agents: Agents;
   readonly dispatches: Dispatches;
   readonly decider: Decider;
+  readonly functions: Functions;
 }
 
-/** Gives claimed jobs to agents: to one of the version that has started the run, as the policy says. */
+/** How long the first pass of a run waits for room at the newest version before an older one may have it, by policy. */
+const SPILL_MS = { prefer: 5_000, any: 250, strict: Number.POSITIVE_INFINITY } as const satisfies Record<
+  VersionPolicy,
+  number
+>;
+/** After the connections of other gateways could not be read. */
+const HOLD_UNTOLD_MS = 1_000;
+
+/**
+ * Gives claimed jobs to agents.
+ *
+ * V1. The first pass of a run goes to the newest version of its function that is connected anywhere, whichever it was made
+ *     for. To an older one it goes only when it has waited for `SPILL_MS` of the policy.
+ * V2. The version that begins a run is written down before it does; the run has that version's options.
+ * V3. From then on it stays with that version, as the policy says.
+ */
 export class Placing {
   readonly #options: EngineOptions;
   readonly #parts: PlacingParts;
@@ -38,29 +58,78 @@ export class Placing {
   place(job: ClaimedJob, state: RunState): void {
     const { agents, dispatches } = this.#parts;
     const { clock, settings, log } = this.#options;
-    const isFirst = job.epoch === 1 && state.dispatches <= 1 && state.memo.size === 0;
-    const version = isFirst || settings.versionPolicy === "any" ? null : state.appVersion;
+    if (job.kind === "pass" && job.iteration === 1 && job.unplacedMs !== null) return this.#placeFirst(job, state);
+    const version = settings.versionPolicy === "any" ? null : state.appVersion;
     const slot = agents.reserve(job.functionId, clock.monotonicMs(), version);
-    if (slot) {
-      const running = agents.versionOf(slot, job.functionId);
-      if (!isFirst || running === state.appVersion) dispatches.start(job, job.epoch, slot, state);
-      else this.#inTurn(job, this.#pin(job, slot, running));
-    } else if (version === null || agents.hasVersion(job.functionId, version)) {
-      if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
-      else this.#hold(job, HOLD_MS);
-    } else {
+    if (slot) dispatches.start(job, job.epoch, slot, state);
+    else if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
+    else if (agents.hasVersion(job.functionId, version)) this.#hold(job, HOLD_MS);
+    else {
       this.#inTurn(job, this.#placeElsewhere(job, state));
       log("debug", `Run ${job.runId} belongs to version "${version}" of its app, which is not connected here.`);
     }
   }
 
-  /** The version that starts a run is written down before it does. */
-  async #pin(job: ClaimedJob, slot: Slot, version: string): Promise<void> {
+  /** Nobody has begun the run. */
+  #placeFirst(job: ClaimedJob, state: RunState): void {
+    const { agents, functions } = this.#parts;
+    const versions = functions.versionsOf(job.functionId);
+    const [newest] = versions;
+    if (newest !== undefined && agents.connects(job.functionId, newest)) this.#offer(job, state, newest);
+    else this.#inTurn(job, this.#offerNewest(job, state, versions));
+  }
+
+  /** The newest that is known is not here: it may be elsewhere, or gone. */
+  async #offerNewest(job: ClaimedJob, state: RunState, versions: readonly string[]): Promise<void> {
+    const elsewhere = await this.#versions.elsewhere();
+    const { functionId } = job;
+    if (!elsewhere) return this.#hold(job, HOLD_UNTOLD_MS, versions[0]);
+    const isThere = (version: string): boolean =>
+      this.#parts.agents.connects(functionId, version) || elsewhere.all.has(versionName(state.appId, version));
+    this.#offer(job, state, versions.find(isThere) ?? null);
+  }
+
+  /** `wanted` = the newest version that is there; null: none that is known. */
+  #offer(job: ClaimedJob, state: RunState, wanted: string | null): void {
+    const { agents, dispatches } = this.#parts;
+    const { versionPolicy } = this.#options.settings;
+    const nowMs = this.#options.clock.monotonicMs();
+    const { id: jobId, epoch, functionId, unplacedMs } = job;
+    const waitedMs = unplacedMs ?? 0;
+    const spillInMs = wanted === null ? 0 : SPILL_MS[versionPolicy] - waitedMs;
+    const mayBeAny = spillInMs <= 0;
+    const slot =
+      agents.reserve(functionId, nowMs, wanted) ?? (mayBeAny ? this.#reserveOlder(functionId, nowMs) : undefined);
+    if (slot) {
+      const version = agents.versionOf(slot, functionId);
+      if (version === state.appVersion) dispatches.start(job, epoch, slot, state);
+      else this.#inTurn(job, this.#pin(job, state, slot, version));
+    } else if (wanted !== null && !mayBeAny && !agents.isOnly(functionId, wanted)) {
+      this.#hold(job, Math.min(spillInMs, HOLD_MS), wanted);
+    } else {
+      // There is no room at all: who has some next claims it.
+      const unplaced = { sinceMs: waitedMs, version: wanted ?? state.appVersion };
+      dispatches.release([{ jobId, epoch, lost: false, unplaced }]);
+    }
+  }
+
+  /** The newer the better. */
+  #reserveOlder(functionId: string, nowMs: number): Slot | undefined {
+    const { agents, functions } = this.#parts;
+    for (const version of functions.versionsOf(functionId)) {
+      const slot = agents.reserve(functionId, nowMs, version);
+      if (slot) return slot;
+    }
+    return agents.reserve(functionId, nowMs, null);
+  }
+
+  async #pin(job: ClaimedJob, before: RunState, slot: Slot, version: string): Promise<void> {
     const { agents, decider, dispatches, runs } = this.#parts;
     const fence = { jobId: job.id, epoch: job.epoch };
     let started = false;
     try {
-      const outcome = await decider.run(job.runId, { type: "pin", jobId: job.id, version }, fence);
+      const options = this.#optionsOf(slot, job.functionId, before);
+      const outcome = await decider.run(job.runId, { type: "pin", jobId: job.id, version, options }, fence);
       const state = outcome === "won" ? await runs.load(job.runId) : null;
       if (!state) return;
       started = true;
@@ -70,11 +139,21 @@ export class Placing {
     }
   }
 
+  /** As the agent's app has them. What cancels the run is left as it is where it would be the same. */
+  #optionsOf(slot: Slot, functionId: string, { appVersion }: RunState): PinOptions {
+    const { agents, functions } = this.#parts;
+    const { cancelRules, ...options } = readRunOptions(agents.configOf(slot, functionId) ?? "{}");
+    const before = functions.get(functionId);
+    const isSame =
+      before?.appVersion === appVersion && JSON.stringify(before.cancelRules) === JSON.stringify(cancelRules);
+    return isSame ? options : { ...options, cancelRules };
+  }
+
   async #placeElsewhere(job: ClaimedJob, state: RunState): Promise<void> {
     const { agents, dispatches } = this.#parts;
     const { clock, settings } = this.#options;
-    const isElsewhere = await this.#versions.isElsewhere(state.appId, state.appVersion);
-    if (isElsewhere) return this.#hold(job, HOLD_MS);
+    const elsewhere = await this.#versions.elsewhere();
+    if (elsewhere?.open.has(versionName(state.appId, state.appVersion))) return this.#hold(job, HOLD_MS);
     if (settings.versionPolicy === "strict") return this.#hold(job, HOLD_FOR_NOBODY_MS);
     const slot = agents.reserve(job.functionId, clock.monotonicMs(), null);
     if (slot) dispatches.start(job, job.epoch, slot, state);
@@ -82,8 +161,9 @@ export class Placing {
   }
 
   /** Puts work off that nobody here may take, so that it is not claimed again and again, and keeps no other work waiting. */
-  #hold({ id: jobId, epoch, functionId }: ClaimedJob, holdMs: number): void {
-    this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs }], () => {
+  #hold({ id: jobId, epoch, functionId, unplacedMs }: ClaimedJob, holdMs: number, version?: string): void {
+    const unplaced = unplacedMs === null || version === undefined ? {} : { unplaced: { sinceMs: unplacedMs, version } };
+    this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs, ...unplaced }], () => {
       this.#onHeld(functionId);
       this.#options.store.notify({ type: "held", functionIds: [functionId] });
     });

@@ -80,8 +80,12 @@ export class QueueLoop {
 
   /** Jobs of these functions were put off; some may be for versions that are connected here. */
   noteHeld(functionIds: Iterable<string>): void {
-    if (this.#options.settings.versionPolicy === "any") return;
     if (this.#held.note(functionIds)) this.wake(RECALL_REST_MS);
+  }
+
+  /** Jobs of these functions that no agent has had yet may find a place, now that somebody came or went. */
+  review(functionIds: Iterable<string>): void {
+    if (this.#held.review(functionIds)) this.wake(RECALL_REST_MS);
   }
 
   /** Jobs of this function are in the queue because nobody had room. */

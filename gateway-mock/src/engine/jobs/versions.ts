@@ -1,48 +1,61 @@
 import { messageOf } from "@holdfast/core";
-import { levelFor, type Store } from "../../store/index.ts";
+import type { Store } from "../../store/index.ts";
 import type { EngineOptions } from "../ports.ts";
 
 /** What was connected at a gateway that has been silent for so long does not count: it has probably died. */
 const SILENT_MS = 15_000;
-/** How old what is known of other gateways' connections may be. */
-const FRESH_MS = 1000;
+
+/** Versions of apps, by `versionName`, that are connected at other gateways. */
+export interface Elsewhere {
+  /** They take work, or are about to. */
+  readonly open: ReadonlySet<string>;
+  /** Also those that take none at the moment. */
+  readonly all: ReadonlySet<string>;
+}
 
 /** Which versions of apps are connected at other gateways. */
 export class Versions {
   readonly #store: Store;
   readonly #options: EngineOptions;
-  #known: Promise<ReadonlySet<string>> | null = null;
-  #readMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<Elsewhere | null> | null = null;
+  #next: Promise<Elsewhere | null> | null = null;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#store = options.store;
   }
 
-  /** False too when it cannot be told: then work goes on rather than waits. */
-  async isElsewhere(appId: string, version: string): Promise<boolean> {
-    const nowMs = this.#options.clock.monotonicMs();
-    if (!this.#known || nowMs - this.#readMs > FRESH_MS) {
-      this.#readMs = nowMs;
-      this.#known = this.#read();
-    }
-    return (await this.#known).has(versionName(appId, version));
+  /** As it is now: those who ask while it is read share the next reading, not this one. Null when it cannot be told. */
+  elsewhere(): Promise<Elsewhere | null> {
+    if (!this.#reading) return this.#read();
+    this.#next ??= this.#reading.then(() => {
+      this.#next = null;
+      return this.#read();
+    });
+    return this.#next;
   }
 
-  async #read(): Promise<ReadonlySet<string>> {
+  #read(): Promise<Elsewhere | null> {
+    const mine = this.#ask().finally(() => {
+      if (this.#reading === mine) this.#reading = null;
+    });
+    this.#reading = mine;
+    return mine;
+  }
+
+  async #ask(): Promise<Elsewhere | null> {
     try {
       const connections = await this.#store.listConnections();
       const others = connections.filter(
-        ({ gatewayId, status, silentMs }) =>
-          gatewayId !== this.#options.settings.gatewayId && status === "READY" && silentMs < SILENT_MS,
+        ({ gatewayId, silentMs }) => gatewayId !== this.#options.settings.gatewayId && silentMs < SILENT_MS,
       );
-      return new Set(others.flatMap(({ versions }) => versions));
+      return {
+        open: new Set(others.flatMap(({ versions, status }) => (status === "DRAINING" ? [] : versions))),
+        all: new Set(others.flatMap(({ versions }) => versions)),
+      };
     } catch (error) {
-      this.#options.log(
-        levelFor(error, "warn"),
-        `The connections of other gateways could not be read: ${messageOf(error)}`,
-      );
-      return new Set();
+      this.#options.log("warn", `The connections of other gateways could not be read: ${messageOf(error)}`);
+      return null;
     }
   }
 }

@@ -5,6 +5,7 @@ import {
   type DispatchedMeta,
   type FailureMeta,
   type OpenMeta,
+  type PinMeta,
   type Plan,
   type RevivalMeta,
   readMeta,
@@ -13,8 +14,10 @@ import {
   type StepMeta,
 } from "./log-rows.ts";
 import {
+  DEADLINE,
   type Defer,
   emptyRun,
+  FINISH_TIMEOUT,
   isEnded,
   isRunTimer,
   jobKey,
@@ -75,8 +78,7 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       state.losses.clear();
       return;
     case "PINNED":
-      state.appVersion = readMeta<{ version: string }>(row.dataJson).version;
-      return;
+      return applyPinned(state, readMeta<PinMeta>(row.dataJson));
     case "TIMER_FIRED":
       state.jobs.delete(jobKey("timer", row.key));
       return;
@@ -136,6 +138,21 @@ function applyCreated(state: RunState, row: LogRow, atMs: number): void {
   const beginMs = Math.max(atMs, meta.startMs ?? 0);
   state.deadlineMs = meta.deadlineInMs === undefined ? null : beginMs + meta.deadlineInMs;
   state.finishMs = meta.finishInMs ?? null;
+}
+
+/** Timers that it has then follow with rows of their own. */
+function applyPinned(state: RunState, { version, maxAttempts, deadlineMs, finishInMs, cancels }: PinMeta): void {
+  state.appVersion = version;
+  state.maxAttempts = maxAttempts ?? state.maxAttempts;
+  if (deadlineMs !== undefined) {
+    state.deadlineMs = deadlineMs;
+    state.jobs.delete(jobKey("timer", DEADLINE));
+  }
+  if (finishInMs !== undefined) {
+    state.finishMs = finishInMs;
+    state.jobs.delete(jobKey("timer", FINISH_TIMEOUT));
+  }
+  if (cancels) state.waits = cancels;
 }
 
 function applyDispatched(state: RunState, row: LogRow, atMs: number): void {

@@ -61,6 +61,16 @@ export interface RunMeta {
   readonly eventLength?: number;
 }
 
+/** Of `PINNED`. What is not there stays as it was made. */
+export interface PinMeta {
+  readonly version: string;
+  readonly maxAttempts?: number;
+  readonly deadlineMs?: number | null;
+  readonly finishInMs?: number | null;
+  /** Keys of the events that cancel it. */
+  readonly cancels?: readonly string[];
+}
+
 /** Of `RUN_REVIVED`. */
 export interface RevivalMeta {
   /** Steps whose results no longer count. */

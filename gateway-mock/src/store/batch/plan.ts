@@ -192,6 +192,7 @@ function planTransition(transition: Transition, scene: Scene): Verdict {
     output: head?.outputJson ?? null,
     error: head?.errorJson ?? null,
     appVersion: head?.appVersion ?? null,
+    ...(head?.deadlineMs === undefined ? {} : { deadlineMs: head.deadlineMs }),
   });
   if (transition.removeJobs === "all") writes.removeJobsOfRuns.push(runId);
   else writes.removeJobs.push(...transition.removeJobs);

@@ -1,6 +1,6 @@
 import type { Query } from "../database/database.ts";
 import { ConnectionLost } from "../database/pg-errors.ts";
-import { jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "../database/pg-values.ts";
+import { booleanArray, jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "../database/pg-values.ts";
 import type { Statement } from "../database/statement.ts";
 import type { CronTick, LogKind } from "../port/index.ts";
 import type { Found, LockedJob, LockedRun } from "./found.ts";
@@ -249,29 +249,42 @@ WHERE l.xmin::text::bigint = $6::bigint % 4294967296`,
   };
 }
 
+/** Deadlines hardly ever change: without any the statement has no word of them. */
 function updateHeads(rows: readonly HeadWrite[]): Statement {
+  const deadlines = rows.some(({ deadlineMs }) => deadlineMs !== undefined);
   return {
     text: `UPDATE holdfast.runs r SET version = n.version, status = n.status,
   started_at = CASE WHEN n.status = 'PENDING' THEN r.started_at
     ELSE COALESCE(r.started_at, (SELECT q.claimed_at FROM holdfast.queue q WHERE q.id = n.job), now()) END,
   ended_at = CASE WHEN n.ended THEN now() END,
   output = n.output, error = n.error,
-  app_version = COALESCE(n.app_version, r.app_version)
-FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::bool[], ${textsOf("$6")}, ${textsOf("$7")}, $8::text[])
-  AS n(id, version, status, job, ended, output, error, app_version)
+  app_version = COALESCE(n.app_version, r.app_version)${
+    deadlines
+      ? `,
+  deadline_at = CASE WHEN n.moved THEN ${timeOf("n.deadline")} ELSE r.deadline_at END`
+      : ""
+  }
+FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::bool[], ${textsOf("$6")}, ${textsOf("$7")}, $8::text[]${deadlines ? ", $9::bool[], $10::float8[]" : ""})
+  AS n(id, version, status, job, ended, output, error, app_version${deadlines ? ", moved, deadline" : ""})
 WHERE r.id = n.id`,
     params: [
       textArray(rows.map((row) => row.runId)),
       numberArray(rows.map((row) => row.version)),
       textArray(rows.map((row) => row.status)),
       textArray(rows.map((row) => row.jobId)),
-      `{${rows.map((row) => (row.ended ? "t" : "f")).join(",")}}`,
+      booleanArray(rows.map((row) => row.ended)),
       jsonList(rows.map((row) => row.output)),
       jsonList(rows.map((row) => row.error)),
       textArray(rows.map((row) => row.appVersion)),
+      ...(deadlines ? deadlineParams(rows) : []),
     ],
   };
 }
+
+const deadlineParams = (rows: readonly HeadWrite[]): string[] => [
+  booleanArray(rows.map(({ deadlineMs }) => deadlineMs !== undefined)),
+  numberArray(rows.map(({ deadlineMs }) => deadlineMs ?? null)),
+];
 
 function deleteJobs(jobIds: readonly string[], runIds: readonly string[]): Statement {
   if (runIds.length === 0) {

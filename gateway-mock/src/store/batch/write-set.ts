@@ -23,6 +23,8 @@ export interface HeadWrite {
   readonly output: string | null;
   readonly error: string | null;
   readonly appVersion: string | null;
+  /** Left out: it stays. */
+  readonly deadlineMs?: number | null;
 }
 
 export interface RunWrite {

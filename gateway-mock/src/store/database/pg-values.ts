@@ -34,6 +34,9 @@ export const textsOf = (parameter: string): string => `string_to_array(${paramet
 /** SQL for a timestamp as whole milliseconds since the epoch. */
 export const msOf = (expression: string): string => `round(date_part('epoch', ${expression}) * 1000)::float8`;
 
+export const booleanArray = (values: readonly boolean[]): string =>
+  `{${values.map((value) => (value ? "t" : "f")).join(",")}}`;
+
 /** SQL for how many milliseconds ago a timestamp was. */
 export const msSince = (expression: string): string =>
   `round(date_part('epoch', now() - ${expression}) * 1000)::float8`;

@@ -22,6 +22,7 @@ export interface HeadPatch {
   /** With FAILED and CANCELLED. */
   readonly errorJson?: string;
   readonly appVersion?: string;
+  readonly deadlineMs?: number | null;
 }
 
 export interface RunHead {

@@ -3,6 +3,8 @@ export type Wake =
   | { readonly type: "jobs"; readonly functionIds: readonly string[] }
   /** Jobs of these functions were put off, for whoever has a worker of their version. */
   | { readonly type: "held"; readonly functionIds: readonly string[] }
+  /** Jobs of these functions that no agent has had yet may be for another version now. */
+  | { readonly type: "unplaced"; readonly functionIds: readonly string[] }
   /** The registry of functions changed. */
   | { readonly type: "functions" }
   /** These runs were ended from outside (cancelled): whoever has their work should stop it. */

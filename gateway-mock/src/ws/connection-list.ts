@@ -1,0 +1,54 @@
+import { type Log, messageOf } from "@holdfast/core";
+import type { Store } from "../store/index.ts";
+import type { SessionInfo } from "./session.ts";
+
+export type ConnectionStatus = "CONNECTING" | "READY" | "DRAINING" | "DISCONNECTED";
+
+export interface ConnectionListParts {
+  readonly store: Pick<Store, "saveConnection" | "removeConnections">;
+  readonly gatewayId: string;
+  readonly log: Log;
+  /** A connection with these functions is no longer listed. */
+  onGone(functionIds: readonly string[]): void;
+}
+
+/**
+ * This gateway's part of the list of connections, by which the others know which versions are there. What is written of one
+ * connection is written in turn, so that one that is gone does not come back.
+ */
+export class ConnectionList {
+  readonly #parts: ConnectionListParts;
+  readonly #last = new Map<string, Promise<void>>();
+  /** Gone, but still listed. */
+  readonly #left = new Set<string>();
+
+  constructor(parts: ConnectionListParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when it is listed so, or could not be. */
+  set(info: SessionInfo, status: ConnectionStatus): Promise<void> {
+    const id = info.connectionId;
+    const before = this.#last.get(id) ?? Promise.resolve();
+    const mine = before
+      .then(() => this.#write(info, status))
+      .catch((error: unknown) => {
+        this.#parts.log("debug", `The list of connections was not updated: ${messageOf(error)}`);
+      })
+      .finally(() => {
+        if (this.#last.get(id) === mine) this.#last.delete(id);
+      });
+    this.#last.set(id, mine);
+    return mine;
+  }
+
+  async #write({ connectionId: id, functionIds, ...about }: SessionInfo, status: ConnectionStatus): Promise<void> {
+    const { store, gatewayId } = this.#parts;
+    if (status !== "DISCONNECTED") return store.saveConnection({ id, gatewayId, ...about, status });
+    this.#left.add(id);
+    const ids = [...this.#left];
+    await store.removeConnections(ids);
+    for (const one of ids) this.#left.delete(one);
+    this.#parts.onGone(functionIds);
+  }
+}
