@@ -92,11 +92,7 @@ export async function startGatewayOn(ports: GatewayPorts, options: GatewayOption
   }
 }
 
-async function start(
-  config: GatewayConfig,
-  { timers, storeFor }: GatewayPorts,
-  cleanUps: CleanUps,
-): Promise<Gateway> {
+async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, cleanUps: CleanUps): Promise<Gateway> {
   const { log } = config;
   // Ports first: a busy one is told at once, before a database is started.
   const http = await listen(config.host, config.port, "--port");

@@ -1,4 +1,4 @@
-import { createUlidFactory, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
+import { createUlidFactory, messageOf, unreachable } from "@holdfast/core";
 import { type AppRecord, type Fence, levelFor, type NewJob } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents/agents.ts";
 import { Dispatches } from "./agents/dispatches.ts";
@@ -16,6 +16,7 @@ import { type IdSeed, Intake } from "./events/intake.ts";
 import { Starter } from "./events/starter.ts";
 import { Expressions } from "./expressions/expressions.ts";
 import { Functions } from "./functions/functions.ts";
+import { Reading } from "./functions/reading.ts";
 import { type DecideOutcome, Decider } from "./jobs/decider.ts";
 import { FanOut, TELLING_LEASE_MS } from "./jobs/fan-out.ts";
 import { Fetches } from "./jobs/fetches.ts";
@@ -30,8 +31,6 @@ import { Runs } from "./runs.ts";
 
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
-/** Between two looks for functions that other gateways have stored. */
-export const FUNCTIONS_EVERY_MS = 2_000;
 
 /**
  * The engine: takes events in, gives work to agents, decides on what they report. All truth is in the store; what is kept
@@ -41,6 +40,7 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #counters: EngineCounters = newCounters();
   readonly #functions: Functions;
+  #reading: Reading | null = null;
   readonly #runs: Runs;
   readonly #agents: Agents;
   readonly #dispatches: Dispatches;
@@ -61,7 +61,6 @@ export class Engine {
   readonly #scheduler: Scheduler;
   #draining = false;
   #stopWaking: (() => void) | null = null;
-  #reading: TimerHandle | null = null;
 
   constructor(options: EngineOptions) {
     const { store, log, clock, random } = options;
@@ -150,6 +149,8 @@ export class Engine {
 
   async start(): Promise<void> {
     await this.#proofs.open(this.#options.store);
+    const reading = new Reading(this.#options, this.#functions);
+    this.#reading = reading;
     await this.#functions.load();
     this.#time.observe(await this.#options.store.nowMs());
     this.#stopWaking = this.#options.store.onWake((wake) => {
@@ -158,10 +159,10 @@ export class Engine {
         agents: this.#agents,
         dispatches: this.#dispatches,
         loop: this.#loop,
-        reload: () => void this.#reload(),
+        reload: () => void reading.now(),
       });
     });
-    this.#readAgain();
+    reading.start();
     this.#loop.wake();
   }
 
@@ -252,7 +253,7 @@ export class Engine {
   /** No new work is given out; reports are still taken. */
   async drain(): Promise<void> {
     this.#draining = true;
-    this.#reading?.cancel();
+    this.#reading?.stop();
     await this.#loop.stop();
   }
 
@@ -345,17 +346,5 @@ export class Engine {
     const { runId, status } = state;
     stopWork(this.#dispatches, this.#dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
     if (others) this.#options.store.notify({ type: "ended", runIds: [state.runId] });
-  }
-
-  /** Tidings of new functions may be missed: an event for one that is not known here would start nothing. */
-  #readAgain(): void {
-    const read = (): void => void this.#reload().then(() => this.#readAgain());
-    if (!this.#draining) this.#reading = this.#options.timers.set(FUNCTIONS_EVERY_MS, read, { unref: true });
-  }
-
-  async #reload(): Promise<void> {
-    await this.#functions.load().catch((error: unknown) => {
-      this.#options.log(levelFor(error, "warn"), `The functions could not be read: ${messageOf(error)}`);
-    });
   }
 }

@@ -1,6 +1,16 @@
 import { type Log, messageOf } from "@holdfast/core";
 import type { Store } from "../store/index.ts";
-import type { SessionInfo } from "./session.ts";
+
+/** A connection as it is listed. */
+export interface SessionInfo {
+  readonly connectionId: string;
+  readonly instanceId: string;
+  readonly appIds: readonly string[];
+  /** `app@version` of each. */
+  readonly versions: readonly string[];
+  readonly functionIds: readonly string[];
+  readonly connectedMs: number;
+}
 
 export type ConnectionStatus = "CONNECTING" | "READY" | "DRAINING" | "DISCONNECTED";
 

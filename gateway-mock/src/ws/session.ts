@@ -19,7 +19,7 @@ import {
 import type { WebSocket } from "ws";
 import { type AgentSession, type AttachedAgent, versionName } from "../engine/index.ts";
 import { type AppRecord, levelFor } from "../store/index.ts";
-import type { ConnectionStatus } from "./connection-list.ts";
+import type { ConnectionStatus, SessionInfo } from "./connection-list.ts";
 import { type HelloRules, readHello, refusalOf } from "./hello.ts";
 import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";
 import { capacityOf } from "./routing.ts";
@@ -58,16 +58,6 @@ export interface SessionSettings {
   readonly roomBytes: number;
   /** A peer that does not read is dropped when this much waits for it. */
   readonly maxBufferedBytes: number;
-}
-
-export interface SessionInfo {
-  readonly connectionId: string;
-  readonly instanceId: string;
-  readonly appIds: readonly string[];
-  /** `app@version` of each. */
-  readonly versions: readonly string[];
-  readonly functionIds: readonly string[];
-  readonly connectedMs: number;
 }
 
 export interface SessionParts {

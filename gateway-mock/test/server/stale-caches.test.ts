@@ -1,7 +1,7 @@
 import { systemTimers } from "@holdfast/core";
 import type { ExecutorRequest } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { FUNCTIONS_EVERY_MS } from "../../src/engine/engine.ts";
+import { FUNCTIONS_EVERY_MS } from "../../src/engine/functions/reading.ts";
 import type { Gateway, GatewayPorts } from "../../src/server.ts";
 import { call, ended, metrics, op, send, start, triggered, useGateway } from "./harness.ts";
 

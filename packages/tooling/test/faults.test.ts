@@ -53,6 +53,7 @@ const own = new Set([
   "With peers of the base protocol",
   "Silence",
   "Hostile peers",
+  "Several gateways, several versions",
   "Ends and outages",
   "Values and options of every kind",
 ]);
