@@ -111,11 +111,11 @@ describe("expressions", () => {
     expect(run.evaluate({ event: { data: { text } }, nowMs })).toBe(false);
   });
 
-  it("refuses nested macros over large events", () => {
+  it("lets nested macros take no more than they are allowed", () => {
     const run = compileExpression("event.data.list.exists(a, event.data.list.exists(b, a == b + 1))");
     expect(run.evaluate({ event, nowMs })).toBe(true);
     const list = Array.from({ length: 100_000 }, () => 1);
-    expect(() => run.evaluate({ event: { data: { list } }, nowMs })).toThrow(/nests list macros/);
+    expect(() => run.evaluate({ event: { data: { list } }, nowMs })).toThrow(/too much work/);
   });
 
   it("counts failures, warns once a minute, and takes them for no match", () => {

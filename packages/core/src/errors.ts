@@ -283,7 +283,7 @@ export const ERROR_CATALOGUE = {
   },
   EXPRESSION_FAILED: {
     summary: "An expression could not be evaluated for an event.",
-    cure: "It counts as no match. Mostly a value has another type than the expression expects; convert it, or test it with `has(...)` first.",
+    cure: "It counts as no match. Mostly a value has another type than the expression expects; convert it, or test it with `has(...)` first. One that takes too much work compares less, or looks at shorter text and lists.",
   },
   STORE_FAILED: {
     summary: "The database refused a write for good.",

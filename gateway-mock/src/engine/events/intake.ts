@@ -111,10 +111,14 @@ export class Intake {
   }
 
   async #storeOnce(named: readonly NamedEvent[]): Promise<readonly IntakeOutcome[]> {
-    const prepared = named.map((one) => this.#prepare(one));
-    const { counters } = this.#parts;
+    const prepared: Prepared[] = [];
+    const { counters, starter } = this.#parts;
     let stored = 0;
     try {
+      for (const one of named) {
+        if (starter.expressions.mustYield) await starter.expressions.yieldTurn();
+        prepared.push(this.#prepare(one));
+      }
       const outcomes = await this.#options.store.intake(prepared.map(({ item }) => item));
       for (const [index, outcome] of outcomes.entries()) {
         const one = prepared[index];

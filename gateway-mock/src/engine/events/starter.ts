@@ -44,6 +44,10 @@ export class Starter {
     this.#newId = createUlidFactory(options.clock, options.random);
   }
 
+  get expressions(): Expressions {
+    return this.#parts.expressions;
+  }
+
   reader(event: Pick<TriggerEvent, "payloadJson">): EventReader {
     return new EventReader(event, this.#parts.expressions, this.#parts.time.nowMs());
   }

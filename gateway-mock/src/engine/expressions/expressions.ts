@@ -1,7 +1,9 @@
 import { HoldfastError, type Log, messageOf } from "@holdfast/core";
 import { type ASTNode, EvaluationError, TypeError as ExpressionTypeError, ParseError } from "@marcbachmann/cel-js";
-import { RE2JS } from "re2js";
-import { expressionLanguage, LINEAR_MATCHES } from "./functions.ts";
+import { COSTS, chargeFields } from "./costs.ts";
+import { compilePattern, expressionLanguage, LINEAR_MATCHES } from "./functions.ts";
+import { type Allowance, Meter } from "./meter.ts";
+import { meter } from "./metered.ts";
 import { childrenOf, mentions, type Path, pathOf } from "./tree.ts";
 import { type Equality, equalityOf, wantedMatch } from "./wait-match.ts";
 
@@ -13,9 +15,11 @@ export interface ExpressionData {
   readonly async?: unknown;
   /** What `now()` tells. */
   readonly nowMs: number;
+  /** Steps that the expressions of one event have taken together, where many are evaluated in a row. */
+  readonly spent?: { steps: number };
 }
 
-/** A checked expression. Evaluating it changes nothing and never takes long. */
+/** A checked expression. Evaluating it changes nothing, and takes no more work and memory than it is allowed. */
 export interface Expression {
   readonly source: string;
   /** What it demands of one field of the incoming event, if that is easily seen. */
@@ -26,17 +30,19 @@ export interface Expression {
    * Its value as JSON; times as ISO text, spans of time in seconds. Fields that the event does not have are null.
    * @throws HoldfastError `EXPRESSION_FAILED`
    */
-  evaluate(data: ExpressionData): unknown;
+  evaluate(data: ExpressionData, allowance?: Allowance): unknown;
 }
 
 const MAX_LENGTH = 8192;
 const MAX_NESTING = 2;
-/** Expressions with a macro inside another one take quadratic time, so they see small events only. */
-const MAX_NESTED_DATA_LENGTH = 8192;
+/** For one evaluation: some ten milliseconds, on a machine that is not busy. */
+export const ALLOWANCE: Allowance = { steps: 1_000_000, bytes: 32 * 1024 * 1024 };
 const MACROS = new Set(["all", "exists", "exists_one", "map", "filter"]);
 
 let now = 0;
-const language = expressionLanguage(() => now);
+/** Evaluating never waits, so there is one at a time. */
+const work = new Meter();
+const language = expressionLanguage(() => now, work);
 
 /**
  * Reads and checks an expression.
@@ -47,29 +53,32 @@ export function compileExpression(source: string): Expression {
     throw invalid(source, `it has ${source.length} characters; the limit is ${MAX_LENGTH}`);
   }
   if (source.includes("\0")) throw invalid(source, "it has a NUL character");
-  const { nested, paths, matches } = inspect(source);
+  const { paths, matches } = inspect(source);
   const program = checked(source, matches);
+  const leastSteps = meter(program.ast, work);
   return {
     source,
     equality: equalityOf(program.ast),
     readsEvent: mentions(program.ast, "event"),
-    evaluate: (data) => {
-      if (nested && JSON.stringify([data.event, data.async]).length > MAX_NESTED_DATA_LENGTH) {
-        throw failed(
-          source,
-          `it nests list macros, and the events are larger than ${MAX_NESTED_DATA_LENGTH} characters`,
-        );
-      }
+    evaluate: (data, allowance = ALLOWANCE) => {
       now = data.nowMs;
+      work.begin(allowance);
       const context = { event: data.event, async: data.async ?? null, vars: {} };
+      const run = (given: Record<string, unknown>): unknown => {
+        work.charge(leastSteps);
+        const value = toJson(program(given));
+        // Part of the expression may have been skipped for it.
+        work.check();
+        return value;
+      };
       try {
-        return toJson(program(context));
+        return run(context);
       } catch (error) {
         const mendable = error instanceof EvaluationError && (error.code === MISSING || error.code === UNREADABLE);
-        if (!mendable) throw failed(source, reasonOf(error));
+        if (!mendable || work.isOver) throw failed(source, reasonOf(error));
       }
       try {
-        return toJson(program(withNulls(context, paths)));
+        return run(withNulls(context, paths));
       } catch (error) {
         throw failed(source, reasonOf(error));
       }
@@ -88,7 +97,6 @@ export function keyText(value: unknown): string {
 }
 
 interface Inspection {
-  readonly nested: boolean;
   /** Fields that the expression reads, and that are null when missing. */
   readonly paths: readonly Path[];
   /** Where the word `matches` stands. */
@@ -98,7 +106,6 @@ interface Inspection {
 function inspect(source: string): Inspection {
   const paths: Path[] = [];
   const matches: number[] = [];
-  let nested = false;
   let growing = 0;
   const visit = (node: ASTNode, depth: number): void => {
     const path = pathOf(node);
@@ -118,7 +125,6 @@ function inspect(source: string): Inspection {
       if (MACROS.has(name)) {
         inside += 1;
         if (inside > MAX_NESTING) throw invalid(source, `list macros are nested more than ${MAX_NESTING} deep`);
-        nested ||= inside > 1;
         if (name === "map" && adds(args)) growing += 1;
         if (growing > 1) throw invalid(source, "`+` may stand in one `map` only");
         visit(receiver, depth);
@@ -129,7 +135,7 @@ function inspect(source: string): Inspection {
     for (const child of childrenOf(node)) visit(child, inside);
   };
   visit(parsed(source).ast, 0);
-  return { nested, paths, matches };
+  return { paths, matches };
 }
 
 function adds(nodes: readonly ASTNode[]): boolean {
@@ -139,7 +145,7 @@ function adds(nodes: readonly ASTNode[]): boolean {
 function checkPattern(source: string, node: ASTNode | undefined): void {
   if (node?.op !== "value" || typeof node.args !== "string") return;
   try {
-    RE2JS.compile(node.args);
+    compilePattern(node.args);
   } catch (error) {
     throw invalid(source, `the pattern ${JSON.stringify(node.args)} cannot be used: ${messageOf(error)}`);
   }
@@ -178,6 +184,7 @@ function withNulls(context: object, paths: readonly Path[]): Record<string, unkn
 
 function asMaps(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
+  chargeFields(work, value);
   if (Array.isArray(value)) return value.map(asMaps);
   return new Map(Object.entries(value).map(([name, entry]) => [name, asMaps(entry)]));
 }
@@ -187,6 +194,7 @@ function fill(value: unknown, path: Path, at: number): unknown {
   if (name === undefined) return value ?? null;
   if (value !== undefined && value !== null && !(value instanceof Map)) return value;
   const fields: Fields = value ?? new Map<string, unknown>();
+  work.charge(fields.size * COSTS.key);
   return new Map(fields).set(name, fill(fields.get(name), path, at + 1));
 }
 
@@ -197,6 +205,7 @@ function toJson(value: unknown): unknown {
   }
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Date) return value.toISOString();
+  chargeFields(work, value);
   if (Array.isArray(value)) return value.map(toJson);
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, entry]) => [String(key), toJson(entry)]));
   if ("seconds" in value && "nanos" in value && Object.getPrototypeOf(value) !== Object.prototype) {
@@ -208,8 +217,9 @@ function toJson(value: unknown): unknown {
 }
 
 function reasonOf(error: unknown): string {
+  if (work.isOver) return "it takes too much work or memory on events like this one";
   const known = error instanceof EvaluationError || error instanceof ParseError || error instanceof ExpressionTypeError;
-  return known ? (error.summary ?? error.message) : messageOf(error);
+  return shortened(known ? (error.summary ?? error.message) : messageOf(error));
 }
 
 function invalid(source: string, why: string): HoldfastError {
@@ -227,14 +237,36 @@ const CACHE_SIZE = 1000;
 const WARN_EVERY_MS = 60_000;
 
 /** Compiled expressions, and what their failures come to: no match, no value, one warning now and then. */
+/** What all expressions of one event may take together, before each has to do with `LITTLE`. */
+const PER_EVENT_STEPS = 2 * ALLOWANCE.steps;
+const LITTLE_STEPS = 50_000;
+
 export class Expressions {
   readonly #log: Log;
+  #steps = 0;
+  #yieldedAtSteps = 0;
   readonly #cache = new Map<string, Expression | HoldfastError>();
   readonly #warned = new Map<string, number>();
   #failures = 0;
 
   constructor(log: Log) {
     this.#log = log;
+  }
+
+  /** How many steps evaluations have taken since the start. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  /** Evaluations have taken long enough for others to have their turn. */
+  get mustYield(): boolean {
+    return this.#steps - this.#yieldedAtSteps >= ALLOWANCE.steps;
+  }
+
+  /** Lets everything else that is due happen. */
+  async yieldTurn(): Promise<void> {
+    this.#yieldedAtSteps = this.#steps;
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
   /** How many evaluations failed since the start. */
@@ -282,8 +314,16 @@ export class Expressions {
 
   /** The expression's value as JSON; undefined when it fails. */
   value(source: string, data: ExpressionData): unknown {
+    const { spent } = data;
+    const steps = Math.max(LITTLE_STEPS, Math.min(ALLOWANCE.steps, PER_EVENT_STEPS - (spent?.steps ?? 0)));
     try {
-      return this.compile(source).evaluate(data);
+      const expression = this.compile(source);
+      try {
+        return expression.evaluate(data, { ...ALLOWANCE, steps });
+      } finally {
+        this.#steps += work.usedSteps;
+        if (spent) spent.steps += work.usedSteps;
+      }
     } catch (error) {
       this.#failures += 1;
       this.#warn(source, messageOf(error), data.nowMs);

@@ -1,6 +1,7 @@
 import { parseDurationMs } from "@holdfast/core";
 import { Environment } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
+import type { Meter } from "./meter.ts";
 
 /** What a regular expression in `matches` is called after parsing: the same, in linear time. */
 export const LINEAR_MATCHES = "matchesInLinearTime";
@@ -14,14 +15,14 @@ type Scalar = number | bigint;
  * doubles, literals mostly integers: arithmetic takes both. A missing or null value is smaller than everything, and adds
  * nothing. `now()` and its kin read the instant that the evaluation was given, no clock.
  */
-export function expressionLanguage(nowMs: () => number): Environment {
+export function expressionLanguage(nowMs: () => number, meter: Meter): Environment {
   const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })
     .registerVariable("event", "dyn")
     .registerVariable("async", "dyn")
     .registerVariable("vars", "dyn");
   addNumbers(environment);
   addNull(environment);
-  addText(environment);
+  addText(environment, meter);
   addTime(environment, nowMs);
   return environment;
 }
@@ -55,15 +56,40 @@ function addNull(environment: Environment): void {
   environment.registerFunction("size(null): int", () => 0n);
 }
 
-function addText(environment: Environment): void {
+const MAX_PATTERN_LENGTH = 1000;
+/** Instructions of a pattern: repeats are written out. */
+const MAX_PATTERN_SIZE = 5000;
+const MATCH_STEPS_PER_CHAR = 8;
+
+/** @throws Error that says why the pattern cannot be used */
+export function compilePattern(pattern: string): RE2JS {
+  if (pattern.length > MAX_PATTERN_LENGTH) throw new Error(`a pattern may have ${MAX_PATTERN_LENGTH} characters`);
+  const compiled = RE2JS.compile(pattern);
+  if (compiled.programSize() <= MAX_PATTERN_SIZE) return compiled;
+  throw new Error("with all its repeats written out the pattern is too long");
+}
+
+/** Of a pattern that an event brings along: at most as if all its repeats were in each other. */
+function patternCost(pattern: string): number {
+  let size = pattern.length;
+  for (const [, least = "", most = ""] of pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)) {
+    size *= Math.max(1, Number(least), Number(most));
+  }
+  const classes = pattern.split(/\\p|\(\?[a-z]*i/).length - 1;
+  return size * 30 + classes * 10_000;
+}
+
+function addText(environment: Environment, meter: Meter): void {
   const patterns = new Map<string, RE2JS>();
   const matches = (text: string, pattern: string): boolean => {
     let compiled = patterns.get(pattern);
     if (!compiled) {
-      compiled = RE2JS.compile(pattern);
+      meter.charge(patternCost(pattern));
+      compiled = compilePattern(pattern);
       if (patterns.size >= 100) patterns.clear();
       patterns.set(pattern, compiled);
     }
+    meter.charge(text.length * (MATCH_STEPS_PER_CHAR + compiled.programSize()));
     return compiled.matcher(text).find();
   };
   environment.registerFunction(`string.${LINEAR_MATCHES}(string): bool`, matches);

@@ -1,6 +1,6 @@
 import type { ClaimLimits, Gate, Lane, WindowEntry } from "../../store/index.ts";
 import { sha256 } from "../digest.ts";
-import { type Expressions, keyText } from "../expressions/expressions.ts";
+import { type ExpressionData, type Expressions, keyText } from "../expressions/expressions.ts";
 import type { FunctionPlan } from "./plan.ts";
 
 /** An event as triggers see it; its JSON is read only when something asks for it. */
@@ -15,6 +15,7 @@ export class EventReader {
   readonly #payloadJson: string;
   readonly #expressions: Expressions;
   readonly nowMs: number;
+  readonly #spent = { steps: 0 };
   #value: { readonly event: unknown } | null = null;
 
   constructor(event: Pick<TriggerEvent, "payloadJson">, expressions: Expressions, nowMs: number) {
@@ -46,9 +47,9 @@ export class EventReader {
     return Math.min(Math.max(seconds, -MAX_PRIORITY), MAX_PRIORITY);
   }
 
-  #data(): { event: unknown; nowMs: number } {
+  #data(): ExpressionData {
     this.#value ??= { event: JSON.parse(this.#payloadJson) };
-    return { event: this.#value.event, nowMs: this.nowMs };
+    return { event: this.#value.event, nowMs: this.nowMs, spent: this.#spent };
   }
 }
 

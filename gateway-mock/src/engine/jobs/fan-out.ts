@@ -147,6 +147,7 @@ export class FanOut {
         const state = expressions.readsEvent(expression) ? await runs.load(runId) : NO_STATE;
         if (!state) return;
         const nowMs = time.nowMs();
+        if (expressions.mustYield) await expressions.yieldTurn();
         if (!expressions.holds(expression, { event: JSON.parse(state.eventText), async: payload, nowMs })) return;
       }
       if (wait.kind === "event") {

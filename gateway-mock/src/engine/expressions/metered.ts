@@ -1,0 +1,104 @@
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { COSTS, chargeCall, chargeFields, chargeOperator } from "./costs.ts";
+import type { Meter } from "./meter.ts";
+import { childrenOf } from "./tree.ts";
+
+/** What the library keeps in a node beside its declared type, once the node is checked. */
+interface CheckedNode {
+  readonly op: string;
+  readonly args: unknown;
+  readonly meta: { readonly alternate?: ASTNode };
+  handle?: Handle;
+  evaluate: Evaluate;
+}
+
+interface Comprehension {
+  readonly iterable: ASTNode;
+  readonly init: ASTNode;
+  readonly step: ASTNode;
+  condition?: (value: unknown) => unknown;
+}
+
+type Handle = (...args: unknown[]) => unknown;
+type Evaluate = (...args: unknown[]) => unknown;
+
+const OPERATORS = new Set(["==", "!=", "in", "+", "-", "*", "/", "%", "<", "<=", ">", ">="]);
+/** Lists and maps that the expression makes. */
+const LITERALS = new Set(["list", "map"]);
+
+/**
+ * Makes a checked expression charge its work: each turn of a macro, each call and operator by the size of what it is about to
+ * look at. Gives what evaluating it costs at least.
+ */
+export function meter(root: ASTNode, charged: Meter): number {
+  const seen = new Set<ASTNode>();
+  const visit = (node: ASTNode): number => {
+    if (seen.has(node)) return 0;
+    seen.add(node);
+    const checked = node as unknown as CheckedNode;
+    const { alternate } = checked.meta;
+    if (alternate) return visit(alternate);
+    if (checked.op === "comprehension") return comprehension(checked, checked.args as Comprehension);
+    const cost = childrenOf(node).reduce<number>((sum, child) => sum + visit(child), COSTS.node);
+    wrapHandle(checked, charged);
+    if (LITERALS.has(checked.op)) before(checked, () => charged.charge(1, COSTS.entryBytes * 2));
+    return cost;
+  };
+  const comprehension = (node: CheckedNode, args: Comprehension): number => {
+    const { iterable, init, step, condition } = args;
+    const cost = COSTS.node + visit(iterable) + visit(init);
+    const turn = COSTS.node + visit(step);
+    before(step as unknown as CheckedNode, () => charged.charge(turn, COSTS.entryBytes));
+    // Errors of a turn are kept until the others have had theirs, which must not go on then.
+    if (condition) {
+      args.condition = (value) => {
+        charged.check();
+        return condition(value);
+      };
+    }
+    const { handle } = node;
+    if (handle) {
+      node.handle = (items, ...rest) => {
+        if (typeof items === "object" && items !== null && !Array.isArray(items)) chargeFields(charged, items);
+        return handle(items, ...rest);
+      };
+    }
+    return cost;
+  };
+  return visit(root);
+}
+
+function wrapHandle(node: CheckedNode, charged: Meter): void {
+  const { handle, op } = node;
+  if (!handle) return;
+  if (OPERATORS.has(op)) {
+    node.handle = (left, right, ...rest) => {
+      chargeOperator(charged, op, left, right);
+      return handle(left, right, ...rest);
+    };
+  } else if (op === "call" || op === "rcall") {
+    const [name] = node.args as [string];
+    node.handle = (args, ...rest) => {
+      chargeCall(charged, name, args as readonly unknown[]);
+      return handle(args, ...rest);
+    };
+  }
+}
+
+/** Does something before each evaluation of the node. The library sets `evaluate` when the node is evaluated first. */
+function before(node: CheckedNode, act: () => void): void {
+  let { evaluate } = node;
+  let isChosen = false;
+  const charging: Evaluate = (...args) => {
+    // The first time it chooses, and evaluates what it has chosen.
+    if (isChosen) act();
+    isChosen = true;
+    return evaluate.apply(node, args);
+  };
+  Object.defineProperty(node, "evaluate", {
+    get: () => charging,
+    set: (chosen: Evaluate) => {
+      evaluate = chosen;
+    },
+  });
+}
