@@ -75,7 +75,7 @@ function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint
     id: "session",
     instanceId: "instance",
     functionIds: ["shop-order"],
-    apps: [{ id: "shop", version: "", sdk: "", functions: [] }],
+    apps: [appWith({})],
     capacity: 10,
     extensions: new Set(extensions),
     heartbeatMs: 10_000,

@@ -142,8 +142,11 @@ export class Placing {
   /** As the agent's app has them. What cancels the run is left as it is where it would be the same. */
   #optionsOf(slot: Slot, functionId: string, { appVersion }: RunState): PinOptions {
     const { agents, functions } = this.#parts;
-    const { cancelRules, ...options } = readRunOptions(agents.configOf(slot, functionId) ?? "{}");
     const before = functions.get(functionId);
+    const config = agents.configOf(slot, functionId);
+    const own = config === undefined && before ? before : readRunOptions(config ?? "{}");
+    const { cancelRules, maxAttempts, deadlineInMs, finishInMs } = own;
+    const options = { maxAttempts, deadlineInMs, finishInMs };
     const isSame =
       before?.appVersion === appVersion && JSON.stringify(before.cancelRules) === JSON.stringify(cancelRules);
     return isSame ? options : { ...options, cancelRules };
