@@ -3,7 +3,6 @@ import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
 import { DEFAULT_ENGINE_SETTINGS, Engine, type EngineOptions } from "./engine/index.ts";
 import { Keys } from "./http/keys.ts";
-import { CALL_LIMITS, makeCall } from "./outgoing/call.ts";
 import type { Store } from "./store/index.ts";
 import { ConnectionList } from "./ws/connection-list.ts";
 import { chooseSession } from "./ws/routing.ts";
@@ -14,8 +13,8 @@ export interface CorePorts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
-  /** Makes the HTTP calls of `step.fetch`. Default: over the network. */
-  readonly call?: EngineOptions["call"];
+  /** Makes the HTTP calls of `step.fetch`. */
+  readonly call: EngineOptions["call"];
 }
 
 /** A gateway without its servers and its database: engine, keys and the sessions of sockets that were accepted. */
@@ -74,9 +73,7 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
 }
 
 function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string): Engine {
-  const settings = { ...CALL_LIMITS, allowInner: config.fetchInner };
   return new Engine({
-    call: (call, signal) => makeCall(settings, call, signal),
     ...ports,
     log: config.log,
     chooseSlot: (candidates, nowMs) => chooseSession(candidates, { nowMs }),

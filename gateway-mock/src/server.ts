@@ -14,10 +14,12 @@ import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, isLoopback, resolveConfig } from "./config.ts";
 import { createCore } from "./core.ts";
+import type { EngineOptions } from "./engine/index.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
+import { CALL_LIMITS, Caller } from "./outgoing/call.ts";
 import { type Database, openDatabase } from "./postgres.ts";
 import { giveSignsOfLife } from "./signs-of-life.ts";
 import { openPostgresStore, type PostgresStore, type Store } from "./store/index.ts";
@@ -114,7 +116,10 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   cleanUps.add({ what: "the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
   await store.migrate();
 
-  const core = createCore(config, { store: storeFor(store), clock: systemClock, timers, random: systemRandom });
+  const caller = new Caller({ ...CALL_LIMITS, allowInner: config.fetchInner });
+  cleanUps.add({ what: "calls of steps", leastMs: 100, run: () => caller.close() });
+  const call: EngineOptions["call"] = (what, signal) => caller.call(what, signal);
+  const core = createCore(config, { store: storeFor(store), clock: systemClock, timers, random: systemRandom, call });
   const { engine, keys, sessions, id: gatewayId, newId } = core;
   cleanUps.add({ what: "leases that are handed back", leastMs: 500, run: () => engine.stop() });
   await engine.start();

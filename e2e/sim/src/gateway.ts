@@ -1,5 +1,5 @@
 import { resolveConfig } from "../../../gateway-mock/src/config.ts";
-import { createCore, type GatewayCore } from "../../../gateway-mock/src/core.ts";
+import { type CorePorts, createCore, type GatewayCore } from "../../../gateway-mock/src/core.ts";
 import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
 import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";
 import { HoldfastError, type silentLog } from "../../../packages/core/src/index.ts";
@@ -35,6 +35,14 @@ export interface GatewayWorld {
 }
 
 /** An answer to an HTTP call. */
+/** Steps that fetch have nothing to call here. */
+const noNetwork: CorePorts["call"] = async ({ url }) => ({
+  ok: false,
+  code: "FETCH_FAILED",
+  retry: true,
+  message: `${url} is nowhere.`,
+});
+
 export interface HttpAnswer {
   readonly status: number;
   readonly body: Uint8Array;
@@ -57,7 +65,7 @@ export class GatewayNode {
     const store = new ModelStore(world.tables, world.notices, this.actor, world.dice, () => world.storeMood);
     const { versionPolicy } = world;
     const config = resolveConfig({ ...GATEWAY_TIMES, versionPolicy, signingKey: SIGNING_KEY, log: this.#log });
-    this.core = createCore(config, { store, clock, timers, random });
+    this.core = createCore(config, { store, clock, timers, random, call: noNetwork });
     this.actor.soon(() => void this.#start());
   }
 

@@ -1,13 +1,12 @@
-import { lookup as systemLookup } from "node:dns";
-import { type ClientRequest, type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
-import type { LookupFunction } from "node:net";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { messageOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
+import { type Dispatcher, errors, request } from "undici";
 import type { CallOutcome, CallTrouble, OutgoingCall } from "../engine/index.ts";
 import { isInnerAddress } from "./addresses.ts";
+import { connectionsFor, InnerAddressError, type Lookup } from "./connections.ts";
 
 export interface CallSettings {
   /** Whether calls may go to this machine and its network. */
@@ -15,6 +14,10 @@ export interface CallSettings {
   /** From the first byte out to the last byte in, redirects included. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
+  /** Default: the system's. */
+  readonly lookup?: Lookup;
+  /** Default: connections of its own, which `close` ends. */
+  readonly dispatcher?: Dispatcher;
 }
 
 export const CALL_LIMITS = { timeoutMs: 300_000, maxBytes: WIRE_LIMITS.maxOutputBytes } as const;
@@ -32,26 +35,79 @@ class CallError extends Error {
   }
 }
 
-/** Makes one HTTP call with its redirects. Never rejects. */
-export async function makeCall(settings: CallSettings, call: OutgoingCall, outer: AbortSignal): Promise<CallOutcome> {
-  const limit = AbortSignal.timeout(settings.timeoutMs);
-  const signal = AbortSignal.any([outer, limit]);
-  try {
-    let next = call;
-    for (let hops = 0; ; hops += 1) {
-      const answer = await send(settings, next, signal);
-      const { location } = answer.headers;
-      if (!REDIRECTS.has(answer.status) || location === undefined) return { ok: true, ...answer };
-      if (hops >= MAX_REDIRECTS) throw refused(`${call.url} redirects more than ${MAX_REDIRECTS} times`);
-      next = redirected(next, answer.status, new URL(location, next.url));
-    }
-  } catch (error) {
-    if (limit.aborted && !outer.aborted) {
-      return trouble("FETCH_TIMEOUT", true, `${call.url} did not answer within ${settings.timeoutMs} ms.`);
-    }
-    if (error instanceof CallError) return error.trouble;
-    return trouble("FETCH_FAILED", true, `${call.url} could not be called: ${messageOf(error)}.`);
+/** Makes the HTTP calls of steps. */
+export class Caller {
+  readonly #settings: CallSettings;
+  readonly #dispatcher: Dispatcher;
+  readonly #isOwn: boolean;
+
+  constructor(settings: CallSettings) {
+    this.#settings = settings;
+    const { dispatcher } = settings;
+    this.#dispatcher = dispatcher ?? connectionsFor(settings);
+    this.#isOwn = dispatcher === undefined;
   }
+
+  /** Makes one call with its redirects. Never rejects. */
+  async call(call: OutgoingCall, outer: AbortSignal): Promise<CallOutcome> {
+    const { timeoutMs } = this.#settings;
+    const limit = AbortSignal.timeout(timeoutMs);
+    const signal = AbortSignal.any([outer, limit]);
+    try {
+      let next = call;
+      for (let hops = 0; ; hops += 1) {
+        const answer = await this.#send(next, signal);
+        const { location } = answer.headers;
+        if (!REDIRECTS.has(answer.status) || location === undefined) return { ok: true, ...answer };
+        if (hops >= MAX_REDIRECTS) throw refused(`${call.url} redirects more than ${MAX_REDIRECTS} times`);
+        if (!URL.canParse(location, next.url)) throw refused(`${next.url} redirects to what is no address`);
+        next = redirected(next, answer.status, new URL(location, next.url));
+      }
+    } catch (error) {
+      if (limit.aborted && !outer.aborted) {
+        return trouble("FETCH_TIMEOUT", true, `${call.url} did not answer within ${timeoutMs} ms.`);
+      }
+      return troubleOf(call, error);
+    }
+  }
+
+  /** Ends the connections, and the calls that are under way. */
+  async close(): Promise<void> {
+    if (this.#isOwn) await this.#dispatcher.destroy();
+  }
+
+  async #send(call: OutgoingCall, signal: AbortSignal): Promise<Answer> {
+    const url = new URL(call.url);
+    if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(`${call.url} is neither http nor https`);
+    // Before a connection that is there already is used, too.
+    if (!this.#settings.allowInner && isInnerAddress(url.hostname)) throw new InnerAddressError(url.hostname);
+    const { statusCode, headers, body } = await request(url, {
+      dispatcher: this.#dispatcher,
+      method: call.method as Dispatcher.HttpMethod,
+      headers: sentHeaders(call),
+      ...(call.body === undefined ? {} : { body: call.body }),
+      signal,
+    });
+    const encoding = headers["content-encoding"];
+    const text = await read(body, typeof encoding === "string" ? encoding : undefined, this.#settings.maxBytes);
+    return { url: call.url, status: statusCode, headers: headersOf(headers), body: text };
+  }
+}
+
+type Answer = Omit<Extract<CallOutcome, { ok: true }>, "ok">;
+
+function troubleOf({ url }: OutgoingCall, error: unknown): CallTrouble {
+  if (error instanceof CallError) return error.trouble;
+  if (error instanceof InnerAddressError) return refused(error.message).trouble;
+  // A method, header or body that no request can have.
+  const isOurs = error instanceof errors.InvalidArgumentError || error instanceof errors.NotSupportedError;
+  return trouble("FETCH_FAILED", !isOurs, `${url} could not be called: ${messageOf(error)}.`);
+}
+
+function sentHeaders(call: OutgoingCall): Record<string, string> {
+  const headers: Record<string, string> = { "user-agent": "holdfast-gateway", "accept-encoding": "gzip, deflate, br" };
+  for (const [name, value] of Object.entries(call.headers)) if (!OWN_HEADERS.includes(name)) headers[name] = value;
+  return headers;
 }
 
 function redirected(call: OutgoingCall, status: number, url: URL): OutgoingCall {
@@ -66,68 +122,21 @@ function redirected(call: OutgoingCall, status: number, url: URL): OutgoingCall 
   return body === undefined ? moved : { ...moved, body };
 }
 
-type Answer = Omit<Extract<CallOutcome, { ok: true }>, "ok">;
-
-function send(settings: CallSettings, call: OutgoingCall, signal: AbortSignal): Promise<Answer> {
+function read(source: Readable, encoding: string | undefined, maxBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const url = new URL(call.url);
-    if (url.protocol !== "http:" && url.protocol !== "https:") {
-      reject(refused(`${call.url} is neither http nor https`));
-      return;
-    }
-    if (!settings.allowInner && isInnerAddress(url.hostname)) {
-      reject(innerAddress(url.hostname));
-      return;
-    }
-    const request = open(settings, call, url, signal);
-    request.on("error", reject);
-    request.on("response", (response) => {
-      read(settings, response).then(
-        (body) => resolve({ url: call.url, status: response.statusCode ?? 0, headers: headersOf(response), body }),
-        reject,
-      );
-    });
-    request.end(call.body);
-  });
-}
-
-function open(settings: CallSettings, call: OutgoingCall, url: URL, signal: AbortSignal): ClientRequest {
-  const headers: Record<string, string> = { "user-agent": "holdfast-gateway", "accept-encoding": "gzip, deflate, br" };
-  for (const [name, value] of Object.entries(call.headers)) if (!OWN_HEADERS.includes(name)) headers[name] = value;
-  if (call.body !== undefined) headers["content-length"] = String(Buffer.byteLength(call.body));
-  const options: RequestOptions = { method: call.method, headers, signal, agent: false };
-  // Names are looked at where they are resolved, so that the address that was checked is the one that is called.
-  if (!settings.allowInner) options.lookup = outerLookup;
-  return url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
-}
-
-const outerLookup: LookupFunction = (hostname, options, callback) => {
-  systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const found = Array.isArray(addresses) ? addresses : [];
-    const [first] = found;
-    if (error || !first) return callback(error ?? new Error(`${hostname} has no address`), "", 0);
-    if (found.some(({ address }) => isInnerAddress(address))) return callback(innerAddress(hostname), "", 0);
-    if (options.all) return callback(null, found);
-    return callback(null, first.address, first.family);
-  });
-};
-
-function read(settings: CallSettings, response: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const decoder = decoderOf(response.headers["content-encoding"]);
+    const decoder = decoderOf(encoding);
+    const text = decoder ? pipeline(source, decoder, (error) => error && reject(error)) : source;
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const source = decoder ? pipeline(response, decoder, (error) => error && reject(error)) : response;
-    source.on("data", (chunk: Buffer) => {
+    text.on("data", (chunk: Buffer) => {
       bytes += chunk.byteLength;
       chunks.push(chunk);
-      if (bytes <= settings.maxBytes) return;
-      reject(new CallError(trouble("FETCH_TOO_LARGE", false, `The answer is larger than ${settings.maxBytes} bytes.`)));
-      response.destroy();
+      if (bytes <= maxBytes) return;
+      reject(new CallError(trouble("FETCH_TOO_LARGE", false, `The answer is larger than ${maxBytes} bytes.`)));
+      source.destroy();
     });
-    source.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
-    response.on("error", reject);
-    response.on("aborted", () => reject(new Error("the answer ended early")));
+    text.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+    source.on("error", reject);
   });
 }
 
@@ -145,9 +154,9 @@ function decoderOf(encoding: string | undefined): ReturnType<typeof createGunzip
   }
 }
 
-function headersOf(response: IncomingMessage): Record<string, string> {
+function headersOf(given: Dispatcher.ResponseData["headers"]): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers)) {
+  for (const [name, value] of Object.entries(given)) {
     if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
   }
   // The body is no longer in this form.
@@ -161,8 +170,4 @@ function trouble(code: CallTrouble["code"], retry: boolean, message: string): Ca
 
 function refused(what: string): CallError {
   return new CallError(trouble("FETCH_REFUSED", false, `${what}.`));
-}
-
-function innerAddress(host: string): CallError {
-  return refused(`${host} is an address of this gateway's own network, which steps may not call`);
 }

@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import type { Hono } from "hono";
 import { type GatewayOptions, resolveConfig } from "../../src/config.ts";
-import { createCore } from "../../src/core.ts";
+import { type CorePorts, createCore } from "../../src/core.ts";
 import { httpApp } from "../../src/http/app.ts";
 import type { Store } from "../../src/store/index.ts";
 
@@ -20,7 +20,8 @@ export function routeTable(
   plant?: (app: Hono) => void,
 ): { app: Hono; routes: Route[] } {
   const config = resolveConfig(options);
-  const ports = { store, clock: systemClock, timers: systemTimers, random: systemRandom };
+  const call: CorePorts["call"] = () => Promise.reject(new Error("nothing is called here"));
+  const ports = { store, clock: systemClock, timers: systemTimers, random: systemRandom, call };
   const { engine, keys, newId, id } = createCore(config, ports);
   const app = httpApp({
     engine,
