@@ -43,6 +43,30 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
+  test.each([
+    ["at the deadline", "500ms", ["SIGTERM"]],
+    ["at a second signal", "1h", ["SIGINT", "SIGTERM"]],
+  ] as const)(
+    "a signal and a main thread that does not move: %s another worker has the work",
+    async (_when, drain, signals) => {
+      await inWorld({ ...mode, ...patient }, async (world) => {
+        const app = await world.startApp({ HOLDFAST_DRAIN_TIMEOUT: drain });
+        const runId = await world.trigger("blocking-until");
+        await world.noted(runId, "block");
+        const other = await world.startApp();
+        for (const signal of signals) app.signal(signal);
+        await world.noted(runId, "block", 2);
+        expect(app.alive, "it has not moved yet").toBe(true);
+        world.journal.open("main");
+        expect(signals).toContain((await app.exited).signal);
+        expect((await world.ended(runId)).output).toBe("unblocked");
+        const pids = world.journal.entries(runId).filter(({ what }) => what === "block");
+        expect(pids.map(({ pid }) => pid)).toEqual([app.pid, other.pid]);
+        await other.close();
+      });
+    },
+  );
+
   test("a second signal forces: no deadline is waited for", async () => {
     await inWorld({ ...mode, ...patient }, async (world) => {
       const { app, runId } = await held(world, { HOLDFAST_DRAIN_TIMEOUT: "1h" });

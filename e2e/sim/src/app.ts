@@ -229,6 +229,7 @@ export class AppNode {
         openWebSocket: (url, _subprotocol, options) =>
           network.connect(actor, url, options.handshakeTimeout ?? 10_000) as never,
         stalls: this.#stallPorts(),
+        listenToSignals: () => () => {},
         exit: thread.exit,
       });
     });

@@ -5,6 +5,7 @@ import { createEmergencyChannel } from "./connect/thread/emergency.ts";
 import { openWebSocket } from "./connect/thread/gateway-socket.ts";
 import { createLooks } from "./connect/thread/looks.ts";
 import { captureMainStack } from "./connect/thread/main-stack.ts";
+import { listenToSignals } from "./connect/thread/process-signals.ts";
 import { runThread } from "./connect/thread/run-thread.ts";
 import { createSourceMaps } from "./connect/thread/source-maps.ts";
 import { endAfterLooks } from "./connect/thread/thread-end.ts";
@@ -21,5 +22,6 @@ runThread(parentPort, {
   fetch: (url, init) => fetch(url, init),
   openWebSocket,
   stalls: { emergency: createEmergencyChannel(), capture: captureMainStack, looks, maps: createSourceMaps() },
+  listenToSignals,
   exit: endAfterLooks(looks),
 });

@@ -10,9 +10,10 @@ import {
   unreachable,
 } from "@holdfast/core";
 import type { ExecutionStrategy } from "../../execution/execution.ts";
+import { nodeModule } from "../../runtime.ts";
 import type { ConnectionState } from "../shared/connection-state.ts";
 import type { DebugState } from "../shared/debug-state.ts";
-import { type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
+import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { COUNTERS_BYTES, pulseMsFor, sharedCounters } from "../shared/shared-counters.ts";
 import { BeginGate } from "./begin-gate.ts";
@@ -187,10 +188,25 @@ class ThreadedConnection implements Connection {
     this.#counters.epoch(epoch);
     this.#gate.newThread();
     return [
-      { type: "INIT", version: THREAD_PROTOCOL_VERSION, config, adopted, counters: this.#memory, epoch, crashes },
+      {
+        type: "INIT",
+        version: THREAD_PROTOCOL_VERSION,
+        config,
+        adopted,
+        counters: this.#memory,
+        epoch,
+        crashes,
+        shutdown: this.#shutdown(),
+      },
       { type: "CONNECT", resumed: this.#everReady },
       ...this.#closer.greeting(),
     ];
+  }
+
+  #shutdown(): InitMessage["shutdown"] {
+    const { signals, drainTimeoutMs } = this.#deps;
+    const { constants } = nodeModule("node:os");
+    return { signals: signals.map((name) => constants.signals[name]), drainMs: drainTimeoutMs };
   }
 
   #setState(next: ConnectionState): void {

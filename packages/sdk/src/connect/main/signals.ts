@@ -8,6 +8,8 @@ export interface SignalHandlers {
   remove(): void;
 }
 
+const SWALLOWED_MS = 1_000;
+
 export function handleSignals(
   signals: readonly NodeJS.Signals[],
   actions: { readonly drain: (signal: NodeJS.Signals) => void; readonly force: () => void },
@@ -27,7 +29,10 @@ export function handleSignals(
       for (const signal of signals) process.removeListener(signal, onSignal);
       const received = first;
       first = undefined;
-      if (received !== undefined && process.listenerCount(received) === 0) process.kill(process.pid, received);
+      if (received === undefined || process.listenerCount(received) > 0) return;
+      process.kill(process.pid, received);
+      // Only a connection thread that cannot be ended, and listens too, can have taken it.
+      setTimeout(() => process.kill(process.pid, "SIGKILL"), SWALLOWED_MS);
     },
   };
 }

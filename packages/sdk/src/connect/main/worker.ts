@@ -24,13 +24,26 @@ function scrubbedEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(VARIABLES.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
-export function startWorker({ script, resourceLimits }: WorkerSettings): ConnectionThread {
+/** For the thread alone: see `thread/process-signals.ts`. */
+const INTERNALS_FLAG = "--expose-internals";
+
+export function startWorker(settings: WorkerSettings): ConnectionThread {
+  try {
+    return start(settings, [INTERNALS_FLAG]);
+  } catch (error) {
+    // Other runtimes need not have it.
+    if ((error as NodeJS.ErrnoException).code !== "ERR_WORKER_INVALID_EXEC_ARGV") throw error;
+    return start(settings, []);
+  }
+}
+
+function start({ script, resourceLimits }: WorkerSettings, execArgv: string[]): ConnectionThread {
   const { Worker: NodeWorker } = nodeModule("node:worker_threads");
   const source = "text" in script ? script.text : script.url;
   return new NodeWorker(source, {
     eval: "text" in script,
     name: "holdfast-connection",
-    execArgv: [],
+    execArgv,
     env: scrubbedEnvironment(),
     stdout: true,
     stderr: true,

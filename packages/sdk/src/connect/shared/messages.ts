@@ -40,6 +40,8 @@ export interface InitMessage {
   readonly epoch: number;
   /** How often the thread has crashed so far, for the debug state. */
   readonly crashes: number;
+  /** Numbers of the signals that close the connection, and how long work may take then. */
+  readonly shutdown: { readonly signals: readonly number[]; readonly drainMs: number };
 }
 
 export type MainMessage =

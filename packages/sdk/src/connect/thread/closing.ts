@@ -28,7 +28,10 @@ export interface ClosingDeps {
  * the deadline nearer.
  */
 export interface Closing {
+  /** Main asks for it. */
   begin(drainMs: number): void;
+  /** Main does not move and cannot ask: the same, but that the thread stays for main to ask it to end. */
+  beginForMain(drainMs: number): void;
   /** Something in flight ended. */
   look(): void;
 }
@@ -37,6 +40,8 @@ export function createClosing(deps: ClosingDeps): Closing {
   const { desk, link, clock, timers, log } = deps;
   let phase: "open" | "draining" | "lastCall" | "ending" = "open";
   let deadlineMs = 0;
+  let asked = false;
+  let undelivered: readonly string[] | null = null;
   let alarm: TimerHandle | undefined;
   let flushAlarm: TimerHandle | undefined;
 
@@ -44,17 +49,22 @@ export function createClosing(deps: ClosingDeps): Closing {
     phase = "ending";
     alarm?.cancel();
     flushAlarm?.cancel();
-    const undelivered = desk.mail.undelivered();
-    if (undelivered.length > 0) {
-      log("error", `${undelivered.length} replies could not be delivered before the connection was closed.`, {
+    const left = desk.mail.undelivered();
+    if (left.length > 0) {
+      log("error", `${left.length} replies could not be delivered before the connection was closed.`, {
         code: "FLUSH_FAILED",
-        requestIds: undelivered.slice(0, 20),
+        requestIds: left.slice(0, 20),
       });
     }
     desk.stop();
     deps.http.abort();
     await link.finish(Math.min(MAX_CLOSE_MS, Math.max(MIN_CLOSE_MS, deadlineMs - clock.monotonicMs())));
-    deps.onClosed(undelivered);
+    undelivered = left;
+    tellClosed();
+  };
+
+  const tellClosed = (): void => {
+    if (asked && undelivered !== null) deps.onClosed(undelivered);
   };
 
   const look = (): void => {
@@ -69,23 +79,32 @@ export function createClosing(deps: ClosingDeps): Closing {
     look();
   };
 
+  const begin = (drainMs: number): void => {
+    if (phase === "ending" && drainMs < MIN_CLOSE_MS) return link.hurry(MIN_CLOSE_MS);
+    if (phase === "lastCall" || phase === "ending") return;
+    const endMs = clock.monotonicMs() + drainMs;
+    if (phase === "draining" && endMs >= deadlineMs) return;
+    deadlineMs = endMs;
+    alarm?.cancel();
+    alarm = timers.set(drainMs, drainOver);
+    flushAlarm?.cancel();
+    flushAlarm = timers.set(Math.max(0, drainMs - LAST_FLUSH_MS), () => desk.mail.flushAll());
+    if (phase === "open") {
+      phase = "draining";
+      link.beginShutdown();
+      desk.beginShutdown();
+    }
+    look();
+  };
+
   return {
     begin: (drainMs) => {
-      if (phase === "ending" && drainMs < MIN_CLOSE_MS) return link.hurry(MIN_CLOSE_MS);
-      if (phase === "lastCall" || phase === "ending") return;
-      const endMs = clock.monotonicMs() + drainMs;
-      if (phase === "draining" && endMs >= deadlineMs) return;
-      deadlineMs = endMs;
-      alarm?.cancel();
-      alarm = timers.set(drainMs, drainOver);
-      flushAlarm?.cancel();
-      flushAlarm = timers.set(Math.max(0, drainMs - LAST_FLUSH_MS), () => desk.mail.flushAll());
-      if (phase === "open") {
-        phase = "draining";
-        link.beginShutdown();
-        desk.beginShutdown();
-      }
-      look();
+      asked = true;
+      if (undelivered !== null) return tellClosed();
+      begin(drainMs);
+    },
+    beginForMain: (drainMs) => {
+      if (!asked) begin(drainMs);
     },
     look,
   };

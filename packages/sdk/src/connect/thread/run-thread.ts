@@ -23,6 +23,8 @@ import { LinkDriver, type LinkListener } from "./link-driver.ts";
 import { createMainPort, type MainPort, type ParentPort } from "./main-port.ts";
 import { createMainValve } from "./main-valve.ts";
 import { createPortLogger } from "./port-logger.ts";
+import type { ListenToSignals } from "./process-signals.ts";
+import { watchForShutdown } from "./shutdown-watch.ts";
 import { stallFrame } from "./stall-frame.ts";
 import { type StallActions, type StallPorts, StallWatch } from "./stall-watch.ts";
 import { createTurn } from "./turn.ts";
@@ -35,6 +37,7 @@ export interface ThreadPorts {
   readonly fetch: GatewayFetch;
   readonly openWebSocket: OpenWebSocket;
   readonly stalls: StallPorts;
+  readonly listenToSignals: ListenToSignals;
   readonly exit: (code: number) => void;
 }
 
@@ -91,6 +94,7 @@ class Session {
   readonly #sign: LifeSign;
   readonly #log: Log;
   readonly #life: Life;
+  readonly #endShutdownWatch: () => void;
   #state: ConnectionState = "CONNECTING";
   #refusal: PlainError | null = null;
 
@@ -137,6 +141,12 @@ class Session {
       link: this.#link,
       http,
       onClosed: (undelivered) => this.#onClosed(undelivered),
+    });
+    this.#endShutdownWatch = watchForShutdown({
+      ...ports,
+      ...init.shutdown,
+      listen: outside.listenToSignals,
+      closing: this.#closing,
     });
     this.#mirror = createDebugMirror(
       {
@@ -227,6 +237,7 @@ class Session {
   }
 
   #onClosed(undelivered: readonly string[]): void {
+    this.#endShutdownWatch();
     this.#mirror.changed();
     this.#mirror.stop();
     this.#stalls.stop();

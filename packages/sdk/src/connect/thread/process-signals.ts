@@ -1,0 +1,48 @@
+interface SignalHandle {
+  onsignal: (number: number) => void;
+  /** 0, or the number of an error. */
+  start(number: number): number;
+  close(): void;
+}
+
+/** Calls back for each of these signals that the process gets; returns what ends that. */
+export type ListenToSignals = (signals: readonly number[], onSignal: () => void) => () => void;
+
+/**
+ * Node tells only the main thread of signals, in a turn of its event loop: one that does not move hears of none. The system
+ * tells the process, and each event loop that has a handle for the signal; Node has one without a public name, which the
+ * thread may ask for because it was started with `INTERNALS_FLAG`. Where it cannot be had nothing is heard.
+ */
+export const listenToSignals: ListenToSignals = (signals, onSignal) => {
+  const handles: SignalHandle[] = [];
+  try {
+    const Signal = signalHandle();
+    for (const number of signals) {
+      const handle = new Signal();
+      handles.push(handle);
+      handle.onsignal = onSignal;
+      handle.start(number);
+    }
+  } catch {
+    // Main hears of it when it moves.
+  }
+  return () => {
+    for (const handle of handles.splice(0)) handle.close();
+  };
+};
+
+interface Internals {
+  internalBinding(name: "signal_wrap"): { readonly Signal: new () => SignalHandle };
+}
+
+function signalHandle(): new () => SignalHandle {
+  const { emitWarning } = process;
+  // It is told that these are internals each time they are asked for.
+  process.emitWarning = () => {};
+  try {
+    const internals: unknown = process.getBuiltinModule("internal/test/binding");
+    return (internals as Internals).internalBinding("signal_wrap").Signal;
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
