@@ -77,10 +77,13 @@ export function applyFault(world: FaultyWorld, kind: FaultKind, dice: Dice): voi
       app?.thread?.actor.dieAtAction(dice.between(1, 10));
       return;
     case "clock of app jumps":
+      // Nobody sets the clock of a machine that is suspended: it could hide how long it was.
+      if (app?.main.isAsleep) return;
       if (app) app.main.wallOffsetMs += jump;
       if (app?.thread) app.thread.actor.wallOffsetMs += jump;
       return;
     case "clock of gateway jumps":
+      if (gateway?.actor.isAsleep) return;
       if (gateway) gateway.actor.wallOffsetMs += jump;
       return;
     case "cancel run":

@@ -1,5 +1,6 @@
 import { ENGINE_GUARDS } from "./engine-mutations.ts";
 import type { Guard } from "./guard.ts";
+import { SILENCE_GUARDS } from "./silence-mutations.ts";
 
 const SDK = "packages/sdk/src/connect";
 const ENGINE = "gateway-mock/src/engine";
@@ -126,8 +127,8 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${ENGINE}/database-time.ts`,
-        find: "if (this.#offset === null)",
-        replace: "if (true)",
+        find: "if (this.#offset === null) return this.#clock.nowMs();",
+        replace: "if (true) return this.#clock.nowMs();",
       },
     ],
   },
@@ -154,4 +155,4 @@ const CONNECTION_GUARDS: readonly Guard[] = [
 ];
 
 /** Switched off one at a time; the simulation must notice each. */
-export const GUARDS: readonly Guard[] = [...CONNECTION_GUARDS, ...ENGINE_GUARDS];
+export const GUARDS: readonly Guard[] = [...CONNECTION_GUARDS, ...SILENCE_GUARDS, ...ENGINE_GUARDS];

@@ -46,6 +46,7 @@ const LATE_MS = 300;
 /** Numbers of kinds, as on the wire. */
 export const WORKER_READY = 4;
 export const WORKER_PAUSE = 8;
+export const GATEWAY_EXECUTOR_REQUEST = 3;
 
 /** A TCP connection with a WebSocket on it. `up` is from the agent to the gateway. */
 export class Connection {

@@ -2,7 +2,7 @@ import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packa
 import type { DebugState } from "../../../packages/sdk/src/connect/shared/debug-state.ts";
 import type { AnyMessage } from "../../../packages/sdk/src/connect/shared/messages.ts";
 import { GATEWAY_TIMES } from "./gateway.ts";
-import { type Connection, WORKER_PAUSE, WORKER_READY } from "./network.ts";
+import { type Connection, GATEWAY_EXECUTOR_REQUEST, WORKER_PAUSE, WORKER_READY } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Actor } from "./scheduler.ts";
 
@@ -190,7 +190,6 @@ export class ProcessWatch {
 
 /** Numbers of kinds, as on the wire. */
 const WORKER_REQUEST_ACK = 5;
-const GATEWAY_EXECUTOR_REQUEST = 3;
 const WORKER_HEARTBEAT = 9;
 const WORKER_REQUEST_EXTEND_LEASE_ACK = 13;
 const WORKER_REQUEST_NACK = 102;

@@ -222,6 +222,11 @@ export class Actor {
     this.freeze(forMs);
   }
 
+  /** Its machine is suspended. */
+  get isAsleep(): boolean {
+    return this.#asleepUntilMs > this.scheduler.nowMs;
+  }
+
   /** Does this at the end of its turn number `count` from now, before anything else of it runs. */
   afterTurns(count: number, act: () => void): void {
     this.#turnsLeft = count;

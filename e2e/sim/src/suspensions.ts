@@ -67,8 +67,7 @@ export function suspend(world: SuspendableWorld, suspension: Suspension, dice: D
     const act = (): void => {
       if (world.isCalm) return;
       note(first.name);
-      // A thread that hangs is replaced: nobody waits for it.
-      if (party !== "thread") world.wakeMs = Math.max(world.wakeMs, scheduler.nowMs + forMs);
+      world.wakeMs = Math.max(world.wakeMs, scheduler.nowMs + forMs);
       for (const actor of [first, ...others]) {
         actor?.suspend(forMs + dice.within(0, APART_MS), suspension.order, isMachine);
       }

@@ -1,4 +1,4 @@
-import { decodeGatewayFrame } from "../../../packages/protocol/src/index.ts";
+import { decodeGatewayFrame, frameKind } from "../../../packages/protocol/src/index.ts";
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
@@ -12,7 +12,7 @@ import type { FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
 import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
-import { CALM, Network } from "./network.ts";
+import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { type Newcomer, planNewcomer, sendToNewcomer } from "./newcomer.ts";
 import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, type HearBy, randomFunction, withExtras } from "./programs.ts";
@@ -182,11 +182,22 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
       const frame = decodeGatewayFrame(bytes);
       if (frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.delayed(frame.requestId);
     };
+    const ways = new Map<string, Connection>();
+    // Its heartbeats are to find out.
+    this.oracle.isUnaware = (requestId) => {
+      const way = ways.get(requestId);
+      return way !== undefined && (!way.alive || way.silent) && way.agent.readyState === way.agent.OPEN;
+    };
     this.network.tap = (direction, sender, bytes, connection) => {
       const agent = direction === "up" ? sender : connection.agent.actor;
       const app = this.threads.get(agent)?.app;
       if (direction === "up") app?.watch.sends(sender, bytes, connection);
-      else app?.watch.isSent(bytes, connection);
+      else {
+        app?.watch.isSent(bytes, connection);
+        if (frameKind(bytes) !== GATEWAY_EXECUTOR_REQUEST) return;
+        const frame = decodeGatewayFrame(bytes);
+        if (frame.kind === "GATEWAY_EXECUTOR_REQUEST") ways.set(frame.requestId, connection);
+      }
     };
   }
 

@@ -2,6 +2,8 @@ import type { Clock } from "@holdfast/core";
 
 /** A database whose clock was set back is believed after two of these. */
 const WINDOW_MS = 60_000;
+/** Clocks drift apart by less between two things that the database says. */
+const DOUBT_MS = 1_000;
 
 /** The database's time, as well as it is known here: our wall clock may be wrong, and may jump. */
 export class DatabaseTime {
@@ -31,6 +33,11 @@ export class DatabaseTime {
   latestMs(): number {
     if (this.#offset === null) return this.nowMs();
     return this.nowMs() + Math.max(0, this.#clock.nowMs() - this.#clock.monotonicMs() - this.#apartMs);
+  }
+
+  /** It may be much later than it is known to be: ask the database before something is decided by it. */
+  get isDoubtful(): boolean {
+    return this.latestMs() - this.nowMs() > DOUBT_MS;
   }
 
   /** The database's clock says so. */

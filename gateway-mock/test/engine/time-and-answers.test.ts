@@ -41,7 +41,9 @@ test("what passed while the machine was suspended may have passed, until the dat
   clock.setWallClock(clock.nowMs() + 20_000);
   expect(time.nowMs()).toBe(databaseMs);
   expect(time.latestMs()).toBe(databaseMs + 20_000);
+  expect(time.isDoubtful).toBe(true);
   time.observe(databaseMs + 20_000);
+  expect(time.isDoubtful).toBe(false);
   expect(time.nowMs()).toBe(databaseMs + 20_000);
   expect(time.latestMs()).toBe(databaseMs + 20_000);
   clock.setWallClock(clock.nowMs() - 20_000);

@@ -92,7 +92,10 @@ export class Intake {
 
   /** What was decided on functions that have changed meanwhile is decided again. */
   async #store(named: readonly NamedEvent[]): Promise<string[]> {
-    const { functions } = this.#parts;
+    const { functions, time } = this.#parts;
+    const { store } = this.#options;
+    // An event's time may lie ahead, or have passed while this machine was suspended.
+    if (time.isDoubtful) time.observe(await store.nowMs());
     const ids = new Map<string, string>();
     let left = named;
     for (let tries = 0; tries < REGISTRY_TRIES; tries += 1) {
