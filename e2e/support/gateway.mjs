@@ -11,6 +11,7 @@ export const gatewayBin = join(folder, "dist/bin.js");
  * @property {string} [databaseUrl] default: its embedded Postgres in `dataDir`
  * @property {string} [dataDir]
  * @property {boolean} [extensions] default true
+ * @property {boolean} [plain] as strict as the reference's
  * @property {string} [heartbeat] such as "2s"
  * @property {string} [lease]
  * @property {string} [retryBase] the wait before a first retry
@@ -43,7 +44,8 @@ export async function startGateway(options) {
   add("--heartbeat", options.heartbeat);
   add("--lease", options.lease);
   add("--retry-base", options.retryBase);
-  if (options.extensions === false) args.push("--no-extensions");
+  if (options.plain) args.push("--plain");
+  else if (options.extensions === false) args.push("--no-extensions");
   args.push(...(options.args ?? []));
 
   const child = new Child(gatewayBin, { name: "The gateway", args, nodeArgs: options.nodeArgs ?? [] });

@@ -17,6 +17,8 @@ import { JournalReader } from "./journal-reader.ts";
 export interface Mode {
   readonly name: string;
   readonly extensions: boolean;
+  /** The gateway is as strict as the reference's. */
+  readonly plain?: boolean;
   readonly heartbeat?: string;
   readonly lease?: string;
   /** How long a lost app may take to come back with its work. */
@@ -35,7 +37,7 @@ export interface Mode {
 
 export const modes: readonly Mode[] = [
   { name: "with extensions", extensions: true },
-  { name: "plain protocol", extensions: false },
+  { name: "plain protocol", extensions: false, plain: true },
 ];
 
 /** An app under test; see `fixtures/serve-test.mjs` for what can be asked of it. */
@@ -136,12 +138,21 @@ async function build(
   if (tap !== undefined) onCleanUp(() => tap.stop());
 
   async function launch(ports: { port?: number; connectPort?: number } = {}): Promise<RunningGateway> {
-    const { extensions, heartbeat = "1s", lease = "8s", grace, ack, drain } = mode;
+    const { extensions, plain = false, heartbeat = "1s", lease = "8s", grace, ack, drain } = mode;
     const args = grace === undefined ? [] : ["--reconnect-grace", grace];
     if (ack !== undefined) args.push("--request-ack", ack);
     if (drain !== undefined) args.push("--drain", drain);
     const store = databaseUrl === undefined ? { dataDir } : { databaseUrl };
-    const started = await startGateway({ ...store, extensions, heartbeat, lease, retryBase: "200ms", args, ...ports });
+    const started = await startGateway({
+      ...store,
+      extensions,
+      plain,
+      heartbeat,
+      lease,
+      retryBase: "200ms",
+      args,
+      ...ports,
+    });
     children.push(started.child);
     return started;
   }

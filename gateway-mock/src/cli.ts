@@ -43,6 +43,7 @@ Options
   --version-policy <p>   prefer, strict or any: who gets a run that another version of its app started (default prefer)
   --fetch-inner          let step.fetch call this machine and its network although others can reach the gateway
   --no-extensions        speak the plain protocol only
+  --plain                the same, as strict as the reference's gateway: for tests of what is to run there
   --virtual-time         for tests: time can be moved on with POST /v1/testing/skip-time
   --json                 print one JSON line when ready
   --version, --help
@@ -73,6 +74,7 @@ const FLAGS = {
   "version-policy": { type: "string" },
   "fetch-inner": { type: "boolean" },
   "no-extensions": { type: "boolean" },
+  plain: { type: "boolean" },
   "virtual-time": { type: "boolean" },
   json: { type: "boolean" },
   version: { type: "boolean" },
@@ -137,6 +139,7 @@ function readOptions(values: Values, env: Readonly<Record<string, string | undef
     versionPolicy: oneOf(values, "version-policy", VERSION_POLICIES),
     fetchInner: values["fetch-inner"] === true ? true : undefined,
     extensions: values["no-extensions"] === true ? [] : undefined,
+    plain: values.plain === true ? true : undefined,
     virtualTime: values["virtual-time"] === true ? true : undefined,
     signingKey: env.HOLDFAST_SIGNING_KEY,
     signingKeyFallback,

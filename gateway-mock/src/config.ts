@@ -1,5 +1,5 @@
 import { HoldfastError, type Log, readSigningKey, silentLog } from "@holdfast/core";
-import { EXTENSIONS, type Extension, TIMEOUTS } from "@holdfast/protocol";
+import { EXTENSIONS, type Extension, PLAIN_INTERVALS, TIMEOUTS } from "@holdfast/protocol";
 import { VERSION_POLICIES, type VersionPolicy } from "./engine/index.ts";
 import { readAllowedHosts, readAllowedOrigins } from "./http/callers.ts";
 
@@ -19,6 +19,11 @@ export interface GatewayOptions {
   readonly keepData?: boolean;
   /** Protocol extensions that agents are granted. Default: all. */
   readonly extensions?: readonly Extension[];
+  /**
+   * The plain protocol only, and as strict as the reference's gateway: it closes, ignores, routes and gives up as that one does. For
+   * tests of what is to run there. Default false.
+   */
+  readonly plain?: boolean;
   /** Lease of a request; extensions come four times as often. Default 20,000 with extensions, else 120,000. */
   readonly leaseMs?: number;
   /** Heartbeat interval. Default 5,000 with extensions, else 10,000. */
@@ -29,7 +34,7 @@ export interface GatewayOptions {
   readonly reconnectGraceMs?: number;
   /**
    * A request that is not acknowledged after this goes elsewhere; from an app of the plain protocol whose connection lives only
-   * to another one. Default 5,000.
+   * to another one. Default 5,000; with `plain` 5,000 after the lease's end, as at the reference.
    */
   readonly requestAckMs?: number;
   /** How long `drain` waits for agents. Default 25,000. */
@@ -78,6 +83,7 @@ export interface GatewayConfig {
   readonly dataDir: string;
   readonly keepData: boolean;
   readonly extensions: readonly Extension[];
+  readonly plain: boolean;
   readonly leaseMs: number | undefined;
   readonly heartbeatMs: number | undefined;
   readonly retryBaseMs: number;
@@ -120,6 +126,7 @@ const KNOWN: Readonly<Record<keyof GatewayOptions, true>> = {
   dataDir: true,
   keepData: true,
   extensions: true,
+  plain: true,
   leaseMs: true,
   heartbeatMs: true,
   retryBaseMs: true,
@@ -179,6 +186,13 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
   for (const name of options.extensions ?? []) {
     if (!EXTENSIONS.includes(name)) throw new HoldfastError("OPTION_INVALID", `There is no extension "${name}".`);
   }
+  const plain = options.plain ?? false;
+  if (plain && (options.extensions ?? []).length > 0) {
+    throw new HoldfastError(
+      "OPTION_INVALID",
+      "A plain gateway grants no extensions: leave out `extensions`, or `plain`.",
+    );
+  }
   return {
     host,
     port,
@@ -186,12 +200,13 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     databaseUrl: options.databaseUrl === "" ? undefined : options.databaseUrl,
     dataDir: options.dataDir ?? ".holdfast",
     keepData: options.keepData ?? true,
-    extensions: options.extensions ?? EXTENSIONS,
+    extensions: options.extensions ?? (plain ? [] : EXTENSIONS),
+    plain,
     leaseMs,
     heartbeatMs,
     retryBaseMs: duration(options.retryBaseMs, "retryBaseMs", 0) ?? 1000,
     reconnectGraceMs: duration(options.reconnectGraceMs, "reconnectGraceMs", 0) ?? TIMEOUTS.reconnectGraceMs,
-    requestAckMs: duration(options.requestAckMs, "requestAckMs", 50) ?? TIMEOUTS.requestAckMs,
+    requestAckMs: duration(options.requestAckMs, "requestAckMs", 50) ?? defaultAckMs(plain, leaseMs),
     drainMs: duration(options.drainMs, "drainMs", 0) ?? TIMEOUTS.drainMs,
     signingKeys,
     eventKey: options.eventKey === "" ? undefined : options.eventKey,
@@ -203,6 +218,10 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     virtualTime: options.virtualTime ?? false,
     log: options.log ?? silentLog,
   };
+}
+
+function defaultAckMs(plain: boolean, leaseMs: number = PLAIN_INTERVALS.leaseMs): number {
+  return plain ? leaseMs + TIMEOUTS.requestAckMs : TIMEOUTS.requestAckMs;
 }
 
 export function isLoopback(host: string): boolean {

@@ -85,6 +85,7 @@ function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string
       requestAckMs: config.requestAckMs,
       reconnectGraceMs: config.reconnectGraceMs,
       versionPolicy: config.versionPolicy,
+      plain: config.plain,
     },
   });
 }
@@ -105,12 +106,14 @@ function createSessions(
     settings: {
       hello: {
         extensions: config.extensions,
-        maxApps: WIRE_LIMITS.maxAppsPerConnection,
+        strict: config.plain,
+        maxApps: config.plain ? WIRE_LIMITS.plainAppsPerConnection : WIRE_LIMITS.maxAppsPerConnection,
         maxFunctions: GATEWAY_LIMITS.maxFunctionsPerApp,
         isTokenValid: ({ sessionToken, connectionId }) =>
           keys.isSessionToken(sessionToken, connectionId, clock.nowMs()),
       },
       intervals: { heartbeatMs: config.heartbeatMs, leaseMs: config.leaseMs },
+      strict: config.plain,
       missedHeartbeats: TIMEOUTS.gatewayMissedHeartbeats,
       helloMs: TIMEOUTS.helloMs,
       readinessMs: TIMEOUTS.openMs,

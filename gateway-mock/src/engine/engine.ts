@@ -1,5 +1,5 @@
 import { createUlidFactory, messageOf, unreachable } from "@holdfast/core";
-import { type AppRecord, type Fence, levelFor, type NewJob } from "../store/index.ts";
+import { type AppRecord, levelFor, type NewJob } from "../store/index.ts";
 import { type AgentSession, Agents, type Slot } from "./agents/agents.ts";
 import { Dispatches } from "./agents/dispatches.ts";
 import { Leases } from "./agents/leases.ts";
@@ -18,6 +18,7 @@ import { Expressions } from "./expressions/expressions.ts";
 import { Functions } from "./functions/functions.ts";
 import { Reading } from "./functions/reading.ts";
 import { type DecideOutcome, Decider } from "./jobs/decider.ts";
+import { FailedAttempts } from "./jobs/failed-attempts.ts";
 import { FanOut, TELLING_LEASE_MS } from "./jobs/fan-out.ts";
 import { Fetches } from "./jobs/fetches.ts";
 import { hear } from "./jobs/hear.ts";
@@ -31,6 +32,8 @@ import { Runs } from "./runs.ts";
 
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
+/** A plain gateway gives nothing to who was silent for longer, as the reference's router. */
+const MAX_SILENT_BEATS = 2;
 
 /**
  * The engine: takes events in, gives work to agents, decides on what they report. All truth is in the store; what is kept
@@ -67,7 +70,7 @@ export class Engine {
     this.#options = options;
     const counters = this.#counters;
     const runs = new Runs(store);
-    const agents = new Agents(options.chooseSlot);
+    const agents = new Agents(options.chooseSlot, options.settings.plain ? MAX_SILENT_BEATS : undefined);
     const expressions = new Expressions(log);
     const newId = createUlidFactory(clock, random);
     const time = new DatabaseTime(clock);
@@ -103,21 +106,21 @@ export class Engine {
       { runs, agents, functions, counters, proofs },
       {
         nowMs,
-        onFreed: () => {
-          if (this.#loop.backlogged) this.#loop.wake();
-        },
+        onFreed: () => this.#loop.wakeIfBacklogged(),
         onReleased: () => this.#loop.wake(),
-        onTooLarge: (job, bytes) => this.#failTooLarge(job, bytes),
+        onTooLarge: (job, bytes) => failed.tooLarge(job, bytes),
+        onUnacknowledged: (dispatch) => failed.add(dispatch, "connect_worker_stopped_responding"),
       },
     );
     const ownership = new Ownership({ proofs, dispatches, counters, log });
+    const failed = new FailedAttempts(options, decider);
     const fanOut = new FanOut(options, { runs, decider, expressions, time });
     const fetches = new Fetches(options, { runs, decider, onRoom: () => this.#loop.wake() });
     this.#fanOut = fanOut;
     this.#fetches = fetches;
     const mayLease = (functionId: string): boolean => !this.#draining && !this.#loop.hasBacklog(functionId);
     const starter = new Starter(options, { agents, time, expressions, mayLease });
-    const common = { runs, agents, functions, dispatches, decider, fanOut, fetches, starter, counters, time };
+    const common = { runs, agents, functions, dispatches, decider, failed, fanOut, fetches, starter, counters, time };
     this.#intake = new Intake(options, common, {
       onQueued: (functionId) => {
         this.#loop.noteBacklog(functionId);
@@ -141,6 +144,11 @@ export class Engine {
     this.#leases = new Leases(options, parts);
     this.#presence = new Presence(options, agents, dispatches);
     this.#loop = new QueueLoop(options, parts);
+  }
+
+  /** As strict as the reference's. */
+  get isPlain(): boolean {
+    return this.#options.settings.plain;
   }
 
   get functions(): Functions {
@@ -196,9 +204,7 @@ export class Engine {
         this.#agents.reopen(slot);
         this.#came(session);
       },
-      hasRoom: () => {
-        if (this.#loop.backlogged) this.#loop.wake();
-      },
+      hasRoom: () => this.#loop.wakeIfBacklogged(),
       lost: (final = false) => this.#presence.lost(slot, final),
     };
   }
@@ -323,16 +329,6 @@ export class Engine {
       default:
         return unreachable(frame);
     }
-  }
-
-  #failTooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, bytes: number): void {
-    const message = `The run's event alone makes a request of ${bytes} bytes, more than one can hold.`;
-    const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
-    this.#decider.run(runId, { type: "fail", jobId: fence.jobId, error }, fence).catch((failure: unknown) => {
-      this.#options.log(levelFor(failure, "error"), `Run ${runId} could not be failed: ${messageOf(failure)}`, {
-        runId,
-      });
-    });
   }
 
   #placesFreed(functionId: string): void {

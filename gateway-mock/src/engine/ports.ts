@@ -63,6 +63,8 @@ export interface EngineSettings {
   /** A run whose lease was lost so often in a row without progress is failed. */
   readonly maxLosses: number;
   readonly versionPolicy: VersionPolicy;
+  /** As strict as the reference's gateway with work whose worker is silent or gone: see `docs/plain-gateway.md`. */
+  readonly plain: boolean;
 }
 
 export const DEFAULT_ENGINE_SETTINGS = {
@@ -74,6 +76,7 @@ export const DEFAULT_ENGINE_SETTINGS = {
   maxClaim: 200,
   maxLosses: 20,
   versionPolicy: "prefer",
+  plain: false,
 } as const;
 
 /** Counters since the start. */

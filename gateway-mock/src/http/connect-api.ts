@@ -37,6 +37,7 @@ export function connectApi(app: Hono, parts: HttpParts): void {
     const body = await bytes(c);
     if (body.byteLength === 0)
       throw new HoldfastError("BODY_INVALID", "The body is empty; an SDKResponse belongs there.");
+    if (engine.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
     return c.body(await flushAnswer(engine.byHttp, body), 200, BINARY);
   });
 

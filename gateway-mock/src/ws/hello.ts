@@ -18,6 +18,8 @@ export type HelloResult =
 
 export interface HelloRules {
   readonly extensions: readonly Extension[];
+  /** What is no JSON is an internal error, as at the reference. */
+  readonly strict?: boolean;
   readonly maxApps: number;
   readonly maxFunctions: number;
   readonly isTokenValid: (connect: WorkerConnect) => boolean;
@@ -51,6 +53,9 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
     return { ok: true, hello: { apps: records, functionIds: [...new Set(functionIds)], extensions } };
   } catch (error) {
     const why = messageOf(error);
+    if (rules.strict && HoldfastError.is(error) && error.code === "FRAME_INVALID") {
+      return { ok: false, refusal: { code: "connect_internal_error", closeCode: 1011 }, why };
+    }
     return { ok: false, refusal: { code: "config_invalid", closeCode: 1008, syncMessage: why }, why };
   }
 }

@@ -1,4 +1,4 @@
-import { unreachable } from "@holdfast/core";
+import { isUlid, unreachable } from "@holdfast/core";
 import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame } from "@holdfast/protocol";
 
 /**
@@ -21,6 +21,7 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  *  9. A peer that says nothing cannot hold a socket: hello, readiness, silence and drain each have a deadline.
  * 10. Silence is counted in the gateway's own intervals, not measured: a gateway that was stopped itself has one interval
  *     of it, and hears what its peers said meanwhile before there is another.
+ * 11. With `strict` what cannot be read ends the connection with the reference's code, and so does readiness while it drains.
  */
 export type SessionState =
   | { readonly phase: "hello" }
@@ -56,7 +57,7 @@ export type SessionTimer = "hello" | "readiness" | "silence" | "drain";
 export type SessionEvent =
   | { readonly type: "accept" }
   | { readonly type: "frame"; readonly frame: WorkerFrame | UnknownFrame }
-  | { readonly type: "malformed"; readonly what: "envelope" | "payload" }
+  | { readonly type: "malformed"; readonly what: "envelope" | "payload"; readonly kind?: number }
   | { readonly type: "accepted"; readonly accepted: Accepted }
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "fired"; readonly timer: SessionTimer }
@@ -89,6 +90,8 @@ export type SessionEffect =
 export interface SessionLimits {
   /** This many silent heartbeat intervals, and the socket is dropped. */
   readonly missedHeartbeats: number;
+  /** As the reference's gateway. */
+  readonly strict: boolean;
 }
 
 type Turn = readonly [SessionState, readonly SessionEffect[]];
@@ -129,9 +132,9 @@ export function stepSession(limits: SessionLimits, state: SessionState, event: S
         ],
       ];
     case "frame":
-      return onFrame(state, event.frame);
+      return onFrame(limits, state, event.frame);
     case "malformed":
-      return onMalformed(state, event.what);
+      return onMalformed(limits, state, event);
     case "accepted":
       return onAccepted(state, event.accepted);
     case "refused":
@@ -147,7 +150,11 @@ export function stepSession(limits: SessionLimits, state: SessionState, event: S
   }
 }
 
-function onFrame(state: Exclude<SessionState, { phase: "closed" }>, frame: WorkerFrame | UnknownFrame): Turn {
+function onFrame(
+  limits: SessionLimits,
+  state: Exclude<SessionState, { phase: "closed" }>,
+  frame: WorkerFrame | UnknownFrame,
+): Turn {
   switch (state.phase) {
     case "hello":
       if (frame.kind !== "WORKER_CONNECT") return closing(state, 1008, "connect_worker_hello_invalid_msg");
@@ -164,7 +171,7 @@ function onFrame(state: Exclude<SessionState, { phase: "closed" }>, frame: Worke
       return onReadiness(state, frame);
     case "ready":
     case "draining":
-      return onEstablished(state, frame);
+      return onEstablished(limits, state, frame);
     default:
       return unreachable(state);
   }
@@ -191,6 +198,7 @@ function onReadiness(state: Extract<SessionState, { phase: "connected" }>, frame
 }
 
 function onEstablished(
+  limits: SessionLimits,
   state: Extract<SessionState, { phase: "ready" | "draining" }>,
   frame: WorkerFrame | UnknownFrame,
 ): Turn {
@@ -202,20 +210,42 @@ function onEstablished(
       if (state.phase === "draining") return [state, []];
       return [{ phase: "draining", ...terms, silent: 0, closingSent: false }, [{ do: "pause", said: true }]];
     case "WORKER_READY":
-      if (state.phase === "ready" || state.closingSent) return [state, []];
+      if (state.phase === "ready") return [state, []];
+      if (state.closingSent) return limits.strict ? closing(state, 1001, "connect_gateway_closing") : [state, []];
       if (!terms.mayResume) return [state, [{ do: "warn", message: NOT_ROUTABLE }]];
       return [{ phase: "ready", ...terms, silent: 0 }, [{ do: "open" }]];
     case "WORKER_CONNECT":
     case "UNKNOWN":
       return [state, [{ do: "warn", message: `${describe(frame)} is not expected here; passed over` }]];
+    case "WORKER_REQUEST_EXTEND_LEASE":
+      if (limits.strict && !isUlid(frame.leaseId)) return closing(state, 1008, BAD_PAYLOADS[frame.kind]);
+      return [state, [{ do: "deliver", frame }]];
     default:
       return [state, [{ do: "deliver", frame }]];
   }
 }
 
-function onMalformed(state: SessionState, what: "envelope" | "payload"): Turn {
+/** What ends a connection of the reference when its payload cannot be read. */
+const BAD_PAYLOADS = {
+  WORKER_REQUEST_ACK: "connect_worker_request_ack_invalid_payload",
+  WORKER_REQUEST_EXTEND_LEASE: "connect_worker_request_extend_lease_invalid_payload",
+  WORKER_REPLY: "connect_internal_error",
+} as const;
+const BAD_PAYLOADS_BY_NUMBER: Readonly<Record<number, (typeof BAD_PAYLOADS)[keyof typeof BAD_PAYLOADS]>> = {
+  5: BAD_PAYLOADS.WORKER_REQUEST_ACK,
+  6: BAD_PAYLOADS.WORKER_REPLY,
+  12: BAD_PAYLOADS.WORKER_REQUEST_EXTEND_LEASE,
+};
+
+function onMalformed(
+  { strict }: SessionLimits,
+  state: SessionState,
+  { what, kind }: Extract<SessionEvent, { type: "malformed" }>,
+): Turn {
   if (what === "envelope") return closing(state, 1007, "connect_worker_frame_invalid");
   if (state.phase === "hello") return closing(state, 1008, "connect_worker_hello_invalid_payload");
+  const reason = strict && kind !== undefined ? BAD_PAYLOADS_BY_NUMBER[kind] : undefined;
+  if (reason !== undefined) return closing(state, reason === BAD_PAYLOADS.WORKER_REPLY ? 1011 : 1008, reason);
   return [state, [{ do: "warn", message: "a frame could not be decoded; passed over" }]];
 }
 
@@ -244,7 +274,10 @@ function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer
     case "hello":
       return state.phase === "hello" ? closing(state, 1008, "connect_worker_hello_timeout") : [state, []];
     case "readiness":
-      return state.phase === "connected" ? closing(state, 1008, "connect_worker_ready_timeout") : [state, []];
+      if (state.phase !== "connected") return [state, []];
+      // The reference has no such deadline; it drops the connection as one without heartbeats.
+      if (limits.strict) return [CLOSED, [{ do: "terminate" }, { do: "gone" }]];
+      return closing(state, 1008, "connect_worker_ready_timeout");
     case "silence":
       if (state.phase !== "ready" && state.phase !== "draining") return [state, []];
       if (state.silent < limits.missedHeartbeats) {

@@ -50,6 +50,7 @@ export interface SessionEngine {
 export interface SessionSettings {
   readonly hello: HelloRules;
   readonly intervals: IntervalOverrides;
+  readonly strict: boolean;
   readonly missedHeartbeats: number;
   readonly helloMs: number;
   readonly readinessMs: number;
@@ -90,7 +91,8 @@ export class Session {
     this.#socket = socket;
     this.#raw = raw;
     this.#parts = parts;
-    const limits = { missedHeartbeats: parts.settings.missedHeartbeats };
+    const { missedHeartbeats, strict } = parts.settings;
+    const limits = { missedHeartbeats, strict };
     this.#driver = createDriver<SessionState, SessionEvent, SessionEffect>({
       initial: initialSession,
       step: (state, event) => stepSession(limits, state, event),
@@ -126,12 +128,14 @@ export class Session {
     try {
       const frame = decodeWorkerFrame(data);
       if (this.#agent) this.#agent.seenMs = atMs;
-      if (delivers(this.#driver.state, frame)) this.#deliver(frame);
+      if (!this.#parts.settings.strict && delivers(this.#driver.state, frame)) this.#deliver(frame);
       else this.#driver.send({ type: "frame", frame });
     } catch (error) {
-      const what = frameKind(data) === undefined ? "envelope" : "payload";
+      const kind = frameKind(data);
       this.#parts.log("warn", `An agent sent a frame that cannot be read: ${messageOf(error)}`, this.#about());
-      this.#driver.send({ type: "malformed", what });
+      this.#driver.send(
+        kind === undefined ? { type: "malformed", what: "envelope" } : { type: "malformed", what: "payload", kind },
+      );
     }
   }
 
@@ -237,6 +241,7 @@ export class Session {
       instanceId: connect.instanceId,
       ...registered,
       capacity: capacityOf(connect.maxWorkerConcurrency),
+      isLimited: (connect.maxWorkerConcurrency ?? 0) > 0,
       extensions: new Set(extensions),
       heartbeatMs: times.heartbeatMs,
       leaseMs: times.leaseMs,
@@ -295,7 +300,7 @@ export class Session {
     const { settings, timers } = this.#parts;
     const delays = {
       hello: settings.helloMs,
-      readiness: settings.readinessMs,
+      readiness: settings.strict ? settings.missedHeartbeats * this.#heartbeatMs : settings.readinessMs,
       silence: this.#heartbeatMs,
       drain: settings.drainMs,
     };

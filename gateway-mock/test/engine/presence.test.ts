@@ -98,7 +98,13 @@ test("what is answered after its socket has gone is no sign of life", async () =
   speak(slot);
   presence.lost(slot, false);
   await clock.advance(1_000);
-  const dispatch = { requestId: "r", slot: null, acked: false, heardMs: 0 } as unknown as Dispatch;
+  const dispatch = {
+    requestId: "r",
+    fence: { jobId: "r", epoch: 1 },
+    slot: null,
+    acked: false,
+    heardMs: 0,
+  } as unknown as Dispatch;
   const agents = { get: () => undefined } as unknown as Agents;
   const table = new Dispatches({ clock } as unknown as EngineOptions, { agents } as never, {} as never);
   table.heard(dispatch, slot);

@@ -61,7 +61,13 @@ test("an answer of the store that comes after its agent's socket is gone binds n
     {} as unknown as DispatchesHooks,
   );
   const slot = agents.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as AgentSession, true);
-  const dispatch = { requestId: "job.1", slot: null, acked: false, heardMs: 0 } as unknown as Dispatch;
+  const dispatch = {
+    requestId: "job.1",
+    fence: { jobId: "job", epoch: 1 },
+    slot: null,
+    acked: false,
+    heardMs: 0,
+  } as unknown as Dispatch;
   dispatches.heard(dispatch, slot);
   expect(dispatch.slot).toBe(slot);
   dispatches.detach(dispatch);

@@ -66,6 +66,7 @@ export class Worker {
       functionIds: apps.flatMap(({ functions }) => functions.map(({ slug }) => slug)),
       apps,
       capacity: 100,
+      isLimited: false,
       extensions: new Set(this.#inPlace ? (["checkpoint"] as const) : []),
       heartbeatMs: 10_000,
       leaseMs: 3_600_000,

@@ -77,6 +77,7 @@ function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint
     functionIds: ["shop-order"],
     apps: [appWith({})],
     capacity: 10,
+    isLimited: false,
     extensions: new Set(extensions),
     heartbeatMs: 10_000,
     leaseMs: 60_000,

@@ -6,11 +6,12 @@ import {
   initialSession,
   type SessionEffect,
   type SessionEvent,
+  type SessionLimits,
   type SessionState,
   stepSession,
 } from "../../src/ws/session-machine.ts";
 
-const limits = { missedHeartbeats: 5 };
+const limits = { missedHeartbeats: 5, strict: false };
 
 const hello: WorkerFrame = {
   kind: "WORKER_CONNECT",
@@ -48,14 +49,18 @@ class Run {
   state: SessionState = initialSession;
   readonly effects: SessionEffect[] = [];
 
-  constructor(...events: readonly SessionEvent[]) {
-    this.send({ type: "accept" }, ...events);
+  /** With `strict` first: of a plain gateway. */
+  readonly #limits: SessionLimits;
+
+  constructor(...events: readonly ("strict" | SessionEvent)[]) {
+    this.#limits = { ...limits, strict: events[0] === "strict" };
+    this.send({ type: "accept" }, ...events.filter((event) => event !== "strict"));
   }
 
   send(...events: readonly SessionEvent[]): readonly SessionEffect[] {
     let last: readonly SessionEffect[] = [];
     for (const event of events) {
-      const [state, effects] = stepSession(limits, this.state, event);
+      const [state, effects] = stepSession(this.#limits, this.state, event);
       this.state = state;
       this.effects.push(...effects);
       last = effects;
@@ -195,12 +200,61 @@ describe("an established session", () => {
   });
 });
 
+describe("a plain gateway, as the reference", () => {
+  const established = (): Run => new Run("strict", frame(hello), accepted(true, []), frame({ kind: "WORKER_READY" }));
+  const extension = {
+    kind: "WORKER_REQUEST_EXTEND_LEASE",
+    stepId: "step",
+    requestId: "r",
+    accountId: "",
+    envId: "",
+    appId: "",
+    functionSlug: "f",
+    systemTraceCtx: new Uint8Array(),
+    userTraceCtx: new Uint8Array(),
+    runId: "",
+    leaseId: "01JZ0000000000000000000000",
+  } as const;
+
+  test.each([
+    [5, 1008, "connect_worker_request_ack_invalid_payload"],
+    [12, 1008, "connect_worker_request_extend_lease_invalid_payload"],
+    [6, 1011, "connect_internal_error"],
+  ])("ends a connection whose payload of kind %d cannot be read (11)", (kind, code, reason) => {
+    const run = established();
+    run.send({ type: "malformed", what: "payload", kind });
+    expect(run.closed()).toEqual({ do: "close", code, reason });
+    const kept = ready();
+    kept.send({ type: "malformed", what: "payload", kind });
+    expect(kept.state.phase, "on other gateways one bad message costs nothing but itself").toBe("ready");
+  });
+
+  test("ends one whose lease id is no ULID, and delivers what is (11)", () => {
+    const run = established();
+    expect(run.send(frame(extension))).toEqual([{ do: "deliver", frame: extension }]);
+    run.send(frame({ ...extension, leaseId: "lease" }));
+    expect(run.closed()).toMatchObject({ code: 1008, reason: "connect_worker_request_extend_lease_invalid_payload" });
+  });
+
+  test("ends one that says that it is ready while the gateway drains (11)", () => {
+    const run = established();
+    run.send({ type: "drain" }, frame({ kind: "WORKER_READY" }));
+    expect(run.closed()).toEqual({ do: "close", code: 1001, reason: "connect_gateway_closing" });
+  });
+
+  test("drops one that never says that it is ready, without a close frame (11)", () => {
+    const run = new Run("strict", frame(hello), accepted(true, []), { type: "fired", timer: "readiness" });
+    expect(run.closed()).toEqual({ do: "terminate" });
+  });
+});
+
 const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
   fc.constantFrom<SessionEvent>(
     { type: "accept" },
     { type: "drain" },
     { type: "socket-closed" },
     { type: "malformed", what: "payload" },
+    { type: "malformed", what: "payload", kind: 6 },
     { type: "refused", refusal: { code: "x", closeCode: 1008 } },
     accepted(true),
     accepted(false),
@@ -221,8 +275,8 @@ const ORDER = ["hello", "registering", "connected", "ready", "draining", "closed
 
 test("invariants 1 to 8 hold over random events", () => {
   fc.assert(
-    fc.property(fc.array(anyEvent, { maxLength: 40 }), (events) => {
-      const run = new Run();
+    fc.property(fc.array(anyEvent, { maxLength: 40 }), fc.boolean(), (events, strict) => {
+      const run = strict ? new Run("strict") : new Run();
       for (const event of events.filter(({ type }) => type !== "accept")) {
         const before = run.state;
         const effects = run.send(event);

@@ -31,6 +31,8 @@ export const WIRE_LIMITS = {
   /** Ours. */
   maxSignalLength: 512,
   maxAppsPerConnection: 100,
+  /** What the reference allows without an entitlement to more. */
+  plainAppsPerConnection: 10,
   maxStepsPerRun: 1000,
   maxRetries: 20,
   maxDefersPerRun: 20,

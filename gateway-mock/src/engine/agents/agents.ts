@@ -13,6 +13,8 @@ export interface AgentSession {
   readonly apps: readonly AppRecord[];
   /** Requests that it may hold at once. */
   readonly capacity: number;
+  /** It has named its capacity. */
+  readonly isLimited: boolean;
   readonly extensions: ReadonlySet<Extension>;
   readonly heartbeatMs: number;
   readonly leaseMs: number;
@@ -48,6 +50,8 @@ export interface Slot {
   open: boolean;
   /** Refused work a moment ago: nothing for it before this instant, monotonic. */
   restUntilMs: number;
+  /** Silent for longer it is given nothing. */
+  readonly maxSilentMs: number;
 }
 
 /** Picks who gets the work; pure, given by the socket's side. */
@@ -59,8 +63,12 @@ export class Agents {
   readonly #byFunction = new Map<string, Set<Slot>>();
   readonly #choose: ChooseSlot;
 
-  constructor(choose: ChooseSlot) {
+  readonly #maxSilentBeats: number;
+
+  /** Who was silent for more than `maxSilentBeats` heartbeat intervals is given nothing. */
+  constructor(choose: ChooseSlot, maxSilentBeats = Number.POSITIVE_INFINITY) {
     this.#choose = choose;
+    this.#maxSilentBeats = maxSilentBeats;
   }
 
   get size(): number {
@@ -91,6 +99,7 @@ export class Agents {
       requests: new Set(),
       open,
       restUntilMs: 0,
+      maxSilentMs: this.#maxSilentBeats * session.heartbeatMs,
     };
     this.#slots.set(slot.id, slot);
     if (open) this.#index(slot);
@@ -218,6 +227,16 @@ export class Agents {
     return soonest;
   }
 
+  /** Functions of which all who are connected are paused, drained or silent. */
+  unroutable(nowMs: number): Set<string> {
+    const functionIds = new Set<string>();
+    for (const slot of this.#slots.values()) for (const id of slot.functionIds) functionIds.add(id);
+    for (const [id, slots] of this.#byFunction) {
+      for (const slot of slots) if (!isSilent(slot, nowMs)) functionIds.delete(id);
+    }
+    return functionIds;
+  }
+
   functionIds(): string[] {
     return [...this.#byFunction.keys()];
   }
@@ -250,7 +269,8 @@ function only(slots: ReadonlySet<Slot>, nowMs: number, mayWait: boolean): Slot |
   return undefined;
 }
 
-const isRested = (slot: Slot, nowMs: number): boolean => slot.restUntilMs <= nowMs;
+const isRested = (slot: Slot, nowMs: number): boolean => slot.restUntilMs <= nowMs && !isSilent(slot, nowMs);
+const isSilent = (slot: Slot, nowMs: number): boolean => nowMs - slot.seenMs > slot.maxSilentMs;
 const isAwake = (slot: Slot, nowMs: number): boolean => isRested(slot, nowMs) && !slot.session.congested;
 
 function* rested(slots: Iterable<Slot>, nowMs: number): Iterable<Slot> {

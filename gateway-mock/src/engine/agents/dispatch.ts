@@ -16,6 +16,8 @@ export interface Dispatch {
   acked: boolean;
   /** Null while it waits for room on the agent's socket. */
   sentMs: number | null;
+  /** The lease id it has and the one before, and whose they are: only a plain gateway asks. */
+  lease: { readonly id: string; readonly before: string | null; readonly instanceId: string } | null;
   /** Last word about it from the agent, monotonic. */
   heardMs: number;
   /** When its socket was lost the last time; a grace that began with an earlier loss does not count any more. */

@@ -8,6 +8,7 @@ import type { Runs } from "../runs.ts";
 import type { Agents, Slot } from "./agents.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
 import { KeptRequests } from "./kept-requests.ts";
+import { PlainRoutes } from "./plain-routes.ts";
 import type { Proofs, RequestName } from "./proofs.ts";
 import { requestFrame } from "./request-frame.ts";
 import { requestIdOf } from "./request-id.ts";
@@ -22,6 +23,8 @@ export interface DispatchesHooks {
   readonly nowMs: () => number;
   /** An agent has room again. */
   readonly onFreed: () => void;
+  /** A plain gateway has found nobody who acknowledges it. */
+  readonly onUnacknowledged: (dispatch: Dispatch) => void;
   /** Jobs became due. */
   readonly onReleased: () => void;
   readonly onTooLarge: (job: { readonly runId: string; readonly fence: Fence }, bytes: number) => void;
@@ -41,6 +44,7 @@ export class Dispatches {
   readonly #unacked: Unacked;
   readonly #unsent: Unsent;
   readonly #kept: KeptRequests;
+  readonly #routes = new PlainRoutes();
   /** Requests that were given up because they were not acknowledged, by job. */
   readonly #silent = new Map<string, Pick<Dispatch, "requestId" | "slot">>();
   readonly #hooks: DispatchesHooks;
@@ -111,6 +115,7 @@ export class Dispatches {
       elsewhere: false,
       acked: false,
       sentMs: null,
+      lease: null,
       heardMs: this.#options.clock.monotonicMs(),
       commits: 0,
       onCommitsDone: null,
@@ -128,6 +133,7 @@ export class Dispatches {
       this.giveUp([dispatch], () => false);
       return null;
     }
+    const leaseId = this.leaseId({ requestId, runId }, state.appId, slot.session.leaseMs);
     const { frame, bytes } = requestFrame({
       dispatch,
       job,
@@ -136,7 +142,7 @@ export class Dispatches {
       functionUuid: this.#functions.get(functionId)?.uuid,
       nowMs: this.#hooks.nowMs(),
       appUuid: this.#proofs.appUuid(state.appId),
-      leaseId: this.leaseId({ requestId, runId }, state.appId, slot.session.leaseMs),
+      leaseId,
     });
     if (frame === null) {
       this.finish(dispatch);
@@ -145,6 +151,7 @@ export class Dispatches {
     }
     const sentMs = this.#options.clock.monotonicMs();
     dispatch.sentMs = sentMs;
+    dispatch.lease = { id: leaseId, before: null, instanceId: slot.session.instanceId };
     dispatch.heardMs = sentMs;
     this.#unsent.delete(dispatch);
     this.#unacked.add(dispatch, sentMs);
@@ -156,6 +163,7 @@ export class Dispatches {
   heard(dispatch: Dispatch, slot: Slot | null): void {
     dispatch.acked = true;
     this.#kept.heard(dispatch);
+    this.#routes.heard(dispatch);
     // Its socket may have gone while the answer was on its way from the store: then this is no sign of life.
     if (slot && this.#agents.get(slot.id) !== slot) return;
     dispatch.heardMs = this.#options.clock.monotonicMs();
@@ -261,16 +269,33 @@ export class Dispatches {
     const { requests, session } = slot;
     if (!said || session.extensions.has("nack") || session.extensions.has("stall")) return;
     const dispatches = [...requests].flatMap((requestId) => this.#byRequest.get(requestId) ?? []);
-    const left = dispatches.filter(({ acked, sentMs }) => !acked && sentMs !== null);
-    this.giveUp(left, () => false);
+    this.reroute(dispatches.filter(({ acked, sentMs }) => !acked && sentMs !== null));
+  }
+
+  /** They go to somebody else. A plain gateway tries only so often. */
+  reroute(dispatches: readonly Dispatch[]): void {
+    const { plain } = this.#options.settings;
+    const failed = plain ? dispatches.filter((dispatch) => this.#routes.missed(dispatch)) : [];
+    for (const dispatch of failed) {
+      this.finish(dispatch);
+      this.#hooks.onUnacknowledged(dispatch);
+    }
+    this.giveUp(failed.length === 0 ? dispatches : dispatches.filter((one) => !failed.includes(one)), () => false);
+  }
+
+  /** Its lease has ended, and it was claimed anew: nobody is waited for. */
+  forget(jobId: string): void {
+    const dispatch = this.#byJob.get(jobId);
+    if (dispatch) this.finish(dispatch);
   }
 
   #releaseUnacked(unacked: readonly Dispatch[]): void {
     const open = unacked.filter((dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch);
     this.#counters.acksMissed += open.length;
+    const { clock, settings, log } = this.#options;
+    if (settings.plain) return this.reroute(open);
     const late = this.#kept.take(open);
     if (late.length === 0) return;
-    const { clock, settings, log } = this.#options;
     for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged by their agent in time; they go elsewhere.`);
     // Until somebody has taken the work the agent may go on with it: it only was slow to say that it has it.

@@ -6,6 +6,7 @@ import type { EngineCounters, EngineOptions } from "../ports.ts";
 import type { Slot } from "./agents.ts";
 import type { Dispatches } from "./dispatches.ts";
 import type { Ownership } from "./ownership.ts";
+import { judgeExtension } from "./plain-leases.ts";
 import { parseRequestId } from "./request-id.ts";
 
 export type ExtendLeaseFrame = Extract<WorkerFrame, { kind: "WORKER_REQUEST_EXTEND_LEASE" }>;
@@ -59,7 +60,7 @@ export class Leases {
     const known = batch.flatMap((asked) => {
       const fence = parseRequestId(asked.frame.requestId);
       const appId = fence && this.#ownership.leaseholder(asked.slot, asked.frame);
-      if (fence && appId !== undefined) return [{ ...asked, fence, appId }];
+      if (fence && appId !== undefined) return this.#isAnswered(asked) ? [] : [{ ...asked, fence, appId }];
       this.#refuseForeign(asked);
       return [];
     });
@@ -87,7 +88,22 @@ export class Leases {
     const dispatch = this.#dispatches.get(frame.requestId);
     if (dispatch) this.#dispatches.heard(dispatch, slot);
     const runId = dispatch?.runId ?? frame.runId;
-    send(slot, frame, this.#dispatches.leaseId({ requestId: frame.requestId, runId }, appId, slot.session.leaseMs));
+    const id = this.#dispatches.leaseId({ requestId: frame.requestId, runId }, appId, slot.session.leaseMs);
+    if (dispatch) dispatch.lease = { id, before: frame.leaseId, instanceId: slot.session.instanceId };
+    send(slot, frame, id);
+  }
+
+  /** A plain gateway looks at the lease id first. */
+  #isAnswered({ slot, frame }: Asked): boolean {
+    const { settings, clock } = this.#options;
+    const lease = this.#dispatches.get(frame.requestId)?.lease ?? null;
+    if (!settings.plain || lease === null) return false;
+    const { instanceId, isLimited } = slot.session;
+    const verdict = judgeExtension(lease, { leaseId: frame.leaseId, instanceId, isLimited }, clock.nowMs());
+    if (verdict === "extend") return false;
+    if (verdict === "refuse") this.#counters.leasesRefused += 1;
+    send(slot, frame, verdict === "repeat" ? lease.id : undefined);
+    return true;
   }
 
   /** Whose work it is keeps it. */

@@ -30,6 +30,7 @@ export class Presence {
     const held = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
     this.#agents.remove(slot);
     for (const dispatch of held) this.#dispatches.detach(dispatch);
+    if (this.#options.settings.plain) return this.#leasesRunOut(held, slot.session);
     // What was not sent yet nobody has.
     const isNobodys = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
     const nobodys = held.filter(isNobodys);
@@ -50,6 +51,22 @@ export class Presence {
   /** Resolves when no grace is under way: who went to another gateway has had the time to say so there. */
   settled(): Promise<void> {
     return this.#graces === 0 ? Promise.resolve() : new Promise((resolve) => this.#onSettled.push(resolve));
+  }
+
+  /**
+   * As at the reference: a socket that ends, however it does, ends no lease. What was not acknowledged is sent to somebody else; the
+   * rest may be extended from any connection, and has failed when its lease has ended.
+   */
+  #leasesRunOut(held: readonly Dispatch[], { leaseMs }: AgentSession): void {
+    this.#dispatches.reroute(held.filter(({ acked }) => !acked));
+    const acked = held.filter((dispatch) => dispatch.acked);
+    const lostMs = this.#options.clock.monotonicMs();
+    for (const dispatch of acked) dispatch.lostMs = lostMs;
+    const look = (): void => {
+      const orphans = acked.filter((one) => one.lostMs === lostMs && one.slot === null);
+      for (const dispatch of orphans) if (dispatch.heardMs <= lostMs) this.#dispatches.finish(dispatch);
+    };
+    if (acked.length > 0) this.#after(2 * leaseMs, look);
   }
 
   async #graceOver(held: readonly Dispatch[], session: AgentSession, lostMs: number): Promise<void> {

@@ -11,11 +11,13 @@ import type { Runs } from "../runs.ts";
 import { ClaimSize } from "./claim-size.ts";
 import { Claims, TIMER_LEASE_MS } from "./claims.ts";
 import type { Decider } from "./decider.ts";
+import type { FailedAttempts } from "./failed-attempts.ts";
 import type { FanOut } from "./fan-out.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
 import { Held } from "./held.ts";
 import { Placing } from "./placing.ts";
 import type { Scheduler } from "./scheduler.ts";
+import { Unroutable } from "./unroutable.ts";
 
 const TIMER = "";
 /** What is put off at the same time is asked for together. */
@@ -32,6 +34,7 @@ export interface QueueLoopParts {
   readonly functions: Functions;
   readonly scheduler: Scheduler;
   readonly counters: EngineCounters;
+  readonly failed: FailedAttempts;
 }
 
 /**
@@ -43,6 +46,7 @@ export class QueueLoop {
   readonly #parts: QueueLoopParts;
   readonly #placing: Placing;
   readonly #held: Held;
+  readonly #unroutable: Unroutable | null;
   readonly #claims: Claims;
   /** Functions of which older jobs wait: new ones have to queue up behind them. */
   readonly #backlog = new Set<string>();
@@ -64,6 +68,7 @@ export class QueueLoop {
     this.#parts = parts;
     this.#placing = new Placing(options, parts, (functionId) => this.noteHeld([functionId]));
     this.#held = new Held(options.store, parts.agents);
+    this.#unroutable = options.settings.plain ? new Unroutable(options, parts) : null;
     this.#claims = new Claims(options, parts);
     this.#idleMs = options.settings.pollMinMs;
     this.#size = new ClaimSize(options.settings.maxClaim);
@@ -74,8 +79,9 @@ export class QueueLoop {
     return this.#backlog.has(functionId) || this.#held.has(functionId);
   }
 
-  get backlogged(): boolean {
-    return this.#backlog.size > 0 || this.#held.size > 0;
+  /** Somebody has room for what waits. */
+  wakeIfBacklogged(): void {
+    if (this.#backlog.size > 0 || this.#held.size > 0) this.wake();
   }
 
   /** Jobs of these functions were put off; some may be for versions that are connected here. */
@@ -117,6 +123,7 @@ export class QueueLoop {
     const { clock, settings } = this.#options;
     const { counters, fetches } = this.#parts;
     await this.#held.recall(clock.monotonicMs(), settings.maxClaim);
+    await this.#unroutable?.look();
     const { limit: most } = this.#size;
     const timerRoom = Math.max(0, most - this.#firing);
     const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
@@ -192,6 +199,9 @@ export class QueueLoop {
       this.#fire(job, fence).catch(failed).finally(fired);
     } else if (job.kind === "fetch") {
       fetches.take(state, job);
+    } else if (settings.plain && job.lost) {
+      this.#parts.dispatches.forget(job.id);
+      this.#parts.failed.add({ runId: job.runId, fence }, "connect_worker_stopped_responding");
     } else if (losses >= settings.maxLosses) {
       const message = `The work was lost ${losses} times in a row without any progress.`;
       const error = { name: "HoldfastError", code: "RUN_LOST", message };

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { inWorld } from "./world.ts";
+
+/** The default intervals and options, at a gateway that is as strict as the reference's. */
+const strict = {
+  name: "a plain gateway",
+  extensions: true,
+  plain: true,
+  heartbeat: "10s",
+  lease: "120s",
+  tapped: true,
+};
+
+test("a step that blocks for 3 s, and three more events meanwhile: all four runs get done", async () => {
+  await inWorld(strict, async ({ startApp, trigger, ended, noted, journal, tap }) => {
+    const app = await startApp();
+    const blocking = await trigger("blocking", { blockMs: 3_000 });
+    await noted(blocking, "block");
+    const others = await Promise.all([trigger("four"), trigger("four"), trigger("four")]);
+    await app.line((text) => text.startsWith("holdfast: The main thread has been blocked"), 20_000);
+    for (const runId of [blocking, ...others]) expect((await ended(runId)).status).toBe("COMPLETED");
+    for (const runId of others) expect(journal.counts(runId)).toEqual({ a: 1, b: 1, c: 1, d: 1 });
+    expect(tap.of("WORKER_PAUSE")).toEqual([]);
+    await app.close();
+    expect(tap.of("WORKER_PAUSE")).toHaveLength(1);
+  });
+});
+
+test("a main thread that is blocked while it connects: its connection takes work all the same", async () => {
+  await inWorld(strict, async ({ startApp, trigger, ended, tap }) => {
+    const app = await startApp({ TEST_BLOCK_AT_START_MS: "2500" });
+    expect((await ended(await trigger("four"))).output).toBe(4);
+    expect(tap.of("WORKER_PAUSE")).toEqual([]);
+    expect(tap.of("WORKER_READY")).toHaveLength(1);
+    await app.close();
+  });
+});
