@@ -7,8 +7,11 @@ import type { Opened } from "./harness.ts";
 import { startTestGateway } from "./test-gateway.ts";
 import { until } from "./until.ts";
 
-/** What close() promises is a second; the rest is for machines that are busy elsewhere. */
-const SLACK_MS = 1_000 + 4_000;
+/**
+ * That it is over in time is shown on virtual time (`closer.test.ts`). Here each wait that is not its business is far longer
+ * than a test may take, so that one that waits for it never ends; how long the rest takes is the machine's affair.
+ */
+const FAR_TOO_LONG_MS = 3_600_000;
 const DRAIN_MS = 150;
 /** Where something must be made or delivered first, which a busy machine may take its time for. */
 const LONGER_DRAIN_MS = 2_000;
@@ -110,7 +113,9 @@ async function close(state: CloseState, way: Way): Promise<void> {
   const abort = new AbortController();
   const deadlineMs = state.delivers ? LONGER_DRAIN_MS : DRAIN_MS;
   const changes = {
-    drainTimeoutMs: way.forces ? 60_000 : deadlineMs,
+    drainTimeoutMs: way.forces ? FAR_TOO_LONG_MS : deadlineMs,
+    // A thread that is all right ends by itself, however slow the machine is.
+    ...(state.hangs ? {} : { closeGraceMs: FAR_TOO_LONG_MS }),
     signals: ["SIGUSR2" as const],
     abort: abort.signal,
     logs,
@@ -121,11 +126,7 @@ async function close(state: CloseState, way: Way): Promise<void> {
     sent += 1;
     process.emit("SIGUSR2", "SIGUSR2");
   };
-  const beganMs = performance.now();
   await way.go({ staged, abort, signal });
-  const tookMs = performance.now() - beganMs;
-
-  expect(tookMs, `it took ${Math.round(tookMs)} ms`).toBeLessThan((way.forces ? 0 : deadlineMs) + SLACK_MS);
   if (state.early) {
     await expect(staged.connection).rejects.toMatchObject({ code: "CONNECT_CLOSED" });
   } else {
@@ -134,11 +135,11 @@ async function close(state: CloseState, way: Way): Promise<void> {
     expect(connection.debugState()).toMatchObject({ threadAlive: false, inFlight: 0 });
     await connection.close();
   }
-  if (!(way.forces && state.delivers)) staged.check?.();
   expect(signals).toBe(sent);
   expect(process.listeners("SIGUSR2"), "the handler is gone").toEqual([listen]);
   for (const peer of gateway.peers) peer.socket.resume();
   await until(() => gateway.openSockets === 0, "no open socket");
+  if (!(way.forces && state.delivers)) staged.check?.();
   await gateway.close();
   // Neither timer nor socket nor thread: nothing that would keep a process alive.
   await leaks.assertNone();

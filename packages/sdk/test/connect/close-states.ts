@@ -34,11 +34,13 @@ export interface CloseState {
   readonly ends?: "FAILED";
   /** Something is delivered while it closes. */
   readonly delivers?: true;
+  /** Main has to end the thread, which does not end by itself. */
+  readonly hangs?: true;
   readonly stage: (world: World) => Promise<Staged>;
 }
 
-const PATIENT = { baseMs: 60_000, factor: 1, maxMs: 60_000, jitter: 0, maxCrashes: 5, minUptimeMs: 60_000 };
-const OUTBOX = { maxCount: 100, maxBytes: 1e6, ackMs: 60_000 };
+const PATIENT = { baseMs: 3_600_000, factor: 1, maxMs: 3_600_000, jitter: 0, maxCrashes: 5, minUptimeMs: 60_000 };
+const OUTBOX = { maxCount: 100, maxBytes: 1e6, ackMs: 3_600_000 };
 
 const early = (opening: Promise<Opened>): Staged => {
   opening.catch(() => {});
@@ -131,7 +133,7 @@ const EARLY: readonly CloseState[] = [
     early: true,
     stage: async ({ gateway, changes, logs }) => {
       gateway.script.startStatus = () => 500;
-      const reconnect = { baseMs: 60_000, factor: 1, maxMs: 60_000, jitter: 0 };
+      const reconnect = { baseMs: 3_600_000, factor: 1, maxMs: 3_600_000, jitter: 0 };
       const staged = early(openTest(gateway.url, { ...changes, config: { reconnect } }));
       await until(() => logs.some(({ message }) => message.includes("500")), "the first failure");
       return staged;
@@ -150,6 +152,7 @@ const EARLY: readonly CloseState[] = [
   {
     name: "the thread hangs while it starts",
     early: true,
+    hangs: true,
     stage: async ({ gateway, changes }) => early(openTest(gateway.url, { ...changes, script: { text: "for (;;);" } })),
   },
 ];
@@ -344,6 +347,7 @@ const THREADLESS: readonly CloseState[] = [
   },
   {
     name: "the thread hangs",
+    hangs: true,
     stage: async (world) => {
       const { opened, call } = await killable(world);
       opened.kill("hang");

@@ -14,6 +14,8 @@ export interface CloserDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
+  /** Default: `GRACE_MS`. */
+  readonly graceMs?: number | undefined;
 }
 
 /**
@@ -39,7 +41,7 @@ export interface Closer {
 }
 
 export function createCloser(deps: CloserDeps): Closer {
-  const { host, ledger, runner, clock, timers, log } = deps;
+  const { host, ledger, runner, clock, timers, log, graceMs = GRACE_MS } = deps;
   let deadlineMs: number | null = null;
   let threadDone = false;
   let drainOver = false;
@@ -81,7 +83,7 @@ export function createCloser(deps: CloserDeps): Closer {
       drainOver = true;
       look();
     });
-    hardAlarm = timers.set(drainMs + GRACE_MS, () => {
+    hardAlarm = timers.set(drainMs + graceMs, () => {
       log("error", "The connection thread did not end in time and was terminated.", { code: "DRAIN_TIMEOUT" });
       finishThread();
       host.terminate();

@@ -33,6 +33,8 @@ export interface OpenConnectionDeps {
   readonly respawn: RespawnPolicy;
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
+  /** What the thread gets on top of the drain before it is terminated. Default: as long as `close()` promises. */
+  readonly closeGraceMs?: number;
   readonly signals: readonly NodeJS.Signals[];
   /** Closes the connection, also before it is ready. */
   readonly abort?: AbortSignal | undefined;
@@ -105,7 +107,7 @@ class ThreadedConnection implements Connection {
       onIdle: () => this.#closer.look(),
     });
     const [host, ledger, runner] = [this.#host, this.#ledger, this.#runner];
-    this.#closer = createCloser({ host, ledger, runner, clock, timers, log });
+    this.#closer = createCloser({ host, ledger, runner, clock, timers, log, graceMs: deps.closeGraceMs });
   }
 
   get state(): ConnectionState {
