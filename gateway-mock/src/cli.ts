@@ -16,6 +16,8 @@ export type Command =
       readonly logLevel: LogLevelName;
       /** Undefined: readable lines on a terminal, JSON otherwise. */
       readonly logFormat: LogFormat | undefined;
+      /** Further keys; read before the gateway starts. */
+      readonly keysFile: string | undefined;
       /** Print one JSON line when ready instead of the greeting. */
       readonly json: boolean;
     };
@@ -32,6 +34,7 @@ Options
   --allowed-origin <o>   origin of pages that may call, such as http://localhost:3000 (more than one: again)
   --data-dir <path>      where the local Postgres keeps its data (default .holdfast)
   --database-url <url>   use this Postgres instead (or DATABASE_URL)
+  --keys <file>          further keys, each with a name and, if it has one, its environment (or HOLDFAST_KEYS_FILE)
   --log-level <level>    debug, info, warn, error or silent (default info)
   --log-format <format>  pretty or json (default: pretty on a terminal, else json)
   --lease <duration>     how long a request is leased, such as 20s
@@ -53,6 +56,7 @@ Environment
   HOLDFAST_SIGNING_KEY, HOLDFAST_SIGNING_KEY_FALLBACK, HOLDFAST_EVENT_KEY
                          keys that apps and senders of events must have; signing keys as
                          openssl rand -hex 32 makes them
+  HOLDFAST_KEYS_FILE     as --keys: a JSON array of { "name", "kind": "signing" or "event", "key", "environment" }
 `;
 
 const FLAGS = {
@@ -76,6 +80,7 @@ const FLAGS = {
   "no-extensions": { type: "boolean" },
   plain: { type: "boolean" },
   "virtual-time": { type: "boolean" },
+  keys: { type: "string" },
   json: { type: "boolean" },
   version: { type: "boolean" },
   help: { type: "boolean", short: "h" },
@@ -99,6 +104,7 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   return {
     type: "dev",
     options: readOptions(values, env),
+    keysFile: text(values, "keys") ?? (env.HOLDFAST_KEYS_FILE || undefined),
     logLevel: oneOf(values, "log-level", LOG_LEVEL_NAMES) ?? "info",
     logFormat: oneOf(values, "log-format", ["pretty", "json"]),
     json: values.json === true,

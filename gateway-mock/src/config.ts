@@ -1,7 +1,8 @@
-import { HoldfastError, type Log, readSigningKey, silentLog } from "@holdfast/core";
+import { HoldfastError, type Log, silentLog } from "@holdfast/core";
 import { EXTENSIONS, type Extension, PLAIN_INTERVALS, TIMEOUTS } from "@holdfast/protocol";
 import { VERSION_POLICIES, type VersionPolicy } from "./engine/index.ts";
 import { readAllowedHosts, readAllowedOrigins } from "./http/callers.ts";
+import { type GatewayKey, type GatewayKeys, readGatewayKeys } from "./keys-config.ts";
 
 /** Options of `startGateway`; durations are milliseconds. */
 export interface GatewayOptions {
@@ -48,6 +49,8 @@ export interface GatewayOptions {
   readonly signingKeyFallback?: string;
   /** What senders of events must use. Default: nothing is checked. */
   readonly eventKey?: string;
+  /** Further keys, which may each belong to one environment. */
+  readonly keys?: readonly GatewayKey[];
   /** Origins of browser pages that may call, such as `https://app.example.com`. Default: none but this gateway's own. */
   readonly allowedOrigins?: readonly string[];
   /**
@@ -75,7 +78,7 @@ export interface GatewayOptions {
   readonly log?: Log;
 }
 
-export interface GatewayConfig {
+export interface GatewayConfig extends GatewayKeys {
   readonly host: string;
   readonly port: number;
   readonly connectPort: number;
@@ -90,8 +93,6 @@ export interface GatewayConfig {
   readonly reconnectGraceMs: number;
   readonly requestAckMs: number;
   readonly drainMs: number;
-  readonly signingKeys: readonly string[];
-  readonly eventKey: string | undefined;
   readonly allowedOrigins: readonly string[];
   readonly allowedHosts: readonly string[];
   readonly versionPolicy: VersionPolicy;
@@ -136,6 +137,7 @@ const KNOWN: Readonly<Record<keyof GatewayOptions, true>> = {
   signingKey: true,
   signingKeyFallback: true,
   eventKey: true,
+  keys: true,
   allowedOrigins: true,
   allowedHosts: true,
   versionPolicy: true,
@@ -167,8 +169,8 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
   }
   const leaseMs = duration(options.leaseMs, "leaseMs", 200);
   const heartbeatMs = duration(options.heartbeatMs, "heartbeatMs", 50);
-  const signingKeys = readSigningKeys(options);
-  if (!isLoopback(host) && (signingKeys.length === 0 || !options.eventKey)) {
+  const keys = readGatewayKeys(options);
+  if (!isLoopback(host) && (keys.signingKeys.length === 0 || keys.eventKeys.length === 0)) {
     throw new HoldfastError(
       "HOST_NOT_LOOPBACK",
       `The gateway is to listen on ${host}, which other machines can reach: give it a signing key and an event key, or listen on 127.0.0.1.`,
@@ -208,8 +210,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     reconnectGraceMs: duration(options.reconnectGraceMs, "reconnectGraceMs", 0) ?? TIMEOUTS.reconnectGraceMs,
     requestAckMs: duration(options.requestAckMs, "requestAckMs", 50) ?? defaultAckMs(plain, leaseMs),
     drainMs: duration(options.drainMs, "drainMs", 0) ?? TIMEOUTS.drainMs,
-    signingKeys,
-    eventKey: options.eventKey === "" ? undefined : options.eventKey,
+    ...keys,
     allowedOrigins: readAllowedOrigins(options.allowedOrigins),
     allowedHosts: readAllowedHosts(options.allowedHosts),
     versionPolicy: options.versionPolicy ?? "prefer",
@@ -226,17 +227,6 @@ function defaultAckMs(plain: boolean, leaseMs: number = PLAIN_INTERVALS.leaseMs)
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-/** Empty ones count as not given. */
-function readSigningKeys(options: Pick<GatewayOptions, "signingKey" | "signingKeyFallback">): string[] {
-  return (["signingKey", "signingKeyFallback"] as const).flatMap((name) => {
-    const key = options[name];
-    if (key === undefined || key === "") return [];
-    const text = typeof key === "string" ? key.trim() : key;
-    readSigningKey(text, `The gateway's \`${name}\``);
-    return [text];
-  });
 }
 
 function checkPort(port: number, name: string): number {

@@ -2,7 +2,7 @@ import { type Clock, createUlidFactory, type Random, sleep, type Timers } from "
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
 import { DEFAULT_ENGINE_SETTINGS, Engine, type EngineOptions } from "./engine/index.ts";
-import { Keys } from "./http/keys.ts";
+import { EVERYBODY, environmentFor, Keys } from "./http/keys.ts";
 import type { Store } from "./store/index.ts";
 import { ConnectionList } from "./ws/connection-list.ts";
 import { chooseSession } from "./ws/routing.ts";
@@ -38,7 +38,7 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
   const engine = createEngine(config, ports, id);
   const keys = new Keys({
     signingKeys: config.signingKeys,
-    eventKey: config.eventKey,
+    eventKeys: config.eventKeys,
     tokenMs: GATEWAY_LIMITS.sessionTokenMs,
   });
   const sessions = createSessions(config, ports, { engine, keys, gatewayId: id });
@@ -109,8 +109,12 @@ function createSessions(
         strict: config.plain,
         maxApps: config.plain ? WIRE_LIMITS.plainAppsPerConnection : WIRE_LIMITS.maxAppsPerConnection,
         maxFunctions: GATEWAY_LIMITS.maxFunctionsPerApp,
-        isTokenValid: ({ sessionToken, connectionId }) =>
-          keys.isSessionToken(sessionToken, connectionId, clock.nowMs()),
+        environmentOf: ({ sessionToken, connectionId, environment }) => {
+          if (!keys.enforced) return environmentFor(EVERYBODY, environment);
+          const granted = keys.tokenEnvironment(sessionToken, connectionId, clock.nowMs());
+          if (granted === undefined) return null;
+          return environmentFor({ keyName: "the session's", environment: granted }, environment);
+        },
       },
       intervals: { heartbeatMs: config.heartbeatMs, leaseMs: config.leaseMs },
       strict: config.plain,

@@ -1,2 +1,3 @@
 export type { GatewayOptions } from "./config.ts";
+export type { GatewayKey } from "./keys-config.ts";
 export { type Gateway, startGateway } from "./server.ts";

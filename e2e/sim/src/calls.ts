@@ -59,11 +59,11 @@ export class GatewayCalls {
       if (up.length === 0 || fate === "refused") return refuse("connect ECONNREFUSED");
       const gateway = dice.pick(up);
       const body = (init.body as Uint8Array).slice();
-      const { authorization } = init.headers as Record<string, string>;
+      const headers = init.headers as Record<string, string>;
       scheduler.trace.note(scheduler.nowMs, caller.name, "calls", url.pathname);
       if (fate === "lost") return;
       scheduler.after(dice.within(0.1, 2 * mood.latencyMs), gateway.actor, () => {
-        void gateway.http(url.pathname, authorization, body).then(({ status, body: bytes }: HttpAnswer) => {
+        void gateway.http(url.pathname, headers, body).then(({ status, body: bytes }: HttpAnswer) => {
           if (!gateway.actor.acts() || fate === "answer lost") return;
           const answered = fate === "bad answer" ? { status: 502, body: new Uint8Array(3) } : { status, body: bytes };
           later(() => resolve({ status: answered.status, body: streamOf(answered.body) }));

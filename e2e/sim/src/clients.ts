@@ -114,7 +114,7 @@ export class Clients {
     this.#sayLater(by, runId, name);
     const gateway = this.#reach(this.#dice);
     if (by === "event" || !gateway) return;
-    gateway.actor.soon(() => void gateway.core.engine.signal(name, JSON.stringify(name)).catch(() => {}));
+    gateway.actor.soon(() => void gateway.core.engine.signal("", name, JSON.stringify(name)).catch(() => {}));
   }
 }
 

@@ -2,6 +2,7 @@ import { resolveConfig } from "../../../gateway-mock/src/config.ts";
 import { type CorePorts, createCore, type GatewayCore } from "../../../gateway-mock/src/core.ts";
 import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
 import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";
+import { environmentFor } from "../../../gateway-mock/src/http/keys.ts";
 import { HoldfastError, type silentLog } from "../../../packages/core/src/index.ts";
 import { FLUSH_PATH, START_PATH } from "../../../packages/protocol/src/index.ts";
 import type { StoreMood } from "./database/mood.ts";
@@ -95,17 +96,22 @@ export class GatewayNode {
   }
 
   /** Runs in the gateway's own turn. */
-  async http(path: string, authorization: string | undefined, body: Uint8Array): Promise<HttpAnswer> {
+  async http(path: string, headers: Readonly<Record<string, string>>, body: Uint8Array): Promise<HttpAnswer> {
     const { core } = this;
-    if (!core.keys.isSigned(authorization)) return answer(401);
+    const signer = core.keys.signer(headers.authorization);
+    if (!signer) return answer(401);
+    const environment = environmentFor(signer, headers["x-inngest-env"]);
     const endpoint = `ws://${this.name}/v0/connect`;
     try {
       if (path === START_PATH) {
         if (core.isDraining) return answer(503);
         const { keys, id: gatewayId, newId } = core;
-        return answer(200, startAnswer({ keys, clock: this.actor.clock, gatewayId, newId }, endpoint));
+        return answer(
+          200,
+          startAnswer({ keys, clock: this.actor.clock, gatewayId, newId }, endpoint, signer, environment),
+        );
       }
-      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.engine.byHttp, body));
+      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.engine.byHttp, body, environment));
     } catch (error) {
       return answer(HoldfastError.is(error) && error.code === "STORE_FAILED" ? 503 : 500);
     }
@@ -113,7 +119,7 @@ export class GatewayNode {
   }
 
   sendEvent(event: RawEvent, seed: { atMs: number; entropy: Uint8Array }): Promise<string[]> {
-    return this.core.engine.sendEvents([event], seed);
+    return this.core.engine.sendEvents([event], { seed });
   }
 
   /** As on SIGTERM: agents go elsewhere, then everything ends. */

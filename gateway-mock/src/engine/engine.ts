@@ -12,7 +12,7 @@ import { DatabaseTime } from "./database-time.ts";
 import type { Input } from "./decide/input.ts";
 import type { AttachedAgent, EngineFrame, EngineStatus } from "./engine-types.ts";
 import type { RawEvent } from "./events/event-checks.ts";
-import { type IdSeed, Intake } from "./events/intake.ts";
+import { Intake, type SendOptions } from "./events/intake.ts";
 import { Starter } from "./events/starter.ts";
 import { Expressions } from "./expressions/expressions.ts";
 import { Functions } from "./functions/functions.ts";
@@ -213,8 +213,8 @@ export class Engine {
    * Stores events and starts the runs they trigger.
    * @throws HoldfastError `EVENT_INVALID`, `STORE_FAILED`
    */
-  sendEvents(events: readonly RawEvent[], seed?: IdSeed): Promise<string[]> {
-    return this.#intake.send(events, seed);
+  sendEvents(events: readonly RawEvent[], how: SendOptions = {}): Promise<string[]> {
+    return this.#intake.send(events, how);
   }
 
   /** Ends a run. `nothing`: it had ended already. */
@@ -236,9 +236,9 @@ export class Engine {
     }
   }
 
-  /** Gives a signal to the step that waits for it; null when none does. */
-  signal(name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
-    return this.#fanOut.signal(name, dataJson);
+  /** Gives a signal to the step of this environment that waits for it; null when none does. */
+  signal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
+    return this.#fanOut.signal(environment, name, dataJson);
   }
 
   status(): EngineStatus {

@@ -1,7 +1,7 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { Hono } from "hono";
-import { levelFor } from "../store/index.ts";
+import { levelFor, plainName } from "../store/index.ts";
 import { endEndlessBodies, limitBody } from "./bodies.ts";
 import { connectApi } from "./connect-api.ts";
 import { errorResponse, notFound, statusOf } from "./errors.ts";
@@ -74,9 +74,10 @@ function statusApi(app: Hono, parts: HttpParts): void {
   });
 
   app.get("/dev", (c) => {
-    const functions = [...engine.functions.all()].map(({ id, appId, plan }) => ({
-      id,
-      appId,
+    const here = [...engine.functions.all()].filter(({ environment }) => environment === c.get("environment"));
+    const functions = here.map(({ id, appId, plan }) => ({
+      id: plainName(id),
+      appId: plainName(appId),
       triggers: plan.triggers,
     }));
     return c.json({ name: "holdfast-gateway", version, gatewayId: parts.gatewayId, functions });

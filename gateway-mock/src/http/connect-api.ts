@@ -19,6 +19,7 @@ import { GATEWAY_LIMITS } from "../config.ts";
 import type { Engine } from "../engine/index.ts";
 import { limitBody } from "./bodies.ts";
 import { errorResponse } from "./errors.ts";
+import type { Bearer } from "./keys.ts";
 import type { HttpParts } from "./parts.ts";
 
 const BINARY = { "Content-Type": "application/octet-stream" };
@@ -30,7 +31,7 @@ export function connectApi(app: Hono, parts: HttpParts): void {
   app.post(START_PATH, limitBody(WIRE_LIMITS.maxStartBodyBytes), async (c) => {
     if (parts.isDraining()) return errorResponse(c, new HoldfastError("STORE_FAILED", "This gateway is going down."));
     decodeStartRequest(await bytes(c));
-    return c.body(startAnswer(parts, endpoint(c)), 200, BINARY);
+    return c.body(startAnswer(parts, endpoint(c), c.get("bearer"), c.get("environment")), 200, BINARY);
   });
 
   app.post(FLUSH_PATH, limitBody(WIRE_LIMITS.maxFlushBodyBytes), async (c) => {
@@ -38,12 +39,12 @@ export function connectApi(app: Hono, parts: HttpParts): void {
     if (body.byteLength === 0)
       throw new HoldfastError("BODY_INVALID", "The body is empty; an SDKResponse belongs there.");
     if (engine.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
-    return c.body(await flushAnswer(engine.byHttp, body), 200, BINARY);
+    return c.body(await flushAnswer(engine.byHttp, body, c.get("environment")), 200, BINARY);
   });
 
   app.post("/v1/checkpoint/:runId/async", limitBody(GATEWAY_LIMITS.maxCheckpointBodyBytes), async (c) => {
     const { item, ops } = readCheckpoint(await bytes(c));
-    const { outcome, message } = await engine.byHttp.checkpoint(item, c.req.param("runId"), ops);
+    const { outcome, message } = await engine.byHttp.checkpoint(item, c.req.param("runId"), ops, c.get("environment"));
     switch (outcome) {
       case "stored":
         return c.body(null, 200);
@@ -59,24 +60,30 @@ export function connectApi(app: Hono, parts: HttpParts): void {
 export function startAnswer(
   { keys, clock, gatewayId, newId }: Pick<HttpParts, "keys" | "clock" | "gatewayId" | "newId">,
   gatewayEndpoint: string,
+  bearer: Bearer,
+  environment: string,
 ): Uint8Array<ArrayBuffer> {
   const connectionId = newId();
   return encodeStartResponse({
     connectionId,
     gatewayEndpoint,
     gatewayGroup: `gw-${gatewayId.slice(-8).toLowerCase()}`,
-    sessionToken: keys.sessionToken(connectionId, clock.nowMs()),
+    sessionToken: keys.sessionToken(bearer, environment, connectionId, clock.nowMs()),
     syncToken: "",
   }) as Uint8Array<ArrayBuffer>;
 }
 
 /**
  * Takes a reply that came by HTTP; the body of the answer once it is durable.
- * @throws HoldfastError `FRAME_INVALID`, `STORE_FAILED`
+ * @throws HoldfastError `FRAME_INVALID`, `REQUEST_NOT_OWNED`, `STORE_FAILED`
  */
-export async function flushAnswer(reports: Engine["byHttp"], body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+export async function flushAnswer(
+  reports: Engine["byHttp"],
+  body: Uint8Array,
+  environment: string,
+): Promise<Uint8Array<ArrayBuffer>> {
   const response = decodeSdkResponse(body);
-  await reports.flush(response);
+  await reports.flush(response, environment);
   return encodeFlushResponse({ requestId: response.requestId }) as Uint8Array<ArrayBuffer>;
 }
 

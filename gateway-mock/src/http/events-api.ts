@@ -14,7 +14,11 @@ export function eventsApi(app: Hono, parts: HttpParts): void {
   app.post("/e/:key", limitBody(GATEWAY_LIMITS.maxEventBodyBytes), async (c) => {
     try {
       const events = await readEvents(c);
-      const ids = await parts.engine.sendEvents(events, readSeed(c.req.header(SEED_HEADER)));
+      const seed = readSeed(c.req.header(SEED_HEADER));
+      const ids = await parts.engine.sendEvents(events, {
+        environment: c.get("environment"),
+        ...(seed ? { seed } : {}),
+      });
       return c.json({ ids, status: 200 });
     } catch (error) {
       return refusedEvents(c, error);

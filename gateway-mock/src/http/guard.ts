@@ -2,10 +2,20 @@ import { HoldfastError } from "@holdfast/core";
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { type CallerRules, callerProblem, isAllowedOrigin } from "./callers.ts";
-import type { Keys } from "./keys.ts";
+import { type Bearer, environmentFor, type Keys } from "./keys.ts";
 
 /** What a request must have: nothing, the event key that its path names, or the signing key. */
 export type Access = "open" | "event-key" | "signing-key";
+
+declare module "hono" {
+  interface ContextVariableMap {
+    bearer: Bearer;
+    /** Where the caller works. */
+    environment: string;
+  }
+}
+
+const ENVIRONMENT_HEADER = "x-inngest-env";
 
 /** What load balancers and supervisors ask; they have no keys, and learn nothing but whether the gateway lives. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
@@ -48,15 +58,23 @@ export function guard(keys: Keys): MiddlewareHandler {
       case "open":
         break;
       case "event-key":
-        if (!keys.isEventKey(eventKeyIn(c.req.path))) throw unauthorized("The event key is wrong.");
+        admit(c, keys.sender(eventKeyIn(c.req.path)), "The event key is wrong.");
         break;
-      case "signing-key":
-        if (!keys.isSigned(c.req.header("authorization")))
-          throw unauthorized("The signing key is missing or wrong: `Authorization: Bearer <its hash>` belongs there.");
+      case "signing-key": {
+        const how = "`Authorization: Bearer <its hash>` belongs there";
+        admit(c, keys.signer(c.req.header("authorization")), `The signing key is missing or wrong: ${how}.`);
         break;
+      }
     }
     await next();
   };
+}
+
+/** What comes after works in one environment: what is in others does not exist for it. */
+function admit(c: Context, bearer: Bearer | undefined, refusal: string): void {
+  if (!bearer) throw unauthorized(refusal);
+  c.set("bearer", bearer);
+  c.set("environment", environmentFor(bearer, c.req.header(ENVIRONMENT_HEADER)));
 }
 
 function eventKeyIn(path: string): string {

@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { readSigningKey } from "@holdfast/core";
+import { DEFAULT_ENVIRONMENT_NAME, HoldfastError, readEnvironmentName, readSigningKey } from "@holdfast/core";
+import { DEFAULT_ENVIRONMENT } from "../store/index.ts";
 
 /**
  * What agents send instead of a signing key: its prefix, and SHA-256 of the bytes that its digits stand for.
@@ -16,51 +17,117 @@ export function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
 
-/** Who may do what. Without keys everybody may do everything: the address is this machine's own then. */
-export class Keys {
-  readonly #hashed: readonly string[];
-  readonly #eventKey: string | undefined;
-  readonly #secrets: readonly string[];
-  readonly #tokenMs: number;
+/** A key that opens something, as the configuration has it. */
+export interface NamedKey {
+  /** For logs and messages, which never show the key. */
+  readonly name: string;
+  readonly key: string;
+  /** The one environment that it opens; null: any, the caller says which. */
+  readonly environment: string | null;
+}
 
-  constructor(options: { signingKeys: readonly string[]; eventKey: string | undefined; tokenMs: number }) {
-    this.#hashed = options.signingKeys.map(hashSigningKey);
-    this.#eventKey = options.eventKey;
-    this.#tokenMs = options.tokenMs;
-    // All gateways with the same keys accept each other's tokens.
-    this.#secrets = this.#hashed.length > 0 ? this.#hashed : [randomBytes(32).toString("hex")];
+export interface KeyOptions {
+  readonly signingKeys: readonly NamedKey[];
+  readonly eventKeys: readonly NamedKey[];
+  readonly tokenMs: number;
+}
+
+interface Signer extends NamedKey {
+  /** What agents send, and what tokens are signed with: only the key's own holders know it. */
+  readonly hash: string;
+}
+
+/** Whoever has a key, or everybody where none is asked for. */
+export interface Bearer {
+  /** Null: nobody asks for keys. */
+  readonly keyName: string | null;
+  readonly environment: string | null;
+}
+
+export const EVERYBODY: Bearer = { keyName: null, environment: null };
+
+/** Who may do what, and where. Without keys everybody may do everything: the address is this machine's own then. */
+export class Keys {
+  readonly #signers: readonly Signer[];
+  readonly #eventKeys: readonly NamedKey[];
+  readonly #tokenMs: number;
+  /** Signs tokens where there are no keys. */
+  readonly #ownSecret = randomBytes(32).toString("hex");
+
+  constructor({ signingKeys, eventKeys, tokenMs }: KeyOptions) {
+    this.#signers = signingKeys.map((one) => ({ ...one, hash: hashSigningKey(one.key) }));
+    this.#eventKeys = eventKeys;
+    this.#tokenMs = tokenMs;
   }
 
   get enforced(): boolean {
-    return this.#hashed.length > 0;
+    return this.#signers.length > 0;
   }
 
-  /** Whether an `Authorization` header has one of the signing keys. */
-  isSigned(authorization: string | undefined): boolean {
-    if (this.#hashed.length === 0) return true;
+  /** Whose signing key an `Authorization` header has; undefined: nobody's. */
+  signer(authorization: string | undefined): Bearer | undefined {
+    if (!this.enforced) return EVERYBODY;
     const given = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1] ?? "";
-    return this.#hashed.map((expected) => sameSecret(given, expected)).includes(true);
+    return bearerOf(this.#signers.filter(({ hash }) => sameSecret(given, hash)));
   }
 
-  isEventKey(given: string): boolean {
-    return this.#eventKey === undefined || sameSecret(given, this.#eventKey);
+  /** Whose event key it is; undefined: nobody's. */
+  sender(given: string): Bearer | undefined {
+    if (this.#eventKeys.length === 0) return EVERYBODY;
+    return bearerOf(this.#eventKeys.filter(({ key }) => sameSecret(given, key)));
   }
 
-  /** A token for one socket, good for a few minutes. */
-  sessionToken(connectionId: string, nowMs: number): string {
+  /** A token for one socket in one environment, good for a few minutes at every gateway that has the signer's key. */
+  sessionToken({ keyName }: Bearer, environment: string, connectionId: string, nowMs: number): string {
     const expiresMs = nowMs + this.#tokenMs;
-    return `${expiresMs}.${mac(this.#secrets[0] ?? "", connectionId, expiresMs)}`;
+    const secret = this.#signers.find(({ name }) => name === keyName)?.hash ?? this.#ownSecret;
+    const where = Buffer.from(environment).toString("base64url");
+    return `${expiresMs}.${where}.${mac(secret, connectionId, environment, expiresMs)}`;
   }
 
-  isSessionToken(token: string, connectionId: string, nowMs: number): boolean {
-    if (!this.enforced) return true;
-    const [expires = "", given = ""] = token.split(".");
+  /** The environment of a token that is good; undefined: it is not. A key's token is good for what the key opens. */
+  tokenEnvironment(token: string, connectionId: string, nowMs: number): string | undefined {
+    const [expires = "", where = "", given = ""] = token.split(".");
     const expiresMs = Number(expires);
-    if (!Number.isSafeInteger(expiresMs) || expiresMs < nowMs) return false;
-    return this.#secrets.map((secret) => sameSecret(given, mac(secret, connectionId, expiresMs))).includes(true);
+    if (!Number.isSafeInteger(expiresMs) || expiresMs < nowMs) return undefined;
+    const environment = Buffer.from(where, "base64url").toString();
+    const good = this.#signers.filter(
+      (one) =>
+        sameSecret(given, mac(one.hash, connectionId, environment, expiresMs)) &&
+        (one.environment === null || one.environment === environment),
+    );
+    return good.length > 0 ? environment : undefined;
   }
 }
 
-function mac(secret: string, connectionId: string, expiresMs: number): string {
-  return createHmac("sha256", secret).update(`${connectionId}.${expiresMs}`).digest("hex");
+/** What the caller may use: what it asks for, or else its key's own, or else the default one. */
+export function environmentFor({ environment, keyName }: Bearer, asked: string | undefined): string {
+  const wanted = readEnvironment(asked);
+  if (environment === null) return wanted ?? DEFAULT_ENVIRONMENT;
+  if (wanted === undefined || wanted === environment) return environment;
+  throw new HoldfastError(
+    "ENVIRONMENT_REFUSED",
+    `The key (${keyName}) belongs to the environment "${shownEnvironment(environment)}", not to "${shownEnvironment(wanted)}".`,
+  );
+}
+
+/**
+ * The environment that somebody asks for; undefined: none is named.
+ * @throws HoldfastError `ENVIRONMENT_INVALID`
+ */
+export function readEnvironment(asked: string | undefined): string | undefined {
+  if (asked === undefined || asked === "") return undefined;
+  const name = readEnvironmentName(asked, "The request");
+  return name === DEFAULT_ENVIRONMENT_NAME ? DEFAULT_ENVIRONMENT : name;
+}
+
+export const shownEnvironment = (environment: string): string =>
+  environment === DEFAULT_ENVIRONMENT ? DEFAULT_ENVIRONMENT_NAME : environment;
+
+function bearerOf([key]: readonly NamedKey[]): Bearer | undefined {
+  return key && { keyName: key.name, environment: key.environment };
+}
+
+function mac(secret: string, connectionId: string, environment: string, expiresMs: number): string {
+  return createHmac("sha256", secret).update(`${connectionId}.${expiresMs}.${environment}`).digest("hex");
 }

@@ -1,6 +1,7 @@
 import { RUNS_PATH } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { eventsText, foldRun, type RunState, stepsText } from "../engine/index.ts";
+import { environmentOf } from "../store/index.ts";
 import { notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
@@ -9,7 +10,8 @@ export function runStateApi(app: Hono, { store }: HttpParts): void {
   const answer = (textOf: (state: RunState) => string) => async (c: Context) => {
     const runId = c.req.param("runId") ?? "";
     const [stored] = await store.loadRuns([runId]);
-    if (!stored) throw notFound(`There is no run ${runId}.`);
+    if (!stored || environmentOf(stored.head.functionId) !== c.get("environment"))
+      throw notFound(`There is no run ${runId}.`);
     return c.body(textOf(foldRun(stored)), 200, { "Content-Type": "application/json" });
   };
   app.get(`${RUNS_PATH}/:runId/actions`, answer(stepsText));

@@ -8,13 +8,15 @@ import {
   type StallMeta,
   type StepMeta,
 } from "../engine/index.ts";
-import type { RunDetail, RunHead, StoredLogRow } from "../store/index.ts";
+import { environmentOf, plainName, type RunDetail, type RunHead, type StoredLogRow } from "../store/index.ts";
+import { shownEnvironment } from "./keys.ts";
 
 /** A run in lists. Times are milliseconds since the epoch. */
 export interface RunView {
   readonly id: string;
   readonly functionId: string;
   readonly appId: string;
+  readonly environment: string;
   readonly appVersion: string;
   readonly status: string;
   readonly eventId: string;
@@ -51,8 +53,9 @@ export function runView(head: RunHead): RunView {
   const { id, functionId, appId, appVersion, status, eventId, eventName, createdMs, startedMs, endedMs } = head;
   return {
     id,
-    functionId,
-    appId,
+    functionId: plainName(functionId),
+    appId: plainName(appId),
+    environment: shownEnvironment(environmentOf(functionId)),
     appVersion,
     status,
     eventId,
@@ -81,7 +84,7 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
     stalls: stallViews(detail.log),
     leasesLost: detail.log.filter((row) => row.kind === "LEASE_LOST").length,
     jobs: detail.jobs,
-    waits: detail.waits,
+    waits: detail.waits.map((wait) => ({ ...wait, name: plainName(wait.name) })),
     ...(withLog ? { log: detail.log.map(logView) } : {}),
   };
 }

@@ -1,6 +1,14 @@
 import { HoldfastError } from "@holdfast/core";
 import type { Context, Hono } from "hono";
-import { RUN_STATUSES, type RunFilter, type RunStatus } from "../store/index.ts";
+import {
+  environmentOf,
+  plainName,
+  qualify,
+  RUN_STATUSES,
+  type RunDetail,
+  type RunFilter,
+  type RunStatus,
+} from "../store/index.ts";
 import { notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 import { runDetailView, runView } from "./run-view.ts";
@@ -12,6 +20,14 @@ const MAX_LIMIT = 1000;
 export function runsApi(app: Hono, parts: HttpParts): void {
   const { store, engine } = parts;
 
+  /** Runs of other environments do not exist here. */
+  const runHere = async (c: Context, id: string): Promise<RunDetail> => {
+    const detail = await store.getRun(id);
+    if (!detail || environmentOf(detail.head.functionId) !== c.get("environment"))
+      throw notFound(`There is no run ${id}.`);
+    return detail;
+  };
+
   app.get("/v1/runs", async (c) => {
     const page = await store.listRuns(readFilter(c));
     return c.json({ runs: page.runs.map(runView), nextCursor: page.nextCursor });
@@ -19,33 +35,38 @@ export function runsApi(app: Hono, parts: HttpParts): void {
 
   app.get("/v1/runs/:id", async (c) => {
     const id = c.req.param("id");
-    const detail = await store.getRun(id);
-    if (!detail) throw notFound(`There is no run ${id}.`);
+    const detail = await runHere(c, id);
     return c.json(runDetailView(detail, c.req.query("log") === "1"));
   });
 
   app.get("/v1/events/:id", async (c) => {
     const id = c.req.param("id");
     const event = await store.getEvent(id);
-    if (!event) throw notFound(`There is no event ${id}.`);
-    const { name, tsMs, receivedMs, payloadJson, runIds } = event;
-    return c.json({ id: event.id, name, tsMs, receivedMs, event: JSON.parse(payloadJson), runIds });
+    if (!event || environmentOf(event.name) !== c.get("environment")) throw notFound(`There is no event ${id}.`);
+    const { tsMs, receivedMs, payloadJson, runIds } = event;
+    return c.json({
+      id: event.id,
+      name: plainName(event.name),
+      tsMs,
+      receivedMs,
+      event: JSON.parse(payloadJson),
+      runIds,
+    });
   });
 
   app.post("/v1/runs/:id/compensations/retry", async (c) => {
     const id = c.req.param("id");
+    await runHere(c, id);
     const outcome = await engine.retryCompensations(id);
-    const detail = await store.getRun(id);
-    if (outcome === "gone" || !detail) throw notFound(`There is no run ${id}.`);
+    const detail = await runHere(c, id);
     return c.json({ retried: outcome === "won", run: runView(detail.head) });
   });
 
   app.post("/v1/runs/:id/cancel", async (c) => {
     const id = c.req.param("id");
+    await runHere(c, id);
     const outcome = await engine.cancel(id, "The run was cancelled over the API.");
-    if (outcome === "gone") throw notFound(`There is no run ${id}.`);
-    const detail = await store.getRun(id);
-    if (!detail) throw notFound(`There is no run ${id}.`);
+    const detail = await runHere(c, id);
     return c.json({ cancelled: outcome === "won", run: runView(detail.head) });
   });
 }
@@ -62,10 +83,12 @@ function readFilter(c: Context): RunFilter {
   if (wanted !== undefined && !(RUN_STATUSES as readonly string[]).includes(wanted)) {
     throw new HoldfastError("BODY_INVALID", `\`status\` must be one of ${RUN_STATUSES.join(", ")}.`);
   }
+  const environment: string = c.get("environment");
   return {
     limit,
+    environment,
     ...(wanted === undefined ? {} : { status: wanted as RunStatus }),
-    ...(functionId === undefined ? {} : { functionId }),
+    ...(functionId === undefined ? {} : { functionId: qualify(environment, functionId) }),
     ...(eventId === undefined ? {} : { eventId }),
     ...(cursor === undefined ? {} : { cursor }),
   };

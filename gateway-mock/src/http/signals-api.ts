@@ -18,7 +18,7 @@ export function signalsApi(app: Hono, { engine }: HttpParts): void {
       const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters, and no NUL`;
       throw new HoldfastError("BODY_INVALID", `\`signal\` ${problem}.`);
     }
-    const taker = await engine.signal(body.signal, JSON.stringify(body.data) ?? "null");
+    const taker = await engine.signal(c.get("environment"), body.signal, JSON.stringify(body.data) ?? "null");
     if (!taker) throw notFound(`Nobody waits for the signal "${body.signal}".`);
     return c.json({ data: { run_id: taker.runId } });
   });

@@ -1,10 +1,12 @@
 import { HoldfastError } from "@holdfast/core";
+import { plainName } from "./port/index.ts";
 
 /** Who keeps a name: a deployment that is there, only runs that have not ended, or an app of the same connection. */
 export type Keeper = "deployment" | "runs" | "connection";
 
 /** Functions of two apps have one slug: app id, dash, function id. */
-export function functionTaken(slug: string, appId: string, holder: string, keeper: Keeper): HoldfastError {
+export function functionTaken(taken: string, by: string, heldBy: string, keeper: Keeper): HoldfastError {
+  const [slug, appId, holder] = [plainName(taken), plainName(by), plainName(heldBy)];
   const idIn = (app: string): string => (slug.startsWith(`${app}-`) ? slug.slice(app.length + 1) : slug);
   const both = `Function "${idIn(appId)}" of app "${appId}" and function "${idIn(holder)}" of app "${holder}"`;
   return new HoldfastError("FUNCTION_TAKEN", `${both} have the same full name, "${slug}". ${adviceOf(holder, keeper)}`);

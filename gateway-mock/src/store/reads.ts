@@ -1,16 +1,18 @@
 import { unreachable } from "@holdfast/core";
 import type { Database, Param } from "./database/database.ts";
 import { msOf, textArray } from "./database/pg-values.ts";
-import type {
-  EventDetail,
-  EventPage,
-  EventView,
-  JobView,
-  QueueDepth,
-  RunDetail,
-  RunFilter,
-  RunPage,
-  RunStatus,
+import {
+  DEFAULT_ENVIRONMENT,
+  type EventDetail,
+  type EventPage,
+  type EventView,
+  type JobView,
+  type QueueDepth,
+  qualify,
+  type RunDetail,
+  type RunFilter,
+  type RunPage,
+  type RunStatus,
 } from "./port/index.ts";
 import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
 import { loadLogs } from "./run-loader.ts";
@@ -41,6 +43,9 @@ function statusCondition(status: RunStatus): string {
   }
 }
 
+const OF_DEFAULT = "(r.function_id NOT LIKE '@@%' OR r.function_id LIKE '@@:%')";
+const ofNamed = (p: string): string => `r.function_id LIKE '@@%' AND split_part(r.function_id, ':', 1) = ${p}`;
+
 export async function listRuns(database: Database, filter: RunFilter): Promise<RunPage> {
   const limit = pageSize(filter.limit);
   const params: Param[] = [limit + 1];
@@ -50,6 +55,8 @@ export async function listRuns(database: Database, filter: RunFilter): Promise<R
     params.push(value);
     where.push(condition(`$${params.length}`));
   };
+  if (filter.environment === DEFAULT_ENVIRONMENT) where.push(OF_DEFAULT);
+  else add(ofNamed, filter.environment === undefined ? undefined : qualify(filter.environment, "").slice(0, -1));
   add((p) => `r.function_id = ${p}`, filter.functionId);
   add((p) => `r.id < ${p}`, filter.cursor);
   add(

@@ -1,12 +1,14 @@
 import { HoldfastError, isUlid, messageOf } from "@holdfast/core";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
 import { readFunctionPlan } from "../engine/index.ts";
-import { type AppRecord, type FunctionRecord, functionTaken } from "../store/index.ts";
+import { type AppRecord, type FunctionRecord, functionTaken, qualify } from "../store/index.ts";
 import { negotiate } from "./intervals.ts";
 import type { Refusal } from "./session-machine.ts";
 
 /** What WORKER_CONNECT says, read and checked. */
 export interface Hello {
+  readonly environment: string;
+  /** As its environment has them, like the ids of functions. */
   readonly apps: readonly AppRecord[];
   readonly functionIds: readonly string[];
   readonly extensions: readonly Extension[];
@@ -22,7 +24,11 @@ export interface HelloRules {
   readonly strict?: boolean;
   readonly maxApps: number;
   readonly maxFunctions: number;
-  readonly isTokenValid: (connect: WorkerConnect) => boolean;
+  /**
+   * Where the agent works; null: its session token is wrong or too old.
+   * @throws HoldfastError `ENVIRONMENT_INVALID`, `ENVIRONMENT_REFUSED`
+   */
+  readonly environmentOf: (connect: WorkerConnect) => string | null;
 }
 
 export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResult {
@@ -31,8 +37,6 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
   if (instanceId === "" || instanceId.length > 256)
     return invalid("the instance id is empty or longer than 256 characters");
   if (apps.length === 0) return invalid("there is no app");
-  if (!rules.isTokenValid(connect))
-    return refused("connect_authentication_failed", "the session token is wrong or too old");
   if (apps.length > rules.maxApps) {
     return refused(
       "connect_too_many_apps_per_connection",
@@ -40,6 +44,10 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
     );
   }
   try {
+    const environment = rules.environmentOf(connect);
+    if (environment === null) {
+      return refused("connect_authentication_failed", "the session token is wrong or too old");
+    }
     const extensions = negotiate(connect.capabilities, rules.extensions);
     const sdk = `${connect.sdkLanguage}:${connect.sdkVersion}`;
     const records = apps.map((app) => ({
@@ -49,8 +57,10 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
       functions: readFunctions(app.functions, app.appName, rules.maxFunctions),
     }));
     checkSlugs(records);
-    const functionIds = records.flatMap((app) => app.functions.map((fn) => fn.slug));
-    return { ok: true, hello: { apps: records, functionIds: [...new Set(functionIds)], extensions } };
+    const inEnvironment = records.map((app) => qualifyApp(environment, app));
+    const functionIds = inEnvironment.flatMap((app) => app.functions.map((fn) => fn.slug));
+    const hello = { environment, apps: inEnvironment, functionIds: [...new Set(functionIds)], extensions };
+    return { ok: true, hello };
   } catch (error) {
     const why = messageOf(error);
     if (rules.strict && HoldfastError.is(error) && error.code === "FRAME_INVALID") {
@@ -58,6 +68,11 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
     }
     return { ok: false, refusal: { code: "config_invalid", closeCode: 1008, syncMessage: why }, why };
   }
+}
+
+function qualifyApp(environment: string, app: AppRecord): AppRecord {
+  const functions = app.functions.map((fn) => ({ ...fn, slug: qualify(environment, fn.slug) }));
+  return { ...app, id: qualify(environment, app.id), functions };
 }
 
 function readFunctions(bytes: Uint8Array, appName: string, maxFunctions: number): FunctionRecord[] {

@@ -193,7 +193,7 @@ export class Session {
       this.#driver.send({ type: "refused", refusal: result.refusal });
       return;
     }
-    const { apps, functionIds, extensions } = result.hello;
+    const { environment, apps, functionIds, extensions } = result.hello;
     const intervals = intervalsFor(extensions, settings.intervals);
     try {
       if (!(await this.#parts.redeem(connect))) {
@@ -212,7 +212,7 @@ export class Session {
     }
     const seenMs = clock.monotonicMs();
     this.#heartbeatMs = intervals.heartbeatMs;
-    this.#agent = this.#agentOf(connect, { functionIds, apps }, extensions, { ...intervals, seenMs });
+    this.#agent = this.#agentOf(connect, { environment, functionIds, apps }, extensions, { ...intervals, seenMs });
     const { connectionId, instanceId } = connect;
     const versions = apps.map(({ id, version }) => versionName(id, version));
     const appIds = apps.map(({ id }) => id);
@@ -231,7 +231,7 @@ export class Session {
 
   #agentOf(
     connect: WorkerConnect,
-    registered: Pick<AgentSession, "functionIds" | "apps">,
+    registered: Pick<AgentSession, "environment" | "functionIds" | "apps">,
     extensions: readonly Extension[],
     times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; seenMs: number },
   ): AgentSession & { seenMs: number } {

@@ -5,6 +5,7 @@ import { chooseSession } from "../../src/ws/routing.ts";
 const session = (id: string): AgentSession & { seenMs: number } => ({
   id,
   instanceId: id,
+  environment: "",
   functionIds: ["shop-order"],
   apps: [],
   capacity: 10,

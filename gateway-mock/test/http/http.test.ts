@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hashSigningKey, Keys } from "../../src/http/keys.ts";
+import { hashSigningKey, Keys, type NamedKey } from "../../src/http/keys.ts";
 import { call, metrics, SIGNING_KEY, useGateway } from "../server/harness.ts";
 
 const bench = useGateway();
@@ -13,13 +13,27 @@ test("signing keys are hashed as agents do", () => {
 });
 
 test("session tokens: of one connection, for a while, shared by gateways with the same key", () => {
-  const options = { signingKeys: [SIGNING_KEY], eventKey: undefined, tokenMs: 1000 };
-  const token = new Keys(options).sessionToken("c1", 5000);
-  const other = new Keys(options);
-  expect(other.isSessionToken(token, "c1", 6000)).toBe(true);
-  expect(other.isSessionToken(token, "c1", 6001)).toBe(false);
-  expect(other.isSessionToken(token, "c2", 5000)).toBe(false);
-  expect(new Keys({ ...options, signingKeys: ["01".repeat(16)] }).isSessionToken(token, "c1", 5000)).toBe(false);
+  const keyOf = (name: string, key: string, environment: string | null = null): NamedKey => ({
+    name,
+    key,
+    environment,
+  });
+  const keysOf = (...signingKeys: NamedKey[]): Keys => new Keys({ signingKeys, eventKeys: [], tokenMs: 1000 });
+  const any = keyOf("any", SIGNING_KEY);
+  const token = keysOf(any).sessionToken({ keyName: "any", environment: null }, "", "c1", 5000);
+  const other = keysOf(any);
+  expect(other.tokenEnvironment(token, "c1", 6000)).toBe("");
+  expect(other.tokenEnvironment(token, "c1", 6001)).toBeUndefined();
+  expect(other.tokenEnvironment(token, "c2", 5000)).toBeUndefined();
+  expect(keysOf(keyOf("any", "01".repeat(16))).tokenEnvironment(token, "c1", 5000)).toBeUndefined();
+  // A key signs tokens for what it opens, and for nothing else: also when its holder makes one by itself.
+  const preview = keyOf("preview", "02".repeat(16), "preview");
+  const made = (environment: string): string =>
+    keysOf(preview).sessionToken({ keyName: "preview", environment }, environment, "c1", 5000);
+  expect(keysOf(any, preview).tokenEnvironment(made("preview"), "c1", 5000)).toBe("preview");
+  expect(keysOf(any, preview).tokenEnvironment(made("production"), "c1", 5000)).toBeUndefined();
+  const renamed = made("preview").replace(/\.[^.]*\./, `.${Buffer.from("production").toString("base64url")}.`);
+  expect(keysOf(any, preview).tokenEnvironment(renamed, "c1", 5000)).toBeUndefined();
 });
 
 test("every error has the same form", async () => {

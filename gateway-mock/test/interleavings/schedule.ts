@@ -197,7 +197,7 @@ export class Schedule {
   }
 
   async #signal(data: string): Promise<void> {
-    const found = await this.#any().engine.signal(this.#program.signal, data);
+    const found = await this.#any().engine.signal("", this.#program.signal, data);
     this.#witness.signalled(data, found?.runId ?? null);
   }
 

@@ -63,6 +63,7 @@ export class Worker {
     const session: AgentSession = {
       id: `${this.name} ${socket}`,
       instanceId: `${this.name} ${this.#life}`,
+      environment: "",
       functionIds: apps.flatMap(({ functions }) => functions.map(({ slug }) => slug)),
       apps,
       capacity: 100,

@@ -30,6 +30,8 @@ export interface AgentOptions {
   /** Sent instead of WORKER_READY. */
   readonly pauses?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Named in the start call and in the handshake. */
+  readonly environment?: string;
 }
 
 export interface AgentFunction {
@@ -103,7 +105,11 @@ export class RawAgent {
   static async open(options: AgentOptions): Promise<{ agent: RawAgent; connectionId: string; token: string }> {
     const response = await fetch(new URL(START_PATH, options.url), {
       method: "POST",
-      headers: { "Content-Type": PROTOBUF_CONTENT_TYPE, ...options.headers },
+      headers: {
+        "Content-Type": PROTOBUF_CONTENT_TYPE,
+        ...(options.environment === undefined ? {} : { "x-inngest-env": options.environment }),
+        ...options.headers,
+      },
       body: encodeStartRequest({ excludeGateways: [] }) as Uint8Array<ArrayBuffer>,
     });
     if (!response.ok) throw new Error(`start answered ${response.status}`);
@@ -264,6 +270,7 @@ export function helloFrame(options: AgentOptions, connectionId: string, instance
     cpuCores: 2,
     memBytes: 1024,
     os: "linux",
+    ...(options.environment === undefined ? {} : { environment: options.environment }),
     framework: "connect",
     sdkVersion: "v0.1.0",
     sdkLanguage: "typescript",

@@ -1,8 +1,12 @@
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { HoldfastError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
 import { parseCommand } from "../../src/cli.ts";
 import { resolveConfig } from "../../src/config.ts";
+import { readKeysFile } from "../../src/keys-file.ts";
 import { createLog, prettyLine } from "../../src/logger.ts";
 import { startGateway } from "../../src/server.ts";
 import { VERSION } from "../../src/version.ts";
@@ -102,6 +106,34 @@ test.each([
     expect(resolve).toThrow(expect.objectContaining({ code: "SIGNING_KEY_INVALID" }));
     expect(resolve).toThrow(new RegExp(`\\\`${name}\\\` .*openssl rand -hex 32`));
     expect(resolve).not.toThrow(String(key));
+  }
+});
+
+test("a file of keys: read, or refused with the reason and without a key in it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-keys-"));
+  try {
+    const file = join(folder, "keys.json");
+    const written = async (text: string): Promise<string> => {
+      await writeFile(file, text);
+      return file;
+    };
+    const key = { name: "ci", kind: "signing", key: SIGNING_KEY, environment: "preview" };
+    expect(readKeysFile(await written(JSON.stringify([key])))).toEqual([key]);
+    for (const [text, why] of [
+      [`[{"key": "${SIGNING_KEY}"`, /it is not JSON/],
+      [JSON.stringify(key), /must hold an array/],
+      [JSON.stringify([{ ...key, kind: "other" }]), /signing or event/],
+      [JSON.stringify([{ ...key, key: "s3cr3t" }]), /hex digits/],
+    ] as const) {
+      const path = await written(text);
+      expect(() => readKeysFile(path)).toThrow(why);
+      expect(() => readKeysFile(path)).not.toThrow(/s3cr3t|00112233/);
+    }
+    expect(() => readKeysFile(join(folder, "none"))).toThrow(/cannot be read/);
+    expect(parseCommand(["dev", "--keys", file], {})).toMatchObject({ keysFile: file });
+    expect(parseCommand(["dev"], { HOLDFAST_KEYS_FILE: file })).toMatchObject({ keysFile: file });
+  } finally {
+    await rm(folder, { recursive: true });
   }
 });
 

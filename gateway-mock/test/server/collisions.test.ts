@@ -96,7 +96,7 @@ test("two apps of one connection may not have one full name either", () => {
   const [shop, eu] = [SHOP, SHOP_EU].map((app) => helloFrame({ url: "", ...app }, "01ARZ3NDEKTSV4RRFFQ69G5FAV", "i"));
   if (shop?.kind !== "WORKER_CONNECT" || eu?.kind !== "WORKER_CONNECT") throw new Error("no hello");
   const both = { ...shop, apps: [...shop.apps, ...eu.apps] };
-  const rules = { extensions: [], maxApps: 10, maxFunctions: 10, isTokenValid: () => true };
+  const rules = { extensions: [], maxApps: 10, maxFunctions: 10, environmentOf: () => "" };
   expect(readHello(both, rules)).toMatchObject({ ok: false, refusal: { code: "config_invalid" } });
   expect(readHello({ ...shop, apps: [...shop.apps, ...shop.apps] }, rules)).toMatchObject({ ok: true });
 });

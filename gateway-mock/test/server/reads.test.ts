@@ -74,6 +74,7 @@ function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint
   const session: AgentSession = {
     id: "session",
     instanceId: "instance",
+    environment: "",
     functionIds: ["shop-order"],
     apps: [appWith({})],
     capacity: 10,

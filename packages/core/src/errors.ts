@@ -213,6 +213,14 @@ export const ERROR_CATALOGUE = {
     summary: "There is no such run or path.",
     cure: "Check the id.",
   },
+  ENVIRONMENT_INVALID: {
+    summary: "The name of an environment cannot be used.",
+    cure: "Give 1 to 128 visible ASCII characters without a colon, such as the name of a branch; `default` is the environment that is meant when none is named.",
+  },
+  ENVIRONMENT_REFUSED: {
+    summary: "A key was used for an environment that it does not belong to.",
+    cure: "Use the key of that environment, or name the key's own: the client option `env`, HOLDFAST_ENV, or the header x-inngest-env.",
+  },
   REQUEST_NOT_OWNED: {
     summary: "A worker reported on a request that was given to another app.",
     cure: "Send back what the request carried: its run, its lease and its app's id, over a connection that registered the app.",

@@ -9,6 +9,11 @@ export {
   parseGoDurationMs,
 } from "./duration.ts";
 export {
+  DEFAULT_ENVIRONMENT_NAME,
+  MAX_ENVIRONMENT_NAME_LENGTH,
+  readEnvironmentName,
+} from "./environment-name.ts";
+export {
   ERROR_CATALOGUE,
   type ErrorCode,
   HoldfastError,

@@ -10,6 +10,7 @@ import type {
   StoredWait,
   WaitQuery,
 } from "../../../../gateway-mock/src/store/port/index.ts";
+import { environmentOf } from "../../../../gateway-mock/src/store/port/index.ts";
 import { byText, type EventRow, type JobRow, type Now, type RunRow, rowKey, type TableWatch } from "./rows.ts";
 
 /** Heads, logs and waits. */
@@ -133,8 +134,9 @@ export class Runs {
     return waits && isLeased ? { ...head, status: "RUNNING" } : head;
   }
 
-  list({ status, functionId, cursor, limit }: RunFilter, ofEvent: readonly string[] | null): RunPage {
+  list({ environment, status, functionId, cursor, limit }: RunFilter, ofEvent: readonly string[] | null): RunPage {
     const found = [...this.rows.values()]
+      .filter(({ head }) => environment === undefined || environmentOf(head.functionId) === environment)
       .filter(({ head }) => !functionId || head.functionId === functionId)
       .filter(({ head }) => !ofEvent || ofEvent.includes(head.id))
       .filter(({ head }) => cursor === undefined || head.id < cursor)

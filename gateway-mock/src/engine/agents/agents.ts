@@ -7,7 +7,8 @@ export interface AgentSession {
   readonly id: string;
   /** Of the process behind it; the same after a reconnect. */
   readonly instanceId: string;
-  /** Slugs of the functions it runs. */
+  readonly environment: string;
+  /** The functions it runs. */
   readonly functionIds: readonly string[];
   /** What it has registered. */
   readonly apps: readonly AppRecord[];

@@ -1,6 +1,6 @@
 import { messageOf } from "@holdfast/core";
 import type { WorkerFrame } from "@holdfast/protocol";
-import { levelFor } from "../../store/index.ts";
+import { levelFor, qualify } from "../../store/index.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import type { Slot } from "./agents.ts";
@@ -68,7 +68,7 @@ export class Leases {
     try {
       const { gatewayId } = this.#options.settings;
       const leases = known.map(({ fence, slot, frame }) => {
-        const functionId = frame.functionSlug;
+        const functionId = qualify(slot.session.environment, frame.functionSlug);
         const limits = this.#functions.get(functionId)?.limits ?? null;
         return { ...fence, gatewayId, leaseMs: slot.session.leaseMs, functionId, limits };
       });

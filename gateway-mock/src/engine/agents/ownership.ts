@@ -1,4 +1,5 @@
 import type { Log } from "@holdfast/core";
+import { environmentOf } from "../../store/index.ts";
 import type { EngineCounters } from "../ports.ts";
 import type { Slot } from "./agents.ts";
 import type { Dispatches } from "./dispatches.ts";
@@ -54,13 +55,16 @@ export class Ownership {
   }
 
   /** A reply by HTTP: it carries the id under which only the app's own workers know the app. */
-  flushing({ appId: uuid }: { readonly appId: string }): Reporter {
-    return { slot: null, owns: (appId) => this.#parts.proofs.isAppUuid(uuid, appId) };
+  flushing({ appId: uuid }: { readonly appId: string }, environment: string): Reporter {
+    const { proofs } = this.#parts;
+    return { slot: null, owns: (appId) => environmentOf(appId) === environment && proofs.isAppUuid(uuid, appId) };
   }
 
   /** A checkpoint by HTTP: it names its lease. */
-  leasing({ leaseId, ...request }: LeasedName): Reporter {
-    return { slot: null, owns: (appId) => this.#parts.proofs.appOf(leaseId, request, [appId]) !== undefined };
+  leasing({ leaseId, ...request }: LeasedName, environment: string): Reporter {
+    const { proofs } = this.#parts;
+    const holds = (appId: string): boolean => proofs.appOf(leaseId, request, [appId]) !== undefined;
+    return { slot: null, owns: (appId) => environmentOf(appId) === environment && holds(appId) };
   }
 
   /** Notes that something was refused; the log has it once for each connection. */

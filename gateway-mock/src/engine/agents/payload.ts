@@ -1,4 +1,5 @@
 import { WIRE_LIMITS } from "@holdfast/protocol";
+import { environmentOf } from "../../store/index.ts";
 import { forcesPlan, type RunState } from "../run/run-state.ts";
 import { isCompensating } from "../run/saga.ts";
 import { queueItemOf } from "./request-id.ts";
@@ -61,7 +62,7 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
   const fields = {
     run_id: state.runId,
     ...(options.functionUuid ? { fn_id: options.functionUuid } : {}),
-    env: "",
+    env: environmentOf(state.functionId),
     step_id: options.stepId,
     attempt: options.attempt,
     max_attempts: state.maxAttempts,

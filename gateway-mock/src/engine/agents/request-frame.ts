@@ -1,4 +1,5 @@
 import type { GatewayFrame } from "@holdfast/protocol";
+import { DEFAULT_ENVIRONMENT, environmentOf, plainName } from "../../store/index.ts";
 import { sha1Hex } from "../digest.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { Slot } from "./agents.ts";
@@ -8,6 +9,8 @@ import { MAX_PAYLOAD_BYTES, requestPayload } from "./payload.ts";
 /** The same values as the reference's local server. */
 const ACCOUNT_ID = "00000000-0000-4000-a000-000000000000";
 const ENV_ID = "00000000-0000-4000-b000-000000000000";
+const envIdOf = (environment: string): string =>
+  environment === DEFAULT_ENVIRONMENT ? ENV_ID : uuidOf(`environment ${environment}`);
 const NO_TRACE = new TextEncoder().encode("{}");
 
 export interface RequestFacts {
@@ -44,11 +47,11 @@ export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFram
     kind: "GATEWAY_EXECUTOR_REQUEST",
     requestId,
     accountId: ACCOUNT_ID,
-    envId: ENV_ID,
+    envId: envIdOf(environmentOf(functionId)),
     appId: facts.appUuid,
-    appName: state.appId,
+    appName: plainName(state.appId),
     functionId: uuid,
-    functionSlug: functionId,
+    functionSlug: plainName(functionId),
     stepId,
     requestPayload: payload,
     systemTraceCtx: NO_TRACE,

@@ -1,6 +1,6 @@
 import { isUlid, messageOf } from "@holdfast/core";
 import { WIRE_LIMITS, type WorkerStall } from "@holdfast/protocol";
-import { levelFor } from "../../store/index.ts";
+import { levelFor, qualify } from "../../store/index.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { jsonRow, type StallMeta } from "../run/log-rows.ts";
 import type { Runs } from "../runs.ts";
@@ -41,7 +41,7 @@ export class Stalls {
       ...{ requestId, runId, functionSlug, waiting, suppressed },
       ...meta,
     });
-    if (!isUlid(runId) || !slot.functionIds.has(functionSlug)) return;
+    if (!isUlid(runId) || !slot.functionIds.has(qualify(slot.session.environment, functionSlug))) return;
     this.#keep(slot, frame, meta).catch((error: unknown) => {
       log(levelFor(error, "warn"), `A report about a blocked main thread could not be stored: ${messageOf(error)}`, {
         runId,
@@ -54,7 +54,8 @@ export class Stalls {
     if (!fence) return;
     const { store } = this.#options;
     const known = this.#runs.peek(runId) ?? (await store.loadRuns([runId]))[0]?.head;
-    if (!known || known.functionId !== functionSlug || !slot.appIds.has(known.appId)) return;
+    if (!known || known.functionId !== qualify(slot.session.environment, functionSlug) || !slot.appIds.has(known.appId))
+      return;
     const row = jsonRow("STALLED", fence.jobId, sequence, fence.epoch, meta);
     await store.commit({ runId, fence: null, cas: null, log: [row], removeJobs: [], addJobs: [] });
   }

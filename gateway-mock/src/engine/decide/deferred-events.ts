@@ -1,5 +1,6 @@
 import { ulidFromSeed } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
+import { environmentOf, plainName } from "../../store/index.ts";
 import { sha256 } from "../digest.ts";
 import type { RunState } from "../run/run-state.ts";
 import { DEFERRED_SCHEDULE, type MadeEvent } from "./internal-events.ts";
@@ -14,14 +15,15 @@ export function deferredEvents(
 ): MadeEvent[] {
   if (defers.size === 0 || state.revivals > 0) return [];
   const ts = Math.round(nowMs);
+  const environment = environmentOf(state.functionId);
   return [...defers].flatMap(([key, { status, functionId, inputText, meta }]) => {
     if (status !== "scheduled") return [];
     const id = deferredEventId(state.runId, key);
     const note = {
       fn_slug: functionId,
-      parent_app_id: state.appId,
-      parent_fn_id: state.functionId,
-      parent_fn_slug: state.functionId,
+      parent_app_id: plainName(state.appId),
+      parent_fn_id: plainName(state.functionId),
+      parent_fn_slug: plainName(state.functionId),
       parent_run_id: state.runId,
       parent_defer_span: "",
     };
@@ -30,7 +32,7 @@ export function deferredEvents(
       const data = { ...(isRecord(input) ? input : {}), _inngest: note };
       return JSON.stringify({ id, name: DEFERRED_SCHEDULE, data, ts, user: {}, ...(meta ? { meta } : {}) });
     };
-    return [{ id, name: DEFERRED_SCHEDULE, tsMs: ts, payload, ifWanted: false, invokes: null }];
+    return [{ id, name: DEFERRED_SCHEDULE, environment, tsMs: ts, payload, ifWanted: false, invokes: null }];
   });
 }
 

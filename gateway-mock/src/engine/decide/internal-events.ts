@@ -1,4 +1,5 @@
 import type { PlainError } from "@holdfast/core";
+import { environmentOf, plainName } from "../../store/index.ts";
 import type { Parent, RunState } from "../run/run-state.ts";
 import type { DecideContext } from "./context.ts";
 
@@ -18,6 +19,8 @@ export const tellsOfEnd = (eventName: string): boolean => ENDS.has(eventName);
 export interface MadeEvent {
   readonly id: string;
   readonly name: string;
+  /** Of the run that it comes from. */
+  readonly environment: string;
   readonly tsMs: number;
   /** Its JSON text; made only when it is stored. */
   readonly payload: () => string;
@@ -41,10 +44,10 @@ export function invokedEvent(ctx: DecideContext, invocation: Invocation): MadeEv
   const id = ctx.newId();
   const data = typeof payload.data === "object" && payload.data !== null ? payload.data : {};
   const meta = {
-    fn_id: functionId,
+    fn_id: plainName(functionId),
     correlation_id: `${state.runId}.${stepId}`,
-    source_app_id: state.appId,
-    source_fn_id: state.functionId,
+    source_app_id: plainName(state.appId),
+    source_fn_id: plainName(state.functionId),
     source_fn_v: 0,
     expire: expiresMs,
     gid: "",
@@ -60,7 +63,8 @@ export function invokedEvent(ctx: DecideContext, invocation: Invocation): MadeEv
     ...(payload.meta === undefined ? {} : { meta: payload.meta }),
   };
   const invokes = { functionId, runId, parent: { runId: state.runId, key: stepId } };
-  return made(event.id, INVOKED, ctx, () => JSON.stringify(event), { invokes });
+  const environment = environmentOf(state.functionId);
+  return made({ id, name: INVOKED, environment, tsMs: event.ts }, () => JSON.stringify(event), { invokes });
 }
 
 export type RunEnd =
@@ -72,11 +76,10 @@ export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): Mad
   if (state.quiet) return [];
   // The state goes on changing, but not in what is told here.
   const tsMs = Math.round(ctx.nowMs);
+  const environment = environmentOf(state.functionId);
   const event = (name: string, id: string, more: { readonly ifWanted?: boolean } = {}): MadeEvent =>
     made(
-      id,
-      name,
-      ctx,
+      { id, name, environment, tsMs },
       () => `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
       more,
     );
@@ -95,7 +98,7 @@ export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): Mad
 /** Put together from text as it is stored. */
 function endData(state: RunState, end: RunEnd): string {
   const { functionId, runId, eventText, moreText, parent } = state;
-  const ids = JSON.stringify({ function_id: functionId, run_id: runId }).slice(0, -1);
+  const ids = JSON.stringify({ function_id: plainName(functionId), run_id: runId }).slice(0, -1);
   const correlation = parent ? `,"correlation_id":${JSON.stringify(`${parent.runId}.${parent.key}`)}` : "";
   const result =
     end.status === "COMPLETED" ? `"result":${end.outputText}` : `"error":${JSON.stringify(eventError(end.error))}`;
@@ -108,11 +111,9 @@ function eventError(error: PlainError): object {
 }
 
 function made(
-  id: string,
-  name: string,
-  ctx: DecideContext,
+  event: Pick<MadeEvent, "id" | "name" | "environment" | "tsMs">,
   payload: () => string,
   more: Partial<Pick<MadeEvent, "ifWanted" | "invokes">>,
 ): MadeEvent {
-  return { id, name, tsMs: Math.round(ctx.nowMs), payload, ifWanted: false, invokes: null, ...more };
+  return { ...event, payload, ifWanted: false, invokes: null, ...more };
 }

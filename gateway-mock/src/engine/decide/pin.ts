@@ -11,8 +11,7 @@ export function pin(draft: Draft, { version, options }: Extract<Input, { type: "
   // Until it starts its first pass is due since it was made, or since its event lets it start.
   const beginMs = draft.jobs.get("pass")?.dueMs ?? ctx.nowMs;
   const deadlineMs = deadlineInMs === null ? null : beginMs + deadlineInMs;
-  const waits =
-    cancelRules && cancelWaits(state.runId, cancelRules, (one) => ctx.waitMatch(one, state.eventText), ctx.nowMs);
+  const waits = cancelRules && cancelWaits(state, cancelRules, (one) => ctx.waitMatch(one, state.eventText), ctx.nowMs);
   const isMoved = deadlineMs !== state.deadlineMs;
   const meta: PinMeta = {
     version,

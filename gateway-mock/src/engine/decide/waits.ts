@@ -1,6 +1,6 @@
 import type { PlainError } from "@holdfast/core";
 import { isRecord, type Op, WIRE_LIMITS } from "@holdfast/protocol";
-import type { NewWait } from "../../store/index.ts";
+import { environmentOf, type NewWait, qualify } from "../../store/index.ts";
 import { type Due, parseDue } from "../due.ts";
 import { type OpenMeta, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { jobKey } from "../run/run-state.ts";
@@ -59,8 +59,9 @@ function waitForSignal(draft: Draft, op: Op): boolean {
   if (name === undefined || name === "") return failed(draft, op, "OP_INVALID", "waits for a signal without a name");
   if (!isStorableName(name, MAX_SIGNAL)) return unstorable(draft, op, "a signal", MAX_SIGNAL);
   const replaces = op.opts?.conflict === "replace";
-  const own = draft.addedWaits.findIndex((wait) => wait.kind === "signal" && wait.name === name);
-  if (!replaces && (own >= 0 || draft.ctx.isSignalTaken(name))) {
+  const qualified = qualify(environmentOf(draft.state.functionId), name);
+  const own = draft.addedWaits.findIndex((wait) => wait.kind === "signal" && wait.name === qualified);
+  if (!replaces && (own >= 0 || draft.ctx.isSignalTaken(qualified))) {
     const who = own >= 0 ? "another step of this run waits" : "another step or run waits";
     return failed(draft, op, "SIGNAL_CONFLICT", `waits for the signal "${name}", for which ${who} already`);
   }
@@ -71,10 +72,11 @@ function waitForSignal(draft: Draft, op: Op): boolean {
 
 function invoke(draft: Draft, op: Op): boolean {
   const { ctx, state } = draft;
-  const functionId = optionText(op, "function_id") ?? "";
+  const slug = optionText(op, "function_id") ?? "";
+  const functionId = qualify(environmentOf(state.functionId), slug);
   if (!ctx.hasFunction(functionId)) {
     draft.unknownFunctions.push(functionId);
-    return failed(draft, op, "FUNCTION_UNKNOWN", `invokes "${functionId}", a function that no app has registered`);
+    return failed(draft, op, "FUNCTION_UNKNOWN", `invokes "${slug}", a function that no app has registered`);
   }
   const timeout = optionText(op, "timeout") ?? INVOKE_TIMEOUT;
   const due = parseDue(timeout, ctx.nowMs);
@@ -99,7 +101,9 @@ function waitUntil(
   dispatch(draft, { kind: "timer", key: op.id, attempt: 0, ...due });
   if (!wait) return false;
   const expiresInMs = instantOf(due, draft.ctx) - draft.ctx.nowMs;
-  draft.addedWaits.push({ runId: draft.state.runId, key: op.id, ...wait, expiresInMs, ...more });
+  // The log has what people call it; what comes is looked up in the run's environment. Ids of runs are in none.
+  const name = wait.kind === "invoke" ? wait.name : qualify(environmentOf(draft.state.functionId), wait.name);
+  draft.addedWaits.push({ runId: draft.state.runId, key: op.id, ...wait, name, expiresInMs, ...more });
   draft.waits.add(op.id);
   return false;
 }

@@ -1,9 +1,19 @@
 import { createUlidFactory, HoldfastError, type UlidFactory, ulidFromSeed } from "@holdfast/core";
-import type { IntakeItem, IntakeOutcome, IntakeRun, IntakeSource, NewEvent, NewJob } from "../../store/index.ts";
+import {
+  DEFAULT_ENVIRONMENT,
+  type IntakeItem,
+  type IntakeOutcome,
+  type IntakeRun,
+  type IntakeSource,
+  type NewEvent,
+  type NewJob,
+  qualify,
+} from "../../store/index.ts";
 import type { Agents, Slot } from "../agents/agents.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { MadeEvent } from "../decide/internal-events.ts";
+import { sha256 } from "../digest.ts";
 import type { Functions, KnownFunction } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { applyRow } from "../run/fold.ts";
@@ -21,6 +31,11 @@ const FUTURE_MS = 500;
 export interface IdSeed {
   readonly atMs: number;
   readonly entropy: Uint8Array;
+}
+
+export interface SendOptions {
+  readonly environment?: string;
+  readonly seed?: IdSeed;
 }
 
 /** An event with the runs that it starts, places for some of them reserved. Ends with `begin` or `giveBack`. */
@@ -65,12 +80,14 @@ export class Intake {
    * Stores the events and the runs they trigger; the ids are those of the stored events, in order.
    * @throws HoldfastError `EVENT_INVALID` (nothing is stored then), `STORE_FAILED`
    */
-  async send(events: readonly RawEvent[], seed?: IdSeed): Promise<string[]> {
+  async send(events: readonly RawEvent[], { environment = DEFAULT_ENVIRONMENT, seed }: SendOptions): Promise<string[]> {
     const checked = events.map((event, index) => checkEvent(event, index));
     this.#parts.counters.eventsReceived += events.length;
+    const entropy = seed && entropyIn(environment, seed);
     const named = checked.map((event, index) => ({
       event,
-      id: seed ? ulidFromSeed(seed.atMs, seed.entropy, index + 1) : this.#newId(),
+      environment,
+      id: seed && entropy ? ulidFromSeed(seed.atMs, entropy, index + 1) : this.#newId(),
     }));
     try {
       return await this.#store(named);
@@ -138,7 +155,7 @@ export class Intake {
     }
   }
 
-  #prepare({ event, id }: NamedEvent): Prepared {
+  #prepare({ event, environment, id }: NamedEvent): Prepared {
     const nowMs = this.#parts.time.nowMs();
     const tsMs = event.ts ?? Math.round(nowMs);
     const payloadJson = JSON.stringify({
@@ -154,29 +171,40 @@ export class Intake {
     const reader = starter.reader({ payloadJson });
     const starting = { id, name: event.name, payloadJson };
     const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;
-    const started = starter.start(functions.triggeredBy(event.name, reader), starting, reader, { startMs });
+    const started = starter.start(functions.triggeredBy(environment, event.name, reader), starting, reader, {
+      startMs,
+    });
     const idempotencyKey = event.id ?? null;
     const { runs, windows, born } = started;
     const lease = this.#hooks.tellingLease();
     const { version: registryVersion } = functions;
-    return { item: { event: { ...starting, idempotencyKey, tsMs }, runs, windows, lease, registryVersion }, born };
+    return {
+      item: {
+        event: { ...starting, name: qualify(environment, event.name), idempotencyKey, tsMs },
+        runs,
+        windows,
+        lease,
+        registryVersion,
+      },
+      born,
+    };
   }
 
   /** An event that the engine makes. */
   prepareMade(made: MadeEvent): Prepared {
-    const { id, name, tsMs, invokes } = made;
+    const { id, name, environment, tsMs, invokes } = made;
     const { functions, starter } = this.#parts;
     const lease = this.#hooks.tellingLease();
-    if (made.ifWanted && !functions.mayTrigger(name)) {
+    if (made.ifWanted && !functions.mayTrigger(environment, name)) {
       return { item: { event: new LateEvent(made), runs: NOTHING, lease, ifAwaited: true }, born: NOTHING };
     }
     const event = { id, name, tsMs, payloadJson: made.payload() };
     const reader = starter.reader(event);
     const invoked = invokes && functions.get(invokes.functionId);
-    const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(name, reader);
+    const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(environment, name, reader);
     const { runs, windows, born } = starter.start(targets, event, reader, { invokes });
     const ifAwaited = made.ifWanted && runs.length + windows.length === 0;
-    return { item: { event, runs, windows, lease, ifAwaited }, born };
+    return { item: { event: { ...event, name: qualify(environment, name) }, runs, windows, lease, ifAwaited }, born };
   }
 
   /**
@@ -192,7 +220,14 @@ export class Intake {
     const stage = stored ? "window" : "event";
     const { runs, windows, born } = starter.start([fn], event, reader, { stage, more });
     const lease = this.#hooks.tellingLease();
-    const base = { event, runs, windows, source, lease, registryVersion };
+    const base = {
+      event: { ...event, name: qualify(fn.environment, event.name) },
+      runs,
+      windows,
+      source,
+      lease,
+      registryVersion,
+    };
     const prepared: Prepared = { item: stored ? { ...base, storedEvents: stored } : base, born };
     try {
       const [outcome] = await this.#options.store.intake([prepared.item]);
@@ -252,6 +287,12 @@ export class Intake {
 
 const NOTHING: readonly never[] = [];
 
+/** A request that is repeated in another environment makes other events there. */
+function entropyIn(environment: string, { entropy }: IdSeed): Uint8Array {
+  if (environment === DEFAULT_ENVIRONMENT) return entropy;
+  return sha256(`${environment}\n${Buffer.from(entropy).toString("hex")}`).subarray(0, 10);
+}
+
 /** Its text is put together when it is written, which it mostly is not. */
 class LateEvent implements NewEvent {
   readonly id: string;
@@ -259,9 +300,9 @@ class LateEvent implements NewEvent {
   readonly tsMs: number;
   readonly #payload: () => string;
 
-  constructor({ id, name, tsMs, payload }: MadeEvent) {
+  constructor({ id, name, environment, tsMs, payload }: MadeEvent) {
     this.id = id;
-    this.name = name;
+    this.name = qualify(environment, name);
     this.tsMs = tsMs;
     this.#payload = payload;
   }
@@ -273,6 +314,7 @@ class LateEvent implements NewEvent {
 
 interface NamedEvent {
   readonly event: CheckedEvent;
+  readonly environment: string;
   readonly id: string;
 }
 

@@ -43,7 +43,12 @@ export function newRun(options: NewRunOptions): IntakeRun {
   add("pass", "", 0);
   if (fn.deadlineInMs !== null) add("timer", DEADLINE, fn.deadlineInMs);
   if (fn.finishInMs !== null) add("timer", FINISH_TIMEOUT, fn.finishInMs);
-  const waits = cancelWaits(runId, fn.cancelRules, (condition) => reader.match(condition), nowMs);
+  const waits = cancelWaits(
+    { runId, functionId: fn.id },
+    fn.cancelRules,
+    (condition) => reader.match(condition),
+    nowMs,
+  );
   const meta: RunMeta = {
     maxAttempts: fn.maxAttempts,
     ...(invokes ? { parent: invokes.parent } : {}),

@@ -1,5 +1,5 @@
 import { isRecord } from "@holdfast/protocol";
-import type { NewWait } from "../../store/index.ts";
+import { environmentOf, type NewWait, qualify } from "../../store/index.ts";
 import { parseDue } from "../due.ts";
 
 /** An event that cancels a function's runs, as the function's configuration has it. */
@@ -27,7 +27,7 @@ export const cancelKey = (index: number | ""): string => `cancel:${index}`;
 
 /** `matchOf` tells what a wait with a condition is found by. */
 export function cancelWaits(
-  runId: string,
+  { runId, functionId }: { readonly runId: string; readonly functionId: string },
   rules: readonly CancelRule[],
   matchOf: (expression: string) => string,
   nowMs: number,
@@ -36,7 +36,15 @@ export function cancelWaits(
     const due = timeout === null ? undefined : parseDue(timeout, nowMs);
     const expiresInMs = due ? Math.max(due.delayMs ?? 0, (due.untilMs ?? 0) - nowMs) : A_YEAR_MS;
     const match = expression === null ? "" : matchOf(expression);
-    return { runId, key: cancelKey(index), kind: "cancel", name: event, expression, match, expiresInMs };
+    return {
+      runId,
+      key: cancelKey(index),
+      kind: "cancel",
+      name: qualify(environmentOf(functionId), event),
+      expression,
+      match,
+      expiresInMs,
+    };
   });
 }
 

@@ -1,12 +1,14 @@
 import { type Log, messageOf, type Random } from "@holdfast/core";
-import type {
-  AppRecord,
-  ClaimLimits,
-  Deployment,
-  RegisteredCron,
-  Store,
-  StoredFunction,
-  StoredRegistry,
+import {
+  type AppRecord,
+  type ClaimLimits,
+  type Deployment,
+  environmentOf,
+  qualify,
+  type RegisteredCron,
+  type Store,
+  type StoredFunction,
+  type StoredRegistry,
 } from "../../store/index.ts";
 import { sha256 } from "../digest.ts";
 import type { Expressions } from "../expressions/expressions.ts";
@@ -17,8 +19,9 @@ import { type EventReader, eventMatches, isPlain, isTriggered, limitsOf } from "
 
 /** A function as the engine needs it. */
 export interface KnownFunction extends RunOptions {
-  /** The slug. */
+  /** The slug, as the function's environment has it. */
   readonly id: string;
+  readonly environment: string;
   readonly uuid: string;
   /** False: only the runs that it has go on. */
   readonly active: boolean;
@@ -138,28 +141,34 @@ export class Functions {
     return mine;
   }
 
-  /** Functions that an event triggers. */
-  triggeredBy(eventName: string, reader: EventReader): readonly KnownFunction[] {
-    let known = this.#matches.get(eventName);
+  /** Functions that an event triggers: those of its environment. */
+  triggeredBy(environment: string, eventName: string, reader: EventReader): readonly KnownFunction[] {
+    const key = qualify(environment, eventName);
+    let known = this.#matches.get(key);
     if (!known) {
-      known = [...this.#byId.values()].filter(({ plan }) =>
-        plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
-      );
+      known = this.#withTrigger(environment, eventName);
       if (this.#matches.size >= 1000) this.#matches.clear();
-      this.#matches.set(eventName, known);
+      this.#matches.set(key, known);
     }
     return known.filter(({ plan }) => isTriggered(plan, eventName, reader));
   }
 
   /** Whether some function has a trigger for events of this name. */
-  mayTrigger(eventName: string): boolean {
-    const known = this.#triggering.get(eventName);
+  mayTrigger(environment: string, eventName: string): boolean {
+    const key = qualify(environment, eventName);
+    const known = this.#triggering.get(key);
     if (known !== undefined) return known;
-    const found = [...this.#byId.values()].some(({ plan }) =>
-      plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
-    );
-    this.#triggering.set(eventName, found);
+    const found = this.#withTrigger(environment, eventName).length > 0;
+    this.#triggering.set(key, found);
     return found;
+  }
+
+  #withTrigger(environment: string, eventName: string): KnownFunction[] {
+    return [...this.#byId.values()].filter(
+      (fn) =>
+        fn.environment === environment &&
+        fn.plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
+    );
   }
 
   #limited(): string[] {
@@ -218,7 +227,9 @@ export class Functions {
 function knownFunction(fn: StoredFunction, plan: FunctionPlan): KnownFunction {
   const { slug: id, uuid, appId, appVersion, active, configJson } = fn;
   const ours = readRunOptions(configJson);
-  return { id, uuid, active, appId, appVersion, plan, plain: isPlain(plan), limits: limitsOf(plan), ...ours };
+  const environment = environmentOf(id);
+  const plain = isPlain(plan);
+  return { id, environment, uuid, active, appId, appVersion, plan, plain, limits: limitsOf(plan), ...ours };
 }
 
 function fingerprint(app: AppRecord): string {

@@ -1,4 +1,12 @@
-import type { ClaimLimits, Gate, Lane, WindowEntry } from "../../store/index.ts";
+import { unreachable } from "@holdfast/core";
+import {
+  type ClaimLimits,
+  DEFAULT_ENVIRONMENT,
+  environmentOf,
+  type Gate,
+  type Lane,
+  type WindowEntry,
+} from "../../store/index.ts";
 import { sha256 } from "../digest.ts";
 import { type ExpressionData, type Expressions, keyText } from "../expressions/expressions.ts";
 import type { FunctionPlan } from "./plan.ts";
@@ -111,8 +119,7 @@ export function startOf(
   const window = stage === "event" ? windowOf(functionId, plan, reader, newId) : null;
   if (window) return { ...PLAIN_START, window };
   const slots = plan.concurrency.map((limit) => {
-    const own = limit.scope === "fn" ? `${functionId}\n${limit.key ?? ""}\n` : "";
-    return digest(`${limit.scope}\n${own}${reader.key(limit.key)}`);
+    return digest(`${limit.scope}\n${ownerOf(limit, functionId)}${reader.key(limit.key)}`);
   });
   const priority = reader.priority(plan.priority);
   const throttle = plan.throttle ? digest(reader.key(plan.throttle.key)) : null;
@@ -123,6 +130,22 @@ export function startOf(
     gates: stage === "invoked" ? [] : gatesOf(functionId, plan, reader, stage, newId),
     window: null,
   };
+}
+
+/** Whose places a limit counts: the function's, its environment's, or everybody's. */
+function ownerOf({ scope, key }: FunctionPlan["concurrency"][number], functionId: string): string {
+  switch (scope) {
+    case "fn":
+      return `${functionId}\n${key ?? ""}\n`;
+    case "env": {
+      const environment = environmentOf(functionId);
+      return environment === DEFAULT_ENVIRONMENT ? "" : `${environment}\n`;
+    }
+    case "account":
+      return "";
+    default:
+      return unreachable(scope);
+  }
 }
 
 function gatesOf(

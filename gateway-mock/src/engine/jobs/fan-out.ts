@@ -3,6 +3,8 @@ import {
   type EventDetail,
   type Fence,
   levelFor,
+  plainName,
+  qualify,
   type RunHead,
   type StoredWait,
   type WaitQuery,
@@ -23,6 +25,7 @@ export interface TellingJob {
   readonly event?: KnownEvent;
 }
 
+/** Its name as its environment has it. */
 type KnownEvent = Pick<EventDetail, "id" | "name" | "payloadJson">;
 
 export interface FanOutParts {
@@ -69,10 +72,11 @@ export class FanOut {
    * Gives a signal to the one step that waits for it. Resolved with the run means durable; null: nobody waits.
    * @throws HoldfastError `STORE_FAILED`
    */
-  async signal(name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
+  async signal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
+    const waited = qualify(environment, name);
     const text = `{"signal":${JSON.stringify(name)},"data":${dataJson}}`;
     for (let tries = 0; tries < SIGNAL_TRIES; tries += 1) {
-      const [wait] = await this.#options.store.findWaits({ name, kinds: ["signal"], limit: 1 });
+      const [wait] = await this.#options.store.findWaits({ name: waited, kinds: ["signal"], limit: 1 });
       if (!wait) return null;
       // Else it has just ended, or another step has taken its place.
       if (await this.#arrived(wait, { type: "data", text })) return { runId: wait.runId };
@@ -154,7 +158,7 @@ export class FanOut {
         const result = { type: "data", text: event.payloadJson } as const;
         await decider.run(runId, { type: "arrived", key, result }, null);
       } else {
-        const reason = `The run was cancelled by the event "${event.name}" (${event.id}).`;
+        const reason = `The run was cancelled by the event "${plainName(event.name)}" (${event.id}).`;
         await decider.run(runId, { type: "cancel", reason, waitKey: key }, null);
       }
     } finally {

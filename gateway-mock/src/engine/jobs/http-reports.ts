@@ -18,18 +18,19 @@ export class HttpReports {
    * Takes a reply. Resolves when it is durable, or nobody's any more.
    * @throws HoldfastError `REQUEST_NOT_OWNED`, `STORE_FAILED`
    */
-  async flush(response: SdkResponse): Promise<void> {
+  async flush(response: SdkResponse, environment: string): Promise<void> {
     const isOurs = response.sdkVersion.startsWith("holdfast-js:");
-    if (!(await this.#reports.reply(response, isOurs, this.#ownership.flushing(response)))) throw notOwned("reply");
+    if (!(await this.#reports.reply(response, isOurs, this.#ownership.flushing(response, environment))))
+      throw notOwned("reply");
   }
 
   /**
    * Stores finished steps of a request that goes on; `item` is its `ctx.qi_id`.
    * @throws HoldfastError `REQUEST_NOT_OWNED`, `STORE_FAILED`
    */
-  async checkpoint(item: string, runId: string, ops: readonly Op[]): Promise<CheckpointResult> {
+  async checkpoint(item: string, runId: string, ops: readonly Op[], environment: string): Promise<CheckpointResult> {
     const name = { ...parseQueueItem(item), runId };
-    const result = await this.#reports.checkpoint(name, ops, this.#ownership.leasing(name));
+    const result = await this.#reports.checkpoint(name, ops, this.#ownership.leasing(name, environment));
     if (result.foreign) throw notOwned("checkpoint");
     return result;
   }

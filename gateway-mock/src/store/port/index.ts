@@ -1,3 +1,4 @@
+export * from "./environment.ts";
 export * from "./flow.ts";
 export type * from "./health.ts";
 export type * from "./intake.ts";

@@ -20,6 +20,8 @@ export interface StoreReads {
 }
 
 export interface RunFilter {
+  /** Only of this one; default: of all. */
+  readonly environment?: string;
   readonly status?: RunStatus;
   readonly functionId?: string;
   readonly eventId?: string;

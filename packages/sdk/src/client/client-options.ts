@@ -1,4 +1,4 @@
-import { HoldfastError, LOG_LEVELS, type LoggerLike, shown } from "@holdfast/core";
+import { HoldfastError, LOG_LEVELS, type LoggerLike, readEnvironmentName, shown } from "@holdfast/core";
 import {
   asBoolean,
   asSecretText,
@@ -41,7 +41,10 @@ export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {
   readonly signingKey?: string;
   /** Tried when the gateway refuses `signingKey`. `HOLDFAST_SIGNING_KEY_FALLBACK`. */
   readonly signingKeyFallback?: string;
-  /** Name of the environment. `HOLDFAST_ENV`, then the branch variables of common hosts. */
+  /**
+   * Name of the environment that the app's functions, events and runs belong to: they meet nothing of another one.
+   * `HOLDFAST_ENV`, then the branch variables of common hosts. Default: the environment `default`.
+   */
   readonly env?: string;
   /** Console-shaped or pino-shaped. Default: the console. */
   readonly logger?: LoggerLike;
@@ -94,7 +97,7 @@ const KNOWN = [
   "fetch",
 ];
 
-/** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
+/** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`, `ENVIRONMENT_INVALID` */
 export function resolveClientOptions(options: ClientOptions, env: Environment): ResolvedClientOptions {
   if (typeof options !== "object" || options === null) resolveId(undefined);
   checkKnown("new Holdfast()", options, KNOWN);
@@ -109,7 +112,7 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     env,
   );
   const environment = readOption(
-    { name: "env", given: options.env, variables: ["_ENV", ...BRANCH_VARIABLES], parse: asText },
+    { name: "env", given: options.env, variables: ["_ENV", ...BRANCH_VARIABLES], parse: asEnvironmentName },
     env,
   );
   const eventKey = readOption(
@@ -134,6 +137,9 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     logger: resolveLogger(options.logger),
   });
 }
+
+const asEnvironmentName: OptionParser<string> = (value, source) =>
+  readEnvironmentName(asText(value, source), capitalised(source));
 
 function checkParts({ schemas, fetch }: ClientOptions): void {
   if (fetch !== undefined && typeof fetch !== "function")

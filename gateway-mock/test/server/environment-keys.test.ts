@@ -1,0 +1,160 @@
+import { expect, test } from "vitest";
+import { resolveConfig } from "../../src/config.ts";
+import { hashSigningKey } from "../../src/http/keys.ts";
+import type { GatewayKey } from "../../src/keys-config.ts";
+import type { Gateway } from "../../src/server.ts";
+import { helloFrame, RawAgent } from "./agent.ts";
+import { useGateway } from "./harness.ts";
+
+const bench = useGateway();
+
+const hex = (digit: string): string => digit.repeat(32);
+const signing = { preview: hex("a"), production: hex("b"), fallback: hex("c"), any: hex("d"), default: hex("e") };
+const keys: readonly GatewayKey[] = [
+  { name: "apps of preview", kind: "signing", key: signing.preview, environment: "preview" },
+  { name: "apps of production", kind: "signing", key: signing.production, environment: "production" },
+  { name: "the same, old", kind: "signing", key: signing.fallback, environment: "production" },
+  { name: "apps of the default environment", kind: "signing", key: signing.default, environment: "default" },
+  { name: "ci", kind: "signing", key: signing.any },
+  { name: "shop of preview", kind: "event", key: "events-preview", environment: "preview" },
+  { name: "shop of production", kind: "event", key: "events-production", environment: "production" },
+  { name: "tools", kind: "event", key: "events-any" },
+];
+
+const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${hashSigningKey(key)}` });
+
+interface Answer {
+  readonly status: number;
+  readonly body: {
+    readonly code?: string;
+    readonly error?: string;
+    readonly ids?: string[];
+    readonly runs?: { environment: string }[];
+  };
+}
+
+async function ask(gateway: Gateway, path: string, headers: Record<string, string>, body?: string): Promise<Answer> {
+  const init = body === undefined ? {} : { method: "POST", body };
+  const response = await fetch(new URL(path, gateway.url), { ...init, headers });
+  return { status: response.status, body: (await response.json()) as Answer["body"] };
+}
+
+const send = (gateway: Gateway, key: string, environment?: string): Promise<Answer> =>
+  ask(gateway, `/e/${key}`, environment === undefined ? {} : { "x-inngest-env": environment }, '{"name":"shop/order"}');
+
+/** A connection up to its end, or to readiness. */
+async function connected(gateway: Gateway, key: string, start?: string, hello?: string): Promise<unknown> {
+  const headers = { ...bearer(key), ...(start === undefined ? {} : { "x-inngest-env": start }) };
+  const options = { url: gateway.url, headers, ...(hello === undefined ? {} : { environment: hello }) };
+  const { agent, connectionId, token } = await RawAgent.open({ url: gateway.url, headers });
+  try {
+    await agent.frame("GATEWAY_HELLO");
+    agent.send(helloFrame(options, connectionId, agent.instanceId, token));
+    const first = await Promise.race([agent.frame("GATEWAY_CONNECTION_READY"), agent.frame("SYNC_FAILED")]);
+    return first.kind === "SYNC_FAILED" ? first.message : "ready";
+  } finally {
+    agent.cut();
+  }
+}
+
+test("a key opens its environment and no other, whatever is asked for", async () => {
+  const gateway = await bench.gateway({ keys });
+  const one = await bench
+    .agent(gateway, { headers: bearer(signing.any), environment: "preview" })
+    .catch((error) => error);
+  // The harness's agent shows no token.
+  expect(String(one)).toContain("connect_authentication_failed");
+  for (const [key, start, hello] of [
+    [signing.preview, undefined, undefined],
+    [signing.preview, "preview", "preview"],
+    [signing.production, undefined, "production"],
+    [signing.fallback, "production", "production"],
+    [signing.default, undefined, undefined],
+    [signing.default, "default", "default"],
+    [signing.any, "elsewhere", "elsewhere"],
+    [signing.any, undefined, undefined],
+  ] as const) {
+    expect([start, hello, await connected(gateway, key, start, hello)]).toEqual([start, hello, "ready"]);
+  }
+  for (const [key, hello] of [
+    [signing.preview, "production"],
+    [signing.default, "preview"],
+    [signing.any, "preview"],
+  ] as const) {
+    expect(await connected(gateway, key, undefined, hello)).toMatch(/belongs to the environment ".*", not to/);
+  }
+  expect(await ask(gateway, "/v1/runs", { ...bearer(signing.preview), "x-inngest-env": "production" })).toMatchObject({
+    status: 403,
+    body: { code: "ENVIRONMENT_REFUSED", error: expect.stringContaining("apps of preview") },
+  });
+  for (const [key, asked, status] of [
+    ["events-preview", undefined, 200],
+    ["events-preview", "preview", 200],
+    ["events-preview", "production", 403],
+    ["events-preview", "default", 403],
+    ["events-any", "anything", 200],
+    ["events-any", undefined, 200],
+    ["wrong", undefined, 401],
+  ] as const) {
+    const answer = await send(gateway, key, asked);
+    expect([key, asked, answer.status]).toEqual([key, asked, status]);
+    if (status === 403) expect(answer.body.code).toBe("ENVIRONMENT_REFUSED");
+  }
+});
+
+test("who reads sees the key's environment, and what is sent goes there", async () => {
+  const gateway = await bench.gateway({ keys });
+  for (const key of [signing.preview, signing.production, signing.default]) {
+    expect(await connected(gateway, key)).toBe("ready");
+  }
+  for (const key of ["events-preview", "events-production", "events-production", "events-any"])
+    await send(gateway, key);
+  await send(gateway, "events-any", "preview");
+  const counts = async (key: string, headers: Record<string, string> = {}): Promise<string[] | undefined> =>
+    (await ask(gateway, "/v1/runs", { ...bearer(key), ...headers })).body.runs?.map(({ environment }) => environment);
+  expect(await counts(signing.preview)).toEqual(["preview", "preview"]);
+  expect(await counts(signing.production)).toEqual(["production", "production"]);
+  expect(await counts(signing.fallback)).toEqual(["production", "production"]);
+  expect(await counts(signing.default)).toEqual(["default"]);
+  expect(await counts(signing.any)).toEqual(["default"]);
+  expect(await counts(signing.any, { "x-inngest-env": "preview" })).toEqual(["preview", "preview"]);
+  const { runs } = await bench.store.listRuns({ limit: 100 });
+  for (const { id } of runs) {
+    const answers = [signing.preview, signing.production, signing.default].map(
+      async (key) => (await ask(gateway, `/v1/runs/${id}/cancel`, bearer(key), "")).status,
+    );
+    expect((await Promise.all(answers)).sort()).toEqual([200, 404, 404]);
+  }
+});
+
+test.each(["", "a b", "a:b", "ä", "x".repeat(129), "two, three"])(
+  "the environment %j: refused with a code, unless it is none",
+  async (name) => {
+    const gateway = await bench.gateway();
+    const answer = await send(gateway, "any", Buffer.from(name).toString("latin1"));
+    expect([answer.status, answer.body.code]).toEqual(name === "" ? [200, undefined] : [400, "ENVIRONMENT_INVALID"]);
+    const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
+    await agent.frame("GATEWAY_HELLO");
+    agent.send(helloFrame({ url: gateway.url, environment: name }, connectionId, agent.instanceId));
+    if (name === "") await agent.frame("GATEWAY_CONNECTION_READY");
+    else expect((await agent.frame("SYNC_FAILED")).message).toContain("names the environment");
+    agent.cut();
+  },
+);
+
+test.each([
+  ["a name twice", [keys[0], { ...keys[1], name: "apps of preview" }], /Two keys are called/],
+  [
+    "one key for two",
+    [keys[0], { ...keys[0], name: "again", environment: "other" }],
+    /the same key for two environments/,
+  ],
+  ["no name", [{ kind: "event", key: "k" }], /needs a `name`/],
+  ["no kind", [{ name: "n", key: "k" }], /signing or event/],
+  ["an unknown field", [{ ...keys[0], env: "x" }], /no field `env`/],
+  ["no hex", [{ name: "n", kind: "signing", key: "passwort" }], /hex digits/],
+  ["no environment's name", [{ ...keys[0], environment: "a b" }], /names the environment/],
+  ["text", ["signkey"], /must be/],
+] as const)("keys that cannot be meant so are refused: %s", (_, given, why) => {
+  expect(() => resolveConfig({ keys: given as never })).toThrow(why);
+});
