@@ -51,7 +51,7 @@ describe.each([...modes, { name: "plain protocol, by our own rules", extensions:
   ] as const)(
     "a signal and a main thread that does not move: %s another worker has the work",
     async (_when, drain, signals) => {
-      await inWorld({ ...mode, ...patient }, async (world) => {
+      await inWorld(patientIfAble(mode), async (world) => {
         const app = await world.startApp({ HOLDFAST_DRAIN_TIMEOUT: drain });
         const runId = await world.trigger("blocking-until");
         await world.noted(runId, "block");
