@@ -107,6 +107,8 @@ export const DEFAULT_PORT = 8288;
 /** Limits of the gateway that have no option. */
 export const GATEWAY_LIMITS = {
   maxSockets: 10_000,
+  /** Of sockets whose worker is not accepted yet. */
+  pending: { maxSockets: 1000, ownBytes: 64 * 1024, sharedBytes: 16 * 1024 * 1024, pieceBytes: 256 },
   maxFunctionsPerApp: 1000,
   maxEventBodyBytes: 16 * 1024 * 1024,
   maxCheckpointBodyBytes: 16 * 1024 * 1024,

@@ -127,8 +127,8 @@ function createSessions(
     },
     redeem: async ({ connectionId }) =>
       !keys.enforced || (await store.useToken(connectionId, GATEWAY_LIMITS.sessionTokenMs)),
-    onStatus: (info, status) => {
-      log("info", `${info.appIds.join(", ")} (${info.instanceId}): ${status.toLowerCase()}`);
+    onStatus: (info, status, sessionLog) => {
+      sessionLog("info", `${info.appIds.join(", ")} (${info.instanceId}): ${status.toLowerCase()}`);
       return list.set(info, status);
     },
   });

@@ -63,6 +63,8 @@ const MAX_POSTGRES_STOP_MS = 3_000;
 const KILL_MS = 500;
 const SYSTEM = { clock: systemClock, timers: systemTimers };
 
+/** The library would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides. */
+const LISTENER = { autoCleanupIncoming: false } as const;
 /** How often the event loop's delay is sampled; Node counts the interval itself into each sample. */
 const DELAY_RESOLUTION_MS = 10;
 
@@ -126,9 +128,10 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delay.enable();
-  const { maxSockets } = GATEWAY_LIMITS;
+  const { maxSockets, pending } = GATEWAY_LIMITS;
   const callers = callerRules(config, [http.port, second.port]);
-  const sockets = new SocketServer({ sessions, maxSockets, refusal: (headers) => refusalOf(headers, callers) });
+  const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
+  const sockets = new SocketServer({ sessions, maxSockets, pending, refusal });
   const skipTime = async (ms: number): Promise<void> => engine.timeMoved(await store.skipTime(checkSkip(ms)));
   const app = httpApp({
     engine,
@@ -141,13 +144,10 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     gatewayId,
     newId,
     isDraining: () => core.isDraining,
-    process: () => processStatus(delay, sessions.size),
+    process: () => ({ ...processStatus(delay, sessions.size), pendingSockets: sockets.pending() }),
     ...(config.virtualTime ? { skipTime } : {}),
   });
-  const listener = getRequestListener(app.fetch, {
-    // It would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides.
-    autoCleanupIncoming: false,
-  });
+  const listener = getRequestListener(app.fetch, LISTENER);
   for (const { server } of [http, second]) {
     server.removeAllListeners("request");
     server.on("request", listener);

@@ -22,6 +22,11 @@ export interface ConnectionListParts {
   onGone(functionIds: readonly string[]): void;
 }
 
+interface Waiting {
+  status: ConnectionStatus;
+  done: Promise<void>;
+}
+
 /**
  * This gateway's part of the list of connections, by which the others know which versions are there. What is written of one
  * connection is written in turn, so that one that is gone does not come back.
@@ -29,6 +34,8 @@ export interface ConnectionListParts {
 export class ConnectionList {
   readonly #parts: ConnectionListParts;
   readonly #last = new Map<string, Promise<void>>();
+  /** What is written when the write under way is over: only the newest, however often a peer changes its mind. */
+  readonly #waiting = new Map<string, Waiting>();
   /** Gone, but still listed. */
   readonly #left = new Set<string>();
 
@@ -39,15 +46,26 @@ export class ConnectionList {
   /** Resolves when it is listed so, or could not be. */
   set(info: SessionInfo, status: ConnectionStatus): Promise<void> {
     const id = info.connectionId;
+    const waiting = this.#waiting.get(id);
+    if (waiting) {
+      waiting.status = status;
+      return waiting.done;
+    }
+    const next: Waiting = { status, done: Promise.resolve() };
     const before = this.#last.get(id) ?? Promise.resolve();
     const mine = before
-      .then(() => this.#write(info, status))
+      .then(() => {
+        this.#waiting.delete(id);
+        return this.#write(info, next.status);
+      })
       .catch((error: unknown) => {
         this.#parts.log("debug", `The list of connections was not updated: ${messageOf(error)}`);
       })
       .finally(() => {
         if (this.#last.get(id) === mine) this.#last.delete(id);
       });
+    next.done = mine;
+    this.#waiting.set(id, next);
     this.#last.set(id, mine);
     return mine;
   }

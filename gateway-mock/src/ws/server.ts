@@ -2,11 +2,14 @@ import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_COD
 import type { Duplex } from "node:stream";
 import { CONNECT_PATH, SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";
 import { WebSocketServer } from "ws";
+import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface SocketServerOptions {
   readonly sessions: Sessions;
   readonly maxSockets: number;
+  /** Sockets whose worker is not accepted yet. */
+  readonly pending: PendingLimits;
   /** Why a caller may not even ask, judged by its headers. */
   readonly refusal: (headers: IncomingHttpHeaders) => UpgradeRefusal | undefined;
 }
@@ -17,20 +20,39 @@ export interface UpgradeRefusal {
   readonly message: string;
 }
 
+const CROWDED: UpgradeRefusal = { status: 503, message: "There are too many connections." };
+
+/** Workers send a message in one piece, or a few: of thousands of tiny ones each would cost more than its bytes. */
+const MAX_FRAGMENTS = 1024;
+const MAX_PIECES = 64 * 1024;
+const CLOSE_TIMEOUT_MS = 5_000;
+
 /** Takes upgrades of any number of HTTP servers. */
 export class SocketServer {
   readonly #options: SocketServerOptions;
   readonly #server: WebSocketServer;
+  readonly #pending: PendingSockets;
 
   constructor(options: SocketServerOptions) {
     this.#options = options;
-    this.#server = new WebSocketServer({
-      noServer: true,
+    this.#pending = new PendingSockets(options.pending);
+    const limits = {
       maxPayload: WIRE_LIMITS.maxFrameBytes,
+      maxFragments: MAX_FRAGMENTS,
+      maxBufferedChunks: MAX_PIECES,
+      closeTimeout: CLOSE_TIMEOUT_MS,
+    };
+    this.#server = new WebSocketServer({
+      ...limits,
+      noServer: true,
       perMessageDeflate: false,
       clientTracking: false,
       handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
     });
+  }
+
+  pending(): ReturnType<PendingSockets["status"]> {
+    return this.#pending.status();
   }
 
   listenOn(server: Server): void {
@@ -45,14 +67,16 @@ export class SocketServer {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
     const refusal = this.#refusal(request);
-    if (refusal) {
-      const { status, message } = refusal;
-      const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: text/plain`;
-      socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`);
-      return;
-    }
+    if (refusal) return refuse(socket, refusal);
+    const pending = this.#pending.admit(socket);
+    if (!pending) return refuse(socket, CROWDED);
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      this.#options.sessions.accept(webSocket, socket);
+      const session = this.#options.sessions.accept(webSocket, socket, () => pending.release());
+      pending.onEvicted = (why) => {
+        session.evict(why);
+        // Its last words, then the end: whatever else it sends is not read.
+        socket.end(() => socket.destroy());
+      };
     });
   }
 
@@ -63,8 +87,12 @@ export class SocketServer {
     if (refusal) return refusal;
     const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
     if (!offered.includes(SUBPROTOCOL)) return { status: 400, message: `The subprotocol ${SUBPROTOCOL} is needed.` };
-    if (this.#options.sessions.size >= this.#options.maxSockets)
-      return { status: 503, message: "There are too many connections." };
+    if (this.#options.sessions.size >= this.#options.maxSockets) return CROWDED;
     return undefined;
   }
+}
+
+function refuse(socket: Duplex, { status, message }: UpgradeRefusal): void {
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: text/plain`;
+  socket.end(`${head}\r\nContent-Length: ${Buffer.byteLength(message)}\r\n\r\n${message}`);
 }

@@ -22,6 +22,9 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  * 10. Silence is counted in the gateway's own intervals, not measured: a gateway that was stopped itself has one interval
  *     of it, and hears what its peers said meanwhile before there is another.
  * 11. With `strict` what cannot be read ends the connection with the reference's code, and so does readiness while it drains.
+ * 12. Frames that cannot be read end the connection: what is no frame at all, or comes first, at once; others when there are
+ *     too many (`payload-again`).
+ * 13. A peer is evicted only before it is accepted.
  */
 export type SessionState =
   | { readonly phase: "hello" }
@@ -57,7 +60,9 @@ export type SessionTimer = "hello" | "readiness" | "silence" | "drain";
 export type SessionEvent =
   | { readonly type: "accept" }
   | { readonly type: "frame"; readonly frame: WorkerFrame | UnknownFrame }
-  | { readonly type: "malformed"; readonly what: "envelope" | "payload"; readonly kind?: number }
+  | { readonly type: "malformed"; readonly what: "envelope" | "payload" | "payload-again"; readonly kind?: number }
+  /** Before the peer is accepted: it has sent too much, or others are to have its place. */
+  | { readonly type: "evicted"; readonly why: "too-large" | "crowded" }
   | { readonly type: "accepted"; readonly accepted: Accepted }
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "fired"; readonly timer: SessionTimer }
@@ -135,6 +140,8 @@ export function stepSession(limits: SessionLimits, state: SessionState, event: S
       return onFrame(limits, state, event.frame);
     case "malformed":
       return onMalformed(limits, state, event);
+    case "evicted":
+      return onEvicted(state, event.why);
     case "accepted":
       return onAccepted(state, event.accepted);
     case "refused":
@@ -246,7 +253,14 @@ function onMalformed(
   if (state.phase === "hello") return closing(state, 1008, "connect_worker_hello_invalid_payload");
   const reason = strict && kind !== undefined ? BAD_PAYLOADS_BY_NUMBER[kind] : undefined;
   if (reason !== undefined) return closing(state, reason === BAD_PAYLOADS.WORKER_REPLY ? 1011 : 1008, reason);
-  return [state, [{ do: "warn", message: "a frame could not be decoded; passed over" }]];
+  return what === "payload" ? [state, []] : closing(state, 1008, "connect_worker_too_many_invalid_frames");
+}
+
+function onEvicted(state: SessionState, why: "too-large" | "crowded"): Turn {
+  if (state.phase !== "hello" && state.phase !== "registering") return [state, []];
+  return why === "too-large"
+    ? closing(state, 1009, "connect_worker_hello_too_large")
+    : closing(state, 1013, "connect_too_many_pending_connections");
 }
 
 function onAccepted(state: SessionState, accepted: Accepted): Turn {

@@ -1,13 +1,4 @@
-import type { Duplex } from "node:stream";
-import {
-  type Clock,
-  createDriver,
-  type Log,
-  messageOf,
-  type TimerHandle,
-  type Timers,
-  unreachable,
-} from "@holdfast/core";
+import { createDriver, type Log, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
 import {
   decodeWorkerFrame,
   type Extension,
@@ -16,12 +7,13 @@ import {
   type GatewayFrame,
   type WorkerConnect,
 } from "@holdfast/protocol";
-import type { WebSocket } from "ws";
 import { type AgentSession, type AttachedAgent, versionName } from "../engine/index.ts";
-import { type AppRecord, levelFor } from "../store/index.ts";
+import { levelFor } from "../store/index.ts";
+import { Allowance } from "./allowance.ts";
 import type { ConnectionStatus, SessionInfo } from "./connection-list.ts";
-import { type HelloRules, readHello, refusalOf } from "./hello.ts";
-import { type IntervalOverrides, intervalsFor, wireIntervals } from "./intervals.ts";
+import { readHello, refusalOf } from "./hello.ts";
+import { intervalsFor, wireIntervals } from "./intervals.ts";
+import { LogLimit } from "./log-limit.ts";
 import { capacityOf } from "./routing.ts";
 import {
   delivers,
@@ -33,44 +25,12 @@ import {
   type SessionTimer,
   stepSession,
 } from "./session-machine.ts";
+import type { SessionParts, SessionSocket, SessionStream } from "./session-parts.ts";
 
-/** What a session takes of an accepted socket of `ws`, and of the stream below it. */
-export type SessionSocket = Pick<
-  WebSocket,
-  "on" | "send" | "close" | "terminate" | "readyState" | "OPEN" | "bufferedAmount"
->;
-export type SessionStream = Pick<Duplex, "cork" | "uncork"> & { on(event: "drain", listener: () => void): unknown };
-
-/** What a session needs of the engine. */
-export interface SessionEngine {
-  register(apps: readonly AppRecord[]): Promise<void>;
-  attach(session: AgentSession, open: boolean): AttachedAgent;
-}
-
-export interface SessionSettings {
-  readonly hello: HelloRules;
-  readonly intervals: IntervalOverrides;
-  readonly strict: boolean;
-  readonly missedHeartbeats: number;
-  readonly helloMs: number;
-  readonly readinessMs: number;
-  readonly drainMs: number;
-  /** Requests wait while more than this is on its way to the peer. */
-  readonly roomBytes: number;
-  /** A peer that does not read is dropped when this much waits for it. */
-  readonly maxBufferedBytes: number;
-}
-
-export interface SessionParts {
-  readonly engine: SessionEngine;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly log: Log;
-  readonly settings: SessionSettings;
-  /** Uses up the session token of an agent that is about to be accepted; false when it was used before. */
-  redeem(connect: WorkerConnect): Promise<boolean>;
-  onStatus(info: SessionInfo, status: ConnectionStatus): Promise<void>;
-}
+/** What one peer may make the gateway write. */
+export const LOG_LIMITS = { burst: 20, everyMs: 1_000, reportMs: 10_000, maxChars: 500 } as const;
+/** A peer of another version may send frames that we cannot read; one that sends nothing else is none. */
+const UNREADABLE_FRAMES = { burst: 5, everyMs: 10_000 } as const;
 
 /** The shell of one socket: decodes, drives the machine, sends. */
 export class Session {
@@ -86,11 +46,15 @@ export class Session {
   /** Requests that wait for room. */
   #waiting: (() => GatewayFrame | null)[] = [];
   #heartbeatMs = 10_000;
+  readonly #ownLog: LogLimit;
+  readonly #unreadable: Allowance;
 
   constructor(socket: SessionSocket, raw: SessionStream, parts: SessionParts) {
     this.#socket = socket;
     this.#raw = raw;
     this.#parts = parts;
+    this.#ownLog = new LogLimit(parts, { ...LOG_LIMITS, subject: "this connection" });
+    this.#unreadable = new Allowance(UNREADABLE_FRAMES, parts.clock.monotonicMs());
     const { missedHeartbeats, strict } = parts.settings;
     const limits = { missedHeartbeats, strict };
     this.#driver = createDriver<SessionState, SessionEvent, SessionEffect>({
@@ -106,7 +70,7 @@ export class Session {
       this.#driver.send({ type: "socket-closed", final });
     });
     raw.on("drain", () => this.#sendWaiting());
-    socket.on("error", (error) => parts.log("debug", `A socket failed: ${messageOf(error)}`));
+    socket.on("error", (error) => this.#log("debug", `A socket failed: ${messageOf(error)}`));
     this.#driver.send({ type: "accept" });
   }
 
@@ -115,11 +79,18 @@ export class Session {
     this.#driver.send({ type: "drain" });
   }
 
+  /** Before it is accepted: it costs too much, or others are to have its place. */
+  evict(why: "too-large" | "crowded"): void {
+    this.#driver.send({ type: "evicted", why });
+  }
+
   terminate(): void {
     this.#socket.terminate();
   }
 
   #message(data: Buffer, isBinary: boolean): void {
+    // What was under way when we closed, or whatever a peer sends instead of closing too.
+    if (this.#driver.state.phase === "closed") return;
     if (!isBinary) {
       this.#driver.send({ type: "malformed", what: "envelope" });
       return;
@@ -132,10 +103,10 @@ export class Session {
       else this.#driver.send({ type: "frame", frame });
     } catch (error) {
       const kind = frameKind(data);
-      this.#parts.log("warn", `An agent sent a frame that cannot be read: ${messageOf(error)}`, this.#about());
-      this.#driver.send(
-        kind === undefined ? { type: "malformed", what: "envelope" } : { type: "malformed", what: "payload", kind },
-      );
+      this.#log("warn", `An agent sent a frame that cannot be read: ${messageOf(error)}`, this.#about());
+      if (kind === undefined) return this.#driver.send({ type: "malformed", what: "envelope" });
+      const what = this.#unreadable.take(atMs) ? "payload" : "payload-again";
+      this.#driver.send({ type: "malformed", what, kind });
     }
   }
 
@@ -144,7 +115,7 @@ export class Session {
       case "send":
         return this.#send(effect.frame);
       case "close":
-        this.#parts.log("info", `A connection is closed: ${effect.reason}`, this.#about());
+        this.#log("info", `A connection is closed: ${effect.reason}`, this.#about());
         this.#flush();
         this.#socket.close(effect.code, effect.reason);
         return;
@@ -171,9 +142,10 @@ export class Session {
         this.#armed.clear();
         this.#waiting = [];
         this.#attached?.lost(effect.final === true);
-        return this.#status("DISCONNECTED");
+        this.#status("DISCONNECTED");
+        return this.#ownLog.flush();
       case "warn":
-        return this.#parts.log("warn", `Connection: ${effect.message}.`, this.#about());
+        return this.#log("warn", `Connection: ${effect.message}.`, this.#about());
       default:
         return unreachable(effect);
     }
@@ -186,7 +158,8 @@ export class Session {
   }
 
   async #register(connect: WorkerConnect): Promise<void> {
-    const { settings, engine, clock, log } = this.#parts;
+    const { settings, engine, clock } = this.#parts;
+    const log = this.#log;
     const result = readHello(connect, settings.hello);
     if (!result.ok) {
       log("warn", `A connection is refused: ${result.why}.`, { instanceId: connect.instanceId });
@@ -218,7 +191,7 @@ export class Session {
     const appIds = apps.map(({ id }) => id);
     this.#info = { connectionId, instanceId, appIds, versions, functionIds, connectedMs: clock.nowMs() };
     // Before connect() resolves, so that whoever takes an event after it knows that this version is there.
-    await this.#parts.onStatus(this.#info, "CONNECTING");
+    await this.#parts.onStatus(this.#info, "CONNECTING", this.#log);
     this.#driver.send({
       type: "accepted",
       accepted: {
@@ -227,6 +200,7 @@ export class Session {
         manualReadiness: connect.workerManualReadinessAck,
       },
     });
+    this.#parts.onAccepted();
   }
 
   #agentOf(
@@ -250,6 +224,7 @@ export class Session {
       get congested() {
         return isCongested();
       },
+      log: this.#log,
       send: (frame) => this.#send(frame),
       sendWhenRoom: (make) => {
         if (this.#waiting.length > 0 || !this.#hasRoom()) return void this.#waiting.push(make);
@@ -277,7 +252,7 @@ export class Session {
   #send(frame: GatewayFrame): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > this.#parts.settings.maxBufferedBytes) {
-      this.#parts.log("warn", "An agent does not read what it is sent; its socket is dropped.", this.#about());
+      this.#log("warn", "An agent does not read what it is sent; its socket is dropped.", this.#about());
       this.#socket.terminate();
       return;
     }
@@ -317,8 +292,11 @@ export class Session {
   }
 
   #status(status: ConnectionStatus): void {
-    if (this.#info) void this.#parts.onStatus(this.#info, status);
+    if (this.#info) void this.#parts.onStatus(this.#info, status, this.#log);
   }
+
+  readonly #log: Log = (level, message, data) =>
+    (this.#info ? this.#ownLog.log : this.#parts.pendingLog)(level, message, data);
 
   #about(): Record<string, unknown> {
     const { connectionId, instanceId } = this.#info ?? {};

@@ -1,29 +1,44 @@
-import { Session, type SessionParts, type SessionSocket, type SessionStream } from "./session.ts";
+import { LogLimit } from "./log-limit.ts";
+import { LOG_LIMITS, Session } from "./session.ts";
+import type { SessionParts, SessionSocket, SessionStream } from "./session-parts.ts";
+
+type SessionsParts = Omit<SessionParts, "pendingLog" | "onAccepted">;
+
+/** Of all that are not accepted yet together: more, so that the reasons of honest ones are seen. */
+const PENDING_LOG = { burst: 50, everyMs: 500 } as const;
 
 /** Every socket that is open, each with its session. */
 export class Sessions {
-  readonly #parts: SessionParts;
+  readonly #parts: SessionsParts;
+  /** Who is not accepted yet has no name: all of them share one allowance. */
+  readonly #pendingLog: LogLimit;
   readonly #open = new Set<Session>();
   #draining = false;
   #onEmpty: (() => void) | null = null;
 
-  constructor(parts: SessionParts) {
+  constructor(parts: SessionsParts) {
     this.#parts = parts;
+    this.#pendingLog = new LogLimit(parts, {
+      ...LOG_LIMITS,
+      ...PENDING_LOG,
+      subject: "connections that were not accepted yet",
+    });
   }
 
   get size(): number {
     return this.#open.size;
   }
 
-  /** Takes a socket whose upgrade is done. */
-  accept(socket: SessionSocket, stream: SessionStream): void {
-    const session = new Session(socket, stream, this.#parts);
+  /** Takes a socket whose upgrade is done; `onAccepted` once its worker is known and taken. */
+  accept(socket: SessionSocket, stream: SessionStream, onAccepted: () => void = () => {}): Session {
+    const session = new Session(socket, stream, { ...this.#parts, pendingLog: this.#pendingLog.log, onAccepted });
     this.#open.add(session);
     socket.on("close", () => {
       this.#open.delete(session);
       if (this.#open.size === 0) this.#onEmpty?.();
     });
     if (this.#draining) session.drain();
+    return session;
   }
 
   /** Tells every agent to go elsewhere. Resolves when all sockets are closed, or after `timeoutMs`. */
@@ -43,5 +58,6 @@ export class Sessions {
   close(): void {
     this.#draining = true;
     for (const session of this.#open) session.terminate();
+    this.#pendingLog.flush();
   }
 }

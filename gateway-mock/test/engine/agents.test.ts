@@ -1,3 +1,4 @@
+import { silentLog } from "@holdfast/core";
 import { expect, test } from "vitest";
 import { type AgentSession, Agents } from "../../src/engine/agents/agents.ts";
 import { chooseSession } from "../../src/ws/routing.ts";
@@ -10,6 +11,7 @@ const session = (id: string): AgentSession & { seenMs: number } => ({
   apps: [],
   capacity: 10,
   isLimited: false,
+  log: silentLog,
   extensions: new Set(),
   heartbeatMs: 1000,
   leaseMs: 10_000,

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { silentLog } from "@holdfast/core";
 import { type ExecutorRequest, encodeJsonBytes, type GatewayFrame, type Op, parseJsonBytes } from "@holdfast/protocol";
 import type { AgentSession } from "../../src/engine/agents/agents.ts";
 import type { Engine } from "../../src/engine/engine.ts";
@@ -74,6 +75,7 @@ export class Worker {
       extendLeaseMs: 60_000,
       seenMs: 0,
       congested: false,
+      log: silentLog,
       send,
       sendWhenRoom: (make) => {
         const frame = make();

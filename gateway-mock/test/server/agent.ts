@@ -94,9 +94,9 @@ export class RawAgent {
 
   /** Start call, upgrade and handshake up to CONNECTION_READY; then WORKER_READY. */
   static async connect(options: AgentOptions): Promise<RawAgent> {
-    const { agent, connectionId } = await RawAgent.open(options);
+    const { agent, connectionId, token } = await RawAgent.open(options);
     await agent.frame("GATEWAY_HELLO");
-    agent.send(helloFrame(options, connectionId, agent.instanceId));
+    agent.send(helloFrame(options, connectionId, agent.instanceId, token));
     await agent.frame("GATEWAY_CONNECTION_READY");
     agent.send({ kind: options.pauses ? "WORKER_PAUSE" : "WORKER_READY" });
     return agent;

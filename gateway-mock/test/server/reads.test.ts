@@ -85,6 +85,7 @@ function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint
     extendLeaseMs: 60_000,
     seenMs: 0,
     congested: false,
+    log: silentLog,
     send: (frame) => void frames.push(frame),
     sendWhenRoom: (make) => {
       const frame = make();

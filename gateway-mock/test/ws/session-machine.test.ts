@@ -136,6 +136,18 @@ describe("the handshake", () => {
       1008,
       "connect_worker_hello_invalid_payload",
     ],
+    [
+      "a place that others are to have",
+      { type: "evicted", why: "crowded" } as const,
+      1013,
+      "connect_too_many_pending_connections",
+    ],
+    [
+      "a greeting that costs too much",
+      { type: "evicted", why: "too-large" } as const,
+      1009,
+      "connect_worker_hello_too_large",
+    ],
     ["no envelope", { type: "malformed", what: "envelope" } as const, 1007, "connect_worker_frame_invalid"],
     ["silence", { type: "fired", timer: "hello" } as const, 1008, "connect_worker_hello_timeout"],
     ["a gateway that goes down", { type: "drain" } as const, 1001, "connect_gateway_closing"],
@@ -248,6 +260,22 @@ describe("a plain gateway, as the reference", () => {
   });
 });
 
+test.each([
+  ["registering", new Run(frame(hello))],
+  ["connected", new Run(frame(hello), accepted())],
+  ["ready", ready()],
+])("too many frames that cannot be read end a connection that is %s (12)", (_, run) => {
+  expect(run.send({ type: "malformed", what: "payload" })).toEqual([]);
+  run.send({ type: "malformed", what: "payload-again" });
+  expect(run.closed()).toEqual({ do: "close", code: 1008, reason: "connect_worker_too_many_invalid_frames" });
+});
+
+test("who is accepted is not evicted any more (13)", () => {
+  const run = ready();
+  expect(run.send({ type: "evicted", why: "crowded" }, { type: "evicted", why: "too-large" })).toEqual([]);
+  expect(run.state.phase).toBe("ready");
+});
+
 const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
   fc.constantFrom<SessionEvent>(
     { type: "accept" },
@@ -255,6 +283,8 @@ const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
     { type: "socket-closed" },
     { type: "malformed", what: "payload" },
     { type: "malformed", what: "payload", kind: 6 },
+    { type: "malformed", what: "payload-again" },
+    { type: "evicted", why: "crowded" },
     { type: "refused", refusal: { code: "x", closeCode: 1008 } },
     accepted(true),
     accepted(false),

@@ -1,3 +1,4 @@
+import type { Log } from "@holdfast/core";
 import type { Extension, GatewayFrame } from "@holdfast/protocol";
 import type { AppRecord, RecallWant } from "../../store/index.ts";
 
@@ -24,6 +25,8 @@ export interface AgentSession {
   readonly seenMs: number;
   /** Requests wait for room on its socket. */
   readonly congested: boolean;
+  /** For lines about what it sent, so that it cannot write too many. */
+  readonly log: Log;
   send(frame: GatewayFrame): void;
   /**
    * Sends a request once the socket has room, in the order of the calls: at once, mostly. `make` is called right before;

@@ -262,7 +262,8 @@ export class Reports {
   /** The agent refuses work, or hands it back. */
   nacked(slot: Slot, frame: RequestNack): void {
     this.#counters.nacks += 1;
-    const { log, clock } = this.#options;
+    const { clock } = this.#options;
+    const { log } = slot.session;
     const dispatch = this.#dispatches.get(frame.requestId);
     const fence = dispatch?.fence ?? parseRequestId(frame.requestId);
     const data = { requestId: frame.requestId, runId: frame.runId, reason: frame.reason };
