@@ -100,6 +100,9 @@ export class SimThread extends Emitter {
     });
   }
 
+  /** What does not end by itself keeps no process alive here. */
+  unref(): void {}
+
   terminate(): Promise<number> {
     if (this.#owner.acts()) this.actor.scheduler.after(this.#dice.within(0, 5), null, () => this.actor.die());
     return Promise.resolve(1);

@@ -118,6 +118,10 @@ export const ERROR_CATALOGUE = {
     summary: "The connection thread ended unexpectedly.",
     cure: "Nothing to do: a new thread takes over all work in flight. The log has the cause.",
   },
+  THREAD_HUNG: {
+    summary: "The connection thread lived and did nothing.",
+    cure: "Nothing to do: it is ended, and a new thread takes over all work in flight. The log has what it did last; please report it. `respawn.hangTimeout` sets when this is said.",
+  },
   THREAD_PROTOCOL: {
     summary: "Main thread and connection thread do not speak the same version of their protocol.",
     cure: "Two versions of `holdfast` are mixed in one process; install one.",

@@ -253,18 +253,25 @@ describe("the respawn machine", () => {
   const event: fc.Arbitrary<RespawnEvent> = fc.oneof(
     fc.constantFrom<RespawnEvent>({ type: "BEGIN" }, { type: "BACKOFF_OVER" }, { type: "HURRY" }, { type: "STOP" }),
     fc.record({
-      type: fc.constantFrom("READY" as const, "NOT_READY" as const, "UPTIME" as const, "EXITED" as const),
+      type: fc.constantFrom(
+        "READY" as const,
+        "NOT_READY" as const,
+        "UPTIME" as const,
+        "HUNG" as const,
+        "EXITED" as const,
+      ),
       generation: fc.integer({ min: 1, max: 6 }),
     }),
   );
 
-  it("R1, R2, R4, R5, R7: holds for any sequence", () => {
+  it("R1, R2, R4, R5, R7, R8: holds for any sequence", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (sequence) => {
         let state: RespawnState = RESPAWN_START;
         let living: number | null = null;
         let stopped = false;
         let ends = 0;
+        let terminated: number | null = null;
         for (const next of sequence) {
           const before: RespawnState = state;
           const [after, effects] = step(state, next);
@@ -283,6 +290,10 @@ describe("the respawn machine", () => {
               expect(living, "R1").toBeNull();
               expect(stopped, "R5").toBe(false);
               living = effect.generation;
+            }
+            if (effect.do === "TERMINATE") {
+              expect(terminated, "R8").not.toBe(living);
+              terminated = living;
             }
             if (effect.do === "FAIL" || effect.do === "STOPPED") ends += 1;
           }
@@ -304,7 +315,7 @@ describe("the respawn machine", () => {
 
   it("R6: HURRY spawns at once and keeps the count", () => {
     const [waiting] = step(
-      { phase: "up", crashes: 0, generation: 1, stopping: false },
+      { phase: "up", crashes: 0, generation: 1, stopping: false, hung: false },
       { type: "EXITED", generation: 1 },
     );
     const [state, effects] = step(waiting, { type: "HURRY" });

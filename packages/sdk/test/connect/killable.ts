@@ -1,13 +1,15 @@
+import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BroadcastChannel } from "node:worker_threads";
 import { loadThreadScript } from "../../src/thread-script.ts";
 import { type OpenChanges, type Opened, openTest } from "./harness.ts";
 
-/** How a thread can end without being asked to; one that hangs is as good as dead. One that naps goes on after `wake`. */
-export type Death = "exit" | "throw" | "reject" | "out of memory" | "hang" | "nap";
+/** How a thread can end without being asked to; one that hangs is as good as dead. One that naps goes on after `wake`,
+ * and so does one in native code, which nothing else gets out of it. */
+export type Death = "exit" | "throw" | "reject" | "out of memory" | "hang" | "native" | "nap";
 
 export interface Killable extends Opened {
   /** Ends the thread that lives now. */
@@ -36,6 +38,8 @@ export async function openKillable(
   const channel = `kill-${randomUUID()}`;
   const folder = mkdtempSync(join(tmpdir(), "holdfast-killable-"));
   const order = join(folder, "order");
+  const fifo = `${order}.fifo`;
+  let held: number | undefined;
   const dieAt = (moment: string, how: Death = "exit"): void => writeFileSync(order, JSON.stringify({ moment, how }));
   if (first) dieAt(first.moment, first.how);
   const script = { text: trap(channel, order) + (await loadThreadScript()) };
@@ -56,8 +60,17 @@ export async function openKillable(
     get naps() {
       return existsSync(`${order}.naps`);
     },
-    wake: () => rmSync(`${order}.naps`),
+    wake: () => {
+      rmSync(`${order}.naps`, { force: true });
+      // Whoever reads at its other end is at its end.
+      if (held !== undefined) closeSync(held);
+      held = undefined;
+    },
     kill: (how = "exit") => {
+      if (how === "native") {
+        execFileSync("/usr/bin/env", ["mkfifo", fifo]);
+        held = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+      }
       const out = new BroadcastChannel(channel);
       out.postMessage(how);
       out.close();
@@ -77,6 +90,10 @@ function trap(channel: string, order: string): string {
       throw: () => { throw new Error("boom"); },
       reject: () => void Promise.reject(new Error("boom")),
       hang: () => { writeFileSync(${JSON.stringify(order)} + ".hangs", ""); for (;;); },
+      native: () => {
+        writeFileSync(${JSON.stringify(order)} + ".hangs", "");
+        readFileSync(${JSON.stringify(order)} + ".fifo");
+      },
       nap: () => { writeFileSync(napping, ""); while (existsSync(napping)) Atomics.wait(still, 0, 0, 5); },
       "out of memory": () => { for (const hog = []; ; ) hog.push(Array.from({ length: 1000 }, () => ({ a: Math.random() }))); },
     };

@@ -15,6 +15,9 @@ afterEach(async () => {
   await gateway.close();
 });
 
+/** Far from what a busy machine does to a thread, and short. */
+const HANG_MS = 1_500;
+
 /** When in the life of a connection the thread dies; the killer is set at the beginning of that part. */
 type Part = "opening" | "working" | "respawning" | "draining" | "closing";
 const moments: readonly (readonly [Part, string])[] = [
@@ -79,7 +82,7 @@ async function live(part: Part, moment: string, how: Death): Promise<void> {
     },
   };
   const respawn = { baseMs: 10, factor: 1, maxMs: 10, jitter: 0, maxCrashes: 5, minUptimeMs: 60_000 };
-  const changes = { strategy, respawn, resourceLimits: SMALL_MEMORY, config: { debugMs: 50 } };
+  const changes = { strategy, respawn, hangTimeoutMs: HANG_MS, resourceLimits: SMALL_MEMORY, config: { debugMs: 50 } };
   const thread = await openKillable(gateway.url, changes, part === "opening" ? { moment, how } : undefined);
   const { connection } = thread;
   const peer = await gateway.peer();
@@ -116,6 +119,9 @@ async function live(part: Part, moment: string, how: Death): Promise<void> {
 
 describe("the connection thread ends, and nothing is lost or done twice", () => {
   it.each(moments)("while %s, %s", (part, moment) => live(part, moment, "exit"));
+
+  // A real loop that never returns: nothing in the thread can tell of it.
+  it.each(moments)("it hangs while %s, %s", (part, moment) => live(part, moment, "hang"));
 
   it.each([
     ["throw", "opening", "after CONNECT"],

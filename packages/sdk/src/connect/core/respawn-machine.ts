@@ -11,10 +11,18 @@ import { unreachable } from "@holdfast/core";
  * R5. After STOP nothing is spawned any more; STOPPED follows once, when no thread lives.
  * R6. HURRY while waiting spawns at once (work is left that only a thread can deliver); the crash count stays.
  * R7. An event of a thread that is gone (another generation) changes nothing.
+ * R8. A thread that hangs is terminated, once. Its end is a crash as any other; one that does not end by then can do
+ *     nothing any more, and counts as ended.
  */
 export type RespawnState =
   | { readonly phase: "down"; readonly crashes: number; readonly generation: number }
-  | { readonly phase: "up"; readonly crashes: number; readonly generation: number; readonly stopping: boolean }
+  | {
+      readonly phase: "up";
+      readonly crashes: number;
+      readonly generation: number;
+      readonly stopping: boolean;
+      readonly hung: boolean;
+    }
   | { readonly phase: "waiting"; readonly crashes: number; readonly generation: number }
   | { readonly phase: "stopped"; readonly crashes: number; readonly generation: number }
   | { readonly phase: "failed"; readonly crashes: number; readonly generation: number };
@@ -24,6 +32,7 @@ export type RespawnEvent =
   | { readonly type: "READY"; readonly generation: number }
   | { readonly type: "NOT_READY"; readonly generation: number }
   | { readonly type: "UPTIME"; readonly generation: number }
+  | { readonly type: "HUNG"; readonly generation: number }
   | { readonly type: "EXITED"; readonly generation: number }
   | { readonly type: "BACKOFF_OVER" }
   | { readonly type: "HURRY" }
@@ -31,6 +40,7 @@ export type RespawnEvent =
 
 export type RespawnEffect =
   | { readonly do: "SPAWN"; readonly generation: number }
+  | { readonly do: "TERMINATE" }
   /** Wait as the policy says for this many crashes, then BACKOFF_OVER. */
   | { readonly do: "WAIT"; readonly crashes: number }
   | { readonly do: "CANCEL_WAIT" }
@@ -58,6 +68,9 @@ export function createRespawnStep(rules: {
         return isUp(state, event.generation) ? [state, [{ do: "CANCEL_UPTIME" }]] : [state, []];
       case "UPTIME":
         return isUp(state, event.generation) ? [{ ...state, crashes: 0 }, []] : [state, []];
+      case "HUNG":
+        if (state.phase !== "up" || state.generation !== event.generation || state.hung) return [state, []];
+        return [{ ...state, hung: true }, [{ do: "TERMINATE" }]];
       case "EXITED":
         return onExit(state, event.generation, rules.maxCrashes);
       case "BACKOFF_OVER":
@@ -78,7 +91,10 @@ function isUp(state: RespawnState, generation: number): boolean {
 
 function spawn(state: RespawnState): Turn {
   const generation = state.generation + 1;
-  return [{ phase: "up", crashes: state.crashes, generation, stopping: false }, [{ do: "SPAWN", generation }]];
+  return [
+    { phase: "up", crashes: state.crashes, generation, stopping: false, hung: false },
+    [{ do: "SPAWN", generation }],
+  ];
 }
 
 function onExit(state: RespawnState, generation: number, maxCrashes: number): Turn {

@@ -24,10 +24,13 @@ export interface CloserDeps {
  * C1. It ends: at the latest `GRACE_MS` after the deadline the thread is terminated.
  * C2. It never waits for a thread that is gone. One that dies meanwhile is replaced at once if the ledger still holds
  *     something to deliver, and only then.
- * C3. It also waits, until the deadline, for handlers whose result nobody wants any more.
+ * C3. A thread that hangs is given up as one that died: at once when nothing is in flight, else in time for another one.
+ * C4. It also waits, until the deadline, for handlers whose result nobody wants any more.
  */
 export interface Closer {
   readonly begun: boolean;
+  /** How long work had, as of the beginning, and how much is left of it; null = not closing. */
+  closing(): { readonly drainMs: number; readonly inFlight: number } | null;
   begin(drainMs: number): Promise<void>;
   /** The deadline is now. */
   force(): void;
@@ -43,6 +46,7 @@ export interface Closer {
 export function createCloser(deps: CloserDeps): Closer {
   const { host, ledger, runner, clock, timers, log, graceMs = GRACE_MS } = deps;
   let deadlineMs: number | null = null;
+  let givenMs = 0;
   let threadDone = false;
   let drainOver = false;
   let drainAlarm: TimerHandle | undefined;
@@ -77,6 +81,7 @@ export function createCloser(deps: CloserDeps): Closer {
 
   const arm = (drainMs: number): void => {
     deadlineMs = clock.monotonicMs() + drainMs;
+    givenMs = drainMs;
     drainAlarm?.cancel();
     hardAlarm?.cancel();
     drainAlarm = timers.set(drainMs, () => {
@@ -105,6 +110,7 @@ export function createCloser(deps: CloserDeps): Closer {
     get begun() {
       return deadlineMs !== null;
     },
+    closing: () => (deadlineMs === null ? null : { drainMs: givenMs, inFlight: ledger.size }),
     begin: (drainMs) =>
       new Promise((done) => {
         resolve = done;

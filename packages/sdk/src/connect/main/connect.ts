@@ -52,6 +52,7 @@ export async function connect(input: ConnectInput): Promise<Connection> {
     strategy,
     startThread: () => startWorker({ script, resourceLimits: options.resourceLimits }),
     respawn: options.respawn,
+    hangTimeoutMs: options.hangTimeoutMs,
     connectTimeoutMs: options.connectTimeoutMs,
     drainTimeoutMs: options.drainTimeoutMs,
     signals: options.signals,

@@ -6,6 +6,8 @@ export interface ConnectionDebugState {
   readonly state: ConnectionState;
   readonly instanceId: string;
   readonly threadAlive: boolean;
+  /** How long the thread has given no sign of life; null when there is none. It gives several a second. */
+  readonly threadSilentMs: number | null;
   readonly crashes: number;
   /** Requests whose reply is not acknowledged yet. */
   readonly inFlight: number;

@@ -5,7 +5,6 @@ import {
   type Log,
   type PlainError,
   type Random,
-  type TimerHandle,
   type Timers,
   unreachable,
 } from "@holdfast/core";
@@ -15,15 +14,14 @@ import type { ConnectionState } from "../shared/connection-state.ts";
 import type { DebugState } from "../shared/debug-state.ts";
 import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
-import { COUNTERS_BYTES, pulseMsFor, sharedCounters } from "../shared/shared-counters.ts";
-import { BeginGate } from "./begin-gate.ts";
 import { type Closer, createCloser } from "./closer.ts";
 import type { Connection, ConnectionDebugState } from "./connection.ts";
-import { isInspectorOpen } from "./inspector.ts";
+import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import { Ledger } from "./ledger.ts";
 import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
 import { handleSignals, type SignalHandlers } from "./signals.ts";
 import { type RespawnPolicy, ThreadHost } from "./thread-host.ts";
+import { ThreadWatch } from "./thread-watch.ts";
 import type { ConnectionThread } from "./worker.ts";
 
 export interface OpenConnectionDeps {
@@ -31,6 +29,8 @@ export interface OpenConnectionDeps {
   readonly strategy: ExecutionStrategy;
   readonly startThread: () => ConnectionThread;
   readonly respawn: RespawnPolicy;
+  /** How long the thread may give no sign of life, in main's own ticks. Default 10 s. */
+  readonly hangTimeoutMs?: number;
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
   /** What the thread gets on top of the drain before it is terminated. Default: as long as `close()` promises. */
@@ -54,6 +54,9 @@ export async function openConnection(deps: OpenConnectionDeps): Promise<Connecti
   return connection;
 }
 
+/** How many of the thread's last transitions are logged when it hangs. */
+const SHOWN_TRANSITIONS = 10;
+
 const closedEarly = (): HoldfastError =>
   new HoldfastError("CONNECT_CLOSED", "The connection was closed before it was ready.");
 
@@ -64,15 +67,12 @@ class ThreadedConnection implements Connection {
   readonly #deps: OpenConnectionDeps;
   readonly #opening = deferred<void>();
   readonly #closed = deferred<void>();
-  #memory = new SharedArrayBuffer(COUNTERS_BYTES);
-  #counters = sharedCounters(this.#memory);
-  readonly #gate: BeginGate;
+  readonly #watch: ThreadWatch;
   readonly #ledger: Ledger;
   readonly #host: ThreadHost;
   readonly #runner: RequestRunner;
   readonly #closer: Closer;
   #signals: SignalHandlers | undefined;
-  #pulse: TimerHandle | undefined;
   #state: ConnectionState = "CONNECTING";
   #connectionId: string | null = null;
   #everReady = false;
@@ -87,20 +87,29 @@ class ThreadedConnection implements Connection {
     // Failures are logged, too: nobody has to listen.
     this.closed.catch(() => {});
     this.#ledger = new Ledger(clock);
-    this.#gate = new BeginGate({ counters: () => this.#counters, ledger: this.#ledger, clock });
+    this.#watch = new ThreadWatch({
+      clock,
+      timers,
+      ledger: this.#ledger,
+      stallThresholdMs: config.stall.thresholdMs,
+      hangMs: deps.hangTimeoutMs ?? HANG_TIMEOUT_MS,
+      closing: () => this.#closer.closing(),
+      onHung: (silentMs) => this.#onHung(silentMs),
+    });
     this.#host = new ThreadHost({
       ...deps,
       policy: deps.respawn,
       greet: (crashes) => this.#greeting(crashes),
       onMessage: (message) => this.#onMessage(message),
+      onEnded: () => this.#watch.threadEnded(),
       onCrash: (error) => this.#onCrash(error),
       onFailed: (error) => this.#onFailed(error),
-      looking: () => this.#counters.readLooking(),
+      looking: () => this.#watch.counters.readLooking(),
     });
     this.#runner = createRequestRunner({
       strategy: deps.strategy,
       ledger: this.#ledger,
-      gate: this.#gate,
+      gate: this.#watch.gate,
       sdkVersion: config.sdkVersion,
       log,
       send: (message) => this.#host.send(message),
@@ -124,6 +133,7 @@ class ThreadedConnection implements Connection {
       state: this.#state,
       instanceId: this.instanceId,
       threadAlive: this.#host.alive,
+      threadSilentMs: this.#host.alive ? this.#watch.silentMs : null,
       crashes: this.#host.crashes,
       inFlight: this.#ledger.size,
       runningHandlers: this.#runner.running,
@@ -143,7 +153,7 @@ class ThreadedConnection implements Connection {
       },
       force: () => this.#closer.force(),
     });
-    this.#beat();
+    this.#watch.beat();
     this.#host.start();
     const late = timers.set(connectTimeoutMs, () => this.#onLate());
     try {
@@ -181,22 +191,13 @@ class ThreadedConnection implements Connection {
   #greeting(crashes: number): readonly MainMessage[] {
     const { config } = this.#deps;
     const adopted = this.#ledger.adopt();
-    const epoch = this.#counters.readEpoch() + 1;
-    // One that hung and wakes up writes where nobody looks any more.
-    this.#memory = new SharedArrayBuffer(COUNTERS_BYTES);
-    this.#counters = sharedCounters(this.#memory);
-    this.#counters.pulse();
-    this.#counters.debugged(isInspectorOpen());
-    this.#counters.epoch(epoch);
-    this.#gate.newThread();
     return [
       {
         type: "INIT",
         version: THREAD_PROTOCOL_VERSION,
         config,
         adopted,
-        counters: this.#memory,
-        epoch,
+        ...this.#watch.newThread(),
         crashes,
         shutdown: this.#shutdown(),
       },
@@ -235,22 +236,22 @@ class ThreadedConnection implements Connection {
         return ledger.settleCheckpoint(message.requestId, message.sequence, message.outcome);
       case "LEASE_EXTENDED":
         ledger.extended(message.requestId, message.leaseId, message.epoch);
-        return this.#gate.look();
+        return this.#watch.gate.look();
       case "LEASE_LOST":
-        this.#gate.workTaken();
+        this.#watch.gate.workTaken();
         ledger.lose(message.requestId, this.#closer.lossReason());
-        return this.#gate.look();
+        return this.#watch.gate.look();
       case "CANCEL": {
-        this.#gate.workTaken();
+        this.#watch.gate.workTaken();
         const reason = message.reason || "The run was cancelled.";
         ledger.abort(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
-        return this.#gate.look();
+        return this.#watch.gate.look();
       }
       case "DEBUG_STATE":
         this.#mirror = message;
         return;
       case "LOG":
-        this.#counters.logsTaken(1);
+        this.#watch.counters.logsTaken(1);
         if (message.level === "warn" || message.level === "error") this.#lastProblem = message.message;
         return this.#deps.log(message.level, message.message, message.data);
       case "ERROR":
@@ -274,6 +275,15 @@ class ThreadedConnection implements Connection {
     this.#lastProblem = error.message;
     this.#deps.log("error", error.message, error.code ? { code: error.code } : undefined);
     if (fatal && !this.#everReady) this.#opening.reject(new HoldfastError("CONNECT_REFUSED", error.message));
+  }
+
+  #onHung(silentMs: number): void {
+    const transitions = this.#mirror?.debug.transitions.slice(-SHOWN_TRANSITIONS) ?? [];
+    const message = `The connection thread has given no sign of life for ${silentMs} ms while this one moved: it is ended.`;
+    this.#lastProblem = message;
+    this.#deps.log("error", message, { code: "THREAD_HUNG", transitions });
+    this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");
+    this.#host.hung(silentMs);
   }
 
   #onCrash(error: HoldfastError): void {
@@ -308,16 +318,8 @@ class ThreadedConnection implements Connection {
     this.#release();
   }
 
-  #beat(): void {
-    const { timers, config } = this.#deps;
-    this.#counters.pulse();
-    this.#counters.debugged(isInspectorOpen());
-    this.#gate.look();
-    this.#pulse = timers.set(pulseMsFor(config.stall.thresholdMs), () => this.#beat(), { unref: true });
-  }
-
   #release(): void {
-    this.#pulse?.cancel();
+    this.#watch.stop();
     this.#deps.abort?.removeEventListener("abort", this.#onAbort);
     this.#signals?.remove();
   }

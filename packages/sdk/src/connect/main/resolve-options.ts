@@ -13,6 +13,7 @@ import {
 } from "../../options.ts";
 import { nodeModule } from "../../runtime.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
+import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import type { RespawnPolicy } from "./thread-host.ts";
 
 export interface ResolvedConnectOptions {
@@ -28,6 +29,7 @@ export interface ResolvedConnectOptions {
   readonly extensions: boolean;
   readonly outbox: { readonly maxCount: number; readonly maxBytes: number; readonly ackMs: number };
   readonly respawn: RespawnPolicy;
+  readonly hangTimeoutMs: number;
   readonly stall: { readonly thresholdMs: number | null; readonly maxStallMs: number | null };
 }
 
@@ -64,7 +66,7 @@ const KNOWN = [
 function checkNames(options: ConnectOptions): void {
   checkKnown("connect()", options, KNOWN);
   checkGroup("outbox", options.outbox, ["maxCount", "maxBytes", "ackTimeout"]);
-  checkGroup("respawn", options.respawn, ["baseDelay", "maxDelay", "maxCrashes", "minUptime"]);
+  checkGroup("respawn", options.respawn, ["baseDelay", "maxDelay", "maxCrashes", "minUptime", "hangTimeout"]);
 }
 
 function checkGroup(name: string, value: unknown, known: readonly string[]): void {
@@ -124,6 +126,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
       maxCrashes: integer("respawn.maxCrashes", respawn.maxCrashes, 10, 1_000_000),
       minUptimeMs: duration("respawn.minUptime", respawn.minUptime, 10_000, 1),
     },
+    hangTimeoutMs: duration("respawn.hangTimeout", respawn.hangTimeout, HANG_TIMEOUT_MS, MIN_HANG_MS),
   };
 }
 
@@ -132,6 +135,8 @@ function defaultInstanceId(): string {
   return `${nodeModule("node:os").hostname()}-${process.pid}-${suffix}`;
 }
 
+/** Shorter, and a busy machine looks like a hang. */
+const MIN_HANG_MS = 1_000;
 const DEFAULT_STALL_MS = 1_000;
 const MIN_STALL_MS = 100;
 

@@ -39,6 +39,8 @@ export interface ThreadHostDeps {
   /** The first messages of a new thread. */
   readonly greet: (crashes: number) => readonly MainMessage[];
   readonly onMessage: (message: ThreadMessage) => void;
+  /** No thread lives at the moment. */
+  readonly onEnded: () => void;
   /** The thread died and another will be started. */
   readonly onCrash: (error: HoldfastError) => void;
   /** Too many crashes: there will be no other. */
@@ -47,6 +49,8 @@ export interface ThreadHostDeps {
   readonly looking: () => boolean;
 }
 
+/** How long a thread may take to end once it was terminated: one in native code does not before that has returned. */
+const END_MS = 500;
 /** A look takes milliseconds once main moves. */
 const LOOK_MS = 5;
 const MAX_LOOKS = 400;
@@ -58,6 +62,7 @@ export class ThreadHost {
   #worker: { readonly thread: ConnectionThread; readonly generation: number } | undefined;
   #wait: TimerHandle | undefined;
   #uptime: TimerHandle | undefined;
+  #abandon: TimerHandle | undefined;
   #lastCrash = "";
   #onStopped: (() => void) | undefined;
   #outgoing: MainMessage[] = [];
@@ -116,10 +121,37 @@ export class ThreadHost {
     if (this.#worker) this.#terminate(this.#worker.thread);
   }
 
+  /** The thread lives and does nothing. */
+  hung(silentMs: number): void {
+    const generation = this.#worker?.generation;
+    if (generation === undefined) return;
+    this.#lastCrash = `It had given no sign of life for ${Math.round(silentMs)} ms.`;
+    this.#driver.send({ type: "HUNG", generation });
+  }
+
   #terminate(thread: ConnectionThread, looks = 0): void {
     if (this.#worker?.thread !== thread) return;
-    if (!this.#deps.looking() || looks >= MAX_LOOKS) return void thread.terminate();
-    this.#deps.timers.set(LOOK_MS, () => this.#terminate(thread, looks + 1));
+    if (this.#deps.looking() && looks < MAX_LOOKS) {
+      this.#deps.timers.set(LOOK_MS, () => this.#terminate(thread, looks + 1));
+      return;
+    }
+    void thread.terminate();
+    // From now on it runs no more of its code, wherever it is. Nobody has to wait for it, the process neither.
+    this.#abandon?.cancel();
+    this.#abandon = this.#deps.timers.set(END_MS, () => {
+      if (this.#worker?.thread !== thread) return;
+      thread.unref();
+      this.#exited(this.#worker.generation, "It does not end: it is in native code.");
+    });
+  }
+
+  #exited(generation: number, how: string): void {
+    if (this.#worker?.generation !== generation) return;
+    this.#abandon?.cancel();
+    this.#worker = undefined;
+    this.#lastCrash ||= how;
+    this.#deps.onEnded();
+    this.#driver.send({ type: "EXITED", generation });
   }
 
   #flush(): void {
@@ -133,6 +165,8 @@ export class ThreadHost {
     switch (effect.do) {
       case "SPAWN":
         return this.#spawn(effect.generation);
+      case "TERMINATE":
+        return this.terminate();
       case "WAIT":
         return this.#backOff(effect.crashes);
       case "CANCEL_WAIT":
@@ -188,15 +222,13 @@ export class ThreadHost {
       this.#terminate(thread);
     });
     // It comes once; from then on posting would be silently in vain.
-    thread.once("exit", (code) => {
-      this.#worker = undefined;
-      this.#lastCrash ||= `It ended with code ${code}.`;
-      this.#driver.send({ type: "EXITED", generation });
-    });
+    thread.once("exit", (code) => this.#exited(generation, `It ended with code ${code}.`));
     for (const message of this.#deps.greet(this.crashes)) thread.postMessage(message);
   }
 
   #receive(thread: ConnectionThread, posted: unknown): void {
+    // One that was given up has nothing to say any more.
+    if (this.#worker?.thread !== thread) return;
     try {
       for (const message of readThreadMessages(posted)) this.#deps.onMessage(message);
     } catch (error) {

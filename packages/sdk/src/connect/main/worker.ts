@@ -2,7 +2,10 @@ import type { Worker } from "node:worker_threads";
 import { nodeModule } from "../../runtime.ts";
 
 /** What holding a connection thread takes of a worker. */
-export type ConnectionThread = Pick<Worker, "on" | "once" | "postMessage" | "terminate" | "stdout" | "stderr">;
+export type ConnectionThread = Pick<
+  Worker,
+  "on" | "once" | "postMessage" | "terminate" | "unref" | "stdout" | "stderr"
+>;
 
 export interface ResourceLimits {
   readonly maxOldGenerationSizeMb?: number;

@@ -61,7 +61,7 @@ export interface ConnectOptions {
     /** When one without an acknowledgement is sent again. Default 5 s. */
     readonly ackTimeout?: DurationInput;
   };
-  /** How a connection thread that crashed is replaced. */
+  /** How a connection thread that crashed or hangs is replaced. */
   readonly respawn?: {
     /** Wait before the first new thread; doubles with every crash in a row. Default 100 ms. */
     readonly baseDelay?: DurationInput;
@@ -71,5 +71,10 @@ export interface ConnectOptions {
     readonly maxCrashes?: number;
     /** How long a connection must hold to end a row of crashes. Default 10 s. */
     readonly minUptime?: DurationInput;
+    /**
+     * A thread that gives no sign of life for this long, while the main thread moves, is ended and counts as crashed. Neither
+     * a blocked main thread nor a suspended machine makes it look so, nor an open inspector. At least 1 s. Default 10 s.
+     */
+    readonly hangTimeout?: DurationInput;
   };
 }

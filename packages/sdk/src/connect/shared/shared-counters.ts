@@ -27,6 +27,8 @@ export interface SharedCounters {
   readLooking(): boolean;
   /** Rises with each sign of life of the thread. */
   readSigns(): number;
+  /** Since the thread's last sign of life. */
+  readSilentMs(monotonicMs: number): number;
   readEpoch(): number;
   readWorkTaken(): number;
   /** Whether the thread has given no sign of life for longer than its pause limit, at this time. */
@@ -70,6 +72,7 @@ export function sharedCounters(buffer: SharedArrayBuffer): SharedCounters {
     readDebugged: () => load(2) === 1,
     readLooking: () => load(3) === 1,
     readSigns: () => load(6),
+    readSilentMs: (monotonicMs) => Math.max(0, since(monotonicMs, 4)),
     readEpoch: () => load(8),
     readWorkTaken: () => load(9),
     isSilent: ({ monotonicMs, wallMs }) => {
