@@ -92,6 +92,8 @@ describe("a main thread that is blocked", () => {
 
   it("says nothing of it on the plain protocol, where a pause is final", async () => {
     gateway.script.extensions = [];
+    // Also on a busy machine it is to be one and the same connection.
+    gateway.script.heartbeat = "10s";
     const peer = await start({});
     gateway.dispatch(peer, request({ blockMs: 1_500 }));
     await app?.waitForLine((text) => text.startsWith("holdfast: The main thread has been blocked"));
