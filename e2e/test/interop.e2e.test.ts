@@ -50,6 +50,34 @@ describe.each([
     });
   });
 
+  test("in an environment of its own: checkpoints, large requests, deferred runs; events of others do not reach it", async () => {
+    await inWorld({ name: "interop", extensions: true }, async (world) => {
+      const app = await world.startInngestApp(checkpointing, { environment: "preview" });
+      const call = async (path: string, environment?: string, body?: object): Promise<never> => {
+        const headers = environment === undefined ? {} : { "x-inngest-env": environment };
+        const init = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+        return (await (await fetch(new URL(path, world.url), { headers, ...init })).json()) as never;
+      };
+      const send = (name: string, environment?: string): Promise<{ ids: string[] }> =>
+        call("/e/key", environment, { name: `test/${name}`, data: { n: 1 } });
+      const runsOf = async (environment?: string): Promise<{ status: string; endedMs: number | null }[]> =>
+        ((await call("/v1/runs", environment)) as { runs: { status: string; endedMs: number | null }[] }).runs;
+      const names = ["sequential", "parallel", "large", "deferring"];
+      for (const name of names) {
+        await send(name, "preview");
+        await send(name, "production");
+        await send(name);
+      }
+      await world.until("its runs to end", async () => {
+        const runs = await runsOf("preview");
+        return runs.length >= names.length + 2 && runs.every(({ endedMs }) => endedMs !== null);
+      });
+      expect((await runsOf("preview")).map(({ status }) => status)).toEqual(Array(names.length + 2).fill("COMPLETED"));
+      expect([await runsOf(), await runsOf("production")]).toEqual([[], []]);
+      await app.close();
+    });
+  });
+
   test("what a run defers begins once when the run has ended, well or badly", async () => {
     await inWorld({ name: "interop", extensions: true, plain }, async (world) => {
       await world.startInngestApp(checkpointing);

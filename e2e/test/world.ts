@@ -66,7 +66,7 @@ export interface World {
   readonly startAppOf: (file: string, options?: AppOptions) => Promise<App>;
   readonly startFixture: (file: string, options: AppOptions) => Promise<App>;
   /** With `isolated: false` its connection shares the main thread. */
-  readonly startInngestApp: (checkpointing: "on" | "off", options?: { readonly isolated?: boolean }) => Promise<App>;
+  readonly startInngestApp: (checkpointing: "on" | "off", options?: InngestOptions) => Promise<App>;
   /** Starts the gateway again, on the same ports and database. */
   readonly restartGateway: () => Promise<void>;
   /** Another gateway on the same database; started before the apps that use it. */
@@ -78,6 +78,11 @@ export interface World {
   /** Waits until the run's journal has an entry so often. */
   readonly noted: (runId: string, what: string, times?: number) => Promise<void>;
   readonly until: (what: string, holds: () => boolean | Promise<boolean>) => Promise<void>;
+}
+
+interface InngestOptions {
+  readonly isolated?: boolean;
+  readonly environment?: string;
 }
 
 interface AppOptions {
@@ -198,13 +203,14 @@ async function build(
     startAppOf: (file: string, options: AppOptions = {}) =>
       startFixture(file, { ...options, env: { HOLDFAST_DEV: tap?.url ?? url, ...options.env } }),
     startFixture,
-    startInngestApp: async (checkpointing: "on" | "off", { isolated = true }: { readonly isolated?: boolean } = {}) =>
+    startInngestApp: async (checkpointing: "on" | "off", { isolated = true, environment }: InngestOptions = {}) =>
       startFixture("inngest-app.mjs", {
         node: await node22(),
         env: {
           INNGEST_DEV: `http://localhost:${port}`,
           TEST_CHECKPOINTING: checkpointing,
           INNGEST_CONNECT_ISOLATE_EXECUTION: String(isolated),
+          ...(environment === undefined ? {} : { INNGEST_ENV: environment }),
         },
       }),
     restartGateway: async () => {

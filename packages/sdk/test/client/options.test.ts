@@ -58,6 +58,11 @@ describe("mode and addresses", () => {
     expect(resolve({}, { HOLDFAST_ENV: "h", INNGEST_ENV: "y" }).env).toBe("h");
     expect(resolve({}, { VERCEL_GIT_COMMIT_REF: "v", BRANCH: "b" }).env).toBe("v");
     expect(resolve().env).toBeUndefined();
+    expect(resolve({}, { BRANCH: "dependabot/npm/@types/node-20" }).env).toBe("dependabot/npm/@types/node-20");
+    for (const env of ["a b", "a:b", "größer", "x".repeat(129)]) {
+      expect(() => resolve({ env })).toThrow(failsWith("ENVIRONMENT_INVALID", "The option `env`"));
+      expect(() => resolve({}, { BRANCH: env })).toThrow(failsWith("ENVIRONMENT_INVALID", "variable BRANCH"));
+    }
   });
 });
 
