@@ -26,6 +26,7 @@ import {
   listConnections,
   loadRegistry,
   loadSecret,
+  registryVersion,
   removeConnections,
   saveApps,
   saveConnection,
@@ -220,6 +221,7 @@ function registryOf(
   | "useToken"
   | "saveApps"
   | "loadRegistry"
+  | "registryVersion"
   | "saveConnection"
   | "removeConnections"
   | "touchConnections"
@@ -234,6 +236,7 @@ function registryOf(
     secret: () => loadSecret(database),
     useToken: (connectionId, lifetimeMs) => useToken(database, connectionId, lifetimeMs),
     loadRegistry: () => loadRegistry(database),
+    registryVersion: () => registryVersion(database),
     saveConnection: (connection) => saveConnection(database, connection),
     removeConnections: (ids) => removeConnections(database, ids),
     touchGateway: (gatewayId) => touchGateway(database, gatewayId),

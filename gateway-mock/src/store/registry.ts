@@ -146,6 +146,11 @@ export async function loadRegistry({ query }: Pick<Database, "query">): Promise<
   };
 }
 
+export async function registryVersion({ query }: Pick<Database, "query">): Promise<number> {
+  const [row] = await query<{ version: number }>("SELECT version::float8 AS version FROM holdfast.registry WHERE one");
+  return Number(row?.version);
+}
+
 const functionOf = (row: FunctionRow): StoredFunction => ({
   slug: row.slug,
   uuid: row.uuid,

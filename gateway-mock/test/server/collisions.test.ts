@@ -1,7 +1,8 @@
+import { systemTimers } from "@holdfast/core";
 import { waitFor } from "@holdfast/testing";
 import postgres from "postgres";
 import { expect, test } from "vitest";
-import type { Gateway } from "../../src/server.ts";
+import type { Gateway, GatewayPorts } from "../../src/server.ts";
 import { readHello } from "../../src/ws/hello.ts";
 import { type AgentOptions, helloFrame, RawAgent } from "./agent.ts";
 import { call, ended, send, triggered, useGateway } from "./harness.ts";
@@ -74,6 +75,16 @@ test("the name of an app that has gone is free, once its runs have ended", async
   const { request } = await next.request();
   expect(request).toMatchObject({ runId: started, appName: "shop-eu" });
   await next.replied(request, { status: "DONE", value: 1 });
+  expect(await refusalOf(gateway, SHOP)).toContain('app "shop-eu" has had');
+});
+
+test("a worker that was known before is looked at again when another app has its name by now", async () => {
+  const deaf: GatewayPorts = { timers: systemTimers, storeFor: (store) => ({ ...store, onWake: () => () => {} }) };
+  const [gateway, other] = [await bench.gateway({}, deaf), await bench.gateway()];
+  const old = await bench.agent(gateway, SHOP);
+  await old.close();
+  await silence();
+  await bench.agent(other, SHOP_EU);
   expect(await refusalOf(gateway, SHOP)).toContain('app "shop-eu" has had');
 });
 

@@ -219,6 +219,8 @@ async function ensureDatabase(options: LaunchOptions, port: number): Promise<voi
     database: "postgres",
     max: 1,
     connect_timeout: 30,
+    // Its own query for types would be rejected outside of any promise of ours when it is given up.
+    fetch_types: false,
     onnotice: () => {},
   });
   const giveUp = (): void => void sql.end({ timeout: 0 });

@@ -184,6 +184,10 @@ export class ModelStore implements Store {
     return this.#line.call(() => this.#tables.registry.load());
   }
 
+  registryVersion(): Promise<number> {
+    return this.#line.call(() => this.#tables.registry.version);
+  }
+
   saveConnection(connection: Parameters<Store["saveConnection"]>[0]): Promise<void> {
     return this.#line.call(() => this.#tables.registry.saveConnection(connection));
   }

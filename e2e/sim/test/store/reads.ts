@@ -40,6 +40,7 @@ export async function readAll(pair: Pair, dice: Dice, call: Call): Promise<void>
   await call("queueDepth", "", (store) => store.queueDepth());
   await call("listConnections", "", (store) => store.listConnections());
   await call("loadRegistry", "", (store) => store.loadRegistry());
+  await call("registryVersion", "", (store) => store.registryVersion());
 }
 
 const byId = <T extends { readonly head: { readonly id: string } }>(runs: readonly T[]): T[] =>

@@ -1,4 +1,4 @@
-import { type Log, messageOf, type Random } from "@holdfast/core";
+import { HoldfastError, type Log, messageOf, type Random } from "@holdfast/core";
 import {
   type AppRecord,
   type ClaimLimits,
@@ -99,7 +99,6 @@ export class Functions {
 
   async #load(): Promise<void> {
     this.#put(await this.#store.loadRegistry());
-    this.#saved.clear();
     // Whoever saved the functions may have died before their schedules; none is taken away here.
     const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
     if (crons.length > 0) await this.#store.repairCrons(crons);
@@ -109,7 +108,10 @@ export class Functions {
   /** Stores what an agent brought; does nothing when it is known already. */
   save(apps: readonly AppRecord[]): Promise<void> {
     return this.#inTurn(async () => {
-      const changed = apps.filter((app) => this.#saved.get(app.id) !== fingerprint(app));
+      const isNew = (app: AppRecord): boolean => this.#saved.get(app.id) !== fingerprint(app);
+      // Another app may have one of the names by now, through another gateway.
+      if (!apps.some(isNew) && (await this.#store.registryVersion()) !== this.#version) await this.#load();
+      const changed = apps.filter(isNew);
       if (changed.length === 0) return;
       await this.#save(changed);
       for (const app of changed) this.#saved.set(app.id, fingerprint(app));
@@ -120,8 +122,14 @@ export class Functions {
   touch(apps: readonly AppRecord[]): Promise<void> {
     const distinct = [...new Map(apps.map((app) => [fingerprint(app), app])).values()];
     return this.#inTurn(async () => {
-      for (const app of distinct) await this.#save([app]);
+      for (const app of distinct) await this.#save([app]).catch((error: unknown) => this.#noteTaken(error));
     });
+  }
+
+  /** While this gateway was silent its workers did not count as connected: another app may have a name of theirs now. */
+  #noteTaken(error: unknown): void {
+    if (!(error instanceof HoldfastError) || error.code !== "FUNCTION_TAKEN") throw error;
+    this.#parts.log("error", error.message, { code: error.code });
   }
 
   async #save(apps: readonly AppRecord[]): Promise<void> {
@@ -197,6 +205,7 @@ export class Functions {
     this.#byId = next;
     this.#stored = new Map(functions.map((fn) => [fn.slug, fn]));
     this.#version = version;
+    this.#saved.clear();
     this.#deployments = deployments;
     this.#versions.clear();
     this.#triggering.clear();

@@ -112,6 +112,8 @@ export interface Store extends StoreReads, FlowStore {
    */
   saveApps(apps: readonly AppRecord[]): Promise<readonly StoredFunction[]>;
   loadRegistry(): Promise<StoredRegistry>;
+  /** Of the registry as it is now: equal to that of a `StoredRegistry` while that one is current. */
+  registryVersion(): Promise<number>;
 
   /** Says that this gateway is there; call it every five seconds or so. */
   touchGateway(gatewayId: string): Promise<void>;
