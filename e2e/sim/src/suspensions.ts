@@ -61,14 +61,14 @@ export function suspend(world: SuspendableWorld, suspension: Suspension, dice: D
     scheduler.trace.note(scheduler.nowMs, who, "suspended", `${party} ${Math.round(forMs)}`);
   const isMachine = party.startsWith("machine");
   const [app, gateway] = [pickOf(world.liveApps, dice), pickOf(world.liveGateways, dice)];
-  /** `first` is whose turns are counted; it is stopped, and the others of its process with it. */
-  const stop = (first: Actor | undefined, others: readonly (Actor | undefined)[]): void => {
+  /** `first` is whose turns are counted; all of its process are stopped that are there then. */
+  const stop = (first: Actor | undefined, all: () => readonly (Actor | undefined)[]): void => {
     if (!first) return;
     const act = (): void => {
       if (world.isCalm) return;
       note(first.name);
       world.wakeMs = Math.max(world.wakeMs, scheduler.nowMs + forMs);
-      for (const actor of [first, ...others]) {
+      for (const actor of all()) {
         actor?.suspend(forMs + dice.within(0, APART_MS), suspension.order, isMachine);
       }
     };
@@ -79,14 +79,14 @@ export function suspend(world: SuspendableWorld, suspension: Suspension, dice: D
   switch (party) {
     case "app":
     case "machine of app": {
-      const { main, thread } = app ?? {};
-      return dice.chance(0.5) && thread ? stop(thread.actor, [main]) : stop(main, [thread?.actor]);
+      const first = dice.chance(0.5) ? app?.thread?.actor : undefined;
+      return stop(first ?? app?.main, () => [app?.main, app?.thread?.actor]);
     }
     case "thread":
-      return stop(app?.thread?.actor, []);
+      return stop(app?.thread?.actor, () => [app?.thread?.actor]);
     case "gateway":
     case "machine of gateway":
-      return stop(gateway?.actor, []);
+      return stop(gateway?.actor, () => [gateway?.actor]);
     case "database":
       note("database");
       world.tables.stopsMs = Math.max(world.tables.stopsMs, scheduler.nowMs + forMs);
