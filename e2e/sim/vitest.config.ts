@@ -2,4 +2,4 @@ import { defineConfig } from "vitest/config";
 import { unitTests } from "../../packages/tooling/src/vitest-base.ts";
 
 /** One schedule after the other in one process of its own; see `src/cli.ts`. */
-export default defineConfig(unitTests({ testTimeout: 240_000, maxWorkers: 1 }));
+export default defineConfig(unitTests({ testTimeout: 1_200_000, maxWorkers: 1 }));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Bundle, bundle } from "../src/bundle.ts";
 import { GUARDS } from "../src/mutations.ts";
 
-/** How many schedules `npm test` plays; about a minute of one core. */
+/** How many schedules `npm test` plays; about a minute and a half of one core. */
 const SCHEDULES = 2000;
 
 const regressions: { readonly seed: number }[] = JSON.parse(
