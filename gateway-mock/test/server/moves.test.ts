@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
 import type { AgentOptions } from "./agent.ts";
@@ -9,7 +8,7 @@ const mover: Partial<AgentOptions> = { instanceId: "mover", extensions: [] };
 
 /** An agent that has work, on a gateway that is told to stop; and an agent elsewhere that would take the work. */
 async function workOnAGatewayThatStops(reconnectGraceMs: number) {
-  const one = await bench.gateway({ reconnectGraceMs });
+  const one = await bench.gateway({ reconnectGraceMs, drainMs: 60_000 });
   const two = await bench.gateway();
   const before = await bench.agent(one, mover);
   const [runId = ""] = await start(one);
@@ -30,8 +29,7 @@ async function stop(gateway: Gateway): Promise<void> {
 }
 
 test("a gateway that stops leaves work to its agent, which goes on at another gateway and says so a moment later", async () => {
-  const { two, runId, request, after, stopped, requests } = await workOnAGatewayThatStops(4000);
-  await sleep(1500);
+  const { two, runId, request, after, stopped, requests } = await workOnAGatewayThatStops(5_000);
   expect(await after.extend(request)).toBeDefined();
   await stopped;
   await after.replied(request, { status: "DONE", value: "mine" });

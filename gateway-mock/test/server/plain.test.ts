@@ -173,15 +173,23 @@ test("flush: a reply over HTTP is as good as one over the socket", async () => {
 });
 
 test("a plain agent that comes back keeps its work without a word, as long as an extension interval", async () => {
-  const gateway = await bench.gateway({ reconnectGraceMs: 100, leaseMs: 60_000 });
-  const before = await bench.agent(gateway, { ...plain, instanceId: "host-1" });
+  const gateway = await bench.gateway({ reconnectGraceMs: 5_000, leaseMs: 600_000 });
+  const one = { ...plain, maxWorkerConcurrency: 1 };
+  const other = await bench.agent(gateway, { ...one, instanceId: "host-2" });
+  const [lostId = ""] = await start(gateway);
+  await other.request();
+  const before = await bench.agent(gateway, { ...one, instanceId: "host-1" });
   const [runId = ""] = await start(gateway);
   const { request } = await before.request();
   before.cut();
   await before.gone();
   const after = await bench.agent(gateway, { ...plain, instanceId: "host-1" });
-  await waitFor(async () => (await metrics(gateway)).engine.inFlight === 1, { what: "the work to be kept" });
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await waitFor(async () => (await metrics(gateway)).engine.inFlight === 2, { what: "the work to be kept" });
+  // Another one is lost later, and not waited for any more: the time of the first one is long over then.
+  other.cut();
+  const { request: again } = await after.request();
+  expect(again.runId).toBe(lostId);
+  await after.replied(again, { status: "DONE", value: "taken" });
   expect((await runDetail(gateway, runId)).leasesLost).toBe(0);
   await after.replied(request, { status: "DONE", value: "kept" });
   expect((await ended(gateway, runId)).output).toBe("kept");

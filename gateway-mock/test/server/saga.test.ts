@@ -4,6 +4,7 @@ import type { AgentOptions } from "./agent.ts";
 import { call, ended, op, runDetail, start, useGateway } from "./harness.ts";
 
 const bench = useGateway();
+const HOUR_MS = 3_600_000;
 const sha1 = (id: string): string => createHash("sha1").update(id).digest("hex");
 const FAILURE = sha1("holdfast/failure");
 
@@ -102,14 +103,15 @@ test("the deadline of a run whose event lies ahead counts from when it may start
 });
 
 test("the deadline fails a run and stops its handler; with steps to undo a new pass undoes them", async () => {
-  const gateway = await bench.gateway();
-  const config = { holdfast: { deadline: "1s" } };
+  const gateway = await bench.gateway({ virtualTime: true });
+  const config = { holdfast: { deadline: "1h" } };
   const agent = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", config }] });
   const [runId = ""] = await start(gateway);
   const first = await agent.request();
   const { nowMs, deadlineMs } = first.payload.ctx.holdfast as unknown as { nowMs: number; deadlineMs: number };
   expect(deadlineMs - nowMs).toBeGreaterThan(0);
-  expect(deadlineMs - nowMs).toBeLessThanOrEqual(1100);
+  expect(deadlineMs - nowMs).toBeLessThanOrEqual(HOUR_MS);
+  await gateway.skipTime(HOUR_MS);
   expect((await agent.frame("GATEWAY_CANCEL")).requestId).toBe(first.request.requestId);
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_DEADLINE_EXCEEDED" } });
 
@@ -117,6 +119,7 @@ test("the deadline fails a run and stops its handler; with steps to undo a new p
   const second = await agent.request();
   agent.checkpoint(second.request, 1, [undoable("a")]);
   await agent.frame("GATEWAY_CHECKPOINT_ACK");
+  await gateway.skipTime(HOUR_MS);
   expect((await agent.frame("GATEWAY_CANCEL")).requestId).toBe(second.request.requestId);
   const third = await agent.request();
   expect(third.request.runId).toBe(saga);
@@ -134,15 +137,17 @@ test("the deadline fails a run and stops its handler; with steps to undo a new p
 });
 
 test("timeouts.finish cancels a run that takes too long from its start, and stops its handler", async () => {
-  const gateway = await bench.gateway();
-  const functions = [{ id: "order", event: "shop/order", config: { timeouts: { finish: "1s" } } }];
+  const gateway = await bench.gateway({ virtualTime: true });
+  const functions = [{ id: "order", event: "shop/order", config: { timeouts: { finish: "1h" } } }];
   const early = await bench.agent(gateway, { functions });
   await early.close();
   const [runId = ""] = await start(gateway);
   // It waits in the queue for longer than the timeout, which does not count.
-  await new Promise((resolve) => setTimeout(resolve, 1200));
+  await gateway.skipTime(2 * HOUR_MS);
   const agent = await bench.agent(gateway, { functions });
   const { request } = await agent.request();
+  expect(await agent.extend(request), "it is still its own").toBeDefined();
+  await gateway.skipTime(HOUR_MS);
   expect((await agent.frame("GATEWAY_CANCEL")).requestId).toBe(request.requestId);
   const run = await ended(gateway, runId);
   expect(run).toMatchObject({ status: "CANCELLED", error: { code: "RUN_CANCELLED" } });
