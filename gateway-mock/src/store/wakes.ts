@@ -2,11 +2,11 @@ import { backoffDelayMs, type Log, messageOf, sleep } from "@holdfast/core";
 import type postgres from "postgres";
 import type { Database } from "./database/database.ts";
 import { safeMessage } from "./database/pg-errors.ts";
+import { textArray } from "./database/pg-values.ts";
 import type { Wake } from "./port/index.ts";
+import { readWakeMessage, wakeMessages } from "./wake-messages.ts";
 
 const CHANNEL = "holdfast_wake";
-/** The server refuses payloads of 8000 bytes; ids may hold wide characters. */
-const MAX_PAYLOAD = 2000;
 const LISTEN_BACKOFF = { baseMs: 100, factor: 2, maxMs: 5000, jitter: 0.2 } as const;
 
 export interface Wakes {
@@ -27,7 +27,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
   const tell = (wake: Wake): void => tellAll(listeners, wake, log);
 
   const receive = (payload: string): void => {
-    const message = parseMessage(payload);
+    const message = readWakeMessage(payload);
     if (!message || message.from === storeId) return;
     for (const wake of message.wakes) tell(wake);
   };
@@ -65,13 +65,11 @@ export function openWakes(database: Database, storeId: string): Wakes {
   const send = async (): Promise<void> => {
     await new Promise<void>((resolve) => setImmediate(resolve));
     while (pending.length > 0) {
-      const wakes = merge(pending);
+      const messages = textArray(wakeMessages(storeId, pending));
       pending = [];
-      const full = JSON.stringify({ from: storeId, wakes });
-      const payload = full.length <= MAX_PAYLOAD ? full : JSON.stringify({ from: storeId, wakes: [{ type: "all" }] });
       try {
         await database.retrying("A wake-up could not be sent", (query) =>
-          query(`SELECT pg_notify('${CHANNEL}', $1)`, [payload]),
+          query(`SELECT pg_notify('${CHANNEL}', m) FROM unnest($1::text[]) AS m`, [messages]),
         );
       } catch (error) {
         log("debug", `A wake-up was not sent: ${safeMessage(error, url)}`);
@@ -115,50 +113,4 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
-}
-
-function merge(wakes: readonly Wake[]): Wake[] {
-  const functionIds = new Set<string>();
-  const heldIds = new Set<string>();
-  const unplacedIds = new Set<string>();
-  const runIds = new Set<string>();
-  const jobIds = new Set<string>();
-  const others = new Map<string, Wake>();
-  for (const wake of wakes) {
-    if (wake.type === "jobs") for (const id of wake.functionIds) functionIds.add(id);
-    else if (wake.type === "held") for (const id of wake.functionIds) heldIds.add(id);
-    else if (wake.type === "unplaced") for (const id of wake.functionIds) unplacedIds.add(id);
-    else if (wake.type === "removed") for (const id of wake.jobIds) jobIds.add(id);
-    else if (wake.type === "ended") for (const id of wake.runIds) runIds.add(id);
-    else others.set(wake.type, wake);
-  }
-  return [
-    ...others.values(),
-    ...(functionIds.size > 0 ? [{ type: "jobs" as const, functionIds: [...functionIds] }] : []),
-    ...(heldIds.size > 0 ? [{ type: "held" as const, functionIds: [...heldIds] }] : []),
-    ...(unplacedIds.size > 0 ? [{ type: "unplaced" as const, functionIds: [...unplacedIds] }] : []),
-    ...(jobIds.size > 0 ? [{ type: "removed" as const, jobIds: [...jobIds] }] : []),
-    ...(runIds.size > 0 ? [{ type: "ended" as const, runIds: [...runIds] }] : []),
-  ];
-}
-
-/** Anybody with access to the database can write to the channel. */
-function parseMessage(payload: string): { from: string; wakes: Wake[] } | null {
-  try {
-    const value = JSON.parse(payload) as { from?: unknown; wakes?: unknown };
-    if (typeof value?.from !== "string" || !Array.isArray(value.wakes)) return null;
-    return { from: value.from, wakes: value.wakes.flatMap(parseWake) };
-  } catch {
-    return null;
-  }
-}
-
-function parseWake(value: unknown): Wake[] {
-  const { type, functionIds, runIds, jobIds } = (value ?? {}) as Record<string, unknown>;
-  const strings = (list: unknown): string[] =>
-    Array.isArray(list) ? list.filter((entry): entry is string => typeof entry === "string") : [];
-  if (type === "jobs" || type === "held" || type === "unplaced") return [{ type, functionIds: strings(functionIds) }];
-  if (type === "removed") return [{ type, jobIds: strings(jobIds) }];
-  if (type === "ended") return [{ type, runIds: strings(runIds) }];
-  return type === "functions" || type === "all" ? [{ type }] : [];
 }

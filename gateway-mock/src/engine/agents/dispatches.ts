@@ -7,6 +7,7 @@ import type { RunState } from "../run/run-state.ts";
 import type { Runs } from "../runs.ts";
 import type { Agents, Slot } from "./agents.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
+import { FormerRequests } from "./former-requests.ts";
 import { KeptRequests } from "./kept-requests.ts";
 import { PlainRoutes } from "./plain-routes.ts";
 import type { Proofs, RequestName } from "./proofs.ts";
@@ -14,9 +15,6 @@ import { requestFrame } from "./request-frame.ts";
 import { requestIdOf } from "./request-id.ts";
 import { Unacked } from "./unacked.ts";
 import { Unsent } from "./unsent.ts";
-
-/** More of those that may have to be told to stop are not kept; their lease extensions are refused. */
-const MAX_SILENT = 10_000;
 
 export interface DispatchesHooks {
   /** The database's time, as well as it is known. */
@@ -45,8 +43,7 @@ export class Dispatches {
   readonly #unsent: Unsent;
   readonly #kept: KeptRequests;
   readonly #routes = new PlainRoutes();
-  /** Requests that were given up because they were not acknowledged, by job. */
-  readonly #silent = new Map<string, Pick<Dispatch, "requestId" | "slot">>();
+  readonly #former: FormerRequests;
   readonly #hooks: DispatchesHooks;
 
   constructor(
@@ -61,6 +58,7 @@ export class Dispatches {
     this.#counters = parts.counters;
     this.#proofs = parts.proofs;
     this.#hooks = hooks;
+    this.#former = new FormerRequests(parts.agents);
     this.#unacked = new Unacked(options, (late) => this.#releaseUnacked(late));
     this.#unsent = new Unsent(options, (dispatch) => this.finish(dispatch));
     this.#kept = new KeptRequests(options, {
@@ -96,7 +94,9 @@ export class Dispatches {
   /** Sends a leased job to the agent whose place is reserved. */
   start(job: JobToRun, epoch: number, slot: Slot, state: RunState): void {
     const fence = { jobId: job.id, epoch };
-    this.#supersede(job.id);
+    this.supersede(fence);
+    // Agents at other gateways may have it under an earlier epoch.
+    if (epoch > 1) this.#options.store.notify({ type: "given", requestIds: [requestIdOf(fence)] });
     if (!slot.open) {
       this.#agents.release(slot);
       this.release([{ ...fence, lost: false }]);
@@ -204,18 +204,17 @@ export class Dispatches {
     return jobIds.flatMap((jobId) => this.#byJob.get(jobId) ?? []);
   }
 
-  /** The job is given out again: who had it before is to stop, if it can be told. */
-  #supersede(jobId: string): void {
-    const before = this.#byJob.get(jobId);
-    const silent = this.#silent.get(jobId);
-    if (silent) this.#silent.delete(jobId);
-    for (const one of [before, silent]) {
-      if (!one?.slot || this.#agents.get(one.slot.id) !== one.slot) continue;
-      if (!one.slot.session.extensions.has("cancel")) continue;
-      const reason = "The work was given to somebody else.";
-      one.slot.session.send({ kind: "GATEWAY_CANCEL", requestId: one.requestId, reason });
-    }
-    if (before) this.finish(before);
+  /** The job is given out under this epoch, here or by another gateway: who had it before is to stop, if it can be told. */
+  supersede(fence: Fence): void {
+    const before = this.#byJob.get(fence.jobId);
+    const isOver = before !== undefined && before.fence.epoch < fence.epoch;
+    this.#former.supersede(fence, isOver ? before : undefined);
+    if (isOver) this.finish(before);
+  }
+
+  /** The agent extends the lease of a request that another gateway gave out. */
+  heardOfOthers(requestId: string, slot: Slot): void {
+    this.#former.keep({ requestId, slot });
   }
 
   /** Ends leases, so that somebody takes the jobs at once. What fails here the leases' own end does. */
@@ -299,11 +298,7 @@ export class Dispatches {
     for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged by their agent in time; they go elsewhere.`);
     // Until somebody has taken the work the agent may go on with it: it only was slow to say that it has it.
-    for (const { fence, requestId, slot } of late) this.#silent.set(fence.jobId, { requestId, slot });
-    for (const jobId of this.#silent.keys()) {
-      if (this.#silent.size <= MAX_SILENT) break;
-      this.#silent.delete(jobId);
-    }
+    for (const dispatch of late) this.#former.keep(dispatch);
     this.giveUp(late, () => false);
   }
 }

@@ -87,7 +87,10 @@ export class Leases {
     this.#counters.leasesExtended += 1;
     const dispatch = this.#dispatches.get(frame.requestId);
     if (dispatch) this.#dispatches.heard(dispatch, slot);
+    else this.#dispatches.heardOfOthers(frame.requestId, slot);
     const runId = dispatch?.runId ?? frame.runId;
+    const repeated = this.#repeated(frame, slot);
+    if (repeated !== null) return send(slot, frame, repeated);
     const id = this.#dispatches.leaseId({ requestId: frame.requestId, runId }, appId, slot.session.leaseMs);
     if (dispatch) dispatch.lease = { id, before: frame.leaseId, instanceId: slot.session.instanceId };
     send(slot, frame, id);
@@ -100,10 +103,20 @@ export class Leases {
     if (!settings.plain || lease === null) return false;
     const { instanceId, isLimited } = slot.session;
     const verdict = judgeExtension(lease, { leaseId: frame.leaseId, instanceId, isLimited }, clock.nowMs());
-    if (verdict === "extend") return false;
-    if (verdict === "refuse") this.#counters.leasesRefused += 1;
-    send(slot, frame, verdict === "repeat" ? lease.id : undefined);
+    // What is said once more has to be true once more: somebody else may have the work by now.
+    if (verdict !== "refuse") return false;
+    this.#counters.leasesRefused += 1;
+    send(slot, frame, undefined);
     return true;
+  }
+
+  /** The id that is given once more; null = it gets a new one. */
+  #repeated({ requestId, leaseId }: ExtendLeaseFrame, { session }: Slot): string | null {
+    const { settings, clock } = this.#options;
+    const lease = this.#dispatches.get(requestId)?.lease ?? null;
+    if (!settings.plain || lease === null) return null;
+    const { instanceId, isLimited } = session;
+    return judgeExtension(lease, { leaseId, instanceId, isLimited }, clock.nowMs()) === "repeat" ? lease.id : null;
   }
 
   /** Whose work it is keeps it. */

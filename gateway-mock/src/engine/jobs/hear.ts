@@ -2,6 +2,7 @@ import { unreachable } from "@holdfast/core";
 import type { Wake } from "../../store/index.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
+import { parseRequestId } from "../agents/request-id.ts";
 import { stopJobs, stopWork } from "../agents/stop-work.ts";
 import type { Runs } from "../runs.ts";
 import type { QueueLoop } from "./queue-loop.ts";
@@ -26,6 +27,12 @@ export function hear(wake: Wake, { runs, agents, dispatches, loop, reload }: Hea
       return loop.review(wake.functionIds);
     case "removed":
       stopJobs(dispatches, wake.jobIds);
+      return;
+    case "given":
+      for (const requestId of wake.requestIds) {
+        const fence = parseRequestId(requestId);
+        if (fence) dispatches.supersede(fence);
+      }
       return;
     case "functions":
       return reload();

@@ -11,5 +11,7 @@ export type Wake =
   | { readonly type: "ended"; readonly runIds: readonly string[] }
   /** These jobs are no more, though an agent may be at them. */
   | { readonly type: "removed"; readonly jobIds: readonly string[] }
+  /** These jobs were given out again, as these requests: whoever has one of them under an earlier epoch should stop it. */
+  | { readonly type: "given"; readonly requestIds: readonly string[] }
   /** Something may have been missed. */
   | { readonly type: "all" };

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { ended, start, useGateway } from "./harness.ts";
+
+const bench = useGateway();
+
+test("work that goes to a worker of another gateway is taken from the one that did not acknowledge it", async () => {
+  const one = await bench.gateway({ requestAckMs: 100, leaseMs: 60_000 });
+  const two = await bench.gateway();
+  const silent = await bench.agent(one, { acks: false });
+  const [runId = ""] = await start(one);
+  const { request } = await silent.request();
+  const other = await bench.agent(two);
+  const { request: again } = await other.request();
+  expect(again.jobId).toBe(request.jobId);
+  expect(await silent.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: request.requestId });
+  await other.replied(again, { status: "DONE", value: "other" });
+  expect((await ended(one, runId)).output).toBe("other");
+});
+
+test("and from one that is connected elsewhere than where it got it", async () => {
+  const one = await bench.gateway({ leaseMs: 1_000 });
+  const two = await bench.gateway({ leaseMs: 1_000 });
+  const before = await bench.agent(one, { instanceId: "mover" });
+  const [runId = ""] = await start(one);
+  const { request } = await before.request();
+  const after = await bench.agent(two, { instanceId: "mover" });
+  expect(await after.extend(request)).toBeDefined();
+  before.socket.close(1000, "GATEWAY_DRAINING");
+  await before.gone();
+  await after.send({ kind: "WORKER_PAUSE" });
+  // It says no more of it: its lease ends.
+  const other = await bench.agent(one, { instanceId: "other" });
+  const { request: again } = await other.request();
+  expect(again.jobId).toBe(request.jobId);
+  expect(await after.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: request.requestId });
+  await other.replied(again, { status: "DONE", value: "other" });
+  expect((await ended(one, runId)).output).toBe("other");
+});
