@@ -9,6 +9,8 @@ export const ADVERSARIES = {
   suspensions: 0.25,
   /** What a gateway knows of others is of any age: tidings come late or never, and events come to it all the same. */
   staleCaches: 0.2,
+  /** Gateways are as strict as the reference's: no extensions, WORKER_PAUSE is final, work is given on when its lease has ended. */
+  plainPeer: 0.15,
 } as const;
 
 export type Adversary = keyof typeof ADVERSARIES;

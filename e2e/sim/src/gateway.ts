@@ -32,6 +32,8 @@ export interface GatewayWorld {
   readonly notices: Notices;
   readonly dice: Dice;
   readonly versionPolicy: "prefer" | "strict";
+  /** As strict as the reference's. */
+  readonly isPlain: boolean;
   storeMood: StoreMood;
 }
 
@@ -64,8 +66,11 @@ export class GatewayNode {
     this.actor = new Actor(world.scheduler, name, world.dice.fork());
     const { clock, timers, random } = this.actor;
     const store = new ModelStore(world.tables, world.notices, this.actor, world.dice, () => world.storeMood);
-    const { versionPolicy } = world;
-    const config = resolveConfig({ ...GATEWAY_TIMES, versionPolicy, signingKey: SIGNING_KEY, log: this.#log });
+    const { versionPolicy, isPlain: plain } = world;
+    // Then how long an agent may take to acknowledge follows from the lease.
+    const { requestAckMs, ...times } = GATEWAY_TIMES;
+    const mode = plain ? { plain } : { requestAckMs };
+    const config = resolveConfig({ ...times, ...mode, versionPolicy, signingKey: SIGNING_KEY, log: this.#log });
     this.core = createCore(config, { store, clock, timers, random, call: noNetwork });
     this.actor.soon(() => void this.#start());
   }

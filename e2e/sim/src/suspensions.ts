@@ -67,7 +67,8 @@ export function suspend(world: SuspendableWorld, suspension: Suspension, dice: D
     const act = (): void => {
       if (world.isCalm) return;
       note(first.name);
-      world.wakeMs = Math.max(world.wakeMs, scheduler.nowMs + forMs);
+      // A thread that hangs is replaced: nobody waits for it.
+      if (party !== "thread") world.wakeMs = Math.max(world.wakeMs, scheduler.nowMs + forMs);
       for (const actor of all()) {
         actor?.suspend(forMs + dice.within(0, APART_MS), suspension.order, isMachine);
       }

@@ -47,6 +47,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
   /** Functions ask for more than their steps, and deployments differ. */
   readonly hasExtras: boolean;
   readonly versionPolicy: "prefer" | "strict";
+  readonly isPlain: boolean;
   #calmMs: number | null = null;
   wakeMs = 0;
   readonly flow: FlowOracle;
@@ -76,9 +77,12 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
     this.tables = new Tables(() => this.scheduler.nowMs);
     this.oracle = new Oracle(this.scheduler, this.tables);
     this.calls = new GatewayCalls(this.network, () => this.gateways);
+    const against = createDice(seed + ADVERSARY_SEED);
+    const adversaries = pickAdversaries(against, always);
+    this.isPlain = adversaries.has("plainPeer");
     const clientSeed = dice.fork();
     this.#appPlan = {
-      extensions: shape.chance(0.65) ? ALL_EXTENSIONS : [],
+      extensions: shape.chance(0.65) && !this.isPlain ? ALL_EXTENSIONS : [],
       maxWorkerConcurrency: shape.pick([1, 2, 5, 100]),
       outboxCount: shape.pick([2, 10, 1000]),
       drainTimeoutMs: shape.pick([0, 500, 3000]),
@@ -98,8 +102,6 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
     const first = this.hasExtras
       ? functions.map((plan) => (extras.chance(0.6) ? withExtras(plan, extras) : plan))
       : functions;
-    const against = createDice(seed + ADVERSARY_SEED);
-    const adversaries = pickAdversaries(against, always);
     this.#versions = this.hasExtras && extras.chance(0.3) ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.
     const hasNewcomer = adversaries.has("staleCaches") && this.#versions.length === 1;
