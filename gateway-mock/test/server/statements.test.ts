@@ -32,6 +32,7 @@ async function gatewayThatCounts(options: Partial<AgentOptions>) {
 const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `s${index}`);
 const total = (statements: readonly string[]): number =>
   statements.reduce((sum, line) => sum + Number(line.split(" ")[0]), 0);
+const shown = (counted: readonly string[][]): string => counted.map((lines) => lines.join("\n")).join("\n\n");
 
 test("plain protocol: a decision costs as many statements for a thousand planned steps as for one", async () => {
   const { gateway, agent } = await gatewayThatCounts({ extensions: [] });
@@ -54,7 +55,7 @@ test("plain protocol: a decision costs as many statements for a thousand planned
     expect((await ended(gateway, runId)).output).toBe(fanOut);
   }
   console.log(`A reply that plans n steps: ${total(planned[0] ?? [])} statements.\n${planned[0]?.join("\n")}`);
-  expect(planned.map(total)).toEqual(fanOuts.map(() => total(planned[0] ?? [])));
+  expect(planned.map(total), shown(planned)).toEqual(fanOuts.map(() => total(planned[0] ?? [])));
   expect(total(planned[0] ?? [])).toBeLessThanOrEqual(10);
 });
 
@@ -78,7 +79,7 @@ test("in place: a checkpoint costs as many statements for a thousand finished st
     expect((await ended(gateway, runId)).steps).toHaveLength(fanOut);
   }
   console.log(`A checkpoint of n steps: ${total(stored[0] ?? [])} statements.\n${stored[0]?.join("\n")}`);
-  expect(stored.map(total)).toEqual(fanOuts.map(() => total(stored[0] ?? [])));
+  expect(stored.map(total), shown(stored)).toEqual(fanOuts.map(() => total(stored[0] ?? [])));
   expect(total(stored[0] ?? [])).toBeLessThanOrEqual(6);
 });
 
