@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
-import { DEFAULT_PORT, type GatewayOptions } from "./config.ts";
+import { DEFAULT_PORT, type GatewayOptions, MAX_OPTION_MS, MIN_DURATIONS_MS } from "./config.ts";
 import { VERSION_POLICIES } from "./engine/index.ts";
 
 export const LOG_LEVEL_NAMES = ["debug", "info", "warn", "error", "silent"] as const;
@@ -127,6 +127,13 @@ function parse(args: readonly string[]): { values: Values; positionals: string[]
 
 function readOptions(values: Values, env: Readonly<Record<string, string | undefined>>): GatewayOptions {
   const databaseUrl = text(values, "database-url") ?? env.DATABASE_URL;
+  const leaseMs = duration(values, "lease", "leaseMs");
+  const heartbeatMs = duration(values, "heartbeat", "heartbeatMs");
+  if (leaseMs !== undefined && heartbeatMs !== undefined && heartbeatMs > leaseMs) {
+    throw usage(
+      `--heartbeat (${heartbeatMs} ms) must not be longer than --lease (${leaseMs} ms): a lost worker must be noticed before its leases end.`,
+    );
+  }
   const signingKeyFallback = env.HOLDFAST_SIGNING_KEY_FALLBACK;
   return dropUndefined({
     port: integer(values, "port"),
@@ -136,12 +143,12 @@ function readOptions(values: Values, env: Readonly<Record<string, string | undef
     allowedOrigins: list(values, "allowed-origin"),
     dataDir: text(values, "data-dir"),
     databaseUrl: databaseUrl === undefined || databaseUrl === "" ? undefined : checkDatabaseUrl(databaseUrl),
-    leaseMs: duration(values, "lease"),
-    heartbeatMs: duration(values, "heartbeat"),
-    requestAckMs: duration(values, "request-ack"),
-    retryBaseMs: duration(values, "retry-base"),
-    reconnectGraceMs: duration(values, "reconnect-grace"),
-    drainMs: duration(values, "drain"),
+    leaseMs,
+    heartbeatMs,
+    requestAckMs: duration(values, "request-ack", "requestAckMs"),
+    retryBaseMs: duration(values, "retry-base", "retryBaseMs"),
+    reconnectGraceMs: duration(values, "reconnect-grace", "reconnectGraceMs"),
+    drainMs: duration(values, "drain", "drainMs"),
     versionPolicy: oneOf(values, "version-policy", VERSION_POLICIES),
     fetchInner: values["fetch-inner"] === true ? true : undefined,
     extensions: values["no-extensions"] === true ? [] : undefined,
@@ -183,11 +190,11 @@ function integer(values: Values, name: keyof Values): number | undefined {
   return Number(value);
 }
 
-function duration(values: Values, name: keyof Values): number | undefined {
+function duration(values: Values, name: keyof Values, option: keyof typeof MIN_DURATIONS_MS): number | undefined {
   const value = text(values, name);
   if (value === undefined) return undefined;
   try {
-    return parseDurationMs(value, `--${name}`);
+    return parseDurationMs(value, `--${name}`, { minMs: MIN_DURATIONS_MS[option], maxMs: MAX_OPTION_MS });
   } catch (error) {
     throw usage(messageOf(error));
   }

@@ -169,8 +169,8 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
   if (port !== 0 && port === connectPort) {
     throw new HoldfastError("OPTION_INVALID", `port and connectPort are both ${port}; they must differ.`);
   }
-  const leaseMs = duration(options.leaseMs, "leaseMs", 200);
-  const heartbeatMs = duration(options.heartbeatMs, "heartbeatMs", 50);
+  const leaseMs = duration(options, "leaseMs");
+  const heartbeatMs = duration(options, "heartbeatMs");
   const keys = readGatewayKeys(options);
   if (!isLoopback(host) && (keys.signingKeys.length === 0 || keys.eventKeys.length === 0)) {
     throw new HoldfastError(
@@ -208,10 +208,10 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     plain,
     leaseMs,
     heartbeatMs,
-    retryBaseMs: duration(options.retryBaseMs, "retryBaseMs", 0) ?? 1000,
-    reconnectGraceMs: duration(options.reconnectGraceMs, "reconnectGraceMs", 0) ?? TIMEOUTS.reconnectGraceMs,
-    requestAckMs: duration(options.requestAckMs, "requestAckMs", 50) ?? defaultAckMs(plain, leaseMs),
-    drainMs: duration(options.drainMs, "drainMs", 0) ?? TIMEOUTS.drainMs,
+    retryBaseMs: duration(options, "retryBaseMs") ?? 1000,
+    reconnectGraceMs: duration(options, "reconnectGraceMs") ?? TIMEOUTS.reconnectGraceMs,
+    requestAckMs: duration(options, "requestAckMs") ?? defaultAckMs(plain, leaseMs),
+    drainMs: duration(options, "drainMs") ?? TIMEOUTS.drainMs,
     ...keys,
     allowedOrigins: readAllowedOrigins(options.allowedOrigins),
     allowedHosts: readAllowedHosts(options.allowedHosts),
@@ -238,10 +238,27 @@ function checkPort(port: number, name: string): number {
   return port;
 }
 
-function duration(value: number | undefined, name: string, minMs: number): number | undefined {
+/** The shortest that each duration may be. */
+export const MIN_DURATIONS_MS = {
+  leaseMs: 200,
+  heartbeatMs: 50,
+  requestAckMs: 50,
+  retryBaseMs: 0,
+  reconnectGraceMs: 0,
+  drainMs: 0,
+} as const satisfies { readonly [Name in keyof GatewayOptions]?: number };
+/** The longest. */
+export const MAX_OPTION_MS = 86_400_000;
+
+function duration(options: GatewayOptions, name: keyof typeof MIN_DURATIONS_MS): number | undefined {
+  const value = options[name];
   if (value === undefined) return undefined;
-  if (!Number.isFinite(value) || value < minMs || value > 86_400_000) {
-    throw new HoldfastError("OPTION_INVALID", `${name} must be ${minMs} to 86400000 milliseconds, not ${value}.`);
+  const minMs = MIN_DURATIONS_MS[name];
+  if (!Number.isFinite(value) || value < minMs || value > MAX_OPTION_MS) {
+    throw new HoldfastError(
+      "OPTION_INVALID",
+      `${name} must be ${minMs} to ${MAX_OPTION_MS} milliseconds, not ${value}.`,
+    );
   }
   return Math.round(value);
 }

@@ -1,4 +1,4 @@
-import { HoldfastError, isUlid, messageOf } from "@holdfast/core";
+import { HoldfastError, hasControlCharacter, isUlid, messageOf, shown } from "@holdfast/core";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
 import { readFunctionPlan } from "../engine/index.ts";
 import { type AppRecord, type FunctionRecord, functionTaken, qualify } from "../store/index.ts";
@@ -34,8 +34,8 @@ export interface HelloRules {
 export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResult {
   const { connectionId, instanceId, apps } = connect;
   if (!isUlid(connectionId)) return invalid("the connection id is not a ULID");
-  if (instanceId === "" || instanceId.length > 256)
-    return invalid("the instance id is empty or longer than 256 characters");
+  const instanceProblem = nameProblem(instanceId, 256);
+  if (instanceProblem) return invalid(`the instance id ${instanceProblem}`);
   if (apps.length === 0) return invalid("there is no app");
   if (apps.length > rules.maxApps) {
     return refused(
@@ -52,7 +52,7 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
     const sdk = `${connect.sdkLanguage}:${connect.sdkVersion}`;
     const records = apps.map((app) => ({
       id: checkName(app.appName, "an app's name"),
-      version: app.appVersion ?? "",
+      version: checkVersion(app.appVersion ?? "", app.appName),
       sdk,
       functions: readFunctions(app.functions, app.appName, rules.maxFunctions),
     }));
@@ -115,10 +115,21 @@ function readFunction(slug: string, entry: Record<string, unknown>): FunctionRec
 }
 
 function checkName(value: unknown, what: string): string {
-  if (typeof value !== "string" || value === "" || value.length > 512) {
-    throw new Error(`${what} must be a text of 1 to 512 characters.`);
-  }
+  if (typeof value !== "string") throw new Error(`${what} must be a text.`);
+  const problem = nameProblem(value, 512);
+  if (problem) throw new Error(`${what} ${problem}.`);
   return value;
+}
+
+function checkVersion(version: string, appName: string): string {
+  const problem = version === "" ? null : nameProblem(version, 256);
+  if (problem) throw new Error(`the version of app "${appName}" ${problem}.`);
+  return version;
+}
+
+function nameProblem(text: string, maxLength: number): string | null {
+  if (text === "" || text.length > maxLength) return `must have 1 to ${maxLength} characters`;
+  return hasControlCharacter(text) ? `has a control character: ${shown(text)}` : null;
 }
 
 /** Why a connection is refused whose functions could not be stored. */

@@ -72,6 +72,12 @@ describe("the command line", () => {
     [["dev", "--port", "70000"], "--port must be a port"],
     [["dev", "--port"], "--port"],
     [["dev", "--lease", "soon"], "--lease is not a duration"],
+    [["dev", "--lease", "1ms"], "--lease must be between 200 ms and 86400000 ms"],
+    [["dev", "--drain", "300d"], "--drain must be between"],
+    [
+      ["dev", "--lease", "1s", "--heartbeat", "30s"],
+      "--heartbeat (30000 ms) must not be longer than --lease (1000 ms)",
+    ],
     [["dev", "--log-level", "loud"], "--log-level must be one of"],
     [["dev", "--database-url", "mysql://x"], "The database URL must look like"],
   ])("%j is refused with one sentence", (args, text) => {

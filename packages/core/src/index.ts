@@ -27,6 +27,6 @@ export { createDriver, type Driver, type DriverOptions, type Step, type Transiti
 export { pauseBetween, type Sign, signOf } from "./pause.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
-export { shown } from "./shown.ts";
+export { hasControlCharacter, shown } from "./shown.ts";
 export { readSigningKey, type SigningKey } from "./signing-key.ts";
 export { Turns } from "./turns.ts";

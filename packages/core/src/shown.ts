@@ -9,3 +9,12 @@ export function shown(value: unknown): string {
     return typeof value === "bigint" ? `${value}n` : `a value of type ${typeof value}`;
   }
 }
+
+/** NUL, the end of a line, escape sequences: what has no place in names. */
+export function hasControlCharacter(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code === 0x7f) return true;
+  }
+  return false;
+}

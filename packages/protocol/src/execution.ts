@@ -191,6 +191,23 @@ const BACKSLASH = 0x5c;
 const OPENERS: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const CLOSERS: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
+/** Whether JSON that is known to be right nests deeper. Most is too short for that. */
+export function jsonNestsDeeperThan(text: string, maxDepth: number): boolean {
+  if (text.length <= 2 * maxDepth) return false;
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) inString = !inString;
+    else if (inString) at += code === BACKSLASH ? 1 : 0;
+    else if (OPENERS.has(code)) {
+      depth += 1;
+      if (depth > maxDepth) return true;
+    } else if (CLOSERS.has(code)) depth -= 1;
+  }
+  return false;
+}
+
 /** Looks at the bytes before anything is built from them; brackets inside strings do not count. */
 function nestsDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
   let depth = 0;

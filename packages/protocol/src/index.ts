@@ -22,6 +22,7 @@ export {
   type ExtendedContext,
   encodeJsonBytes,
   isRecord,
+  jsonNestsDeeperThan,
   type MemoEntry,
   normalizeError,
   OP_NAMES,

@@ -26,8 +26,6 @@ export const WIRE_LIMITS = {
   maxEventBytes: 3 * MiB,
   maxEventsPerRequest: 5000,
   maxEventNameLength: 255,
-  /** The last millisecond that a Date can have. */
-  maxTimestampMs: 8.64e15,
   /** Ours. */
   maxSignalLength: 512,
   maxAppsPerConnection: 100,
@@ -42,6 +40,8 @@ export const WIRE_LIMITS = {
   maxStallStackLength: 8_000,
   /** Ours: how deep JSON from a peer may nest. */
   maxJsonDepth: 200,
+  /** Ours: the same for data of events and results of steps: requests, and events that tell of others, put more around them. */
+  maxDataDepth: 180,
 } as const;
 
 /** Intervals that a gateway sends to agents of the plain protocol (the reference's own) ... */

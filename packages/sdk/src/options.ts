@@ -1,4 +1,4 @@
-import { type DurationInput, HoldfastError, parseDurationMs, shown } from "@holdfast/core";
+import { type DurationInput, HoldfastError, hasControlCharacter, parseDurationMs, shown } from "@holdfast/core";
 
 /** The environment that options are read from; `process.env` unless a test says otherwise. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -60,6 +60,18 @@ export const asText: OptionParser<string> = (value, source) => {
   }
   return value.trim();
 };
+
+/** A name of one line. */
+export function asName(maxLength: number): OptionParser<string> {
+  return (value, source) => {
+    const text = asText(value, source);
+    if (text.length > maxLength) {
+      throw invalidOption(source, `must have at most ${maxLength} characters, not ${text.length}.`);
+    }
+    if (!hasControlCharacter(text)) return text;
+    throw invalidOption(source, `has a control character, such as NUL or the end of a line: ${shown(text)}.`);
+  };
+}
 
 /** Like `asText`, but the message never shows the value. */
 export const asSecretText: OptionParser<string> = (value, source) => {

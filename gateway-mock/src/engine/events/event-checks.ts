@@ -1,4 +1,4 @@
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, MAX_DURATION_MS } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 
 /** An event as it came in by HTTP. */
@@ -26,7 +26,7 @@ export interface CheckedEvent {
 const RESERVED = ["inngest/", "holdfast/"];
 
 /** @throws HoldfastError `EVENT_INVALID` */
-export function checkEvent(event: unknown, index: number): CheckedEvent {
+export function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent {
   const refuse = (why: string): never => {
     throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
   };
@@ -43,7 +43,12 @@ export function checkEvent(event: unknown, index: number): CheckedEvent {
   if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
     return refuse("`id` must be a text of at most 256 characters.");
   if (typeof id === "string" && id.includes("\0")) return refuse("`id` has a NUL character.");
-  if (ts !== undefined && ts !== null && !isTimestamp(ts)) return refuse("`ts` must be milliseconds since 1970.");
+  if (ts !== undefined && ts !== null && !isTimestamp(ts, nowMs))
+    return refuse("`ts` must be milliseconds since 1970, at most a year ahead.");
+  // A run that it starts could not be given to a worker.
+  if ([data, user, meta].some((part) => nestsDeeperThan(part, WIRE_LIMITS.maxDataDepth))) {
+    return refuse(`it nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
+  }
   return {
     name,
     data: isRecord(data) ? withoutInternal(data) : {},
@@ -55,7 +60,13 @@ export function checkEvent(event: unknown, index: number): CheckedEvent {
   };
 }
 
-const isTimestamp = (ts: unknown): boolean => typeof ts === "number" && ts >= 0 && ts <= WIRE_LIMITS.maxTimestampMs;
+const isTimestamp = (ts: unknown, nowMs: number): boolean =>
+  typeof ts === "number" && ts >= 0 && ts <= nowMs + MAX_DURATION_MS;
+
+function nestsDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => nestsDeeperThan(each, levels - 1));
+}
 
 function withoutInternal(data: Record<string, unknown>): Record<string, unknown> {
   if (!("_inngest" in data)) return data;

@@ -81,7 +81,8 @@ export class Intake {
    * @throws HoldfastError `EVENT_INVALID` (nothing is stored then), `STORE_FAILED`
    */
   async send(events: readonly RawEvent[], { environment = DEFAULT_ENVIRONMENT, seed }: SendOptions): Promise<string[]> {
-    const checked = events.map((event, index) => checkEvent(event, index));
+    const nowMs = this.#parts.time.nowMs();
+    const checked = events.map((event, index) => checkEvent(event, index, nowMs));
     this.#parts.counters.eventsReceived += events.length;
     const entropy = seed && entropyIn(environment, seed);
     const named = checked.map((event, index) => ({

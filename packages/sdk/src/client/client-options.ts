@@ -1,6 +1,7 @@
 import { HoldfastError, LOG_LEVELS, type LoggerLike, readEnvironmentName, shown } from "@holdfast/core";
 import {
   asBoolean,
+  asName,
   asSecretText,
   asText,
   asUrl,
@@ -70,6 +71,9 @@ export interface ResolvedClientOptions {
   readonly logger: LoggerLike;
 }
 
+/** With the function's id it is the function's name to gateways, which take 512 characters. */
+const MAX_ID_LENGTH = 200;
+const MAX_VERSION_LENGTH = 256;
 const DEV_URL = "http://localhost:8288/";
 const CLOUD_API_URL = "https://api.inngest.com/";
 const CLOUD_EVENT_URL = "https://inn.gs/";
@@ -108,7 +112,7 @@ export function resolveClientOptions(options: ClientOptions, env: Environment): 
     return withSlash(readOption(source, env) ?? devUrl ?? fallback);
   };
   const appVersion = readOption(
-    { name: "appVersion", given: options.appVersion, variables: ["_APP_VERSION"], parse: asText },
+    { name: "appVersion", given: options.appVersion, variables: ["_APP_VERSION"], parse: asName(MAX_VERSION_LENGTH) },
     env,
   );
   const environment = readOption(
@@ -160,7 +164,8 @@ function resolveMode(options: ClientOptions, env: Environment): { mode: "dev" | 
   const parse = (value: unknown, source: string): { mode: "dev" | "cloud"; devUrl?: string } => {
     const flag = parseBoolean(value);
     if (flag !== undefined) return { mode: flag ? "dev" : "cloud" };
-    const url = parseUrl(value, "http");
+    // A lone word is a mistyped switch rather than a host.
+    const url = /[.:/]|^localhost$/i.test(String(value)) ? parseUrl(value, "http") : undefined;
     if (url?.startsWith("http")) return { mode: "dev", devUrl: url };
     throw invalidOption(source, `must be 1, 0 or the address of a gateway, not ${shown(value)}.`);
   };
@@ -171,7 +176,7 @@ function resolveMode(options: ClientOptions, env: Environment): { mode: "dev" | 
 }
 
 function resolveId(id: unknown): string {
-  if (typeof id === "string" && id.trim() !== "") return id.trim();
+  if (typeof id === "string" && id.trim() !== "") return asName(MAX_ID_LENGTH)(id, "the option `id`");
   throw new HoldfastError(
     "OPTION_MISSING",
     'The option `id` is missing: give the app an id, `new Holdfast({ id: "my-app" })`.',

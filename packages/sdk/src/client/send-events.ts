@@ -1,5 +1,5 @@
-import { type Clock, HoldfastError, messageOf, shown } from "@holdfast/core";
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { type Clock, HoldfastError, MAX_DURATION_MS, messageOf, shown } from "@holdfast/core";
+import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { SDK_NAME } from "../version.ts";
 import type { ResolvedClientOptions } from "./client-options.ts";
@@ -58,7 +58,7 @@ async function encodeEvents(
   }
   const texts: string[] = [];
   for (const given of events) {
-    const { event, attached } = readEvent(given);
+    const { event, attached } = readEvent(given, clock.nowMs());
     const { name, data } = event;
     const schema = attached ?? (schemas && Object.hasOwn(schemas, name) ? schemas[name] : undefined);
     if (schema) await validateData(schema, data, name);
@@ -70,7 +70,7 @@ async function encodeEvents(
 const EVENT_KEYS: readonly string[] = ["name", "data", "id", "ts", "v", "user", "meta"];
 
 /** The event's fields, each read once: a getter or a proxy may answer otherwise, or throw. */
-function readEvent(given: unknown): { event: OutgoingEvent; attached: StandardSchemaV1 | undefined } {
+function readEvent(given: unknown, nowMs: number): { event: OutgoingEvent; attached: StandardSchemaV1 | undefined } {
   try {
     if (!isRecord(given)) throw invalid("An event must be an object with a name and data.");
     const unknown = Object.keys(given).find((key) => !EVENT_KEYS.includes(key));
@@ -80,7 +80,7 @@ function readEvent(given: unknown): { event: OutgoingEvent; attached: StandardSc
       );
     }
     const event: Record<string, unknown> = { ...given };
-    checkEvent(event);
+    checkEvent(event, nowMs);
     const attached = attachedSchema(given);
     return { event, attached: isStandardSchema(attached) ? attached : undefined };
   } catch (error) {
@@ -89,7 +89,10 @@ function readEvent(given: unknown): { event: OutgoingEvent; attached: StandardSc
   }
 }
 
-function checkEvent(event: Record<string, unknown>): asserts event is Record<string, unknown> & OutgoingEvent {
+function checkEvent(
+  event: Record<string, unknown>,
+  nowMs: number,
+): asserts event is Record<string, unknown> & OutgoingEvent {
   const { name, data, id, ts, v } = event;
   if (typeof name !== "string" || name === "") throw invalid("An event has no name.");
   if (name.length > WIRE_LIMITS.maxEventNameLength) {
@@ -106,14 +109,17 @@ function checkEvent(event: Record<string, unknown>): asserts event is Record<str
   if (id !== undefined && (typeof id !== "string" || id === ""))
     throw invalid(`The id of event "${name}" must be text.`);
   if (id?.includes("\0")) throw invalid(`The id of event "${name}" has a NUL character.`);
-  if (ts !== undefined && !isTimestamp(ts)) {
-    throw invalid(`The ts of event "${name}" must be whole milliseconds since 1970.`);
+  if (ts !== undefined && !isTimestamp(ts, nowMs)) {
+    throw invalid(`The ts of event "${name}" must be whole milliseconds since 1970, at most a year ahead.`);
   }
   if (v !== undefined && typeof v !== "string") throw invalid(`The v of event "${name}" must be text.`);
 }
 
-const isTimestamp = (ts: unknown): boolean =>
-  typeof ts === "number" && Number.isInteger(ts) && ts >= 0 && ts <= WIRE_LIMITS.maxTimestampMs;
+/** How far ahead: as long as durations may be, and a day for clocks that differ. */
+const MAX_AHEAD_MS = MAX_DURATION_MS + 86_400_000;
+
+const isTimestamp = (ts: unknown, nowMs: number): boolean =>
+  typeof ts === "number" && Number.isInteger(ts) && ts >= 0 && ts <= nowMs + MAX_AHEAD_MS;
 
 function encodeEvent(event: OutgoingEvent, clock: Clock): string {
   const { name, data, id, ts, v, user, meta } = event;
@@ -122,6 +128,10 @@ function encodeEvent(event: OutgoingEvent, clock: Clock): string {
     text = JSON.stringify({ name, data: data ?? {}, id, ts: ts ?? clock.nowMs(), v, user, meta });
   } catch (cause) {
     throw new HoldfastError("EVENT_INVALID", `The data of event "${name}" is not JSON: ${messageOf(cause)}`, { cause });
+  }
+  // The event is a level itself.
+  if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth + 1)) {
+    throw invalid(`The event "${name}" nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
   }
   if (
     text.length * 3 > WIRE_LIMITS.maxEventBytes &&

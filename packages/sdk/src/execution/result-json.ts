@@ -1,5 +1,5 @@
 import { HoldfastError, messageOf, type PlainError, toPlainError } from "@holdfast/core";
-import { WIRE_LIMITS } from "@holdfast/protocol";
+import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 
 /** A value as JSON. `undefined` becomes null and is marked. */
 export interface ResultJson {
@@ -20,6 +20,9 @@ export function encodeResult(value: unknown, what: string): ResultJson {
     throw unusableResult(what, messageOf(cause), cause);
   }
   if (text === undefined) throw unusableResult(what, `it is a ${typeof value}`);
+  if (jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth)) {
+    throw unusableResult(what, `it nests deeper than ${WIRE_LIMITS.maxDataDepth} levels`);
+  }
   // A UTF-16 unit becomes at most three bytes, so most results need no counting.
   if (text.length * 3 > WIRE_LIMITS.maxOutputBytes && Buffer.byteLength(text) > WIRE_LIMITS.maxOutputBytes) {
     throw new HoldfastError(

@@ -5,7 +5,7 @@ import type { CompensationReport } from "../steps/errors.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import type { ClientLike } from "./client-like.ts";
 import { FunctionChecks } from "./function-checks.ts";
-import { type FunctionConfig, failureConfig, functionConfig } from "./function-config.ts";
+import { type FunctionConfig, failureConfig, functionConfig, idOf } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
 import type { FunctionTypes } from "./references.ts";
 import type { FailureEvent } from "./triggers.ts";
@@ -80,13 +80,13 @@ export function defineFunction(
   handler: unknown,
 ): HoldfastFunction {
   const appId = client.options.id;
-  const config = functionConfig(appId, options);
-  const check: FunctionChecks = new FunctionChecks(options.id);
+  const check: FunctionChecks = new FunctionChecks(idOf(options));
   if (typeof handler !== "function") {
     check.fail(
       "the second argument must be the handler; triggers belong into the first: createFunction({ id, triggers }, handler).",
     );
   }
+  const config = functionConfig(appId, options);
   const { onFailure } = options;
   check.ensure(onFailure === undefined || typeof onFailure === "function", "`onFailure` must be a function.");
   const definition: FunctionDefinition = {

@@ -1,6 +1,15 @@
-import { type DurationInput, HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
+import {
+  type DurationInput,
+  HoldfastError,
+  hasControlCharacter,
+  messageOf,
+  parseDurationMs,
+  shown,
+} from "@holdfast/core";
 import { wireDuration } from "../steps/wire-duration.ts";
+import { conditionProblem } from "./condition-text.ts";
 
+const MAX_EXPRESSION_LENGTH = 8192;
 export const SECOND_MS = 1000;
 export const DAY_MS = 86_400_000;
 
@@ -35,6 +44,21 @@ export class FunctionChecks {
     if (typeof value !== "string" || value.trim() === "") this.fail(`\`${name}\` must be non-empty text.`);
     if (value.length > maxLength) this.fail(`\`${name}\` must have at most ${maxLength} characters.`);
     return value;
+  }
+
+  /** Text of one line. */
+  label(value: unknown, name: string, maxLength: number): string {
+    const text = this.text(value, name, maxLength);
+    this.ensure(!hasControlCharacter(text), `\`${name}\` has a control character, such as NUL or the end of a line.`);
+    return text;
+  }
+
+  /** A CEL expression, as far as that can be told without reading it as one. */
+  expression(value: unknown, name: string): string {
+    const text = this.text(value, name, MAX_EXPRESSION_LENGTH);
+    const problem = conditionProblem(text);
+    this.ensure(problem === null, `\`${name}\` is no CEL expression: ${problem}, in ${shown(text)}.`);
+    return text;
   }
 
   integer(value: unknown, name: string, min: number, max = Number.MAX_SAFE_INTEGER): number {

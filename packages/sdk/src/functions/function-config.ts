@@ -1,7 +1,8 @@
-import { messageOf } from "@holdfast/core";
+import { messageOf, shown } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { isStandardSchema } from "../client/event-types.ts";
 import { instantOf } from "../steps/points-in-time.ts";
+import { cronProblem } from "./cron-text.ts";
 import { compact, DAY_MS, FunctionChecks, SECOND_MS } from "./function-checks.ts";
 import { DEFAULT_RETRIES, type FunctionOptions } from "./function-options.ts";
 
@@ -51,19 +52,19 @@ const MAX_CONCURRENCY = 2;
  * @throws HoldfastError `FUNCTION_INVALID` that names the function and the option
  */
 export function functionConfig(appId: string, options: FunctionOptions): FunctionConfig {
-  const check = new FunctionChecks(String((options as Partial<FunctionOptions> | undefined)?.id));
+  const check = new FunctionChecks(idOf(options));
   check.object(options, "options", KNOWN);
-  const id = check.text(options.id, "id", 200).trim();
+  const id = check.label(options.id, "id", 200).trim();
   const slug = `${appId}-${id}`;
-  const name = options.name === undefined ? id : check.text(options.name, "name", 500);
+  const name = options.name === undefined ? id : check.label(options.name, "name", 500);
   checkTogether(check, options);
   return {
     id: slug,
     name,
-    triggers: triggersOf(check, options.triggers === undefined ? [] : options.triggers),
+    triggers: triggersOf(check, options.triggers),
     steps: stepsOf(slug, check.integer(options.retries ?? DEFAULT_RETRIES, "retries", 0, WIRE_LIMITS.maxRetries)),
     ...compact({
-      idempotency: options.idempotency === undefined ? undefined : check.text(options.idempotency, "idempotency"),
+      idempotency: optionalExpression(check, options.idempotency, "idempotency"),
       batchEvents: batchOf(check, options.batchEvents),
       rateLimit: rateLimitOf(check, options.rateLimit),
       throttle: throttleOf(check, options.throttle),
@@ -103,6 +104,11 @@ function checkTogether(check: FunctionChecks, options: FunctionOptions): void {
 }
 
 function triggersOf(check: FunctionChecks, triggers: unknown): FunctionConfig["triggers"] {
+  if (triggers === undefined) {
+    check.fail(
+      '`triggers` is missing: give { event: "name" } or { cron: "..." }, or [] when it is only to be invoked.',
+    );
+  }
   const list: unknown[] = Array.isArray(triggers) ? triggers : [triggers];
   check.ensure(list.length <= MAX_TRIGGERS, `there are more than ${MAX_TRIGGERS} triggers.`);
   const made = list.map((trigger, index) => triggerOf(check, trigger, `triggers[${index}]`));
@@ -119,7 +125,7 @@ function triggerOf(check: FunctionChecks, trigger: unknown, name: string): Recor
   const given = (typeof trigger === "object" && trigger !== null ? trigger : {}) as Record<string, unknown>;
   if ("cron" in given) {
     const { cron, jitter } = check.object(given, name, ["cron", "jitter"]);
-    const made: Record<string, string> = { cron: check.text(cron, `${name}.cron`, 255) };
+    const made: Record<string, string> = { cron: cronOf(check, cron, `${name}.cron`) };
     if (jitter !== undefined) made.jitter = check.duration(jitter, `${name}.jitter`, { maxMs: 300_000 });
     return made;
   }
@@ -136,7 +142,7 @@ function triggerOf(check: FunctionChecks, trigger: unknown, name: string): Recor
     `\`${name}.schema\` is no Standard Schema (version 1), as valibot, zod 3.24+ or arktype make them.`,
   );
   const made: Record<string, string> = { event: patternOf(check, event, `${name}.event`) };
-  if (given.if !== undefined) made.expression = check.text(given.if, `${name}.if`);
+  if (given.if !== undefined) made.expression = check.expression(given.if, `${name}.if`);
   return made;
 }
 
@@ -163,8 +169,8 @@ function batchOf(check: FunctionChecks, value: unknown): unknown {
   return compact({
     maxSize: check.integer(maxSize, "batchEvents.maxSize", 2),
     timeout: check.duration(timeout, "batchEvents.timeout"),
-    key: optionalText(check, key, "batchEvents.key"),
-    if: optionalText(check, condition, "batchEvents.if"),
+    key: optionalExpression(check, key, "batchEvents.key"),
+    if: optionalExpression(check, condition, "batchEvents.if"),
   });
 }
 
@@ -174,7 +180,7 @@ function rateLimitOf(check: FunctionChecks, value: unknown): unknown {
   return compact({
     limit: check.integer(limit, "rateLimit.limit", 1),
     period: check.duration(period, "rateLimit.period", { maxMs: DAY_MS }),
-    key: optionalText(check, key, "rateLimit.key"),
+    key: optionalExpression(check, key, "rateLimit.key"),
   });
 }
 
@@ -185,7 +191,7 @@ function throttleOf(check: FunctionChecks, value: unknown): unknown {
     limit: check.integer(limit, "throttle.limit", 1),
     period: check.duration(period, "throttle.period", { maxMs: 7 * DAY_MS }),
     burst: burst === undefined ? undefined : check.integer(burst, "throttle.burst", 0),
-    key: optionalText(check, key, "throttle.key"),
+    key: optionalExpression(check, key, "throttle.key"),
   });
 }
 
@@ -196,7 +202,7 @@ function concurrencyOf(check: FunctionChecks, value: unknown): unknown {
     const { limit, key, scope } = check.object(entry, name, ["limit", "key", "scope"]);
     return compact({
       limit: check.integer(limit, `${name}.limit`, 1),
-      key: optionalText(check, key, `${name}.key`),
+      key: optionalExpression(check, key, `${name}.key`),
       scope: scope === undefined ? undefined : check.oneOf(scope, `${name}.scope`, ["fn", "env", "account"]),
     });
   };
@@ -212,13 +218,13 @@ function debounceOf(check: FunctionChecks, value: unknown): unknown {
   return compact({
     period: check.duration(period, "debounce.period", { minMs: SECOND_MS, maxMs: 7 * DAY_MS }),
     timeout: timeout === undefined ? undefined : check.duration(timeout, "debounce.timeout"),
-    key: optionalText(check, key, "debounce.key"),
+    key: optionalExpression(check, key, "debounce.key"),
   });
 }
 
 function priorityOf(check: FunctionChecks, value: unknown): unknown {
   if (value === undefined) return undefined;
-  return { run: check.text(check.object(value, "priority", ["run"]).run, "priority.run") };
+  return { run: check.expression(check.object(value, "priority", ["run"]).run, "priority.run") };
 }
 
 function timeoutsOf(check: FunctionChecks, value: unknown): unknown {
@@ -235,7 +241,7 @@ function singletonOf(check: FunctionChecks, value: unknown): unknown {
   const { mode, key } = check.object(value, "singleton", ["mode", "key"]);
   return compact({
     mode: check.oneOf(mode, "singleton.mode", ["skip", "cancel"]),
-    key: optionalText(check, key, "singleton.key"),
+    key: optionalExpression(check, key, "singleton.key"),
   });
 }
 
@@ -252,7 +258,7 @@ function cancelsOf(check: FunctionChecks, value: unknown): unknown {
     return compact({
       event: check.text(eventName, `${name}.event`, WIRE_LIMITS.maxEventNameLength),
       timeout: timeout === undefined ? undefined : timeoutOf(check, timeout, `${name}.timeout`),
-      if: path === undefined ? optionalText(check, condition, `${name}.if`) : `event.${path} == async.${path}`,
+      if: path === undefined ? optionalExpression(check, condition, `${name}.if`) : `event.${path} == async.${path}`,
     });
   });
 }
@@ -265,6 +271,23 @@ function timeoutOf(check: FunctionChecks, value: unknown, name: string): string 
     check.fail(`\`${name}\`: ${messageOf(cause)}`, cause);
   }
   return instant ?? check.duration(value, name);
+}
+
+function optionalExpression(check: FunctionChecks, value: unknown, name: string): string | undefined {
+  return value === undefined ? undefined : check.expression(value, name);
+}
+
+function cronOf(check: FunctionChecks, value: unknown, name: string): string {
+  const text = check.text(value, name, 255);
+  const problem = cronProblem(text);
+  check.ensure(problem === null, `\`${name}\` is "${text}": ${problem}.`);
+  return text;
+}
+
+/** For messages. */
+export function idOf(options: unknown): string {
+  const { id } = (options ?? {}) as { id?: unknown };
+  return typeof id === "string" ? id.slice(0, 200) : shown(id);
 }
 
 function optionalText(check: FunctionChecks, value: unknown, name: string): string | undefined {

@@ -26,8 +26,8 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
   readonly id: string;
   /** For people. Default: the id. */
   readonly name?: string;
-  /** What starts it; without any it can only be invoked. */
-  readonly triggers?: Triggers;
+  /** What starts it; `[]` for a function that is only invoked. */
+  readonly triggers: Triggers;
   /** How often a failed step or function is tried again, 0 to 20. Default 2, so 3 attempts in all. */
   readonly retries?: number;
   /** Expression; runs with the same value within 24 hours start once. */

@@ -1,5 +1,5 @@
 import { HoldfastError, messageOf, type PlainError, shown } from "@holdfast/core";
-import type { OpName } from "@holdfast/protocol";
+import { jsonNestsDeeperThan, type OpName, WIRE_LIMITS } from "@holdfast/protocol";
 
 /** A step's id, or its id and how it is called for people. */
 export type StepId = string | { readonly id: string; readonly name?: string };
@@ -93,10 +93,12 @@ export function guarded<Call>(id: unknown, make: () => Call, find: (call: Call) 
   return find(call);
 }
 
-/** A copy as JSON makes it: what the author changes later, and how it was made, are not seen in it. Undefined where JSON cannot carry it. */
+/** A copy as JSON makes it: what the author changes later, and how it was made, are not seen in it. Undefined where JSON
+ * cannot carry it, or not as deep. */
 export function jsonCopy<T>(value: T): T | undefined {
   try {
-    return JSON.parse(JSON.stringify(value)) as T;
+    const text = JSON.stringify(value);
+    return jsonNestsDeeperThan(text, WIRE_LIMITS.maxDataDepth) ? undefined : (JSON.parse(text) as T);
   } catch {
     return undefined;
   }

@@ -182,3 +182,30 @@ describe("reading options", () => {
     expect(() => read("http://x", asUrl(["ws", "wss"]))).toThrow(failsWith("OPTION_INVALID", "`x`"));
   });
 });
+
+describe("what passed once and does not any more", () => {
+  test.each<[string, Partial<ClientOptions>, Record<string, string>, string]>([
+    ["an id with NUL", { id: "a\0b" }, {}, "The option `id` has a control character"],
+    ["an id with a new line", { id: "a\nb" }, {}, "The option `id` has a control character"],
+    ["an id of 10,000 characters", { id: "x".repeat(10_000) }, {}, "The option `id` must have at most 200 characters"],
+    ["a version with NUL", { appVersion: "1\0" }, {}, "The option `appVersion` has a control character"],
+    [
+      "a version in the environment",
+      {},
+      { HOLDFAST_APP_VERSION: "1\n2" },
+      "HOLDFAST_APP_VERSION has a control character",
+    ],
+    ["a long version", { appVersion: "1".repeat(257) }, {}, "`appVersion` must have at most 256 characters"],
+    ["a word for HOLDFAST_DEV", {}, { HOLDFAST_DEV: "maybe" }, "HOLDFAST_DEV must be 1, 0 or the address of a gateway"],
+    ["yes for HOLDFAST_DEV", {}, { HOLDFAST_DEV: "yes" }, "HOLDFAST_DEV must be 1, 0 or the address of a gateway"],
+  ])("%s is refused in one sentence", (_name, options, env, text) => {
+    expect(() => resolve(options, env)).toThrow(failsWith("OPTION_INVALID", text));
+  });
+
+  test.each(["localhost", "gateway.internal", "gateway:8288", "http://gateway"])(
+    "HOLDFAST_DEV=%s is an address",
+    (value) => {
+      expect(resolve({}, { HOLDFAST_DEV: value }).mode).toBe("dev");
+    },
+  );
+});

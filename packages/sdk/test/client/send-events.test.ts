@@ -174,3 +174,37 @@ describe("events that cannot be right are not sent", () => {
     expect(() => eventType("")).toThrow(expect.objectContaining({ code: "EVENT_INVALID" }));
   });
 });
+
+describe("events that would be lost, or never start, are refused before they are sent", () => {
+  const nested = (levels: number): Record<string, unknown> => {
+    let value: Record<string, unknown> = {};
+    for (let level = 1; level < levels; level += 1) value = { value };
+    return value;
+  };
+
+  test.each<[string, object, string]>([
+    [
+      "a misspelled field",
+      { name: "a", dta: { n: 1 } },
+      'An event has no field "dta"; it knows name, data, id, ts, v, user, meta.',
+    ],
+    ["a field of functions", { name: "a", data: {}, deadlineAt: 1 }, 'no field "deadlineAt"'],
+    ["a version", { name: "a", data: {}, version: "2" }, 'no field "version"'],
+    ["the year 275760", { name: "a", ts: 8.64e15 }, "at most a year ahead"],
+    ["two years ahead", { name: "a", ts: Date.now() + 2 * 366 * 86_400_000 }, "at most a year ahead"],
+    ["before 1970", { name: "a", ts: -1 }, "since 1970"],
+    ["data of 181 levels", { name: "a", data: nested(181) }, "nests deeper than 180 levels"],
+  ])("%s", async (_name, event, text) => {
+    await expect(app().send(event as never)).rejects.toMatchObject({
+      code: "EVENT_INVALID",
+      message: expect.stringContaining(text),
+    });
+    expect(seen).toHaveLength(0);
+  });
+
+  test("a time within a year, and 180 levels, are sent", async () => {
+    await app().send([{ name: "a", ts: Date.now() + 300 * 86_400_000 }]);
+    await app().send({ name: "a", data: nested(180) });
+    expect(seen).toHaveLength(2);
+  });
+});

@@ -433,6 +433,7 @@ describe("context", () => {
     const fn = app.createFunction(
       {
         id: "f",
+        triggers: [],
         onFailure: ({ error, event, step }) =>
           step.run("note", () => `${error.name}: ${error.message} of ${event.data.run_id}`),
       },

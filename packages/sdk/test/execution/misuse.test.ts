@@ -157,6 +157,35 @@ test.each<[string, (step: StepTools) => Promise<unknown>, string]>([
   expect(await engineFor(({ step }) => call(step)).run()).toMatchObject({ status: "failed", value: { code } });
 });
 
+describe.each([true, false])("how deep values nest, in place: %s", (inPlace) => {
+  const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+
+  test("a result that no request could bring back names its step", async () => {
+    const engine = engineFor(({ step }) => step.run("deep", () => nested(181)), { inPlace });
+    expect((await engine.run()).value).toMatchObject({
+      code: "STEP_RESULT_INVALID",
+      message: expect.stringMatching(/step "deep".*deeper than 180 levels/),
+    });
+    const handler = engineFor(() => nested(181), { inPlace });
+    expect((await handler.run()).value).toMatchObject({ code: "STEP_RESULT_INVALID" });
+    const invoke = engineFor(
+      ({ step }) => step.invoke("a", { function: { slug: "x" } as never, data: { deep: nested(181) } as never }),
+      { inPlace },
+    );
+    expect((await invoke.run()).value).toMatchObject({ code: "STEP_INVALID" });
+  });
+
+  test("what is taken in can be run with, and told of", async () => {
+    const deep = { id: "e", name: "test/event", data: { deep: nested(179) }, ts: 1 };
+    const run = engineFor(({ step }) => step.run("deep", () => nested(180)), { inPlace, event: deep });
+    expect((await run.run()).status).toBe("completed");
+    const data = { function_id: "app-f", run_id: "r", error: { name: "E", message: "m" }, event: deep };
+    const told = { id: "r", name: "inngest/function.failed", data: { ...data, result: nested(180) }, ts: 1 };
+    const failure = engineFor(() => 1, { inPlace, event: told });
+    expect((await failure.run()).status).toBe("completed");
+  });
+});
+
 test("each class of error recognises its own, also after a trip through the store", () => {
   const deadline = new RunDeadlineError(0);
   const nested = new StepNestedError("a", "b");

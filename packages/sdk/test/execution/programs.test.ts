@@ -220,7 +220,7 @@ async function play(node: Program, { inPlace, lostAt = [], rename }: Play) {
   const wrong: string[] = [];
   let pass = 0;
   let wasStored = false;
-  const fn = base.createFunction({ id: "f" }, ({ step }) => {
+  const fn = base.createFunction({ id: "f", triggers: [] }, ({ step }) => {
     const renamed = rename !== undefined && pass >= rename.fromPass ? rename.place : undefined;
     const isStored = (hash: string): boolean => engine.memo.has(hash);
     if (rename !== undefined && pass === rename.fromPass) wasStored = isStored(hash(rename.place));

@@ -16,7 +16,7 @@ async function deploy(
   expect(result.status).toBe("NOT_COMPLETED");
   const engine = new InMemory({
     client,
-    fn: client.createFunction({ id: "f" }, after as never),
+    fn: client.createFunction({ id: "f", triggers: [] }, after as never),
     inPlace: true,
     haste: 20,
   });

@@ -16,7 +16,7 @@ export function engineFor(
   handler: (context: HandlerContext<unknown>) => unknown,
   options: Partial<EngineOptions> = {},
 ): Engine {
-  const fn = client.createFunction({ id: "f" }, handler as never);
+  const fn = client.createFunction({ id: "f", triggers: [] }, handler as never);
   return new Engine({ client, fn, inPlace: true, ...options });
 }
 

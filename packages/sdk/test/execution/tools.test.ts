@@ -68,7 +68,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
   });
 
   test("step.invoke: by function and by reference; a failure and a timeout are typed", async () => {
-    const child = client.createFunction({ id: "child" }, () => ({ at: new Date(), n: 1 }));
+    const child = client.createFunction({ id: "child", triggers: [] }, () => ({ at: new Date(), n: 1 }));
     const cause = { name: "RangeError", message: "deep" };
     const seen: unknown[] = [];
     const engine = engineFor(
@@ -363,7 +363,7 @@ describe("a step that nobody awaits", () => {
   test.each([true, false])("is finished before the run is, and warned of; in place: %s", async (inPlace) => {
     warned.length = 0;
     let ran = 0;
-    const fn = logging.createFunction({ id: "f" }, async ({ step }) => {
+    const fn = logging.createFunction({ id: "f", triggers: [] }, async ({ step }) => {
       await step.run("first", () => 1);
       void step.run("forgotten", async () => {
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -383,7 +383,7 @@ describe("a step that nobody awaits", () => {
 
   test("a step that lost a race is awaited: the run does not wait for it", async () => {
     warned.length = 0;
-    const fn = logging.createFunction({ id: "f" }, ({ step }) =>
+    const fn = logging.createFunction({ id: "f", triggers: [] }, ({ step }) =>
       Promise.race([step.sleep("long", "30d").then(() => "long"), step.run("quick", () => "quick")]),
     );
     const engine = new Engine({ client: logging, fn, inPlace: true });

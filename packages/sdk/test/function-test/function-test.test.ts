@@ -96,7 +96,7 @@ describe("a function in memory", () => {
   });
 
   test("invoked functions are answered, or run in memory too; anything else is a clear error", async () => {
-    const parent = app.createFunction({ id: "parent" }, async ({ event: { data }, step }) => {
+    const parent = app.createFunction({ id: "parent", triggers: [] }, async ({ event: { data }, step }) => {
       const results: unknown[] = [];
       for (const n of data.numbers as number[]) {
         results.push(
@@ -128,7 +128,7 @@ describe("a function in memory", () => {
   });
 
   test("signals, fetch, races and parallel steps", async () => {
-    const mixed = app.createFunction({ id: "mixed" }, async ({ step }) => {
+    const mixed = app.createFunction({ id: "mixed", triggers: [] }, async ({ step }) => {
       const winner = await Promise.race([
         step.waitForSignal("signal", { signal: "go", timeout: "1d" }).then((signal) => signal?.data ?? "timeout"),
         step.sleep("limit", "2h").then(() => "limit"),
@@ -153,6 +153,7 @@ describe("a function in memory", () => {
     const saga = app.createFunction(
       {
         id: "saga",
+        triggers: [],
         deadline: "1h",
         onFailure: ({ error, event: failed, step }) =>
           step.run("note", () => `${(error as { code?: string }).code} ${failed.data.event.data.n}`),
@@ -171,7 +172,7 @@ describe("a function in memory", () => {
 
   test("with `replay` code that is not deterministic shows", { timeout: 20_000 }, async () => {
     let started = 0;
-    const shaky = app.createFunction({ id: "shaky" }, async ({ step }) => {
+    const shaky = app.createFunction({ id: "shaky", triggers: [] }, async ({ step }) => {
       started += 1;
       await step.run(started === 1 ? "a" : "b", () => 1);
       return step.run("c", () => 2);
@@ -199,7 +200,7 @@ describe("a function in memory", () => {
   });
 
   test("a reference that nothing answers, and a function that is none", async () => {
-    const far = app.createFunction({ id: "far" }, ({ step }) =>
+    const far = app.createFunction({ id: "far", triggers: [] }, ({ step }) =>
       step.invoke("call", { function: referenceFunction({ functionId: "x", appId: "y" }) }),
     );
     await expect(new FunctionTest(far).run()).rejects.toMatchObject({ code: "TEST_STEP_UNANSWERED" });

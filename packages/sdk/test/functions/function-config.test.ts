@@ -25,7 +25,9 @@ const step = (slug: string, attempts: number) => ({
 
 describe("what is registered", () => {
   test("the smallest function, with retries always said", () => {
-    expect(manifest({ id: "f" })).toEqual([{ id: "my-app-f", name: "f", triggers: [], steps: step("my-app-f", 2) }]);
+    expect(manifest({ id: "f", triggers: [] })).toEqual([
+      { id: "my-app-f", name: "f", triggers: [], steps: step("my-app-f", 2) },
+    ]);
     expect(appManifest(client, []).appName).toBe("my-app");
     expect(appManifest(client, []).appVersion).toBe("7");
   });
@@ -83,7 +85,12 @@ describe("what is registered", () => {
     });
     expect(Object.keys(config ?? {}).slice(0, 4)).toEqual(["id", "name", "triggers", "steps"]);
     expect(
-      manifest({ id: "b", batchEvents: { maxSize: 10, timeout: "5s", key: "k", if: "true" }, concurrency: 3 })[0],
+      manifest({
+        id: "b",
+        triggers: [],
+        batchEvents: { maxSize: 10, timeout: "5s", key: "k", if: "true" },
+        concurrency: 3,
+      })[0],
     ).toMatchObject({
       batchEvents: { maxSize: 10, timeout: "5s", key: "k", if: "true" },
       concurrency: 3,
@@ -91,16 +98,18 @@ describe("what is registered", () => {
   });
 
   test("a failure handler is an element of its own, right after", () => {
-    expect(manifest({ id: "f", name: "F", onFailure: () => 1 }, { id: "g" })).toMatchObject([
-      { id: "my-app-f" },
-      {
-        id: "my-app-f-failure",
-        name: "F (failure)",
-        triggers: [{ event: "inngest/function.failed", expression: "event.data.function_id == 'my-app-f'" }],
-        steps: step("my-app-f-failure", 1),
-      },
-      { id: "my-app-g" },
-    ]);
+    expect(manifest({ id: "f", name: "F", triggers: [], onFailure: () => 1 }, { id: "g", triggers: [] })).toMatchObject(
+      [
+        { id: "my-app-f" },
+        {
+          id: "my-app-f-failure",
+          name: "F (failure)",
+          triggers: [{ event: "inngest/function.failed", expression: "event.data.function_id == 'my-app-f'" }],
+          steps: step("my-app-f-failure", 1),
+        },
+        { id: "my-app-g" },
+      ],
+    );
   });
 });
 
@@ -134,9 +143,37 @@ describe("wrong definitions name function and option", () => {
     [{ id: "f", triggers: { event: "ab*" } }, /"ab\*".*last character, after a "\/" or "\."/],
     [{ id: "f", triggers: { event: "a/b", schema: {} } }, /triggers\[0\]\.schema.*Standard Schema/],
     [{ id: "f", throttle: { limit: 1 } }, /`throttle\.period` is missing/],
+    [{ id: "f", triggers: undefined }, /"f".*`triggers` is missing.*\[\] when it is only to be invoked/],
+    [{ id: "a\nb" }, /`id` has a control character/],
+    [{ id: "a\0b" }, /`id` has a control character/],
+    [{ id: "x".repeat(10_000) }, /`id` must have at most 200 characters/],
+    [{ id: { toString: 1 } }, /`id` must be non-empty text/],
+    [{ id: "f", name: "a\u001bb" }, /`name` has a control character/],
+    [
+      { id: "f", triggers: { cron: "rubbish" } },
+      /"f".*`triggers\[0\]\.cron` is "rubbish": it has 1 fields instead of five/,
+    ],
+    [
+      { id: "f", triggers: [{ event: "a" }, { cron: "61 * * * *" }] },
+      /`triggers\[1\]\.cron`.*"61" is no minute \(0 to 59\)/,
+    ],
+    [{ id: "f", triggers: { cron: "* * * * 9" } }, /day of the week/],
+    [{ id: "f", triggers: { cron: "* * * FOO *" } }, /month/],
+    [{ id: "f", triggers: { cron: "TZ=Mars/Olympus 0 0 * * *" } }, /no time zone "Mars\/Olympus"/],
+    [
+      { id: "f", triggers: { event: "a", if: "event.data.a = 1" } },
+      /`triggers\[0\]\.if` is no CEL expression: write "==" to compare/,
+    ],
+    [{ id: "f", triggers: { event: "a", if: "event.data.a === 1" } }, /write "=="/],
+    [{ id: "f", triggers: { event: "a", if: "event.data.a == 'x" } }, /a text does not end/],
+    [{ id: "f", triggers: { event: "a", if: "(event.data.a == 1" } }, /a "\)" is missing/],
+    [{ id: "f", triggers: { event: "a", if: "event.data.a] == 1" } }, /"\]" closes nothing/],
+    [{ id: "f", concurrency: { limit: 1, key: "event.data.a & 1" } }, /concurrency\.key.*"&&"/],
+    [{ id: "f", cancelOn: [{ event: "a", if: "event.a = async.a" }] }, /cancelOn\[0\]\.if.*"=="/],
+    [{ id: "f", idempotency: "event.data.id;" }, /idempotency.*one expression/],
     [{ id: "f", deadline: new Date(0) }, /`deadline` is not a duration: a Date/],
   ])("%j", (options, message) => {
-    expect(() => client.createFunction(options as never, () => 1)).toThrow(
+    expect(() => client.createFunction({ triggers: [], ...options } as never, () => 1)).toThrow(
       expect.objectContaining({ code: "FUNCTION_INVALID", message: expect.stringMatching(message) }),
     );
   });
@@ -170,7 +207,7 @@ describe("wrong definitions name function and option", () => {
 });
 
 describe("registry", () => {
-  const fn = client.createFunction({ id: "f", onFailure: () => 1 }, () => 1);
+  const fn = client.createFunction({ id: "f", triggers: [], onFailure: () => 1 }, () => 1);
 
   test("finds functions and failure handlers by app and slug", () => {
     const registry = createRegistry([{ client, functions: [fn] }]);
@@ -181,8 +218,8 @@ describe("registry", () => {
   });
 
   test("refuses duplicates, strangers and what is no function", () => {
-    const twin = client.createFunction({ id: "f-failure" }, () => 1);
-    const stranger = new Client({ id: "other", isDev: true }, {}).createFunction({ id: "f" }, () => 1);
+    const twin = client.createFunction({ id: "f-failure", triggers: [] }, () => 1);
+    const stranger = new Client({ id: "other", isDev: true }, {}).createFunction({ id: "f", triggers: [] }, () => 1);
     expect(() => createRegistry([{ client, functions: [fn, twin] }])).toThrow(
       expect.objectContaining({ code: "FUNCTION_DUPLICATE" }),
     );

@@ -35,7 +35,7 @@ test("what waits give is typed by the event", () => {
 });
 
 test("waits know the schemas of the client", () => {
-  typed.createFunction({ id: "w" }, async ({ step }) => {
+  typed.createFunction({ id: "w", triggers: [] }, async ({ step }) => {
     expectTypeOf(await step.waitForEvent("a", { event: "app/x", timeout: 1 })).toEqualTypeOf<ReceivedEvent<
       "app/x",
       { n: number }
@@ -45,7 +45,7 @@ test("waits know the schemas of the client", () => {
 
 test("invoking: data and result are those of the function", () => {
   const declared = client.createFunction({ id: "a", triggers: paid }, async () => ({ at: new Date(), n: 1 }));
-  const nothing = client.createFunction({ id: "b" }, () => {});
+  const nothing = client.createFunction({ id: "b", triggers: [] }, () => {});
   const several = client.createFunction({ id: "c", triggers: [paid, { event: "app/free" }] }, () => "c" as const);
   const withSchemas = typed.createFunction({ id: "d", triggers: { event: "app/x" } }, ({ event }) => event.data.n);
   const check = async (step: StepTools): Promise<void> => {
@@ -101,9 +101,9 @@ test("a compensation gets the step's result as JSON left it, and the error", () 
 test("a function may be given to connect whatever its types", () => {
   const functions: readonly import("../../src/functions/define-function.ts").HoldfastFunction[] = [
     client.createFunction({ id: "a", triggers: paid, deadline: "1h" }, ({ event }) => event.data.tip),
-    client.createFunction({ id: "b" }, ({ version }) => version),
+    client.createFunction({ id: "b", triggers: [] }, ({ version }) => version),
   ];
   expectTypeOf(functions).items.toBeObject();
   // @ts-expect-error a duration is text or milliseconds
-  void (() => client.createFunction({ id: "c", deadline: true }, () => 1));
+  void (() => client.createFunction({ id: "c", triggers: [], deadline: true }, () => 1));
 });

@@ -38,7 +38,7 @@ describe("the event of a handler", () => {
     client.createFunction({ id: "a", triggers: { event: "app/*" } }, ({ event }) => {
       expectTypeOf(event.name).toEqualTypeOf<string>();
     });
-    client.createFunction({ id: "b" }, ({ event }) => {
+    client.createFunction({ id: "b", triggers: [] }, ({ event }) => {
       expectTypeOf(event).toEqualTypeOf<ReceivedEvent<string, UntypedData>>();
     });
   });

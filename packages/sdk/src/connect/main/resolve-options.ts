@@ -1,9 +1,9 @@
-import { type BackoffPolicy, HoldfastError } from "@holdfast/core";
+import { type BackoffPolicy, HoldfastError, shown } from "@holdfast/core";
 import {
   asBoolean,
   asDurationMs,
   asInteger,
-  asText,
+  asName,
   asUrl,
   checkKnown,
   type Environment,
@@ -36,6 +36,8 @@ export interface ResolvedConnectOptions {
 export const RECONNECT_BACKOFF: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 };
 
 const HOUR_MS = 3_600_000;
+/** Gateways take no longer ones. */
+const MAX_INSTANCE_ID_LENGTH = 256;
 const MAX_CONCURRENCY = 100_000;
 
 const asSwitch: OptionParser<boolean> = (value, source) => {
@@ -97,7 +99,12 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
     ...(gatewayUrl === undefined ? {} : { gatewayUrl }),
     instanceId:
       readOption(
-        { name: "instanceId", given: options.instanceId, variables: ["_CONNECT_INSTANCE_ID"], parse: asText },
+        {
+          name: "instanceId",
+          given: options.instanceId,
+          variables: ["_CONNECT_INSTANCE_ID"],
+          parse: asName(MAX_INSTANCE_ID_LENGTH),
+        },
         env,
       ) ?? defaultInstanceId(),
     maxWorkerConcurrency: integer("maxWorkerConcurrency", options.maxWorkerConcurrency, 1000, MAX_CONCURRENCY, [
@@ -108,7 +115,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
     connectTimeoutMs: duration("connectTimeout", options.connectTimeout, 30_000, 1, ["_CONNECT_TIMEOUT"]),
     drainTimeoutMs: duration("drainTimeout", options.drainTimeout, 25_000, 0, ["_DRAIN_TIMEOUT"]),
     ...(options.workerUrl === undefined ? {} : { workerUrl: resolveWorkerUrl(options.workerUrl) }),
-    ...(options.resourceLimits === undefined ? {} : { resourceLimits: options.resourceLimits }),
+    ...(options.resourceLimits === undefined ? {} : { resourceLimits: resolveLimits(options.resourceLimits) }),
     extensions:
       readOption({ name: "extensions", given: options.extensions, variables: ["_EXTENSIONS"], parse: asSwitch }, env) ??
       true,
@@ -171,6 +178,21 @@ function resolveStall(options: ConnectOptions, env: Environment): ResolvedConnec
   return { thresholdMs, maxStallMs };
 }
 
+const LIMITS = ["maxOldGenerationSizeMb", "maxYoungGenerationSizeMb", "codeRangeSizeMb", "stackSizeMb"] as const;
+
+function resolveLimits(given: unknown): NonNullable<ConnectOptions["resourceLimits"]> {
+  checkGroup("resourceLimits", given, LIMITS);
+  const limits = given as Readonly<Record<string, unknown>>;
+  const wrong = LIMITS.find((name) => limits[name] !== undefined && !isSize(limits[name]));
+  if (wrong === undefined) return limits;
+  throw invalidOption(
+    `the option \`resourceLimits.${wrong}\``,
+    `must be a number of megabytes above 0, not ${shown(limits[wrong])}.`,
+  );
+}
+
+const isSize = (value: unknown): boolean => typeof value === "number" && Number.isFinite(value) && value > 0;
+
 function resolveSignals(given: unknown): readonly NodeJS.Signals[] {
   if (given === undefined) return ["SIGINT", "SIGTERM"];
   const isSignal = (value: unknown): boolean => typeof value === "string" && /^SIG[A-Z0-9]+$/.test(value);
@@ -179,6 +201,14 @@ function resolveSignals(given: unknown): readonly NodeJS.Signals[] {
   }
   if (given.includes("SIGKILL") || given.includes("SIGSTOP")) {
     throw invalidOption("the option `handleShutdownSignals`", "names a signal that no process can handle.");
+  }
+  const { signals } = nodeModule("node:os").constants;
+  const unknown = given.find((name) => !Object.hasOwn(signals, name));
+  if (unknown !== undefined) {
+    throw invalidOption(
+      "the option `handleShutdownSignals`",
+      `names the signal ${unknown}, which this system does not have.`,
+    );
   }
   return given as readonly NodeJS.Signals[];
 }
