@@ -219,12 +219,24 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     fetchInner: options.fetchInner ?? isLoopback(host),
     maxConnections: options.maxConnections ?? 10,
     virtualTime: options.virtualTime ?? false,
-    log: options.log ?? silentLog,
+    log: options.log === undefined ? silentLog : neverThrowing(options.log),
   };
 }
 
 function defaultAckMs(plain: boolean, leaseMs: number = PLAIN_INTERVALS.leaseMs): number {
   return plain ? leaseMs + TIMEOUTS.requestAckMs : TIMEOUTS.requestAckMs;
+}
+
+/** A log that fails breaks nothing else; nor does it later, where it is asynchronous. */
+function neverThrowing(log: Log): Log {
+  return (level, message, data) => {
+    try {
+      const returned: unknown = log(level, message, data);
+      if (returned instanceof Promise) returned.catch(() => {});
+    } catch {
+      // There is nobody left to tell.
+    }
+  };
 }
 
 export function isLoopback(host: string): boolean {

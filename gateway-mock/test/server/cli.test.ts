@@ -88,6 +88,15 @@ describe("the command line", () => {
   });
 });
 
+test("a log that fails does so alone", async () => {
+  const fail = (): never => {
+    throw new Error("no log");
+  };
+  for (const log of [fail, async () => fail()]) expect(() => resolveConfig({ log }).log("info", "x")).not.toThrow();
+  // What is rejected and not taken care of would fail the test.
+  await new Promise((resolve) => setImmediate(resolve));
+});
+
 test("options are checked", () => {
   expect(() => resolveConfig({ host: "0.0.0.0" })).toThrow(/signing key/);
   expect(resolveConfig({ host: "0.0.0.0", signingKey: SIGNING_KEY, eventKey: "e" }).host).toBe("0.0.0.0");
