@@ -26,17 +26,6 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "a gateway whose machine was suspended does not know what time it is",
-    against: "suspensions",
-    edits: [
-      {
-        file: `${ENGINE}/database-time.ts`,
-        find: "return this.nowMs() + Math.max(0, this.#clock.nowMs() - this.#clock.monotonicMs() - this.#apartMs);",
-        replace: "return this.nowMs();",
-      },
-    ],
-  },
-  {
     name: "an event is decided on the functions as they are when it is written",
     against: "staleCaches",
     edits: [
