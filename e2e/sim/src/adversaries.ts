@@ -5,7 +5,7 @@ import type { Dice } from "./random.ts";
  * to work on what it shows.
  */
 export const ADVERSARIES = {
-  /** Any party stands still for any time; see `suspensions.ts`. Then S38 holds as well. */
+  /** Any party stands still for any time; see `suspensions.ts`. */
   suspensions: 0.25,
   /** What a gateway knows of others is of any age: tidings come late or never, and events come to it all the same. */
   staleCaches: 0.2,

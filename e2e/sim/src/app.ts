@@ -125,7 +125,7 @@ export class AppNode {
     if (tookMs > boundMs) oracle.fail("S12", `${this.name} took ${Math.round(tookMs)} ms.`);
     // What is cleaned up behind it has its turn first.
     scheduler.after(0, main, () => {
-      if (this.thread?.actor.alive) oracle.fail("S13", `${this.name}: its thread lives.`);
+      if (this.thread?.actor.alive && this.thread.isRef) oracle.fail("S13", `${this.name}: its thread lives.`);
       const state = this.connection?.debugState();
       const handlers = state?.runningHandlers ?? 0;
       // A handler that never saw its end may have timers of its own.
@@ -170,7 +170,8 @@ export class AppNode {
     } catch (error) {
       // Nothing may be left of it; whoever runs the app starts it again.
       this.#world.scheduler.trace.note(this.#world.scheduler.nowMs, this.name, "cannot connect");
-      if (this.thread?.actor.alive) this.#world.oracle.fail("S13", `${this.name}: ${(error as Error).message}`);
+      if (this.thread?.actor.alive && this.thread.isRef)
+        this.#world.oracle.fail("S13", `${this.name}: ${(error as Error).message}`);
       main.die();
     }
   }

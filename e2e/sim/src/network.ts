@@ -38,11 +38,6 @@ export interface Endpoint {
 /** Sees every frame that is sent, as the sender sends it. */
 export type FrameTap = (direction: Direction, sender: Actor, bytes: Uint8Array, connection: Connection) => void;
 
-/** Hears of frames that were under way for long, the time that their receiver stood still not counted. */
-export type LateTap = (bytes: Uint8Array) => void;
-
-const LATE_MS = 300;
-
 /** Numbers of kinds, as on the wire. */
 export const WORKER_READY = 4;
 export const WORKER_PAUSE = 8;
@@ -122,8 +117,6 @@ export class Connection {
   #deliver(direction: Direction, packet: Packet): void {
     const receiver = direction === "up" ? this.gateway : this.agent;
     const arrivalMs = this.#arrivalMs(direction);
-    const isLate = arrivalMs > this.#net.scheduler.nowMs + LATE_MS;
-    if (isLate && direction === "down" && packet.type === "frame") this.#net.late(packet.bytes);
     this.#net.scheduler.at(arrivalMs, receiver.actor, () => {
       if (!this.alive || this.silent) return;
       if (direction === "up" && packet.type === "frame") this.#heard(packet.bytes);
@@ -154,7 +147,6 @@ export class Network {
   readonly dice: Dice;
   mood: NetworkMood;
   tap: FrameTap = () => {};
-  late: LateTap = () => {};
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #connections = new Set<Connection>();
 

@@ -23,8 +23,6 @@ export class Oracle {
   zombies = 0;
   /** Bodies that began when their step's result was in the store. */
   redone = 0;
-  /** S38 is checked: who was suspended begins nothing that others have finished meanwhile. */
-  isStrict = false;
   leasesLost = 0;
   /** A process whose app is of this version begins to execute a dispatch. */
   onExecution: (requestId: string, version: string) => void = () => {};
@@ -34,7 +32,6 @@ export class Oracle {
   readonly #acknowledged = new Set<string>();
   readonly #storedAt = new Map<string, number>();
   readonly #storedMs = new Map<string, number>();
-  readonly #delayed = new Set<string>();
   /** Whether a worker still takes a connection for whole over which it got this request, and which is not. */
   isUnaware: (requestId: string) => boolean = () => false;
   readonly #dispatchedAt = new Map<string, number>();
@@ -84,18 +81,13 @@ export class Oracle {
     return count;
   }
 
-  /** The network kept a request back for so long that it was given to others: its worker cannot know. */
-  delayed(requestId: string): void {
-    this.#delayed.add(requestId);
-  }
-
   #checkRedone(name: string, what: string, requestId: string): void {
     const storedMs = this.#storedMs.get(name);
-    if (storedMs === undefined || this.#delayed.has(requestId) || this.isUnaware(requestId)) return;
+    if (storedMs === undefined || this.isUnaware(requestId)) return;
     const agoMs = this.#scheduler.nowMs - storedMs;
     if (agoMs <= REDONE_MS) return;
     this.redone += 1;
-    if (this.isStrict) this.fail("S38", `${what}, stored ${Math.round(agoMs)} ms ago.`);
+    this.fail("S38", `${what}, stored ${Math.round(agoMs)} ms ago.`);
   }
 
   /** A process begins to execute a dispatch. */

@@ -40,8 +40,8 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/desk.ts`,
-        find: "this.flights.add(identityOf(request), leaseId, !this.#inDoubt);\n        if (!this.#inDoubt) return",
-        replace: "this.flights.add(identityOf(request), leaseId, true);\n        return",
+        find: "!this.#inDoubt && !isLate);\n        if (!this.#inDoubt && !isLate) return",
+        replace: "!isLate);\n        if (!isLate) return",
       },
     ],
   },
@@ -55,5 +55,10 @@ export const SILENCE_GUARDS: readonly Guard[] = [
         replace: "const pausesForStalls = true;",
       },
     ],
+  },
+  {
+    name: "a request that the network has kept back is confirmed first",
+    against: "suspensions",
+    edits: [{ file: `${SDK}/thread/desk.ts`, find: " > this.#lateMs;", replace: " > 1e9;" }],
   },
 ];

@@ -22,6 +22,7 @@ const MESSAGE_MS = 0.4;
 export class SimThread extends Emitter {
   readonly stdout = new Emitter();
   readonly stderr = new Emitter();
+  isRef = true;
   readonly actor: Actor;
   readonly #owner: Actor;
   readonly #dice: Dice;
@@ -100,8 +101,10 @@ export class SimThread extends Emitter {
     });
   }
 
-  /** What does not end by itself keeps no process alive here. */
-  unref(): void {}
+  /** It is no reason for its process to go on. */
+  unref(): void {
+    this.isRef = false;
+  }
 
   terminate(): Promise<number> {
     if (this.#owner.acts()) this.actor.scheduler.after(this.#dice.within(0, 5), null, () => this.actor.die());

@@ -169,7 +169,6 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
   #suspend(dice: Dice): void {
     // Those schedules are about what must not be lost at all.
     if (this.faults.isGentle) return;
-    this.oracle.isStrict = true;
     this.suspensions = planSuspensions(dice, this.faults.windowMs);
     for (const one of this.suspensions) this.scheduler.at(one.atMs, null, () => suspend(this, one, dice));
   }
@@ -179,10 +178,6 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
       const owner = this.threads.get(actor);
       if (owner) owner.thread.throws(error);
       else this.oracle.fail("S17", `${actor.name}: ${(error as Error).stack ?? error}`);
-    };
-    this.network.late = (bytes) => {
-      const frame = decodeGatewayFrame(bytes);
-      if (frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.delayed(frame.requestId);
     };
     const ways = new Map<string, Connection>();
     // Its heartbeats are to find out.

@@ -1,6 +1,7 @@
 import { performance } from "node:perf_hooks";
+import { ulidFromSeed } from "@holdfast/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { done, manualStrategy } from "./harness.ts";
+import { done, manualStrategy, openTest } from "./harness.ts";
 import { type Killable, openKillable } from "./killable.ts";
 import { type GatewayPeer, startTestGateway, type TestGateway } from "./test-gateway.ts";
 import { until } from "./until.ts";
@@ -119,5 +120,30 @@ describe.each([
     expect(peer.of("WORKER_REQUEST_EXTEND_LEASE").length, "it was asked for").toBeGreaterThan(before);
     call.result.resolve(done());
     await thread.connection.close();
+  });
+});
+
+describe("a request that the network has kept back", () => {
+  /** A lease of 20 s, granted so long ago by the gateway's clock, which is an hour off. */
+  const granted = (agoMs: number) => ({ leaseId: ulidFromSeed(Date.now() + 3_600_000 + 20_000 - agoMs, entropy, 0) });
+  const entropy = new Uint8Array(10);
+
+  it("is confirmed first: others may have got it meanwhile", async () => {
+    gateway.script.lease = "5s";
+    const { calls, strategy } = manualStrategy();
+    const { connection } = await openTest(gateway.url, { strategy });
+    const peer = await gateway.peer();
+    gateway.dispatch(peer, granted(0));
+    await until(() => calls.length === 1, "the first call");
+    gateway.script.extendLeases = false;
+    const late = gateway.dispatch(peer, granted(8_000));
+    await until(() => asked(peer, late.requestId), "the question");
+    gateway.script.extendLeases = true;
+    const kept = gateway.dispatch(peer, granted(8_000));
+    await until(() => calls.length === 2, "the second call");
+    expect(calls[1]?.request.requestId).toBe(kept.requestId);
+    for (const { result } of calls) result.resolve(done());
+    await connection.close();
+    expect(peer.of("WORKER_REQUEST_ACK").map(({ requestId }) => requestId)).not.toContain(late.requestId);
   });
 });

@@ -8,3 +8,15 @@ export function parseIntervalMs(text: string, fallbackMs: number): number {
   const parsed = parseGoDurationMs(text);
   return parsed !== undefined && parsed >= MIN_INTERVAL_MS ? parsed : fallbackMs;
 }
+
+/**
+ * A gateway gives away what nobody acknowledges within 5 s, and what a broken connection held after 5 s: a thread that was
+ * away for longer than this, and then takes its time, may find its work with others.
+ */
+const MAX_PAUSE_MS = 2_000;
+const MIN_PAUSE_MS = 500;
+
+/** From when on doing nothing is a pause. A lease lasts for several of its extensions' intervals, so it is noticed before that ends. */
+export function pauseLimitMs(extendLeaseMs = MAX_PAUSE_MS): number {
+  return Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, extendLeaseMs));
+}

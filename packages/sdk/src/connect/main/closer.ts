@@ -6,6 +6,8 @@ import type { ThreadHost } from "./thread-host.ts";
 
 /** What the thread gets on top of the drain for its last call, closing its sockets and ending: `close()` is over within a second of it. */
 const GRACE_MS = 900;
+/** One that does not end even when it is terminated is not waited for. */
+const END_MS = 50;
 
 export interface CloserDeps {
   readonly host: ThreadHost;
@@ -91,7 +93,7 @@ export function createCloser(deps: CloserDeps): Closer {
     hardAlarm = timers.set(drainMs + graceMs, () => {
       log("error", "The connection thread did not end in time and was terminated.", { code: "DRAIN_TIMEOUT" });
       finishThread();
-      host.terminate();
+      host.terminate(END_MS);
     });
   };
 

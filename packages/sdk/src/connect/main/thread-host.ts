@@ -49,7 +49,7 @@ export interface ThreadHostDeps {
   readonly looking: () => boolean;
 }
 
-/** How long a thread may take to end once it was terminated: one in native code does not before that has returned. */
+/** How long a thread that is terminated may take to end: one in native code does not before that has returned. */
 const END_MS = 500;
 /** A look takes milliseconds once main moves. */
 const LOOK_MS = 5;
@@ -62,7 +62,8 @@ export class ThreadHost {
   #worker: { readonly thread: ConnectionThread; readonly generation: number } | undefined;
   #wait: TimerHandle | undefined;
   #uptime: TimerHandle | undefined;
-  #abandon: TimerHandle | undefined;
+  #patience: TimerHandle | undefined;
+  readonly #ended = new WeakSet<ConnectionThread>();
   #lastCrash = "";
   #onStopped: (() => void) | undefined;
   #outgoing: MainMessage[] = [];
@@ -117,8 +118,16 @@ export class ThreadHost {
     });
   }
 
-  terminate(): void {
-    if (this.#worker) this.#terminate(this.#worker.thread);
+  /** Ends the thread. After `endMs` nobody waits for it any more, whether it has ended or not. */
+  terminate(endMs = END_MS): void {
+    if (this.#worker === undefined) return;
+    const { thread, generation } = this.#worker;
+    this.#terminate(thread);
+    this.#patience?.cancel();
+    this.#patience = this.#deps.timers.set(endMs, () => {
+      thread.unref();
+      this.#exited(generation, "It does not end.");
+    });
   }
 
   /** The thread lives and does nothing. */
@@ -129,25 +138,16 @@ export class ThreadHost {
     this.#driver.send({ type: "HUNG", generation });
   }
 
+  /** Terminated, it runs no more of its code, wherever it is; what is native goes on until it returns. */
   #terminate(thread: ConnectionThread, looks = 0): void {
-    if (this.#worker?.thread !== thread) return;
-    if (this.#deps.looking() && looks < MAX_LOOKS) {
-      this.#deps.timers.set(LOOK_MS, () => this.#terminate(thread, looks + 1));
-      return;
-    }
-    void thread.terminate();
-    // From now on it runs no more of its code, wherever it is. Nobody has to wait for it, the process neither.
-    this.#abandon?.cancel();
-    this.#abandon = this.#deps.timers.set(END_MS, () => {
-      if (this.#worker?.thread !== thread) return;
-      thread.unref();
-      this.#exited(this.#worker.generation, "It does not end: it is in native code.");
-    });
+    if (this.#ended.has(thread)) return;
+    if (!this.#deps.looking() || looks >= MAX_LOOKS) return void thread.terminate();
+    this.#deps.timers.set(LOOK_MS, () => this.#terminate(thread, looks + 1), { unref: true });
   }
 
   #exited(generation: number, how: string): void {
     if (this.#worker?.generation !== generation) return;
-    this.#abandon?.cancel();
+    this.#patience?.cancel();
     this.#worker = undefined;
     this.#lastCrash ||= how;
     this.#deps.onEnded();
@@ -219,10 +219,13 @@ export class ThreadHost {
     // Something that cannot be read may have been anything: only a new thread and the ledger are sure to have it all.
     thread.on("messageerror", (error) => {
       this.#lastCrash = `A message could not be read: ${messageOf(error)}`;
-      this.#terminate(thread);
+      this.terminate();
     });
     // It comes once; from then on posting would be silently in vain.
-    thread.once("exit", (code) => this.#exited(generation, `It ended with code ${code}.`));
+    thread.once("exit", (code) => {
+      this.#ended.add(thread);
+      this.#exited(generation, `It ended with code ${code}.`);
+    });
     for (const message of this.#deps.greet(this.crashes)) thread.postMessage(message);
   }
 
@@ -234,7 +237,7 @@ export class ThreadHost {
     } catch (error) {
       this.#lastCrash = messageOf(error);
       this.#deps.log("error", `A message of the connection thread could not be handled: ${this.#lastCrash}`);
-      this.#terminate(thread);
+      this.terminate();
     }
   }
 }

@@ -1,5 +1,6 @@
 import { type Clock, HoldfastError, type Log, type Timers, toPlainError, unreachable } from "@holdfast/core";
 import {
+  AGENT_FALLBACK_INTERVALS,
   type CheckpointOutcome,
   type ConnectionReady,
   type ExecutorRequest,
@@ -10,6 +11,8 @@ import {
   type WorkerFrame,
 } from "@holdfast/protocol";
 import { decideIntake } from "../core/intake.ts";
+import { parseIntervalMs, pauseLimitMs } from "../core/intervals.ts";
+import { LeaseAges } from "../core/lease-ages.ts";
 import { RecentIds } from "../core/recent-ids.ts";
 import type { AdoptedRequest, MainMessage, ThreadMessage } from "../shared/messages.ts";
 import { encodeErrorReply, identityOf } from "../shared/reply.ts";
@@ -55,7 +58,8 @@ export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "
  *     of one that is lost or cancelled before that is seen by main.
  * D3. The doubt about what is read ends with the first answer that was given after it began: all that comes over the
  *     connection later was sent later.
- * D4. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
+ * D4. So is a request that comes later than others came by more than a pause.
+ * D5. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
  */
 export class Desk {
   readonly flights: Flights;
@@ -69,6 +73,8 @@ export class Desk {
   #epoch: number;
   /** What is read now may have been sent before others got it. */
   #inDoubt = false;
+  readonly #ages = new LeaseAges();
+  #lateMs = 0;
   #extensions: readonly Extension[] = [];
   #negotiated = false;
   #stalled = false;
@@ -87,6 +93,7 @@ export class Desk {
       onConfirmed: (requestId) => this.#confirmed(requestId),
       onLost: (requestId) => this.#giveUp(requestId),
       isShuttingDown: () => this.#shuttingDown,
+      isPlain: () => this.#negotiated && this.#extensions.length === 0,
     });
   }
 
@@ -109,6 +116,8 @@ export class Desk {
   onUp(ready: ConnectionReady): void {
     this.#forgetUnconfirmed();
     this.#inDoubt = false;
+    this.#ages.reset();
+    this.#lateMs = pauseLimitMs(parseIntervalMs(ready.extendLeaseInterval, AGENT_FALLBACK_INTERVALS.extendLeaseMs));
     this.#extensions = this.#deps.config.extensions.filter((name) => ready.extensions.includes(name));
     this.#negotiated = true;
     this.#leases.start(ready);
@@ -271,6 +280,7 @@ export class Desk {
     const request = this.#unconfirmed.get(requestId);
     if (request === undefined) return;
     this.#unconfirmed.delete(requestId);
+    this.#ages.confirmed(request.leaseId, this.flights.get(requestId)?.startedAtMs ?? 0);
     this.#give(request, request.bytes);
   }
 
@@ -315,8 +325,9 @@ export class Desk {
     switch (intake.verdict) {
       case "accept": {
         const copy = new Uint8Array(bytes);
-        this.flights.add(identityOf(request), leaseId, !this.#inDoubt);
-        if (!this.#inDoubt) return this.#give(request, copy);
+        const isLate = this.#ages.lateMs(leaseId, this.#deps.clock.monotonicMs()) > this.#lateMs;
+        this.flights.add(identityOf(request), leaseId, !this.#inDoubt && !isLate);
+        if (!this.#inDoubt && !isLate) return this.#give(request, copy);
         this.#unconfirmed.set(requestId, { ...request, requestPayload: EMPTY, bytes: copy });
         return this.#leases.ask(requestId);
       }

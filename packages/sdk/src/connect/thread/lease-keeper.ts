@@ -7,6 +7,10 @@ import type { MainPort } from "./main-port.ts";
 
 /** A gateway counts reports that come faster as noise. */
 const MIN_STATUS_MS = 2_000;
+/** A gateway has a lease extended so often before it ends. */
+const INTERVALS_PER_LEASE = 4;
+/** Leases that are shorter are only given by gateways that never extend what is over. */
+const MIN_PLAIN_LEASE_MS = 60_000;
 
 export interface LeaseKeeperDeps {
   readonly flights: Flights;
@@ -22,11 +26,14 @@ export interface LeaseKeeperDeps {
   /** The work belongs to somebody else now. */
   readonly onLost: (requestId: string) => void;
   readonly isShuttingDown: () => boolean;
+  /** Nothing was agreed on with the present gateway. */
+  readonly isPlain: () => boolean;
 }
 
 /** Extends the leases of everything in flight, and reports what is, as often as the gateway asks. */
 export class LeaseKeeper {
   readonly #deps: LeaseKeeperDeps;
+  #intervalMs: number = AGENT_FALLBACK_INTERVALS.extendLeaseMs;
   readonly #rounds = new Map<string, TimerHandle>();
   /** Leases that were given up while main stands still. */
   readonly #givenUp = new Map<string, string>();
@@ -40,6 +47,7 @@ export class LeaseKeeper {
     const { flights, clock } = this.#deps;
     this.#extend(flights.leases.extendAll(clock.monotonicMs()));
     const leaseMs = parseIntervalMs(ready.extendLeaseInterval, AGENT_FALLBACK_INTERVALS.extendLeaseMs);
+    this.#intervalMs = leaseMs;
     this.#every("lease", leaseMs, () => this.#extend(flights.leases.sweep(clock.monotonicMs(), leaseMs)));
     const statusMs = parseIntervalMs(ready.statusInterval, 0);
     if (statusMs > 0) this.#every("status", Math.max(statusMs, MIN_STATUS_MS), () => this.#report());
@@ -52,28 +60,43 @@ export class LeaseKeeper {
 
   /** True = the answer was given after the last doubt began. */
   onAnswer(requestId: string, newLeaseId: string | undefined): boolean {
-    const { flights, clock, log } = this.#deps;
+    const { flights, clock } = this.#deps;
     const flight = flights.get(requestId);
     const before = flights.leases.get(requestId)?.epoch;
     const { verdict, isFresh } = flights.leases.answer(requestId, newLeaseId, clock.monotonicMs());
     if (verdict === "extended" && newLeaseId !== undefined) this.#extended(requestId, newLeaseId, before);
     // A reply that is under way stays: its acknowledgement may have crossed, and a late result is the gateway's to judge.
-    if (verdict === "lost" && flight?.state === "running") {
-      log("warn", "The lease of a request was lost; its result will not be used.", {
-        code: "LEASE_LOST",
-        requestId,
-        runId: flight.identity.runId,
-      });
-      this.#deps.onLost(requestId);
-    }
+    if (verdict === "lost" && flight?.state === "running") this.#lost(requestId, flight.identity.runId);
     return isFresh;
+  }
+
+  #lost(requestId: string, runId: string): void {
+    const message = "The lease of a request was lost; its result will not be used.";
+    this.#deps.log("warn", message, { code: "LEASE_LOST", requestId, runId });
+    this.#deps.onLost(requestId);
   }
 
   /** What came from elsewhere or before may be somebody else's by now: it is asked for, where there is a connection. */
   doubt(epoch: number): void {
     const { flights, clock } = this.#deps;
+    this.#loseEnded();
     flights.leases.doubt(epoch);
     if (this.#rounds.size > 0) this.#extend(flights.leases.extendDoubtful(clock.monotonicMs()));
+  }
+
+  /**
+   * A gateway of the base protocol may extend a lease that has ended, although the attempt is over for it. Measured on the
+   * monotonic clock alone: a wall clock that somebody has set is no end of a lease.
+   */
+  #loseEnded(): void {
+    const { flights, clock, isPlain } = this.#deps;
+    if (!isPlain()) return;
+    const endedMs = clock.monotonicMs() - Math.max(MIN_PLAIN_LEASE_MS, INTERVALS_PER_LEASE * this.#intervalMs);
+    for (const { state, identity } of [...flights.values()]) {
+      const { requestId } = identity;
+      const grantedAtMs = flights.leases.get(requestId)?.grantedAtMs ?? endedMs;
+      if (state === "running" && grantedAtMs < endedMs) this.#lost(requestId, identity.runId);
+    }
   }
 
   ask(requestId: string): void {

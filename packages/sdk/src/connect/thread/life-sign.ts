@@ -1,12 +1,7 @@
 import { type Clock, pauseBetween, type Sign, signOf, type TimerHandle, type Timers } from "@holdfast/core";
+import { pauseLimitMs } from "../core/intervals.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 
-/**
- * A gateway gives away what nobody acknowledges within 5 s, and what a broken connection held after 5 s: a thread that was
- * away for longer than this, and then takes its time, may find its work with others.
- */
-export const MAX_PAUSE_MS = 2_000;
-const MIN_PAUSE_MS = 500;
 /** Signs per limit, so that only a pause looks like one. */
 const SIGNS = 8;
 
@@ -21,7 +16,7 @@ export interface LifeSignDeps {
 /** The thread's sign of life for main; and it notices when it has given none. */
 export class LifeSign {
   readonly #deps: LifeSignDeps;
-  #limitMs = MAX_PAUSE_MS;
+  #limitMs = pauseLimitMs();
   #last: Sign;
   #timer: TimerHandle | undefined;
 
@@ -44,10 +39,10 @@ export class LifeSign {
     counters.alive(now);
   }
 
-  /** A lease lasts for several of its extensions' intervals: a pause is noticed well before its end. */
+  /** So often leases are extended on the connection that is there now. */
   leasesLast(extendLeaseMs: number): void {
     this.look();
-    this.#limitMs = Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, extendLeaseMs));
+    this.#limitMs = pauseLimitMs(extendLeaseMs);
     this.#deps.counters.pauseLimit(this.#limitMs);
     this.#timer?.cancel();
     this.#again();

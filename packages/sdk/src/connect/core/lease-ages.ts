@@ -1,0 +1,41 @@
+import { isUlid, ulidTimeMs } from "@holdfast/core";
+
+/**
+ * How much older requests are when they are read than others of the same connection: what the network, or a process that gets
+ * little processor time, has kept back. A lease id says when the lease ends, by the gateway's clock; how far that lies ahead of ours
+ * is the same for all requests that came at once, whatever the two clocks are, and less for one that was kept back.
+ *
+ * A1. Of requests that all were under way for the same time none is late.
+ * A2. One that was under way for longer than the quickest so far is late by just that much.
+ * A3. A lease that was confirmed is the measure from then on: a gateway whose clock was set, or whose leases got shorter, costs
+ *     one confirmation.
+ * A4. Ids that are no ULIDs say nothing.
+ */
+export class LeaseAges {
+  /** The end of the lease ahead of our clock, at most so far. */
+  #mostMs: number | null = null;
+
+  /** By how much it is late. */
+  lateMs(leaseId: string, nowMs: number): number {
+    const aheadMs = endOf(leaseId);
+    if (aheadMs === null) return 0;
+    const leftMs = aheadMs - nowMs;
+    this.#mostMs = Math.max(this.#mostMs ?? leftMs, leftMs);
+    return this.#mostMs - leftMs;
+  }
+
+  /** It is ours all the same; `readMs` is when it was read. */
+  confirmed(leaseId: string, readMs: number): void {
+    const aheadMs = endOf(leaseId);
+    if (aheadMs !== null) this.#mostMs = aheadMs - readMs;
+  }
+
+  /** Another connection, perhaps another gateway. */
+  reset(): void {
+    this.#mostMs = null;
+  }
+}
+
+function endOf(leaseId: string): number | null {
+  return isUlid(leaseId) ? ulidTimeMs(leaseId) : null;
+}
