@@ -38,6 +38,13 @@ export interface Endpoint {
 /** Sees every frame that is sent, as the sender sends it. */
 export type FrameTap = (direction: Direction, sender: Actor, bytes: Uint8Array, connection: Connection) => void;
 
+/** Hears of requests that were under way for long, the time that their receiver stood still not counted, without it being able to tell. */
+export type LateTap = (bytes: Uint8Array) => void;
+
+const LATE_MS = 300;
+/** What is later than this shows, where another request has come over the connection in time. */
+const SHOWS_MS = 2_000;
+
 /** Numbers of kinds, as on the wire. */
 export const WORKER_READY = 4;
 export const WORKER_PAUSE = 8;
@@ -53,6 +60,8 @@ export class Connection {
   /** The last of WORKER_READY and WORKER_PAUSE that reached the gateway, and whether it was ever paused. */
   announced: { readonly as: "ready" | "pause"; readonly wasPaused: boolean; readonly atMs: number } | null = null;
   readonly #net: Network;
+  /** A request came in time. */
+  #hasMeasure = false;
   readonly #lastAtMs = { up: 0, down: 0 };
 
   constructor(net: Network, agent: SimWebSocket, gateway: SimWebSocket) {
@@ -117,6 +126,11 @@ export class Connection {
   #deliver(direction: Direction, packet: Packet): void {
     const receiver = direction === "up" ? this.gateway : this.agent;
     const arrivalMs = this.#arrivalMs(direction);
+    if (packet.type === "frame" && frameKind(packet.bytes) === GATEWAY_EXECUTOR_REQUEST) {
+      const lateMs = arrivalMs - this.#net.scheduler.nowMs;
+      if (lateMs <= LATE_MS) this.#hasMeasure = true;
+      else if (!this.#hasMeasure || lateMs <= SHOWS_MS + LATE_MS) this.#net.late(packet.bytes);
+    }
     this.#net.scheduler.at(arrivalMs, receiver.actor, () => {
       if (!this.alive || this.silent) return;
       if (direction === "up" && packet.type === "frame") this.#heard(packet.bytes);
@@ -147,6 +161,7 @@ export class Network {
   readonly dice: Dice;
   mood: NetworkMood;
   tap: FrameTap = () => {};
+  late: LateTap = () => {};
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #connections = new Set<Connection>();
 

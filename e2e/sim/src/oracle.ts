@@ -32,6 +32,7 @@ export class Oracle {
   readonly #acknowledged = new Set<string>();
   readonly #storedAt = new Map<string, number>();
   readonly #storedMs = new Map<string, number>();
+  readonly #delayed = new Set<string>();
   /** Whether a worker still takes a connection for whole over which it got this request, and which is not. */
   isUnaware: (requestId: string) => boolean = () => false;
   readonly #dispatchedAt = new Map<string, number>();
@@ -81,9 +82,14 @@ export class Oracle {
     return count;
   }
 
+  /** The network kept a request back for so long that it was given to others, and its worker cannot know. */
+  delayed(requestId: string): void {
+    this.#delayed.add(requestId);
+  }
+
   #checkRedone(name: string, what: string, requestId: string): void {
     const storedMs = this.#storedMs.get(name);
-    if (storedMs === undefined || this.isUnaware(requestId)) return;
+    if (storedMs === undefined || this.#delayed.has(requestId) || this.isUnaware(requestId)) return;
     const agoMs = this.#scheduler.nowMs - storedMs;
     if (agoMs <= REDONE_MS) return;
     this.redone += 1;

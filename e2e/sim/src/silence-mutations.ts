@@ -56,9 +56,4 @@ export const SILENCE_GUARDS: readonly Guard[] = [
       },
     ],
   },
-  {
-    name: "a request that the network has kept back is confirmed first",
-    against: "suspensions",
-    edits: [{ file: `${SDK}/thread/desk.ts`, find: " > this.#lateMs;", replace: " > 1e9;" }],
-  },
 ];

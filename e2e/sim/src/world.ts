@@ -179,6 +179,10 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
       if (owner) owner.thread.throws(error);
       else this.oracle.fail("S17", `${actor.name}: ${(error as Error).stack ?? error}`);
     };
+    this.network.late = (bytes) => {
+      const frame = decodeGatewayFrame(bytes);
+      if (frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.delayed(frame.requestId);
+    };
     const ways = new Map<string, Connection>();
     // Its heartbeats are to find out.
     this.oracle.isUnaware = (requestId) => {
