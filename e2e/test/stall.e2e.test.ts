@@ -6,14 +6,14 @@ import { inWorld } from "./world.ts";
 const code = marksOf(fileURLToPath(new URL("../fixtures/stalling.mjs", import.meta.url)));
 const extended = { name: "with extensions", extensions: true };
 
-test("a step that blocks for 3 s is named while it does: on stderr, in the run, at the gateway, then in logger and debug state", async () => {
-  await inWorld(extended, async ({ startAppOf, trigger, ended, api, gateway, until }) => {
+test("a step that blocks is named while it does: on stderr, in the run, at the gateway, then in logger and debug state", async () => {
+  await inWorld(extended, async ({ startAppOf, trigger, ended, api, gateway, journal, until }) => {
     const app = await startAppOf("stall-app.mjs");
-    const runId = await trigger("in-step", { blockMs: 3_000 });
+    const runId = await trigger("in-step", { gate: "blocked" });
     const line = await app.line((text) => text.startsWith("holdfast: The main thread has been blocked"), 20_000);
     expect(line).toContain(`at keepBusy (${code("keepBusy")}`);
     expect(line).toContain(`in function e2e-in-step, step "count the invoices", run ${runId}.`);
-    await app.line((text) => text.includes(`at countInvoices (${code("countInvoices")}`), 20_000);
+    await app.line((text) => text.includes(`at countInvoices (${code("countUntil")}`), 20_000);
     await gateway.line((text) => text.includes("has been blocked for") && text.includes(runId), 20_000);
     // The gateway says so when it hears of it, and stores it then.
     await until("the stall to be in the run", async () => (await api.run(runId)).stalls.length > 0);
@@ -21,13 +21,13 @@ test("a step that blocks for 3 s is named while it does: on stderr, in the run, 
     expect(blocked.status, "told while it lasts").toBe("RUNNING");
     expect(blocked.stalls[0]).toMatchObject({ ended: false, stepId: "count the invoices", codeName: "keepBusy" });
     expect(blocked.stalls[0]?.location).toContain(code("keepBusy"));
-    expect(blocked.stalls[0]?.stalledMs).toBeLessThan(2_000);
+    journal.open("blocked");
 
     const run = await ended(runId);
     expect(run).toMatchObject({ status: "COMPLETED", output: "counted" });
     const last = run.stalls.at(-1);
     expect(last).toMatchObject({ ended: true });
-    expect(last?.stalledMs).toBeGreaterThan(2_500);
+    expect(last?.stalledMs).toBeGreaterThan(blocked.stalls[0]?.stalledMs ?? Number.POSITIVE_INFINITY);
     const told = await app.line((text) => text.includes("It moves again."), 20_000);
     expect(told).toContain(`run ${runId}`);
     const { stalls } = (await app.ask("debugState")).thread;
@@ -45,7 +45,7 @@ test("maxStall: the run goes to another worker; the blocked one is told when it 
   await inWorld(extended, async ({ startAppOf, trigger, ended, noted, journal, api, until }) => {
     const env = { HOLDFAST_STALL_THRESHOLD: "300ms", HOLDFAST_MAX_STALL: "1s" };
     const first = await startAppOf("stall-app.mjs", { env });
-    const runId = await trigger("too-long", { blockMs: 4_000 });
+    const runId = await trigger("too-long", { gate: "work" });
     await noted(runId, "work");
     const second = await startAppOf("stall-app.mjs", { env });
     await first.line((text) => text.includes("Its work was given up"), 20_000);
@@ -56,6 +56,7 @@ test("maxStall: the run goes to another worker; the blocked one is told when it 
       (await api.run(runId)).stalls.some((stall) => stall.leasesGivenUp === true && !stall.ended),
     );
     expect(journal.entries(runId).filter(({ what }) => what === "after work")).toMatchObject([{ pid: second.pid }]);
+    journal.open("work");
 
     await noted(runId, `aborted in ${first.pid}`);
     await noted(runId, "work done", 2);

@@ -242,7 +242,6 @@ it.each(["exit", "error"])(
     setInterval(() => Atomics.add(new Int32Array(memory), 0, 1), 5).unref();
     let begun = 0;
     let seen = 0;
-    let longest = 0;
     for (let round = 0; round < 16; round++) {
       const worker = new Worker(script, { eval: true, workerData: { memory, afterMs: 2 * round } });
       worker.on("error", () => {});
@@ -252,24 +251,16 @@ it.each(["exit", "error"])(
       });
       const exited = new Promise((resolve) => worker.once("exit", resolve));
       await once(worker, "message");
-      let last = performance.now();
-      for (const end = last + 200; last < end; ) {
-        const now = performance.now();
-        longest = Math.max(longest, now - last);
-        last = now;
-      }
+      for (const end = performance.now() + 200; performance.now() < end; );
       await exited;
     }
-    console.log(JSON.stringify({ begun, seen, longest }));
+    console.log(JSON.stringify({ begun, seen }));
   `;
     await writeFile(join(folder, "main.mjs"), main);
     await using child = spawnNode(join(folder, "main.mjs"));
-    const { begun, seen, longest } = JSON.parse(
-      await child.waitForLine((text) => text.startsWith("{"), { timeoutMs: 60_000 }),
-    );
+    const { begun, seen } = JSON.parse(await child.waitForLine((text) => text.startsWith("{"), { timeoutMs: 60_000 }));
     expect(begun, "looks were begun").toBeGreaterThan(6);
     expect(seen, "some were not done").toBeLessThan(16);
-    expect(longest).toBeLessThan(5_000);
     expect((await child.exited).code).toBe(0);
   },
   90_000,
