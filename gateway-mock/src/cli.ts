@@ -16,7 +16,7 @@ export type Command =
       readonly logLevel: LogLevelName;
       /** Undefined: readable lines on a terminal, JSON otherwise. */
       readonly logFormat: LogFormat | undefined;
-      /** Further keys; read before the gateway starts. */
+      /** File of additional keys; read before the gateway starts. */
       readonly keysFile: string | undefined;
       /** Print one JSON line when ready instead of the greeting. */
       readonly json: boolean;
@@ -24,39 +24,40 @@ export type Command =
 
 export const HELP = `Usage: holdfast-gateway dev [options]
 
-Runs a gateway on this machine: HTTP, WebSocket, engine and store, with a Postgres of its own unless you name one.
+Runs a gateway on this machine: HTTP, WebSocket, engine and store, with an embedded Postgres unless you name another.
 
 Options
-  --port <n>             HTTP and WebSocket (default ${DEFAULT_PORT}; 0 = any free one)
-  --connect-port <n>     second port for the WebSocket (default: port + 1; 0 = any free one)
-  --host <address>       address to listen on (default 127.0.0.1; beyond this machine only with keys)
-  --allowed-host <name>  a name by which the gateway may be called, beside localhost and addresses (more than one: again)
-  --allowed-origin <o>   origin of pages that may call, such as http://localhost:3000 (more than one: again)
-  --data-dir <path>      where the local Postgres keeps its data (default .holdfast)
-  --database-url <url>   use this Postgres instead (or DATABASE_URL)
-  --keys <file>          further keys, each with a name and, if it has one, its environment (or HOLDFAST_KEYS_FILE)
-  --log-level <level>    debug, info, warn, error or silent (default info)
-  --log-format <format>  pretty or json (default: pretty on a terminal, else json)
-  --lease <duration>     how long a request is leased, such as 20s
-  --heartbeat <duration> heartbeat interval of connections, such as 5s
-  --request-ack <duration> how long an app may take to acknowledge a request before another one may get it (default 5s)
-  --retry-base <duration> wait before the first retry of a step (default 1s)
-  --reconnect-grace <duration> how long a lost app may take to come back with its work (default 5s)
-  --drain <duration>     how long a stop waits for apps to finish (default 25s)
-  --version-policy <p>   prefer, strict or any: who gets a run that another version of its app started (default prefer)
-  --fetch-inner          let step.fetch call this machine and its network although others can reach the gateway
-  --no-extensions        speak the plain protocol only
-  --plain                the same, as strict as the reference's gateway: for tests of what is to run there
-  --virtual-time         for tests: time can be moved on with POST /v1/testing/skip-time
-  --json                 print one JSON line when ready
+  --port <n>                    HTTP and WebSocket port (default ${DEFAULT_PORT}; 0 = any free port)
+  --connect-port <n>            second port for the WebSocket (default: port + 1; 0 = any free port)
+  --host <address>              address to listen on (default 127.0.0.1; other addresses require keys)
+  --allowed-host <name>         host name that clients may use, besides localhost and IP addresses (repeatable)
+  --allowed-origin <origin>     browser origin that may call, such as http://localhost:3000 (repeatable)
+  --data-dir <path>             where the embedded Postgres keeps its data (default .holdfast)
+  --database-url <url>          use this Postgres instead (or DATABASE_URL)
+  --keys <file>                 additional keys, each with a name and optionally an environment (or HOLDFAST_KEYS_FILE)
+  --log-level <level>           debug, info, warn, error or silent (default info)
+  --log-format <format>         pretty or json (default: pretty on a terminal, otherwise json)
+  --lease <duration>            how long a request is leased to a worker, such as 20s
+  --heartbeat <duration>        heartbeat interval of connections, such as 5s
+  --request-ack <duration>      how long a worker may take to acknowledge a request before it is reassigned (default 5s)
+  --retry-base <duration>       delay before the first retry of a step (default 1s)
+  --reconnect-grace <duration>  how long a disconnected worker may take to reconnect and keep its work (default 5s)
+  --drain <duration>            how long a shutdown waits for workers to finish (default 25s)
+  --version-policy <policy>     which workers may continue a run started by another app version:
+                                prefer, strict or any (default prefer)
+  --allow-private-fetch         let step.fetch call this machine and its private network although other machines
+                                can reach the gateway
+  --no-extensions               speak the base protocol only
+  --plain                       base protocol only, as strict as the reference gateway: for testing apps that will run there
+  --virtual-time                for tests: advance time with POST /v1/testing/skip-time
+  --json                        print one JSON line when ready
   --version, --help
 
 Environment
-  DATABASE_URL           as --database-url
+  DATABASE_URL           same as --database-url
   HOLDFAST_SIGNING_KEY, HOLDFAST_SIGNING_KEY_FALLBACK, HOLDFAST_EVENT_KEY
-                         keys that apps and senders of events must have; signing keys as
-                         openssl rand -hex 32 makes them
-  HOLDFAST_KEYS_FILE     as --keys: a JSON array of { "name", "kind": "signing" or "event", "key", "environment" }
+                         keys required of apps and event senders; generate signing keys with openssl rand -hex 32
+  HOLDFAST_KEYS_FILE     same as --keys: a JSON array of { "name", "kind": "signing" or "event", "key", "environment" }
 `;
 
 const FLAGS = {
@@ -76,7 +77,7 @@ const FLAGS = {
   "reconnect-grace": { type: "string" },
   drain: { type: "string" },
   "version-policy": { type: "string" },
-  "fetch-inner": { type: "boolean" },
+  "allow-private-fetch": { type: "boolean" },
   "no-extensions": { type: "boolean" },
   plain: { type: "boolean" },
   "virtual-time": { type: "boolean" },
@@ -98,7 +99,7 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   if (values.version) return { type: "version" };
   const [command, ...rest] = positionals;
   if (command !== "dev" || rest.length > 0) {
-    const given = command === undefined ? "Nothing was asked for" : `There is no command "${positionals.join(" ")}"`;
+    const given = command === undefined ? "No command was given" : `Unknown command "${positionals.join(" ")}"`;
     throw usage(`${given}; run "holdfast-gateway dev", or "holdfast-gateway --help" for all options.`);
   }
   return {
@@ -150,7 +151,7 @@ function readOptions(values: Values, env: Readonly<Record<string, string | undef
     reconnectGraceMs: duration(values, "reconnect-grace", "reconnectGraceMs"),
     drainMs: duration(values, "drain", "drainMs"),
     versionPolicy: oneOf(values, "version-policy", VERSION_POLICIES),
-    fetchInner: values["fetch-inner"] === true ? true : undefined,
+    allowPrivateFetch: values["allow-private-fetch"] === true ? true : undefined,
     extensions: values["no-extensions"] === true ? [] : undefined,
     plain: values.plain === true ? true : undefined,
     virtualTime: values["virtual-time"] === true ? true : undefined,

@@ -6,73 +6,73 @@ import { type GatewayKey, type GatewayKeys, readGatewayKeys } from "./keys-confi
 
 /** Options of `startGateway`; durations are milliseconds. */
 export interface GatewayOptions {
-  /** Address to listen on. Default `127.0.0.1`; anything beyond this machine needs both keys. */
+  /** Address to listen on. Default `127.0.0.1`; anything beyond this machine requires both keys. */
   readonly host?: string;
   /** HTTP and WebSocket. Default 8288; 0 = any free port. */
   readonly port?: number;
-  /** The WebSocket's second port, for agents that expect one. Default `port + 1`; 0 = any free port. */
+  /** A second port for the WebSocket, for workers that expect one. Default `port + 1`; 0 = any free port. */
   readonly connectPort?: number;
-  /** Postgres to use, as `postgres://user:password@host:port/database`. Without it a local server is started. */
+  /** Postgres to use, as `postgres://user:password@host:port/database`. If omitted, an embedded server is started. */
   readonly databaseUrl?: string;
-  /** Where the local Postgres keeps its data. Default `.holdfast`. */
+  /** Where the embedded Postgres keeps its data. Default `.holdfast`. */
   readonly dataDir?: string;
-  /** False: the local Postgres is a throwaway; nothing stays. Default true. */
+  /** If false, the data of the embedded Postgres is deleted on exit. Default true. */
   readonly keepData?: boolean;
-  /** Protocol extensions that agents are granted. Default: all. */
+  /** Protocol extensions that workers are granted. Default: all. */
   readonly extensions?: readonly Extension[];
   /**
-   * The plain protocol only, and as strict as the reference's gateway: it closes, ignores, routes and gives up as that one does. For
-   * tests of what is to run there. Default false.
+   * The base protocol only, and as strict as the reference gateway: it closes, ignores, routes and gives up in the same
+   * cases. For testing apps that will run there. Default false.
    */
   readonly plain?: boolean;
-  /** Lease of a request; extensions come four times as often. Default 20,000 with extensions, else 120,000. */
+  /** Lease of a request; workers extend it four times per lease. Default 20,000 with extensions, else 120,000. */
   readonly leaseMs?: number;
   /** Heartbeat interval. Default 5,000 with extensions, else 10,000. */
   readonly heartbeatMs?: number;
-  /** Wait before the first retry of a step; doubles up to 60 s. Default 1,000. */
+  /** Delay before the first retry of a step; doubles up to 60 s. Default 1,000. */
   readonly retryBaseMs?: number;
-  /** How long a lost agent may take to come back with its work. Default 5,000. */
+  /** How long a disconnected worker may take to reconnect and keep its work. Default 5,000. */
   readonly reconnectGraceMs?: number;
   /**
-   * A request that is not acknowledged after this goes elsewhere; from an app of the plain protocol whose connection lives only
-   * to another one. Default 5,000; with `plain` 5,000 after the lease's end, as at the reference.
+   * A request that is not acknowledged within this time is reassigned; if its app speaks the base protocol and is still
+   * connected, only to another worker. Default 5,000; with `plain` 5,000 after the lease's end, as the reference does.
    */
   readonly requestAckMs?: number;
-  /** How long `drain` waits for agents. Default 25,000. */
+  /** How long `drain` waits for workers. Default 25,000. */
   readonly drainMs?: number;
   /**
-   * What agents must sign start and flush with: hex digits, at least 32 (`openssl rand -hex 32`), with or without a prefix
-   * such as `signkey-prod-`. Default: nothing is checked.
+   * The key that workers sign start and flush with: at least 32 hex digits (`openssl rand -hex 32`), with or without a
+   * prefix such as `signkey-prod-`. Default: nothing is checked.
    */
   readonly signingKey?: string;
-  /** A second key that is good too, while keys are changed. */
+  /** A second accepted key, for key rotation. */
   readonly signingKeyFallback?: string;
-  /** What senders of events must use. Default: nothing is checked. */
+  /** The key that event senders must use. Default: nothing is checked. */
   readonly eventKey?: string;
-  /** Further keys, which may each belong to one environment. */
+  /** Additional keys, each of which may belong to one environment. */
   readonly keys?: readonly GatewayKey[];
-  /** Origins of browser pages that may call, such as `https://app.example.com`. Default: none but this gateway's own. */
+  /** Origins of browser pages that may call, such as `https://app.example.com`. Default: only this gateway's own. */
   readonly allowedOrigins?: readonly string[];
   /**
-   * Names by which the gateway may be called, beside `localhost`, `host` and addresses: those of a proxy in front of it, say.
-   * Given, they are all; without them any name is good where the gateway listens beyond this machine, which needs keys.
+   * Host names that clients may use besides `localhost`, `host` and IP addresses, such as that of a proxy in front of it.
+   * When omitted, a gateway that listens beyond this machine (which requires keys) accepts any name.
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * Who gets a run that another version of its app has started. `prefer` (default): a worker of that version while one is
-   * connected, else any; `strict`: it waits for one; `any`: any worker.
+   * Which workers may continue a run started by another app version. `prefer` (default): a worker of that version while
+   * one is connected, otherwise any; `strict`: only a worker of that version; `any`: any worker.
    */
   readonly versionPolicy?: VersionPolicy;
   /**
-   * Whether `step.fetch` may call this machine and its private network. Default: only while the gateway itself can be
-   * reached from this machine alone; a gateway that others reach refuses, so that nobody gets behind it through a step.
+   * Whether `step.fetch` may call this machine and its private network. Default: only while the gateway itself is
+   * reachable from this machine alone; otherwise a step could be used to reach services behind the gateway.
    */
-  readonly fetchInner?: boolean;
+  readonly allowPrivateFetch?: boolean;
   /** Connections to Postgres, 3 to 100. Default 10. */
   readonly maxConnections?: number;
   /**
-   * Time can be moved on, with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds. For
-   * tests, on a database of their own: the time that was skipped stays skipped there. Default false.
+   * Time can be advanced with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds. For
+   * tests, on a database of their own: skipped time stays skipped in that database. Default false.
    */
   readonly virtualTime?: boolean;
   readonly log?: Log;
@@ -96,7 +96,7 @@ export interface GatewayConfig extends GatewayKeys {
   readonly allowedOrigins: readonly string[];
   readonly allowedHosts: readonly string[];
   readonly versionPolicy: VersionPolicy;
-  readonly fetchInner: boolean;
+  readonly allowPrivateFetch: boolean;
   readonly maxConnections: number;
   readonly virtualTime: boolean;
   readonly log: Log;
@@ -107,12 +107,12 @@ export const DEFAULT_PORT = 8288;
 /** Limits of the gateway that have no option. */
 export const GATEWAY_LIMITS = {
   maxSockets: 10_000,
-  /** Of sockets whose worker is not accepted yet. */
+  /** Sockets whose worker has not been accepted yet. */
   pending: { maxSockets: 1000, ownBytes: 64 * 1024, sharedBytes: 16 * 1024 * 1024, pieceBytes: 256 },
   maxFunctionsPerApp: 1000,
   maxEventBodyBytes: 16 * 1024 * 1024,
   maxCheckpointBodyBytes: 16 * 1024 * 1024,
-  /** Of a body that is refused, this much is read, so that the peer gets to read why. */
+  /** How much of a rejected body is still read, so that the peer receives the answer. */
   maxDroppedBodyBytes: 64 * 1024 * 1024,
   roomBytes: 4 * 1024 * 1024,
   maxBufferedBytes: 64 * 1024 * 1024,
@@ -143,7 +143,7 @@ const KNOWN: Readonly<Record<keyof GatewayOptions, true>> = {
   allowedOrigins: true,
   allowedHosts: true,
   versionPolicy: true,
-  fetchInner: true,
+  allowPrivateFetch: true,
   maxConnections: true,
   virtualTime: true,
   log: true,
@@ -154,7 +154,7 @@ function checkNames(options: GatewayOptions): void {
   const extra = Object.keys(options).find((name) => !Object.hasOwn(KNOWN, name));
   if (extra !== undefined) {
     const known = Object.keys(KNOWN).join(", ");
-    throw new HoldfastError("OPTION_INVALID", `The gateway has no option \`${extra}\`; it knows ${known}.`);
+    throw new HoldfastError("OPTION_INVALID", `Unknown gateway option \`${extra}\`; valid options: ${known}.`);
   }
   if (options.log === undefined || typeof options.log === "function") return;
   throw new HoldfastError("OPTION_INVALID", "The option `log` must be a function: (level, message, data) => ...");
@@ -175,27 +175,24 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
   if (!isLoopback(host) && (keys.signingKeys.length === 0 || keys.eventKeys.length === 0)) {
     throw new HoldfastError(
       "HOST_NOT_LOOPBACK",
-      `The gateway is to listen on ${host}, which other machines can reach: give it a signing key and an event key, or listen on 127.0.0.1.`,
+      `The gateway was asked to listen on ${host}, which other machines can reach: give it a signing key and an event key, or listen on 127.0.0.1.`,
     );
   }
   if (options.virtualTime && !isLoopback(host)) {
     throw new HoldfastError(
       "OPTION_INVALID",
-      `virtualTime is for tests on this machine; the gateway is to listen on ${host}.`,
+      `virtualTime is for tests on this machine, but the gateway was asked to listen on ${host}.`,
     );
   }
   if (options.versionPolicy !== undefined && !VERSION_POLICIES.includes(options.versionPolicy)) {
     throw new HoldfastError("OPTION_INVALID", `versionPolicy must be one of ${VERSION_POLICIES.join(", ")}.`);
   }
   for (const name of options.extensions ?? []) {
-    if (!EXTENSIONS.includes(name)) throw new HoldfastError("OPTION_INVALID", `There is no extension "${name}".`);
+    if (!EXTENSIONS.includes(name)) throw new HoldfastError("OPTION_INVALID", `Unknown extension "${name}".`);
   }
   const plain = options.plain ?? false;
   if (plain && (options.extensions ?? []).length > 0) {
-    throw new HoldfastError(
-      "OPTION_INVALID",
-      "A plain gateway grants no extensions: leave out `extensions`, or `plain`.",
-    );
+    throw new HoldfastError("OPTION_INVALID", "A plain gateway grants no extensions: omit `extensions` or `plain`.");
   }
   return {
     host,
@@ -216,7 +213,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     allowedOrigins: readAllowedOrigins(options.allowedOrigins),
     allowedHosts: readAllowedHosts(options.allowedHosts),
     versionPolicy: options.versionPolicy ?? "prefer",
-    fetchInner: options.fetchInner ?? isLoopback(host),
+    allowPrivateFetch: options.allowPrivateFetch ?? isLoopback(host),
     maxConnections: options.maxConnections ?? 10,
     virtualTime: options.virtualTime ?? false,
     log: options.log === undefined ? silentLog : neverThrowing(options.log),
@@ -227,14 +224,14 @@ function defaultAckMs(plain: boolean, leaseMs: number = PLAIN_INTERVALS.leaseMs)
   return plain ? leaseMs + TIMEOUTS.requestAckMs : TIMEOUTS.requestAckMs;
 }
 
-/** A log that fails breaks nothing else; nor does it later, where it is asynchronous. */
+/** A log function that throws, or rejects later, must not break anything else. */
 function neverThrowing(log: Log): Log {
   return (level, message, data) => {
     try {
       const returned: unknown = log(level, message, data);
       if (returned instanceof Promise) returned.catch(() => {});
     } catch {
-      // There is nobody left to tell.
+      // There is nowhere left to report it.
     }
   };
 }

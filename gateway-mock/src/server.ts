@@ -118,7 +118,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   cleanUps.add({ what: "the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
   await store.migrate();
 
-  const caller = new Caller({ ...CALL_LIMITS, allowInner: config.fetchInner });
+  const caller = new Caller({ ...CALL_LIMITS, allowInner: config.allowPrivateFetch });
   cleanUps.add({ what: "calls of steps", leastMs: 100, run: () => caller.close() });
   const call: EngineOptions["call"] = (what, signal) => caller.call(what, signal);
   const core = createCore(config, { store: storeFor(store), clock: systemClock, timers, random: systemRandom, call });

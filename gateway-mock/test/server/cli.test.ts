@@ -66,8 +66,8 @@ describe("the command line", () => {
   });
 
   test.each([
-    [[], "Nothing was asked for"],
-    [["serve"], 'There is no command "serve"'],
+    [[], "No command was given"],
+    [["serve"], 'Unknown command "serve"'],
     [["dev", "--bogus"], "--bogus"],
     [["dev", "--port", "70000"], "--port must be a port"],
     [["dev", "--port"], "--port"],

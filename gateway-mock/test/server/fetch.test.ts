@@ -102,7 +102,7 @@ test("a gateway that goes down in the middle of a call leaves it to another one"
 });
 
 test("a gateway that others can reach calls no address of its own network", async () => {
-  const gateway = await bench.gateway({ fetchInner: false });
+  const gateway = await bench.gateway({ allowPrivateFetch: false });
   const agent = await bench.agent(gateway);
   const url = await serve((_, response) => response.end("secret"));
   const [runId = ""] = await start(gateway);

@@ -1,335 +1,337 @@
 /**
- * The catalogue of stable error codes: what went wrong and how to mend it. `docs/errors.md` is generated from here.
- * A code is never reused for something else.
+ * The catalogue of stable error codes: what went wrong and how to fix it. `docs/errors.md` is generated from here.
+ * A code is never reused with another meaning.
  */
 export const ERROR_CATALOGUE = {
   // Values and options
   DURATION_INVALID: {
-    summary: "A duration could not be read, or lies outside its bounds.",
-    cure: 'Give milliseconds as a number, or text with one unit such as "500ms", "5s", "2h" or "7d".',
+    summary: "A duration could not be parsed or is out of range.",
+    fix: 'Give milliseconds as a number, or a string with one unit such as "500ms", "5s", "2h" or "7d".',
   },
   OPTION_INVALID: {
-    summary: "An option, or the environment variable that stands for it, has a wrong value.",
-    cure: "The message names the option and where it came from; correct it there.",
+    summary: "An option, or its environment variable, has an invalid value.",
+    fix: "The message names the option and where its value came from; correct it there.",
   },
   OPTION_MISSING: {
-    summary: "A required option was not given, nor the environment variable that stands for it.",
-    cure: "Give the option that the message names, or set the variable.",
+    summary: "A required option is missing, and its environment variable is not set.",
+    fix: "Pass the option that the message names, or set its environment variable.",
   },
   SIGNING_KEY_INVALID: {
-    summary: "A signing key is too short, or has characters that are no hex digits.",
-    cure: "Make one with `openssl rand -hex 32`, with or without a prefix such as `signkey-prod-`, and give it to the gateway and to the apps.",
+    summary: "A signing key is too short or is not hexadecimal.",
+    fix: "Generate one with `openssl rand -hex 32`, with or without a prefix such as `signkey-prod-`, and give the same key to the gateway and the apps.",
   },
   RUNTIME_UNSUPPORTED: {
-    summary: "The JavaScript runtime lacks something Holdfast needs.",
-    cure: "The message names what is missing; Node 20.19, 22.3 or newer has all of it.",
+    summary: "The JavaScript runtime lacks a feature that Holdfast needs.",
+    fix: "The message names the missing feature; Node 20.19, 22.3 and newer have all of them.",
   },
   // Functions and steps
   FUNCTION_INVALID: {
-    summary: "A function was defined wrongly: its id, a trigger or an option.",
-    cure: "The message names the function and the option; correct its definition.",
+    summary: "A function definition is invalid: its id, a trigger or an option.",
+    fix: "The message names the function and the option; correct the definition.",
   },
   FUNCTION_DUPLICATE: {
     summary: "Two functions of one app have the same id.",
-    cure: "Give each function its own id.",
+    fix: "Give each function its own id.",
   },
   FUNCTION_TAKEN: {
-    summary: "Functions of two apps have the same full name: app id, dash, function id.",
-    cure: "The message names both apps and functions; give one of the apps or functions another id.",
+    summary: "Functions of two apps have the same full name: app id, hyphen, function id.",
+    fix: "The message names both apps and functions; change the id of one app or one function.",
   },
   FUNCTION_UNKNOWN: {
     summary: "A request named a function that this app does not have.",
-    cure: "Deploy the function, or remove it from the gateway; usually an old version of the app is still running.",
+    fix: "Deploy the function, or remove it from the gateway; usually an old version of the app is still running.",
   },
   STEP_INVALID: {
-    summary: "A step was called with a wrong id or wrong arguments.",
-    cure: "Give the step a non-empty id of at most 256 characters and the arguments its documentation names.",
+    summary: "A step was called with an invalid id or invalid arguments.",
+    fix: "Use a non-empty id of at most 256 characters and the arguments the step's documentation lists.",
   },
   STEP_NESTED: {
     summary: "A step was called inside the body of another step.",
-    cure: "Steps cannot be nested: end the first step and start the second one after it, or move the code into one step.",
+    fix: "Steps cannot be nested: call the second step after the first has returned, or move the code into one step.",
   },
   STEP_RESULT_INVALID: {
-    summary: "A step or function returned a value that JSON cannot carry.",
-    cure: "Return plain data: no functions, symbols, BigInt or circular references.",
+    summary: "A step or function returned a value that cannot be serialised as JSON.",
+    fix: "Return plain data: no functions, symbols, BigInt or circular references.",
   },
   STEP_RESULT_TOO_LARGE: {
     summary: "A step or function returned more bytes than the limit.",
-    cure: "Store large data elsewhere and return a reference to it.",
+    fix: "Store large data elsewhere and return a reference to it.",
   },
   STEP_FAILED: {
-    summary: "A step failed for good and the function did not catch it.",
-    cure: "See the cause; the step has used up its attempts or threw a NonRetriableError.",
+    summary: "A step failed permanently and the function did not catch the error.",
+    fix: "See the cause; the step has used up its attempts or threw a NonRetriableError.",
   },
   NON_DETERMINISM: {
-    summary: "A replay met another step than the one recorded under that id.",
-    cure: "Keep ids and kinds of steps while runs are in flight, or give changed steps new ids.",
+    summary: "A replay reached a different step than the one recorded under that id.",
+    fix: "Keep step ids and kinds unchanged while runs are in flight, or give changed steps new ids.",
   },
   INVOKE_FAILED: {
     summary: "A function that a step invoked failed.",
-    cure: "See the error's name, message and cause: they are those of the invoked function's failure.",
+    fix: "See the error's name, message and cause: they are those of the invoked function's failure.",
   },
   EVENT_INVALID: {
-    summary: "An event could not be sent: its name or data is wrong.",
-    cure: 'Give every event a non-empty name that does not start with "inngest/" or "holdfast/", and plain JSON data that fits its schema.',
+    summary: "An event could not be sent: its name or data is invalid.",
+    fix: 'Give every event a non-empty name that does not start with "inngest/" or "holdfast/", and plain JSON data that matches its schema.',
   },
   EVENT_SEND_FAILED: {
-    summary: "The gateway did not take the events.",
-    cure: "Check that the gateway runs at the base URL and accepts the event key; the message has its answer.",
+    summary: "The gateway rejected the events or could not be reached.",
+    fix: "Check that the gateway runs at the base URL and accepts the event key; the message includes its answer.",
   },
   SIGNAL_SEND_FAILED: {
-    summary: "The gateway did not take the signal.",
-    cure: "Check that the gateway runs at the base URL and accepts the signing key; the message has its answer.",
+    summary: "The gateway rejected the signal or could not be reached.",
+    fix: "Check that the gateway runs at the base URL and accepts the signing key; the message includes its answer.",
   },
   // Connection
   CONNECT_TIMEOUT: {
     summary: "No connection to a gateway was ready in time.",
-    cure: "Check that the gateway runs and can be reached; the message has the last failure. `connectTimeout` sets the limit.",
+    fix: "Check that the gateway runs and is reachable; the message includes the last failure. `connectTimeout` sets the limit.",
   },
   CONNECT_REFUSED: {
-    summary: "The gateway refused this app for a reason that trying again does not cure.",
-    cure: "The message has the gateway's reason: mostly a wrong signing key or a rejected function configuration.",
+    summary: "The gateway rejected this app; retrying will not help.",
+    fix: "The message has the gateway's reason: usually a wrong signing key or a rejected function configuration.",
   },
   CONNECT_CLOSED: {
     summary: "The connection was closed before or while it was used.",
-    cure: "Call `connect()` again if the app is to go on.",
+    fix: "Call `connect()` again if the app should keep running.",
   },
   CONNECTION_FAILED: {
-    summary: "The connection thread crashed again and again, and was given up.",
-    cure: "The message has the last crash; report it when it comes from Holdfast, or raise the thread's memory limit.",
+    summary: "The connection thread crashed repeatedly and is not restarted again.",
+    fix: "The message has the last crash; report it if Holdfast caused it, or raise the thread's memory limit.",
   },
   CONNECTION_LOST: {
     summary: "The connection to the gateway broke.",
-    cure: "Nothing to do: it is made again, with all work kept. The log has the reason.",
+    fix: "No action needed: it reconnects and keeps all in-flight work. The log has the reason.",
   },
   HANDSHAKE_FAILED: {
-    summary: "The gateway did not follow the handshake, or not in time.",
-    cure: "Check that the address is that of a gateway and that no proxy in between changes WebSocket frames.",
+    summary: "The gateway did not complete the handshake correctly or in time.",
+    fix: "Check that the address is that of a gateway and that no proxy in between alters WebSocket frames.",
   },
   START_FAILED: {
-    summary: "The gateway's start endpoint did not answer as it should.",
-    cure: "Check the base URL and the signing key; the message has the status and the body's beginning.",
+    summary: "The gateway's start endpoint returned an unexpected response.",
+    fix: "Check the base URL and the signing key; the message has the status and the beginning of the body.",
   },
   FLUSH_FAILED: {
-    summary: "A reply could not be handed over by HTTP.",
-    cure: "Nothing to do while the app runs: it is tried again. The log has the answer.",
+    summary: "A reply could not be delivered over HTTP.",
+    fix: "No action needed while the app runs: it is retried. The log has the answer.",
   },
   THREAD_CRASHED: {
     summary: "The connection thread ended unexpectedly.",
-    cure: "Nothing to do: a new thread takes over all work in flight. The log has the cause.",
+    fix: "No action needed: a new thread takes over all in-flight work. The log has the cause.",
   },
   THREAD_HUNG: {
-    summary: "The connection thread lived and did nothing.",
-    cure: "Nothing to do: it is ended, and a new thread takes over all work in flight. The log has what it did last; please report it. `respawn.hangTimeout` sets when this is said.",
+    summary: "The connection thread is alive but has stopped responding.",
+    fix: "No action needed: it is terminated, and a new thread takes over all in-flight work. The log has what it did last; please report it. `respawn.hangTimeout` sets how long it may be unresponsive.",
   },
   THREAD_PROTOCOL: {
-    summary: "Main thread and connection thread do not speak the same version of their protocol.",
-    cure: "Two versions of `holdfast` are mixed in one process; install one.",
+    summary: "The main thread and the connection thread speak different versions of their protocol.",
+    fix: "Two versions of `holdfast` are mixed in one process; install only one.",
   },
   DRAIN_TIMEOUT: {
-    summary: "Some work was not finished when `drainTimeout` ended; it was handed back to the gateway.",
-    cure: "Raise `drainTimeout`, or make steps shorter. The work goes on at another worker.",
+    summary: "Some work had not finished when `drainTimeout` elapsed; it was returned to the gateway.",
+    fix: "Raise `drainTimeout`, or make steps shorter. The work continues on another worker.",
   },
   OUTBOX_FULL: {
-    summary: "Too many replies wait for the gateway's acknowledgement; no new work is taken until it has some.",
-    cure: "Check the gateway; nothing is lost meanwhile.",
+    summary:
+      "Too many replies are waiting for the gateway's acknowledgement; no new work is accepted until it acknowledges some.",
+    fix: "Check the gateway; nothing is lost in the meantime.",
   },
   LEASE_LOST: {
-    summary: "The gateway gave this work to somebody else; its result will not be used.",
-    cure: "Stop the work when the AbortSignal fires. Mostly the process was paused for longer than the lease.",
+    summary: "The gateway reassigned this request to another worker; its result will not be used.",
+    fix: "Stop the work when the AbortSignal fires. Usually the process was suspended for longer than the lease.",
   },
   PROCESS_PAUSED: {
     summary:
-      "The connection thread did nothing for seconds: the process or its machine was suspended, or got no processor time.",
-    cure: "Nothing to do: what it holds is confirmed by the gateway before any of it begins. When it comes often, give the process more processor time.",
+      "The connection thread did not run for seconds: the process or its machine was suspended, or got no CPU time.",
+    fix: "No action needed: the gateway confirms each request this worker holds before it starts. If it happens often, give the process more CPU.",
   },
   MAIN_BLOCKED: {
-    summary: "The app's main thread stood still: some code kept it busy, and nothing else in the process went on.",
-    cure: "The log names the code: make it give way now and then, or move it to a worker thread. `stallThreshold` sets when this is said.",
+    summary: "The app's main thread was blocked: synchronous code kept the event loop from running.",
+    fix: "The log names the code: make it yield to the event loop, or move it to a worker thread. `stallThreshold` sets how long a block must last to be logged.",
   },
   RUN_CANCELLED: {
     summary: "The run was cancelled.",
-    cure: "Stop the work when the AbortSignal fires.",
+    fix: "Stop the work when the AbortSignal fires.",
   },
   RUN_LOST: {
-    summary: "A run's work was lost again and again without any progress; it was failed to end the loop.",
-    cure: "Its code probably ends or wedges the process: look at the app's log around the dispatches that the run's log lists.",
+    summary: "A run's work was lost repeatedly without any progress; the run was failed to end the loop.",
+    fix: "Its code probably crashes or hangs the process: check the app's log around the dispatches that the run's log lists.",
   },
   REQUEST_INVALID: {
     summary: "A request from the gateway could not be understood.",
-    cure: "Gateway and SDK disagree on the protocol; update the older one.",
+    fix: "Gateway and SDK disagree on the protocol; update the older one.",
   },
   AT_CAPACITY: {
     summary: "This worker already runs as many requests as `maxWorkerConcurrency` allows.",
-    cure: "Nothing to do: the gateway gives the work to another worker or tries again.",
+    fix: "No action needed: the gateway sends the work to another worker or tries again.",
   },
   // Wire
   FRAME_INVALID: {
-    summary: "A frame or body is not what the protocol says.",
-    cure: "Something between the peers changes bytes, or one peer is not a Connect peer.",
+    summary: "A frame or body does not follow the protocol.",
+    fix: "Something between the peers alters bytes, or one of them is not a Connect peer.",
   },
   FRAME_TOO_LARGE: {
     summary: "A frame or body is larger than the limit.",
-    cure: "Return less data from the step; store large data elsewhere and return a reference.",
+    fix: "Return less data from the step; store large data elsewhere and return a reference.",
   },
   // Gateway
   GATEWAY_USAGE: {
-    summary: "The gateway was started with a wrong flag or value.",
-    cure: "The message names it; `holdfast-gateway --help` lists all flags.",
+    summary: "The gateway was started with an unknown flag or an invalid value.",
+    fix: "The message names it; `holdfast-gateway --help` lists all flags.",
   },
   PORT_BUSY: {
-    summary: "The port is used by another program.",
-    cure: "Stop that program or choose another with `--port` (0 = any free one).",
+    summary: "The port is in use by another program.",
+    fix: "Stop that program or choose another port with `--port` (0 = any free one).",
   },
   HOST_NOT_LOOPBACK: {
     summary: "The gateway was asked to listen beyond this machine without keys.",
-    cure: "Set a signing key and an event key, or listen on 127.0.0.1.",
+    fix: "Set a signing key and an event key, or listen on 127.0.0.1.",
   },
   DATABASE_UNREACHABLE: {
     summary: "Postgres could not be reached.",
-    cure: "Check the database URL and that the server runs; the message has the driver's reason.",
+    fix: "Check the database URL and that the server runs; the message has the driver's reason.",
   },
   DATABASE_TOO_OLD: {
     summary: "The Postgres server is older than the gateway supports.",
-    cure: "Use Postgres 14 or newer, or leave out the database URL to use the embedded one.",
+    fix: "Use Postgres 14 or newer, or omit the database URL to use the embedded one.",
   },
   DATABASE_SCHEMA_NEWER: {
     summary: "The database was migrated by a newer gateway.",
-    cure: "Use that version of the gateway or a newer one.",
+    fix: "Use that version of the gateway or a newer one.",
   },
   DATA_DIR_UNUSABLE: {
     summary: "The data directory cannot be used: corrupt, of another Postgres version, not writable or in use.",
-    cure: "The message says which; move the directory away, or choose another with `--data-dir`.",
+    fix: "The message says which; move the directory away, or choose another with `--data-dir`.",
   },
   POSTGRES_START_FAILED: {
     summary: "The embedded Postgres did not start.",
-    cure: "The message has its last log lines; use a server of your own with `--database-url` meanwhile.",
+    fix: "The message has its last log lines; meanwhile, use your own server with `--database-url`.",
   },
   POSTGRES_LOST: {
-    summary: "The embedded Postgres ended again and again, and the gateway has ended with it.",
-    cure: "The message has the last reason, and `postgres.log` in the data directory all of them. Nothing that was stored is lost.",
+    summary: "The embedded Postgres exited repeatedly, and the gateway has stopped with it.",
+    fix: "The message has the last reason, and `postgres.log` in the data directory has all of them. No stored data is lost.",
   },
   BODY_INVALID: {
-    summary: "The body of an HTTP request is not what the endpoint takes.",
-    cure: "The message names the field.",
+    summary: "The body of an HTTP request is not what the endpoint accepts.",
+    fix: "The message names the field.",
   },
   NOT_FOUND: {
     summary: "There is no such run or path.",
-    cure: "Check the id.",
+    fix: "Check the id.",
   },
   ENVIRONMENT_INVALID: {
-    summary: "The name of an environment cannot be used.",
-    cure: "Give 1 to 128 visible ASCII characters without a colon, such as the name of a branch; `default` is the environment that is meant when none is named.",
+    summary: "The name of an environment is not valid.",
+    fix: "Use 1 to 128 visible ASCII characters without a colon, such as the name of a branch; `default` is the environment used when none is named.",
   },
   ENVIRONMENT_REFUSED: {
     summary: "A key was used for an environment that it does not belong to.",
-    cure: "Use the key of that environment, or name the key's own: the client option `env`, HOLDFAST_ENV, or the header x-inngest-env.",
+    fix: "Use the key of that environment, or name the key's own environment: the client option `env`, HOLDFAST_ENV, or the header x-inngest-env.",
   },
   REQUEST_NOT_OWNED: {
-    summary: "A worker reported on a request that was given to another app.",
-    cure: "Send back what the request carried: its run, its lease and its app's id, over a connection that registered the app.",
+    summary: "A worker reported on a request that was dispatched to another app.",
+    fix: "Send back what the request carried: its run, its lease and its app's id, over a connection that registered the app.",
   },
   UNAUTHORIZED: {
     summary: "The signing key or event key is missing or wrong.",
-    cure: "Use the key that the gateway was started with.",
+    fix: "Use the key that the gateway was started with.",
   },
   HOST_REFUSED: {
-    summary: "The gateway was called by a name that it does not have.",
-    cure: "Call it by localhost, its address or its own name; other names are given to it with `--allowed-host`.",
+    summary: "The gateway was called by a host name that it does not allow.",
+    fix: "Call it as localhost, by its address or by its own name; allow other names with `--allowed-host`.",
   },
   ORIGIN_REFUSED: {
     summary: "A page of another origin called the gateway from a browser.",
-    cure: "Give the gateway the origins of pages that may call it with `--allowed-origin`.",
+    fix: "List the origins of pages that may call the gateway with `--allowed-origin`.",
   },
   BODY_TOO_LARGE: {
     summary: "The body of an HTTP request is larger than the limit.",
-    cure: "Send less at once; the message has the limit.",
+    fix: "Send less at once; the message has the limit.",
   },
   SIGNAL_CONFLICT: {
-    summary: "A step wanted to wait for a signal for which another step waits already, of this run or of another.",
-    cure: 'Give each waiting step a signal of its own, or take the place of the other with `onConflict: "replace"`.',
+    summary: "A step tried to wait for a signal that another step, of this run or of another, is already waiting for.",
+    fix: 'Give each waiting step its own signal, or replace the other waiter with `onConflict: "replace"`.',
   },
   INVOKE_TIMEOUT: {
     summary: "An invoked function did not end before the invocation's timeout.",
-    cure: "Give the invocation a longer `timeout`, or look at the run of the invoked function; it goes on.",
+    fix: "Give the invocation a longer `timeout`, or look at the run of the invoked function, which continues.",
   },
   RUN_DEADLINE_EXCEEDED: {
-    summary: "A run was not over at its deadline; it was failed and is not tried again.",
-    cure: "Give the function a later `deadline`, or find what took so long in the run's steps.",
+    summary: "A run had not ended at its deadline; it was failed and is not retried.",
+    fix: "Give the function a later `deadline`, or find what took so long in the run's steps.",
   },
   FETCH_FAILED: {
     summary: "The gateway could not make the HTTP call of a step.",
-    cure: "The message has the reason; check the address from the gateway's machine.",
+    fix: "The message has the reason; check that the address is reachable from the gateway's machine.",
   },
   FETCH_TIMEOUT: {
     summary: "An HTTP call that the gateway made for a step took too long.",
-    cure: "Make the other side answer sooner, or make the call inside `step.run`.",
+    fix: "Make the called server answer sooner, or make the call inside `step.run`.",
   },
   FETCH_REFUSED: {
-    summary: "The gateway does not make the HTTP call of a step: the address is not allowed, or it redirects for ever.",
-    cure: "The message says which. A gateway that other machines can reach calls no private addresses; make such calls inside `step.run`, or allow them with `--fetch-inner`.",
+    summary:
+      "The gateway refused to make the HTTP call of a step: the address is not allowed, or it redirects endlessly.",
+    fix: "The message says which. A gateway that other machines can reach calls no private addresses; make such calls inside `step.run`, or allow them with `--allow-private-fetch`.",
   },
   FETCH_TOO_LARGE: {
-    summary: "The answer to an HTTP call that the gateway made for a step is larger than a step's result may be.",
-    cure: "Ask for less, or make the call inside `step.run` and keep only what is needed.",
+    summary: "The response to an HTTP call that the gateway made for a step is larger than a step's result may be.",
+    fix: "Ask for less, or make the call inside `step.run` and keep only what is needed.",
   },
   OP_UNSUPPORTED: {
-    summary: "A function used a kind of step that this gateway cannot do yet.",
-    cure: "The message names the kind; use another one, or a newer gateway.",
+    summary: "A function used a kind of step that this gateway does not support yet.",
+    fix: "The message names the kind; use another one, or a newer gateway.",
   },
   OP_INVALID: {
     summary: "A step or a reply that an app reported could not be understood.",
-    cure: "The message names what was wrong; mostly app and gateway are of very different versions.",
+    fix: "The message says what was wrong; usually app and gateway are of very different versions.",
   },
   RUN_TOO_LARGE: {
-    summary: "A run has more steps, or its steps returned more data, than a run may have.",
-    cure: "Split the work over several runs, or keep large data elsewhere and return references.",
+    summary: "A run has more steps, or its steps returned more data, than the limit.",
+    fix: "Split the work over several runs, or keep large data elsewhere and return references.",
   },
   RUN_STATE_UNAVAILABLE: {
     summary: "The steps of a run that is too large for one request could not be fetched from the gateway.",
-    cure: "Check that the gateway can be reached at the app's base URL and accepts its signing key; the message has its answer. The pass is tried again.",
+    fix: "Check that the gateway is reachable at the app's base URL and accepts its signing key; the message includes its answer. The pass is retried.",
   },
   EXPRESSION_INVALID: {
-    summary: "An expression in a function's configuration or in a step cannot be read.",
-    cure: "The message says what is wrong with it; expressions are CEL, and know `event` and, where an event is waited for, `async`.",
+    summary: "An expression in a function's configuration or in a step cannot be parsed.",
+    fix: "The message says what is wrong with it; expressions are CEL, with the variable `event` and, when waiting for an event, `async`.",
   },
   EXPRESSION_FAILED: {
     summary: "An expression could not be evaluated for an event.",
-    cure: "It counts as no match. Mostly a value has another type than the expression expects; convert it, or test it with `has(...)` first. One that takes too much work compares less, or looks at shorter text and lists.",
+    fix: "It counts as no match. Usually a value has another type than the expression expects; convert it, or test it with `has(...)` first. If the expression is too expensive, make it compare less, or use shorter strings and lists.",
   },
   STORE_FAILED: {
-    summary: "The database refused a write for good.",
-    cure: "The message has the database's reason.",
+    summary: "The database rejected a write permanently.",
+    fix: "The message has the database's reason.",
   },
   // Testing parts
   TEST_TIMEOUT: {
     summary: "Something that a test waited for did not happen in time.",
-    cure: "The message has what was seen instead; raise the time limit only if the machine was slow.",
+    fix: "The message says what was seen instead; raise the time limit only if the machine was slow.",
   },
   TEST_LEAK: {
     summary: "A test left something behind: a socket, a timer, a thread, a process or a server.",
-    cure: "The message lists what is left; end it in the test, `await using` does so by itself.",
+    fix: "The message lists what is left; close it in the test, or declare it with `await using`.",
   },
   TEST_PROCESS_ENDED: {
-    summary: "A process ended before it said what a test waited for.",
-    cure: "The message has its exit code and last lines.",
+    summary: "A process exited before it printed what a test waited for.",
+    fix: "The message has its exit code and last lines.",
   },
   TEST_STEP_UNANSWERED: {
-    summary: "A function under test called something that only a gateway can do, and the test does not answer it.",
-    cure: "Give the step in `steps`, with a `handler` that returns the answer; an invoked function may be given in `functions`.",
+    summary: "A function under test called a step that only a gateway can answer, and the test does not answer it.",
+    fix: "List the step in `steps`, with a `handler` that returns the answer; an invoked function may be listed in `functions`.",
   },
   INTERNAL: {
-    summary: "Something happened that should not be possible.",
-    cure: "Please report it with the log around it.",
+    summary: "Something happened that should not be possible: a bug in Holdfast.",
+    fix: "Please report it with the surrounding log lines.",
   },
-} as const satisfies Record<string, { readonly summary: string; readonly cure: string }>;
+} as const satisfies Record<string, { readonly summary: string; readonly fix: string }>;
 
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
 const BRAND = Symbol.for("holdfast.error");
 
 /**
- * Every error that Holdfast raises: `code` is stable, `message` says what was wrong and how to mend it.
+ * Every error that Holdfast raises: `code` is stable, `message` says what was wrong and how to fix it.
  * `HoldfastError.is` also recognises errors of another copy of the package in the same process.
  */
 export class HoldfastError extends Error {
@@ -346,7 +348,7 @@ export class HoldfastError extends Error {
     try {
       return typeof value === "object" && value !== null && BRAND in value;
     } catch {
-      // A proxy may throw at any look.
+      // A proxy may throw on any access.
       return false;
     }
   }
@@ -366,12 +368,12 @@ export interface PlainError {
 const MAX_CAUSE_DEPTH = 5;
 /** How many errors of an AggregateError are kept. */
 const MAX_ERRORS = 20;
-/** How many errors are kept in all: those of an AggregateError may be such themselves, or it again. */
+/** How many errors are kept in all: an AggregateError may contain further ones, or itself. */
 const MAX_NESTED_ERRORS = 50;
 const OWN_FIELDS = new Set(["name", "message", "stack", "cause"]);
 
 /**
- * Reads anything that was thrown. Causes are kept to a depth of 5; a thrown value that is no error becomes one. Never
+ * Reads anything that was thrown. Causes are kept to a depth of 5; a thrown value that is not an error becomes one. Never
  * throws itself, whatever getters and proxies the value has.
  */
 export function toPlainError(thrown: unknown): PlainError {
@@ -398,7 +400,7 @@ function inner({ depth, budget }: Nesting): Nesting | undefined {
   return { depth: depth + 1, budget };
 }
 
-const UNREADABLE = "Something was thrown that cannot be read.";
+const UNREADABLE = "A value was thrown that could not be read.";
 
 function readError(thrown: Error, nesting: Nesting): PlainError {
   const { cause, code, stack } = thrown as { cause?: unknown; code?: unknown; stack?: unknown };
@@ -457,7 +459,7 @@ function ownData(error: Error, nesting: Nesting): Record<string, unknown> | unde
   return Object.keys(data).length > 0 ? data : undefined;
 }
 
-/** A getter that throws is as good as no field. */
+/** A getter that throws counts as an absent field. */
 function fieldOf(error: Error, key: string): unknown {
   try {
     return (error as unknown as Record<string, unknown>)[key];

@@ -133,11 +133,11 @@ describe("ids", () => {
 });
 
 describe("errors", () => {
-  test("every code says what happened and how to mend it", () => {
-    for (const [code, { summary, cure }] of Object.entries(ERROR_CATALOGUE)) {
+  test("every error code says what happened and how to fix it", () => {
+    for (const [code, { summary, fix }] of Object.entries(ERROR_CATALOGUE)) {
       expect(code).toMatch(/^[A-Z][A-Z_]+$/);
       expect(summary).toMatch(/\.$/);
-      expect(cure.length).toBeGreaterThan(5);
+      expect(fix.length).toBeGreaterThan(5);
     }
   });
 
@@ -170,7 +170,7 @@ describe("errors", () => {
       throw new Error("trap");
     };
     const proxy = new Proxy({}, { get: fail, has: fail, getPrototypeOf: fail, ownKeys: fail });
-    const cannot = "Something was thrown that cannot be read.";
+    const cannot = "A value was thrown that could not be read.";
     expect(toPlainError(proxy)).toEqual({ name: "Error", message: cannot });
     expect(messageOf(proxy)).toBe(cannot);
     const halfRead = Object.defineProperty(Object.assign(new TypeError("x"), { a: 1 }), "b", {

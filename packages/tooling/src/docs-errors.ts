@@ -1,5 +1,5 @@
 /**
- * Writes `docs/errors.md` from the catalogue of error codes; with `--check` it only says whether the file is current.
+ * Writes `docs/errors.md` from the catalogue of error codes; with `--check` it only reports whether the file is up to date.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { ERROR_CATALOGUE } from "../../core/src/errors.ts";
@@ -7,22 +7,22 @@ import { ERROR_CATALOGUE } from "../../core/src/errors.ts";
 const file = new URL("../../../docs/errors.md", import.meta.url);
 
 /** The page: one section a code, in the catalogue's order. */
-export function errorsPage(catalogue: Readonly<Record<string, { summary: string; cure: string }>>): string {
+export function errorsPage(catalogue: Readonly<Record<string, { summary: string; fix: string }>>): string {
   const head = [
     "<!-- Generated from packages/core/src/errors.ts by `pnpm docs:errors`; change it there. -->",
     "",
     "# Errors",
     "",
     "Every error Holdfast throws, logs or sends carries a stable `code`. The message says what was wrong in your case;",
-    "this page says what the code means and how to mend it. A code is never reused for something else.",
+    "this page says what the code means and how to fix it. A code is never reused with another meaning.",
   ];
-  const sections = Object.entries(catalogue).flatMap(([code, { summary, cure }]) => [
+  const sections = Object.entries(catalogue).flatMap(([code, { summary, fix }]) => [
     "",
     `## ${code}`,
     "",
     summary,
     "",
-    `*Cure*: ${cure}`,
+    `**Fix:** ${fix}`,
   ]);
   return `${[...head, ...sections].join("\n")}\n`;
 }

@@ -65,7 +65,7 @@ test("notices name every bundled package once, with its licence", async () => {
   await expect(noticesText([join(folder, "b")])).rejects.toThrow("states no licence");
 });
 
-test("the errors page has every code with summary and cure", () => {
-  const page = errorsPage({ ONE: { summary: "It broke.", cure: "Mend it." }, TWO: { summary: "So.", cure: "Thus." } });
-  for (const text of ["## ONE", "It broke.", "Mend it.", "## TWO", "So.", "Thus."]) expect(page).toContain(text);
+test("the errors page has every code with its summary and fix", () => {
+  const page = errorsPage({ ONE: { summary: "It broke.", fix: "Repair it." }, TWO: { summary: "So.", fix: "Thus." } });
+  for (const text of ["## ONE", "It broke.", "Repair it.", "## TWO", "So.", "Thus."]) expect(page).toContain(text);
 });

@@ -30,7 +30,7 @@ export function readThrown(raw: unknown): Thrown {
       ...(isUsable ? { retryAfter } : {}),
     };
   } catch {
-    const error = errorObject(new Error("Something was thrown that cannot be read."));
+    const error = errorObject(new Error("A value was thrown that could not be read."));
     return { error, isFinal: false, isStepError: false };
   }
 }
