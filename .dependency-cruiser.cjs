@@ -43,7 +43,7 @@ const roomsOf = (folder, label, rooms) =>
     to: { path: `^${folder}/`, pathNot: [room, ...seen].map((one) => `^${folder}/${one}(/|\\.ts$)`) },
   }));
 
-const heart = ["ports", "runs", "run-reads", "database-time", "due", "digest"];
+const heart = ["ports", "after-commit", "run-cache", "run-reads", "database-time", "due", "digest"];
 const engineRooms = roomsOf("gateway-mock/src/engine", "engine", {
   expressions: ["digest"],
   functions: ["expressions", "due", "digest"],

@@ -9,7 +9,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "an agent that is told it is late holds nothing any more",
     edits: [
       {
-        file: `${ENGINE}/jobs/reports.ts`,
+        file: `${ENGINE}/jobs/worker-replies.ts`,
         find: 'if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);',
         replace: "",
       },
@@ -68,7 +68,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "all jobs of a run keep its places",
-    edits: [{ file: `${ENGINE}/jobs/decider.ts`, find: "laneOf(flow?.slots ?? [])", replace: "laneOf([])" }],
+    edits: [{ file: `${ENGINE}/jobs/run-updater.ts`, find: "laneOf(flow?.slots ?? [])", replace: "laneOf([])" }],
   },
   {
     name: "a throttle paces starts",

@@ -1,149 +1,47 @@
-import { createUlidFactory, messageOf, unreachable } from "@holdfast/core";
-import { type AppRecord, levelFor, type NewJob } from "../store/index.ts";
-import { type AgentSession, Agents, type Slot } from "./agents/agents.ts";
-import { Dispatches } from "./agents/dispatches.ts";
-import { Leases } from "./agents/leases.ts";
-import { Ownership } from "./agents/ownership.ts";
-import { Presence } from "./agents/presence.ts";
-import { Proofs } from "./agents/proofs.ts";
-import { Stalls } from "./agents/stalls.ts";
+import { messageOf, unreachable } from "@holdfast/core";
+import { type AppRecord, levelFor } from "../store/index.ts";
+import type { EngineEffect } from "./after-commit.ts";
+import type { AgentSession, Slot } from "./agents/agents.ts";
 import { stopJobs, stopWork } from "./agents/stop-work.ts";
-import { DatabaseTime } from "./database-time.ts";
 import type { Input } from "./decide/input.ts";
+import { createEngineParts, type EngineParts } from "./engine-parts.ts";
 import type { AttachedAgent, EngineFrame, EngineStatus } from "./engine-types.ts";
 import type { RawEvent } from "./events/event-checks.ts";
-import { Intake, type SendOptions } from "./events/intake.ts";
-import { Starter } from "./events/starter.ts";
-import { Expressions } from "./expressions/expressions.ts";
-import { Functions } from "./functions/functions.ts";
+import type { SendOptions } from "./events/intake.ts";
+import type { Functions } from "./functions/functions.ts";
 import { Reading } from "./functions/reading.ts";
-import { type DecideOutcome, Decider } from "./jobs/decider.ts";
-import { FailedAttempts } from "./jobs/failed-attempts.ts";
-import { FanOut, TELLING_LEASE_MS } from "./jobs/fan-out.ts";
-import { Fetches } from "./jobs/fetches.ts";
 import { hear } from "./jobs/hear.ts";
-import { HttpReports } from "./jobs/http-reports.ts";
-import { QueueLoop } from "./jobs/queue-loop.ts";
-import { Reports } from "./jobs/reports.ts";
-import { Scheduler } from "./jobs/scheduler.ts";
-import { type EngineCounters, type EngineOptions, newCounters } from "./ports.ts";
+import type { HttpReports } from "./jobs/http-reports.ts";
+import type { DecideOutcome } from "./jobs/run-updater.ts";
+import type { EngineOptions } from "./ports.ts";
 import type { RunState } from "./run/run-state.ts";
-import { Runs } from "./runs.ts";
 
 /** An agent that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
-/** A plain gateway gives nothing to who was silent for longer, as the reference's router. */
-const MAX_SILENT_BEATS = 2;
 
 /**
  * The engine: takes events in, gives work to agents, decides on what they report. All truth is in the store; what is kept
- * here may be lost at any moment.
+ * here may be lost at any moment. Its parts emit what follows from what they did; `#apply` carries it out.
  */
 export class Engine {
   readonly #options: EngineOptions;
-  readonly #counters: EngineCounters = newCounters();
-  readonly #functions: Functions;
+  readonly #parts: EngineParts;
   #reading: Reading | null = null;
-  readonly #runs: Runs;
-  readonly #agents: Agents;
-  readonly #dispatches: Dispatches;
-  readonly #decider: Decider;
-  readonly #proofs = new Proofs();
-  readonly #ownership: Ownership;
-  readonly #time: DatabaseTime;
-  readonly #reports: Reports;
-  /** What agents report by HTTP. */
-  readonly byHttp: HttpReports;
-  readonly #leases: Leases;
-  readonly #stalls: Stalls;
-  readonly #presence: Presence;
-  readonly #intake: Intake;
-  readonly #loop: QueueLoop;
-  readonly #fanOut: FanOut;
-  readonly #fetches: Fetches;
-  readonly #scheduler: Scheduler;
   #draining = false;
   #stopWaking: (() => void) | null = null;
 
   constructor(options: EngineOptions) {
-    const { store, log, clock, random } = options;
     this.#options = options;
-    const counters = this.#counters;
-    const runs = new Runs(store);
-    const agents = new Agents(options.chooseSlot, options.settings.plain ? MAX_SILENT_BEATS : undefined);
-    const expressions = new Expressions(log);
-    const newId = createUlidFactory(clock, random);
-    const time = new DatabaseTime(clock);
-    const proofs = this.#proofs;
-    const nowMs = (): number => time.nowMs();
-    const functions = new Functions({ store, log, expressions, random, newId, nowMs });
-    const tellingLease = (): NewJob["lease"] =>
-      this.#draining ? null : { gatewayId: options.settings.gatewayId, leaseMs: TELLING_LEASE_MS };
-    const decider = new Decider(
+    this.#parts = createEngineParts(
       options,
-      { runs, agents, functions, expressions, counters, time },
-      {
-        mayLease: () => !this.#draining,
-        tellingLease,
-        intake: () => this.#intake,
-        removed: (jobIds) => {
-          if (!stopJobs(dispatches, jobIds)) store.notify({ type: "removed", jobIds });
-        },
-        childEnded: (runId, jobId) => this.#fanOut.take({ kind: "child", key: runId }, { jobId, epoch: 1 }),
-        born: (jobs, state) => {
-          for (const { job, slot } of jobs) dispatches.start(job, 1, slot, state);
-        },
-        queued: (functionId, dueInMs) => {
-          if (dueInMs <= 0 && functions.get(functionId)) this.#loop.noteBacklog(functionId);
-          this.#loop.wake(dueInMs);
-        },
-        ended: (state, others) => this.#runEnded(state, others),
-        freed: (functionId) => this.#placesFreed(functionId),
-      },
+      () => this.#draining,
+      (effect) => this.#apply(effect),
     );
-    const dispatches = new Dispatches(
-      options,
-      { runs, agents, functions, counters, proofs },
-      {
-        nowMs,
-        onFreed: () => this.#loop.wakeIfBacklogged(),
-        onReleased: () => this.#loop.wake(),
-        onTooLarge: (job, bytes) => failed.tooLarge(job, bytes),
-        onUnacknowledged: (dispatch) => failed.add(dispatch, "connect_worker_stopped_responding"),
-      },
-    );
-    const ownership = new Ownership({ proofs, dispatches, counters, log });
-    const failed = new FailedAttempts(options, decider);
-    const fanOut = new FanOut(options, { runs, decider, expressions, time });
-    const fetches = new Fetches(options, { runs, decider, onRoom: () => this.#loop.wake() });
-    this.#fanOut = fanOut;
-    this.#fetches = fetches;
-    const mayLease = (functionId: string): boolean => !this.#draining && !this.#loop.hasBacklog(functionId);
-    const starter = new Starter(options, { agents, time, expressions, mayLease });
-    const common = { runs, agents, functions, dispatches, decider, failed, fanOut, fetches, starter, counters, time };
-    this.#intake = new Intake(options, common, {
-      onQueued: (functionId) => {
-        this.#loop.noteBacklog(functionId);
-        this.#loop.wake();
-      },
-      tellingLease,
-      onAwaited: (event) => this.#fanOut.take({ kind: "event", key: event.id, event }, { jobId: event.id, epoch: 1 }),
-    });
-    this.#scheduler = new Scheduler(options, { ...common, intake: this.#intake, newId });
-    const parts = { ...common, ownership, scheduler: this.#scheduler };
-    this.#functions = functions;
-    this.#runs = runs;
-    this.#agents = agents;
-    this.#dispatches = dispatches;
-    this.#decider = decider;
-    this.#ownership = ownership;
-    this.#time = time;
-    this.#reports = new Reports(options, parts);
-    this.byHttp = new HttpReports(this.#reports, ownership);
-    this.#stalls = new Stalls(options, runs, counters);
-    this.#leases = new Leases(options, parts);
-    this.#presence = new Presence(options, agents, dispatches);
-    this.#loop = new QueueLoop(options, parts);
+  }
+
+  /** What agents report by HTTP. */
+  get byHttp(): HttpReports {
+    return this.#parts.byHttp;
   }
 
   /** As strict as the reference's. */
@@ -152,60 +50,54 @@ export class Engine {
   }
 
   get functions(): Functions {
-    return this.#functions;
+    return this.#parts.functions;
   }
 
   async start(): Promise<void> {
-    await this.#proofs.open(this.#options.store);
-    const reading = new Reading(this.#options, this.#functions);
+    await this.#parts.proofs.open(this.#options.store);
+    const reading = new Reading(this.#options, this.#parts.functions);
     this.#reading = reading;
-    await this.#functions.load();
-    this.#time.observe(await this.#options.store.nowMs());
+    await this.#parts.functions.load();
+    this.#parts.time.observe(await this.#options.store.nowMs());
     this.#stopWaking = this.#options.store.onWake((wake) => {
-      hear(wake, {
-        runs: this.#runs,
-        agents: this.#agents,
-        dispatches: this.#dispatches,
-        loop: this.#loop,
-        reload: () => void reading.now(),
-      });
+      hear(wake, { ...this.#parts, reload: () => void reading.now() });
     });
     reading.start();
-    this.#loop.wake();
+    this.#parts.loop.wake();
   }
 
   /** One look into the queue; what the loop does by itself. Returns how many jobs were taken. */
   tick(): Promise<number> {
-    return this.#loop.tick();
+    return this.#parts.loop.tick();
   }
 
   /** Stores the apps that an agent brought, before it may take work. */
   async register(apps: readonly AppRecord[]): Promise<void> {
-    await this.#proofs.open(this.#options.store);
-    await this.#functions.save(apps);
+    await this.#parts.proofs.open(this.#options.store);
+    await this.#parts.functions.save(apps);
   }
 
   /** Says that the apps which are connected here still are; call it every quarter of a minute or so. */
   touchApps(): Promise<void> {
-    return this.#functions.touch([...this.#agents.all()].flatMap(({ session }) => session.apps));
+    return this.#parts.functions.touch([...this.#parts.agents.all()].flatMap(({ session }) => session.apps));
   }
 
   /** An agent is there; with `open` it takes work. */
   attach(session: AgentSession, open: boolean): AttachedAgent {
-    const slot = this.#agents.add(session, open);
+    const slot = this.#parts.agents.add(session, open);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
     slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
     if (open) this.#came(session);
     return {
       receive: (frame) => this.#receive(slot, frame),
-      pause: (said = false) => this.#dispatches.paused(slot, said),
+      pause: (said = false) => this.#parts.dispatches.paused(slot, said),
       resume: () => {
         slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
-        this.#agents.reopen(slot);
+        this.#parts.agents.reopen(slot);
         this.#came(session);
       },
-      hasRoom: () => this.#loop.wakeIfBacklogged(),
-      lost: (final = false) => this.#presence.lost(slot, final),
+      hasRoom: () => this.#parts.loop.wakeIfBacklogged(),
+      lost: (final = false) => this.#parts.presence.lost(slot, final),
     };
   }
 
@@ -214,7 +106,7 @@ export class Engine {
    * @throws HoldfastError `EVENT_INVALID`, `STORE_FAILED`
    */
   sendEvents(events: readonly RawEvent[], how: SendOptions = {}): Promise<string[]> {
-    return this.#intake.send(events, how);
+    return this.#parts.intake.send(events, how);
   }
 
   /** Ends a run. `nothing`: it had ended already. */
@@ -228,44 +120,44 @@ export class Engine {
   }
 
   async #decide(runId: string, input: Input): Promise<DecideOutcome> {
-    this.#runs.retain(runId);
+    this.#parts.runs.retain(runId);
     try {
-      return await this.#decider.run(runId, input, null);
+      return await this.#parts.updater.apply(runId, input, null);
     } finally {
-      this.#runs.release(runId);
+      this.#parts.runs.release(runId);
     }
   }
 
   /** Gives a signal to the step of this environment that waits for it; null when none does. */
   signal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
-    return this.#fanOut.signal(environment, name, dataJson);
+    return this.#parts.fanOut.signal(environment, name, dataJson);
   }
 
   status(): EngineStatus {
     return {
-      ...this.#counters,
-      agents: this.#agents.size,
-      inFlight: this.#dispatches.size,
-      runsInMemory: this.#runs.size,
+      ...this.#parts.counters,
+      agents: this.#parts.agents.size,
+      inFlight: this.#parts.dispatches.size,
+      runsInMemory: this.#parts.runs.size,
     };
   }
 
   /** It is `nowMs` now, whatever it was a moment ago: what is due by then is looked for at once. */
   timeMoved(nowMs: number): void {
-    this.#time.observe(nowMs);
-    this.#loop.wake();
+    this.#parts.time.observe(nowMs);
+    this.#parts.loop.wake();
   }
 
   /** No new work is given out; reports are still taken. */
   async drain(): Promise<void> {
     this.#draining = true;
     this.#reading?.stop();
-    await this.#loop.stop();
+    await this.#parts.loop.stop();
   }
 
   /** Resolves when agents whose socket is gone have had the time to go on with their work at another gateway. */
   settled(): Promise<void> {
-    return this.#presence.settled();
+    return this.#parts.presence.settled();
   }
 
   /**
@@ -275,14 +167,14 @@ export class Engine {
   async stop(): Promise<void> {
     await this.drain();
     this.#stopWaking?.();
-    await Promise.all([this.#fanOut.stop(), this.#fetches.stop(), this.#scheduler.stop()]);
-    this.#presence.stop();
-    this.#dispatches.stop();
-    const left = [...this.#dispatches.all()];
+    await Promise.all([this.#parts.fanOut.stop(), this.#parts.fetches.stop(), this.#parts.scheduler.stop()]);
+    this.#parts.presence.stop();
+    this.#parts.dispatches.stop();
+    const left = [...this.#parts.dispatches.all()];
     const heldBy = this.#options.settings.gatewayId;
     const here = left.filter(({ elsewhere }) => !elsewhere);
     const releases = here.map(({ fence }) => ({ ...fence, lost: false, heldBy }));
-    for (const dispatch of left) this.#dispatches.finish(dispatch);
+    for (const dispatch of left) this.#parts.dispatches.finish(dispatch);
     if (releases.length === 0) return;
     await this.#options.store.releaseLeases(releases).catch((error: unknown) => {
       this.#options.log(
@@ -294,36 +186,36 @@ export class Engine {
 
   /** What waits for its version is asked for; so is what no agent has had yet, for which it may be the newest. */
   #came({ functionIds }: AgentSession): void {
-    this.#loop.noteHeld(functionIds);
-    this.#loop.review(functionIds);
-    this.#loop.wake(NEWCOMER_REST_MS);
+    this.#parts.loop.noteHeld(functionIds);
+    this.#parts.loop.review(functionIds);
+    this.#parts.loop.wake(NEWCOMER_REST_MS);
   }
 
   /** An agent that had these functions is gone, and no longer listed: another version of them may be the newest now. */
   agentGone(functionIds: readonly string[]): void {
-    this.#loop.review(functionIds);
+    this.#parts.loop.review(functionIds);
     this.#options.store.notify({ type: "unplaced", functionIds });
   }
 
   #receive(slot: Slot, frame: EngineFrame): void {
     switch (frame.kind) {
       case "WORKER_REQUEST_ACK": {
-        const dispatch = this.#dispatches.get(frame.requestId);
+        const dispatch = this.#parts.dispatches.get(frame.requestId);
         if (!dispatch) return;
-        if (slot.appIds.has(dispatch.appId)) this.#dispatches.heard(dispatch, slot);
-        else this.#ownership.refused(slot, "An acknowledgement", frame);
+        if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.heard(dispatch, slot);
+        else this.#parts.ownership.refused(slot, "An acknowledgement", frame);
         return;
       }
       case "WORKER_REPLY":
-        return this.#reports.replied(slot, frame);
+        return this.#parts.replies.replied(slot, frame);
       case "WORKER_CHECKPOINT":
-        return this.#reports.checkpointed(slot, frame);
+        return this.#parts.replies.checkpointed(slot, frame);
       case "WORKER_REQUEST_EXTEND_LEASE":
-        return this.#leases.extend(slot, frame);
+        return this.#parts.leases.extend(slot, frame);
       case "WORKER_REQUEST_NACK":
-        return this.#reports.nacked(slot, frame);
+        return this.#parts.replies.nacked(slot, frame);
       case "WORKER_STALL":
-        return this.#stalls.told(slot, frame);
+        return this.#parts.stalls.told(slot, frame);
       case "WORKER_STATUS":
         return;
       default:
@@ -331,16 +223,49 @@ export class Engine {
     }
   }
 
-  #placesFreed(functionId: string): void {
-    this.#loop.wake();
-    this.#options.store.notify({ type: "jobs", functionIds: [functionId] });
+  /** The one place that says what follows here from a commit, or from what becomes of a request. */
+  #apply(effect: EngineEffect): void {
+    const { dispatches, failed, fanOut, functions, loop } = this.#parts;
+    const { store } = this.#options;
+    switch (effect.do) {
+      case "DISPATCH":
+        for (const { job, slot } of effect.jobs) dispatches.start(job, 1, slot, effect.run);
+        return;
+      case "WAKE_QUEUE":
+        if (effect.dueInMs <= 0 && functions.get(effect.functionId)) loop.noteBacklog(effect.functionId);
+        return loop.wake(effect.dueInMs);
+      case "CAPACITY_FREED":
+        loop.wake();
+        return store.notify({ type: "jobs", functionIds: [effect.functionId] });
+      case "CANCEL_JOBS":
+        if (!stopJobs(dispatches, effect.jobIds)) store.notify({ type: "removed", jobIds: effect.jobIds });
+        return;
+      case "NOTIFY_PARENT":
+        return fanOut.take({ kind: "child", key: effect.runId }, { jobId: effect.jobId, epoch: 1 });
+      case "NOTIFY_WAITERS": {
+        const { event } = effect;
+        return fanOut.take({ kind: "event", key: event.id, event }, { jobId: event.id, epoch: 1 });
+      }
+      case "RUN_ENDED":
+        return this.#runEnded(effect.run, effect.mayRunElsewhere);
+      case "WORKER_FREED":
+        return loop.wakeIfBacklogged();
+      case "JOBS_DUE":
+        return loop.wake();
+      case "REQUEST_TOO_LARGE":
+        return failed.tooLarge(effect.job, effect.bytes);
+      case "REQUEST_UNACKNOWLEDGED":
+        return failed.add(effect.dispatch, "connect_worker_stopped_responding");
+      default:
+        return unreachable(effect);
+    }
   }
 
-  #runEnded(state: RunState, others: boolean): void {
-    this.#counters.runsEnded += 1;
-    this.#runs.forget(state.runId);
-    const { runId, status } = state;
-    stopWork(this.#dispatches, this.#dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
-    if (others) this.#options.store.notify({ type: "ended", runIds: [state.runId] });
+  #runEnded({ runId, status }: RunState, mayRunElsewhere: boolean): void {
+    const { counters, dispatches, runs } = this.#parts;
+    counters.runsEnded += 1;
+    runs.forget(runId);
+    stopWork(dispatches, dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
+    if (mayRunElsewhere) this.#options.store.notify({ type: "ended", runIds: [runId] });
   }
 }

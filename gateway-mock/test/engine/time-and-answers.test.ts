@@ -3,10 +3,10 @@ import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import { type AgentSession, Agents } from "../../src/engine/agents/agents.ts";
 import type { Dispatch } from "../../src/engine/agents/dispatch.ts";
-import { Dispatches, type DispatchesHooks } from "../../src/engine/agents/dispatches.ts";
+import { Dispatches, type DispatchesParts } from "../../src/engine/agents/dispatches.ts";
 import { DatabaseTime } from "../../src/engine/database-time.ts";
 import { type EngineOptions, newCounters } from "../../src/engine/ports.ts";
-import { Runs } from "../../src/engine/runs.ts";
+import { RunCache } from "../../src/engine/run-cache.ts";
 
 function bench() {
   const clock = fakeClock();
@@ -53,13 +53,10 @@ test("what passed while the machine was suspended may have passed, until the dat
 test("an answer of the store that comes after its agent's socket is gone binds no work to it", () => {
   const { options } = bench();
   const agents = new Agents(() => undefined);
-  const runs = new Runs(options.store);
-  const parts = { runs, agents, counters: newCounters() };
-  const dispatches = new Dispatches(
-    options,
-    parts as unknown as ConstructorParameters<typeof Dispatches>[1],
-    {} as unknown as DispatchesHooks,
-  );
+  const time = new DatabaseTime(options.clock);
+  const runs = new RunCache(options.store, time);
+  const parts = { runs, agents, time, counters: newCounters() };
+  const dispatches = new Dispatches(options, parts as unknown as DispatchesParts, () => {});
   const slot = agents.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as AgentSession, true);
   const dispatch = {
     requestId: "job.1",

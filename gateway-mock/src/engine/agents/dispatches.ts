@@ -1,10 +1,12 @@
 import { messageOf } from "@holdfast/core";
 import type { GatewayFrame } from "@holdfast/protocol";
 import { type Fence, type LeaseRelease, levelFor } from "../../store/index.ts";
+import type { AfterRequest, Emit } from "../after-commit.ts";
+import type { DatabaseTime } from "../database-time.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import type { RunState } from "../run/run-state.ts";
-import type { Runs } from "../runs.ts";
+import type { RunCache } from "../run-cache.ts";
 import type { Agents, Slot } from "./agents.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
 import { FormerRequests } from "./former-requests.ts";
@@ -16,22 +18,19 @@ import { requestIdOf } from "./request-id.ts";
 import { Unacked } from "./unacked.ts";
 import { Unsent } from "./unsent.ts";
 
-export interface DispatchesHooks {
-  /** The database's time, as well as it is known. */
-  readonly nowMs: () => number;
-  /** An agent has room again. */
-  readonly onFreed: () => void;
-  /** A plain gateway has found nobody who acknowledges it. */
-  readonly onUnacknowledged: (dispatch: Dispatch) => void;
-  /** Jobs became due. */
-  readonly onReleased: () => void;
-  readonly onTooLarge: (job: { readonly runId: string; readonly fence: Fence }, bytes: number) => void;
+export interface DispatchesParts {
+  readonly runs: RunCache;
+  readonly agents: Agents;
+  readonly functions: Functions;
+  readonly counters: EngineCounters;
+  readonly proofs: Proofs;
+  readonly time: DatabaseTime;
 }
 
 /** The table of requests in flight from this gateway. */
 export class Dispatches {
   readonly #options: EngineOptions;
-  readonly #runs: Runs;
+  readonly #runs: RunCache;
   readonly #agents: Agents;
   readonly #functions: Functions;
   readonly #counters: EngineCounters;
@@ -44,20 +43,18 @@ export class Dispatches {
   readonly #kept: KeptRequests;
   readonly #routes = new PlainRoutes();
   readonly #former: FormerRequests;
-  readonly #hooks: DispatchesHooks;
+  readonly #time: DatabaseTime;
+  readonly #emit: Emit<AfterRequest>;
 
-  constructor(
-    options: EngineOptions,
-    parts: { runs: Runs; agents: Agents; functions: Functions; counters: EngineCounters; proofs: Proofs },
-    hooks: DispatchesHooks,
-  ) {
+  constructor(options: EngineOptions, parts: DispatchesParts, emit: Emit<AfterRequest>) {
     this.#options = options;
     this.#runs = parts.runs;
     this.#agents = parts.agents;
     this.#functions = parts.functions;
     this.#counters = parts.counters;
     this.#proofs = parts.proofs;
-    this.#hooks = hooks;
+    this.#time = parts.time;
+    this.#emit = emit;
     this.#former = new FormerRequests(parts.agents);
     this.#unacked = new Unacked(options, (late) => this.#releaseUnacked(late));
     this.#unsent = new Unsent(options, (dispatch) => this.finish(dispatch));
@@ -67,7 +64,7 @@ export class Dispatches {
       start: (job, epoch, slot, state) => this.start(job, epoch, slot, state),
       onLost: (dispatch) => this.finish(dispatch),
       onDropped: (dispatches) => this.giveUp(dispatches, () => false),
-      onRested: hooks.onReleased,
+      onRested: () => emit({ do: "JOBS_DUE" }),
     });
   }
 
@@ -140,13 +137,13 @@ export class Dispatches {
       slot,
       state,
       functionUuid: this.#functions.get(functionId)?.uuid,
-      nowMs: this.#hooks.nowMs(),
+      nowMs: this.#time.nowMs(),
       appUuid: this.#proofs.appUuid(state.appId),
       leaseId,
     });
     if (frame === null) {
       this.finish(dispatch);
-      this.#hooks.onTooLarge({ runId, fence }, bytes);
+      this.#emit({ do: "REQUEST_TOO_LARGE", job: { runId, fence }, bytes });
       return null;
     }
     const sentMs = this.#options.clock.monotonicMs();
@@ -197,7 +194,7 @@ export class Dispatches {
     this.#unsent.delete(dispatch);
     this.detach(dispatch);
     this.#runs.release(dispatch.runId);
-    this.#hooks.onFreed();
+    this.#emit({ do: "WORKER_FREED" });
   }
 
   ofJobs(jobIds: readonly string[]): Dispatch[] {
@@ -224,7 +221,7 @@ export class Dispatches {
       const count = ended.filter(Boolean).length;
       this.#counters.leasesLost += releases.filter(({ lost }, index) => lost && ended[index]).length;
       if (count > 0) onEnded(count);
-      this.#hooks.onReleased();
+      this.#emit({ do: "JOBS_DUE" });
     };
     this.#options.store.releaseLeases(releases).then(released, (error: unknown) => {
       this.#options.log(
@@ -277,7 +274,7 @@ export class Dispatches {
     const failed = plain ? dispatches.filter((dispatch) => this.#routes.missed(dispatch)) : [];
     for (const dispatch of failed) {
       this.finish(dispatch);
-      this.#hooks.onUnacknowledged(dispatch);
+      this.#emit({ do: "REQUEST_UNACKNOWLEDGED", dispatch });
     }
     this.giveUp(failed.length === 0 ? dispatches : dispatches.filter((one) => !failed.includes(one)), () => false);
   }

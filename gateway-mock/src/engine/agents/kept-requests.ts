@@ -1,12 +1,12 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { EngineOptions } from "../ports.ts";
 import type { RunState } from "../run/run-state.ts";
-import type { Runs } from "../runs.ts";
+import type { RunCache } from "../run-cache.ts";
 import type { Agents, Slot } from "./agents.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
 
 export interface KeptRequestsParts {
-  readonly runs: Runs;
+  readonly runs: RunCache;
   readonly agents: Agents;
   /** Whether it is still in the table. */
   readonly isOpen: (dispatch: Dispatch) => boolean;

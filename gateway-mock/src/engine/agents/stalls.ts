@@ -3,7 +3,7 @@ import { WIRE_LIMITS, type WorkerStall } from "@holdfast/protocol";
 import { levelFor, qualify } from "../../store/index.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { jsonRow, type StallMeta } from "../run/log-rows.ts";
-import type { Runs } from "../runs.ts";
+import type { RunCache } from "../run-cache.ts";
 import type { Slot } from "./agents.ts";
 import { parseRequestId } from "./request-id.ts";
 
@@ -18,11 +18,11 @@ const MAX_TEXT = 1_000;
  */
 export class Stalls {
   readonly #options: EngineOptions;
-  readonly #runs: Runs;
+  readonly #runs: RunCache;
   readonly #counters: EngineCounters;
   readonly #told = new WeakMap<Slot, { sinceMs: number; count: number }>();
 
-  constructor(options: EngineOptions, runs: Runs, counters: EngineCounters) {
+  constructor(options: EngineOptions, runs: RunCache, counters: EngineCounters) {
     this.#options = options;
     this.#runs = runs;
     this.#counters = counters;

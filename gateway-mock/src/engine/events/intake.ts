@@ -3,14 +3,13 @@ import {
   DEFAULT_ENVIRONMENT,
   type IntakeItem,
   type IntakeOutcome,
-  type IntakeRun,
   type IntakeSource,
   type NewEvent,
   type NewJob,
   qualify,
 } from "../../store/index.ts";
-import type { Agents, Slot } from "../agents/agents.ts";
-import type { Dispatches } from "../agents/dispatches.ts";
+import type { AfterCommit, Emit } from "../after-commit.ts";
+import type { Agents } from "../agents/agents.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { MadeEvent } from "../decide/internal-events.ts";
 import { sha256 } from "../digest.ts";
@@ -18,9 +17,9 @@ import type { Functions, KnownFunction } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { applyRow } from "../run/fold.ts";
 import { emptyRun } from "../run/run-state.ts";
-import type { Runs } from "../runs.ts";
+import type { RunCache } from "../run-cache.ts";
 import { type CheckedEvent, checkEvent, type RawEvent } from "./event-checks.ts";
-import type { Starter } from "./starter.ts";
+import type { Started, Starter } from "./starter.ts";
 
 /** How often the functions may change while one event is taken in. */
 const REGISTRY_TRIES = 16;
@@ -41,38 +40,31 @@ export interface SendOptions {
 /** An event with the runs that it starts, places for some of them reserved. Ends with `begin` or `giveBack`. */
 export interface Prepared {
   readonly item: IntakeItem;
-  readonly born: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
-}
-
-export interface IntakeHooks {
-  readonly onQueued: (functionId: string) => void;
-  /** The lease of jobs that tell those who wait for an event; null when this gateway takes no more of them. */
-  readonly tellingLease: () => NewJob["lease"];
-  /** Somebody waits for the event, and the job that tells them is leased to this gateway. */
-  readonly onAwaited: (event: NewEvent) => void;
+  readonly leased: Started["leased"];
 }
 
 export interface IntakeParts {
-  readonly runs: Runs;
+  readonly runs: RunCache;
   readonly agents: Agents;
   readonly functions: Functions;
-  readonly dispatches: Dispatches;
   readonly time: DatabaseTime;
   readonly starter: Starter;
   readonly counters: EngineCounters;
+  /** The lease of jobs that tell those who wait for an event; null when this gateway takes no more of them. */
+  readonly notifyLease: () => NewJob["lease"];
 }
 
 /** Turns events into runs. */
 export class Intake {
   readonly #options: EngineOptions;
   readonly #parts: IntakeParts;
-  readonly #hooks: IntakeHooks;
+  readonly #emit: Emit<AfterCommit>;
   readonly #newId: UlidFactory;
 
-  constructor(options: EngineOptions, parts: IntakeParts, hooks: IntakeHooks) {
+  constructor(options: EngineOptions, parts: IntakeParts, emit: Emit<AfterCommit>) {
     this.#options = options;
     this.#parts = parts;
-    this.#hooks = hooks;
+    this.#emit = emit;
     this.#newId = createUlidFactory(options.clock, options.random);
   }
 
@@ -176,8 +168,8 @@ export class Intake {
       startMs,
     });
     const idempotencyKey = event.id ?? null;
-    const { runs, windows, born } = started;
-    const lease = this.#hooks.tellingLease();
+    const { runs, windows, leased } = started;
+    const lease = this.#parts.notifyLease();
     const { version: registryVersion } = functions;
     return {
       item: {
@@ -187,7 +179,7 @@ export class Intake {
         lease,
         registryVersion,
       },
-      born,
+      leased,
     };
   }
 
@@ -195,17 +187,17 @@ export class Intake {
   prepareMade(made: MadeEvent): Prepared {
     const { id, name, environment, tsMs, invokes } = made;
     const { functions, starter } = this.#parts;
-    const lease = this.#hooks.tellingLease();
+    const lease = this.#parts.notifyLease();
     if (made.ifWanted && !functions.mayTrigger(environment, name)) {
-      return { item: { event: new LateEvent(made), runs: NOTHING, lease, ifAwaited: true }, born: NOTHING };
+      return { item: { event: new LateEvent(made), runs: NOTHING, lease, ifAwaited: true }, leased: NOTHING };
     }
     const event = { id, name, tsMs, payloadJson: made.payload() };
     const reader = starter.reader(event);
     const invoked = invokes && functions.get(invokes.functionId);
     const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(environment, name, reader);
-    const { runs, windows, born } = starter.start(targets, event, reader, { invokes });
+    const { runs, windows, leased } = starter.start(targets, event, reader, { invokes });
     const ifAwaited = made.ifWanted && runs.length + windows.length === 0;
-    return { item: { event: { ...event, name: qualify(environment, name) }, runs, windows, lease, ifAwaited }, born };
+    return { item: { event: { ...event, name: qualify(environment, name) }, runs, windows, lease, ifAwaited }, leased };
   }
 
   /**
@@ -219,8 +211,8 @@ export class Intake {
     const { event, source, stored, more = [] } = from;
     const reader = starter.reader(event);
     const stage = stored ? "window" : "event";
-    const { runs, windows, born } = starter.start([fn], event, reader, { stage, more });
-    const lease = this.#hooks.tellingLease();
+    const { runs, windows, leased } = starter.start([fn], event, reader, { stage, more });
+    const lease = this.#parts.notifyLease();
     const base = {
       event: { ...event, name: qualify(fn.environment, event.name) },
       runs,
@@ -229,7 +221,7 @@ export class Intake {
       lease,
       registryVersion,
     };
-    const prepared: Prepared = { item: stored ? { ...base, storedEvents: stored } : base, born };
+    const prepared: Prepared = { item: stored ? { ...base, storedEvents: stored } : base, leased };
     try {
       const [outcome] = await this.#options.store.intake([prepared.item]);
       if (outcome && !outcome.lost && !outcome.outdated) {
@@ -247,27 +239,28 @@ export class Intake {
     return "outdated";
   }
 
-  /** It is stored: what was born leased goes to its agents. */
+  /** It is stored: what was leased on creation goes to its agents, and the queue and those who wait are told. */
   begin(one: Prepared, outcome: BeginOutcome): void {
-    const { runs, dispatches, counters } = this.#parts;
+    const { runs, counters } = this.#parts;
     const { atMs, awaited, skipped = [], skippedWindows = 0 } = outcome;
     counters.runsCreated += one.item.runs.length - skipped.length;
     if (skipped.length + skippedWindows > 0) this.#tellOfSkipped(one, skipped, skippedWindows);
-    for (const { run, job, slot } of one.born) {
+    for (const { run, job, slot } of one.leased) {
       counters.bornLeased += 1;
       const { id: runId, functionId, appId, appVersion } = run.run;
       const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
       for (const row of run.log) applyRow(state, row, atMs);
       runs.retain(runId);
       runs.start(state);
-      dispatches.start(job, 1, slot, state);
+      this.#emit({ do: "DISPATCH", run: state, jobs: [{ job, slot }] });
       runs.release(runId);
     }
-    if (awaited && one.item.lease) this.#hooks.onAwaited(one.item.event);
-    if (one.item.runs.length === one.born.length) return;
+    if (awaited && one.item.lease) this.#emit({ do: "NOTIFY_WAITERS", event: one.item.event });
+    if (one.item.runs.length === one.leased.length) return;
     for (const { run, jobs } of one.item.runs) {
       const [job] = jobs;
-      if (!job?.lease && !job?.notBeforeMs && !skipped.includes(run.id)) this.#hooks.onQueued(run.functionId);
+      if (job?.lease || job?.notBeforeMs || skipped.includes(run.id)) continue;
+      this.#emit({ do: "WAKE_QUEUE", functionId: run.functionId, dueInMs: 0 });
     }
   }
 
@@ -282,7 +275,7 @@ export class Intake {
 
   /** It was not stored. */
   giveBack(one: Prepared): void {
-    for (const { slot } of one.born) this.#parts.agents.release(slot);
+    for (const { slot } of one.leased) this.#parts.agents.release(slot);
   }
 }
 

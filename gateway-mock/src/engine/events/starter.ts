@@ -20,7 +20,7 @@ export interface StarterParts {
 export interface Started {
   readonly runs: readonly IntakeRun[];
   readonly windows: readonly WindowEntry[];
-  readonly born: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
+  readonly leased: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
 }
 
 export interface StartOptions {
@@ -60,7 +60,7 @@ export class Starter {
   ): Started {
     const runs: IntakeRun[] = [];
     const windows: WindowEntry[] = [];
-    const born: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
+    const leased: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
     const stage = options.invokes ? "invoked" : (options.stage ?? "event");
     for (const fn of functions) {
       const start = fn.plain ? PLAIN_START : startOf(fn.id, fn.plan, reader, stage, this.#newId);
@@ -83,10 +83,10 @@ export class Starter {
         newId: this.#newId,
       });
       const [job] = run.jobs;
-      if (slot && job) born.push({ run, job, slot });
+      if (slot && job) leased.push({ run, job, slot });
       runs.push(run);
     }
-    return { runs, windows, born };
+    return { runs, windows, leased };
   }
 
   /** New runs begin on the newest version. Where that has no place here they queue up. */

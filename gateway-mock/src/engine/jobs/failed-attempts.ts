@@ -1,7 +1,7 @@
 import { messageOf, type PlainError } from "@holdfast/core";
 import { type Fence, levelFor } from "../../store/index.ts";
 import type { EngineOptions } from "../ports.ts";
-import type { Decider } from "./decider.ts";
+import type { RunUpdater } from "./run-updater.ts";
 
 /** Why an attempt failed that no worker has reported on; the codes are the reference's. */
 const REASONS = {
@@ -14,25 +14,28 @@ export type RoutingFailure = keyof typeof REASONS;
 /** Fails attempts that no worker reports on: they are tried again, and fail their runs, as any that a handler threw in. */
 export class FailedAttempts {
   readonly #options: Pick<EngineOptions, "log">;
-  readonly #decider: Decider;
+  readonly #updater: RunUpdater;
 
-  constructor(options: Pick<EngineOptions, "log">, decider: Decider) {
+  constructor(options: Pick<EngineOptions, "log">, updater: RunUpdater) {
     this.#options = options;
-    this.#decider = decider;
+    this.#updater = updater;
   }
 
   add({ runId, fence }: { readonly runId: string; readonly fence: Fence }, code: RoutingFailure): void {
     const error: PlainError = { name: "Error", code, message: REASONS[code] };
     this.#options.log("warn", `An attempt of run ${runId} failed: ${code}`, { runId });
     const report = { status: "ERROR", error, retryAfterMs: undefined } as const;
-    this.#told(runId, this.#decider.run(runId, { type: "report", jobId: fence.jobId, inPlace: false, report }, fence));
+    this.#told(
+      runId,
+      this.#updater.apply(runId, { type: "report", jobId: fence.jobId, inPlace: false, report }, fence),
+    );
   }
 
   /** The run's state alone is more than a request can hold: no attempt will do. */
   tooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, bytes: number): void {
     const message = `The run's event alone makes a request of ${bytes} bytes, more than one can hold.`;
     const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
-    this.#told(runId, this.#decider.run(runId, { type: "fail", jobId: fence.jobId, error }, fence));
+    this.#told(runId, this.#updater.apply(runId, { type: "fail", jobId: fence.jobId, error }, fence));
   }
 
   #told(runId: string, decision: Promise<unknown>): void {

@@ -14,11 +14,11 @@ import type { StepResult } from "../decide/input.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import { matchesOf } from "../expressions/wait-match.ts";
 import type { EngineOptions } from "../ports.ts";
-import type { Runs } from "../runs.ts";
-import type { Decider } from "./decider.ts";
+import type { RunCache } from "../run-cache.ts";
+import type { RunUpdater } from "./run-updater.ts";
 
-/** A job that tells those who wait: `key` names the event or the run that ended. */
-export interface TellingJob {
+/** Tells those who wait: `key` names the event or the run that ended. */
+export interface NotifyJob {
   readonly kind: "event" | "child";
   readonly key: string;
   /** The event, where it is at hand. */
@@ -29,14 +29,14 @@ export interface TellingJob {
 type KnownEvent = Pick<EventDetail, "id" | "name" | "payloadJson">;
 
 export interface FanOutParts {
-  readonly runs: Runs;
-  readonly decider: Decider;
+  readonly runs: RunCache;
+  readonly updater: RunUpdater;
   readonly time: DatabaseTime;
   readonly expressions: Expressions;
 }
 
-/** Of a telling job; it is extended while the job goes on. */
-export const TELLING_LEASE_MS = 20_000;
+/** Of a notify job; it is extended while the job goes on. */
+export const NOTIFY_LEASE_MS = 20_000;
 const EXTEND_EVERY_MS = 5_000;
 const PAGE = 200;
 /** Everybody shares the way to the database: agents that connect or report must not stand behind a crowd that is told. */
@@ -63,7 +63,7 @@ export class FanOut {
   }
 
   /** Works on a job that is leased to this gateway. */
-  take(job: TellingJob, fence: Fence): void {
+  take(job: NotifyJob, fence: Fence): void {
     const work = this.#work(job, fence).finally(() => this.#busy.delete(work));
     this.#busy.add(work);
   }
@@ -89,7 +89,7 @@ export class FanOut {
     await Promise.all(this.#busy);
   }
 
-  async #work(job: TellingJob, fence: Fence): Promise<void> {
+  async #work(job: NotifyJob, fence: Fence): Promise<void> {
     const { store, log, settings } = this.#options;
     const keeping = this.#keep(fence);
     try {
@@ -143,7 +143,7 @@ export class FanOut {
   }
 
   async #eventCame(wait: StoredWait, event: KnownEvent, payload: unknown): Promise<void> {
-    const { runs, expressions, decider, time } = this.#parts;
+    const { runs, expressions, updater, time } = this.#parts;
     const { runId, key, expression } = wait;
     runs.retain(runId);
     try {
@@ -156,10 +156,10 @@ export class FanOut {
       }
       if (wait.kind === "event") {
         const result = { type: "data", text: event.payloadJson } as const;
-        await decider.run(runId, { type: "arrived", key, result }, null);
+        await updater.apply(runId, { type: "arrived", key, result }, null);
       } else {
         const reason = `The run was cancelled by the event "${plainName(event.name)}" (${event.id}).`;
-        await decider.run(runId, { type: "cancel", reason, waitKey: key }, null);
+        await updater.apply(runId, { type: "cancel", reason, waitKey: key }, null);
       }
     } finally {
       runs.release(runId);
@@ -167,10 +167,10 @@ export class FanOut {
   }
 
   async #arrived({ runId, key }: StoredWait, result: StepResult): Promise<boolean> {
-    const { runs, decider } = this.#parts;
+    const { runs, updater } = this.#parts;
     runs.retain(runId);
     try {
-      return (await decider.run(runId, { type: "arrived", key, result }, null)) === "won";
+      return (await updater.apply(runId, { type: "arrived", key, result }, null)) === "won";
     } finally {
       runs.release(runId);
     }
@@ -183,7 +183,7 @@ export class FanOut {
     const arm = (): void => {
       timer = timers.set(EXTEND_EVERY_MS, () => {
         // When it fails the lease may end, and somebody else tells them too: nothing is told twice.
-        store.extendLeases([{ ...fence, gatewayId, leaseMs: TELLING_LEASE_MS }]).catch(() => {});
+        store.extendLeases([{ ...fence, gatewayId, leaseMs: NOTIFY_LEASE_MS }]).catch(() => {});
         arm();
       });
     };

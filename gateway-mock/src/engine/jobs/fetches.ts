@@ -1,11 +1,13 @@
 import { messageOf, type PlainError, type TimerHandle } from "@holdfast/core";
 import { type ClaimedJob, levelFor } from "../../store/index.ts";
+import type { AfterCommit, Emit } from "../after-commit.ts";
+import { FETCH_QUEUE } from "../decide/draft.ts";
 import type { FetchResult } from "../decide/input.ts";
 import type { CallOutcome, EngineOptions } from "../ports.ts";
 import type { RunState } from "../run/run-state.ts";
-import type { Runs } from "../runs.ts";
+import type { RunCache } from "../run-cache.ts";
 import { readCall } from "./call-ops.ts";
-import type { Decider } from "./decider.ts";
+import type { RunUpdater } from "./run-updater.ts";
 
 /** Of a call; extended while it lasts, so that the call of a gateway that died is made again soon. */
 export const FETCH_LEASE_MS = 20_000;
@@ -15,17 +17,17 @@ const MAX_CALLS = 64;
 /** HTTP calls that the gateway makes for steps: durable jobs of a kind of their own, with lease and retries. */
 export class Fetches {
   readonly #options: EngineOptions;
-  readonly #runs: Runs;
-  readonly #decider: Decider;
-  readonly #onRoom: () => void;
+  readonly #runs: RunCache;
+  readonly #updater: RunUpdater;
+  readonly #emit: Emit<AfterCommit>;
   readonly #calls = new Map<AbortController, Promise<void>>();
   #stopped = false;
 
-  constructor(options: EngineOptions, parts: { runs: Runs; decider: Decider; onRoom: () => void }) {
+  constructor(options: EngineOptions, parts: { runs: RunCache; updater: RunUpdater }, emit: Emit<AfterCommit>) {
     this.#options = options;
     this.#runs = parts.runs;
-    this.#decider = parts.decider;
-    this.#onRoom = parts.onRoom;
+    this.#updater = parts.updater;
+    this.#emit = emit;
   }
 
   get room(): number {
@@ -41,7 +43,7 @@ export class Fetches {
     const call = this.#work(job, op, text, abort).finally(() => {
       this.#runs.release(job.runId);
       this.#calls.delete(abort);
-      if (this.#calls.size === MAX_CALLS - 1) this.#onRoom();
+      if (this.#calls.size === MAX_CALLS - 1) this.#emit({ do: "WAKE_QUEUE", functionId: FETCH_QUEUE, dueInMs: 0 });
     });
     this.#calls.set(abort, call);
   }
@@ -64,7 +66,7 @@ export class Fetches {
         await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
         return;
       }
-      await this.#decider.run(job.runId, { type: "fetched", jobId: job.id, result }, fence);
+      await this.#updater.apply(job.runId, { type: "fetched", jobId: job.id, result }, fence);
     } catch (error) {
       log(levelFor(error, "warn"), `A call for run ${job.runId} could not be decided on: ${messageOf(error)}`, {
         runId: job.runId,

@@ -4,11 +4,11 @@ import type { Agents } from "../agents/agents.ts";
 import type { Dispatches } from "../agents/dispatches.ts";
 import { parseRequestId } from "../agents/request-id.ts";
 import { stopJobs, stopWork } from "../agents/stop-work.ts";
-import type { Runs } from "../runs.ts";
+import type { RunCache } from "../run-cache.ts";
 import type { QueueLoop } from "./queue-loop.ts";
 
 export interface HearParts {
-  readonly runs: Runs;
+  readonly runs: RunCache;
   readonly agents: Agents;
   readonly dispatches: Dispatches;
   readonly loop: QueueLoop;

@@ -2,14 +2,14 @@ import { HoldfastError } from "@holdfast/core";
 import type { Op, SdkResponse } from "@holdfast/protocol";
 import type { Ownership } from "../agents/ownership.ts";
 import { parseQueueItem } from "../agents/request-id.ts";
-import type { CheckpointResult, Reports } from "./reports.ts";
+import type { CheckpointResult, WorkerReplies } from "./worker-replies.ts";
 
 /** What workers report by HTTP, without a session: the report itself has to show whose it is. */
 export class HttpReports {
-  readonly #reports: Reports;
+  readonly #reports: WorkerReplies;
   readonly #ownership: Ownership;
 
-  constructor(reports: Reports, ownership: Ownership) {
+  constructor(reports: WorkerReplies, ownership: Ownership) {
     this.#reports = reports;
     this.#ownership = ownership;
   }

@@ -8,8 +8,8 @@ import { readRunOptions } from "../functions/run-options.ts";
 import type { VersionPolicy } from "../functions/version-policy.ts";
 import type { EngineOptions } from "../ports.ts";
 import type { RunState } from "../run/run-state.ts";
-import type { Runs } from "../runs.ts";
-import type { Decider } from "./decider.ts";
+import type { RunCache } from "../run-cache.ts";
+import type { RunUpdater } from "./run-updater.ts";
 import { Versions, versionName } from "./versions.ts";
 
 /** How long work is put off that waits for a worker of its version: one is connected, but has no room or is elsewhere ... */
@@ -18,10 +18,10 @@ const HOLD_MS = 10_000;
 const HOLD_FOR_NOBODY_MS = 60_000;
 
 export interface PlacingParts {
-  readonly runs: Runs;
+  readonly runs: RunCache;
   readonly agents: Agents;
   readonly dispatches: Dispatches;
-  readonly decider: Decider;
+  readonly updater: RunUpdater;
   readonly functions: Functions;
 }
 
@@ -124,12 +124,12 @@ export class Placing {
   }
 
   async #pin(job: ClaimedJob, before: RunState, slot: Slot, version: string): Promise<void> {
-    const { agents, decider, dispatches, runs } = this.#parts;
+    const { agents, updater, dispatches, runs } = this.#parts;
     const fence = { jobId: job.id, epoch: job.epoch };
     let started = false;
     try {
       const options = this.#optionsOf(slot, job.functionId, before);
-      const outcome = await decider.run(job.runId, { type: "pin", jobId: job.id, version, options }, fence);
+      const outcome = await updater.apply(job.runId, { type: "pin", jobId: job.id, version, options }, fence);
       const state = outcome === "won" ? await runs.load(job.runId) : null;
       if (!state) return;
       started = true;

@@ -7,15 +7,16 @@ import { FETCH_QUEUE } from "../decide/draft.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { FINISH_TIMEOUT, needsAgent, type RunState } from "../run/run-state.ts";
-import type { Runs } from "../runs.ts";
+import type { RunCache } from "../run-cache.ts";
+import type { Backlog } from "./backlog.ts";
 import { ClaimSize } from "./claim-size.ts";
 import { Claims, TIMER_LEASE_MS } from "./claims.ts";
-import type { Decider } from "./decider.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
 import type { FanOut } from "./fan-out.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
-import { Held } from "./held.ts";
+import type { Held } from "./held.ts";
 import { Placing } from "./placing.ts";
+import type { RunUpdater } from "./run-updater.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { Unroutable } from "./unroutable.ts";
 
@@ -24,10 +25,10 @@ const TIMER = "";
 const RECALL_REST_MS = 20;
 
 export interface QueueLoopParts {
-  readonly runs: Runs;
+  readonly runs: RunCache;
   readonly agents: Agents;
   readonly dispatches: Dispatches;
-  readonly decider: Decider;
+  readonly updater: RunUpdater;
   readonly time: DatabaseTime;
   readonly fanOut: FanOut;
   readonly fetches: Fetches;
@@ -35,6 +36,8 @@ export interface QueueLoopParts {
   readonly scheduler: Scheduler;
   readonly counters: EngineCounters;
   readonly failed: FailedAttempts;
+  readonly held: Held;
+  readonly backlog: Backlog;
 }
 
 /**
@@ -48,8 +51,7 @@ export class QueueLoop {
   readonly #held: Held;
   readonly #unroutable: Unroutable | null;
   readonly #claims: Claims;
-  /** Functions of which older jobs wait: new ones have to queue up behind them. */
-  readonly #backlog = new Set<string>();
+  readonly #backlog: Backlog;
   #timer: TimerHandle | null = null;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #idleMs: number;
@@ -67,21 +69,17 @@ export class QueueLoop {
     this.#options = options;
     this.#parts = parts;
     this.#placing = new Placing(options, parts, (functionId) => this.noteHeld([functionId]));
-    this.#held = new Held(options.store, parts.agents);
+    this.#held = parts.held;
+    this.#backlog = parts.backlog;
     this.#unroutable = options.settings.plain ? new Unroutable(options, parts) : null;
     this.#claims = new Claims(options, parts);
     this.#idleMs = options.settings.pollMinMs;
     this.#size = new ClaimSize(options.settings.maxClaim);
   }
 
-  /** Whether older jobs of the function are known to wait. */
-  hasBacklog(functionId: string): boolean {
-    return this.#backlog.has(functionId) || this.#held.has(functionId);
-  }
-
   /** Somebody has room for what waits. */
   wakeIfBacklogged(): void {
-    if (this.#backlog.size > 0 || this.#held.size > 0) this.wake();
+    if (!this.#backlog.isEmpty) this.wake();
   }
 
   /** Jobs of these functions were put off; some may be for versions that are connected here. */
@@ -182,7 +180,7 @@ export class QueueLoop {
   }
 
   #begin(job: ClaimedJob, state: RunState, fence: Fence): void {
-    const { decider, fetches } = this.#parts;
+    const { updater, fetches } = this.#parts;
     const { settings, log } = this.#options;
     const losses = state.losses.get(job.id) ?? 0;
     const failed = (error: unknown): void => {
@@ -205,7 +203,7 @@ export class QueueLoop {
     } else if (losses >= settings.maxLosses) {
       const message = `The work was lost ${losses} times in a row without any progress.`;
       const error = { name: "HoldfastError", code: "RUN_LOST", message };
-      decider.run(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
+      updater.apply(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
     } else {
       this.#placing.place(job, state);
     }
@@ -219,7 +217,7 @@ export class QueueLoop {
 
   async #fire(job: ClaimedJob, fence: Fence): Promise<void> {
     const startedMs = job.key === FINISH_TIMEOUT ? await this.#startOf(job.runId) : null;
-    await this.#parts.decider.run(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
+    await this.#parts.updater.apply(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
   }
 
   /** When an agent first had the run, as well as it is known; null = none had it yet. */

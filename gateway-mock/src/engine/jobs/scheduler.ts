@@ -11,13 +11,13 @@ import type { Intake } from "../events/intake.ts";
 import { latestTickMs, nextTickMs } from "../functions/cron.ts";
 import type { Functions, KnownFunction } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
-import type { Runs } from "../runs.ts";
-import type { Decider } from "./decider.ts";
+import type { RunCache } from "../run-cache.ts";
+import type { RunUpdater } from "./run-updater.ts";
 
 export interface SchedulerParts {
-  readonly runs: Runs;
+  readonly runs: RunCache;
   readonly functions: Functions;
-  readonly decider: Decider;
+  readonly updater: RunUpdater;
   readonly intake: Intake;
   readonly newId: () => string;
   readonly counters: EngineCounters;
@@ -185,10 +185,10 @@ export class Scheduler {
   }
 
   async #cancel(runId: string, reason: string, fence: Fence | null): Promise<string> {
-    const { runs, decider } = this.#parts;
+    const { runs, updater } = this.#parts;
     runs.retain(runId);
     try {
-      return await decider.run(runId, { type: "cancel", reason }, fence);
+      return await updater.apply(runId, { type: "cancel", reason }, fence);
     } finally {
       runs.release(runId);
     }

@@ -11,11 +11,10 @@ import type { DatabaseTime } from "../database-time.ts";
 import { checkpointRows } from "../decide/checkpoint.ts";
 import { readCheckpointOps, readReport } from "../decide/report.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
-import { applyRow } from "../run/fold.ts";
 import { isEnded } from "../run/run-state.ts";
 import { isLazy, isParked } from "../run/step-ops.ts";
-import type { Runs } from "../runs.ts";
-import type { Decider } from "./decider.ts";
+import type { RunCache } from "../run-cache.ts";
+import type { RunUpdater } from "./run-updater.ts";
 
 type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
 
@@ -30,12 +29,12 @@ export interface CheckpointResult {
 const CAPACITY_REST_MS = 250;
 
 /** What agents report about their requests. */
-export class Reports {
+export class WorkerReplies {
   readonly #options: EngineOptions;
-  readonly #runs: Runs;
+  readonly #runs: RunCache;
   readonly #agents: Agents;
   readonly #dispatches: Dispatches;
-  readonly #decider: Decider;
+  readonly #updater: RunUpdater;
   readonly #ownership: Ownership;
   readonly #time: DatabaseTime;
   readonly #counters: EngineCounters;
@@ -43,10 +42,10 @@ export class Reports {
   constructor(
     options: EngineOptions,
     parts: {
-      runs: Runs;
+      runs: RunCache;
       agents: Agents;
       dispatches: Dispatches;
-      decider: Decider;
+      updater: RunUpdater;
       ownership: Ownership;
       time: DatabaseTime;
       counters: EngineCounters;
@@ -56,7 +55,7 @@ export class Reports {
     this.#runs = parts.runs;
     this.#agents = parts.agents;
     this.#dispatches = parts.dispatches;
-    this.#decider = parts.decider;
+    this.#updater = parts.updater;
     this.#ownership = parts.ownership;
     this.#time = parts.time;
     this.#counters = parts.counters;
@@ -103,7 +102,7 @@ export class Reports {
         this.#dispatches.finish(dispatch);
         if (dispatch.commits > 0) await commitsDone(dispatch);
       }
-      const outcome = await this.#decider.run(runId, { type: "report", jobId: fence.jobId, inPlace, report }, fence);
+      const outcome = await this.#updater.apply(runId, { type: "report", jobId: fence.jobId, inPlace, report }, fence);
       if (outcome !== "won") this.#counters.repliesStale += 1;
       if (report.status === "INVALID") {
         this.#options.log("warn", `A reply failed its run: ${report.error.message}`, { runId, requestId });
@@ -187,7 +186,7 @@ export class Reports {
   async #park(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
     this.#runs.retain(runId);
     try {
-      const outcome = await this.#decider.run(runId, { type: "parked", ops }, fence);
+      const outcome = await this.#updater.apply(runId, { type: "parked", ops }, fence);
       return outcome === "won" || outcome === "nothing" ? STORED : this.#stale();
     } finally {
       this.#runs.release(runId);
@@ -199,63 +198,29 @@ export class Reports {
     const { runId, fence } = dispatch;
     const state = this.#runs.peek(runId);
     if (!state) return this.#stale();
-    const made = checkpointRows(state, ops, this.#decider.context());
+    const made = checkpointRows(state, ops, this.#updater.context());
     if (!made.ok) return { outcome: "invalid", message: made.message };
     if (made.rows.length === 0) return STORED;
     dispatch.commits += 1;
     try {
-      const log = made.rows;
-      // Whoever fails the run at the same time must find what is to be undone.
-      const version = ops.some(({ opts }) => opts?.compensate === true) ? LIVE : { cas: null };
-      const outcome = await this.#options.store
-        .commit({ runId, fence, ...version, log, removeJobs: [], addJobs: [] })
-        .finally(() => this.#runs.added(runId));
-      if (!outcome.won) return this.#stale();
-      this.#time.observe(outcome.atMs);
-      const current = this.#runs.peek(runId);
-      if (current && outcome.version === current.version + 1) current.version = outcome.version;
-      for (const [index, row] of log.entries()) {
-        if (current && outcome.inserted[index]) applyRow(current, row, outcome.atMs);
-      }
-      // What we have in memory is behind the store: a request made of it would run a stored step again.
-      if (outcome.inserted.includes(false)) await this.#reload(runId);
-      return STORED;
-    } catch (error) {
-      this.#runs.forget(runId);
-      throw error;
+      const raisesVersion = ops.some(({ opts }) => opts?.compensate === true);
+      const outcome = await this.#runs.add(runId, { fence, log: made.rows, raisesVersion });
+      return outcome.won ? STORED : this.#stale();
     } finally {
       dispatch.commits -= 1;
       if (dispatch.commits === 0) dispatch.onCommitsDone?.();
     }
   }
 
-  async #reload(runId: string): Promise<void> {
-    this.#runs.forget(runId);
-    this.#runs.retain(runId);
-    try {
-      await this.#runs.load(runId);
-    } finally {
-      this.#runs.release(runId);
-    }
-  }
-
-  /** Somebody else gave it out: raise the version too, so that what they have in memory is found to be old. */
+  /** Another gateway gave it out, and does not hear of it. */
   async #slowCheckpoint(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
     this.#runs.forget(runId);
     const state = await this.#runs.load(runId);
     if (!state || isEnded(state.status)) return this.#stale();
-    const made = checkpointRows(state, ops, this.#decider.context());
+    const made = checkpointRows(state, ops, this.#updater.context());
     if (!made.ok) return { outcome: "invalid", message: made.message };
     if (made.rows.length === 0) return STORED;
-    this.#runs.forget(runId);
-    const outcome = await this.#options.store.commit({
-      runId,
-      fence,
-      ...LIVE,
-      log: made.rows,
-      removeJobs: [],
-      addJobs: [],
-    });
+    const outcome = await this.#runs.addElsewhere(runId, { fence, log: made.rows });
     return outcome.won ? STORED : this.#stale();
   }
 
@@ -301,9 +266,6 @@ export class Reports {
     return STALE;
   }
 }
-
-/** Raises the version, whatever it is, unless the log has it all. */
-const LIVE = { cas: "live", head: { status: "RUNNING" } } as const;
 
 const STORED: CheckpointResult = { outcome: "stored", message: "" };
 const FOREIGN: CheckpointResult = {

@@ -1,0 +1,247 @@
+import { createUlidFactory, HoldfastError, messageOf, type UlidFactory } from "@holdfast/core";
+import { type Fence, isRefusedForData, type LostWhy, type NewJob } from "../../store/index.ts";
+import type { AfterCommit, Emit, LeasedJob } from "../after-commit.ts";
+import { type Agents, leaseOf } from "../agents/agents.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import type { DecideContext } from "../decide/context.ts";
+import { decide } from "../decide/decide.ts";
+import type { Decision } from "../decide/draft.ts";
+import type { Input } from "../decide/input.ts";
+import type { Intake, Prepared } from "../events/intake.ts";
+import type { Expressions } from "../expressions/expressions.ts";
+import type { Functions } from "../functions/functions.ts";
+import { laneOf } from "../functions/triggers.ts";
+import type { EngineCounters, EngineOptions } from "../ports.ts";
+import { type DeferMeta, readMeta } from "../run/log-rows.ts";
+import { isEnded, needsAgent, type RunState } from "../run/run-state.ts";
+import type { DecidedTransition, RunCache } from "../run-cache.ts";
+import { effectsOfCommit, jobsGivenUp } from "./effects-of-commit.ts";
+
+/** `nothing`: the input changes nothing (any more). `stale`: somebody else has the work. */
+export type DecideOutcome = "won" | "nothing" | "stale" | "gone";
+
+export interface RunUpdaterParts {
+  readonly runs: RunCache;
+  readonly agents: Agents;
+  readonly functions: Functions;
+  readonly expressions: Expressions;
+  readonly counters: EngineCounters;
+  readonly time: DatabaseTime;
+  /** Where events that happen with a decision start what they start. */
+  readonly intake: Pick<Intake, "prepareMade" | "begin" | "giveBack">;
+  /** May work be leased on creation? */
+  readonly mayLease: () => boolean;
+  /** The lease of jobs that tell others; null when this gateway takes no more of them. */
+  readonly notifyLease: () => NewJob["lease"];
+}
+
+const MAX_TRIES = 16;
+
+/**
+ * Changes runs: decides and commits, until the decision was made on what is true at its commit, and emits what follows
+ * from it.
+ */
+export class RunUpdater {
+  readonly #options: EngineOptions;
+  readonly #parts: RunUpdaterParts;
+  readonly #runs: RunCache;
+  readonly #agents: Agents;
+  readonly #counters: EngineCounters;
+  readonly #emit: Emit<AfterCommit>;
+  readonly newId: UlidFactory;
+
+  constructor(options: EngineOptions, parts: RunUpdaterParts, emit: Emit<AfterCommit>) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#runs = parts.runs;
+    this.#agents = parts.agents;
+    this.#counters = parts.counters;
+    this.#emit = emit;
+    this.newId = createUlidFactory(options.clock, options.random);
+  }
+
+  context(takenSignals: ReadonlySet<string> = NO_SIGNALS): DecideContext {
+    const { random, settings } = this.#options;
+    const { functions, expressions } = this.#parts;
+    const { retry, maxSteps, maxStateLength } = settings;
+    return {
+      nowMs: this.#parts.time.nowMs(),
+      latestMs: this.#parts.time.latestMs(),
+      random,
+      newId: this.newId,
+      retry,
+      maxSteps,
+      maxStateLength,
+      hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#agents.run(functionId),
+      expressionProblem: (source) => expressions.problem(source),
+      waitMatch: (condition, eventText) => expressions.matchOf(condition, () => JSON.parse(eventText)),
+      isSignalTaken: (signal) => takenSignals.has(signal),
+    };
+  }
+
+  /** In its turn: decisions on one run are never made at the same time. */
+  apply(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
+    return this.#runs.serial(runId, async () => {
+      try {
+        return await this.#attempt(runId, input, fence);
+      } catch (error) {
+        if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
+        this.#options.log("error", `A run fails because it cannot be stored: ${messageOf(error)}`, { runId });
+        const why = { name: "HoldfastError", code: "STORE_FAILED", message: messageOf(error) };
+        return this.#attempt(runId, { type: "fail", jobId: fence.jobId, error: why }, fence);
+      }
+    });
+  }
+
+  async #attempt(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
+    const takenSignals = new Set<string>();
+    let reloaded = false;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const fresh = this.#runs.peek(runId) === null;
+      const state = await this.#runs.load(runId);
+      if (!state) return "gone";
+      const decision = decide(state, input, this.context(takenSignals));
+      if (!decision) {
+        // What is at hand may be behind the store.
+        if (fresh || (isEnded(state.status) && input.type !== "revive")) return "nothing";
+        this.#runs.forget(runId);
+        continue;
+      }
+      if (decision.unknownFunctions.length > 0 && !reloaded) {
+        // Another gateway may have heard of it a moment ago.
+        reloaded = true;
+        await this.#parts.functions.load();
+        continue;
+      }
+      // An agent's report: the run was in memory before, and may be kept there until the agent has room for more.
+      const outcome = await this.#commit(state, decision, fence, input.type === "report");
+      if (outcome === "signal") await this.#lookForSignals(decision, takenSignals);
+      else if (outcome === "registry") this.#counters.registryMoved += 1;
+      else if (outcome !== "again") return outcome;
+      else this.#counters.casLost += 1;
+    }
+    throw new HoldfastError("STORE_FAILED", `A decision on run ${runId} lost against others ${MAX_TRIES} times.`);
+  }
+
+  async #lookForSignals({ addWaits }: Decision, taken: Set<string>): Promise<void> {
+    const names = addWaits.filter((wait) => wait.kind === "signal").map((wait) => wait.name);
+    for (const name of names) {
+      const [holder] = await this.#options.store.findWaits({ name, kinds: ["signal"], limit: 1 });
+      if (holder) taken.add(name);
+    }
+  }
+
+  async #commit(
+    state: RunState,
+    decision: Decision,
+    fence: Fence | null,
+    mayWait: boolean,
+  ): Promise<DecideOutcome | "again" | "signal" | "registry"> {
+    const { intake, functions } = this.#parts;
+    // The decision was made in this turn, and so are the runs that its events start.
+    const { version: registryVersion } = functions;
+    const jobs = this.#inLanes(state, decision.addJobs);
+    const leased = this.#lease(jobs, state.appVersion, mayWait);
+    const prepared = decision.events.map((event) => intake.prepareMade(event));
+    const addJobs = this.#withLeases(jobs, leased);
+    const givenUp = jobsGivenUp(state, decision, fence);
+    let won = false;
+    try {
+      const outcome = await this.#runs.commit(state, {
+        ...writesOf(decision, prepared),
+        fence,
+        addJobs,
+        registryVersion,
+      });
+      if (!outcome.won) return await this.#lost(outcome.why, registryVersion);
+      won = true;
+      this.#warnOfRejected(state, decision);
+      for (const effect of effectsOfCommit({ ...outcome, state, givenUp, addJobs, leased })) this.#emit(effect);
+      for (const one of prepared) {
+        intake.begin(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
+      }
+      return "won";
+    } finally {
+      if (!won) {
+        for (const { slot } of leased) this.#agents.release(slot);
+        for (const one of prepared) intake.giveBack(one);
+      }
+    }
+  }
+
+  async #lost(why: LostWhy, registryVersion: number): Promise<DecideOutcome | "again" | "signal" | "registry"> {
+    switch (why) {
+      case "registry":
+        await this.#parts.functions.renew(registryVersion);
+        return why;
+      case "version":
+        return "again";
+      case "signal":
+      case "gone":
+      case "stale":
+        return why;
+      default:
+        return "nothing";
+    }
+  }
+
+  #warnOfRejected({ runId }: RunState, { log }: Decision): void {
+    for (const { kind, dataJson } of log) {
+      if (kind !== "DEFERRED") continue;
+      const { functionId, name, rejected } = readMeta<DeferMeta>(dataJson);
+      if (rejected === undefined) continue;
+      this.#options.log("warn", `"${name ?? functionId}" is not deferred: ${rejected}`, { runId, functionId });
+    }
+  }
+
+  /** Jobs of a run that is held back are held back as its first one was. */
+  #inLanes({ flow, functionId }: RunState, jobs: readonly NewJob[]): readonly NewJob[] {
+    const limited = flow ? flow.slots.length > 0 : this.#parts.functions.get(functionId)?.limits;
+    if (!flow && !limited) return jobs;
+    const lane = limited || this.#parts.functions.get(functionId)?.limits ? laneOf(flow?.slots ?? []) : null;
+    const priority = flow?.priority ?? 0;
+    return jobs.map((job) => (needsAgent(job) ? { ...job, priority, ...(lane ? { lane } : {}) } : job));
+  }
+
+  /** Reserves places for jobs that are due at once. */
+  #lease(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): LeasedJob[] {
+    const { clock, settings } = this.#options;
+    const version = settings.versionPolicy === "any" ? null : appVersion;
+    const leased: LeasedJob[] = [];
+    for (const job of jobs) {
+      if (!needsAgent(job) || job.lane || job.delayMs || job.notBeforeMs || !this.#parts.mayLease()) continue;
+      const slot = this.#agents.reserve(job.functionId, clock.monotonicMs(), version, mayWait);
+      if (!slot) break;
+      leased.push({ job, slot });
+    }
+    this.#counters.bornLeased += leased.length;
+    return leased;
+  }
+
+  #withLeases(jobs: readonly NewJob[], leased: readonly LeasedJob[]): NewJob[] {
+    const { gatewayId } = this.#options.settings;
+    const slots = new Map(leased.map(({ job, slot }) => [job, slot]));
+    return jobs.map((job) => {
+      const slot = slots.get(job);
+      if (slot) return { ...job, lease: leaseOf(slot, gatewayId) };
+      return job.kind === "child" ? { ...job, lease: this.#parts.notifyLease() ?? null } : job;
+    });
+  }
+}
+
+const NO_SIGNALS: ReadonlySet<string> = new Set();
+
+type Writes = Omit<DecidedTransition, "fence" | "addJobs" | "registryVersion">;
+
+function writesOf(decision: Decision, prepared: readonly Prepared[]): Writes {
+  const { log, head, removeJobs, removeWaits, addWaits, revives } = decision;
+  return {
+    log,
+    head,
+    removeJobs,
+    ...(revives ? { revives } : {}),
+    ...(removeWaits.length > 0 ? { removeWaits } : {}),
+    ...(addWaits.length > 0 ? { addWaits } : {}),
+    ...(prepared.length > 0 ? { events: prepared.map(({ item }) => item) } : {}),
+  };
+}
