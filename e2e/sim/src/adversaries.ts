@@ -11,14 +11,20 @@ export const ADVERSARIES = {
   staleCaches: 0.2,
   /** Gateways are as strict as the reference's: no extensions, WORKER_PAUSE is final, work is given on when its lease has ended. */
   plainPeer: 0.15,
+  /** A worker of another app acts on requests that are not its, and opens sessions with tokens that were used; see `stranger.ts`. */
+  strangers: 0.2,
 } as const;
+
+/** They came later, and are drawn after the others: what was drawn before them stays as it was. */
+const LATER: ReadonlySet<string> = new Set<Adversary>(["strangers"]);
 
 export type Adversary = keyof typeof ADVERSARIES;
 
 export const isAdversary = (name: string): name is Adversary => name in ADVERSARIES;
 
-/** Drawn from a stream of their own: schedules without any are as if there were none. */
-export function pickAdversaries(dice: Dice, always: ReadonlySet<Adversary>): ReadonlySet<Adversary> {
+/** Drawn from streams of their own: schedules without any are as if there were none. */
+export function pickAdversaries(dice: Dice, later: Dice, always: ReadonlySet<Adversary>): ReadonlySet<Adversary> {
   const names = Object.keys(ADVERSARIES).filter(isAdversary);
-  return new Set(names.filter((name) => dice.chance(ADVERSARIES[name]) || always.has(name)));
+  const isIn = (name: Adversary): boolean => (LATER.has(name) ? later : dice).chance(ADVERSARIES[name]);
+  return new Set(names.filter((name) => isIn(name) || always.has(name)));
 }

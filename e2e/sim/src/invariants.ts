@@ -40,6 +40,8 @@ export const INVARIANTS = {
   S38: "No body begins when its step's result is in the store, unless the network hid its connection's end, or that its request was late.",
   S39: "Without the extension `stall` WORKER_PAUSE is final: only a worker that shuts down sends it, and no WORKER_READY follows.",
   S40: "A gateway gives no request to a connection before its worker has announced itself, and no new work after WORKER_PAUSE.",
+  S41: "What a worker says of requests that another app was given changes nothing, and gets it no lease.",
+  S42: "A session token opens one session.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

@@ -1,5 +1,6 @@
 import { ENGINE_GUARDS } from "./engine-mutations.ts";
 import type { Guard } from "./guard.ts";
+import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
 import { SILENCE_GUARDS } from "./silence-mutations.ts";
 
 const SDK = "packages/sdk/src/connect";
@@ -155,4 +156,9 @@ const CONNECTION_GUARDS: readonly Guard[] = [
 ];
 
 /** Switched off one at a time; the simulation must notice each. */
-export const GUARDS: readonly Guard[] = [...CONNECTION_GUARDS, ...SILENCE_GUARDS, ...ENGINE_GUARDS];
+export const GUARDS: readonly Guard[] = [
+  ...CONNECTION_GUARDS,
+  ...SILENCE_GUARDS,
+  ...ENGINE_GUARDS,
+  ...OWNERSHIP_GUARDS,
+];

@@ -5,6 +5,7 @@ import { currentExecution } from "../../../packages/sdk/src/execution/current.ts
 import type { ExecutionResult } from "../../../packages/sdk/src/execution/execution.ts";
 import type { JobRow } from "./database/rows.ts";
 import type { Tables } from "./database/tables.ts";
+import { FORGED } from "./forged.ts";
 import { type InvariantId, Violation } from "./invariants.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -140,6 +141,7 @@ export class Oracle {
   #logged(runId: string, row: StoredLogRow): void {
     this.#unchecked.add(runId);
     if (row.kind === "LEASE_LOST") this.leasesLost += 1;
+    if (row.dataJson.includes(FORGED)) this.fail("S41", `Run ${runId}: ${row.kind} ${row.key} is a stranger's.`);
     if (row.kind !== "STEP_COMPLETED" && row.kind !== "STEP_FAILED") return;
     this.#order += 1;
     const name = `${runId} ${row.key}`;

@@ -18,6 +18,7 @@ import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, type HearBy, randomFunction, withExtras } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
+import { Stranger, type StrangerWorld } from "./stranger.ts";
 import { planSuspensions, type SuspendableWorld, type Suspension, suspend } from "./suspensions.ts";
 import type { SimThread } from "./threads.ts";
 import type { TraceHash } from "./trace.ts";
@@ -26,12 +27,15 @@ import type { TraceHash } from "./trace.ts";
 const EXTRAS_RATE = 0.2;
 /** Adversaries draw from streams of their own. */
 const ADVERSARY_SEED = 1_000_000_007;
+const LATER_ADVERSARY_SEED = 2_000_000_011;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
-export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, SuspendableWorld, FaultyWorld {
+export class World
+  implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, SuspendableWorld, FaultyWorld, StrangerWorld
+{
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly network: Network;
@@ -60,6 +64,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
   /** Of the app's first deployment. */
   readonly #first: readonly FunctionPlan[];
   readonly #versions: readonly string[];
+  readonly #stranger: Stranger | null;
   #ending = false;
   #born = 0;
 
@@ -78,7 +83,8 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
     this.oracle = new Oracle(this.scheduler, this.tables);
     this.calls = new GatewayCalls(this.network, () => this.gateways);
     const against = createDice(seed + ADVERSARY_SEED);
-    const adversaries = pickAdversaries(against, always);
+    const later = createDice(seed + LATER_ADVERSARY_SEED);
+    const adversaries = pickAdversaries(against, later, always);
     this.isPlain = adversaries.has("plainPeer");
     const clientSeed = dice.fork();
     this.#appPlan = {
@@ -108,6 +114,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
     const newcomer = hasNewcomer ? planNewcomer(against, first.length, this.faults.windowMs) : null;
     this.#first = first;
     this.functions = newcomer ? [...first, newcomer.plan] : first;
+    this.#stranger = adversaries.has("strangers") ? new Stranger(this, later.fork()) : null;
     this.#watch();
     this.versionPolicy = this.hasExtras && extras.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
@@ -120,6 +127,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
   /** From now on nothing goes wrong; what is missing comes back. */
   calm(): void {
     this.#calmMs = this.scheduler.nowMs;
+    this.#stranger?.end();
     this.network.mood = CALM;
     this.storeMood = CALM_STORE;
     this.scheduler.trace.note(this.scheduler.nowMs, "world", "calm");
@@ -190,6 +198,7 @@ export class World implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, Su
       return way !== undefined && (!way.alive || way.silent) && way.agent.readyState === way.agent.OPEN;
     };
     this.network.tap = (direction, sender, bytes, connection) => {
+      this.#stranger?.sees(direction, bytes, connection);
       const agent = direction === "up" ? sender : connection.agent.actor;
       const app = this.threads.get(agent)?.app;
       if (direction === "up") app?.watch.sends(sender, bytes, connection);

@@ -1,0 +1,116 @@
+import type { Guard } from "./guard.ts";
+
+const ENGINE = "gateway-mock/src/engine";
+
+/** Of what keeps workers to the requests of their own apps, and sessions to those whose they are. */
+export const OWNERSHIP_GUARDS: readonly Guard[] = [
+  {
+    name: "a reply is about a request of an app of its worker's",
+    against: "strangers",
+    edits: [
+      {
+        file: `${ENGINE}/jobs/reports.ts`,
+        find: "if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOf(from, runId))) {",
+        replace: "if (false) {",
+      },
+    ],
+  },
+  {
+    name: "a checkpoint is about a request of an app of its worker's",
+    against: "strangers",
+    edits: [
+      {
+        file: `${ENGINE}/jobs/reports.ts`,
+        find: "if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#owns(from, runId))) {",
+        replace: "if (false) {",
+      },
+    ],
+  },
+  {
+    name: "a lease is extended for a worker of its request's app",
+    against: "strangers",
+    edits: [
+      {
+        file: `${ENGINE}/agents/leases.ts`,
+        find: "const appId = fence && this.#ownership.leaseholder(asked.slot, asked.frame);",
+        replace: 'const appId = fence && (this.#dispatches.get(asked.frame.requestId)?.appId ?? "sim");',
+      },
+    ],
+  },
+  {
+    name: "work is handed back by a worker of its app",
+    against: "strangers",
+    edits: [{ file: `${ENGINE}/jobs/reports.ts`, find: "if (!isTheirs) return", replace: "if (false) return" }],
+  },
+  {
+    name: "a lease is shown by what its request, run and app come to",
+    against: "strangers",
+    edits: [
+      {
+        file: `${ENGINE}/agents/proofs.ts`,
+        find: 'this.#digest("lease", request.requestId, request.runId, appId, endsMs)',
+        replace: 'this.#digest("lease", appId, endsMs)',
+      },
+    ],
+  },
+  {
+    name: "a lease shows whose a report is in its own environment alone",
+    against: "strangers",
+    edits: [
+      {
+        file: `${ENGINE}/agents/ownership.ts`,
+        find: "environmentOf(appId) === environment && holds(appId)",
+        replace: "holds(appId)",
+      },
+    ],
+  },
+  {
+    name: "a reply by HTTP shows that it knows its app",
+    against: "strangers",
+    edits: [
+      {
+        file: `${ENGINE}/agents/ownership.ts`,
+        find: "environmentOf(appId) === environment && proofs.isAppUuid(uuid, appId)",
+        replace: "environmentOf(appId) === environment",
+      },
+    ],
+  },
+  {
+    name: "a worker's report of a stall is about an app of its own",
+    against: "strangers",
+    edits: [
+      {
+        file: `${ENGINE}/agents/stalls.ts`,
+        find: "if (!isUlid(runId) || !slot.functionIds.has(qualify(slot.session.environment, functionSlug))) return;",
+        replace: "",
+      },
+      {
+        file: `${ENGINE}/agents/stalls.ts`,
+        find: "if (!known || known.functionId !== qualify(slot.session.environment, functionSlug) || !slot.appIds.has(known.appId))",
+        replace: "if (!known)",
+      },
+    ],
+  },
+  {
+    name: "a request is acknowledged by a worker of its app",
+    against: "strangers",
+    edits: [
+      {
+        file: `${ENGINE}/engine.ts`,
+        find: "if (slot.appIds.has(dispatch.appId)) this.#dispatches.heard(dispatch, slot);",
+        replace: "if (dispatch) this.#dispatches.heard(dispatch, slot);",
+      },
+    ],
+  },
+  {
+    name: "a session token is used up",
+    against: "strangers",
+    edits: [
+      {
+        file: "gateway-mock/src/core.ts",
+        find: "!keys.enforced || (await store.useToken(connectionId, GATEWAY_LIMITS.sessionTokenMs))",
+        replace: "true",
+      },
+    ],
+  },
+];
