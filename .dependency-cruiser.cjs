@@ -3,8 +3,8 @@
 const core = "^packages/core/src/";
 const protocol = "^packages/protocol/src/index\\.ts$";
 const coreIndex = "^packages/core/src/index\\.ts$";
-const shared = "^packages/sdk/src/connect/shared/";
-const linkCore = "^packages/sdk/src/connect/core/";
+const shared = "^packages/sdk/src/connection/shared/";
+const linkCore = "^packages/sdk/src/connection/machines/";
 
 /** Files that may not touch the outside; packages/tooling/src/purity.mjs has the same list and checks the globals. */
 const decisions = "^gateway-mock/src/engine/(run|decide)/";
@@ -43,15 +43,15 @@ const roomsOf = (folder, label, rooms) =>
     to: { path: `^${folder}/`, pathNot: [room, ...seen].map((one) => `^${folder}/${one}(/|\\.ts$)`) },
   }));
 
-const heart = ["ports", "after-commit", "run-cache", "run-reads", "database-time", "due", "digest"];
+const heart = ["ports", "after-commit", "run-cache", "run-reads", "database-time", "parse-due", "digest"];
 const engineRooms = roomsOf("gateway-mock/src/engine", "engine", {
   expressions: ["digest"],
-  functions: ["expressions", "due", "digest"],
+  functions: ["expressions", "parse-due", "digest"],
   run: ["functions", "digest"],
-  decide: ["functions", "run", "due", "digest"],
-  agents: ["functions", "run", ...heart],
-  events: ["expressions", "functions", "run", "decide", "agents", ...heart],
-  jobs: ["expressions", "functions", "run", "decide", "agents", "events", ...heart],
+  decide: ["functions", "run", "parse-due", "digest"],
+  workers: ["functions", "run", ...heart],
+  events: ["expressions", "functions", "run", "decide", "workers", ...heart],
+  jobs: ["expressions", "functions", "run", "decide", "workers", "events", ...heart],
 });
 const storeRooms = roomsOf("gateway-mock/src/store", "store", {
   port: [],
@@ -165,18 +165,18 @@ module.exports = {
       "^packages/sdk/src/options\\.ts$",
     ]),
     onlyWorkspace("sdk-link-core-imports", linkCore, [coreIndex, protocol, shared, linkCore]),
-    onlyWorkspace("sdk-thread-imports", "^packages/sdk/src/connect/thread/", [
+    onlyWorkspace("sdk-thread-imports", "^packages/sdk/src/connection/thread/", [
       coreIndex,
       protocol,
       shared,
       linkCore,
-      "^packages/sdk/src/connect/thread/",
+      "^packages/sdk/src/connection/thread/",
     ]),
-    onlyWorkspace("sdk-main-imports", "^packages/sdk/src/connect/main/", [
+    onlyWorkspace("sdk-main-imports", "^packages/sdk/src/connection/main/", [
       coreIndex,
       shared,
       linkCore,
-      "^packages/sdk/src/connect/main/",
+      "^packages/sdk/src/connection/main/",
       "^packages/sdk/src/(execution|functions|client)/",
       "^packages/sdk/src/(options|runtime|thread-script|version)\\.ts$",
     ]),
@@ -188,7 +188,7 @@ module.exports = {
       from: {
         path: "^packages/sdk/src/",
         pathNot: [
-          "^packages/sdk/src/connect/thread/",
+          "^packages/sdk/src/connection/thread/",
           "^packages/sdk/src/(connect-thread|runtime|thread-script)\\.ts$",
         ],
       },
@@ -196,16 +196,16 @@ module.exports = {
     },
     onlyWorkspace("sdk-thread-entry", "^packages/sdk/src/connect-thread\\.ts$", [
       coreIndex,
-      "^packages/sdk/src/connect/thread/",
+      "^packages/sdk/src/connection/thread/",
       shared,
     ]),
     onlyNpm(
       "sdk-npm",
       "^packages/sdk/src/",
       ["@standard-schema"],
-      ["^packages/sdk/src/connect/thread/", "^packages/sdk/src/thread-script\\.ts$"],
+      ["^packages/sdk/src/connection/thread/", "^packages/sdk/src/thread-script\\.ts$"],
     ),
-    onlyNpm("sdk-thread-npm", "^packages/sdk/src/connect/thread/", ["ws", "undici", "@jridgewell/trace-mapping"]),
+    onlyNpm("sdk-thread-npm", "^packages/sdk/src/connection/thread/", ["ws", "undici", "@jridgewell/trace-mapping"]),
     onlyWorkspace("sdk-stands-alone", "^packages/sdk/src/", [coreIndex, protocol, "^packages/sdk/src/"]),
     onlyWorkspace("testing-imports", "^packages/testing/src/", [
       coreIndex,
@@ -281,12 +281,12 @@ module.exports = {
       "^e2e/sim/",
       coreIndex,
       protocol,
-      "^packages/sdk/src/(client|connect|execution|functions|steps)/",
+      "^packages/sdk/src/(client|connection|execution|functions|steps)/",
       "^packages/sdk/src/version\\.ts$",
-      "^gateway-mock/src/(config|core)\\.ts$",
+      "^gateway-mock/src/(config|gateway-core)\\.ts$",
       "^gateway-mock/src/(engine|http|ws)/",
-      "^gateway-mock/src/store/(port/[a-z-]+|batch/(gates|outcome|plan|take|found|verdict|write-set))\\.ts$",
-      "^gateway-mock/src/store/(check-transition|function-taken|told-jobs|fold-head|index)\\.ts$",
+      "^gateway-mock/src/store/(port/[a-z-]+|batch/(flow-rules|outcome|plan|take-batch|locked-rows|unit-result|write-set))\\.ts$",
+      "^gateway-mock/src/store/(check-transition|function-taken|jobs-to-announce|fold-head|index)\\.ts$",
       "^packages/testing/(dist|src/index\\.ts)",
       "^packages/tooling/src/(vitest-base|simulate|processes|workspace)\\.(ts|mjs)$",
     ]),

@@ -23,7 +23,7 @@ export async function openTap(target) {
     get requests() {
       return proxy.requests;
     },
-    /** How many times an agent introduced itself. */
+    /** How many times a worker introduced itself. */
     get connections() {
       return proxy.framesOf("WORKER_CONNECT").length;
     },

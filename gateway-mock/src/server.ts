@@ -13,15 +13,15 @@ import { CONNECT_PATH } from "@holdfast/protocol";
 import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, isLoopback, resolveConfig } from "./config.ts";
-import { createCore } from "./core.ts";
 import type { EngineOptions } from "./engine/index.ts";
+import { createCore } from "./gateway-core.ts";
+import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { CALL_LIMITS, Caller } from "./outgoing/call.ts";
 import { type Database, openDatabase } from "./postgres.ts";
-import { giveSignsOfLife } from "./signs-of-life.ts";
 import { openPostgresStore, type PostgresStore, type Store } from "./store/index.ts";
 import { VERSION } from "./version.ts";
 import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
@@ -35,7 +35,7 @@ export interface Gateway {
   /** The WebSocket's second address. */
   readonly connectUrl: string;
   readonly connectPort: number;
-  /** Tells agents to go elsewhere, and serves what they finish meanwhile: until they have gone, at most `drainMs`. */
+  /** Tells workers to go elsewhere, and serves what they finish meanwhile: until they have gone, at most `drainMs`. */
   drain(): Promise<void>;
   /**
    * Moves time on by `ms`, for everything that is stored: sleeps, waits, retries, schedules, deadlines. What is due then
@@ -153,7 +153,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     server.on("request", listener);
     sockets.listenOn(server);
   }
-  const endSigns = giveSignsOfLife({ engine, store, gatewayId, log });
+  const endSigns = startGatewayHeartbeat({ engine, store, gatewayId, log });
   const endServing = async (): Promise<void> => {
     endSigns();
     delay.disable();

@@ -3,14 +3,14 @@ import { hashSigningKey } from "../../../gateway-mock/src/http/keys.ts";
 import type { Log } from "../../../packages/core/src/index.ts";
 import type { Extension } from "../../../packages/protocol/src/index.ts";
 import { Client } from "../../../packages/sdk/src/client/client.ts";
-import type { Connection } from "../../../packages/sdk/src/connect/main/connection.ts";
-import { openConnection } from "../../../packages/sdk/src/connect/main/open-connection.ts";
-import type { AnyMessage } from "../../../packages/sdk/src/connect/shared/messages.ts";
-import type { SerializableConfig } from "../../../packages/sdk/src/connect/shared/serializable-config.ts";
-import type { StallPolicy } from "../../../packages/sdk/src/connect/shared/stall.ts";
-import { createLooks } from "../../../packages/sdk/src/connect/thread/looks.ts";
-import { runThread } from "../../../packages/sdk/src/connect/thread/run-thread.ts";
-import type { StallPorts } from "../../../packages/sdk/src/connect/thread/stall-watch.ts";
+import type { Connection } from "../../../packages/sdk/src/connection/main/connection.ts";
+import { openConnection } from "../../../packages/sdk/src/connection/main/open-connection.ts";
+import type { AnyMessage } from "../../../packages/sdk/src/connection/shared/messages.ts";
+import type { SerializableConfig } from "../../../packages/sdk/src/connection/shared/serializable-config.ts";
+import type { StallPolicy } from "../../../packages/sdk/src/connection/shared/stall.ts";
+import { createInspectorSessions } from "../../../packages/sdk/src/connection/thread/inspector-sessions.ts";
+import { runThread } from "../../../packages/sdk/src/connection/thread/run-thread.ts";
+import type { StallPorts } from "../../../packages/sdk/src/connection/thread/stall-watch.ts";
 import type { ExecutionStrategy } from "../../../packages/sdk/src/execution/execution.ts";
 import { createMainThreadStrategy } from "../../../packages/sdk/src/execution/main-thread.ts";
 import type { ClientLike } from "../../../packages/sdk/src/functions/client-like.ts";
@@ -243,7 +243,7 @@ export class AppNode {
     return {
       emergency: { write: () => {} },
       maps: { map: () => Promise.resolve([]) },
-      looks: createLooks(),
+      inspectorSessions: createInspectorSessions(),
       capture: (timers, handlers) => {
         const answers = dice.chance(0.7);
         const timer = timers.set(dice.within(1, 800), () => {

@@ -25,16 +25,16 @@ export function applyFault(world: FaultyWorld, kind: FaultKind, dice: Dice): voi
   const { connections } = network;
   const connection = connections.length > 0 ? dice.pick(connections) : undefined;
   const silence = (actor: Actor): void => {
-    for (const one of connections) if (one.agent.actor === actor || one.gateway.actor === actor) one.silent = true;
+    for (const one of connections) if (one.worker.actor === actor || one.gateway.actor === actor) one.silent = true;
   };
   const jump = dice.pick([-60_000, -5_000, -500, 500, 5_000, 60_000]);
   switch (kind) {
     case "cut":
-      return connection?.cut({ agent: true, gateway: true });
-    case "cut, only the agent is told":
-      return connection?.cut({ agent: true, gateway: false });
+      return connection?.cut({ worker: true, gateway: true });
+    case "cut, only the worker is told":
+      return connection?.cut({ worker: true, gateway: false });
     case "cut, only the gateway is told":
-      return connection?.cut({ agent: false, gateway: true });
+      return connection?.cut({ worker: false, gateway: true });
     case "half-open":
       if (connection) connection.silent = true;
       return;

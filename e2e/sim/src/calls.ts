@@ -1,10 +1,10 @@
 import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
-import type { GatewayFetch } from "../../../packages/sdk/src/connect/thread/gateway-http.ts";
+import type { GatewayFetch } from "../../../packages/sdk/src/connection/thread/gateway-http.ts";
 import type { GatewayNode, HttpAnswer } from "./gateway.ts";
 import type { Network } from "./network.ts";
 import type { Actor } from "./scheduler.ts";
 
-/** HTTP calls of agents: to any gateway that is there, as behind a load balancer. */
+/** HTTP calls of workers: to any gateway that is there, as behind a load balancer. */
 export class GatewayCalls {
   readonly #network: Network;
   readonly #gateways: () => readonly GatewayNode[];

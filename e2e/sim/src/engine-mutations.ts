@@ -6,7 +6,7 @@ const STORE = "gateway-mock/src/store";
 /** Of what functions ask of the engine. */
 export const ENGINE_GUARDS: readonly Guard[] = [
   {
-    name: "an agent that is told it is late holds nothing any more",
+    name: "a worker that is told it is late holds nothing any more",
     edits: [
       {
         file: `${ENGINE}/jobs/worker-replies.ts`,
@@ -57,7 +57,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "work of functions with limits is not born leased",
+    name: "work of functions with limits is not leased on creation",
     edits: [
       {
         file: `${ENGINE}/events/starter.ts`,

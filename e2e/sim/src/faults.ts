@@ -4,7 +4,7 @@ import type { Dice } from "./random.ts";
 
 export const FAULT_KINDS = [
   "cut",
-  "cut, only the agent is told",
+  "cut, only the worker is told",
   "cut, only the gateway is told",
   "half-open",
   "stall up",

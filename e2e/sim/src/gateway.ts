@@ -1,6 +1,6 @@
 import { resolveConfig } from "../../../gateway-mock/src/config.ts";
-import { type CorePorts, createCore, type GatewayCore } from "../../../gateway-mock/src/core.ts";
 import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
+import { type CorePorts, createCore, type GatewayCore } from "../../../gateway-mock/src/gateway-core.ts";
 import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";
 import { environmentFor } from "../../../gateway-mock/src/http/keys.ts";
 import { HoldfastError, type silentLog } from "../../../packages/core/src/index.ts";
@@ -67,7 +67,7 @@ export class GatewayNode {
     const { clock, timers, random } = this.actor;
     const store = new ModelStore(world.tables, world.notices, this.actor, world.dice, () => world.storeMood);
     const { versionPolicy, isPlain: plain } = world;
-    // Then how long an agent may take to acknowledge follows from the lease.
+    // Then how long a worker may take to acknowledge follows from the lease.
     const { requestAckMs, ...times } = GATEWAY_TIMES;
     const mode = plain ? { plain } : { requestAckMs };
     const config = resolveConfig({ ...times, ...mode, versionPolicy, signingKey: SIGNING_KEY, log: this.#log });
@@ -127,7 +127,7 @@ export class GatewayNode {
     return this.core.engine.sendEvents([event], { seed });
   }
 
-  /** As on SIGTERM: agents go elsewhere, then everything ends. */
+  /** As on SIGTERM: workers go elsewhere, then everything ends. */
   stop(): void {
     if (this.stopping || !this.actor.alive) return;
     this.stopping = true;

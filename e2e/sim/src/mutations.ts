@@ -67,13 +67,13 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "unfinished work is handed back at the end of a drain",
     edits: [
       {
-        file: `${SDK}/thread/desk.ts`,
+        file: `${SDK}/thread/requests.ts`,
         find: 'this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker ended before the work was done.");',
         replace: "",
       },
       // The other way back: the close code says that the worker ends.
       {
-        file: `${ENGINE}/agents/presence.ts`,
+        file: `${ENGINE}/workers/presence.ts`,
         find: "=> final || sentMs === null;",
         replace: "=> sentMs === null;",
       },
@@ -94,7 +94,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/lease-keeper.ts`,
-        find: "this.#extend(flights.leases.extendAll(clock.monotonicMs()));",
+        find: "this.#extend(inFlight.leases.extendAll(clock.monotonicMs()));",
         replace: "",
       },
     ],
@@ -121,7 +121,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
   },
   {
     name: "a request that nobody acknowledged goes elsewhere",
-    edits: [{ file: `${ENGINE}/agents/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
+    edits: [{ file: `${ENGINE}/workers/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
   },
   {
     name: "time is the database's",

@@ -29,7 +29,7 @@ export const CALM: NetworkMood = {
 
 export type Direction = "up" | "down";
 
-/** Where agents connect to. */
+/** Where workers connect to. */
 export interface Endpoint {
   readonly actor: Actor;
   readonly accept: (socket: SimWebSocket) => void;
@@ -50,9 +50,9 @@ export const WORKER_READY = 4;
 export const WORKER_PAUSE = 8;
 export const GATEWAY_EXECUTOR_REQUEST = 3;
 
-/** A TCP connection with a WebSocket on it. `up` is from the agent to the gateway. */
+/** A TCP connection with a WebSocket on it. `up` is from the worker to the gateway. */
 export class Connection {
-  readonly agent: SimWebSocket;
+  readonly worker: SimWebSocket;
   readonly gateway: SimWebSocket;
   alive = true;
   /** Nothing comes through any more, and nobody is told. */
@@ -64,9 +64,9 @@ export class Connection {
   #hasMeasure = false;
   readonly #lastAtMs = { up: 0, down: 0 };
 
-  constructor(net: Network, agent: SimWebSocket, gateway: SimWebSocket) {
+  constructor(net: Network, worker: SimWebSocket, gateway: SimWebSocket) {
     this.#net = net;
-    this.agent = agent;
+    this.worker = worker;
     this.gateway = gateway;
   }
 
@@ -78,11 +78,11 @@ export class Connection {
   }
 
   /** Breaks: what is under way is lost, and each end is told or has to find out by itself. */
-  cut(tell: { readonly agent: boolean; readonly gateway: boolean }): void {
+  cut(tell: { readonly worker: boolean; readonly gateway: boolean }): void {
     if (!this.alive) return;
     this.alive = false;
     this.#net.forget(this);
-    if (tell.agent) this.#break(this.agent);
+    if (tell.worker) this.#break(this.worker);
     if (tell.gateway) this.#break(this.gateway);
   }
 
@@ -100,7 +100,7 @@ export class Connection {
   #abort(direction: Direction): void {
     if (!this.alive || this.silent) return;
     const { scheduler } = this.#net;
-    const peer = direction === "up" ? this.gateway : this.agent;
+    const peer = direction === "up" ? this.gateway : this.worker;
     // What was written before arrives before the end of the stream.
     scheduler.at(this.#arrivalMs(direction), peer.actor, () => {
       if (!this.alive || this.silent) return;
@@ -112,7 +112,7 @@ export class Connection {
 
   #send(direction: Direction, packet: Packet): void {
     const { dice, mood, scheduler } = this.#net;
-    const sender = direction === "up" ? this.agent : this.gateway;
+    const sender = direction === "up" ? this.worker : this.gateway;
     if (packet.type === "frame") this.#net.tap(direction, sender.actor, packet.bytes, this);
     const what = packet.type === "frame" ? String(frameKind(packet.bytes)) : `close ${packet.code}`;
     scheduler.trace.note(scheduler.nowMs, sender.actor.name, direction, what);
@@ -124,7 +124,7 @@ export class Connection {
   }
 
   #deliver(direction: Direction, packet: Packet): void {
-    const receiver = direction === "up" ? this.gateway : this.agent;
+    const receiver = direction === "up" ? this.gateway : this.worker;
     const arrivalMs = this.#arrivalMs(direction);
     if (packet.type === "frame" && frameKind(packet.bytes) === GATEWAY_EXECUTOR_REQUEST) {
       const lateMs = arrivalMs - this.#net.scheduler.nowMs;
@@ -188,35 +188,35 @@ export class Network {
     this.#connections.delete(connection);
   }
 
-  /** What `new WebSocket(url)` does in an agent's thread. */
+  /** What `new WebSocket(url)` does in a worker's thread. */
   connect(actor: Actor, url: string, handshakeTimeoutMs: number): SimWebSocket {
     const { scheduler, dice } = this;
-    const agent = new SimWebSocket(actor);
+    const worker = new SimWebSocket(actor);
     const { host } = new URL(url);
-    if (!actor.acts()) return agent;
+    if (!actor.acts()) return worker;
     scheduler.after(handshakeTimeoutMs, actor, () => {
-      if (agent.readyState === 0) agent.fail("Opening handshake has timed out");
+      if (worker.readyState === 0) worker.fail("Opening handshake has timed out");
     });
     const oneWayMs = dice.within(0.1, 2 * this.mood.latencyMs);
     scheduler.after(oneWayMs, null, () => {
       const endpoint = this.#endpoints.get(host);
-      if (!endpoint) return scheduler.after(oneWayMs, actor, () => agent.fail(`connect ECONNREFUSED ${host}`));
-      return scheduler.after(0, endpoint.actor, () => this.#accept(agent, endpoint, oneWayMs));
+      if (!endpoint) return scheduler.after(oneWayMs, actor, () => worker.fail(`connect ECONNREFUSED ${host}`));
+      return scheduler.after(0, endpoint.actor, () => this.#accept(worker, endpoint, oneWayMs));
     });
-    return agent;
+    return worker;
   }
 
-  #accept(agent: SimWebSocket, endpoint: Endpoint, oneWayMs: number): void {
-    if (!agent.actor.alive || agent.readyState !== 0) return;
+  #accept(worker: SimWebSocket, endpoint: Endpoint, oneWayMs: number): void {
+    if (!worker.actor.alive || worker.readyState !== 0) return;
     const gateway = new SimWebSocket(endpoint.actor);
-    const connection = new Connection(this, agent, gateway);
+    const connection = new Connection(this, worker, gateway);
     this.#connections.add(connection);
     connection.stall("down", oneWayMs);
-    this.scheduler.after(oneWayMs, agent.actor, () => {
-      if (agent.readyState === 0) agent.opened(connection.wire("up"));
+    this.scheduler.after(oneWayMs, worker.actor, () => {
+      if (worker.readyState === 0) worker.opened(connection.wire("up"));
       else connection.wire("up").abort();
     });
-    agent.actor.onDeath(() => connection.wire("up").abort());
+    worker.actor.onDeath(() => connection.wire("up").abort());
     gateway.opened(connection.wire("down"));
     endpoint.accept(gateway);
   }

@@ -31,7 +31,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/agents/leases.ts`,
+        file: `${ENGINE}/workers/leases.ts`,
         find: "const appId = fence && this.#ownership.leaseholder(asked.slot, asked.frame);",
         replace: 'const appId = fence && (this.#dispatches.get(asked.frame.requestId)?.appId ?? "sim");',
       },
@@ -47,7 +47,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/agents/proofs.ts`,
+        file: `${ENGINE}/workers/proofs.ts`,
         find: 'this.#digest("lease", request.requestId, request.runId, appId, endsMs)',
         replace: 'this.#digest("lease", appId, endsMs)',
       },
@@ -58,7 +58,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/agents/ownership.ts`,
+        file: `${ENGINE}/workers/ownership.ts`,
         find: "environmentOf(appId) === environment && holds(appId)",
         replace: "holds(appId)",
       },
@@ -69,7 +69,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/agents/ownership.ts`,
+        file: `${ENGINE}/workers/ownership.ts`,
         find: "environmentOf(appId) === environment && proofs.isAppUuid(uuid, appId)",
         replace: "environmentOf(appId) === environment",
       },
@@ -80,12 +80,12 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/agents/stalls.ts`,
+        file: `${ENGINE}/workers/stalls.ts`,
         find: "if (!isUlid(runId) || !slot.functionIds.has(qualify(slot.session.environment, functionSlug))) return;",
         replace: "",
       },
       {
-        file: `${ENGINE}/agents/stalls.ts`,
+        file: `${ENGINE}/workers/stalls.ts`,
         find: "if (!known || known.functionId !== qualify(slot.session.environment, functionSlug) || !slot.appIds.has(known.appId))",
         replace: "if (!known)",
       },
@@ -107,7 +107,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: "gateway-mock/src/core.ts",
+        file: "gateway-mock/src/gateway-core.ts",
         find: "!keys.enforced || (await store.useToken(connectionId, GATEWAY_LIMITS.sessionTokenMs))",
         replace: "true",
       },

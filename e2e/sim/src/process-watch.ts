@@ -1,6 +1,6 @@
 import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packages/protocol/src/index.ts";
-import type { DebugState } from "../../../packages/sdk/src/connect/shared/debug-state.ts";
-import type { AnyMessage } from "../../../packages/sdk/src/connect/shared/messages.ts";
+import type { DebugState } from "../../../packages/sdk/src/connection/shared/debug-state.ts";
+import type { AnyMessage } from "../../../packages/sdk/src/connection/shared/messages.ts";
 import { GATEWAY_TIMES } from "./gateway.ts";
 import { type Connection, GATEWAY_EXECUTOR_REQUEST, WORKER_PAUSE, WORKER_READY } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
@@ -41,7 +41,7 @@ export class ProcessWatch {
     if (message.type === "EXECUTION_REQUEST") this.#posted.add(message.requestId);
     if (message.type !== "LEASE_LOST" || !this.#closing.has(thread) || this.#refused.has(message.requestId)) return;
     const connection = this.#announced.get(thread);
-    if (connection?.agent.readyState === 1) this.#toHandBack.set(message.requestId, thread);
+    if (connection?.worker.readyState === 1) this.#toHandBack.set(message.requestId, thread);
   }
 
   /** Requests that were given up at the end of the drain, and not handed back although a connection was there. */

@@ -133,7 +133,7 @@ function checkInvocations({ oracle, tables }: World): void {
 
 /** What is not at rest yet. */
 function unrest(world: World): string | undefined {
-  // A schedule's next request comes before one that a plain agent has refused, which it cannot say, is given up.
+  // A schedule's next request comes before one that a plain worker has refused, which it cannot say, is given up.
   const mayWait = world.isPlain && world.functions.some(({ extras }) => extras.hold.type === "cron");
   for (const gateway of mayWait ? [] : world.liveGateways) {
     const { inFlight, runsInMemory } = gateway.core.engine.status();

@@ -13,7 +13,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/run-thread.ts`,
-        find: "    this.#desk.doubt();\n    const message",
+        find: "    this.#requests.doubt();\n    const message",
         replace: "    const message",
       },
     ],
@@ -39,7 +39,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     against: "suspensions",
     edits: [
       {
-        file: `${SDK}/thread/desk.ts`,
+        file: `${SDK}/thread/requests.ts`,
         find: "!this.#inDoubt && !isLate);\n        if (!this.#inDoubt && !isLate) return",
         replace: "!isLate);\n        if (!isLate) return",
       },

@@ -75,7 +75,7 @@ export class Stranger {
 
   /** A frame between others. */
   sees(direction: Direction, bytes: Uint8Array, connection: Connection): void {
-    if (connection.agent.actor === this.#actor || !this.#actor.alive) return;
+    if (connection.worker.actor === this.#actor || !this.#actor.alive) return;
     if (direction === "up") {
       if (frameKind(bytes) === WORKER_CONNECT) this.#hellos.set(connection, bytes);
     } else if (frameKind(bytes) === GATEWAY_EXECUTOR_REQUEST) {

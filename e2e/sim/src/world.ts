@@ -195,12 +195,12 @@ export class World
     // Its heartbeats are to find out.
     this.oracle.isUnaware = (requestId) => {
       const way = ways.get(requestId);
-      return way !== undefined && (!way.alive || way.silent) && way.agent.readyState === way.agent.OPEN;
+      return way !== undefined && (!way.alive || way.silent) && way.worker.readyState === way.worker.OPEN;
     };
     this.network.tap = (direction, sender, bytes, connection) => {
       this.#stranger?.sees(direction, bytes, connection);
-      const agent = direction === "up" ? sender : connection.agent.actor;
-      const app = this.threads.get(agent)?.app;
+      const worker = direction === "up" ? sender : connection.worker.actor;
+      const app = this.threads.get(worker)?.app;
       if (direction === "up") app?.watch.sends(sender, bytes, connection);
       else {
         app?.watch.isSent(bytes, connection);

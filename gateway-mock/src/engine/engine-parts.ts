@@ -1,46 +1,46 @@
 import { createUlidFactory } from "@holdfast/core";
 import type { Emit, EngineEffect } from "./after-commit.ts";
-import { Agents } from "./agents/agents.ts";
-import { Dispatches } from "./agents/dispatches.ts";
-import { Leases } from "./agents/leases.ts";
-import { Ownership } from "./agents/ownership.ts";
-import { Presence } from "./agents/presence.ts";
-import { Proofs } from "./agents/proofs.ts";
-import { Stalls } from "./agents/stalls.ts";
 import { DatabaseTime } from "./database-time.ts";
-import { Intake } from "./events/intake.ts";
+import { EventIntake } from "./events/event-intake.ts";
 import { Starter } from "./events/starter.ts";
 import { Expressions } from "./expressions/expressions.ts";
 import { Functions } from "./functions/functions.ts";
 import { Backlog } from "./jobs/backlog.ts";
 import { FailedAttempts } from "./jobs/failed-attempts.ts";
-import { FanOut, NOTIFY_LEASE_MS } from "./jobs/fan-out.ts";
 import { Fetches } from "./jobs/fetches.ts";
-import { Held } from "./jobs/held.ts";
 import { HttpReports } from "./jobs/http-reports.ts";
 import { QueueLoop } from "./jobs/queue-loop.ts";
 import { RunUpdater } from "./jobs/run-updater.ts";
 import { Scheduler } from "./jobs/scheduler.ts";
+import { VersionHolds } from "./jobs/version-holds.ts";
+import { NOTIFY_LEASE_MS, WaitNotifier } from "./jobs/wait-notifier.ts";
 import { WorkerReplies } from "./jobs/worker-replies.ts";
 import { type EngineCounters, type EngineOptions, newCounters } from "./ports.ts";
 import { RunCache } from "./run-cache.ts";
+import { Dispatches } from "./workers/dispatches.ts";
+import { LeaseProofs } from "./workers/lease-proofs.ts";
+import { Leases } from "./workers/leases.ts";
+import { Ownership } from "./workers/ownership.ts";
+import { Presence } from "./workers/presence.ts";
+import { Stalls } from "./workers/stalls.ts";
+import { Workers } from "./workers/workers.ts";
 
 /** A plain gateway gives nothing to who was silent for longer, as the reference's router. */
 const MAX_SILENT_BEATS = 2;
 
 export interface EngineParts {
   readonly counters: EngineCounters;
-  readonly proofs: Proofs;
+  readonly proofs: LeaseProofs;
   readonly time: DatabaseTime;
   readonly runs: RunCache;
-  readonly agents: Agents;
+  readonly workers: Workers;
   readonly functions: Functions;
-  readonly intake: Intake;
+  readonly intake: EventIntake;
   readonly updater: RunUpdater;
   readonly dispatches: Dispatches;
   readonly ownership: Ownership;
   readonly failed: FailedAttempts;
-  readonly fanOut: FanOut;
+  readonly fanOut: WaitNotifier;
   readonly fetches: Fetches;
   readonly scheduler: Scheduler;
   readonly replies: WorkerReplies;
@@ -62,28 +62,28 @@ export function createEngineParts(
 ): EngineParts {
   const { store, log, clock, random, settings } = options;
   const counters = newCounters();
-  const proofs = new Proofs();
+  const proofs = new LeaseProofs();
   const time = new DatabaseTime(clock);
   const runs = new RunCache(store, time);
-  const agents = new Agents(options.chooseSlot, settings.plain ? MAX_SILENT_BEATS : undefined);
+  const workers = new Workers(options.chooseSlot, settings.plain ? MAX_SILENT_BEATS : undefined);
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
   const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs() });
-  const held = new Held(store, agents);
+  const held = new VersionHolds(store, workers);
   const backlog = new Backlog(held);
   const notifyLease = () => (isDraining() ? null : { gatewayId: settings.gatewayId, leaseMs: NOTIFY_LEASE_MS });
-  const base = { counters, proofs, time, runs, agents, expressions, functions, held, backlog, notifyLease, newId };
+  const base = { counters, proofs, time, runs, workers, expressions, functions, held, backlog, notifyLease, newId };
 
   const mayLease = (functionId: string): boolean => !isDraining() && !backlog.has(functionId);
   const starter = new Starter(options, { ...base, mayLease });
-  const intake = new Intake(options, { ...base, starter }, emit);
+  const intake = new EventIntake(options, { ...base, starter }, emit);
   const updater = new RunUpdater(options, { ...base, intake, mayLease: () => !isDraining() }, emit);
   const dispatches = new Dispatches(options, base, emit);
   const ownership = new Ownership({ proofs, dispatches, counters, log });
   const failed = new FailedAttempts(options, updater);
   const parts = { ...base, intake, updater, dispatches, ownership, failed };
 
-  const fanOut = new FanOut(options, parts);
+  const fanOut = new WaitNotifier(options, parts);
   const fetches = new Fetches(options, parts, emit);
   const scheduler = new Scheduler(options, parts);
   const replies = new WorkerReplies(options, parts);
@@ -96,7 +96,7 @@ export function createEngineParts(
     byHttp: new HttpReports(replies, ownership),
     stalls: new Stalls(options, runs, counters),
     leases: new Leases(options, parts),
-    presence: new Presence(options, agents, dispatches),
+    presence: new Presence(options, workers, dispatches),
     loop: new QueueLoop(options, { ...parts, fanOut, fetches, scheduler }),
   };
 }

@@ -7,8 +7,8 @@ export type EngineFrame = Exclude<
   { readonly kind: "WORKER_CONNECT" | "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT" }
 >;
 
-/** A connected agent, from its readiness to the end of its socket. */
-export interface AttachedAgent {
+/** A connected worker, from its readiness to the end of its socket. */
+export interface AttachedWorker {
   /** A frame about requests came in. */
   receive(frame: EngineFrame): void;
   /** No new work for it; with `said` it has asked for that itself. */
@@ -22,7 +22,7 @@ export interface AttachedAgent {
 }
 
 export interface EngineStatus extends Readonly<EngineCounters> {
-  readonly agents: number;
+  readonly workers: number;
   readonly inFlight: number;
   readonly runsInMemory: number;
 }

@@ -1,32 +1,32 @@
 import { messageOf, unreachable } from "@holdfast/core";
 import { type AppRecord, levelFor } from "../store/index.ts";
 import type { EngineEffect } from "./after-commit.ts";
-import type { AgentSession, Slot } from "./agents/agents.ts";
-import { stopJobs, stopWork } from "./agents/stop-work.ts";
 import type { Input } from "./decide/input.ts";
 import { createEngineParts, type EngineParts } from "./engine-parts.ts";
-import type { AttachedAgent, EngineFrame, EngineStatus } from "./engine-types.ts";
+import type { AttachedWorker, EngineFrame, EngineStatus } from "./engine-types.ts";
 import type { RawEvent } from "./events/event-checks.ts";
-import type { SendOptions } from "./events/intake.ts";
+import type { SendOptions } from "./events/event-intake.ts";
 import type { Functions } from "./functions/functions.ts";
-import { Reading } from "./functions/reading.ts";
-import { hear } from "./jobs/hear.ts";
+import { RegistryPoller } from "./functions/registry-poller.ts";
 import type { HttpReports } from "./jobs/http-reports.ts";
+import { onWake } from "./jobs/on-wake.ts";
 import type { DecideOutcome } from "./jobs/run-updater.ts";
 import type { EngineOptions } from "./ports.ts";
 import type { RunState } from "./run/run-state.ts";
+import { stopJobs, stopWork } from "./workers/stop-work.ts";
+import type { Slot, WorkerSession } from "./workers/workers.ts";
 
-/** An agent that has just become ready is given nothing for this long. */
+/** A worker that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
 
 /**
- * The engine: takes events in, gives work to agents, decides on what they report. All truth is in the store; what is kept
+ * The engine: takes events in, gives work to workers, decides on what they report. All truth is in the store; what is kept
  * here may be lost at any moment. Its parts emit what follows from what they did; `#apply` carries it out.
  */
 export class Engine {
   readonly #options: EngineOptions;
   readonly #parts: EngineParts;
-  #reading: Reading | null = null;
+  #reading: RegistryPoller | null = null;
   #draining = false;
   #stopWaking: (() => void) | null = null;
 
@@ -39,7 +39,7 @@ export class Engine {
     );
   }
 
-  /** What agents report by HTTP. */
+  /** What workers report by HTTP. */
   get byHttp(): HttpReports {
     return this.#parts.byHttp;
   }
@@ -55,12 +55,12 @@ export class Engine {
 
   async start(): Promise<void> {
     await this.#parts.proofs.open(this.#options.store);
-    const reading = new Reading(this.#options, this.#parts.functions);
+    const reading = new RegistryPoller(this.#options, this.#parts.functions);
     this.#reading = reading;
     await this.#parts.functions.load();
     this.#parts.time.observe(await this.#options.store.nowMs());
     this.#stopWaking = this.#options.store.onWake((wake) => {
-      hear(wake, { ...this.#parts, reload: () => void reading.now() });
+      onWake(wake, { ...this.#parts, reload: () => void reading.now() });
     });
     reading.start();
     this.#parts.loop.wake();
@@ -71,7 +71,7 @@ export class Engine {
     return this.#parts.loop.tick();
   }
 
-  /** Stores the apps that an agent brought, before it may take work. */
+  /** Stores the apps that a worker brought, before it may take work. */
   async register(apps: readonly AppRecord[]): Promise<void> {
     await this.#parts.proofs.open(this.#options.store);
     await this.#parts.functions.save(apps);
@@ -79,12 +79,12 @@ export class Engine {
 
   /** Says that the apps which are connected here still are; call it every quarter of a minute or so. */
   touchApps(): Promise<void> {
-    return this.#parts.functions.touch([...this.#parts.agents.all()].flatMap(({ session }) => session.apps));
+    return this.#parts.functions.touch([...this.#parts.workers.all()].flatMap(({ session }) => session.apps));
   }
 
-  /** An agent is there; with `open` it takes work. */
-  attach(session: AgentSession, open: boolean): AttachedAgent {
-    const slot = this.#parts.agents.add(session, open);
+  /** A worker is there; with `open` it takes work. */
+  attach(session: WorkerSession, open: boolean): AttachedWorker {
+    const slot = this.#parts.workers.add(session, open);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
     slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
     if (open) this.#came(session);
@@ -93,7 +93,7 @@ export class Engine {
       pause: (said = false) => this.#parts.dispatches.paused(slot, said),
       resume: () => {
         slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
-        this.#parts.agents.reopen(slot);
+        this.#parts.workers.reopen(slot);
         this.#came(session);
       },
       hasRoom: () => this.#parts.loop.wakeIfBacklogged(),
@@ -136,7 +136,7 @@ export class Engine {
   status(): EngineStatus {
     return {
       ...this.#parts.counters,
-      agents: this.#parts.agents.size,
+      workers: this.#parts.workers.size,
       inFlight: this.#parts.dispatches.size,
       runsInMemory: this.#parts.runs.size,
     };
@@ -155,13 +155,13 @@ export class Engine {
     await this.#parts.loop.stop();
   }
 
-  /** Resolves when agents whose socket is gone have had the time to go on with their work at another gateway. */
+  /** Resolves when workers whose socket is gone have had the time to go on with their work at another gateway. */
   settled(): Promise<void> {
     return this.#parts.presence.settled();
   }
 
   /**
-   * Stops, and hands back what agents still have, so that other gateways take it at once. What an agent is known to have
+   * Stops, and hands back what workers still have, so that other gateways take it at once. What a worker is known to have
    * taken elsewhere keeps its lease: it is told of there.
    */
   async stop(): Promise<void> {
@@ -184,15 +184,15 @@ export class Engine {
     });
   }
 
-  /** What waits for its version is asked for; so is what no agent has had yet, for which it may be the newest. */
-  #came({ functionIds }: AgentSession): void {
+  /** What waits for its version is asked for; so is what no worker has had yet, for which it may be the newest. */
+  #came({ functionIds }: WorkerSession): void {
     this.#parts.loop.noteHeld(functionIds);
     this.#parts.loop.review(functionIds);
     this.#parts.loop.wake(NEWCOMER_REST_MS);
   }
 
-  /** An agent that had these functions is gone, and no longer listed: another version of them may be the newest now. */
-  agentGone(functionIds: readonly string[]): void {
+  /** A worker that had these functions is gone, and no longer listed: another version of them may be the newest now. */
+  workerGone(functionIds: readonly string[]): void {
     this.#parts.loop.review(functionIds);
     this.#options.store.notify({ type: "unplaced", functionIds });
   }

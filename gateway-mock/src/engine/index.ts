@@ -1,12 +1,11 @@
 /** The engine, as the rest of the gateway sees it. */
-export type { AgentSession } from "./agents/agents.ts";
-export { eventsText, stepsText } from "./agents/payload.ts";
+
 export { deferredEventId } from "./decide/deferred-events.ts";
 export { Engine } from "./engine.ts";
-export type { AttachedAgent } from "./engine-types.ts";
+export type { AttachedWorker } from "./engine-types.ts";
 export type { RawEvent } from "./events/event-checks.ts";
-export type { IdSeed } from "./events/intake.ts";
-export { readFunctionPlan } from "./functions/plan.ts";
+export type { IdSeed } from "./events/event-intake.ts";
+export { readFunctionSettings } from "./functions/function-settings.ts";
 export { VERSION_POLICIES, type VersionPolicy } from "./functions/version-policy.ts";
 export { versionName } from "./jobs/versions.ts";
 export {
@@ -28,3 +27,5 @@ export {
 export type { RunState } from "./run/run-state.ts";
 export { FAILURE_KEY } from "./run/saga.ts";
 export { isStorableName } from "./run/step-ops.ts";
+export { eventsText, stepsText } from "./workers/payload.ts";
+export type { WorkerSession } from "./workers/workers.ts";

@@ -1,8 +1,8 @@
 import type { BackoffPolicy, Clock, Log, Random, Timers } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import type { Store } from "../store/index.ts";
-import type { ChooseSlot } from "./agents/agents.ts";
 import type { VersionPolicy } from "./functions/version-policy.ts";
+import type { ChooseSlot } from "./workers/workers.ts";
 
 /** What the engine is given. */
 export interface EngineOptions {
@@ -91,7 +91,7 @@ export interface EngineCounters {
   cronTicks: number;
   runsEnded: number;
   dispatches: number;
-  bornLeased: number;
+  leasedOnCreation: number;
   claims: number;
   claimedJobs: number;
   replies: number;
@@ -121,7 +121,7 @@ export function newCounters(): EngineCounters {
     cronTicks: 0,
     runsEnded: 0,
     dispatches: 0,
-    bornLeased: 0,
+    leasedOnCreation: 0,
     claims: 0,
     claimedJobs: 0,
     replies: 0,

@@ -126,7 +126,7 @@ export class RunCache {
   }
 
   /**
-   * Keeps what came with a claim, unless a newer state is here, and returns the newer one. With `isWork` an agent is to
+   * Keeps what came with a claim, unless a newer state is here, and returns the newer one. With `isWork` a worker is to
    * get it: another gateway may have added rows under the same version until then, so what was read counts for more than
    * what is here. Null: rows were added meanwhile, and more may be on their way, so neither of the two is known to have all;
    * what is read after the claim has. The run must be retained.

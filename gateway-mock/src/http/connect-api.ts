@@ -24,7 +24,7 @@ import type { HttpParts } from "./parts.ts";
 
 const BINARY = { "Content-Type": "application/octet-stream" };
 
-/** What agents call: start, flush, and checkpoints of the plain protocol. */
+/** What workers call: start, flush, and checkpoints of the plain protocol. */
 export function connectApi(app: Hono, parts: HttpParts): void {
   const { engine } = parts;
 
@@ -91,7 +91,7 @@ async function bytes(c: Context): Promise<Uint8Array> {
   return new Uint8Array(await c.req.arrayBuffer());
 }
 
-/** The address that the agent used, so that it works through port forwards and proxies. */
+/** The address that the worker used, so that it works through port forwards and proxies. */
 function endpoint(c: Context): string {
   const url = new URL(c.req.url);
   const secure = url.protocol === "https:" || c.req.header("x-forwarded-proto")?.split(",")[0]?.trim() === "https";

@@ -3,7 +3,7 @@ import { DEFAULT_ENVIRONMENT_NAME, HoldfastError, readEnvironmentName, readSigni
 import { DEFAULT_ENVIRONMENT } from "../store/index.ts";
 
 /**
- * What agents send instead of a signing key: its prefix, and SHA-256 of the bytes that its digits stand for.
+ * What workers send instead of a signing key: its prefix, and SHA-256 of the bytes that its digits stand for.
  * @throws HoldfastError `SIGNING_KEY_INVALID`
  */
 export function hashSigningKey(key: string): string {
@@ -33,7 +33,7 @@ export interface KeyOptions {
 }
 
 interface Signer extends NamedKey {
-  /** What agents send, and what tokens are signed with: only the key's own holders know it. */
+  /** What workers send, and what tokens are signed with: only the key's own holders know it. */
   readonly hash: string;
 }
 

@@ -15,7 +15,7 @@ export interface HttpParts {
   readonly version: string;
   readonly gatewayId: string;
   readonly newId: () => string;
-  /** True once the gateway goes down: agents are sent elsewhere. */
+  /** True once the gateway goes down: workers are sent elsewhere. */
   readonly isDraining: () => boolean;
   /** What `/v1/metrics` shows beside the engine's and the store's counters. */
   readonly process: () => Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { environmentOf } from "../store/index.ts";
 import { notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
-/** What agents fetch for a request that was too large to carry it (`ctx.use_api`). Any gateway can tell: it asks the store. */
+/** What workers fetch for a request that was too large to carry it (`ctx.use_api`). Any gateway can tell: it asks the store. */
 export function runStateApi(app: Hono, { store }: HttpParts): void {
   const answer = (textOf: (state: RunState) => string) => async (c: Context) => {
     const runId = c.req.param("runId") ?? "";

@@ -36,7 +36,7 @@ export interface StepView {
   /** Zero-based attempt that ended it. */
   readonly attempt: number;
   readonly failedAttempts: readonly { readonly attempt: number; readonly atMs: number; readonly error: unknown }[];
-  /** As the agent measured it. */
+  /** As the worker measured it. */
   readonly startedMs: number | null;
   readonly durationMs: number | null;
   /** When it was planned or began to wait. */
@@ -112,7 +112,7 @@ function deferViews({ head, log }: RunDetail): DeferView[] {
   });
 }
 
-/** When the main thread of the agent that had the run did not move, and what kept it. */
+/** When the main thread of the worker that had the run did not move, and what kept it. */
 export interface StallView extends StallMeta {
   readonly atMs: number;
 }

@@ -16,6 +16,7 @@ import { type Database, OWN_CONNECTIONS, openDatabase } from "./database/databas
 import { migrate } from "./database/migrate.ts";
 import { msOf } from "./database/pg-values.ts";
 import { skipTime, virtualTime } from "./database/virtual-time.ts";
+import { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "./jobs-to-announce.ts";
 import type { IntakeItem, IntakeOutcome, Store, StoreReads } from "./port/index.ts";
 import { loadCron, repairCrons, saveCrons } from "./queue/crons.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
@@ -35,7 +36,6 @@ import {
   useToken,
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
-import { jobsOfItem, type ToldJob, toldFunctions } from "./told-jobs.ts";
 import { findWaits, finishJob, waitPaths } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
 
@@ -126,8 +126,8 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
 }
 
 function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "intake"> {
-  const tellOfJobs = (jobs: readonly ToldJob[]): void => {
-    const functionIds = toldFunctions(jobs);
+  const tellOfJobs = (jobs: readonly AnnouncedJob[]): void => {
+    const functionIds = functionsToAnnounce(jobs);
     if (functionIds.length > 0) wakes.notify({ type: "jobs", functionIds });
   };
   const takeIn = async (item: IntakeItem): Promise<IntakeOutcome> => {

@@ -1,6 +1,6 @@
-import { HoldfastError, hasControlCharacter, isUlid, messageOf, shown } from "@holdfast/core";
+import { describeValue, HoldfastError, hasControlCharacter, isUlid, messageOf } from "@holdfast/core";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
-import { readFunctionPlan } from "../engine/index.ts";
+import { readFunctionSettings } from "../engine/index.ts";
 import { type AppRecord, type FunctionRecord, functionTaken, qualify } from "../store/index.ts";
 import { negotiate } from "./intervals.ts";
 import type { Refusal } from "./session-machine.ts";
@@ -25,7 +25,7 @@ export interface HelloRules {
   readonly maxApps: number;
   readonly maxFunctions: number;
   /**
-   * Where the agent works; null: its session token is wrong or too old.
+   * Where the worker works; null: its session token is wrong or too old.
    * @throws HoldfastError `ENVIRONMENT_INVALID`, `ENVIRONMENT_REFUSED`
    */
   readonly environmentOf: (connect: WorkerConnect) => string | null;
@@ -105,7 +105,7 @@ function checkSlugs(apps: readonly AppRecord[]): void {
 
 function readFunction(slug: string, entry: Record<string, unknown>): FunctionRecord {
   const { triggers, ...config } = entry;
-  readFunctionPlan(slug, triggers, config);
+  readFunctionSettings(slug, triggers, config);
   return {
     slug,
     name: typeof entry.name === "string" ? entry.name : slug,
@@ -129,7 +129,7 @@ function checkVersion(version: string, appName: string): string {
 
 function nameProblem(text: string, maxLength: number): string | null {
   if (text === "" || text.length > maxLength) return `must have 1 to ${maxLength} characters`;
-  return hasControlCharacter(text) ? `has a control character: ${shown(text)}` : null;
+  return hasControlCharacter(text) ? `has a control character: ${describeValue(text)}` : null;
 }
 
 /** Why a connection is refused whose functions could not be stored. */

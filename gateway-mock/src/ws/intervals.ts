@@ -21,7 +21,7 @@ export interface IntervalOverrides {
   readonly leaseMs?: number | undefined;
 }
 
-/** Short for agents that offered extensions, the reference's own for the others; overrides hold for both. */
+/** Short for workers that offered extensions, the reference's own for the others; overrides hold for both. */
 export function intervalsFor(extensions: readonly Extension[], overrides: IntervalOverrides): Intervals {
   const base = extensions.length > 0 ? EXTENDED_INTERVALS : PLAIN_INTERVALS;
   const leaseMs = overrides.leaseMs ?? base.leaseMs;
@@ -32,7 +32,7 @@ export function intervalsFor(extensions: readonly Extension[], overrides: Interv
   };
 }
 
-/** Agents understand one number with one unit only. */
+/** Workers understand one number with one unit only. */
 export function wireIntervals(intervals: Intervals): {
   heartbeatInterval: string;
   extendLeaseInterval: string;
@@ -46,7 +46,7 @@ export function wireIntervals(intervals: Intervals): {
 }
 
 /**
- * The extensions that an agent offers in its capabilities and this gateway will use, in the order of the protocol.
+ * The extensions that a worker offers in its capabilities and this gateway will use, in the order of the protocol.
  * @throws HoldfastError `FRAME_INVALID` when the capabilities are not JSON
  */
 export function negotiate(capabilities: Uint8Array, enabled: readonly Extension[]): Extension[] {

@@ -9,7 +9,7 @@ export interface Candidate {
   readonly heartbeatMs: number;
 }
 
-/** What an agent that names no limit is taken to bear. */
+/** What a worker that names no limit is taken to bear. */
 export const UNLIMITED_CAPACITY = 1000;
 
 /** The capacity behind `max_worker_concurrency`: absent, zero or negative means unlimited. */

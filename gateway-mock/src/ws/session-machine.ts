@@ -2,7 +2,7 @@ import { isUlid, unreachable } from "@holdfast/core";
 import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame } from "@holdfast/protocol";
 
 /**
- * One agent's socket, from the gateway's side.
+ * One worker's socket, from the gateway's side.
  *
  *     hello --WORKER_CONNECT--> registering --accepted--> connected --WORKER_READY--> ready --+--> draining --> closed
  *                                                             \--------WORKER_PAUSE-----------/
@@ -67,7 +67,7 @@ export type SessionEvent =
   | { readonly type: "refused"; readonly refusal: Refusal }
   | { readonly type: "fired"; readonly timer: SessionTimer }
   | { readonly type: "drain" }
-  /** Final: the agent said that it ends, so it does not come back. */
+  /** Final: the worker said that it ends, so it does not come back. */
   | { readonly type: "socket-closed"; readonly final?: boolean };
 
 /** Why WORKER_CONNECT was refused; `code` is the bare syscode of the close reason. */
@@ -86,7 +86,7 @@ export type SessionEffect =
   | { readonly do: "disarm"; readonly timer: SessionTimer }
   | { readonly do: "register"; readonly connect: WorkerConnect }
   | { readonly do: "open" }
-  /** With `said` the agent asked for it. */
+  /** With `said` the worker asked for it. */
   | { readonly do: "pause"; readonly said?: true }
   | { readonly do: "deliver"; readonly frame: RequestFrame }
   | { readonly do: "gone"; readonly final?: boolean }

@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { Clock, Log, Timers } from "@holdfast/core";
 import type { WorkerConnect } from "@holdfast/protocol";
 import type { WebSocket } from "ws";
-import type { AgentSession, AttachedAgent } from "../engine/index.ts";
+import type { AttachedWorker, WorkerSession } from "../engine/index.ts";
 import type { AppRecord } from "../store/index.ts";
 import type { ConnectionStatus, SessionInfo } from "./connection-list.ts";
 import type { HelloRules } from "./hello.ts";
@@ -18,7 +18,7 @@ export type SessionStream = Pick<Duplex, "cork" | "uncork"> & { on(event: "drain
 /** What a session needs of the engine. */
 export interface SessionEngine {
   register(apps: readonly AppRecord[]): Promise<void>;
-  attach(session: AgentSession, open: boolean): AttachedAgent;
+  attach(session: WorkerSession, open: boolean): AttachedWorker;
 }
 
 export interface SessionSettings {
@@ -41,7 +41,7 @@ export interface SessionParts {
   readonly timers: Timers;
   readonly log: Log;
   readonly settings: SessionSettings;
-  /** Uses up the session token of an agent that is about to be accepted; false when it was used before. */
+  /** Uses up the session token of a worker that is about to be accepted; false when it was used before. */
   redeem(connect: WorkerConnect): Promise<boolean>;
   /** For lines about a peer that is not accepted yet. */
   readonly pendingLog: Log;

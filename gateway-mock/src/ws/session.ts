@@ -7,7 +7,7 @@ import {
   type GatewayFrame,
   type WorkerConnect,
 } from "@holdfast/protocol";
-import { type AgentSession, type AttachedAgent, versionName } from "../engine/index.ts";
+import { type AttachedWorker, versionName, type WorkerSession } from "../engine/index.ts";
 import { levelFor } from "../store/index.ts";
 import { Allowance } from "./allowance.ts";
 import type { ConnectionStatus, SessionInfo } from "./connection-list.ts";
@@ -39,8 +39,8 @@ export class Session {
   readonly #parts: SessionParts;
   readonly #driver: ReturnType<typeof createDriver<SessionState, SessionEvent, SessionEffect>>;
   readonly #armed = new Map<SessionTimer, TimerHandle>();
-  #agent: (AgentSession & { seenMs: number }) | null = null;
-  #attached: AttachedAgent | null = null;
+  #worker: (WorkerSession & { seenMs: number }) | null = null;
+  #attached: AttachedWorker | null = null;
   #info: SessionInfo | null = null;
   #corked = false;
   /** Requests that wait for room. */
@@ -74,7 +74,7 @@ export class Session {
     this.#driver.send({ type: "accept" });
   }
 
-  /** The gateway goes away: the agent is told to connect elsewhere. */
+  /** The gateway goes away: the worker is told to connect elsewhere. */
   drain(): void {
     this.#driver.send({ type: "drain" });
   }
@@ -98,12 +98,12 @@ export class Session {
     const atMs = this.#parts.clock.monotonicMs();
     try {
       const frame = decodeWorkerFrame(data);
-      if (this.#agent) this.#agent.seenMs = atMs;
+      if (this.#worker) this.#worker.seenMs = atMs;
       if (!this.#parts.settings.strict && delivers(this.#driver.state, frame)) this.#deliver(frame);
       else this.#driver.send({ type: "frame", frame });
     } catch (error) {
       const kind = frameKind(data);
-      this.#log("warn", `An agent sent a frame that cannot be read: ${messageOf(error)}`, this.#about());
+      this.#log("warn", `A worker sent a frame that cannot be read: ${messageOf(error)}`, this.#about());
       if (kind === undefined) return this.#driver.send({ type: "malformed", what: "envelope" });
       const what = this.#unreadable.take(atMs) ? "payload" : "payload-again";
       this.#driver.send({ type: "malformed", what, kind });
@@ -130,7 +130,7 @@ export class Session {
         return;
       case "open":
         if (this.#attached) this.#attached.resume();
-        else if (this.#agent) this.#attached = this.#parts.engine.attach(this.#agent, true);
+        else if (this.#worker) this.#attached = this.#parts.engine.attach(this.#worker, true);
         return this.#status("READY");
       case "pause":
         this.#attached?.pause(effect.said === true);
@@ -152,8 +152,8 @@ export class Session {
   }
 
   #deliver(frame: RequestFrame): void {
-    if (!this.#agent) return;
-    this.#attached ??= this.#parts.engine.attach(this.#agent, false);
+    if (!this.#worker) return;
+    this.#attached ??= this.#parts.engine.attach(this.#worker, false);
     this.#attached.receive(frame);
   }
 
@@ -185,7 +185,7 @@ export class Session {
     }
     const seenMs = clock.monotonicMs();
     this.#heartbeatMs = intervals.heartbeatMs;
-    this.#agent = this.#agentOf(connect, { environment, functionIds, apps }, extensions, { ...intervals, seenMs });
+    this.#worker = this.#workerOf(connect, { environment, functionIds, apps }, extensions, { ...intervals, seenMs });
     const { connectionId, instanceId } = connect;
     const versions = apps.map(({ id, version }) => versionName(id, version));
     const appIds = apps.map(({ id }) => id);
@@ -203,12 +203,12 @@ export class Session {
     this.#parts.onAccepted();
   }
 
-  #agentOf(
+  #workerOf(
     connect: WorkerConnect,
-    registered: Pick<AgentSession, "environment" | "functionIds" | "apps">,
+    registered: Pick<WorkerSession, "environment" | "functionIds" | "apps">,
     extensions: readonly Extension[],
     times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; seenMs: number },
-  ): AgentSession & { seenMs: number } {
+  ): WorkerSession & { seenMs: number } {
     const isCongested = (): boolean => this.#waiting.length > 0;
     return {
       id: connect.connectionId,
@@ -252,7 +252,7 @@ export class Session {
   #send(frame: GatewayFrame): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > this.#parts.settings.maxBufferedBytes) {
-      this.#log("warn", "An agent does not read what it is sent; its socket is dropped.", this.#about());
+      this.#log("warn", "A worker does not read what it is sent; its socket is dropped.", this.#about());
       this.#socket.terminate();
       return;
     }

@@ -2,8 +2,8 @@ import type { Op } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decide } from "../../src/engine/decide/decide.ts";
-import type { FetchResult, Input, Report } from "../../src/engine/decide/input.ts";
-import { isEnded, isRunTimer, needsAgent } from "../../src/engine/run/run-state.ts";
+import type { FetchResult, Input, PassReport } from "../../src/engine/decide/input.ts";
+import { isEnded, isRunTimer, needsWorker } from "../../src/engine/run/run-state.ts";
 import { compensationKey, isCompensating } from "../../src/engine/run/saga.ts";
 import { isParked } from "../../src/engine/run/step-ops.ts";
 import { op, ops, undoable, World } from "./world.ts";
@@ -67,7 +67,7 @@ const someOp = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(op("None", ""), op("DiscoveryRequest", "x")) },
 );
 
-const report: fc.Arbitrary<Report> = fc.oneof(
+const report: fc.Arbitrary<PassReport> = fc.oneof(
   {
     weight: 20,
     arbitrary: fc
@@ -76,17 +76,17 @@ const report: fc.Arbitrary<Report> = fc.oneof(
         ops(list, { requestVersion: version, noRetry: noRetry && list.length === 1 }),
       ),
   },
-  { weight: 4, arbitrary: fc.constant<Report>({ status: "ERROR", error: { name: "E", message: "m" } }) },
-  { weight: 1, arbitrary: fc.constant<Report>({ status: "DONE", outputText: "1" }) },
-  { weight: 1, arbitrary: fc.constant<Report>({ status: "FAILED", error: { name: "E", message: "m" } }) },
-  { weight: 1, arbitrary: fc.constant<Report>(ops([op("DeferAdd", "w")])) },
+  { weight: 4, arbitrary: fc.constant<PassReport>({ status: "ERROR", error: { name: "E", message: "m" } }) },
+  { weight: 1, arbitrary: fc.constant<PassReport>({ status: "DONE", outputText: "1" }) },
+  { weight: 1, arbitrary: fc.constant<PassReport>({ status: "FAILED", error: { name: "E", message: "m" } }) },
+  { weight: 1, arbitrary: fc.constant<PassReport>(ops([op("DeferAdd", "w")])) },
 );
 
 interface Move {
   readonly pick: number;
   readonly skipMs: number;
   readonly inPlace: boolean;
-  readonly report: Report;
+  readonly report: PassReport;
 }
 
 const move: fc.Arbitrary<Move> = fc.record({
@@ -100,7 +100,7 @@ const move: fc.Arbitrary<Move> = fc.record({
 function inputOf(world: World, { pick, inPlace, report }: Move): Input | undefined {
   const due = [...world.queue.values()].filter((job) => job.dueMs <= world.nowMs);
   const job = due[pick % Math.max(1, due.length)];
-  if (pick === 50 && job && needsAgent(job))
+  if (pick === 50 && job && needsWorker(job))
     return { type: "fail", jobId: job.id, error: { name: "E", message: "lost" } };
   if (pick === 51 || (pick > 60 && isEnded(world.state.status))) return { type: "revive" };
   const waiting = [...world.waits.keys()];

@@ -77,7 +77,7 @@ test("a run that fails or is cancelled begins it too; one that was taken up agai
   expect(scheduled(cancelled)).toHaveLength(1);
 });
 
-test("agents are told what is known", () => {
+test("workers are told what is known", () => {
   const world = new World();
   expect(payloadOf(world.state)).not.toHaveProperty("defers");
   world.pass(ops([add("a"), add("b"), abort("b"), done("one")]));

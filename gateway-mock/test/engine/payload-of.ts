@@ -1,8 +1,8 @@
 import { parseJsonBytes } from "@holdfast/protocol";
-import { requestPayload } from "../../src/engine/agents/payload.ts";
 import type { RunState } from "../../src/engine/run/run-state.ts";
+import { requestPayload } from "../../src/engine/workers/payload.ts";
 
-/** What an agent of the plain protocol is sent. */
+/** What a worker of the plain protocol is sent. */
 export function payloadOf(state: RunState): Record<string, unknown> {
   const options = {
     requestId: "r",

@@ -1,15 +1,15 @@
 import { silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import type { Agents, Slot } from "../../src/engine/agents/agents.ts";
-import type { Dispatch } from "../../src/engine/agents/dispatch.ts";
-import { Dispatches } from "../../src/engine/agents/dispatches.ts";
-import { Presence } from "../../src/engine/agents/presence.ts";
 import type { EngineOptions } from "../../src/engine/ports.ts";
+import type { Dispatch } from "../../src/engine/workers/dispatch.ts";
+import { Dispatches } from "../../src/engine/workers/dispatches.ts";
+import { Presence } from "../../src/engine/workers/presence.ts";
+import type { Slot, Workers } from "../../src/engine/workers/workers.ts";
 
 const GRACE_MS = 5_000;
 
-/** An agent that holds one request, on a clock that stands still. */
+/** A worker that holds one request, on a clock that stands still. */
 function bench(extensions: readonly string[]) {
   const clock = fakeClock();
   const slots = new Set<Slot>();
@@ -28,10 +28,10 @@ function bench(extensions: readonly string[]) {
     giveUp: (lost: readonly Dispatch[]) => given.push(...lost.map(({ requestId }) => requestId)),
   };
   const options = { clock, timers: clock, log: silentLog, settings: { reconnectGraceMs: GRACE_MS } };
-  const agents = { remove: (slot: Slot) => slots.delete(slot), all: () => slots };
+  const workers = { remove: (slot: Slot) => slots.delete(slot), all: () => slots };
   const presence = new Presence(
     { ...options, store: { listConnections: async () => [] } } as unknown as EngineOptions,
-    agents as unknown as Agents,
+    workers as unknown as Workers,
     dispatches as unknown as Dispatches,
   );
   const connect = (): Slot => {
@@ -40,7 +40,7 @@ function bench(extensions: readonly string[]) {
     slots.add(slot);
     return slot;
   };
-  /** The agent says that it has the request. */
+  /** The worker says that it has the request. */
   const speak = (slot: Slot): void => {
     dispatch.heardMs = clock.monotonicMs();
     dispatches.move(dispatch, slot);
@@ -48,7 +48,7 @@ function bench(extensions: readonly string[]) {
   return { clock, presence, given, connect, speak };
 }
 
-test("an agent that is lost again and again gets the whole grace each time", async () => {
+test("a worker that is lost again and again gets the whole grace each time", async () => {
   const { clock, presence, given, connect, speak } = bench(["checkpoint"]);
   let slot = connect();
   speak(slot);
@@ -67,7 +67,7 @@ test("an agent that is lost again and again gets the whole grace each time", asy
   expect(given).toEqual(["r"]);
 });
 
-test("an agent of the plain protocol, too", async () => {
+test("a worker of the plain protocol, too", async () => {
   const { clock, presence, given, connect, speak } = bench([]);
   const first = connect();
   speak(first);
@@ -105,8 +105,8 @@ test("what is answered after its socket has gone is no sign of life", async () =
     acked: false,
     heardMs: 0,
   } as unknown as Dispatch;
-  const agents = { get: () => undefined } as unknown as Agents;
-  const table = new Dispatches({ clock } as unknown as EngineOptions, { agents } as never, {} as never);
+  const workers = { get: () => undefined } as unknown as Workers;
+  const table = new Dispatches({ clock } as unknown as EngineOptions, { workers } as never, {} as never);
   table.heard(dispatch, slot);
   expect(dispatch).toMatchObject({ acked: true, heardMs: 0, slot: null });
   await clock.advance(GRACE_MS);

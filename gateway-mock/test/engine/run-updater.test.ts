@@ -2,14 +2,14 @@ import { seededRandom, silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { AfterCommit } from "../../src/engine/after-commit.ts";
-import { type AgentSession, Agents } from "../../src/engine/agents/agents.ts";
 import { DatabaseTime } from "../../src/engine/database-time.ts";
-import type { Input, Report } from "../../src/engine/decide/input.ts";
+import type { Input, PassReport } from "../../src/engine/decide/input.ts";
 import { RunUpdater, type RunUpdaterParts } from "../../src/engine/jobs/run-updater.ts";
 import { DEFAULT_ENGINE_SETTINGS, type EngineOptions, newCounters } from "../../src/engine/ports.ts";
 import { jsonRow, runCreatedRow } from "../../src/engine/run/log-rows.ts";
 import type { RunState } from "../../src/engine/run/run-state.ts";
 import { RunCache } from "../../src/engine/run-cache.ts";
+import { type WorkerSession, Workers } from "../../src/engine/workers/workers.ts";
 import type { CommitOutcome, LogRow, LostWhy, Store, StoredRun, Transition } from "../../src/store/index.ts";
 import { IDENTITY, op, ops, planned, sleeping, undoable } from "./world.ts";
 
@@ -17,7 +17,7 @@ const { runId: RUN, functionId: FUNCTION } = IDENTITY;
 const PASS = "job-pass";
 
 interface Setup {
-  /** Places that agents of the run's version have. */
+  /** Places that workers of the run's version have. */
   readonly room?: number;
   readonly mayLease?: boolean;
   readonly slots?: readonly string[];
@@ -51,7 +51,7 @@ function bench({ room = 1, mayLease = true, slots = [] }: Setup = {}) {
       return { won: true, inserted: transition.log.map(() => true), version, atMs: clock.nowMs(), awaited: [] };
     },
   } as unknown as Store;
-  const agents = new Agents((candidates) => [...candidates].find((slot) => slot.inFlight < slot.capacity));
+  const workers = new Workers((candidates) => [...candidates].find((slot) => slot.inFlight < slot.capacity));
   const session = {
     id: "s",
     functionIds: [FUNCTION],
@@ -60,8 +60,8 @@ function bench({ room = 1, mayLease = true, slots = [] }: Setup = {}) {
     leaseMs: 20_000,
     seenMs: clock.monotonicMs(),
     heartbeatMs: 10_000,
-  } as unknown as AgentSession;
-  const slot = agents.add(session, true);
+  } as unknown as WorkerSession;
+  const slot = workers.add(session, true);
   const runs = new RunCache(store, time);
   runs.retain(RUN);
   const effects: AfterCommit[] = [];
@@ -69,7 +69,7 @@ function bench({ room = 1, mayLease = true, slots = [] }: Setup = {}) {
   const options = { store, clock, random: seededRandom(1), log: silentLog, settings } as unknown as EngineOptions;
   const parts = {
     runs,
-    agents,
+    workers,
     time,
     functions: { version: 1, get: () => undefined, load: async () => {}, renew: async () => {} },
     expressions: { problem: () => null },
@@ -82,12 +82,12 @@ function bench({ room = 1, mayLease = true, slots = [] }: Setup = {}) {
   const apply = (input: Input, jobId = PASS): Promise<string> => updater.apply(RUN, input, { jobId, epoch: 1 });
   return {
     ...{ clock, slot, runs, effects, losses, written, apply, counters: parts.counters },
-    report: (report: Report, jobId = PASS) => apply({ type: "report", jobId, inPlace: false, report }, jobId),
+    report: (report: PassReport, jobId = PASS) => apply({ type: "report", jobId, inPlace: false, report }, jobId),
     names: () => effects.map((effect) => effect.do),
   };
 }
 
-const DONE: Report = { status: "DONE", outputText: "1" };
+const DONE: PassReport = { status: "DONE", outputText: "1" };
 
 test("the end of a run: it is over here, and nobody else need hear of it", async () => {
   const { report, effects, runs } = bench();
@@ -102,7 +102,7 @@ test("the end of a run that has places of limits frees them first", async () => 
   expect(names()).toEqual(["CAPACITY_FREED", "RUN_ENDED"]);
 });
 
-test("the next pass is dispatched to the agent whose place was reserved, with the state that was stored", async () => {
+test("the next pass is dispatched to the worker whose place was reserved, with the state that was stored", async () => {
   const { report, effects, slot, written } = bench();
   await report(ops([op("StepRun", "a", { data: 1 })]));
   expect(effects).toMatchObject([{ do: "DISPATCH", jobs: [{ slot: { id: "s" }, job: { kind: "pass" } }] }]);
@@ -113,7 +113,7 @@ test("the next pass is dispatched to the agent whose place was reserved, with th
 });
 
 test.each([
-  { title: "no agent has room", setup: { room: 0 } },
+  { title: "no worker has room", setup: { room: 0 } },
   { title: "this gateway drains", setup: { mayLease: false } },
 ])("where $title the queue is woken for the next pass instead", async ({ setup }) => {
   const { report, effects, slot } = bench(setup);
@@ -132,7 +132,7 @@ test("a wait wakes the queue when it is over, and a step that has no room at onc
   ]);
 });
 
-test("an end that comes while agents may be at other jobs of the run is told to other gateways", async () => {
+test("an end that comes while workers may be at other jobs of the run is told to other gateways", async () => {
   const { report, effects, runs } = bench({ room: 2 });
   await report(ops([planned("a"), planned("b")]));
   const jobs = [...(runs.peek(RUN)?.jobs.values() ?? [])];

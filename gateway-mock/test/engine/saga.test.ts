@@ -52,7 +52,7 @@ describe("sagas", () => {
     expect(world.state.status).toBe("FAILED");
   });
 
-  test("when agents cannot bring it to its end the error says how far it got", () => {
+  test("when workers cannot bring it to its end the error says how far it got", () => {
     const world = undoing();
     world.pass(ops([undone("b")]));
     world.decide({ type: "fail", jobId: world.job("pass").id, error: { ...LOST, message: "again" } });
@@ -188,7 +188,7 @@ describe("times of the run as a whole", () => {
     const fire = (startedMs: number | null) =>
       world.decide({ type: "timer", jobId: world.job("timer", "holdfast/finish").id, startedMs });
     world.nowMs += 60_000;
-    expect(fire(null)?.head.status, "a run that no agent has had has not started").toBe("PENDING");
+    expect(fire(null)?.head.status, "a run that no worker has had has not started").toBe("PENDING");
     expect(world.job("timer", "holdfast/finish").dueMs).toBe(world.nowMs + 60_000);
     world.nowMs += 60_000;
     fire(world.nowMs - 20_000);

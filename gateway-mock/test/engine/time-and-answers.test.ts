@@ -1,12 +1,12 @@
 import { seededRandom, silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import { type AgentSession, Agents } from "../../src/engine/agents/agents.ts";
-import type { Dispatch } from "../../src/engine/agents/dispatch.ts";
-import { Dispatches, type DispatchesParts } from "../../src/engine/agents/dispatches.ts";
 import { DatabaseTime } from "../../src/engine/database-time.ts";
 import { type EngineOptions, newCounters } from "../../src/engine/ports.ts";
 import { RunCache } from "../../src/engine/run-cache.ts";
+import type { Dispatch } from "../../src/engine/workers/dispatch.ts";
+import { Dispatches, type DispatchesParts } from "../../src/engine/workers/dispatches.ts";
+import { type WorkerSession, Workers } from "../../src/engine/workers/workers.ts";
 
 function bench() {
   const clock = fakeClock();
@@ -50,14 +50,14 @@ test("what passed while the machine was suspended may have passed, until the dat
   expect(time.latestMs()).toBe(databaseMs + 20_000);
 });
 
-test("an answer of the store that comes after its agent's socket is gone binds no work to it", () => {
+test("an answer of the store that comes after its worker's socket is gone binds no work to it", () => {
   const { options } = bench();
-  const agents = new Agents(() => undefined);
+  const workers = new Workers(() => undefined);
   const time = new DatabaseTime(options.clock);
   const runs = new RunCache(options.store, time);
-  const parts = { runs, agents, time, counters: newCounters() };
+  const parts = { runs, workers, time, counters: newCounters() };
   const dispatches = new Dispatches(options, parts as unknown as DispatchesParts, () => {});
-  const slot = agents.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as AgentSession, true);
+  const slot = workers.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as WorkerSession, true);
   const dispatch = {
     requestId: "job.1",
     fence: { jobId: "job", epoch: 1 },
@@ -68,7 +68,7 @@ test("an answer of the store that comes after its agent's socket is gone binds n
   dispatches.heard(dispatch, slot);
   expect(dispatch.slot).toBe(slot);
   dispatches.detach(dispatch);
-  agents.remove(slot);
+  workers.remove(slot);
   dispatches.heard(dispatch, slot);
   expect(dispatch.slot).toBeNull();
   expect(slot.inFlight).toBe(0);

@@ -3,7 +3,7 @@ import type { Op, OpName } from "@holdfast/protocol";
 import type { DecideContext } from "../../src/engine/decide/context.ts";
 import { decide } from "../../src/engine/decide/decide.ts";
 import type { Decision } from "../../src/engine/decide/draft.ts";
-import type { Input, Report } from "../../src/engine/decide/input.ts";
+import type { Input, PassReport } from "../../src/engine/decide/input.ts";
 import type { MadeEvent } from "../../src/engine/decide/internal-events.ts";
 import { applyRow, fold } from "../../src/engine/run/fold.ts";
 import { jsonRow, type OpenMeta, type RunMeta, readMeta, runCreatedRow } from "../../src/engine/run/log-rows.ts";
@@ -146,11 +146,11 @@ export class World {
   }
 
   /** A report on the pass. */
-  pass(report: Report, inPlace = false): Decision | null {
+  pass(report: PassReport, inPlace = false): Decision | null {
     return this.decide({ type: "report", jobId: this.job("pass").id, inPlace, report });
   }
 
-  step(key: string, report: Report): Decision | null {
+  step(key: string, report: PassReport): Decision | null {
     return this.decide({ type: "report", jobId: this.job("step", key).id, inPlace: false, report });
   }
 
@@ -163,7 +163,7 @@ export class World {
   }
 }
 
-export function ops(list: readonly Op[], more: Partial<Extract<Report, { status: "OPS" }>> = {}): Report {
+export function ops(list: readonly Op[], more: Partial<Extract<PassReport, { status: "OPS" }>> = {}): PassReport {
   return { status: "OPS", ops: list, requestVersion: 2, noRetry: false, ...more };
 }
 

@@ -4,7 +4,7 @@ import { call, metrics, SIGNING_KEY, useGateway } from "../server/harness.ts";
 
 const bench = useGateway();
 
-test("signing keys are hashed as agents do", () => {
+test("signing keys are hashed as workers do", () => {
   expect(hashSigningKey("signkey-test-00112233445566778899aabbccddeeff")).toBe(
     "signkey-test-a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811",
   );
@@ -122,7 +122,7 @@ test("health, readiness, metrics", async () => {
   expect(await call(gateway, "/health")).toMatchObject({ ok: true });
   expect(await call(gateway, "/ready")).toEqual({ ready: true });
   expect(await call(gateway, "/v1/metrics")).toMatchObject({
-    engine: { agents: 0 },
+    engine: { workers: 0 },
     process: { eventLoopDelayMs: { p99: expect.any(Number) } },
   });
   expect(await call(gateway, "/dev")).toMatchObject({ functions: [] });

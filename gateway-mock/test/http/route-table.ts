@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import type { Hono } from "hono";
 import { type GatewayOptions, resolveConfig } from "../../src/config.ts";
-import { type CorePorts, createCore } from "../../src/core.ts";
+import { type CorePorts, createCore } from "../../src/gateway-core.ts";
 import { httpApp } from "../../src/http/app.ts";
 import type { Store } from "../../src/store/index.ts";
 

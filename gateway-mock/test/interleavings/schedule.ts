@@ -1,7 +1,7 @@
 import { type Clock, seededRandom, silentLog, type Timers } from "@holdfast/core";
-import type { AgentSession } from "../../src/engine/agents/agents.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { DEFAULT_ENGINE_SETTINGS } from "../../src/engine/ports.ts";
+import type { WorkerSession } from "../../src/engine/workers/workers.ts";
 import type { openPostgresStore, Wake } from "../../src/store/index.ts";
 import { FOCUSES, type Focus, STEPS, type Trouble, USUAL } from "./focus.ts";
 import { type HeldStore, heldStore } from "./held-store.ts";
@@ -49,7 +49,7 @@ export class Schedule {
   readonly #workers: Worker[] = [];
   readonly #program: Program;
   readonly #focus: Focus;
-  readonly #apps: AgentSession["apps"];
+  readonly #apps: WorkerSession["apps"];
   readonly #startMs = Date.now();
   #restedMs = 0;
   /** What is to happen at which move. */
@@ -258,7 +258,7 @@ export class Schedule {
   }
 }
 
-function appOf(seed: number, has: { cancelOn: boolean; deadline: boolean; finish: boolean }): AgentSession["apps"][0] {
+function appOf(seed: number, has: { cancelOn: boolean; deadline: boolean; finish: boolean }): WorkerSession["apps"][0] {
   const functionOf = (id: string, triggers: object[], more: object) => ({
     slug: `shop-${id}`,
     name: id,

@@ -10,7 +10,7 @@ import type {
   StoredRun,
   Transition,
 } from "../../src/store/index.ts";
-import type { Payload } from "../server/agent.ts";
+import type { Payload } from "../server/raw-worker.ts";
 import type { Carried } from "./held-store.ts";
 import { UNDO_KEY } from "./worker.ts";
 

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { silentLog } from "@holdfast/core";
 import { type ExecutorRequest, encodeJsonBytes, type GatewayFrame, type Op, parseJsonBytes } from "@holdfast/protocol";
-import type { AgentSession } from "../../src/engine/agents/agents.ts";
 import type { Engine } from "../../src/engine/engine.ts";
-import type { AttachedAgent, EngineFrame } from "../../src/engine/engine-types.ts";
+import type { AttachedWorker, EngineFrame } from "../../src/engine/engine-types.ts";
 import { FAILURE_KEY } from "../../src/engine/run/saga.ts";
-import { type Payload, replyOf } from "../server/agent.ts";
+import type { WorkerSession } from "../../src/engine/workers/workers.ts";
 import { did, op, plan } from "../server/harness.ts";
+import { type Payload, replyOf } from "../server/raw-worker.ts";
 import type { Moves } from "./moves.ts";
 
 /** The first steps of a run, all at once; then `last`. */
@@ -32,7 +32,7 @@ export const UNDO_KEY = sha1("holdfast/compensate:undoable");
 
 const isBody = (id: StepId): id is BodyId => id === "body" || id === "more" || id === "undoable";
 
-/** One agent: what an SDK does with a function of these steps, a frame at a time. */
+/** One worker: what an SDK does with a function of these steps, a frame at a time. */
 export class Worker {
   readonly name: string;
   readonly #moves: Moves;
@@ -42,7 +42,7 @@ export class Worker {
   readonly #acks = new Map<string, (outcome: string) => void>();
   readonly #cancelled = new Set<string>();
   readonly #inPlace: boolean;
-  #attached: AttachedAgent | null = null;
+  #attached: AttachedWorker | null = null;
   #life = 0;
   #socket = 0;
 
@@ -55,13 +55,13 @@ export class Worker {
   }
 
   /** Connects to a gateway, also when it was connected before: then it goes on with its work over the new socket. */
-  connect(engine: Engine, apps: AgentSession["apps"]): void {
+  connect(engine: Engine, apps: WorkerSession["apps"]): void {
     this.#socket += 1;
     const socket = this.#socket;
     const send = (frame: GatewayFrame): void => {
       if (socket === this.#socket) this.#receive(frame);
     };
-    const session: AgentSession = {
+    const session: WorkerSession = {
       id: `${this.name} ${socket}`,
       instanceId: `${this.name} ${this.#life}`,
       environment: "",
@@ -126,7 +126,7 @@ export class Worker {
     const pass = new Pass(request, {
       turn: async (what) => {
         await this.#moves.turn(`${this.name}: ${what} of ${request.requestId.slice(-4)}`);
-        // An agent hears of the cancellation, or it does not.
+        // A worker hears of the cancellation, or it does not.
         const heard = this.#cancelled.has(request.requestId) && this.#moves.chance(0.5);
         if (heard || life !== this.#life) throw new Over();
       },

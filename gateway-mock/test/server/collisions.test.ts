@@ -4,8 +4,8 @@ import postgres from "postgres";
 import { expect, test } from "vitest";
 import type { Gateway, GatewayPorts } from "../../src/server.ts";
 import { readHello } from "../../src/ws/hello.ts";
-import { type AgentOptions, helloFrame, RawAgent } from "./agent.ts";
 import { call, ended, send, triggered, useGateway } from "./harness.ts";
+import { helloFrame, RawWorker, type WorkerOptions } from "./raw-worker.ts";
 
 const bench = useGateway();
 
@@ -13,13 +13,13 @@ const SHOP = { app: "shop", functions: [{ id: "eu-order", event: "shop/refund" }
 const SHOP_EU = { app: "shop-eu", functions: [{ id: "order", event: "eu/order" }] };
 
 /** What the gateway says to a worker that it does not take. */
-async function refusalOf(gateway: Gateway, options: Omit<AgentOptions, "url">): Promise<string> {
-  const { agent, connectionId } = await RawAgent.open({ url: gateway.url, ...options });
-  await agent.frame("GATEWAY_HELLO");
-  agent.send(helloFrame({ url: gateway.url, ...options }, connectionId, agent.instanceId));
-  const { code, message } = await agent.frame("SYNC_FAILED");
+async function refusalOf(gateway: Gateway, options: Omit<WorkerOptions, "url">): Promise<string> {
+  const { worker, connectionId } = await RawWorker.open({ url: gateway.url, ...options });
+  await worker.frame("GATEWAY_HELLO");
+  worker.send(helloFrame({ url: gateway.url, ...options }, connectionId, worker.instanceId));
+  const { code, message } = await worker.frame("SYNC_FAILED");
   expect(code).toBe("config_invalid");
-  expect(await agent.gone()).toMatchObject({ code: 1008 });
+  expect(await worker.gone()).toMatchObject({ code: 1008 });
   return message;
 }
 
@@ -32,7 +32,7 @@ async function silence(): Promise<void> {
 
 test("an app whose function has the full name of another app's is refused, with both named; events go on to the first", async () => {
   const [gateway, other] = [await bench.gateway(), await bench.gateway()];
-  const first = await bench.agent(gateway, SHOP);
+  const first = await bench.worker(gateway, SHOP);
   const before = await bench.store.loadRegistry();
   const message = await refusalOf(other, SHOP_EU);
   for (const part of ["FUNCTION_TAKEN", '"order" of app "shop-eu"', '"eu-order" of app "shop"', '"shop-eu-order"']) {
@@ -60,7 +60,7 @@ test("of two apps that come at one moment one gets the name", async () => {
 
 test("the name of an app that has gone is free, once its runs have ended", async () => {
   const gateway = await bench.gateway();
-  const old = await bench.agent(gateway, SHOP);
+  const old = await bench.worker(gateway, SHOP);
   const runId = await triggered(gateway, await send(gateway, "shop/refund"));
   await old.request();
   await old.close();
@@ -69,7 +69,7 @@ test("the name of an app that has gone is free, once its runs have ended", async
   await silence();
   expect(await refusalOf(gateway, SHOP_EU)).toContain("cancel the runs");
   await call(gateway, `/v1/runs/${runId}/cancel`, { method: "POST" });
-  const next = await bench.agent(gateway, SHOP_EU);
+  const next = await bench.worker(gateway, SHOP_EU);
   expect(await triggered(gateway, await send(gateway, "shop/refund"))).toBe("");
   const started = await triggered(gateway, await send(gateway, "eu/order"));
   const { request } = await next.request();
@@ -81,10 +81,10 @@ test("the name of an app that has gone is free, once its runs have ended", async
 test("a worker that was known before is looked at again when another app has its name by now", async () => {
   const deaf: GatewayPorts = { timers: systemTimers, storeFor: (store) => ({ ...store, onWake: () => () => {} }) };
   const [gateway, other] = [await bench.gateway({}, deaf), await bench.gateway()];
-  const old = await bench.agent(gateway, SHOP);
+  const old = await bench.worker(gateway, SHOP);
   await old.close();
   await silence();
-  await bench.agent(other, SHOP_EU);
+  await bench.worker(other, SHOP_EU);
   expect(await refusalOf(gateway, SHOP)).toContain('app "shop-eu" has had');
 });
 
@@ -94,13 +94,13 @@ test("the name of a function that the newest deployment no longer has is free on
     { ...SHOP, appVersion: "1" },
     { app: "shop", appVersion: "2", functions: [{ id: "x", event: "x" }] },
   ];
-  const old = await bench.agent(gateway, one);
-  await bench.agent(gateway, two);
+  const old = await bench.worker(gateway, one);
+  await bench.worker(gateway, two);
   // The old deployment still runs what it has begun under that name.
   await refusalOf(gateway, SHOP_EU);
   await old.close();
   await silence();
-  await bench.agent(gateway, SHOP_EU);
+  await bench.worker(gateway, SHOP_EU);
 });
 
 test("two apps of one connection may not have one full name either", () => {

@@ -5,7 +5,7 @@ const bench = useGateway();
 
 test("a function that a newer deployment does not have is triggered no more; the run it has goes on", async () => {
   const gateway = await bench.gateway();
-  const old = await bench.agent(gateway, {
+  const old = await bench.worker(gateway, {
     appVersion: "1",
     functions: [
       { id: "order", event: "shop/order" },
@@ -14,10 +14,10 @@ test("a function that a newer deployment does not have is triggered no more; the
   });
   const running = await triggered(gateway, await send(gateway, "shop/gone"));
   const { request } = await old.request();
-  const fresh = await bench.agent(gateway, { appVersion: "2", functions: [{ id: "order", event: "shop/order" }] });
+  const fresh = await bench.worker(gateway, { appVersion: "2", functions: [{ id: "order", event: "shop/order" }] });
   expect(await triggered(gateway, await send(gateway, "shop/gone"))).toBe("");
   // The old deployment connects again while the roll-out goes on.
-  const again = await bench.agent(gateway, {
+  const again = await bench.worker(gateway, {
     appVersion: "1",
     functions: [
       { id: "order", event: "shop/order" },

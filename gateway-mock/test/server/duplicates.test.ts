@@ -1,8 +1,8 @@
 import { encodeJsonBytes, encodeSdkResponse, FLUSH_PATH, PROTOBUF_CONTENT_TYPE } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import { replyOf } from "./agent.ts";
 import { call, did, ended, metrics, op, runDetail, start, useGateway } from "./harness.ts";
+import { replyOf } from "./raw-worker.ts";
 
 const bench = useGateway();
 
@@ -33,7 +33,7 @@ async function post(
 
 test("events with an id, checkpoints, flushes and cancels by HTTP: the second one changes nothing", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { extensions: [] });
+  const worker = await bench.worker(gateway, { extensions: [] });
   const event = { id: "once", name: "shop/order", data: {} };
   const send = async () =>
     (await call(gateway, "/e/test", { method: "POST", body: JSON.stringify(event) })) as { ids: string[] };
@@ -42,7 +42,7 @@ test("events with an id, checkpoints, flushes and cancels by HTTP: the second on
   const [runId = ""] = runIds;
   expect(runIds).toHaveLength(1);
   // From here on the run's status stays.
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   expect(await twice(gateway, runId, send)).toEqual({ ids, status: 200 });
   expect(((await call(gateway, `/v1/runs`)) as { runs: unknown[] }).runs).toHaveLength(1);
 
@@ -57,30 +57,30 @@ test("events with an id, checkpoints, flushes and cancels by HTTP: the second on
 
 test("a signal wakes one step once; the second one finds nobody", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   const wait = op("WaitForSignal", "w", { opts: { signal: "go", timeout: "1h", conflict: "fail" } });
-  await agent.replied(request, { value: [wait] });
+  await worker.replied(request, { value: [wait] });
   const signal = () => post(gateway, "/v1/signals", JSON.stringify({ signal: "go", data: 1 }));
   expect(await signal()).toMatchObject({ status: 200 });
-  const next = await agent.request();
+  const next = await worker.request();
   const before = await logOf(gateway, runId);
   expect(await signal()).toMatchObject({ status: 404 });
   expect(await logOf(gateway, runId)).toEqual(before);
-  await agent.replied(next.request, { status: "DONE", value: 1 });
+  await worker.replied(next.request, { status: "DONE", value: 1 });
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
-test("frames that agents send twice: readiness, acknowledgement, extension, status, stall, checkpoint, refusal, reply", async () => {
+test("frames that workers send twice: readiness, acknowledgement, extension, status, stall, checkpoint, refusal, reply", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { acks: false, instanceId: "first" });
+  const worker = await bench.worker(gateway, { acks: false, instanceId: "first" });
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   const { requestId, leaseId } = request;
   const heard = async () => {
-    agent.send({ kind: "WORKER_HEARTBEAT" });
-    await agent.frame("GATEWAY_HEARTBEAT");
+    worker.send({ kind: "WORKER_HEARTBEAT" });
+    await worker.frame("GATEWAY_HEARTBEAT");
   };
   const stall = { requestId, runId, functionSlug: "shop-order", stepId: "", stalledMs: 1500, stack: "", ended: false };
   const frames = [
@@ -92,25 +92,25 @@ test("frames that agents send twice: readiness, acknowledgement, extension, stat
   ] as const;
   for (const frame of frames) {
     await twice(gateway, runId, async () => {
-      agent.send(frame);
+      worker.send(frame);
       await heard();
-      if (frame.kind === "WORKER_CHECKPOINT") await agent.frame("GATEWAY_CHECKPOINT_ACK");
+      if (frame.kind === "WORKER_CHECKPOINT") await worker.frame("GATEWAY_CHECKPOINT_ACK");
     });
   }
   for (let times = 0; times < 2; times++)
-    agent.send({ kind: "WORKER_STALL", ...stall } as Parameters<typeof agent.send>[0]);
+    worker.send({ kind: "WORKER_STALL", ...stall } as Parameters<typeof worker.send>[0]);
   await heard();
   // Refused twice: it is given out once.
   const refusal = { requestId, runId, leaseId, reason: "AT_CAPACITY", message: "full" } as const;
-  for (let times = 0; times < 2; times++) agent.send({ kind: "WORKER_REQUEST_NACK", ...refusal });
-  const again = await agent.request();
-  agent.ack(again.request);
+  for (let times = 0; times < 2; times++) worker.send({ kind: "WORKER_REQUEST_NACK", ...refusal });
+  const again = await worker.request();
+  worker.ack(again.request);
   await heard();
-  expect(agent.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
-  await twice(gateway, runId, () => agent.replied(again.request, { status: "DONE", value: 1 }));
+  expect(worker.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
+  await twice(gateway, runId, () => worker.replied(again.request, { status: "DONE", value: 1 }));
   // A refusal of what was given out again is a stranger's.
-  agent.send({ kind: "WORKER_REQUEST_NACK", ...refusal });
-  for (let times = 0; times < 2; times++) agent.send({ kind: "WORKER_PAUSE" });
+  worker.send({ kind: "WORKER_REQUEST_NACK", ...refusal });
+  for (let times = 0; times < 2; times++) worker.send({ kind: "WORKER_PAUSE" });
   await heard();
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 0 });
   expect((await metrics(gateway)).engine.dispatches).toBe(2);

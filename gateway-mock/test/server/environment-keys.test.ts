@@ -3,8 +3,8 @@ import { resolveConfig } from "../../src/config.ts";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import type { GatewayKey } from "../../src/keys-config.ts";
 import type { Gateway } from "../../src/server.ts";
-import { helloFrame, RawAgent } from "./agent.ts";
 import { useGateway } from "./harness.ts";
+import { helloFrame, RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 
@@ -46,23 +46,23 @@ const send = (gateway: Gateway, key: string, environment?: string): Promise<Answ
 async function connected(gateway: Gateway, key: string, start?: string, hello?: string): Promise<unknown> {
   const headers = { ...bearer(key), ...(start === undefined ? {} : { "x-inngest-env": start }) };
   const options = { url: gateway.url, headers, ...(hello === undefined ? {} : { environment: hello }) };
-  const { agent, connectionId, token } = await RawAgent.open({ url: gateway.url, headers });
+  const { worker, connectionId, token } = await RawWorker.open({ url: gateway.url, headers });
   try {
-    await agent.frame("GATEWAY_HELLO");
-    agent.send(helloFrame(options, connectionId, agent.instanceId, token));
-    const first = await Promise.race([agent.frame("GATEWAY_CONNECTION_READY"), agent.frame("SYNC_FAILED")]);
+    await worker.frame("GATEWAY_HELLO");
+    worker.send(helloFrame(options, connectionId, worker.instanceId, token));
+    const first = await Promise.race([worker.frame("GATEWAY_CONNECTION_READY"), worker.frame("SYNC_FAILED")]);
     return first.kind === "SYNC_FAILED" ? first.message : "ready";
   } finally {
-    agent.cut();
+    worker.cut();
   }
 }
 
 test("a key opens its environment and no other, whatever is asked for", async () => {
   const gateway = await bench.gateway({ keys });
   const options = { url: gateway.url, headers: bearer(signing.any), environment: "preview" };
-  const { agent, connectionId } = await RawAgent.open(options);
-  agent.send(helloFrame(options, connectionId, "without-a-token"));
-  expect(await agent.gone()).toMatchObject({ reason: "connect_authentication_failed" });
+  const { worker, connectionId } = await RawWorker.open(options);
+  worker.send(helloFrame(options, connectionId, "without-a-token"));
+  expect(await worker.gone()).toMatchObject({ reason: "connect_authentication_failed" });
   for (const [key, start, hello] of [
     [signing.preview, undefined, undefined],
     [signing.preview, "preview", "preview"],
@@ -132,12 +132,12 @@ test.each(["", "a b", "a:b", "ä", "x".repeat(129), "two, three"])(
     const gateway = await bench.gateway();
     const answer = await send(gateway, "any", Buffer.from(name).toString("latin1"));
     expect([answer.status, answer.body.code]).toEqual(name === "" ? [200, undefined] : [400, "ENVIRONMENT_INVALID"]);
-    const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
-    await agent.frame("GATEWAY_HELLO");
-    agent.send(helloFrame({ url: gateway.url, environment: name }, connectionId, agent.instanceId));
-    if (name === "") await agent.frame("GATEWAY_CONNECTION_READY");
-    else expect((await agent.frame("SYNC_FAILED")).message).toContain("names the environment");
-    agent.cut();
+    const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
+    await worker.frame("GATEWAY_HELLO");
+    worker.send(helloFrame({ url: gateway.url, environment: name }, connectionId, worker.instanceId));
+    if (name === "") await worker.frame("GATEWAY_CONNECTION_READY");
+    else expect((await worker.frame("SYNC_FAILED")).message).toContain("names the environment");
+    worker.cut();
   },
 );
 

@@ -1,8 +1,8 @@
 import { encodeSdkResponse, FLUSH_PATH } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import { type AgentFunction, replyOf } from "./agent.ts";
 import { did, op, useGateway } from "./harness.ts";
+import { replyOf, type WorkerFunction } from "./raw-worker.ts";
 import { Side } from "./side.ts";
 
 const bench = useGateway();
@@ -10,11 +10,11 @@ const HOUR_MS = 3_600_000;
 
 /** Two environments with the same app; `crosses` fails when one of them notices the other. */
 interface Feature {
-  readonly functions: readonly AgentFunction[];
+  readonly functions: readonly WorkerFunction[];
   readonly crosses: (one: Side, two: Side) => Promise<void>;
 }
 
-const order = (config: object = {}): AgentFunction[] => [{ id: "order", event: "shop/order", config }];
+const order = (config: object = {}): WorkerFunction[] => [{ id: "order", event: "shop/order", config }];
 const done = { status: "DONE", value: "ok" } as const;
 const forEvent = op("WaitForEvent", "w", { name: "shop/paid", opts: { timeout: "1h" } });
 const forSignal = op("WaitForSignal", "w", { name: "go", opts: { signal: "go", timeout: "1h", conflict: "fail" } });
@@ -60,8 +60,8 @@ async function waitsApart(
 ): Promise<void> {
   const [[first], [second]] = await held(one, two);
   if (!first || !second) throw new Error("no requests");
-  await one.agent.replied(first, { value: [wait] });
-  await two.agent.replied(second, { value: [wait] });
+  await one.worker.replied(first, { value: [wait] });
+  await two.worker.replied(second, { value: [wait] });
   await one.waits(first.runId, name);
   await two.waits(second.runId, name);
   for (const [side, runId] of [
@@ -72,7 +72,7 @@ async function waitsApart(
     const { request, payload } = await side.request();
     expect(request.runId).toBe(runId);
     expect(JSON.stringify(payload.steps.w)).toContain(`"from":"${side.from}"`);
-    await side.agent.replied(request, done);
+    await side.worker.replied(request, done);
     await side.ended(runId);
   }
 }
@@ -136,16 +136,16 @@ const FEATURES: Readonly<Record<string, Feature>> = {
     functions: order({ throttle: { limit: 1, period: "1h" } }),
     crosses: async (one, two) => {
       const [[first], [second]] = await held(one, two);
-      await one.agent.replied(first as Requests[number], done);
-      await two.agent.replied(second as Requests[number], done);
+      await one.worker.replied(first as Requests[number], done);
+      await two.worker.replied(second as Requests[number], done);
     },
   },
   "concurrency of a function": {
     functions: order({ concurrency: { limit: 1 } }),
     crosses: async (one, two) => {
       const [[first], [second]] = await held(one, two);
-      await one.agent.replied(first as Requests[number], done);
-      await two.agent.replied(second as Requests[number], done);
+      await one.worker.replied(first as Requests[number], done);
+      await two.worker.replied(second as Requests[number], done);
     },
   },
   "concurrency of an environment": {
@@ -156,11 +156,11 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       const [[first], [second]] = await held(one, two);
       // Within an environment it is one limit over all functions.
       const other = await one.send("shop/other");
-      await one.agent.replied(first as Requests[number], done);
+      await one.worker.replied(first as Requests[number], done);
       const next = await one.request();
       expect(next.payload.event.id).toBe(other);
-      await one.agent.replied(next.request, done);
-      await two.agent.replied(second as Requests[number], done);
+      await one.worker.replied(next.request, done);
+      await two.worker.replied(second as Requests[number], done);
     },
   },
   "singletons that skip": {
@@ -169,8 +169,8 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       const [[first], [second]] = await held(one, two);
       await both(one, two, (side) => side.send("shop/order"));
       expect([await one.runIds(), await two.runIds()]).toEqual([[first?.runId], [second?.runId]]);
-      await one.agent.replied(first as Requests[number], done);
-      await two.agent.replied(second as Requests[number], done);
+      await one.worker.replied(first as Requests[number], done);
+      await two.worker.replied(second as Requests[number], done);
     },
   },
   "singletons that cancel": {
@@ -180,7 +180,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       one.answers();
       await one.send("shop/order");
       expect(await one.ended(first?.runId ?? "")).toMatchObject({ status: "CANCELLED" });
-      await two.agent.replied(second as Requests[number], done);
+      await two.worker.replied(second as Requests[number], done);
       expect(await two.ended(second?.runId ?? "")).toMatchObject({ status: "COMPLETED" });
     },
   },
@@ -231,14 +231,14 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       const invoke = op("InvokeFunction", "i", {
         opts: { function_id: "shop-pack", payload: { data: { from: one.from } } },
       });
-      await one.agent.replied(first as Requests[number], { value: [invoke] });
+      await one.worker.replied(first as Requests[number], { value: [invoke] });
       const child = await one.request();
       expect(child.request.functionSlug).toBe("shop-pack");
-      await one.agent.replied(child.request, { status: "DONE", value: "packed" });
+      await one.worker.replied(child.request, { status: "DONE", value: "packed" });
       const next = await one.request();
       expect(next.payload.steps.i).toMatchObject({ data: "packed" });
-      await one.agent.replied(next.request, done);
-      await two.agent.replied(second as Requests[number], done);
+      await one.worker.replied(next.request, done);
+      await two.worker.replied(second as Requests[number], done);
       expect(await two.runIds()).toHaveLength(1);
     },
   },
@@ -247,14 +247,14 @@ const FEATURES: Readonly<Record<string, Feature>> = {
     crosses: async (one, two) => {
       const functions = [{ id: "alone", event: "" }];
       const environment = two.environment === undefined ? {} : { environment: two.environment };
-      await bench.agent(two.gateway, { app: "two", functions, ...environment });
+      await bench.worker(two.gateway, { app: "two", functions, ...environment });
       const [[first], [second]] = await held(one, two);
       const invoke = op("InvokeFunction", "i", { opts: { function_id: "two-alone", payload: {} } });
-      await one.agent.replied(first as Requests[number], { value: [invoke] });
+      await one.worker.replied(first as Requests[number], { value: [invoke] });
       const next = await one.request();
       expect(next.payload.steps.i).toMatchObject({ error: { code: "FUNCTION_UNKNOWN" } });
-      await one.agent.replied(next.request, done);
-      await two.agent.replied(second as Requests[number], done);
+      await one.worker.replied(next.request, done);
+      await two.worker.replied(second as Requests[number], done);
     },
   },
   "cancellations by events": {
@@ -263,7 +263,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       const [[first], [second]] = await held(one, two);
       await one.send("shop/stop");
       expect(await one.ended(first?.runId ?? "")).toMatchObject({ status: "CANCELLED" });
-      await two.agent.replied(second as Requests[number], done);
+      await two.worker.replied(second as Requests[number], done);
       expect(await two.ended(second?.runId ?? "")).toMatchObject({ status: "COMPLETED" });
     },
   },
@@ -276,9 +276,9 @@ const FEATURES: Readonly<Record<string, Feature>> = {
     crosses: async (one, two) => {
       const [[first], [second]] = await held(one, two);
       const defer = op("DeferAdd", "d", { opts: { fn_slug: "shop-later", input: {} }, userland: { id: "d" } });
-      await one.agent.replied(first as Requests[number], { value: [defer, did("a")] });
+      await one.worker.replied(first as Requests[number], { value: [defer, did("a")] });
       const again = await one.request();
-      await one.agent.replied(again.request, {
+      await one.worker.replied(again.request, {
         status: "DONE",
         noRetry: true,
         value: { name: "Error", message: "no" },
@@ -288,10 +288,10 @@ const FEATURES: Readonly<Record<string, Feature>> = {
         const { request, payload } = await one.request();
         seen.push(payload.event.name);
         expect(JSON.stringify(payload.event)).not.toContain("@@");
-        await one.agent.replied(request, done);
+        await one.worker.replied(request, done);
       }
       expect(seen.sort()).toEqual(["inngest/deferred.schedule", "inngest/function.failed"]);
-      await two.agent.replied(second as Requests[number], done);
+      await two.worker.replied(second as Requests[number], done);
       await two.ended(second?.runId ?? "");
       expect(await two.runIds()).toHaveLength(1);
     },
@@ -304,7 +304,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       await both(one, two, (side) => side.all(1));
       // Where the newest deployment has no schedule any more it ends, and nowhere else.
       const environment = one.environment === undefined ? {} : { environment: one.environment };
-      await bench.agent(one.gateway, { functions: order(), appVersion: "2", ...environment });
+      await bench.worker(one.gateway, { functions: order(), appVersion: "2", ...environment });
       await one.gateway.skipTime(HOUR_MS);
       await two.all(2);
       expect(await one.runIds()).toHaveLength(1);
@@ -316,7 +316,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       await both(one, two, async (side) => side.answers());
       const environment = one.environment === undefined ? {} : { environment: one.environment };
       const functions = [{ id: "renamed", event: "shop/order" }];
-      const newer = await bench.agent(one.gateway, { functions, appVersion: "2", ...environment });
+      const newer = await bench.worker(one.gateway, { functions, appVersion: "2", ...environment });
       newer.answer(() => ({ status: "DONE", value: [one.from] }));
       await both(one, two, (side) => side.send("shop/order"));
       await apart(one, two, [1, 1]);
@@ -328,14 +328,14 @@ const FEATURES: Readonly<Record<string, Feature>> = {
     functions: order(),
     crosses: async (one, two) => {
       two.answers();
-      await one.agent.close();
+      await one.worker.close();
       await one.send("shop/order");
       await two.send("shop/order");
       await two.all(1);
       const [runId = ""] = await one.runIds();
       expect((await one.run(runId)).status).toBe("PENDING");
       const environment = one.environment === undefined ? {} : { environment: one.environment };
-      const back = await bench.agent(one.gateway, { functions: order(), ...environment });
+      const back = await bench.worker(one.gateway, { functions: order(), ...environment });
       back.answer(() => ({ status: "DONE", value: [one.from] }));
       await apart(one, two, [1, 1]);
     },
@@ -366,8 +366,8 @@ const FEATURES: Readonly<Record<string, Feature>> = {
       expect(await one.runIds()).toEqual([first.runId]);
       expect((await two.call(`/v1/runs?functionId=shop-order`)).body).toMatchObject({ runs: [{ id: runId }] });
       expect((await two.call(`/v1/events/${eventId}`)).body).toMatchObject({ name: "shop/nothing" });
-      await one.agent.replied(first, done);
-      await two.agent.replied(second, done);
+      await one.worker.replied(first, done);
+      await two.worker.replied(second, done);
       expect(await two.ended(runId)).toMatchObject({ output: "ok", functionId: "shop-order", appId: "shop" });
     },
   },
@@ -382,8 +382,8 @@ describe.each([
     const first = await bench.gateway({ virtualTime: true });
     const second = gateways === 2 ? await bench.gateway({ virtualTime: true }) : first;
     const side = async (gateway: Gateway, environment: string | undefined): Promise<Side> => {
-      const agent = await bench.agent(gateway, { functions, ...(environment === undefined ? {} : { environment }) });
-      return new Side(gateway, environment, agent);
+      const worker = await bench.worker(gateway, { functions, ...(environment === undefined ? {} : { environment }) });
+      return new Side(gateway, environment, worker);
     };
     await crosses(await side(first, names[0]), await side(second, names[1]));
   });

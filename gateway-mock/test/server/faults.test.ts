@@ -1,8 +1,8 @@
 import { encodeSdkResponse, FLUSH_PATH, PROTOBUF_CONTENT_TYPE } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { replyOf } from "./agent.ts";
 import { ended, failed, metrics, start, useGateway } from "./harness.ts";
+import { replyOf } from "./raw-worker.ts";
 
 const bench = useGateway();
 afterEach(() => {
@@ -12,13 +12,13 @@ afterEach(() => {
 test.each([
   ["with extensions", undefined],
   ["of the plain protocol", []],
-])("an agent %s that says that it ends gives back at once what it still has", async (_what, extensions) => {
+])("a worker %s that says that it ends gives back at once what it still has", async (_what, extensions) => {
   const gateway = await bench.gateway({ reconnectGraceMs: 600_000, leaseMs: 600_000 });
   const offer = extensions === undefined ? {} : { extensions };
-  const ending = await bench.agent(gateway, offer);
+  const ending = await bench.worker(gateway, offer);
   const [runId = ""] = await start(gateway);
   const { request } = await ending.request();
-  const other = await bench.agent(gateway, offer);
+  const other = await bench.worker(gateway, offer);
   await ending.close();
   const again = await other.request();
   expect(again.request.jobId).toBe(request.jobId);
@@ -29,13 +29,13 @@ test.each([
 
 test("one whose connection only broke, or is replaced, is waited for", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 600_000, leaseMs: 600_000 });
-  const agent = await bench.agent(gateway, { instanceId: "one" });
+  const worker = await bench.worker(gateway, { instanceId: "one" });
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.socket.close(1000, "GATEWAY_DRAINING");
-  await agent.gone();
-  const other = await bench.agent(gateway, { instanceId: "two" });
-  const back = await bench.agent(gateway, { instanceId: "one" });
+  const { request } = await worker.request();
+  worker.socket.close(1000, "GATEWAY_DRAINING");
+  await worker.gone();
+  const other = await bench.worker(gateway, { instanceId: "two" });
+  const back = await bench.worker(gateway, { instanceId: "one" });
   expect(await back.extend(request)).toBeDefined();
   await back.replied(request, { status: "DONE", value: 1 });
   expect((await ended(gateway, runId)).leasesLost).toBe(0);
@@ -43,35 +43,35 @@ test("one whose connection only broke, or is replaced, is waited for", async () 
 });
 
 test.each([3_600_000, -3_600_000])(
-  "a wall clock that jumps by %d ms drops no agent and gives it work",
+  "a wall clock that jumps by %d ms drops no worker and gives it work",
   async (jumpMs) => {
     const gateway = await bench.gateway({ heartbeatMs: 100, leaseMs: 600_000 });
-    const agent = await bench.agent(gateway);
-    const silent = await bench.agent(gateway);
-    const beating = setInterval(() => agent.send({ kind: "WORKER_HEARTBEAT" }), 20);
+    const worker = await bench.worker(gateway);
+    const silent = await bench.worker(gateway);
+    const beating = setInterval(() => worker.send({ kind: "WORKER_HEARTBEAT" }), 20);
     onTestFinished(() => clearInterval(beating));
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + jumpMs);
     // Silence is still noticed, and has been looked for as often as it takes to drop somebody.
-    await waitFor(() => silent.closed, { what: "the silent agent to be dropped" });
-    expect(agent.closed).toBeNull();
+    await waitFor(() => silent.closed, { what: "the silent worker to be dropped" });
+    expect(worker.closed).toBeNull();
     vi.useRealTimers();
     const [runId = ""] = await start(gateway);
-    const { request } = await agent.request();
-    await agent.replied(request, { status: "DONE", value: 1 });
+    const { request } = await worker.request();
+    await worker.replied(request, { status: "DONE", value: 1 });
     expect((await ended(gateway, runId)).status).toBe("COMPLETED");
-    expect((await metrics(gateway)).engine.agents).toBe(1);
+    expect((await metrics(gateway)).engine.workers).toBe(1);
   },
 );
 
 test("a flushed reply of our SDK is read as what it is, also by a gateway that did not give the work out", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 600_000 });
   const other = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
-  await agent.replied(first.request, { value: [failed("a", { attempt: 0 })] });
-  const second = await agent.request();
+  const first = await worker.request();
+  await worker.replied(first.request, { value: [failed("a", { attempt: 0 })] });
+  const second = await worker.request();
   expect(second.payload.ctx.holdfast?.retries.a?.attempt).toBe(1);
   const reply = { value: [failed("a", { attempt: 1 })], sdkVersion: "holdfast-js:v0.1.0" };
   const response = await fetch(other.url + FLUSH_PATH, {
@@ -80,8 +80,8 @@ test("a flushed reply of our SDK is read as what it is, also by a gateway that d
     body: encodeSdkResponse(replyOf(second.request, reply)) as Uint8Array<ArrayBuffer>,
   });
   expect(response.status).toBe(200);
-  const third = await agent.request();
+  const third = await worker.request();
   expect(third.payload.ctx.holdfast?.retries.a?.attempt, "the second attempt counts").toBe(2);
-  await agent.replied(third.request, { status: "DONE", value: 1 });
+  await worker.replied(third.request, { status: "DONE", value: 1 });
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });

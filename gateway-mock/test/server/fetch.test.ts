@@ -38,7 +38,7 @@ test.each([{ extensions: [] }, {}])(
   "step.fetch: the gateway makes the call, its answer is the result (%o)",
   async (options) => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const url = await serve((request, response, body) => {
       response.writeHead(418, {
         "x-seen": `${request.method} ${request.headers["x-mine"]}`,
@@ -47,54 +47,54 @@ test.each([{ extensions: [] }, {}])(
       response.end(gzipSync(`got ${body}`));
     });
     const [runId = ""] = await start(gateway);
-    const { request } = await agent.request();
+    const { request } = await worker.request();
     const call = { method: "POST", headers: { "X-Mine": "yes" }, body: '{"a":1}' };
-    await agent.replied(request, { value: [fetchOp(`${url}/teapot`, call)] });
-    const next = await agent.request();
+    await worker.replied(request, { value: [fetchOp(`${url}/teapot`, call)] });
+    const next = await worker.request();
     expect(next.payload.steps.f).toMatchObject({
       type: "data",
       data: { url: `${url}/teapot`, status_code: 418, headers: { "x-seen": "POST yes" }, body: 'got {"a":1}' },
     });
-    await agent.replied(next.request, { status: "DONE", value: 1 });
+    await worker.replied(next.request, { status: "DONE", value: 1 });
     expect((await ended(gateway, runId)).steps).toMatchObject([{ id: "f", op: "Gateway", status: "completed" }]);
   },
 );
 
 test("a call that does not get through is tried again, then the step fails with a code", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
+  const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
   let calls = 0;
   const url = await serve((request) => {
     calls += 1;
     request.socket.destroy();
   });
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  await agent.replied(request, { value: [fetchOp(url)] });
-  const next = await agent.request();
+  const { request } = await worker.request();
+  await worker.replied(request, { value: [fetchOp(url)] });
+  const next = await worker.request();
   expect(next.payload.steps.f).toMatchObject({ type: "error", error: { code: "FETCH_FAILED" } });
   expect(calls).toBe(2);
-  await agent.replied(next.request, { status: "DONE", value: 1 });
+  await worker.replied(next.request, { status: "DONE", value: 1 });
   const run = await ended(gateway, runId);
   expect(run.steps).toMatchObject([{ status: "failed", attempt: 1, failedAttempts: [{ attempt: 0 }] }]);
 });
 
 test("a gateway that goes down in the middle of a call leaves it to another one", async () => {
   const first = await bench.gateway();
-  const agent = await bench.agent(first);
+  const worker = await bench.worker(first);
   const waiting: ServerResponse[] = [];
   const url = await serve((_, response) => {
     waiting.push(response);
   });
   const [runId = ""] = await start(first);
-  const { request } = await agent.request();
-  await agent.replied(request, { value: [fetchOp(url)] });
+  const { request } = await worker.request();
+  await worker.replied(request, { value: [fetchOp(url)] });
   await waitFor(() => waiting.length === 1, { what: "the call" });
   const second = await bench.gateway();
   await first.close();
   await waitFor(() => waiting.length === 2, { what: "the call again" });
   waiting[1]?.end("ok");
-  const other = await bench.agent(second);
+  const other = await bench.worker(second);
   const next = await other.request();
   expect(next.payload.steps.f).toMatchObject({ data: { status_code: 200, body: "ok" } });
   await other.replied(next.request, { status: "DONE", value: 1 });
@@ -103,23 +103,23 @@ test("a gateway that goes down in the middle of a call leaves it to another one"
 
 test("a gateway that others can reach calls no address of its own network", async () => {
   const gateway = await bench.gateway({ allowPrivateFetch: false });
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const url = await serve((_, response) => response.end("secret"));
   const [runId = ""] = await start(gateway);
   for (const target of [url, url.replace("127.0.0.1", "localhost"), "file:///etc/passwd"]) {
-    const { request } = await agent.request();
-    await agent.replied(request, { value: [op("Gateway", target, { opts: { url: target, method: "GET" } })] });
+    const { request } = await worker.request();
+    await worker.replied(request, { value: [op("Gateway", target, { opts: { url: target, method: "GET" } })] });
   }
-  const { request, payload } = await agent.request();
+  const { request, payload } = await worker.request();
   const codes = Object.values(payload.steps).map((step) => (step as { error?: { code: string } }).error?.code);
   expect(codes).toEqual(["FETCH_REFUSED", "FETCH_REFUSED", "OP_INVALID"]);
-  await agent.replied(request, { status: "DONE", value: 1 });
+  await worker.replied(request, { status: "DONE", value: 1 });
   expect((await runDetail(gateway, runId)).status).toBe("COMPLETED");
 });
 
 test("ai: the provider's key goes where the provider wants it, its JSON is the result, its refusal an error", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const seen: unknown[] = [];
   const url = await serve((request, response, body) => {
     seen.push({ key: request.headers["x-api-key"], auth: request.headers.authorization, body });
@@ -129,14 +129,14 @@ test("ai: the provider's key goes where the provider wants it, its JSON is the r
   const infer = (id: string, format: string, path = "") =>
     op("AIGateway", id, { opts: { type: "step.ai.infer", url: url + path, auth_key: "k", format, body: { q: 1 } } });
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
-  await agent.replied(first.request, { value: [infer("a", "openai-chat")] });
-  const second = await agent.request();
+  const first = await worker.request();
+  await worker.replied(first.request, { value: [infer("a", "openai-chat")] });
+  const second = await worker.request();
   expect(second.payload.steps.a).toEqual({ type: "data", data: { answer: 42 } });
-  await agent.replied(second.request, { value: [infer("b", "anthropic", "/bad")] });
-  const third = await agent.request();
+  await worker.replied(second.request, { value: [infer("b", "anthropic", "/bad")] });
+  const third = await worker.request();
   expect(third.payload.steps.b).toMatchObject({ type: "error", error: { name: "AIGatewayError" } });
   expect(seen).toMatchObject([{ auth: "Bearer k", body: '{"q":1}' }, { key: "k" }]);
-  await agent.replied(third.request, { status: "DONE", value: 1 });
+  await worker.replied(third.request, { status: "DONE", value: 1 });
   await ended(gateway, runId);
 });

@@ -2,8 +2,8 @@ import { waitFor } from "@holdfast/testing";
 import postgres from "postgres";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import type { RawAgent } from "./agent.ts";
 import { call, ended, metrics, op, runDetail, useGateway } from "./harness.ts";
+import type { RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 const MINUTE_MS = 60_000;
@@ -11,8 +11,8 @@ const HOUR_MS = 3_600_000;
 
 const virtual = (): Promise<Gateway> => bench.gateway({ virtualTime: true });
 
-const connect = (gateway: Gateway, config: object, event = "shop/order"): Promise<RawAgent> =>
-  bench.agent(gateway, { functions: [{ id: "order", event, config }] });
+const connect = (gateway: Gateway, config: object, event = "shop/order"): Promise<RawWorker> =>
+  bench.worker(gateway, { functions: [{ id: "order", event, config }] });
 
 /** Sends events one after the other; each is stored before the next one goes. */
 async function send(gateway: Gateway, datas: readonly object[], more: object = {}): Promise<string[]> {
@@ -40,8 +40,8 @@ test("triggers: several events, a condition, a wildcard", async () => {
     { event: "user/*" },
     { event: "shop/refund" },
   ];
-  const agent = await connect(gateway, { triggers });
-  agent.answer(() => done);
+  const worker = await connect(gateway, { triggers });
+  worker.answer(() => done);
   for (const [name, data] of [
     ["shop/order", { total: 5 }],
     ["shop/order", { total: 500 }],
@@ -85,8 +85,8 @@ test("wrong configuration is refused with its reason", async () => {
 
 test("an event in the future starts its run then", async () => {
   const gateway = await virtual();
-  const agent = await connect(gateway, {});
-  agent.answer(() => done);
+  const worker = await connect(gateway, {});
+  worker.answer(() => done);
   await send(gateway, [{}], { ts: Date.now() + HOUR_MS });
   const [runId = ""] = await runIds();
   await gateway.skipTime(HOUR_MS - MINUTE_MS);
@@ -97,8 +97,8 @@ test("an event in the future starts its run then", async () => {
 
 test("rateLimit: what is over the limit is skipped until the period is over", async () => {
   const gateway = await virtual();
-  const agent = await connect(gateway, { rateLimit: { limit: 2, period: "1h", key: "event.data.user" } });
-  agent.answer(() => done);
+  const worker = await connect(gateway, { rateLimit: { limit: 2, period: "1h", key: "event.data.user" } });
+  worker.answer(() => done);
   await send(gateway, [{ user: 1 }, { user: 1 }, { user: 1 }, { user: 2 }]);
   expect(await runIds()).toHaveLength(3);
   expect((await metrics(gateway)).engine.runsSkipped).toBe(1);
@@ -110,8 +110,8 @@ test("rateLimit: what is over the limit is skipped until the period is over", as
 
 test("idempotency: one run per key in 24 hours, over two gateways that are told at once", async () => {
   const [one, two] = await Promise.all([virtual(), virtual()]);
-  const agent = await connect(one, { idempotency: "event.data.cart" });
-  agent.answer(() => done);
+  const worker = await connect(one, { idempotency: "event.data.cart" });
+  worker.answer(() => done);
   await waitFor(async () => JSON.stringify(await call(two, "/dev")).includes("shop-order"), {
     what: "the other gateway",
   });
@@ -123,18 +123,18 @@ test("idempotency: one run per key in 24 hours, over two gateways that are told 
 
 test("singleton, skip: one run at a time of each key", async () => {
   const gateway = await bench.gateway();
-  const agent = await connect(gateway, { singleton: { mode: "skip", key: "event.data.user" } });
+  const worker = await connect(gateway, { singleton: { mode: "skip", key: "event.data.user" } });
   await send(gateway, [{ user: 1 }, { user: 1 }, { user: 2 }]);
   expect(await runIds()).toHaveLength(2);
-  const first = await agent.request();
-  const second = await agent.request();
-  await agent.replied(first.request, { value: [op("Sleep", "s", { name: "1h" })] });
+  const first = await worker.request();
+  const second = await worker.request();
+  await worker.replied(first.request, { value: [op("Sleep", "s", { name: "1h" })] });
   await send(gateway, [{ user: 1 }]);
   expect(await runIds()).toHaveLength(2);
-  await agent.replied(second.request, done);
+  await worker.replied(second.request, done);
   await ended(gateway, second.request.runId);
   const { user } = (await dataOf(gateway, second.request.runId)) as { user: number };
-  agent.answer(() => done);
+  worker.answer(() => done);
   await send(gateway, [{ user }]);
   expect(await runIds()).toHaveLength(3);
   await call(gateway, `/v1/runs/${first.request.runId}/cancel`, { method: "POST" });
@@ -143,22 +143,22 @@ test("singleton, skip: one run at a time of each key", async () => {
 
 test("singleton, cancel: the new run takes the place of the old one", async () => {
   const gateway = await bench.gateway();
-  const agent = await connect(gateway, { singleton: { mode: "cancel" } });
+  const worker = await connect(gateway, { singleton: { mode: "cancel" } });
   await send(gateway, [{ n: 1 }]);
-  const first = await agent.request();
+  const first = await worker.request();
   await send(gateway, [{ n: 2 }]);
-  await agent.frame("GATEWAY_CANCEL");
+  await worker.frame("GATEWAY_CANCEL");
   expect(await ended(gateway, first.request.runId)).toMatchObject({ status: "CANCELLED" });
-  const second = await agent.request();
-  await agent.replied(second.request, done);
+  const second = await worker.request();
+  await worker.replied(second.request, done);
   expect(await ended(gateway, second.request.runId)).toMatchObject({ status: "COMPLETED" });
 });
 
 test("debounce: the last event wins, and a stream of them does not put it off for ever", async () => {
   const gateway = await virtual();
   const config = { debounce: { period: "1m", timeout: "150s", key: "event.data.doc" } };
-  const agent = await connect(gateway, config);
-  agent.answer(() => done);
+  const worker = await connect(gateway, config);
+  worker.answer(() => done);
   await send(gateway, [
     { doc: "a", n: 1 },
     { doc: "b", n: 1 },
@@ -182,9 +182,9 @@ test("debounce: the last event wins, and a stream of them does not put it off fo
 test("batchEvents: full batches at once, the rest when the time is over; others run alone", async () => {
   const gateway = await virtual();
   const config = { batchEvents: { maxSize: 3, timeout: "1m", key: "event.data.user", if: "event.data.free == true" } };
-  const agent = await connect(gateway, config);
+  const worker = await connect(gateway, config);
   const batches: unknown[][] = [];
-  agent.answer((_, payload) => {
+  worker.answer((_, payload) => {
     expect(payload.event).toEqual(payload.events[0]);
     batches.push(payload.events.map((event) => (event as { data: { n: number } }).data.n));
     return done;
@@ -205,26 +205,26 @@ test("batchEvents: full batches at once, the rest when the time is over; others 
 test("concurrency: never more at once than the limit of each key; what sleeps does not count", async () => {
   const gateway = await bench.gateway();
   const config = { concurrency: [{ limit: 1, key: "event.data.user" }, { limit: 2 }] };
-  const agent = await connect(gateway, config);
+  const worker = await connect(gateway, config);
   await send(gateway, [{ user: 1 }, { user: 1 }, { user: 2 }, { user: 3 }]);
-  const first = await agent.request();
-  const second = await agent.request();
+  const first = await worker.request();
+  const second = await worker.request();
   expect(new Set([first.payload.event.data.user, second.payload.event.data.user]).size).toBe(2);
   expect((await metrics(gateway)).queue).toMatchObject({ due: 2, leased: 2 });
-  await agent.replied(first.request, { value: [op("Sleep", "s", { name: "1h" })] });
-  const third = await agent.request();
-  await agent.replied(second.request, done);
-  const fourth = await agent.request();
-  for (const { request } of [third, fourth]) await agent.replied(request, done);
+  await worker.replied(first.request, { value: [op("Sleep", "s", { name: "1h" })] });
+  const third = await worker.request();
+  await worker.replied(second.request, done);
+  const fourth = await worker.request();
+  for (const { request } of [third, fourth]) await worker.replied(request, done);
   await call(gateway, `/v1/runs/${first.request.runId}/cancel`, { method: "POST" });
   for (const id of await runIds()) await ended(gateway, id);
 });
 
 test("throttle: a burst starts, then one run in each interval, in order", async () => {
   const gateway = await virtual();
-  const agent = await connect(gateway, { throttle: { limit: 2, period: "1m", burst: 1 } });
+  const worker = await connect(gateway, { throttle: { limit: 2, period: "1m", burst: 1 } });
   const started: unknown[] = [];
-  agent.answer((_, payload) => {
+  worker.answer((_, payload) => {
     started.push(payload.event.data.n);
     return done;
   });
@@ -247,17 +247,17 @@ test("throttle: a burst starts, then one run in each interval, in order", async 
 test("priority: who pays goes first", async () => {
   const gateway = await bench.gateway();
   const config = { concurrency: 1, priority: { run: "event.data.plan == 'pro' ? 300 : 0" } };
-  const agent = await connect(gateway, config);
+  const worker = await connect(gateway, config);
   await send(gateway, [{ n: 1 }]);
-  let current = await agent.request();
+  let current = await worker.request();
   await send(gateway, [{ n: 2 }, { n: 3 }, { n: 4 }, { n: 5, plan: "pro" }]);
   const order: unknown[] = [];
   for (let i = 0; i < 4; i++) {
-    await agent.replied(current.request, done);
-    current = await agent.request();
+    await worker.replied(current.request, done);
+    current = await worker.request();
     order.push(current.payload.event.data.n);
   }
-  await agent.replied(current.request, done);
+  await worker.replied(current.request, done);
   // A claim that looked when only the first of them was stored may have come before.
   expect(order.indexOf(5)).toBeLessThanOrEqual(1);
   expect(order.filter((n) => n !== 5)).toEqual([2, 3, 4]);
@@ -266,23 +266,23 @@ test("priority: who pays goes first", async () => {
 
 test("timeouts.start: a run that nobody has begun with is cancelled, one that has started is not", async () => {
   const gateway = await virtual();
-  const agent = await connect(gateway, { concurrency: 1, timeouts: { start: "1m" } });
+  const worker = await connect(gateway, { concurrency: 1, timeouts: { start: "1m" } });
   await send(gateway, [{ n: 1 }, { n: 2 }]);
-  const first = await agent.request();
+  const first = await worker.request();
   await gateway.skipTime(MINUTE_MS);
   const [other = ""] = (await runIds()).filter((id) => id !== first.request.runId);
   expect(await ended(gateway, other)).toMatchObject({ status: "CANCELLED" });
-  await agent.replied(first.request, done);
+  await worker.replied(first.request, done);
   expect(await ended(gateway, first.request.runId)).toMatchObject({ status: "COMPLETED" });
 });
 
 test("cron: each tick one run, of missed ones the last, over two gateways; a removed schedule stops", async () => {
   const [one, two] = await Promise.all([virtual(), virtual()]);
   const triggers = [{ cron: "TZ=Europe/Paris 0 12 * * *" }];
-  const agents = [await connect(one, { triggers }), await connect(two, { triggers })];
+  const workers = [await connect(one, { triggers }), await connect(two, { triggers })];
   const events: { id: string; name: string; data: Record<string, unknown> }[] = [];
-  for (const agent of agents) {
-    agent.answer((_, payload) => {
+  for (const worker of workers) {
+    worker.answer((_, payload) => {
       events.push(payload.event as never);
       return done;
     });
@@ -312,57 +312,57 @@ test("a schedule that got lost between registration and store is there again aft
   await sql`DELETE FROM holdfast.queue WHERE kind = 'cron'`;
   await sql.end();
   const gateway = await virtual();
-  const agent = await connect(gateway, { triggers: [{ cron: "0 * * * *" }] });
+  const worker = await connect(gateway, { triggers: [{ cron: "0 * * * *" }] });
   await gateway.skipTime(HOUR_MS);
-  const { request } = await agent.request();
-  await agent.replied(request, done);
+  const { request } = await worker.request();
+  await worker.replied(request, done);
   await ended(gateway, request.runId);
 });
 
 test("plain protocol: each planned step takes a place of its own", async () => {
   const gateway = await bench.gateway();
   const functions = [{ id: "order", event: "shop/order", config: { concurrency: 2 } }];
-  const agent = await bench.agent(gateway, { functions, extensions: [] });
+  const worker = await bench.worker(gateway, { functions, extensions: [] });
   await send(gateway, [{}]);
-  const first = await agent.request();
+  const first = await worker.request();
   const steps = ["a", "b", "c", "d"];
-  await agent.replied(first.request, { value: steps.map((id) => op("StepPlanned", id)) });
-  const running = [await agent.request(), await agent.request()];
+  await worker.replied(first.request, { value: steps.map((id) => op("StepPlanned", id)) });
+  const running = [await worker.request(), await worker.request()];
   expect((await metrics(gateway)).queue).toMatchObject({ due: 2, leased: 2 });
   for (let count = 0; count < steps.length; count++) {
     const { request } = running.shift() as { request: (typeof first)["request"] };
-    await agent.replied(request, { value: [op("StepRun", request.stepId, { data: count })] });
-    if (count < 2) running.push(await agent.request());
+    await worker.replied(request, { value: [op("StepRun", request.stepId, { data: count })] });
+    if (count < 2) running.push(await worker.request());
   }
-  const last = await agent.request("step");
+  const last = await worker.request("step");
   expect(Object.keys(last.payload.steps).sort()).toEqual(steps);
-  await agent.replied(last.request, done);
+  await worker.replied(last.request, done);
   await ended(gateway, first.request.runId);
 });
 
-test("an account's limit holds over two functions, two gateways and an agent that goes away with its work", async () => {
+test("an account's limit holds over two functions, two gateways and a worker that goes away with its work", async () => {
   const gateways = [await bench.gateway({ reconnectGraceMs: 50 }), await bench.gateway({ reconnectGraceMs: 50 })];
   const concurrency = { limit: 3, scope: "account", key: '"model"' };
   const functions = ["one", "two"].map((id) => ({ id, event: "shop/order", config: { concurrency } }));
   let running = 0;
   let most = 0;
-  const work = (agent: RawAgent): void => {
-    agent.answer((request) => {
+  const work = (worker: RawWorker): void => {
+    worker.answer((request) => {
       running += 1;
       most = Math.max(most, running);
       setTimeout(() => {
         running -= 1;
-        agent.reply(request, done);
+        worker.reply(request, done);
       }, 5);
       return "later";
     });
   };
-  const lost = await bench.agent(gateways[0] as Gateway, { functions });
+  const lost = await bench.worker(gateways[0] as Gateway, { functions });
   const events = Array.from({ length: 20 }, () => ({ name: "shop/order", data: {} }));
   await call(gateways[0] as Gateway, "/e/test", { method: "POST", body: JSON.stringify(events) });
   await Promise.all([lost.request(), lost.request(), lost.request()]);
   lost.cut();
-  for (const gateway of gateways) work(await bench.agent(gateway, { functions }));
+  for (const gateway of gateways) work(await bench.worker(gateway, { functions }));
   const ids = await runIds();
   expect(ids).toHaveLength(40);
   for (const id of ids) await ended(gateways[0] as Gateway, id);
@@ -371,12 +371,12 @@ test("an account's limit holds over two functions, two gateways and an agent tha
 
 test("a function that its app no longer has is triggered by nothing, also after a restart", async () => {
   const gateway = await bench.gateway();
-  const agent = await connect(gateway, {});
-  agent.answer(() => done);
+  const worker = await connect(gateway, {});
+  worker.answer(() => done);
   await send(gateway, [{}]);
   const before = await runIds();
   for (const id of before) await ended(gateway, id);
-  await bench.agent(gateway, { functions: [{ id: "other", event: "shop/other" }] });
+  await bench.worker(gateway, { functions: [{ id: "other", event: "shop/other" }] });
   await send(gateway, [{}]);
   const restarted = await bench.gateway();
   await send(restarted, [{}]);

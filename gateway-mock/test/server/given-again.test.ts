@@ -6,10 +6,10 @@ const bench = useGateway();
 test("work that goes to a worker of another gateway is taken from the one that did not acknowledge it", async () => {
   const one = await bench.gateway({ requestAckMs: 100, leaseMs: 60_000 });
   const two = await bench.gateway();
-  const silent = await bench.agent(one, { acks: false });
+  const silent = await bench.worker(one, { acks: false });
   const [runId = ""] = await start(one);
   const { request } = await silent.request();
-  const other = await bench.agent(two);
+  const other = await bench.worker(two);
   const { request: again } = await other.request();
   expect(again.jobId).toBe(request.jobId);
   expect(await silent.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: request.requestId });
@@ -20,16 +20,16 @@ test("work that goes to a worker of another gateway is taken from the one that d
 test("and from one that is connected elsewhere than where it got it", async () => {
   const one = await bench.gateway({ leaseMs: 1_000 });
   const two = await bench.gateway({ leaseMs: 1_000 });
-  const before = await bench.agent(one, { instanceId: "mover" });
+  const before = await bench.worker(one, { instanceId: "mover" });
   const [runId = ""] = await start(one);
   const { request } = await before.request();
-  const after = await bench.agent(two, { instanceId: "mover" });
+  const after = await bench.worker(two, { instanceId: "mover" });
   expect(await after.extend(request)).toBeDefined();
   before.socket.close(1000, "GATEWAY_DRAINING");
   await before.gone();
   await after.send({ kind: "WORKER_PAUSE" });
   // It says no more of it: its lease ends.
-  const other = await bench.agent(one, { instanceId: "other" });
+  const other = await bench.worker(one, { instanceId: "other" });
   const { request: again } = await other.request();
   expect(again.jobId).toBe(request.jobId);
   expect(await after.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: request.requestId });

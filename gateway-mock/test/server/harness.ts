@@ -6,7 +6,7 @@ import { isEnded } from "../../src/engine/run/run-state.ts";
 import type { DeferView, RunView, StallView, StepView } from "../../src/http/run-view.ts";
 import { type Gateway, type GatewayPorts, REAL_PORTS, startGatewayOn } from "../../src/server.ts";
 import { checkInvariants, openPostgresStore, type Store, type StoredRun } from "../../src/store/index.ts";
-import { type AgentOptions, RawAgent } from "./agent.ts";
+import { RawWorker, type WorkerOptions } from "./raw-worker.ts";
 
 export interface RunDetailView extends RunView {
   readonly steps: readonly StepView[];
@@ -27,14 +27,14 @@ export interface Bench {
   readonly store: Store;
   /** Starts a gateway on the file's database; closed after the test. */
   gateway(options?: GatewayOptions, ports?: GatewayPorts): Promise<Gateway>;
-  /** Connects an agent; closed after the test. */
-  agent(gateway: Gateway, options?: Partial<AgentOptions>): Promise<RawAgent>;
+  /** Connects a worker; closed after the test. */
+  worker(gateway: Gateway, options?: Partial<WorkerOptions>): Promise<RawWorker>;
 }
 
 /** One database a test. After each test everything is closed and the invariants of every run are checked. */
 export function useGateway(): Bench {
   const gateways: Gateway[] = [];
-  const agents: RawAgent[] = [];
+  const workers: RawWorker[] = [];
   let db: TestDatabase | undefined;
   let store: Store | undefined;
   beforeEach(async () => {
@@ -43,7 +43,7 @@ export function useGateway(): Bench {
     await store.migrate();
   });
   afterEach(async () => {
-    for (const agent of agents.splice(0)) agent.cut();
+    for (const worker of workers.splice(0)) worker.cut();
     await Promise.all(gateways.splice(0).map((gateway) => gateway.close()));
     try {
       if (store) await check(store);
@@ -71,13 +71,13 @@ export function useGateway(): Bench {
       gateways.push(gateway);
       return gateway;
     },
-    async agent(gateway, options = {}) {
-      const agent = await RawAgent.connect({ url: gateway.url, ...options });
-      agents.push(agent);
-      // Frames are taken in order: once this is answered the gateway knows that the agent is ready.
-      agent.send({ kind: "WORKER_HEARTBEAT" });
-      await agent.frame("GATEWAY_HEARTBEAT");
-      return agent;
+    async worker(gateway, options = {}) {
+      const worker = await RawWorker.connect({ url: gateway.url, ...options });
+      workers.push(worker);
+      // Frames are taken in order: once this is answered the gateway knows that the worker is ready.
+      worker.send({ kind: "WORKER_HEARTBEAT" });
+      await worker.frame("GATEWAY_HEARTBEAT");
+      return worker;
     },
   };
 }
@@ -96,7 +96,7 @@ function checkFold(run: StoredRun): void {
 }
 
 export interface Metrics {
-  readonly engine: Readonly<Record<string, number>> & { readonly agents: number; readonly inFlight: number };
+  readonly engine: Readonly<Record<string, number>> & { readonly workers: number; readonly inFlight: number };
   readonly queue: { readonly due: number; readonly leased: number; readonly later: number };
 }
 

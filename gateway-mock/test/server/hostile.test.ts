@@ -6,12 +6,12 @@ import { encodeWorkerFrame, SUBPROTOCOL, type WorkerFrame } from "@holdfast/prot
 import { waitFor } from "@holdfast/testing";
 import { describe, expect, test } from "vitest";
 import { GATEWAY_LIMITS, resolveConfig } from "../../src/config.ts";
-import { type CorePorts, createCore } from "../../src/core.ts";
+import { type CorePorts, createCore } from "../../src/gateway-core.ts";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import type { Gateway } from "../../src/server.ts";
 import { SocketServer } from "../../src/ws/server.ts";
-import { helloFrame, RawAgent } from "./agent.ts";
 import { call, ended, SIGNING_KEY, start, useGateway } from "./harness.ts";
+import { helloFrame, RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 const KEYS = { signingKey: SIGNING_KEY, eventKey: "test" };
@@ -115,7 +115,7 @@ describe("before a worker is accepted", () => {
     const unfinished = frameOf(Buffer.alloc(8 * MIB - 1), { claims: 8 * MIB });
     const strangers = await Promise.all(Array.from({ length: 150 }, () => Stranger.open(gateway.port)));
     const written = Promise.all(strangers.map((stranger) => stranger.write(unfinished)));
-    const honest = await bench.agent(gateway, { headers });
+    const honest = await bench.worker(gateway, { headers });
     await written;
     await Promise.all(strangers.map((stranger) => stranger.gone()));
     const { maxSockets: _, ownBytes, sharedBytes, pieceBytes } = GATEWAY_LIMITS.pending;
@@ -135,8 +135,8 @@ describe("before a worker is accepted", () => {
       event: "shop/order",
       config: { name: "x".repeat(1000) },
     }));
-    const agent = await bench.agent(gateway, { functions });
-    expect(agent.closed).toBeNull();
+    const worker = await bench.worker(gateway, { functions });
+    expect(worker.closed).toBeNull();
     expect((await pending(gateway)).peakBytes).toBeGreaterThan(900_000);
     expect(await pending(gateway)).toMatchObject({ sockets: 0, bytes: 0 });
   });
@@ -200,9 +200,9 @@ describe("before a worker is accepted", () => {
   test("what a peer says of itself does not fill the log", async () => {
     const { log, lines } = keptLog();
     const gateway = await bench.gateway({ log });
-    const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
-    agent.send(helloFrame({ url: "" }, connectionId, "i".repeat(MIB)));
-    expect((await agent.gone()).code).toBe(1008);
+    const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
+    worker.send(helloFrame({ url: "" }, connectionId, "i".repeat(MIB)));
+    expect((await worker.gone()).code).toBe(1008);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(2000);
   });
 });
@@ -213,8 +213,8 @@ describe("an accepted worker", () => {
   test("50,000 frames that cannot be read end its connection after a few, and others go on", async () => {
     const { log, lines } = keptLog();
     const gateway = await bench.gateway({ log });
-    const hostile = await bench.agent(gateway, { app: "other", functions: [{ id: "other-pay", event: "other/pay" }] });
-    const honest = await bench.agent(gateway);
+    const hostile = await bench.worker(gateway, { app: "other", functions: [{ id: "other-pay", event: "other/pay" }] });
+    const honest = await bench.worker(gateway);
     for (let count = 0; count < 50_000; count += 1) hostile.socket.send(bad);
     expect(await hostile.gone()).toMatchObject({ code: 1008, reason: "connect_worker_too_many_invalid_frames" });
     const [runId = ""] = await start(gateway);
@@ -228,7 +228,7 @@ describe("an accepted worker", () => {
 
   const nack = (message: string): WorkerFrame =>
     ({ kind: "WORKER_REQUEST_NACK", requestId: "r", runId: "r", leaseId: "l", reason: "MALFORMED", message }) as never;
-  const floods: [what: string, frame: (n: number, agent: RawAgent) => Uint8Array][] = [
+  const floods: [what: string, frame: (n: number, worker: RawWorker) => Uint8Array][] = [
     ["kinds that nobody knows", () => Uint8Array.from([0x08, 0x63])],
     ["refusals of what it was never given", (n) => encodeWorkerFrame(nack(`${n}`.repeat(1000)))],
     ["greetings", () => encodeWorkerFrame(helloFrame({ url: "" }, "01JZ0000000000000000000000", "i"))],
@@ -238,12 +238,12 @@ describe("an accepted worker", () => {
   test.each(floods)("2,000 frames with %s write a few lines, which say how many there were", async (_, frame) => {
     const { log, lines } = keptLog();
     const gateway = await bench.gateway({ log });
-    const agent = await bench.agent(gateway);
+    const worker = await bench.worker(gateway);
     const before = lines.length;
-    for (let n = 0; n < 2000; n += 1) agent.socket.send(frame(n, agent));
-    agent.send({ kind: "WORKER_HEARTBEAT" });
-    await agent.frame("GATEWAY_HEARTBEAT");
-    await agent.close();
+    for (let n = 0; n < 2000; n += 1) worker.socket.send(frame(n, worker));
+    worker.send({ kind: "WORKER_HEARTBEAT" });
+    await worker.frame("GATEWAY_HEARTBEAT");
+    await worker.close();
     await gateway.close();
     const about = lines.slice(before);
     expect(about.length).toBeLessThan(150);

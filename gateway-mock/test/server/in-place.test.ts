@@ -6,17 +6,17 @@ const bench = useGateway();
 
 test("a run of two steps: checkpoints, then the value", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request, payload } = await agent.request();
+  const { request, payload } = await worker.request();
   expect(request).toMatchObject({ runId, functionSlug: "shop-order", appName: "shop", stepId: "step" });
   expect(payload).toMatchObject({ version: -1, steps: {}, ctx: { attempt: 0, max_attempts: 5, holdfast: { v: 1 } } });
   expect(payload.ctx.fn_id).toBeUndefined();
-  agent.checkpoint(request, 1, [did("a", { x: 1 })]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ sequence: 1, outcome: "stored" });
-  agent.checkpoint(request, 2, [did("a", "again"), did("b")]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ sequence: 2, outcome: "stored" });
-  await agent.replied(request, { status: "DONE", value: { ok: true } });
+  worker.checkpoint(request, 1, [did("a", { x: 1 })]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ sequence: 1, outcome: "stored" });
+  worker.checkpoint(request, 2, [did("a", "again"), did("b")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ sequence: 2, outcome: "stored" });
+  await worker.replied(request, { status: "DONE", value: { ok: true } });
   const run = await ended(gateway, runId);
   expect(run).toMatchObject({ status: "COMPLETED", output: { ok: true } });
   expect(run.steps.map(({ id, output }) => [id, output])).toEqual([
@@ -27,44 +27,44 @@ test("a run of two steps: checkpoints, then the value", async () => {
 
 test("parked steps: a sleep and a retry, each in its time; finished steps are not lost", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
-  agent.checkpoint(first.request, 1, [did("a")]);
-  await agent.frame("GATEWAY_CHECKPOINT_ACK");
-  await agent.replied(first.request, { value: [op("Sleep", "s", { name: "1s" }), failed("b", { attempt: 0 })] });
-  const second = await agent.request();
+  const first = await worker.request();
+  worker.checkpoint(first.request, 1, [did("a")]);
+  await worker.frame("GATEWAY_CHECKPOINT_ACK");
+  await worker.replied(first.request, { value: [op("Sleep", "s", { name: "1s" }), failed("b", { attempt: 0 })] });
+  const second = await worker.request();
   expect(Object.keys(second.payload.steps)).toEqual(["a"]);
   expect(second.payload.ctx.holdfast?.retries).toMatchObject({ b: { attempt: 1 } });
-  agent.checkpoint(second.request, 1, [did("b")]);
-  await agent.frame("GATEWAY_CHECKPOINT_ACK");
-  await agent.replied(second.request, { value: [op("Sleep", "s", { name: "1s" })] });
-  const third = await agent.request();
+  worker.checkpoint(second.request, 1, [did("b")]);
+  await worker.frame("GATEWAY_CHECKPOINT_ACK");
+  await worker.replied(second.request, { value: [op("Sleep", "s", { name: "1s" })] });
+  const third = await worker.request();
   expect(third.payload.steps).toEqual({
     a: { type: "data", data: "a" },
     b: { type: "data", data: "b" },
     s: { type: "data", data: null },
   });
   expect(third.payload.ctx.stack.stack).toEqual(["a", "b", "s"]);
-  await agent.replied(third.request, { status: "DONE", value: null });
+  await worker.replied(third.request, { status: "DONE", value: null });
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
 test("a failed attempt in a checkpoint is kept", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
+  const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
+  const first = await worker.request();
   expect(first.payload.ctx.max_attempts).toBe(2);
-  agent.checkpoint(first.request, 1, [failed("a", { attempt: 0 })]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
-  await agent.replied(first.request, { value: [failed("a", { attempt: 0 })] });
-  const second = await agent.request();
+  worker.checkpoint(first.request, 1, [failed("a", { attempt: 0 })]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+  await worker.replied(first.request, { value: [failed("a", { attempt: 0 })] });
+  const second = await worker.request();
   expect(second.payload.ctx.holdfast?.retries.a?.attempt).toBe(1);
-  await agent.replied(second.request, { value: [failed("a", { attempt: 1 })] });
-  const third = await agent.request();
+  await worker.replied(second.request, { value: [failed("a", { attempt: 1 })] });
+  const third = await worker.request();
   expect(third.payload.steps.a).toMatchObject({ type: "error", error: { message: "a failed" } });
-  await agent.replied(third.request, {
+  await worker.replied(third.request, {
     status: "DONE",
     noRetry: true,
     value: { name: "StepError", message: "a failed" },
@@ -74,67 +74,67 @@ test("a failed attempt in a checkpoint is kept", async () => {
 
 test("a checkpoint that holds something else is refused; the same as a reply is taken", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.checkpoint(request, 1, [op("RunComplete", "w", { data: 1 })]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "invalid" });
-  agent.checkpoint(request, 2, "nonsense");
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "invalid" });
-  await agent.replied(request, { value: [did("a"), op("RunComplete", "end", { data: 7 })] });
+  const { request } = await worker.request();
+  worker.checkpoint(request, 1, [op("RunComplete", "w", { data: 1 })]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "invalid" });
+  worker.checkpoint(request, 2, "nonsense");
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "invalid" });
+  await worker.replied(request, { value: [did("a"), op("RunComplete", "end", { data: 7 })] });
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: 7 });
 });
 
 test("leases are extended with a new id each time; a stranger's is refused", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  const first = await agent.extend(request);
-  const second = await agent.extend(request);
+  const { request } = await worker.request();
+  const first = await worker.extend(request);
+  const second = await worker.extend(request);
   expect(first).toMatch(/^[0-9A-Z]{26}$/);
   expect(second).not.toBe(first);
-  expect(await agent.extend({ ...request, requestId: "01JZ0000000000000000000001.1" })).toBeUndefined();
-  expect(await agent.extend({ ...request, requestId: "nonsense" })).toBeUndefined();
-  await agent.replied(request, { status: "DONE", value: 1 });
-  expect(await agent.extend(request)).toBeUndefined();
+  expect(await worker.extend({ ...request, requestId: "01JZ0000000000000000000001.1" })).toBeUndefined();
+  expect(await worker.extend({ ...request, requestId: "nonsense" })).toBeUndefined();
+  await worker.replied(request, { status: "DONE", value: 1 });
+  expect(await worker.extend(request)).toBeUndefined();
   await ended(gateway, runId);
 });
 
 test("a reply is acknowledged once more when it is repeated, and changes nothing", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.reply(request, { status: "DONE", value: 1 });
-  agent.reply(request, { status: "DONE", value: 2 });
-  await agent.frame("WORKER_REPLY_ACK");
-  await agent.frame("WORKER_REPLY_ACK");
-  await agent.replied(request, { status: "ERROR", value: { name: "Error", message: "late" } });
+  const { request } = await worker.request();
+  worker.reply(request, { status: "DONE", value: 1 });
+  worker.reply(request, { status: "DONE", value: 2 });
+  await worker.frame("WORKER_REPLY_ACK");
+  await worker.frame("WORKER_REPLY_ACK");
+  await worker.replied(request, { status: "ERROR", value: { name: "Error", message: "late" } });
   expect((await ended(gateway, runId)).output).toBe(1);
 });
 
-test("cancel: the run ends, the agent is told, what it says then is stale", async () => {
+test("cancel: the run ends, the worker is told, what it says then is stale", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   const answer = await fetch(`${gateway.url}/v1/runs/${runId}/cancel`, { method: "POST" });
   expect(await answer.json()).toMatchObject({ cancelled: true, run: { status: "CANCELLED" } });
-  expect(await agent.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: request.requestId });
-  agent.checkpoint(request, 1, [did("a")]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });
-  await agent.replied(request, { status: "DONE", value: 1 });
+  expect(await worker.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: request.requestId });
+  worker.checkpoint(request, 1, [did("a")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });
+  await worker.replied(request, { status: "DONE", value: 1 });
   const again = await fetch(`${gateway.url}/v1/runs/${runId}/cancel`, { method: "POST" });
   expect(await again.json()).toMatchObject({ cancelled: false, run: { status: "CANCELLED", output: null } });
 });
 
 test("refused for want of room: somebody else gets it, no attempt is spent", async () => {
   const gateway = await bench.gateway();
-  const full = await bench.agent(gateway, { acks: false });
+  const full = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
   const { request } = await full.request();
-  const other = await bench.agent(gateway);
+  const other = await bench.worker(gateway);
   const { requestId, leaseId } = request;
   full.send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason: "AT_CAPACITY", message: "full" });
   const second = await other.request();
@@ -152,10 +152,10 @@ test("refused for want of room: somebody else gets it, no attempt is spent", asy
 
 test("not acknowledged in time and given to another agent: the first one is told to stop", async () => {
   const gateway = await bench.gateway({ requestAckMs: 100 });
-  const slow = await bench.agent(gateway, { acks: false });
+  const slow = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
   const first = await slow.request();
-  const other = await bench.agent(gateway);
+  const other = await bench.worker(gateway);
   const second = await other.request();
   expect(second.request.runId).toBe(runId);
   expect(await slow.frame("GATEWAY_CANCEL")).toMatchObject({
@@ -170,7 +170,7 @@ test("not acknowledged in time and given to another agent: the first one is told
 
 test("not acknowledged in time while nobody else has taken it: who was slow goes on, and is not told to stop", async () => {
   const gateway = await bench.gateway({ requestAckMs: 100 });
-  const slow = await bench.agent(gateway, { acks: false, maxWorkerConcurrency: 1 });
+  const slow = await bench.worker(gateway, { acks: false, maxWorkerConcurrency: 1 });
   const [runId = ""] = await start(gateway);
   const { request } = await slow.request();
   slow.send({ kind: "WORKER_PAUSE" });
@@ -187,10 +187,10 @@ test("not acknowledged in time while nobody else has taken it: who was slow goes
 
 test("not acknowledged in time: it goes elsewhere", async () => {
   const gateway = await bench.gateway({ requestAckMs: 300 });
-  const deaf = await bench.agent(gateway, { acks: false });
+  const deaf = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
   const first = await deaf.request();
-  const other = await bench.agent(gateway);
+  const other = await bench.worker(gateway);
   const { request } = await other.request();
   expect(request.jobId).toBe(first.request.jobId);
   await other.replied(request, { status: "DONE", value: 1 });
@@ -200,14 +200,14 @@ test("not acknowledged in time: it goes elsewhere", async () => {
 
 test("a lost socket: the same instance comes back in time and goes on", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 20_000 });
-  const before = await bench.agent(gateway, { instanceId: "app-1" });
+  const before = await bench.worker(gateway, { instanceId: "app-1" });
   const [runId = ""] = await start(gateway);
   const { request } = await before.request();
   before.checkpoint(request, 1, [did("a")]);
   await before.frame("GATEWAY_CHECKPOINT_ACK");
   before.cut();
   await before.gone();
-  const after = await bench.agent(gateway, { instanceId: "app-1" });
+  const after = await bench.worker(gateway, { instanceId: "app-1" });
   expect(await after.extend(request)).toBeDefined();
   after.checkpoint(request, 2, [did("b")]);
   expect(await after.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
@@ -217,16 +217,16 @@ test("a lost socket: the same instance comes back in time and goes on", async ()
   expect(run.steps.map(({ id }) => id)).toEqual(["a", "b"]);
 });
 
-test("a lost socket: nobody comes back, the next agent resumes after the last finished step", async () => {
+test("a lost socket: nobody comes back, the next worker resumes after the last finished step", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 200 });
-  const dead = await bench.agent(gateway);
+  const dead = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
   const { request } = await dead.request();
   dead.checkpoint(request, 1, [did("a")]);
   await dead.frame("GATEWAY_CHECKPOINT_ACK");
   dead.cut();
   await dead.gone();
-  const next = await bench.agent(gateway);
+  const next = await bench.worker(gateway);
   const second = await next.request();
   expect(second.request.jobId).toBe(request.jobId);
   expect(second.payload.steps).toEqual({ a: { type: "data", data: "a" } });
@@ -237,42 +237,42 @@ test("a lost socket: nobody comes back, the next agent resumes after the last fi
 
 test("a lease that nobody extends: dispatched again under the next epoch", async () => {
   const gateway = await bench.gateway({ leaseMs: 400 });
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
-  const second = await agent.request();
+  const first = await worker.request();
+  const second = await worker.request();
   expect(second.request.jobId).toBe(first.request.jobId);
-  expect(await agent.extend(first.request)).toBeUndefined();
-  await agent.replied(second.request, { status: "DONE", value: 1 });
+  expect(await worker.extend(first.request)).toBeUndefined();
+  await worker.replied(second.request, { status: "DONE", value: 1 });
   const run = await ended(gateway, runId);
   expect(run.leasesLost).toBeGreaterThanOrEqual(1);
 });
 
 test("a late result is welcome while nobody else has the work", async () => {
   const gateway = await bench.gateway({ leaseMs: 300, reconnectGraceMs: 20_000 });
-  const agent = await bench.agent(gateway, { instanceId: "late" });
+  const worker = await bench.worker(gateway, { instanceId: "late" });
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.cut();
-  await agent.gone();
+  const { request } = await worker.request();
+  worker.cut();
+  await worker.gone();
   await waitFor(async () => (await metrics(gateway)).queue.due === 1, { what: "the lease to end" });
-  const back = await bench.agent(gateway, { instanceId: "late", pauses: true });
+  const back = await bench.worker(gateway, { instanceId: "late", pauses: true });
   await back.replied(request, { status: "DONE", value: "late" });
   expect((await ended(gateway, runId)).output).toBe("late");
 });
 
-test("the gateway restarts: the agent's work goes on at the new one", async () => {
+test("the gateway restarts: the worker's work goes on at the new one", async () => {
   const first = await bench.gateway();
-  const before = await bench.agent(first, { instanceId: "app-2" });
+  const before = await bench.worker(first, { instanceId: "app-2" });
   const [runId = ""] = await start(first);
   const { request } = await before.request();
   before.checkpoint(request, 1, [did("a")]);
   await before.frame("GATEWAY_CHECKPOINT_ACK");
   // Another gateway, without the first one having stopped well: its lease stands.
   const second = await bench.gateway();
-  const after = await bench.agent(second, { instanceId: "app-2" });
+  const after = await bench.worker(second, { instanceId: "app-2" });
   expect(await after.extend(request)).toBeDefined();
-  // Its agent takes nothing more, or the first gateway might rightly get the next pass.
+  // Its worker takes nothing more, or the first gateway might rightly get the next pass.
   before.send({ kind: "WORKER_PAUSE" });
   before.send({ kind: "WORKER_HEARTBEAT" });
   await before.frame("GATEWAY_HEARTBEAT");
@@ -288,12 +288,12 @@ test("the gateway restarts: the agent's work goes on at the new one", async () =
 test("back and forth between gateways: what the first one has in memory is found to be old", async () => {
   const one = await bench.gateway();
   const two = await bench.gateway();
-  const here = await bench.agent(one, { instanceId: "app-3" });
+  const here = await bench.worker(one, { instanceId: "app-3" });
   const [runId = ""] = await start(one);
   const { request } = await here.request();
   here.checkpoint(request, 1, [did("a")]);
   await here.frame("GATEWAY_CHECKPOINT_ACK");
-  const there = await bench.agent(two, { instanceId: "app-3", pauses: true });
+  const there = await bench.worker(two, { instanceId: "app-3", pauses: true });
   there.checkpoint(request, 2, [did("b")]);
   expect(await there.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
   await here.replied(request, { value: [failed("c", { attempt: 0 })] });
@@ -303,20 +303,20 @@ test("back and forth between gateways: what the first one has in memory is found
   await ended(one, runId);
 });
 
-test("capacity: never more than the agent bears, and everything is done", async () => {
+test("capacity: never more than the worker bears, and everything is done", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { maxWorkerConcurrency: 3 });
+  const worker = await bench.worker(gateway, { maxWorkerConcurrency: 3 });
   const runIds = await start(gateway, 20);
   let held = 0;
   let most = 0;
   const done = new Set<string>();
   while (done.size < runIds.length) {
-    const { request } = await agent.request();
+    const { request } = await worker.request();
     held += 1;
     most = Math.max(most, held);
     setTimeout(() => {
       held -= 1;
-      agent.reply(request, { status: "DONE", value: 1 });
+      worker.reply(request, { status: "DONE", value: 1 });
     }, 5);
     done.add(request.runId);
   }
@@ -324,29 +324,29 @@ test("capacity: never more than the agent bears, and everything is done", async 
   expect(most).toBeLessThanOrEqual(3);
 });
 
-test("work waits for an agent that knows the function", async () => {
+test("work waits for a worker that knows the function", async () => {
   const gateway = await bench.gateway();
-  const before = await bench.agent(gateway);
+  const before = await bench.worker(gateway);
   await before.close();
-  await waitFor(async () => (await metrics(gateway)).engine.agents === 0, { what: "the agent to be gone" });
+  await waitFor(async () => (await metrics(gateway)).engine.workers === 0, { what: "the worker to be gone" });
   const [first = ""] = await start(gateway);
   expect((await runDetail(gateway, first)).status).toBe("PENDING");
-  const agent = await bench.agent(gateway);
-  const { request } = await agent.request();
+  const worker = await bench.worker(gateway);
+  const { request } = await worker.request();
   expect(request.runId).toBe(first);
-  await agent.replied(request, { status: "DONE", value: 1 });
+  await worker.replied(request, { status: "DONE", value: 1 });
   await ended(gateway, first);
 });
 
-test("an agent that learns from a checkpoint that its run has ended holds no place any more", async () => {
+test("a worker that learns from a checkpoint that its run has ended holds no place any more", async () => {
   const gateway = await bench.gateway();
   // It cannot be told to stop, so it has to find out.
-  const agent = await bench.agent(gateway, { extensions: ["checkpoint"] });
+  const worker = await bench.worker(gateway, { extensions: ["checkpoint"] });
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   await call(gateway, `/v1/runs/${runId}/cancel`, { method: "POST" });
   expect(await ended(gateway, runId)).toMatchObject({ status: "CANCELLED" });
-  agent.checkpoint(request, 1, [did("a")]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });
+  worker.checkpoint(request, 1, [did("a")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });
   expect((await metrics(gateway)).engine).toMatchObject({ inFlight: 0, runsInMemory: 0 });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { hashSigningKey } from "../../src/http/keys.ts";
-import type { AgentOptions } from "./agent.ts";
 import { call, did, ended, SIGNING_KEY, start, useGateway } from "./harness.ts";
+import type { WorkerOptions } from "./raw-worker.ts";
 
 const bench = useGateway();
 const MiB = 1024 * 1024;
@@ -12,18 +12,18 @@ const wide = (id: string): object => did(id, "\u20ac".repeat(1.5 * MiB));
 test.each([
   { name: "in place", options: {} },
   { name: "plain", options: { extensions: [] } },
-])("$name: over 4 MiB the agent is told to fetch events and steps", async ({ options }) => {
+])("$name: over 4 MiB the worker is told to fetch events and steps", async ({ options }) => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, options satisfies Partial<AgentOptions>);
+  const worker = await bench.worker(gateway, options satisfies Partial<WorkerOptions>);
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
+  const first = await worker.request();
   expect(first.payload).toMatchObject({ use_api: false, ctx: { use_api: false } });
-  await agent.replied(first.request, { value: [many("a"), many("b")] });
-  const second = await agent.request();
+  await worker.replied(first.request, { value: [many("a"), many("b")] });
+  const second = await worker.request();
   expect(second.payload).toMatchObject({ use_api: false, ctx: { use_api: false } });
   expect(Object.keys(second.payload.steps)).toEqual(["a", "b"]);
-  await agent.replied(second.request, { value: [many("c")] });
-  const third = await agent.request();
+  await worker.replied(second.request, { value: [many("c")] });
+  const third = await worker.request();
   expect(third.payload).toMatchObject({
     version: 2,
     event: first.payload.event,
@@ -37,19 +37,19 @@ test.each([
   const actions = (await call(gateway, `/v0/runs/${runId}/actions`)) as Record<string, unknown>;
   expect(Object.keys(actions)).toEqual(["a", "b", "c"]);
   expect(actions).toMatchObject({ ...second.payload.steps, c: { type: "data", data: "c".repeat(1.5 * MiB) } });
-  await agent.replied(third.request, { status: "DONE", value: 1 });
+  await worker.replied(third.request, { status: "DONE", value: 1 });
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: 1 });
 });
 
 test("bytes count, not characters", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
-  await agent.replied(first.request, { value: [wide("a")] });
-  const second = await agent.request();
+  const first = await worker.request();
+  await worker.replied(first.request, { value: [wide("a")] });
+  const second = await worker.request();
   expect(second.payload).toMatchObject({ steps: {}, ctx: { use_api: true } });
-  await agent.replied(second.request, { status: "DONE", value: 1 });
+  await worker.replied(second.request, { status: "DONE", value: 1 });
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
@@ -73,18 +73,18 @@ test("what is fetched needs the signing key, and is that of a run", async () => 
 
 test("over 32 MiB the run fails with a code, after a checkpoint that is refused", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   for (let n = 1; n <= 8; n += 1) {
-    agent.checkpoint(request, n, [many(`${n}`, 4 * MiB - 100)]);
-    expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ sequence: n, outcome: "stored" });
+    worker.checkpoint(request, n, [many(`${n}`, 4 * MiB - 100)]);
+    expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ sequence: n, outcome: "stored" });
   }
-  agent.checkpoint(request, 9, [many("9")]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({
+  worker.checkpoint(request, 9, [many("9")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({
     outcome: "invalid",
     message: expect.stringMatching(/characters; the limit is 33554432/),
   });
-  await agent.replied(request, { value: [many("9")] });
+  await worker.replied(request, { value: [many("9")] });
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_TOO_LARGE" } });
 });

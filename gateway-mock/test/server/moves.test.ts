@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import type { AgentOptions } from "./agent.ts";
 import { ended, metrics, start, useGateway } from "./harness.ts";
+import type { WorkerOptions } from "./raw-worker.ts";
 
 const bench = useGateway();
-const mover: Partial<AgentOptions> = { instanceId: "mover", extensions: [] };
+const mover: Partial<WorkerOptions> = { instanceId: "mover", extensions: [] };
 
-/** An agent that has work, on a gateway that is told to stop; and an agent elsewhere that would take the work. */
+/** A worker that has work, on a gateway that is told to stop; and a worker elsewhere that would take the work. */
 async function workOnAGatewayThatStops(reconnectGraceMs: number) {
   const one = await bench.gateway({ reconnectGraceMs, drainMs: 60_000 });
   const two = await bench.gateway();
-  const before = await bench.agent(one, mover);
+  const before = await bench.worker(one, mover);
   const [runId = ""] = await start(one);
   const { request } = await before.request();
   const stopped = stop(one);
   await before.frame("GATEWAY_CLOSING");
-  const after = await bench.agent(two, mover);
-  const other = await bench.agent(two, { instanceId: "other", extensions: [] });
+  const after = await bench.worker(two, mover);
+  const other = await bench.worker(two, { instanceId: "other", extensions: [] });
   before.socket.close(1000, "GATEWAY_DRAINING");
   await before.gone();
   const requests = () => [...after.frames, ...other.frames].filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST");
@@ -28,7 +28,7 @@ async function stop(gateway: Gateway): Promise<void> {
   await gateway.close();
 }
 
-test("a gateway that stops leaves work to its agent, which goes on at another gateway and says so a moment later", async () => {
+test("a gateway that stops leaves work to its worker, which goes on at another gateway and says so a moment later", async () => {
   const { two, runId, request, after, stopped, requests } = await workOnAGatewayThatStops(5_000);
   expect(await after.extend(request)).toBeDefined();
   await stopped;
@@ -37,7 +37,7 @@ test("a gateway that stops leaves work to its agent, which goes on at another ga
   expect(requests()).toEqual([]);
 });
 
-test("an agent of the plain protocol that is at another gateway by then need not have said so: its lease stays", async () => {
+test("a worker of the plain protocol that is at another gateway by then need not have said so: its lease stays", async () => {
   const { two, runId, request, after, stopped, requests } = await workOnAGatewayThatStops(200);
   await stopped;
   expect((await metrics(two)).queue).toMatchObject({ leased: 1, due: 0 });

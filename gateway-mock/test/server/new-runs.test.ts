@@ -2,8 +2,8 @@ import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { VersionPolicy } from "../../src/engine/index.ts";
 import type { Gateway } from "../../src/server.ts";
-import type { RawAgent } from "./agent.ts";
 import { ended, metrics, runDetail, start, useGateway } from "./harness.ts";
+import type { RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 const POLICIES: readonly VersionPolicy[] = ["prefer", "strict", "any"];
@@ -22,7 +22,7 @@ const V2 = {
   ],
 };
 
-const answer = (agent: RawAgent): void => agent.answer(() => ({ status: "DONE", value: 1 }));
+const answer = (worker: RawWorker): void => worker.answer(() => ({ status: "DONE", value: 1 }));
 
 async function versionsOf(gateway: Gateway, runIds: readonly string[]): Promise<string[]> {
   const runs = await Promise.all(runIds.map((id) => ended(gateway, id)));
@@ -31,8 +31,8 @@ async function versionsOf(gateway: Gateway, runIds: readonly string[]): Promise<
 
 test.each(POLICIES)("%s: with two versions connected all new runs begin on the newer one", async (versionPolicy) => {
   const gateway = await bench.gateway({ versionPolicy });
-  const old = await bench.agent(gateway, V1);
-  const fresh = await bench.agent(gateway, V2);
+  const old = await bench.worker(gateway, V1);
+  const fresh = await bench.worker(gateway, V2);
   answer(old);
   answer(fresh);
   for (let n = 0; n < 10; n += 1) expect(await versionsOf(gateway, await start(gateway))).toEqual(["2"]);
@@ -42,8 +42,8 @@ test.each(POLICIES)("%s: with two versions connected all new runs begin on the n
 
 test.each(POLICIES.slice(0, 2))("%s: also when the newer one is at another gateway", async (versionPolicy) => {
   const [one, two] = [await bench.gateway({ versionPolicy }), await bench.gateway({ versionPolicy })];
-  const old = await bench.agent(one, V1);
-  const fresh = await bench.agent(two, V2);
+  const old = await bench.worker(one, V1);
+  const fresh = await bench.worker(two, V2);
   answer(old);
   answer(fresh);
   expect(await versionsOf(one, await start(one, 20))).toEqual(["2"]);
@@ -53,10 +53,10 @@ test.each(POLICIES.slice(0, 2))("%s: also when the newer one is at another gatew
 /** Version 2 has one place, and it is taken. */
 async function full(
   versionPolicy: VersionPolicy,
-): Promise<{ gateway: Gateway; old: RawAgent; free: () => Promise<void> }> {
+): Promise<{ gateway: Gateway; old: RawWorker; free: () => Promise<void> }> {
   const gateway = await bench.gateway({ versionPolicy, virtualTime: true });
-  const old = await bench.agent(gateway, V1);
-  const fresh = await bench.agent(gateway, { ...V2, maxWorkerConcurrency: 1 });
+  const old = await bench.worker(gateway, V1);
+  const fresh = await bench.worker(gateway, { ...V2, maxWorkerConcurrency: 1 });
   const [blocking = ""] = await start(gateway);
   const { request } = await fresh.request();
   expect(request.runId).toBe(blocking);
@@ -118,8 +118,8 @@ test.each(POLICIES.slice(0, 2))(
   "%s: when the newest version has gone, new runs begin on the one before it",
   async (versionPolicy) => {
     const [one, two] = [await bench.gateway({ versionPolicy }), await bench.gateway({ versionPolicy })];
-    const old = await bench.agent(one, V1);
-    const fresh = await bench.agent(two, { ...V2, maxWorkerConcurrency: 1 });
+    const old = await bench.worker(one, V1);
+    const fresh = await bench.worker(two, { ...V2, maxWorkerConcurrency: 1 });
     const [blocking = ""] = await start(two);
     expect((await fresh.request()).request.runId).toBe(blocking);
     // One is made while the newest is there, and waits for it.
@@ -128,7 +128,7 @@ test.each(POLICIES.slice(0, 2))(
     answer(old);
     await fresh.close();
     expect(await versionsOf(one, [...waiting, ...(await start(one, 5))])).toEqual(["1"]);
-    const back = await bench.agent(two, V2);
+    const back = await bench.worker(two, V2);
     answer(back);
     expect(await versionsOf(one, await start(one, 5))).toEqual(["2"]);
   },

@@ -3,15 +3,15 @@ import { type ExecutorRequest, encodeJsonBytes, encodeSdkResponse, FLUSH_PATH } 
 import { describe, expect, test } from "vitest";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import type { Gateway } from "../../src/server.ts";
-import { helloFrame, RawAgent, replyOf } from "./agent.ts";
 import { did, ended, runDetail, SIGNING_KEY, send, start, useGateway } from "./harness.ts";
+import { helloFrame, RawWorker, replyOf } from "./raw-worker.ts";
 
 const bench = useGateway();
 
 /** Somebody who has learned what a request is called, and speaks the wire as well as its own worker does. */
 interface Foreigner {
   readonly gateway: Gateway;
-  readonly agent: RawAgent;
+  readonly worker: RawWorker;
   /** A request of its own. */
   readonly own: ExecutorRequest;
   readonly victim: ExecutorRequest;
@@ -22,22 +22,22 @@ async function post(gateway: Gateway, path: string, body: Uint8Array | string): 
 }
 
 /** What it sends was read by the gateway when this resolves, and answered as far as it is. */
-async function heard({ agent }: Foreigner): Promise<void> {
-  agent.send({ kind: "WORKER_HEARTBEAT" });
-  await agent.frame("GATEWAY_HEARTBEAT");
+async function heard({ worker }: Foreigner): Promise<void> {
+  worker.send({ kind: "WORKER_HEARTBEAT" });
+  await worker.frame("GATEWAY_HEARTBEAT");
 }
 
 const madeUp = ulidFromSeed(Date.now() + 60_000, new Uint8Array(10), 0);
 
-const extend = async ({ agent, victim }: Foreigner, leaseId: string): Promise<void> => {
-  agent.send({ ...victim, kind: "WORKER_REQUEST_EXTEND_LEASE", leaseId });
-  const { newLeaseId } = await agent.frame("WORKER_REQUEST_EXTEND_LEASE_ACK");
+const extend = async ({ worker, victim }: Foreigner, leaseId: string): Promise<void> => {
+  worker.send({ ...victim, kind: "WORKER_REQUEST_EXTEND_LEASE", leaseId });
+  const { newLeaseId } = await worker.frame("WORKER_REQUEST_EXTEND_LEASE_ACK");
   expect(newLeaseId).toBeUndefined();
 };
 
-const checkpoint = async ({ agent, victim }: Foreigner, leaseId: string): Promise<void> => {
+const checkpoint = async ({ worker, victim }: Foreigner, leaseId: string): Promise<void> => {
   const { requestId, runId } = victim;
-  agent.send({
+  worker.send({
     kind: "WORKER_CHECKPOINT",
     requestId,
     runId,
@@ -45,20 +45,20 @@ const checkpoint = async ({ agent, victim }: Foreigner, leaseId: string): Promis
     sequence: 1,
     ops: encodeJsonBytes([did("evil")]),
   });
-  expect((await agent.frame("GATEWAY_CHECKPOINT_ACK")).outcome).toBe("stale");
+  expect((await worker.frame("GATEWAY_CHECKPOINT_ACK")).outcome).toBe("stale");
 };
 
 const refuse = async (foreigner: Foreigner, leaseId: string): Promise<void> => {
   const { requestId, runId } = foreigner.victim;
   for (const reason of ["AT_CAPACITY", "STALLED", "MALFORMED", "UNKNOWN_FUNCTION"] as const) {
-    foreigner.agent.send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message: "" });
+    foreigner.worker.send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message: "" });
   }
   await heard(foreigner);
 };
 
-const reply = async ({ agent, victim }: Foreigner, runId: string): Promise<void> => {
-  agent.reply(victim, { status: "DONE", value: "pwned", runId });
-  await agent.frame("WORKER_REPLY_ACK");
+const reply = async ({ worker, victim }: Foreigner, runId: string): Promise<void> => {
+  worker.reply(victim, { status: "DONE", value: "pwned", runId });
+  await worker.frame("WORKER_REPLY_ACK");
 };
 
 const overHttp = async ({ gateway, victim }: Foreigner, item: string): Promise<void> => {
@@ -77,7 +77,7 @@ const ATTACKS: Readonly<Record<string, (foreigner: Foreigner) => Promise<void>>>
   replies: (one) => reply(one, one.victim.runId),
   "replies and names its own run": (one) => reply(one, one.own.runId),
   acknowledges: async (one) => {
-    one.agent.send({ ...one.victim, kind: "WORKER_REQUEST_ACK" });
+    one.worker.send({ ...one.victim, kind: "WORKER_REQUEST_ACK" });
     await heard(one);
   },
   checkpoints: (one) => checkpoint(one, ""),
@@ -95,7 +95,7 @@ const ATTACKS: Readonly<Record<string, (foreigner: Foreigner) => Promise<void>>>
     const nothing = { location: "", codeName: "", leasesGivenUp: false, suppressed: 0, waiting: 0 };
     const stall = { stepId: "", stalledMs: 1500, stack: "", ended: false, sequence: 1, ...nothing };
     for (const functionSlug of ["shop-order", "evil-own"]) {
-      one.agent.send({ kind: "WORKER_STALL", requestId, runId, functionSlug, ...stall });
+      one.worker.send({ kind: "WORKER_STALL", requestId, runId, functionSlug, ...stall });
     }
     await heard(one);
   },
@@ -121,21 +121,21 @@ describe.each(["the same gateway", "another gateway"])(
       // The lease is not extended meanwhile, so that a change of its end is seen.
       const here = await bench.gateway({ leaseMs: 60_000 });
       const gateway = where === "another gateway" ? await bench.gateway({ leaseMs: 60_000 }) : here;
-      const worker = await bench.agent(here);
-      const agent = await bench.agent(gateway, { app: "evil", functions: [{ id: "own", event: "evil/own" }] });
+      const owner = await bench.worker(here);
+      const worker = await bench.worker(gateway, { app: "evil", functions: [{ id: "own", event: "evil/own" }] });
       const [runId = ""] = await start(here);
-      const { request: victim } = await worker.request();
+      const { request: victim } = await owner.request();
       await send(gateway, "evil/own");
-      const { request: own } = await agent.request();
-      const foreigner = { gateway, agent, own, victim };
-      await heard({ ...foreigner, agent: worker });
+      const { request: own } = await worker.request();
+      const foreigner = { gateway, worker, own, victim };
+      await heard({ ...foreigner, worker: worker });
       const before = await stateOf(here, runId);
       await ATTACKS[attack]?.(foreigner);
       expect(await stateOf(here, runId)).toEqual(before);
       // The worker goes on as if nothing had been.
       expect(await worker.extend(victim)).toBeDefined();
       await worker.replied(victim, { status: "DONE", value: "mine" });
-      await agent.replied(own, { status: "DONE", value: "own" });
+      await worker.replied(own, { status: "DONE", value: "own" });
       expect(await ended(here, runId)).toMatchObject({ status: "COMPLETED", output: "mine" });
     });
   },
@@ -143,27 +143,27 @@ describe.each(["the same gateway", "another gateway"])(
 
 test("one's own request under the id of another run of one's own: refused too", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [one = "", two = ""] = await start(gateway, 2);
-  const requests = [(await agent.request()).request, (await agent.request()).request];
+  const requests = [(await worker.request()).request, (await worker.request()).request];
   const first = requests.find(({ runId }) => runId === one) as ExecutorRequest;
   const second = requests.find(({ runId }) => runId === two) as ExecutorRequest;
-  await agent.replied({ ...first, runId: two }, { status: "DONE", value: "crossed" });
+  await worker.replied({ ...first, runId: two }, { status: "DONE", value: "crossed" });
   expect((await runDetail(gateway, two)).endedMs).toBeNull();
-  await agent.replied(first, { status: "DONE", value: 1 });
-  await agent.replied(second, { status: "DONE", value: 2 });
+  await worker.replied(first, { status: "DONE", value: 1 });
+  await worker.replied(second, { status: "DONE", value: 2 });
   expect(await ended(gateway, one)).toMatchObject({ output: 1 });
   expect(await ended(gateway, two)).toMatchObject({ output: 2 });
 });
 
 test("lease ids stay good at another gateway, and each is of one request", async () => {
   const [one, two] = [await bench.gateway({ reconnectGraceMs: 20_000 }), await bench.gateway()];
-  const agent = await bench.agent(one, { instanceId: "mover" });
+  const worker = await bench.worker(one, { instanceId: "mover" });
   const [runId = ""] = await start(one);
-  const { request } = await agent.request();
-  const extended = (await agent.extend(request)) ?? "";
+  const { request } = await worker.request();
+  const extended = (await worker.extend(request)) ?? "";
   expect(isUlid(extended)).toBe(true);
-  const moved = await bench.agent(two, { instanceId: "mover" });
+  const moved = await bench.worker(two, { instanceId: "mover" });
   // What was extended a moment ago may still be on its way under the id before.
   for (const leaseId of [extended, request.leaseId]) {
     expect(await moved.extend({ ...request, leaseId })).toBeDefined();
@@ -177,19 +177,19 @@ test("a session token works once, at one gateway", async () => {
   const [one, two] = [await bench.gateway(keys), await bench.gateway(keys)];
   const headers = { authorization: `Bearer ${hashSigningKey(SIGNING_KEY)}` };
   const options = { url: one.url, headers };
-  const first = await RawAgent.open(options);
+  const first = await RawWorker.open(options);
   try {
-    await first.agent.frame("GATEWAY_HELLO");
-    first.agent.send(helloFrame(options, first.connectionId, "first", first.token));
-    await first.agent.frame("GATEWAY_CONNECTION_READY");
+    await first.worker.frame("GATEWAY_HELLO");
+    first.worker.send(helloFrame(options, first.connectionId, "first", first.token));
+    await first.worker.frame("GATEWAY_CONNECTION_READY");
     for (const gateway of [one, two]) {
-      const thief = await RawAgent.open({ ...options, url: gateway.url });
-      await thief.agent.frame("GATEWAY_HELLO");
-      thief.agent.send(helloFrame({ ...options, app: "evil" }, first.connectionId, "thief", first.token));
-      expect(await thief.agent.gone()).toEqual({ code: 1008, reason: "connect_authentication_failed" });
+      const thief = await RawWorker.open({ ...options, url: gateway.url });
+      await thief.worker.frame("GATEWAY_HELLO");
+      thief.worker.send(helloFrame({ ...options, app: "evil" }, first.connectionId, "thief", first.token));
+      expect(await thief.worker.gone()).toEqual({ code: 1008, reason: "connect_authentication_failed" });
     }
-    expect(first.agent.closed).toBeNull();
+    expect(first.worker.closed).toBeNull();
   } finally {
-    first.agent.cut();
+    first.worker.cut();
   }
 });

@@ -2,8 +2,8 @@ import { encodeSdkResponse, FLUSH_PATH } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import { resolveConfig } from "../../src/config.ts";
-import { helloFrame, RawAgent, replyOf } from "./agent.ts";
 import { did, ended, metrics, runDetail, start, useGateway } from "./harness.ts";
+import { helloFrame, RawWorker, replyOf } from "./raw-worker.ts";
 
 const bench = useGateway();
 const once = { functions: [{ id: "order", event: "shop/order", retries: 0 }] };
@@ -13,43 +13,43 @@ test("its deadlines are the reference's; it grants no extensions, whoever asks",
   expect(resolveConfig({ plain: true, leaseMs: 1000 }).requestAckMs).toBe(6000);
   expect(() => resolveConfig({ plain: true, extensions: ["nack"] })).toThrow(/grants no extensions/);
   const gateway = await bench.gateway({ plain: true });
-  const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
-  await agent.frame("GATEWAY_HELLO");
-  agent.send(helloFrame({ url: gateway.url }, connectionId, "i"));
-  expect(await agent.frame("GATEWAY_CONNECTION_READY")).toMatchObject({
+  const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
+  await worker.frame("GATEWAY_HELLO");
+  worker.send(helloFrame({ url: gateway.url }, connectionId, "i"));
+  expect(await worker.frame("GATEWAY_CONNECTION_READY")).toMatchObject({
     heartbeatInterval: "10s",
     extendLeaseInterval: "30s",
     statusInterval: "0s",
     extensions: [],
   });
-  await agent.close();
+  await worker.close();
 });
 
 test("a pause is final: what the connection could run does not wait for it to be ready again, it fails", async () => {
   const gateway = await bench.gateway({ plain: true });
-  const agent = await bench.agent(gateway, once);
+  const worker = await bench.worker(gateway, once);
   const [first = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.send({ kind: "WORKER_PAUSE" });
-  agent.send({ kind: "WORKER_READY" });
+  const { request } = await worker.request();
+  worker.send({ kind: "WORKER_PAUSE" });
+  worker.send({ kind: "WORKER_READY" });
   // Also what has a finished step: its next pass finds nobody.
-  await agent.replied(request, { value: [did("a")] });
+  await worker.replied(request, { value: [did("a")] });
   const [second = ""] = await start(gateway);
   for (const runId of [first, second]) {
     const run = await ended(gateway, runId);
     expect(run).toMatchObject({ status: "FAILED", error: { code: "connect_no_healthy_connection" } });
   }
-  expect(agent.taken).toBe(1);
+  expect(worker.taken).toBe(1);
 });
 
 test("work for an app of which nobody is connected waits", async () => {
   const gateway = await bench.gateway({ plain: true });
-  const agent = await bench.agent(gateway, once);
-  await agent.close();
+  const worker = await bench.worker(gateway, once);
+  await worker.close();
   const [runId = ""] = await start(gateway);
   const { claims = 0 } = (await metrics(gateway)).engine;
   await waitFor(async () => ((await metrics(gateway)).engine.claims ?? 0) >= claims + 15, { what: "15 claims" });
-  const later = await bench.agent(gateway, once);
+  const later = await bench.worker(gateway, once);
   const { request } = await later.request();
   await later.replied(request, { status: "DONE", value: 1 });
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
@@ -57,11 +57,11 @@ test("work for an app of which nobody is connected waits", async () => {
 
 test("a connection that ends, however it does, ends no lease; when that has ended the attempt has failed", async () => {
   const gateway = await bench.gateway({ plain: true, leaseMs: 1_500, heartbeatMs: 60_000 });
-  const first = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
+  const first = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
   const [runId = ""] = await start(gateway);
   const { request } = await first.request();
   await first.close();
-  const second = await bench.agent(gateway);
+  const second = await bench.worker(gateway);
   // Any connection may extend it, and so it goes on.
   expect(await second.extend(request)).toBeDefined();
   expect((await runDetail(gateway, runId)).leasesLost).toBe(0);
@@ -76,13 +76,13 @@ test("a connection that ends, however it does, ends no lease; when that has ende
 
 test("what was not acknowledged goes on at once when its connection ends; the third time its attempt has failed", async () => {
   const gateway = await bench.gateway({ plain: true });
-  await (await bench.agent(gateway, once)).close();
+  await (await bench.worker(gateway, once)).close();
   const [runId = ""] = await start(gateway);
   const asked = new Set<string>();
   for (let count = 0; count < 3; count += 1) {
-    const agent = await bench.agent(gateway, { ...once, acks: false });
-    asked.add((await agent.request()).request.requestId);
-    agent.cut();
+    const worker = await bench.worker(gateway, { ...once, acks: false });
+    asked.add((await worker.request()).request.requestId);
+    worker.cut();
   }
   expect(asked.size).toBe(3);
   expect(await ended(gateway, runId)).toMatchObject({
@@ -93,30 +93,30 @@ test("what was not acknowledged goes on at once when its connection ends; the th
 
 test("leases: the present id counts, the one before it gets the present one again, any other is refused", async () => {
   const gateway = await bench.gateway({ plain: true });
-  const agent = await bench.agent(gateway, { instanceId: "one" });
+  const worker = await bench.worker(gateway, { instanceId: "one" });
   await start(gateway);
-  const { request } = await agent.request();
-  const second = await agent.extend(request);
+  const { request } = await worker.request();
+  const second = await worker.extend(request);
   expect(second).toBeDefined();
-  expect(await agent.extend(request), "its acknowledgement was lost").toBe(second);
-  const other = await bench.agent(gateway, { instanceId: "two" });
+  expect(await worker.extend(request), "its acknowledgement was lost").toBe(second);
+  const other = await bench.worker(gateway, { instanceId: "two" });
   expect(await other.extend(request), "it was not given to this one").toBeUndefined();
-  const third = await agent.extend({ ...request, leaseId: second ?? "" });
+  const third = await worker.extend({ ...request, leaseId: second ?? "" });
   expect(third).toBeDefined();
-  expect(await agent.extend(request)).toBeUndefined();
-  expect(await agent.extend({ ...request, leaseId: third ?? "" })).toBeDefined();
-  await agent.replied(request, { status: "DONE", value: 1 });
-  expect(await agent.extend({ ...request, leaseId: third ?? "" }), "it is over").toBeUndefined();
+  expect(await worker.extend(request)).toBeUndefined();
+  expect(await worker.extend({ ...request, leaseId: third ?? "" })).toBeDefined();
+  await worker.replied(request, { status: "DONE", value: 1 });
+  expect(await worker.extend({ ...request, leaseId: third ?? "" }), "it is over").toBeUndefined();
 });
 
 test("greetings and flushes that it does not take", async () => {
   const gateway = await bench.gateway({ plain: true });
   const refused = async (change: (hello: ReturnType<typeof helloFrame>) => ReturnType<typeof helloFrame>) => {
-    const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
-    await agent.frame("GATEWAY_HELLO");
-    agent.send(change(helloFrame({ url: gateway.url }, connectionId, "i")));
-    const closed = await agent.gone();
-    expect(agent.frames).toEqual([]);
+    const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
+    await worker.frame("GATEWAY_HELLO");
+    worker.send(change(helloFrame({ url: gateway.url }, connectionId, "i")));
+    const closed = await worker.gone();
+    expect(worker.frames).toEqual([]);
     return closed;
   };
   const json = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -130,9 +130,9 @@ test("greetings and flushes that it does not take", async () => {
   );
   expect(await refused((hello) => ({ ...hello, capabilities: json("{") }) as never)).toEqual(broken);
 
-  const agent = await bench.agent(gateway, once);
+  const worker = await bench.worker(gateway, once);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   const flush = async (systemTraceCtx: Uint8Array): Promise<number> => {
     const body = encodeSdkResponse({ ...replyOf(request, { status: "DONE", value: "flushed" }), systemTraceCtx });
     return (await fetch(new URL(FLUSH_PATH, gateway.url), { method: "POST", body: body as Uint8Array<ArrayBuffer> }))

@@ -2,68 +2,68 @@ import { decodeFlushResponse, encodeSdkResponse, FLUSH_PATH, PROTOBUF_CONTENT_TY
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import { type AgentOptions, replyOf } from "./agent.ts";
 import { call, did, ended, failed, metrics, op, plan, runDetail, start, useGateway } from "./harness.ts";
+import { replyOf, type WorkerOptions } from "./raw-worker.ts";
 
 const bench = useGateway();
-const plain: Partial<AgentOptions> = { extensions: [] };
+const plain: Partial<WorkerOptions> = { extensions: [] };
 
 test("extensions off: none is granted, the plain intervals are sent", async () => {
   const gateway = await bench.gateway({ extensions: [] });
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request, payload } = await agent.request();
+  const { request, payload } = await worker.request();
   expect(payload.ctx.holdfast).toBeUndefined();
   expect(payload.ctx.fn_id).toMatch(/^[0-9a-f-]{36}$/);
-  await agent.replied(request, { value: [did("a")] });
-  const second = await agent.request();
+  await worker.replied(request, { value: [did("a")] });
+  const second = await worker.request();
   expect(second.payload).toMatchObject({ version: 2, steps: { a: { type: "data", data: "a" } } });
-  await agent.replied(second.request, { status: "DONE", value: 1 });
+  await worker.replied(second.request, { status: "DONE", value: 1 });
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
 test("parallel steps: targeted requests at the same time, one pass after the last", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, plain);
+  const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
-  const first = await agent.request("step");
-  await agent.replied(first.request, { value: [plan("a"), plan("b"), op("Sleep", "s", { name: "1s" })] });
-  const a = await agent.request("a");
-  const b = await agent.request("b");
+  const first = await worker.request("step");
+  await worker.replied(first.request, { value: [plan("a"), plan("b"), op("Sleep", "s", { name: "1s" })] });
+  const a = await worker.request("a");
+  const b = await worker.request("b");
   expect(a.payload.ctx.disable_immediate_execution).toBe(true);
-  agent.reply(a.request, { value: [did("a")] });
-  agent.reply(b.request, { value: [did("b")] });
-  const last = await agent.request("step");
+  worker.reply(a.request, { value: [did("a")] });
+  worker.reply(b.request, { value: [did("b")] });
+  const last = await worker.request("step");
   expect(Object.keys(last.payload.steps).sort()).toEqual(["a", "b", "s"]);
   expect(last.payload.ctx.disable_immediate_execution).toBe(false);
-  await agent.replied(last.request, { status: "DONE", value: 1 });
+  await worker.replied(last.request, { status: "DONE", value: 1 });
   const run = await ended(gateway, runId);
   expect(run.log.filter(({ kind, key }) => kind === "DISPATCHED" && key === "").length).toBe(2);
 });
 
 test("race: a pass after each completion; the losers are told to stop", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { extensions: ["cancel"] });
+  const worker = await bench.worker(gateway, { extensions: ["cancel"] });
   const [runId = ""] = await start(gateway);
   const race = { opts: { parallelMode: "race" } };
-  const first = await agent.request("step");
-  await agent.replied(first.request, { value: [plan("a", race), plan("b", race)] });
-  const a = await agent.request("a");
-  const b = await agent.request("b");
-  await agent.replied(b.request, { value: [did("b")] });
-  const next = await agent.request("step");
-  await agent.replied(next.request, { status: "DONE", value: "b won" });
-  expect(await agent.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: a.request.requestId });
+  const first = await worker.request("step");
+  await worker.replied(first.request, { value: [plan("a", race), plan("b", race)] });
+  const a = await worker.request("a");
+  const b = await worker.request("b");
+  await worker.replied(b.request, { value: [did("b")] });
+  const next = await worker.request("step");
+  await worker.replied(next.request, { status: "DONE", value: "b won" });
+  expect(await worker.frame("GATEWAY_CANCEL")).toMatchObject({ requestId: a.request.requestId });
   expect((await ended(gateway, runId)).output).toBe("b won");
 });
 
 test("two gateways answer two branches at once: one pass comes of it", async () => {
   const one = await bench.gateway();
   const two = await bench.gateway();
-  const here = await bench.agent(one, { ...plain, maxWorkerConcurrency: 1 });
+  const here = await bench.worker(one, { ...plain, maxWorkerConcurrency: 1 });
   const [runId = ""] = await start(one);
   const first = await here.request("step");
-  const there = await bench.agent(two, { ...plain, maxWorkerConcurrency: 1 });
+  const there = await bench.worker(two, { ...plain, maxWorkerConcurrency: 1 });
   await here.replied(first.request, { value: [plan("a"), plan("b")] });
   const a = await here.request();
   const b = await there.request();
@@ -78,19 +78,22 @@ test("two gateways answer two branches at once: one pass comes of it", async () 
 
 test("a step that fails is run again with its next attempt, a handler that throws too", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { ...plain, functions: [{ id: "order", event: "shop/order", retries: 1 }] });
+  const worker = await bench.worker(gateway, {
+    ...plain,
+    functions: [{ id: "order", event: "shop/order", retries: 1 }],
+  });
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
-  await agent.replied(first.request, { value: [failed("a")] });
-  const second = await agent.request();
+  const first = await worker.request();
+  await worker.replied(first.request, { value: [failed("a")] });
+  const second = await worker.request();
   expect(second.payload.ctx).toMatchObject({ attempt: 1, max_attempts: 2 });
-  await agent.replied(second.request, { value: [did("a")] });
-  const third = await agent.request();
+  await worker.replied(second.request, { value: [did("a")] });
+  const third = await worker.request();
   expect(third.payload.ctx.attempt).toBe(0);
-  await agent.replied(third.request, { status: "ERROR", value: { name: "Error", message: "oops" } });
-  const fourth = await agent.request();
+  await worker.replied(third.request, { status: "ERROR", value: { name: "Error", message: "oops" } });
+  const fourth = await worker.request();
   expect(fourth.payload.ctx.attempt).toBe(1);
-  await agent.replied(fourth.request, { status: "ERROR", value: { name: "Error", message: "oops again" } });
+  await worker.replied(fourth.request, { status: "ERROR", value: { name: "Error", message: "oops again" } });
   const run = await ended(gateway, runId);
   expect(run).toMatchObject({ status: "FAILED", error: { message: "oops again" } });
   expect(run.steps).toMatchObject([{ id: "a", status: "completed", attempt: 1, failedAttempts: [{ attempt: 0 }] }]);
@@ -98,24 +101,24 @@ test("a step that fails is run again with its next attempt, a handler that throw
 
 test("an op that this gateway cannot do fails the run with a code", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, plain);
+  const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  await agent.replied(request, { value: [op("SyncRunComplete", "i", { data: 1 })] });
+  const { request } = await worker.request();
+  await worker.replied(request, { value: [op("SyncRunComplete", "i", { data: 1 })] });
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "OP_UNSUPPORTED" } });
 });
 
 test("a reply that cannot be read fails its run, not the connection", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, plain);
+  const worker = await bench.worker(gateway, plain);
   const [one = "", two = ""] = await start(gateway, 2);
-  const first = await agent.request();
-  const second = await agent.request();
-  await agent.replied(first.request, { value: null, body: new Uint8Array([0x7b]) });
-  await agent.replied(second.request, { status: "DONE", value: 1 });
+  const first = await worker.request();
+  const second = await worker.request();
+  await worker.replied(first.request, { value: null, body: new Uint8Array([0x7b]) });
+  await worker.replied(second.request, { status: "DONE", value: 1 });
   const runs = await Promise.all([ended(gateway, one), ended(gateway, two)]);
   expect(runs.map(({ status }) => status).sort()).toEqual(["COMPLETED", "FAILED"]);
-  expect(agent.closed).toBeNull();
+  expect(worker.closed).toBeNull();
 });
 
 async function checkpoint(gateway: Gateway, runId: string, body: object): Promise<Response> {
@@ -124,9 +127,9 @@ async function checkpoint(gateway: Gateway, runId: string, body: object): Promis
 
 test("checkpoints over HTTP: stored, repeated, stale", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, plain);
+  const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
-  const { request, payload } = await agent.request();
+  const { request, payload } = await worker.request();
   const body = {
     run_id: runId,
     fn_id: payload.ctx.fn_id,
@@ -141,22 +144,22 @@ test("checkpoints over HTTP: stored, repeated, stale", async () => {
   // Over another gateway: what this one has in memory is found to be old.
   const other = await bench.gateway();
   expect((await checkpoint(other, runId, { ...body, steps: [did("b")] })).status).toBe(200);
-  await agent.replied(request, { value: [op("Sleep", "s", { name: "1s" })] });
-  const next = await agent.request();
+  await worker.replied(request, { value: [op("Sleep", "s", { name: "1s" })] });
+  const next = await worker.request();
   expect(Object.keys(next.payload.steps)).toEqual(["a", "b", "s"]);
   const stale = await checkpoint(gateway, runId, { ...body, steps: [did("c")] });
   expect(stale.status).toBe(409);
-  await agent.replied(next.request, { value: [did("d"), op("RunComplete", "end", { data: { ok: 1 } })] });
+  await worker.replied(next.request, { value: [did("d"), op("RunComplete", "end", { data: { ok: 1 } })] });
   expect((await ended(gateway, runId)).output).toEqual({ ok: 1 });
 });
 
 test("flush: a reply over HTTP is as good as one over the socket", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 20_000 });
-  const agent = await bench.agent(gateway, plain);
+  const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.cut();
-  await agent.gone();
+  const { request } = await worker.request();
+  worker.cut();
+  await worker.gone();
   const flush = async (value: unknown): Promise<string> => {
     const body = encodeSdkResponse(replyOf(request, { status: "DONE", value })) as Uint8Array<ArrayBuffer>;
     const response = await fetch(gateway.url + FLUSH_PATH, {
@@ -172,18 +175,18 @@ test("flush: a reply over HTTP is as good as one over the socket", async () => {
   expect((await ended(gateway, runId)).output).toBe("flushed");
 });
 
-test("a plain agent that comes back keeps its work without a word, as long as an extension interval", async () => {
+test("a plain worker that comes back keeps its work without a word, as long as an extension interval", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 5_000, leaseMs: 600_000 });
   const one = { ...plain, maxWorkerConcurrency: 1 };
-  const other = await bench.agent(gateway, { ...one, instanceId: "host-2" });
+  const other = await bench.worker(gateway, { ...one, instanceId: "host-2" });
   const [lostId = ""] = await start(gateway);
   await other.request();
-  const before = await bench.agent(gateway, { ...one, instanceId: "host-1" });
+  const before = await bench.worker(gateway, { ...one, instanceId: "host-1" });
   const [runId = ""] = await start(gateway);
   const { request } = await before.request();
   before.cut();
   await before.gone();
-  const after = await bench.agent(gateway, { ...plain, instanceId: "host-1" });
+  const after = await bench.worker(gateway, { ...plain, instanceId: "host-1" });
   await waitFor(async () => (await metrics(gateway)).engine.inFlight === 2, { what: "the work to be kept" });
   // Another one is lost later, and not waited for any more: the time of the first one is long over then.
   other.cut();
@@ -198,34 +201,34 @@ test("a plain agent that comes back keeps its work without a word, as long as an
 test("lost twenty times in a row without progress: the run fails with a code", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 0 });
   const [, ...functions] = [0, { id: "order", event: "shop/order" }] as const;
-  const first = await bench.agent(gateway, { functions });
+  const first = await bench.worker(gateway, { functions });
   const [runId = ""] = await start(gateway);
-  let agent = first;
+  let worker = first;
   for (let count = 0; count < 20; count += 1) {
-    const { request } = await agent.request();
+    const { request } = await worker.request();
     expect(request.runId).toBe(runId);
-    // Acknowledged: the work was there when the agent died.
-    expect(await agent.extend(request)).toBeDefined();
-    agent.cut();
-    await agent.gone();
-    await waitFor(async () => (await metrics(gateway)).engine.agents === 0, { what: "the agent to be gone" });
-    agent = await bench.agent(gateway);
+    // Acknowledged: the work was there when the worker died.
+    expect(await worker.extend(request)).toBeDefined();
+    worker.cut();
+    await worker.gone();
+    await waitFor(async () => (await metrics(gateway)).engine.workers === 0, { what: "the worker to be gone" });
+    worker = await bench.worker(gateway);
   }
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_LOST" }, leasesLost: 20 });
 });
 
-test("an agent that dies with thirty steps of one run takes each along once: the run goes on", async () => {
+test("a worker that dies with thirty steps of one run takes each along once: the run goes on", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 0 });
-  const agent = await bench.agent(gateway, plain);
+  const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request("step");
+  const { request } = await worker.request("step");
   const steps = Array.from({ length: 30 }, (_, n) => `s${n}`);
-  await agent.replied(request, { value: steps.map((id) => plan(id)) });
-  for (const id of steps) expect(await agent.extend((await agent.request(id)).request)).toBeDefined();
-  agent.cut();
+  await worker.replied(request, { value: steps.map((id) => plan(id)) });
+  for (const id of steps) expect(await worker.extend((await worker.request(id)).request)).toBeDefined();
+  worker.cut();
   await waitFor(async () => (await runDetail(gateway, runId)).jobs.length === 30, { what: "the jobs of its steps" });
   await waitFor(async () => (await metrics(gateway)).queue.due === 30, { what: "all its work to be given up" });
-  const other = await bench.agent(gateway, plain);
+  const other = await bench.worker(gateway, plain);
   for (const id of steps) other.reply((await other.request(id)).request, { value: [did(id)] });
   const last = await other.request("step");
   await other.replied(last.request, { status: "DONE", value: 1 });
@@ -234,7 +237,7 @@ test("an agent that dies with thirty steps of one run takes each along once: the
 
 test("events: ids make them idempotent, seeds make ids", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const send = (event: object, headers = {}): Promise<unknown> =>
     call(gateway, "/e/key", { method: "POST", body: JSON.stringify(event), headers });
   const one = await send({ name: "shop/order", id: "order-1", data: {} });
@@ -245,8 +248,8 @@ test("events: ids make them idempotent, seeds make ids", async () => {
   expect(await send(two, seed)).toEqual(seeded);
   expect(await send(two, seed)).toEqual(seeded);
   for (let count = 0; count < 2; count += 1) {
-    const { request } = await agent.request();
-    await agent.replied(request, { status: "DONE", value: 1 });
+    const { request } = await worker.request();
+    await worker.replied(request, { status: "DONE", value: 1 });
   }
   const { runs } = (await call(gateway, "/v1/runs?status=COMPLETED")) as { runs: unknown[] };
   expect(runs.length).toBe(2);

@@ -8,12 +8,12 @@ import {
 } from "@holdfast/protocol";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import type { AgentSession } from "../../src/engine/agents/agents.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { DEFAULT_ENGINE_SETTINGS } from "../../src/engine/ports.ts";
+import type { WorkerSession } from "../../src/engine/workers/workers.ts";
 import { type AppRecord, openPostgresStore, type Store } from "../../src/store/index.ts";
-import { type Payload, replyOf } from "./agent.ts";
 import { did, op } from "./harness.ts";
+import { type Payload, replyOf } from "./raw-worker.ts";
 
 const appWith = (more: object): AppRecord => ({
   id: "shop",
@@ -68,10 +68,10 @@ function holdingClaims(store: Store) {
   };
 }
 
-/** An agent of an engine, without a socket. */
-function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint"]) {
+/** A worker of an engine, without a socket. */
+function workerOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint"]) {
   const frames: GatewayFrame[] = [];
-  const session: AgentSession = {
+  const session: WorkerSession = {
     id: "session",
     instanceId: "instance",
     environment: "",
@@ -92,7 +92,7 @@ function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint
       if (frame) frames.push(frame);
     },
   };
-  const agent = engine.attach(session, true);
+  const worker = engine.attach(session, true);
   const next = <Kind extends GatewayFrame["kind"]>(kind: Kind) =>
     waitFor(
       () => {
@@ -109,11 +109,11 @@ function agentOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint
       return { request, steps: (parseJsonBytes(request.requestPayload, "payload") as Payload).steps };
     },
     checkpoint: (sequence: number, { requestId, runId, leaseId }: ExecutorRequest, ops: object[]) => {
-      agent.receive({ kind: "WORKER_CHECKPOINT", requestId, runId, leaseId, sequence, ops: encodeJsonBytes(ops) });
+      worker.receive({ kind: "WORKER_CHECKPOINT", requestId, runId, leaseId, sequence, ops: encodeJsonBytes(ops) });
       return next("GATEWAY_CHECKPOINT_ACK");
     },
     reply: (request: ExecutorRequest, value: unknown) =>
-      agent.receive({ kind: "WORKER_REPLY", ...replyOf(request, { value }) }),
+      worker.receive({ kind: "WORKER_REPLY", ...replyOf(request, { value }) }),
   };
 }
 
@@ -152,20 +152,20 @@ test("a step that is stored while its gateway reads the run for something else i
       { what: `${count} finished steps` },
     );
   await here.register([appWith({})]);
-  const agent = agentOf(here);
+  const worker = workerOf(here);
   await here.sendEvents([{ name: "shop/order", data: {} }]);
-  const { request } = await agent.request();
-  await agent.checkpoint(1, request, [op("Sleep", "s1", { name: "1ms" }), op("Sleep", "s2", { name: "1ms" })]);
+  const { request } = await worker.request();
+  await worker.checkpoint(1, request, [op("Sleep", "s1", { name: "1ms" }), op("Sleep", "s2", { name: "1ms" })]);
   // Another gateway decides on the run, so that what the claim here reads is newer than what is known here.
   await waitFor(async () => (await other.tick()) > 0, { what: "one sleep to be due" });
   await settled(request.runId, 1);
   claims.let();
   const answer = await waitFor(() => claims.held(), { what: "the other sleep to be claimed" });
-  expect(await agent.checkpoint(2, request, [did("a")])).toMatchObject({ outcome: "stored" });
+  expect(await worker.checkpoint(2, request, [did("a")])).toMatchObject({ outcome: "stored" });
   answer();
   await settled(request.runId, 3);
-  agent.reply(request, [op("Sleep", "s1", { name: "1ms" })]);
-  expect(Object.keys((await agent.request()).steps).sort()).toEqual(["a", "s1", "s2"]);
+  worker.reply(request, [op("Sleep", "s1", { name: "1ms" })]);
+  expect(Object.keys((await worker.request()).steps).sort()).toEqual(["a", "s1", "s2"]);
 });
 
 test("a step that is stored while another gateway fails the run is undone", async () => {
@@ -185,19 +185,19 @@ test("a step that is stored while another gateway fails the run is undone", asyn
     () => Promise.all([here.stop(), other.stop()]),
   );
   await here.register([appWith({ holdfast: { deadline: "1s" } })]);
-  const agent = agentOf(here);
+  const worker = workerOf(here);
   await here.sendEvents([{ name: "shop/order", data: {} }]);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   await waitFor(async () => (await other.tick()) > 0, { what: "the deadline" });
   const end = await waitFor(() => write, { what: "the run to be failed" });
   const done = op("StepRun", "a", { data: 1, userland: { id: "a" }, opts: { compensate: true } });
-  expect(await agent.checkpoint(1, request, [done])).toMatchObject({ outcome: "stored" });
+  expect(await worker.checkpoint(1, request, [done])).toMatchObject({ outcome: "stored" });
   end();
-  const { steps } = await agent.request();
+  const { steps } = await worker.request();
   expect(Object.keys(steps)).toEqual(["a", expect.any(String)]);
 });
 
-test("an agent at another gateway is told at once that the deadline has taken its work", async () => {
+test("a worker at another gateway is told at once that the deadline has taken its work", async () => {
   const hereStore = openPostgresStore({ url: db.url, maxConnections: 3 });
   const here = engineOf(holdingClaims(hereStore).store, "here");
   const other = engineOf(store, "other");
@@ -212,15 +212,15 @@ test("an agent at another gateway is told at once that the deadline has taken it
   await waitFor(() => listens, { what: "the first gateway to listen" });
   await here.register([appWith({ holdfast: { deadline: "1s" } })]);
   await here.start();
-  const agent = agentOf(here, ["checkpoint", "cancel"]);
+  const worker = workerOf(here, ["checkpoint", "cancel"]);
   await here.sendEvents([{ name: "shop/order", data: {} }]);
-  const first = await agent.request();
+  const first = await worker.request();
   const done = op("StepRun", "a", { data: 1, userland: { id: "a" }, opts: { compensate: true } });
-  expect(await agent.checkpoint(1, first.request, [done])).toMatchObject({ outcome: "stored" });
+  expect(await worker.checkpoint(1, first.request, [done])).toMatchObject({ outcome: "stored" });
   await waitFor(async () => (await other.tick()) > 0, { what: "the deadline" });
-  expect(await agent.cancel()).toMatchObject({ requestId: first.request.requestId });
+  expect(await worker.cancel()).toMatchObject({ requestId: first.request.requestId });
   // The pass that undoes is nobody's to take away.
-  const undoing = await agent.request();
+  const undoing = await worker.request();
   expect(Object.keys(undoing.steps)).toEqual(["a", expect.any(String)]);
-  expect(agent.frames.map(({ kind }) => kind)).not.toContain("GATEWAY_CANCEL");
+  expect(worker.frames.map(({ kind }) => kind)).not.toContain("GATEWAY_CANCEL");
 });

@@ -20,10 +20,10 @@ test.each([
 ])("$name: what the database will never take fails the run, with its reason", async ({ options }) => {
   await refuse("poison");
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, options);
+  const worker = await bench.worker(gateway, options);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  await agent.replied(request, { value: [did("fine"), did("poison")] });
+  const { request } = await worker.request();
+  await worker.replied(request, { value: [did("fine"), did("poison")] });
   const run = await ended(gateway, runId);
   expect(run).toMatchObject({ status: "FAILED", error: { code: "STORE_FAILED" }, leasesLost: 0 });
   expect(run.error).toHaveProperty("message", expect.stringContaining("this cannot be stored"));

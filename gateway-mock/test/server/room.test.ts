@@ -2,52 +2,52 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/index.ts";
-import type { RawAgent } from "./agent.ts";
 import { call, did, ended, metrics, start, useGateway } from "./harness.ts";
+import type { RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 const MEBIBYTE = "x".repeat(1024 * 1024);
 const RUNS = 24;
 const LEASE_MS = 2_500;
 
-/** The agent goes on sending, and reads nothing: everything for it fills its socket. */
-async function deaf(agent: RawAgent, during: () => Promise<void>): Promise<void> {
-  agent.socket.pause();
-  const heartbeats = setInterval(() => agent.send({ kind: "WORKER_HEARTBEAT" }), 500);
+/** The worker goes on sending, and reads nothing: everything for it fills its socket. */
+async function deaf(worker: RawWorker, during: () => Promise<void>): Promise<void> {
+  worker.socket.pause();
+  const heartbeats = setInterval(() => worker.send({ kind: "WORKER_HEARTBEAT" }), 500);
   try {
     await during();
   } finally {
     clearInterval(heartbeats);
-    agent.socket.resume();
+    worker.socket.resume();
   }
 }
 
 test("plain protocol: large passes of many runs wait for room on the socket; nobody loses them meanwhile", async () => {
-  const { gateway, agent, runIds, first, born } = await firstPasses({
+  const { gateway, worker, runIds, first, born } = await firstPasses({
     leaseMs: LEASE_MS,
     heartbeatMs: 10_000,
     requestAckMs: 60_000,
   });
   let sent = 0;
-  await deaf(agent, async () => {
-    for (const { request } of first) agent.reply(request, { value: [did("large", MEBIBYTE)] });
+  await deaf(worker, async () => {
+    for (const { request } of first) worker.reply(request, { value: [did("large", MEBIBYTE)] });
     await secondPasses(gateway, born);
-    // Longer than a lease: those that the agent does not know of are kept.
+    // Longer than a lease: those that the worker does not know of are kept.
     await sleep(LEASE_MS + 500);
     sent = (await sentTo(gateway)) - RUNS;
-    agent.answer(() => ({ status: "DONE", value: 1 }));
+    worker.answer(() => ({ status: "DONE", value: 1 }));
   });
   expect(sent).toBeLessThan(RUNS * 0.6);
   for (const runId of runIds) expect((await ended(gateway, runId)).status).toBe("COMPLETED");
   // Those that were on their way were lost, since nobody extended their leases.
   expect((await metrics(gateway)).engine.leasesLost ?? 0).toBeLessThanOrEqual(sent);
-  expect(agent.closed).toBeNull();
+  expect(worker.closed).toBeNull();
 });
 
-test("new work is not claimed for an agent while requests wait for room on its socket", async () => {
+test("new work is not claimed for a worker while requests wait for room on its socket", async () => {
   const gateway = await bench.gateway({ requestAckMs: 60_000 });
-  const agent = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: 1000 });
-  await deaf(agent, async () => {
+  const worker = await bench.worker(gateway, { extensions: [], maxWorkerConcurrency: 1000 });
+  await deaf(worker, async () => {
     for (let sent = 0; sent < RUNS; sent += 1) {
       const body = JSON.stringify({ name: "shop/order", data: { text: MEBIBYTE } });
       await call(gateway, "/e/test", { method: "POST", body });
@@ -57,9 +57,9 @@ test("new work is not claimed for an agent while requests wait for room on its s
     expect(queue.due).toBeGreaterThan(RUNS / 3);
     expect(engine.inFlight).toBe(RUNS - queue.due);
   });
-  const other = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: 1000 });
+  const other = await bench.worker(gateway, { extensions: [], maxWorkerConcurrency: 1000 });
   const seen = new Set<string>();
-  const take = async (one: RawAgent): Promise<void> => {
+  const take = async (one: RawWorker): Promise<void> => {
     while (seen.size < RUNS) {
       const { request } = await one.request().catch(() => ({ request: null }));
       if (!request) return;
@@ -67,20 +67,20 @@ test("new work is not claimed for an agent while requests wait for room on its s
       await one.replied(request, { status: "DONE", value: 1 });
     }
   };
-  await Promise.race([take(agent), take(other)]);
+  await Promise.race([take(worker), take(other)]);
   expect(seen.size).toBe(RUNS);
   expect((await metrics(gateway)).engine.leasesLost ?? 0).toBe(0);
 });
 
-test("what waits for room on a socket that breaks goes to the next agent at once", async () => {
+test("what waits for room on a socket that breaks goes to the next worker at once", async () => {
   const options = { reconnectGraceMs: 600_000, requestAckMs: 600_000, leaseMs: 600_000 };
-  const { gateway, agent, first, born } = await firstPasses(options);
-  agent.socket.pause();
-  for (const { request } of first) agent.reply(request, { value: [did("large", MEBIBYTE)] });
+  const { gateway, worker, first, born } = await firstPasses(options);
+  worker.socket.pause();
+  for (const { request } of first) worker.reply(request, { value: [did("large", MEBIBYTE)] });
   await secondPasses(gateway, born);
   const sent = (await sentTo(gateway)) - RUNS;
-  agent.cut();
-  const other = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
+  worker.cut();
+  const other = await bench.worker(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
   const seen = new Set<string>();
   for (let index = 0; index < RUNS - sent; index++) seen.add((await other.request()).request.runId);
   expect(seen.size).toBe(RUNS - sent);
@@ -88,42 +88,42 @@ test("what waits for room on a socket that breaks goes to the next agent at once
 
 test("what is cancelled while it waits for room is not sent", async () => {
   const options = { requestAckMs: 600_000, leaseMs: 600_000 };
-  const { gateway, agent, runIds, first, born } = await firstPasses(options);
+  const { gateway, worker, runIds, first, born } = await firstPasses(options);
   let sent = 0;
-  await deaf(agent, async () => {
-    for (const { request } of first) agent.reply(request, { value: [did("large", MEBIBYTE)] });
+  await deaf(worker, async () => {
+    for (const { request } of first) worker.reply(request, { value: [did("large", MEBIBYTE)] });
     await secondPasses(gateway, born);
     sent = (await sentTo(gateway)) - RUNS;
     for (const runId of runIds) await call(gateway, `/v1/runs/${runId}/cancel`, { method: "POST" });
     expect((await metrics(gateway)).engine.inFlight).toBe(sent);
   });
-  await requests(agent, sent);
-  agent.send({ kind: "WORKER_HEARTBEAT" });
-  await agent.frame("GATEWAY_HEARTBEAT");
+  await requests(worker, sent);
+  worker.send({ kind: "WORKER_HEARTBEAT" });
+  await worker.frame("GATEWAY_HEARTBEAT");
   expect(await sentTo(gateway)).toBe(RUNS + sent);
 });
 
-/** Runs of which an agent has the first passes; `born`: how many jobs were leased as they were made, until then. */
+/** Runs of which a worker has the first passes; `born`: how many jobs were leased as they were made, until then. */
 async function firstPasses(options: Parameters<typeof bench.gateway>[0]) {
   const gateway = await bench.gateway(options);
-  const agent = await bench.agent(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
+  const worker = await bench.worker(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
   const runIds = await start(gateway, RUNS);
-  const first = await requests(agent, RUNS);
-  const { bornLeased: born = 0 } = (await metrics(gateway)).engine;
-  return { gateway, agent, runIds, first, born };
+  const first = await requests(worker, RUNS);
+  const { leasedOnCreation: born = 0 } = (await metrics(gateway)).engine;
+  return { gateway, worker, runIds, first, born };
 }
 
-async function requests(agent: RawAgent, count: number): Promise<Awaited<ReturnType<RawAgent["request"]>>[]> {
+async function requests(worker: RawWorker, count: number): Promise<Awaited<ReturnType<RawWorker["request"]>>[]> {
   const taken = [];
-  for (let index = 0; index < count; index++) taken.push(await agent.request());
+  for (let index = 0; index < count; index++) taken.push(await worker.request());
   return taken;
 }
 
 /** Until all replies to the first passes are decided on. */
 async function secondPasses(gateway: Gateway, bornBefore: number): Promise<void> {
   const isOn = async (): Promise<boolean> => {
-    const { inFlight, bornLeased = 0 } = (await metrics(gateway)).engine;
-    return inFlight === RUNS && bornLeased - bornBefore === RUNS;
+    const { inFlight, leasedOnCreation = 0 } = (await metrics(gateway)).engine;
+    return inFlight === RUNS && leasedOnCreation - bornBefore === RUNS;
   };
   await waitFor(isOn, { what: "the second passes", context: async () => JSON.stringify(await metrics(gateway)) });
 }

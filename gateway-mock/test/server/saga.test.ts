@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { AgentOptions } from "./agent.ts";
 import { call, ended, op, runDetail, start, useGateway } from "./harness.ts";
+import type { WorkerOptions } from "./raw-worker.ts";
 
 const bench = useGateway();
 const HOUR_MS = 3_600_000;
@@ -19,38 +19,38 @@ const retry = (url: string, runId: string) =>
 describe.each([
   { name: "plain", options: { extensions: [] } },
   { name: "in place", options: {} },
-] satisfies { name: string; options: Partial<AgentOptions> }[])("sagas, $name", ({ options }) => {
+] satisfies { name: string; options: Partial<WorkerOptions> }[])("sagas, $name", ({ options }) => {
   test("attempts used up: the gateway has the steps undone; what fails can be retried by API", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, {
+    const worker = await bench.worker(gateway, {
       ...options,
       functions: [{ id: "order", event: "shop/order", retries: 0 }],
     });
     const [runId = ""] = await start(gateway);
-    const first = await agent.request();
-    await agent.replied(first.request, { value: [undoable("a")] });
-    const second = await agent.request();
-    await agent.replied(second.request, { status: "ERROR", value: { name: "Bad", message: "no", extra: { n: 1 } } });
-    const third = await agent.request();
+    const first = await worker.request();
+    await worker.replied(first.request, { value: [undoable("a")] });
+    const second = await worker.request();
+    await worker.replied(second.request, { status: "ERROR", value: { name: "Bad", message: "no", extra: { n: 1 } } });
+    const third = await worker.request();
     expect(third.payload.steps[FAILURE]).toMatchObject({
       type: "data",
       data: { error: { name: "Bad", message: "no", extra: { n: 1 } } },
     });
     expect(await runDetail(gateway, runId)).toMatchObject({ compensating: true, endedMs: null });
-    await agent.replied(third.request, { value: [notUndone("a")] });
-    const fourth = await agent.request();
+    await worker.replied(third.request, { value: [notUndone("a")] });
+    const fourth = await worker.request();
     const error = { name: "Bad", message: "no", compensation: { undone: [], failed: [{ stepId: "a" }], notRun: [] } };
-    await agent.replied(fourth.request, { status: "DONE", noRetry: true, value: error });
+    await worker.replied(fourth.request, { status: "DONE", noRetry: true, value: error });
     expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error });
 
     expect(await retry(gateway.url, runId)).toMatchObject({ retried: true, run: { status: "RUNNING", error: null } });
     expect(await retry(gateway.url, runId)).toMatchObject({ retried: false });
-    const fifth = await agent.request();
+    const fifth = await worker.request();
     expect(Object.keys(fifth.payload.steps)).toEqual(["a", FAILURE]);
-    await agent.replied(fifth.request, { value: [undone("a")] });
-    const sixth = await agent.request();
+    await worker.replied(fifth.request, { value: [undone("a")] });
+    const sixth = await worker.request();
     const over = { ...error, compensation: { undone: ["a"], failed: [], notRun: [] } };
-    await agent.replied(sixth.request, { status: "DONE", noRetry: true, value: over });
+    await worker.replied(sixth.request, { status: "DONE", noRetry: true, value: over });
     expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: over });
     expect(await retry(gateway.url, runId)).toMatchObject({ retried: false });
   });
@@ -58,18 +58,18 @@ describe.each([
 
 test("a gateway that dies while steps are undone: another one goes on after the last that was", async () => {
   const first = await bench.gateway();
-  const agent = await bench.agent(first, { functions: [{ id: "order", event: "shop/order", retries: 0 }] });
+  const worker = await bench.worker(first, { functions: [{ id: "order", event: "shop/order", retries: 0 }] });
   const [runId = ""] = await start(first);
-  const pass = await agent.request();
-  agent.checkpoint(pass.request, 1, [undoable("a"), undoable("b")]);
-  await agent.frame("GATEWAY_CHECKPOINT_ACK");
-  await agent.replied(pass.request, { status: "ERROR", value: { name: "Error", message: "no" } });
-  const undoing = await agent.request();
-  agent.checkpoint(undoing.request, 1, [undone("b")]);
-  await agent.frame("GATEWAY_CHECKPOINT_ACK");
+  const pass = await worker.request();
+  worker.checkpoint(pass.request, 1, [undoable("a"), undoable("b")]);
+  await worker.frame("GATEWAY_CHECKPOINT_ACK");
+  await worker.replied(pass.request, { status: "ERROR", value: { name: "Error", message: "no" } });
+  const undoing = await worker.request();
+  worker.checkpoint(undoing.request, 1, [undone("b")]);
+  await worker.frame("GATEWAY_CHECKPOINT_ACK");
   const second = await bench.gateway();
   await first.close();
-  const other = await bench.agent(second);
+  const other = await bench.worker(second);
   const again = await other.request();
   expect(Object.keys(again.payload.steps)).toEqual(["a", "b", FAILURE, sha1("holdfast/compensate:b")]);
   const compensation = { undone: ["b", "a"], failed: [], notRun: [] };
@@ -87,68 +87,68 @@ test("a gateway that dies while steps are undone: another one goes on after the 
 test("the deadline of a run whose event lies ahead counts from when it may start", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const config = { holdfast: { deadline: "1m" } };
-  const agent = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", config }] });
+  const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", config }] });
   const ts = Date.now() + 3_600_000;
   const body = JSON.stringify({ name: "shop/order", data: {}, ts });
   const { ids } = (await call(gateway, "/e/test", { method: "POST", body })) as { ids: string[] };
   const { runIds } = (await call(gateway, `/v1/events/${ids[0]}`)) as { runIds: string[] };
   await gateway.skipTime(3_600_000);
-  const { request, payload } = await agent.request();
+  const { request, payload } = await worker.request();
   const { nowMs, deadlineMs } = payload.ctx.holdfast as unknown as { nowMs: number; deadlineMs: number };
   expect(deadlineMs).toBe(ts + 60_000);
   expect(deadlineMs - nowMs).toBeGreaterThan(0);
   expect((await runDetail(gateway, runIds[0] ?? "")).deadlineMs).toBe(deadlineMs);
-  await agent.replied(request, { status: "DONE", value: null });
+  await worker.replied(request, { status: "DONE", value: null });
   expect(await ended(gateway, runIds[0] ?? "")).toMatchObject({ status: "COMPLETED" });
 });
 
 test("the deadline fails a run and stops its handler; with steps to undo a new pass undoes them", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const config = { holdfast: { deadline: "1h" } };
-  const agent = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", config }] });
+  const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", config }] });
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
+  const first = await worker.request();
   const { nowMs, deadlineMs } = first.payload.ctx.holdfast as unknown as { nowMs: number; deadlineMs: number };
   expect(deadlineMs - nowMs).toBeGreaterThan(0);
   expect(deadlineMs - nowMs).toBeLessThanOrEqual(HOUR_MS);
   await gateway.skipTime(HOUR_MS);
-  expect((await agent.frame("GATEWAY_CANCEL")).requestId).toBe(first.request.requestId);
+  expect((await worker.frame("GATEWAY_CANCEL")).requestId).toBe(first.request.requestId);
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_DEADLINE_EXCEEDED" } });
 
   const [saga = ""] = await start(gateway);
-  const second = await agent.request();
-  agent.checkpoint(second.request, 1, [undoable("a")]);
-  await agent.frame("GATEWAY_CHECKPOINT_ACK");
+  const second = await worker.request();
+  worker.checkpoint(second.request, 1, [undoable("a")]);
+  await worker.frame("GATEWAY_CHECKPOINT_ACK");
   await gateway.skipTime(HOUR_MS);
-  expect((await agent.frame("GATEWAY_CANCEL")).requestId).toBe(second.request.requestId);
-  const third = await agent.request();
+  expect((await worker.frame("GATEWAY_CANCEL")).requestId).toBe(second.request.requestId);
+  const third = await worker.request();
   expect(third.request.runId).toBe(saga);
   expect(third.payload.ctx.holdfast).not.toHaveProperty("deadlineMs");
-  agent.checkpoint(second.request, 2, [op("StepRun", "late", { data: 1 })]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK", ({ sequence }) => sequence === 2)).toMatchObject({
+  worker.checkpoint(second.request, 2, [op("StepRun", "late", { data: 1 })]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK", ({ sequence }) => sequence === 2)).toMatchObject({
     outcome: "stale",
   });
   const compensation = { undone: ["a"], failed: [], notRun: [] };
-  agent.checkpoint(third.request, 1, [undone("a")]);
-  await agent.frame("GATEWAY_CHECKPOINT_ACK");
+  worker.checkpoint(third.request, 1, [undone("a")]);
+  await worker.frame("GATEWAY_CHECKPOINT_ACK");
   const error = { name: "HoldfastError", code: "RUN_DEADLINE_EXCEEDED", message: "late", compensation };
-  await agent.replied(third.request, { status: "DONE", noRetry: true, value: error });
+  await worker.replied(third.request, { status: "DONE", noRetry: true, value: error });
   expect(await ended(gateway, saga)).toMatchObject({ status: "FAILED", error });
 });
 
 test("timeouts.finish cancels a run that takes too long from its start, and stops its handler", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const functions = [{ id: "order", event: "shop/order", config: { timeouts: { finish: "1h" } } }];
-  const early = await bench.agent(gateway, { functions });
+  const early = await bench.worker(gateway, { functions });
   await early.close();
   const [runId = ""] = await start(gateway);
   // It waits in the queue for longer than the timeout, which does not count.
   await gateway.skipTime(2 * HOUR_MS);
-  const agent = await bench.agent(gateway, { functions });
-  const { request } = await agent.request();
-  expect(await agent.extend(request), "it is still its own").toBeDefined();
+  const worker = await bench.worker(gateway, { functions });
+  const { request } = await worker.request();
+  expect(await worker.extend(request), "it is still its own").toBeDefined();
   await gateway.skipTime(HOUR_MS);
-  expect((await agent.frame("GATEWAY_CANCEL")).requestId).toBe(request.requestId);
+  expect((await worker.frame("GATEWAY_CANCEL")).requestId).toBe(request.requestId);
   const run = await ended(gateway, runId);
   expect(run).toMatchObject({ status: "CANCELLED", error: { code: "RUN_CANCELLED" } });
 });
@@ -158,7 +158,7 @@ test("onFailure: the failure function gets the error and the event, and its own 
   const failure = (slug: string) => ({
     triggers: [{ event: "inngest/function.failed", expression: `event.data.function_id == '${slug}'` }],
   });
-  const agent = await bench.agent(gateway, {
+  const worker = await bench.worker(gateway, {
     functions: [
       { id: "order", event: "shop/order" },
       { id: "order-failure", event: "", config: failure("shop-order") },
@@ -166,16 +166,16 @@ test("onFailure: the failure function gets the error and the event, and its own 
     ],
   });
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
+  const first = await worker.request();
   const error = { name: "Bad", message: "no", stack: "at x", code: "E_BAD", cause: { name: "Error", message: "why" } };
-  await agent.replied(first.request, { status: "DONE", noRetry: true, value: error });
-  const second = await agent.request();
+  await worker.replied(first.request, { status: "DONE", noRetry: true, value: error });
+  const second = await worker.request();
   expect(second.request.functionSlug).toBe("shop-order-failure");
   expect(second.payload.event).toMatchObject({
     name: "inngest/function.failed",
     data: { function_id: "shop-order", run_id: runId, error, event: { name: "shop/order", data: { n: 0 } } },
   });
-  await agent.replied(second.request, { status: "DONE", noRetry: true, value: { name: "Error", message: "too" } });
+  await worker.replied(second.request, { status: "DONE", noRetry: true, value: { name: "Error", message: "too" } });
   const run = await ended(gateway, second.request.runId);
   expect(run.status).toBe("FAILED");
   const { runs } = (await call(gateway, "/v1/runs")) as { runs: unknown[] };

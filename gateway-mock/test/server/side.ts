@@ -1,20 +1,20 @@
 import { waitFor } from "@holdfast/testing";
 import { expect } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import type { RawAgent } from "./agent.ts";
 import type { RunDetailView } from "./harness.ts";
+import type { RawWorker } from "./raw-worker.ts";
 
 /** One environment at one gateway, with its worker. Whatever it sends says where it is from. */
 export class Side {
   readonly gateway: Gateway;
   /** Undefined: none is named. */
   readonly environment: string | undefined;
-  readonly agent: RawAgent;
+  readonly worker: RawWorker;
 
-  constructor(gateway: Gateway, environment: string | undefined, agent: RawAgent) {
+  constructor(gateway: Gateway, environment: string | undefined, worker: RawWorker) {
     this.gateway = gateway;
     this.environment = environment;
-    this.agent = agent;
+    this.worker = worker;
   }
 
   get from(): string {
@@ -93,15 +93,15 @@ export class Side {
 
   /** Its worker ends every run with where the run's events are from. */
   answers(): void {
-    this.agent.answer((_, payload) => {
+    this.worker.answer((_, payload) => {
       const events = payload.events as { data: { from?: string } }[];
       return { status: "DONE", value: events.map(({ data }) => data.from ?? null) };
     });
   }
 
   /** The one request that its worker is sent next; it is of its own environment. */
-  async request(): ReturnType<RawAgent["request"]> {
-    const taken = await this.agent.request();
+  async request(): ReturnType<RawWorker["request"]> {
+    const taken = await this.worker.request();
     expect((await this.run(taken.request.runId)).endedMs).toBeNull();
     return taken;
   }

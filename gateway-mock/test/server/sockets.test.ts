@@ -2,19 +2,19 @@ import { once } from "node:events";
 import { encodeWorkerFrame, SUBPROTOCOL } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { helloFrame, RawAgent } from "./agent.ts";
 import { ended, metrics, start, useGateway } from "./harness.ts";
+import { helloFrame, RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 
-test("the intervals depend on what the agent offers, one unit each", async () => {
+test("the intervals depend on what the worker offers, one unit each", async () => {
   const gateway = await bench.gateway();
   const greet = async (extensions: readonly string[]) => {
-    const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
-    await agent.frame("GATEWAY_HELLO");
-    agent.send(helloFrame({ url: "", extensions }, connectionId, "i"));
-    const ready = await agent.frame("GATEWAY_CONNECTION_READY");
-    await agent.close();
+    const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
+    await worker.frame("GATEWAY_HELLO");
+    worker.send(helloFrame({ url: "", extensions }, connectionId, "i"));
+    const ready = await worker.frame("GATEWAY_CONNECTION_READY");
+    await worker.close();
     return ready;
   };
   expect(await greet(["checkpoint", "later", "nack"])).toMatchObject({
@@ -27,33 +27,33 @@ test("the intervals depend on what the agent offers, one unit each", async () =>
 
 test("nothing is sent before WORKER_READY, however much work waits; heartbeats are answered after it", async () => {
   const gateway = await bench.gateway({ heartbeatMs: 5_000 });
-  const first = await bench.agent(gateway);
+  const first = await bench.worker(gateway);
   await first.close();
   await start(gateway, 3);
-  const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
-  await agent.frame("GATEWAY_HELLO");
-  agent.send(helloFrame({ url: "" }, connectionId, "i"));
-  await agent.frame("GATEWAY_CONNECTION_READY");
-  agent.send({ kind: "WORKER_HEARTBEAT" });
+  const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
+  await worker.frame("GATEWAY_HELLO");
+  worker.send(helloFrame({ url: "" }, connectionId, "i"));
+  await worker.frame("GATEWAY_CONNECTION_READY");
+  worker.send({ kind: "WORKER_HEARTBEAT" });
   await new Promise((resolve) => setTimeout(resolve, 400));
-  expect(agent.frames).toEqual([]);
-  agent.send({ kind: "WORKER_READY" });
+  expect(worker.frames).toEqual([]);
+  worker.send({ kind: "WORKER_READY" });
   for (let count = 0; count < 3; count += 1) {
-    const { request } = await agent.request();
-    await agent.replied(request, { status: "DONE", value: count });
+    const { request } = await worker.request();
+    await worker.replied(request, { status: "DONE", value: count });
   }
-  agent.send({ kind: "WORKER_HEARTBEAT" });
-  await agent.frame("GATEWAY_HEARTBEAT");
-  await agent.close();
+  worker.send({ kind: "WORKER_HEARTBEAT" });
+  await worker.frame("GATEWAY_HEARTBEAT");
+  await worker.close();
 });
 
-test("wrong greetings are closed with the reason that agents know", async () => {
+test("wrong greetings are closed with the reason that workers know", async () => {
   const gateway = await bench.gateway();
   const greet = async (change: object) => {
-    const { agent, connectionId } = await RawAgent.open({ url: gateway.url });
-    await agent.frame("GATEWAY_HELLO");
-    agent.send({ ...(helloFrame({ url: "" }, connectionId, "i") as object), ...change } as never);
-    return { ...(await agent.gone()), frames: agent.frames.map((frame) => frame.kind) };
+    const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
+    await worker.frame("GATEWAY_HELLO");
+    worker.send({ ...(helloFrame({ url: "" }, connectionId, "i") as object), ...change } as never);
+    return { ...(await worker.gone()), frames: worker.frames.map((frame) => frame.kind) };
   };
   expect(await greet({ kind: "WORKER_READY" })).toMatchObject({
     code: 1008,
@@ -94,77 +94,77 @@ test("upgrades: the path, the subprotocol and the origin are checked", async () 
 
 test("an unreadable frame costs nothing but itself; no frame at all ends the connection", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   // Kind 6 (a reply) with a payload that is no message; then an unknown kind.
-  agent.socket.send(Uint8Array.from([0x08, 0x06, 0x12, 0x02, 0x0a, 0x7f]));
-  agent.socket.send(Uint8Array.from([0x08, 0x63]));
-  await agent.replied(request, { status: "DONE", value: 1 });
+  worker.socket.send(Uint8Array.from([0x08, 0x06, 0x12, 0x02, 0x0a, 0x7f]));
+  worker.socket.send(Uint8Array.from([0x08, 0x63]));
+  await worker.replied(request, { status: "DONE", value: 1 });
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
-  agent.socket.send(Uint8Array.from([0xff, 0xff, 0xff]));
-  expect(await agent.gone()).toMatchObject({ code: 1007 });
+  worker.socket.send(Uint8Array.from([0xff, 0xff, 0xff]));
+  expect(await worker.gone()).toMatchObject({ code: 1007 });
 });
 
 test("silence: the socket is dropped after five heartbeat intervals", async () => {
   const gateway = await bench.gateway({ heartbeatMs: 60 });
-  const agent = await bench.agent(gateway);
-  expect((await agent.gone()).code).toBe(1006);
+  const worker = await bench.worker(gateway);
+  expect((await worker.gone()).code).toBe(1006);
 });
 
-test("drain: agents are told once, what they finish is taken, then the sockets close", async () => {
+test("drain: workers are told once, what they finish is taken, then the sockets close", async () => {
   const gateway = await bench.gateway({ drainMs: 20_000 });
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = "", other = ""] = await start(gateway, 2);
-  const first = await agent.request();
-  const second = await agent.request();
+  const first = await worker.request();
+  const second = await worker.request();
   const drained = gateway.drain();
-  await agent.frame("GATEWAY_CLOSING");
+  await worker.frame("GATEWAY_CLOSING");
   expect((await fetch(`${gateway.url}/ready`)).status).toBe(503);
   expect((await fetch(`${gateway.url}/v0/connect/start`, { method: "POST" })).status).toBe(503);
-  expect(await agent.extend(first.request)).toBeDefined();
-  await agent.replied(first.request, { value: [{ op: "StepRun", id: "a", data: 1 }] });
+  expect(await worker.extend(first.request)).toBeDefined();
+  await worker.replied(first.request, { value: [{ op: "StepRun", id: "a", data: 1 }] });
   // The follow-up waits for another gateway.
   const next = await bench.gateway();
-  const there = await bench.agent(next);
+  const there = await bench.worker(next);
   const { request } = await there.request();
   expect([runId, other]).toContain(request.runId);
-  agent.send({ kind: "WORKER_HEARTBEAT" });
-  await agent.frame("GATEWAY_HEARTBEAT");
-  await agent.replied(second.request, { status: "DONE", value: 2 });
-  await agent.close();
+  worker.send({ kind: "WORKER_HEARTBEAT" });
+  await worker.frame("GATEWAY_HEARTBEAT");
+  await worker.replied(second.request, { status: "DONE", value: 2 });
+  await worker.close();
   await drained;
   await gateway.close();
   await there.replied(request, { status: "DONE", value: 1 });
   for (const id of [runId, other]) expect((await ended(next, id)).status).toBe("COMPLETED");
-  expect(agent.frames.filter(({ kind }) => kind === "GATEWAY_CLOSING")).toEqual([]);
+  expect(worker.frames.filter(({ kind }) => kind === "GATEWAY_CLOSING")).toEqual([]);
 });
 
 test("a drain ends at its limit", async () => {
   const gateway = await bench.gateway({ drainMs: 100 });
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   await gateway.drain();
-  expect(await agent.gone()).toMatchObject({ code: 1001, reason: "connect_gateway_closing" });
+  expect(await worker.gone()).toMatchObject({ code: 1001, reason: "connect_gateway_closing" });
 });
 
-test("an idle agent that has nowhere to go does not hold a drain up", async () => {
+test("an idle worker that has nowhere to go does not hold a drain up", async () => {
   const gateway = await bench.gateway({ drainMs: 600_000 });
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const drained = gateway.drain();
-  await agent.frame("GATEWAY_CLOSING");
+  await worker.frame("GATEWAY_CLOSING");
   await drained;
   await gateway.close();
-  await agent.gone();
+  await worker.gone();
 });
 
 test("a gateway that stops hands its work back at once", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  await agent.request();
+  await worker.request();
   await gateway.close();
   const next = await bench.gateway();
-  const there = await bench.agent(next);
+  const there = await bench.worker(next);
   const { request } = await there.request();
   expect(request.runId).toBe(runId);
   await there.replied(request, { status: "DONE", value: 1 });
@@ -176,17 +176,17 @@ test("with keys, a socket needs the token of its start call", async () => {
   const headers = {
     Authorization: "Bearer signkey-test-a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811",
   };
-  await expect(RawAgent.open({ url: gateway.url })).rejects.toThrow("401");
+  await expect(RawWorker.open({ url: gateway.url })).rejects.toThrow("401");
   const greet = async (withToken: (token: string) => string) => {
-    const { agent, connectionId, token } = await RawAgent.open({ url: gateway.url, headers });
-    await agent.frame("GATEWAY_HELLO");
-    agent.socket.send(encodeWorkerFrame(helloFrame({ url: "" }, connectionId, "i", withToken(token))));
-    return agent;
+    const { worker, connectionId, token } = await RawWorker.open({ url: gateway.url, headers });
+    await worker.frame("GATEWAY_HELLO");
+    worker.socket.send(encodeWorkerFrame(helloFrame({ url: "" }, connectionId, "i", withToken(token))));
+    return worker;
   };
   const good = await greet((token) => token);
   await good.frame("GATEWAY_CONNECTION_READY");
   await good.close();
   expect(await (await greet(() => "")).gone()).toMatchObject({ reason: "connect_authentication_failed" });
   expect(await (await greet((token) => `${token}0`)).gone()).toMatchObject({ reason: "connect_authentication_failed" });
-  expect((await metrics(gateway, { headers })).engine.agents).toBe(0);
+  expect((await metrics(gateway, { headers })).engine.workers).toBe(0);
 });

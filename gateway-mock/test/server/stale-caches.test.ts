@@ -1,7 +1,7 @@
 import { systemTimers } from "@holdfast/core";
 import type { ExecutorRequest } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { FUNCTIONS_EVERY_MS } from "../../src/engine/functions/reading.ts";
+import { FUNCTIONS_EVERY_MS } from "../../src/engine/functions/registry-poller.ts";
 import type { Gateway, GatewayPorts } from "../../src/server.ts";
 import { call, ended, metrics, op, send, start, triggered, useGateway } from "./harness.ts";
 
@@ -36,13 +36,13 @@ const moved = async (gateway: Gateway): Promise<number> => (await metrics(gatewa
 test("an event is never taken in by a gateway that does not know what it starts", async () => {
   const here = await bench.gateway();
   const there = await bench.gateway({}, aged().ports);
-  const agent = await bench.agent(here);
+  const worker = await bench.worker(here);
   const events = Array.from({ length: 3 }, (_, n) => ({ name: "shop/order", data: { n }, id: `key-${n}` }));
   const body = (await call(there, "/e/test", { method: "POST", body: JSON.stringify(events) })) as { ids: string[] };
   for (const id of body.ids) {
     const runId = await triggered(there, id);
-    const { request } = await agent.request();
-    await agent.replied(request, { status: "DONE", value: 1 });
+    const { request } = await worker.request();
+    await worker.replied(request, { status: "DONE", value: 1 });
     await ended(here, runId);
   }
   expect(await moved(there)).toBeGreaterThan(0);
@@ -54,7 +54,7 @@ test("an event is never taken in by a gateway that does not know what it starts"
 test("what happens with a decision starts what is registered by then: a function that is invoked, the end of a run", async () => {
   const age = aged(false);
   const there = await bench.gateway({}, age.ports);
-  const old = await bench.agent(there);
+  const old = await bench.worker(there);
   const [parent, other] = await start(there, 2);
   const requests = new Map<string, ExecutorRequest>();
   for (const { request } of [await old.request(), await old.request()]) requests.set(request.runId, request);
@@ -64,11 +64,11 @@ test("what happens with a decision starts what is registered by then: a function
     { id: "ends", event: "inngest/function.finished" },
     { id: "child", event: "" },
   ];
-  const fresh = await bench.agent(here, { app: "audit", functions });
+  const fresh = await bench.worker(here, { app: "audit", functions });
   const opts = { function_id: "audit-child", payload: { data: {} } };
   await old.replied(requests.get(parent ?? "") as ExecutorRequest, { value: [op("InvokeFunction", "c", { opts })] });
   await fresh.request();
-  await bench.agent(here, { app: "late", functions: functions.slice(0, 1), pauses: true });
+  await bench.worker(here, { app: "late", functions: functions.slice(0, 1), pauses: true });
   await old.replied(requests.get(other ?? "") as ExecutorRequest, { status: "DONE", value: 1 });
   await ended(here, other ?? "");
   const { runs } = (await call(here, "/v1/runs?limit=100")) as { runs: { functionId: string }[] };
@@ -107,8 +107,8 @@ test.each([1, 2, 3, 4])(
         cancels = roll(2) === 0;
         const config = cancels ? { cancel: [{ event: "shop/stop" }] } : {};
         const functions = registered.map((id) => ({ id, event: `shop/${id}`, config }));
-        const agent = await bench.agent(pick(), { appVersion: String(version), functions, pauses: true });
-        if (roll(2) === 0) agent.cut();
+        const worker = await bench.worker(pick(), { appVersion: String(version), functions, pauses: true });
+        if (roll(2) === 0) worker.cut();
         continue;
       }
       const name = NAMES[roll(NAMES.length)] ?? "";

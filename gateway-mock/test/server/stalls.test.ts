@@ -1,8 +1,8 @@
 import type { ExecutorRequest, WorkerStall } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import type { RawAgent } from "./agent.ts";
 import { did, ended, metrics, runDetail, start, useGateway } from "./harness.ts";
+import type { RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 
@@ -26,19 +26,19 @@ function stall(request: ExecutorRequest, changes: Partial<WorkerStall> = {}): Wo
 }
 
 /** Frames are taken in order. */
-async function beat(agent: RawAgent): Promise<void> {
-  agent.send({ kind: "WORKER_HEARTBEAT" });
-  await agent.frame("GATEWAY_HEARTBEAT");
+async function beat(worker: RawWorker): Promise<void> {
+  worker.send({ kind: "WORKER_HEARTBEAT" });
+  await worker.frame("GATEWAY_HEARTBEAT");
 }
 
-test("a blocked agent is shown with its run, once for each report, and changes nothing of the run", async () => {
+test("a blocked worker is shown with its run, once for each report, and changes nothing of the run", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.send(stall(request));
-  agent.send(stall(request));
-  agent.send(stall(request, { sequence: 2, stalledMs: 2_500, leasesGivenUp: true }));
+  const { request } = await worker.request();
+  worker.send(stall(request));
+  worker.send(stall(request));
+  worker.send(stall(request, { sequence: 2, stalledMs: 2_500, leasesGivenUp: true }));
   const shown = await waitFor(
     async () => {
       const { stalls } = await runDetail(gateway, runId);
@@ -53,15 +53,15 @@ test("a blocked agent is shown with its run, once for each report, and changes n
     location: "/app/count.ts:7:3",
     codeName: "count",
     stack: "at count (/app/count.ts:7:3)",
-    instanceId: agent.instanceId,
+    instanceId: worker.instanceId,
   });
   expect(shown[1]).toMatchObject({ stalledMs: 2_500, leasesGivenUp: true });
   // What comes right after it meets the same run, and an account of the end may come after the run's end.
-  agent.send(stall(request, { sequence: 3, stalledMs: 3_000, ended: true }));
-  agent.checkpoint(request, 1, [did("a")]);
-  await agent.frame("GATEWAY_CHECKPOINT_ACK");
-  await agent.replied(request, { status: "DONE", value: "ok" });
-  agent.send(stall(request, { sequence: 4, stalledMs: 3_000, ended: true }));
+  worker.send(stall(request, { sequence: 3, stalledMs: 3_000, ended: true }));
+  worker.checkpoint(request, 1, [did("a")]);
+  await worker.frame("GATEWAY_CHECKPOINT_ACK");
+  await worker.replied(request, { status: "DONE", value: "ok" });
+  worker.send(stall(request, { sequence: 4, stalledMs: 3_000, ended: true }));
   const run = await ended(gateway, runId);
   expect(run).toMatchObject({ status: "COMPLETED", output: "ok", leasesLost: 0 });
   await waitFor(async () => (await runDetail(gateway, runId)).stalls.length === 4, {
@@ -72,31 +72,31 @@ test("a blocked agent is shown with its run, once for each report, and changes n
 
 test("a report that names no run of ours, or a stranger's, is only logged; a flood of them is bounded", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.send(stall(request, { requestId: "", runId: "", functionSlug: "" }));
-  agent.send(stall(request, { requestId: "nonsense" }));
-  agent.send(stall(request, { runId: "01JZ0000000000000000000001" }));
-  agent.send(stall(request, { functionSlug: "somebody-else" }));
-  for (let sequence = 1; sequence <= 100; sequence++) agent.send(stall(request, { sequence }));
-  await beat(agent);
-  await agent.replied(request, { status: "DONE", value: "ok" });
+  const { request } = await worker.request();
+  worker.send(stall(request, { requestId: "", runId: "", functionSlug: "" }));
+  worker.send(stall(request, { requestId: "nonsense" }));
+  worker.send(stall(request, { runId: "01JZ0000000000000000000001" }));
+  worker.send(stall(request, { functionSlug: "somebody-else" }));
+  for (let sequence = 1; sequence <= 100; sequence++) worker.send(stall(request, { sequence }));
+  await beat(worker);
+  await worker.replied(request, { status: "DONE", value: "ok" });
   const { stalls } = await ended(gateway, runId);
   expect(stalls.length).toBeGreaterThan(0);
   expect(stalls.length).toBeLessThanOrEqual(30);
   expect((await metrics(gateway)).engine.stalls).toBe(104);
 });
 
-test("an agent that pauses gets nothing until it is ready again", async () => {
+test("a worker that pauses gets nothing until it is ready again", async () => {
   const gateway = await bench.gateway();
-  const [one, two] = [await bench.agent(gateway), await bench.agent(gateway)];
-  const takesAll = async (agent: RawAgent, other: RawAgent): Promise<void> => {
+  const [one, two] = [await bench.worker(gateway), await bench.worker(gateway)];
+  const takesAll = async (worker: RawWorker, other: RawWorker): Promise<void> => {
     for (let turn = 0; turn < 3; turn++) {
       const [runId = ""] = await start(gateway);
-      const { request } = await agent.request();
+      const { request } = await worker.request();
       expect(request.runId).toBe(runId);
-      await agent.replied(request, { status: "DONE", value: turn });
+      await worker.replied(request, { status: "DONE", value: turn });
       await ended(gateway, runId);
     }
     expect(other.frames.map(({ kind }) => kind)).not.toContain("GATEWAY_EXECUTOR_REQUEST");
@@ -110,15 +110,15 @@ test("an agent that pauses gets nothing until it is ready again", async () => {
   await takesAll(one, two);
 });
 
-test("work given up by a blocked agent goes to another one at once; what the blocked one says later is stale", async () => {
+test("work given up by a blocked worker goes to another one at once; what the blocked one says later is stale", async () => {
   const gateway = await bench.gateway();
-  const blocked = await bench.agent(gateway);
+  const blocked = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
   const { request } = await blocked.request();
   const { requestId, leaseId } = request;
   blocked.send({ kind: "WORKER_PAUSE" });
   blocked.send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason: "STALLED", message: "blocked" });
-  const other = await bench.agent(gateway);
+  const other = await bench.worker(gateway);
   const again = await other.request();
   expect(again.request.requestId).not.toBe(requestId);
   // It moves again, asks for its lease, and sends what it has.
@@ -133,20 +133,20 @@ test("work given up by a blocked agent goes to another one at once; what the blo
   expect(engine).toMatchObject({ repliesStale: 1, checkpointsStale: 1 });
 });
 
-test("work given up by the only agent is its own again when it moves, and its result is welcome", async () => {
+test("work given up by the only worker is its own again when it moves, and its result is welcome", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   const { requestId, leaseId } = request;
-  agent.send({ kind: "WORKER_PAUSE" });
-  agent.send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason: "STALLED", message: "blocked" });
-  await beat(agent);
-  expect(await agent.extend(request)).toBeDefined();
-  agent.send({ kind: "WORKER_READY" });
-  agent.checkpoint(request, 1, [did("a")]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
-  await agent.replied(request, { status: "DONE", value: "late but ours" });
+  worker.send({ kind: "WORKER_PAUSE" });
+  worker.send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason: "STALLED", message: "blocked" });
+  await beat(worker);
+  expect(await worker.extend(request)).toBeDefined();
+  worker.send({ kind: "WORKER_READY" });
+  worker.checkpoint(request, 1, [did("a")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+  await worker.replied(request, { status: "DONE", value: "late but ours" });
   expect(await ended(gateway, runId)).toMatchObject({ output: "late but ours", leasesLost: 0 });
-  expect(agent.taken).toBe(1);
+  expect(worker.taken).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
-import type { AgentOptions } from "./agent.ts";
 import { did, ended, op, plan, send, start, useGateway, waits } from "./harness.ts";
+import type { WorkerOptions } from "./raw-worker.ts";
 import { countStatements, type StatementCounter } from "./statement-counter.ts";
 
 let counter: StatementCounter | undefined;
@@ -22,11 +22,11 @@ async function statementsOf(act: () => Promise<unknown>): Promise<string[]> {
     .map(([text, count]) => `${count} x ${text.replace(/\s+/g, " ").slice(0, 40)}`);
 }
 
-async function gatewayThatCounts(options: Partial<AgentOptions>) {
+async function gatewayThatCounts(options: Partial<WorkerOptions>) {
   counter = await countStatements(bench.db.url);
   const gateway = await bench.gateway({ databaseUrl: counter.url });
-  const agent = await bench.agent(gateway, { ...options, maxWorkerConcurrency: 2000 });
-  return { gateway, agent };
+  const worker = await bench.worker(gateway, { ...options, maxWorkerConcurrency: 2000 });
+  return { gateway, worker };
 }
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `s${index}`);
@@ -35,23 +35,23 @@ const total = (statements: readonly string[]): number =>
 const shown = (counted: readonly string[][]): string => counted.map((lines) => lines.join("\n")).join("\n\n");
 
 test("plain protocol: a decision costs as many statements for a thousand planned steps as for one", async () => {
-  const { gateway, agent } = await gatewayThatCounts({ extensions: [] });
+  const { gateway, worker } = await gatewayThatCounts({ extensions: [] });
   const planned: string[][] = [];
   for (const fanOut of fanOuts) {
     const [runId = ""] = await start(gateway);
-    const first = await agent.request("step");
-    const reply = () => agent.replied(first.request, { value: ids(fanOut).map((id) => plan(id)) });
+    const first = await worker.request("step");
+    const reply = () => worker.replied(first.request, { value: ids(fanOut).map((id) => plan(id)) });
     planned.push(await statementsOf(reply));
     const steps = [];
-    for (let index = 0; index < fanOut; index++) steps.push(await agent.request());
+    for (let index = 0; index < fanOut; index++) steps.push(await worker.request());
     const [last, ...others] = steps.reverse();
-    for (const { request } of others) agent.reply(request, { value: [did(request.stepId)] });
+    for (const { request } of others) worker.reply(request, { value: [did(request.stepId)] });
     for (const { request } of others)
-      await agent.frame("WORKER_REPLY_ACK", (one) => one.requestId === request.requestId);
-    if (last) await agent.replied(last.request, { value: [did(last.request.stepId)] });
-    const join = await agent.request("step");
+      await worker.frame("WORKER_REPLY_ACK", (one) => one.requestId === request.requestId);
+    if (last) await worker.replied(last.request, { value: [did(last.request.stepId)] });
+    const join = await worker.request("step");
     expect(Object.keys(join.payload.steps)).toHaveLength(fanOut);
-    await agent.replied(join.request, { status: "DONE", value: fanOut });
+    await worker.replied(join.request, { status: "DONE", value: fanOut });
     expect((await ended(gateway, runId)).output).toBe(fanOut);
   }
   console.log(`A reply that plans n steps: ${total(planned[0] ?? [])} statements.\n${planned[0]?.join("\n")}`);
@@ -60,22 +60,22 @@ test("plain protocol: a decision costs as many statements for a thousand planned
 });
 
 test("in place: a checkpoint costs as many statements for a thousand finished steps as for one", async () => {
-  const { gateway, agent } = await gatewayThatCounts({});
+  const { gateway, worker } = await gatewayThatCounts({});
   const stored: string[][] = [];
   for (const fanOut of fanOuts) {
     const [runId = ""] = await start(gateway);
-    const { request } = await agent.request();
+    const { request } = await worker.request();
     stored.push(
       await statementsOf(async () => {
-        agent.checkpoint(
+        worker.checkpoint(
           request,
           1,
           ids(fanOut).map((id) => did(id)),
         );
-        expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+        expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
       }),
     );
-    await agent.replied(request, { status: "DONE", value: fanOut });
+    await worker.replied(request, { status: "DONE", value: fanOut });
     expect((await ended(gateway, runId)).steps).toHaveLength(fanOut);
   }
   console.log(`A checkpoint of n steps: ${total(stored[0] ?? [])} statements.\n${stored[0]?.join("\n")}`);
@@ -84,21 +84,21 @@ test("in place: a checkpoint costs as many statements for a thousand finished st
 });
 
 test("an event costs as much whether one run or a hundred wait for one of its name, each with its own number", async () => {
-  const { gateway, agent } = await gatewayThatCounts({});
+  const { gateway, worker } = await gatewayThatCounts({});
   const wait = op("WaitForEvent", "w", { name: "shop/paid", opts: { timeout: "1h", match: "data.n" } });
   const costs: string[][] = [];
   for (const more of [1, 99]) {
     const [runId = ""] = (await start(gateway, more)).slice(-1);
     for (let index = 0; index < more; index++) {
-      const { request } = await agent.request();
-      await agent.replied(request, { value: [wait] });
+      const { request } = await worker.request();
+      await worker.replied(request, { value: [wait] });
     }
     await waits(gateway, runId, "shop/paid");
     const answer = async () => {
       await send(gateway, "shop/paid", { n: more - 1 });
-      const { request } = await agent.request("step");
+      const { request } = await worker.request("step");
       expect(request.runId).toBe(runId);
-      await agent.replied(request, { status: "DONE", value: 1 });
+      await worker.replied(request, { status: "DONE", value: 1 });
     };
     costs.push(await statementsOf(answer));
   }

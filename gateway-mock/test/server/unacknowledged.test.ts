@@ -1,20 +1,20 @@
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import type { RawAgent } from "./agent.ts";
 import { ended, metrics, start, useGateway } from "./harness.ts";
+import type { RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
-/** An agent of the base protocol whose main thread is blocked: what it is sent lies unread. */
+/** A worker of the base protocol whose main thread is blocked: what it is sent lies unread. */
 const blocked = { extensions: [], acks: false } as const;
 const ACK_MS = 100;
 
-const requestsOf = (agent: RawAgent) =>
-  agent.frames.flatMap((frame) => (frame.kind === "GATEWAY_EXECUTOR_REQUEST" ? [frame] : []));
+const requestsOf = (worker: RawWorker) =>
+  worker.frames.flatMap((frame) => (frame.kind === "GATEWAY_EXECUTOR_REQUEST" ? [frame] : []));
 
-async function sent(agent: RawAgent, count: number) {
-  await waitFor(() => requestsOf(agent).length >= count, { what: `${count} requests` });
-  return requestsOf(agent);
+async function sent(worker: RawWorker, count: number) {
+  await waitFor(() => requestsOf(worker).length >= count, { what: `${count} requests` });
+  return requestsOf(worker);
 }
 
 /** The gateway has missed so many acknowledgements, and has looked after its leases a few times since. */
@@ -24,43 +24,43 @@ async function overdue(gateway: Gateway, count: number): Promise<void> {
   await waitFor(async () => ((await metrics(gateway)).engine.claims ?? 0) >= claims + 5, { what: "five claims" });
 }
 
-test("while the connection of a plain agent lives, what it has not acknowledged stays with it under its id", async () => {
+test("while the connection of a plain worker lives, what it has not acknowledged stays with it under its id", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
-  const agent = await bench.agent(gateway, blocked);
+  const worker = await bench.worker(gateway, blocked);
   const runIds = await start(gateway, 10);
-  const requests = await sent(agent, 10);
+  const requests = await sent(worker, 10);
   await overdue(gateway, 10);
-  expect(requestsOf(agent)).toHaveLength(10);
+  expect(requestsOf(worker)).toHaveLength(10);
   // It moves: all of it counts, and it gets work again.
-  for (const request of requests) agent.ack(request);
-  for (const request of requests) await agent.replied(request, { status: "DONE", value: "once" });
+  for (const request of requests) worker.ack(request);
+  for (const request of requests) await worker.replied(request, { status: "DONE", value: "once" });
   for (const runId of runIds) expect((await ended(gateway, runId)).output).toBe("once");
   const [next = ""] = await start(gateway);
-  const [, request] = [await sent(agent, 11), requestsOf(agent)[10]];
+  const [, request] = [await sent(worker, 11), requestsOf(worker)[10]];
   expect(request?.runId).toBe(next);
-  expect(new Set(requestsOf(agent).map(({ jobId }) => jobId)).size).toBe(11);
+  expect(new Set(requestsOf(worker).map(({ jobId }) => jobId)).size).toBe(11);
 });
 
 test("its lease is kept for longer than it lasts, however short it is", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 400, heartbeatMs: 60_000 });
-  const agent = await bench.agent(gateway, blocked);
+  const worker = await bench.worker(gateway, blocked);
   const [runId = ""] = await start(gateway);
-  const [request] = await sent(agent, 1);
+  const [request] = await sent(worker, 1);
   await overdue(gateway, 1);
   const [run] = await bench.store.loadRuns([runId]);
   expect(run?.log.map(({ kind }) => kind)).not.toContain("LEASE_LOST");
-  expect(requestsOf(agent)).toHaveLength(1);
-  if (request) await agent.replied(request, { status: "DONE", value: "late" });
+  expect(requestsOf(worker)).toHaveLength(1);
+  if (request) await worker.replied(request, { status: "DONE", value: "late" });
   expect((await ended(gateway, runId)).output).toBe("late");
 });
 
 test("another connection gets it, and what the first one says of it then is late", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
-  const first = await bench.agent(gateway, blocked);
+  const first = await bench.worker(gateway, blocked);
   const runIds = await start(gateway, 3);
   const requests = await sent(first, 3);
   await overdue(gateway, 3);
-  const second = await bench.agent(gateway, { extensions: [] });
+  const second = await bench.worker(gateway, { extensions: [] });
   for (let count = 0; count < 3; count += 1) {
     const { request } = await second.request();
     expect(requests.map(({ requestId }) => requestId)).not.toContain(request.requestId);
@@ -75,23 +75,26 @@ test("another connection gets it, and what the first one says of it then is late
 
 test("one that speaks, but for a lease's length not of the request, has dropped it: it goes out again", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 500, heartbeatMs: 60_000 });
-  const agent = await bench.agent(gateway, blocked);
+  const worker = await bench.worker(gateway, blocked);
   await start(gateway);
-  await sent(agent, 1);
-  const beat = setInterval(() => agent.send({ kind: "WORKER_HEARTBEAT" }), 50);
-  const [first, second] = await sent(agent, 2).finally(() => clearInterval(beat));
+  await sent(worker, 1);
+  const beat = setInterval(() => worker.send({ kind: "WORKER_HEARTBEAT" }), 50);
+  const [first, second] = await sent(worker, 2).finally(() => clearInterval(beat));
   expect(second?.jobId).toBe(first?.jobId);
   expect(second?.requestId).not.toBe(first?.requestId);
 });
 
 test("a connection that ends or pauses gives it up", async () => {
   const gateway = await bench.gateway({ requestAckMs: 60_000, leaseMs: 60_000, reconnectGraceMs: 100 });
-  for (const end of [(agent: RawAgent) => agent.send({ kind: "WORKER_PAUSE" }), (agent: RawAgent) => agent.cut()]) {
-    const first = await bench.agent(gateway, blocked);
+  for (const end of [
+    (worker: RawWorker) => worker.send({ kind: "WORKER_PAUSE" }),
+    (worker: RawWorker) => worker.cut(),
+  ]) {
+    const first = await bench.worker(gateway, blocked);
     const [runId = ""] = await start(gateway);
     await sent(first, 1);
     end(first);
-    const second = await bench.agent(gateway, { extensions: [] });
+    const second = await bench.worker(gateway, { extensions: [] });
     const { request } = await second.request();
     await second.replied(request, { status: "DONE", value: "second" });
     expect((await ended(gateway, runId)).output).toBe("second");

@@ -73,13 +73,13 @@ const readOnly: readonly [string, () => Promise<void>, () => Promise<void>][] = 
 
 test.each(readOnly)("%s: an outage, told once, and work goes on afterwards", async (_what, begin, end) => {
   const { gateway, said } = await gatewayThatTells();
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   expect(await isReady(gateway)).toBe(true);
 
   await begin();
-  const replied = agent.replied(request, { status: "DONE", value: 1 });
+  const replied = worker.replied(request, { status: "DONE", value: 1 });
   const others = start(gateway, 3);
   await waitFor(async () => !(await isReady(gateway)), { what: "the gateway not to be ready", timeoutMs: 60_000 });
   await isTriedAgain(gateway, 5);
@@ -94,8 +94,8 @@ test.each(readOnly)("%s: an outage, told once, and work goes on afterwards", asy
   const runs = await others;
   const worked = (async () => {
     for (let times = 0; times < runs.length; times += 1) {
-      const next = await agent.request();
-      await agent.replied(next.request, { status: "DONE", value: did("late") });
+      const next = await worker.request();
+      await worker.replied(next.request, { status: "DONE", value: did("late") });
     }
   })();
   for (const id of [runId, ...runs]) expect((await ended(gateway, id)).status).toBe("COMPLETED");
@@ -106,7 +106,7 @@ test.each(readOnly)("%s: an outage, told once, and work goes on afterwards", asy
 
 test("a write that is refused so each time is refused alone, and is no outage", async () => {
   const { gateway, said } = await gatewayThatTells();
-  await bench.agent(gateway);
+  await bench.worker(gateway);
   await refuseInserts("NEW.name = 'poison'", "53200");
   const send = async (name: string): Promise<number> =>
     (await fetch(new URL("/e/test", gateway.url), { method: "POST", body: JSON.stringify({ name, data: {} }) })).status;

@@ -1,8 +1,8 @@
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
-import type { Payload } from "./agent.ts";
 import { did, ended, metrics, op, runDetail, send, start, useGateway } from "./harness.ts";
+import type { Payload } from "./raw-worker.ts";
 
 const bench = useGateway();
 const toldVersion = (payload: Payload): unknown => (payload.ctx.holdfast as { appVersion?: string }).appVersion;
@@ -10,12 +10,12 @@ const wait = (id: string): object => op("WaitForEvent", id, { name: `shop/${id}`
 
 test("prefer: a run stays with the version that started it while that is connected, here or elsewhere", async () => {
   const [one, two] = [await bench.gateway(), await bench.gateway()];
-  const old = await bench.agent(one, { appVersion: "1" });
+  const old = await bench.worker(one, { appVersion: "1" });
   const [runId = ""] = await start(one);
   const first = await old.request();
   expect(toldVersion(first.payload)).toBe("1");
-  const here = await bench.agent(one, { appVersion: "2" });
-  const there = await bench.agent(two, { appVersion: "2" });
+  const here = await bench.worker(one, { appVersion: "2" });
+  const there = await bench.worker(two, { appVersion: "2" });
   await old.replied(first.request, { value: [wait("a")] });
   // At the gateway that has only the new version, which would take it at once if it might.
   await send(two, "shop/a");
@@ -24,18 +24,18 @@ test("prefer: a run stays with the version that started it while that is connect
   await old.replied(second.request, { value: [wait("b")] });
   await old.close();
   await send(two, "shop/b");
-  const [agent, third] = await Promise.any([here, there].map(async (each) => [each, await each.request()] as const));
+  const [worker, third] = await Promise.any([here, there].map(async (each) => [each, await each.request()] as const));
   expect(toldVersion(third.payload)).toBe("1");
-  await agent.replied(third.request, { status: "DONE", value: "moved" });
+  await worker.replied(third.request, { status: "DONE", value: "moved" });
   expect(await ended(one, runId)).toMatchObject({ output: "moved", appVersion: "1" });
 });
 
 test("strict: it waits for a worker of its version", async () => {
   const gateway = await bench.gateway({ versionPolicy: "strict" });
-  const old = await bench.agent(gateway, { appVersion: "1" });
+  const old = await bench.worker(gateway, { appVersion: "1" });
   const [runId = ""] = await start(gateway);
   const first = await old.request();
-  const fresh = await bench.agent(gateway, { appVersion: "2" });
+  const fresh = await bench.worker(gateway, { appVersion: "2" });
   await old.replied(first.request, { value: [did("a"), wait("w")] });
   await old.close();
   await send(gateway, "shop/w");
@@ -46,7 +46,7 @@ test("strict: it waits for a worker of its version", async () => {
   await fresh.replied(next.request, { status: "DONE", value: 2 });
   expect((await ended(gateway, other)).appVersion).toBe("2");
   expect((await runDetail(gateway, runId)).endedMs).toBeNull();
-  const again = await bench.agent(gateway, { appVersion: "1" });
+  const again = await bench.worker(gateway, { appVersion: "1" });
   const last = await again.request();
   expect(last.request.runId).toBe(runId);
   await again.replied(last.request, { status: "DONE", value: 1 });
@@ -55,7 +55,7 @@ test("strict: it waits for a worker of its version", async () => {
 
 /** Runs that version 1 has begun, and which all want to go on at once while nobody can. */
 async function forsaken(gateway: Gateway, count: number): Promise<string[]> {
-  const old = await bench.agent(gateway, { appVersion: "1" });
+  const old = await bench.worker(gateway, { appVersion: "1" });
   const runIds = await start(gateway, count);
   for (const _ of runIds) {
     const { request } = await old.request();
@@ -69,7 +69,7 @@ async function forsaken(gateway: Gateway, count: number): Promise<string[]> {
 test("strict: runs that wait for their version keep nobody else waiting, and are not claimed again and again", async () => {
   const gateway = await bench.gateway({ versionPolicy: "strict" });
   const held = await forsaken(gateway, 5);
-  const fresh = await bench.agent(gateway, { appVersion: "2", maxWorkerConcurrency: 1 });
+  const fresh = await bench.worker(gateway, { appVersion: "2", maxWorkerConcurrency: 1 });
   const other = await start(gateway, 20);
   for (const _ of other) {
     const { request } = await fresh.request();
@@ -82,7 +82,7 @@ test("strict: runs that wait for their version keep nobody else waiting, and are
   expect(passes.map(({ epoch }) => epoch)).toEqual(held.map(() => 1));
   // A worker of their version, at another gateway, gets them long before they would be due again.
   const elsewhere = await bench.gateway({ versionPolicy: "strict" });
-  const back = await bench.agent(elsewhere, { appVersion: "1", maxWorkerConcurrency: 2 });
+  const back = await bench.worker(elsewhere, { appVersion: "1", maxWorkerConcurrency: 2 });
   const seen = new Set<string>();
   for (const _ of held) {
     const { request } = await back.request();
@@ -95,7 +95,7 @@ test("strict: runs that wait for their version keep nobody else waiting, and are
 
 test("prefer: what waits for a busy worker of its version keeps nobody else waiting, and is taken when that has room", async () => {
   const gateway = await bench.gateway();
-  const old = await bench.agent(gateway, { appVersion: "1", maxWorkerConcurrency: 1 });
+  const old = await bench.worker(gateway, { appVersion: "1", maxWorkerConcurrency: 1 });
   const [first = "", second = ""] = await start(gateway, 2);
   for (const runId of [first, second]) {
     const { request } = await old.request();
@@ -104,7 +104,7 @@ test("prefer: what waits for a busy worker of its version keeps nobody else wait
   }
   await send(gateway, `shop/${first}`);
   const busy = await old.request();
-  const fresh = await bench.agent(gateway, { appVersion: "2" });
+  const fresh = await bench.worker(gateway, { appVersion: "2" });
   await send(gateway, `shop/${second}`);
   const [later = ""] = await start(gateway);
   const next = await fresh.request();
@@ -119,14 +119,14 @@ test("prefer: what waits for a busy worker of its version keeps nobody else wait
 
 test("any: whoever has room", async () => {
   const gateway = await bench.gateway({ versionPolicy: "any" });
-  const old = await bench.agent(gateway, { appVersion: "1", maxWorkerConcurrency: 1 });
+  const old = await bench.worker(gateway, { appVersion: "1", maxWorkerConcurrency: 1 });
   const [runId = ""] = await start(gateway);
   const first = await old.request();
   await old.replied(first.request, { value: [wait("w")] });
   const [busy = ""] = await start(gateway);
   const blocking = await old.request();
   expect(blocking.request.runId).toBe(busy);
-  const fresh = await bench.agent(gateway, { appVersion: "2" });
+  const fresh = await bench.worker(gateway, { appVersion: "2" });
   await send(gateway, "shop/w");
   const second = await fresh.request();
   expect(second.request.runId).toBe(runId);
@@ -137,12 +137,12 @@ test("any: whoever has room", async () => {
 
 test("the version that starts a run is recorded before it does, also when it is not the newest", async () => {
   const gateway = await bench.gateway();
-  const old = await bench.agent(gateway, { appVersion: "1" });
+  const old = await bench.worker(gateway, { appVersion: "1" });
   await old.close();
-  const fresh = await bench.agent(gateway, { appVersion: "2" });
+  const fresh = await bench.worker(gateway, { appVersion: "2" });
   await fresh.close();
   const [runId = ""] = await start(gateway);
-  const again = await bench.agent(gateway, { appVersion: "1" });
+  const again = await bench.worker(gateway, { appVersion: "1" });
   const { request, payload } = await again.request();
   expect(toldVersion(payload)).toBe("1");
   expect((await runDetail(gateway, runId)).appVersion).toBe("1");

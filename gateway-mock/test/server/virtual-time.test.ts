@@ -7,17 +7,17 @@ const HOUR_MS = 3_600_000;
 
 test("a sleep of hours ends when its time has come, and not before", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
-  await agent.replied(first.request, { value: [op("Sleep", "s", { name: "2h" })] });
+  const first = await worker.request();
+  await worker.replied(first.request, { value: [op("Sleep", "s", { name: "2h" })] });
   await gateway.skipTime(HOUR_MS);
   expect(await bench.store.nextDueInMs([""])).toBeGreaterThan(0);
   expect((await runDetail(gateway, runId)).status).toBe("WAITING");
   await gateway.skipTime(HOUR_MS);
-  const second = await agent.request();
+  const second = await worker.request();
   expect(second.payload.steps.s).toEqual({ type: "data", data: null });
-  await agent.replied(second.request, { status: "DONE", value: null });
+  await worker.replied(second.request, { status: "DONE", value: null });
   const run = await ended(gateway, runId);
   expect(run.status).toBe("COMPLETED");
   expect((run.endedMs ?? 0) - run.createdMs).toBeGreaterThanOrEqual(2 * HOUR_MS);
@@ -25,26 +25,26 @@ test("a sleep of hours ends when its time has come, and not before", async () =>
 
 test("work that runs meanwhile keeps its lease, and the app is told the new time", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
-  const agent = await bench.agent(gateway);
+  const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
-  const first = await agent.request();
+  const first = await worker.request();
   await gateway.skipTime(24 * HOUR_MS);
-  agent.checkpoint(first.request, 1, [did("a")]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
-  await agent.replied(first.request, { value: [failed("b", { attempt: 0, retryAfter: "3h" })] });
+  worker.checkpoint(first.request, 1, [did("a")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+  await worker.replied(first.request, { value: [failed("b", { attempt: 0, retryAfter: "3h" })] });
   await gateway.skipTime(3 * HOUR_MS);
-  const second = await agent.request();
+  const second = await worker.request();
   const nowMs = (second.payload.ctx.holdfast as unknown as { nowMs: number }).nowMs;
   expect(nowMs).toBeGreaterThanOrEqual(Date.now() + 26.9 * HOUR_MS);
   expect(second.payload.ctx.holdfast?.retries.b?.notBeforeMs).toBeLessThanOrEqual(nowMs);
-  await agent.replied(second.request, { status: "DONE", value: null });
+  await worker.replied(second.request, { status: "DONE", value: null });
   expect((await ended(gateway, runId)).leasesLost).toBe(0);
 });
 
 test("many runs sleep at once, while time is moved again and again, also over HTTP", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
-  const agent = await bench.agent(gateway);
-  agent.answer((_, payload) =>
+  const worker = await bench.worker(gateway);
+  worker.answer((_, payload) =>
     payload.steps.s ? { status: "DONE", value: 1 } : { value: [op("Sleep", "s", { name: "1d" })] },
   );
   const runIds = await start(gateway, 20);

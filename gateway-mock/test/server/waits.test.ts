@@ -1,10 +1,10 @@
 import { waitFor } from "@holdfast/testing";
 import { describe, expect, test } from "vitest";
-import type { AgentFunction, AgentOptions, Payload, RawAgent } from "./agent.ts";
 import { call, did, ended, op, runDetail, send, start, triggered, useGateway, waits } from "./harness.ts";
+import type { Payload, RawWorker, WorkerFunction, WorkerOptions } from "./raw-worker.ts";
 
 const bench = useGateway();
-const functions: readonly AgentFunction[] = [
+const functions: readonly WorkerFunction[] = [
   { id: "order", event: "shop/order", retries: 1 },
   { id: "pack", event: "" },
 ];
@@ -23,29 +23,29 @@ const signal = async (url: string, name = "go", data: unknown = { n: 1 }) => {
 };
 
 /** The next pass of the run; it ends it with its memo. */
-async function finish(agent: RawAgent, runId: string): Promise<Payload["steps"]> {
-  const { request, payload } = await agent.request("step");
+async function finish(worker: RawWorker, runId: string): Promise<Payload["steps"]> {
+  const { request, payload } = await worker.request("step");
   expect(request.runId).toBe(runId);
-  await agent.replied(request, { status: "DONE", value: "over" });
+  await worker.replied(request, { status: "DONE", value: "over" });
   return payload.steps;
 }
 
 describe.each([
   { name: "plain", options: { extensions: [], functions } },
   { name: "in place", options: { functions } },
-] satisfies { name: string; options: Partial<AgentOptions> }[])("waits, $name", ({ options }) => {
+] satisfies { name: string; options: Partial<WorkerOptions> }[])("waits, $name", ({ options }) => {
   test("an event that fulfils the condition ends the wait with the event; others do not, nor what came before", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
     await send(gateway, "shop/paid", { n: 0 });
-    const { request } = await agent.request();
-    await agent.replied(request, { value: [forEvent("w", { if: "event.data.n == async.data.n" })] });
+    const { request } = await worker.request();
+    await worker.replied(request, { value: [forEvent("w", { if: "event.data.n == async.data.n" })] });
     await waits(gateway, runId, "shop/paid");
     await send(gateway, "shop/paid", { n: 7 });
     await send(gateway, "shop/other", { n: 0 });
     const id = await send(gateway, "shop/paid", { n: 0 });
-    const steps = await finish(agent, runId);
+    const steps = await finish(worker, runId);
     expect(steps.w).toMatchObject({
       type: "data",
       data: { id, name: "shop/paid", data: { n: 0 }, ts: expect.any(Number) },
@@ -57,21 +57,21 @@ describe.each([
 
   test("a timeout gives null; so does one that is over at once", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
-    const { request } = await agent.request();
-    await agent.replied(request, {
+    const { request } = await worker.request();
+    await worker.replied(request, {
       value: [forEvent("w", { timeout: "1s" }), forEvent("now", { timeout: "" }), forSignal("s", { timeout: "1s" })],
     });
     const memo: Record<string, unknown> = {};
     for (let passes = 0; passes < 3 && Object.keys(memo).length < 3; passes += 1) {
-      const next = await agent.request("step");
+      const next = await worker.request("step");
       Object.assign(memo, next.payload.steps);
       const open = [forEvent("w", { timeout: "1s" }), forSignal("s", { timeout: "1s" })].filter(
         (_, i) => !(["w", "s"][i]! in memo),
       );
-      if (open.length > 0) await agent.replied(next.request, { value: open });
-      else await agent.replied(next.request, { status: "DONE", value: 1 });
+      if (open.length > 0) await worker.replied(next.request, { value: open });
+      else await worker.replied(next.request, { status: "DONE", value: 1 });
     }
     const nothing = { type: "data", data: null };
     expect(memo).toEqual({ w: nothing, now: nothing, s: nothing });
@@ -80,9 +80,9 @@ describe.each([
 
   test("names that the database cannot have or find fail the step; the longest signal is found", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
-    const { request } = await agent.request();
+    const { request } = await worker.request();
     // Of three bytes each, and not to be compressed.
     const longest = String.fromCharCode(...Array.from({ length: 512 }, (_, n) => 0x4e00 + ((n * 7919) % 20_000)));
     const wrong = [
@@ -94,20 +94,20 @@ describe.each([
     ];
     const ids = ["nul", "long", "if", "signal", "longer"];
     const waiting = op("WaitForSignal", "longest", { opts: { signal: longest, timeout: "1h" } });
-    await agent.replied(request, { value: [...wrong, waiting] });
+    await worker.replied(request, { value: [...wrong, waiting] });
     await waits(gateway, runId, longest);
     expect(await signal(gateway.url, "a\0b")).toMatchObject({ status: 400, body: { code: "BODY_INVALID" } });
     expect(await signal(gateway.url, `${longest}x`)).toMatchObject({ status: 400 });
     expect(await signal(gateway.url, longest)).toMatchObject({ status: 200 });
     const told: string[] = [];
     for (let steps: Payload["steps"] = {}; !("longest" in steps); ) {
-      const pass = await agent.request("step");
+      const pass = await worker.request("step");
       steps = pass.payload.steps;
       for (const id of ids) {
         if (id in steps && !told.includes(id)) told.push(id);
         if (id in steps) expect(steps[id]).toMatchObject({ error: { code: expect.stringMatching(/_INVALID$/) } });
       }
-      await agent.replied(pass.request, "longest" in steps ? { status: "DONE", value: 1 } : { value: [waiting] });
+      await worker.replied(pass.request, "longest" in steps ? { status: "DONE", value: 1 } : { value: [waiting] });
     }
     expect(told.toSorted()).toEqual(ids.toSorted());
     await ended(gateway, runId);
@@ -115,42 +115,42 @@ describe.each([
 
   test("a signal goes to the one that waits for it, once; without anybody it is not found", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     expect(await signal(gateway.url)).toMatchObject({ status: 404, body: { code: "NOT_FOUND" } });
     const [runId = ""] = await start(gateway);
-    const { request } = await agent.request();
-    await agent.replied(request, { value: [forSignal("s")] });
+    const { request } = await worker.request();
+    await worker.replied(request, { value: [forSignal("s")] });
     await waits(gateway, runId, "go");
     expect(await signal(gateway.url)).toEqual({ status: 200, body: { data: { run_id: runId } } });
     expect((await signal(gateway.url)).status).toBe(404);
-    expect(await finish(agent, runId)).toEqual({ s: { type: "data", data: { signal: "go", data: { n: 1 } } } });
+    expect(await finish(worker, runId)).toEqual({ s: { type: "data", data: { signal: "go", data: { n: 1 } } } });
   });
 
   test("a signal that is taken: the step fails, or takes the place; the one before waits on for nothing", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const [one = ""] = await start(gateway);
-    const first = await agent.request();
-    await agent.replied(first.request, { value: [forSignal("s", { timeout: "2s" })] });
+    const first = await worker.request();
+    await worker.replied(first.request, { value: [forSignal("s", { timeout: "2s" })] });
     await waits(gateway, one, "go");
     const [two = ""] = await start(gateway);
-    const second = await agent.request();
-    await agent.replied(second.request, { value: [forSignal("s")] });
-    const third = await agent.request("step");
+    const second = await worker.request();
+    await worker.replied(second.request, { value: [forSignal("s")] });
+    const third = await worker.request("step");
     expect(third.payload.steps.s).toMatchObject({ type: "error", error: { code: "SIGNAL_CONFLICT" } });
-    await agent.replied(third.request, { value: [forSignal("t", { conflict: "replace" })] });
+    await worker.replied(third.request, { value: [forSignal("t", { conflict: "replace" })] });
     await waits(gateway, two, "go");
     expect((await signal(gateway.url)).body).toEqual({ data: { run_id: two } });
-    expect(await finish(agent, two)).toMatchObject({ t: { data: { signal: "go" } } });
-    expect(await finish(agent, one)).toEqual({ s: { type: "data", data: null } });
+    expect(await finish(worker, two)).toMatchObject({ t: { data: { signal: "go" } } });
+    expect(await finish(worker, one)).toEqual({ s: { type: "data", data: null } });
   });
 
   test("one run that waits twice for one signal: the first step keeps it, unless the second takes its place", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
-    const first = await agent.request();
-    await agent.replied(first.request, { value: [forSignal("s"), forSignal("t")] });
+    const first = await worker.request();
+    await worker.replied(first.request, { value: [forSignal("s"), forSignal("t")] });
     await waits(gateway, runId, "go");
     const conflict = {
       type: "error",
@@ -159,33 +159,33 @@ describe.each([
     const told: Payload["steps"] = { t: conflict };
     if (!("extensions" in options)) {
       // In place a failed step is told at once. One that comes later is compared with what is stored.
-      const second = await agent.request("step");
+      const second = await worker.request("step");
       expect(second.payload.steps).toMatchObject(told);
-      await agent.replied(second.request, { value: [forSignal("s"), forSignal("u")] });
-      const third = await agent.request("step");
+      await worker.replied(second.request, { value: [forSignal("s"), forSignal("u")] });
+      const third = await worker.request("step");
       expect(third.payload.steps).toMatchObject({ ...told, u: { error: { code: "SIGNAL_CONFLICT" } } });
-      await agent.replied(third.request, { value: [forSignal("s")] });
+      await worker.replied(third.request, { value: [forSignal("s")] });
     }
     expect((await signal(gateway.url)).body).toEqual({ data: { run_id: runId } });
-    expect(await finish(agent, runId)).toMatchObject({ ...told, s: { type: "data", data: { signal: "go" } } });
+    expect(await finish(worker, runId)).toMatchObject({ ...told, s: { type: "data", data: { signal: "go" } } });
   });
 
   test("one run that waits twice for one signal and replaces: the last step gets it, the first waits on for nothing", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
-    const { request } = await agent.request();
+    const { request } = await worker.request();
     const replacing = forSignal("t", { conflict: "replace" });
-    await agent.replied(request, { value: [forSignal("s", { timeout: "2s" }), replacing] });
+    await worker.replied(request, { value: [forSignal("s", { timeout: "2s" }), replacing] });
     await waits(gateway, runId, "go");
     expect((await signal(gateway.url)).body).toEqual({ data: { run_id: runId } });
     expect((await signal(gateway.url)).status).toBe(404);
     if (!("extensions" in options)) {
-      const next = await agent.request("step");
+      const next = await worker.request("step");
       expect(Object.keys(next.payload.steps)).toEqual(["t"]);
-      await agent.replied(next.request, { value: [forSignal("s", { timeout: "2s" })] });
+      await worker.replied(next.request, { value: [forSignal("s", { timeout: "2s" })] });
     }
-    expect(await finish(agent, runId)).toEqual({
+    expect(await finish(worker, runId)).toEqual({
       s: { type: "data", data: null },
       t: { type: "data", data: { signal: "go", data: { n: 1 } } },
     });
@@ -193,24 +193,24 @@ describe.each([
 
   test("invoke: the other function's run starts with the payload, its value or its error comes back", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
-    const { request } = await agent.request();
-    await agent.replied(request, { value: [invoke("i", { timeout: "5m" })] });
-    const child = await agent.request();
+    const { request } = await worker.request();
+    await worker.replied(request, { value: [invoke("i", { timeout: "5m" })] });
+    const child = await worker.request();
     expect(child.request).toMatchObject({ functionSlug: "shop-pack" });
     expect(child.payload.event).toMatchObject({
       name: "inngest/function.invoked",
       data: { box: 1, _inngest: { fn_id: "shop-pack", correlation_id: `${runId}.i`, source_fn_id: "shop-order" } },
     });
-    await agent.replied(child.request, { status: "DONE", value: { packed: true } });
-    const next = await agent.request();
+    await worker.replied(child.request, { status: "DONE", value: { packed: true } });
+    const next = await worker.request();
     expect(next.payload.steps.i).toEqual({ type: "data", data: { packed: true } });
-    await agent.replied(next.request, { value: [invoke("j")] });
-    const failing = await agent.request();
+    await worker.replied(next.request, { value: [invoke("j")] });
+    const failing = await worker.request();
     const error = { name: "BoxError", message: "too small", stack: "at box", cause: { name: "Error", message: "why" } };
-    await agent.replied(failing.request, { status: "DONE", noRetry: true, value: error });
-    expect((await finish(agent, runId)).j).toEqual({ type: "error", error });
+    await worker.replied(failing.request, { status: "DONE", noRetry: true, value: error });
+    expect((await finish(worker, runId)).j).toEqual({ type: "error", error });
     const parent = await ended(gateway, runId);
     expect(parent.steps.map(({ id, op: kind, status }) => [id, kind, status])).toEqual([
       ["i", "InvokeFunction", "completed"],
@@ -220,57 +220,57 @@ describe.each([
 
   test("invoke: no such function, a timeout, a child that is cancelled", async () => {
     const gateway = await bench.gateway();
-    const agent = await bench.agent(gateway, options);
+    const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
-    const first = await agent.request();
-    await agent.replied(first.request, { value: [invoke("none", { function_id: "shop-none" })] });
-    const second = await agent.request();
+    const first = await worker.request();
+    await worker.replied(first.request, { value: [invoke("none", { function_id: "shop-none" })] });
+    const second = await worker.request();
     expect(second.payload.steps.none).toMatchObject({ type: "error", error: { code: "FUNCTION_UNKNOWN" } });
-    await agent.replied(second.request, { value: [invoke("slow", { timeout: "1s" })] });
-    const child = await agent.request();
-    const third = await agent.request();
+    await worker.replied(second.request, { value: [invoke("slow", { timeout: "1s" })] });
+    const child = await worker.request();
+    const third = await worker.request();
     expect(third.payload.steps.slow).toMatchObject({ type: "error", error: { name: "InngestInvokeTimeoutError" } });
     // It goes on; its end is nobody's news any more.
-    await agent.replied(child.request, { status: "DONE", value: 1 });
-    await agent.replied(third.request, { value: [invoke("stopped")] });
-    const stopped = await agent.request();
+    await worker.replied(child.request, { status: "DONE", value: 1 });
+    await worker.replied(third.request, { value: [invoke("stopped")] });
+    const stopped = await worker.request();
     await call(gateway, `/v1/runs/${stopped.request.runId}/cancel`, { method: "POST" });
-    expect((await finish(agent, runId)).stopped).toMatchObject({ type: "error", error: { code: "RUN_CANCELLED" } });
+    expect((await finish(worker, runId)).stopped).toMatchObject({ type: "error", error: { code: "RUN_CANCELLED" } });
   });
 });
 
 test("a wait that begins while other steps still run ends while they do", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { functions });
+  const worker = await bench.worker(gateway, { functions });
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  agent.checkpoint(request, 1, [forEvent("w")]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+  const { request } = await worker.request();
+  worker.checkpoint(request, 1, [forEvent("w")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
   await send(gateway, "shop/paid");
   await waitFor(async () => (await runDetail(gateway, runId)).steps[0]?.status === "completed", {
     what: "the wait to end",
   });
-  agent.checkpoint(request, 2, [did("a")]);
-  expect(await agent.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
-  await agent.replied(request, { value: [forEvent("w")] });
-  expect(Object.keys(await finish(agent, runId))).toEqual(["w", "a"]);
+  worker.checkpoint(request, 2, [did("a")]);
+  expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stored" });
+  await worker.replied(request, { value: [forEvent("w")] });
+  expect(Object.keys(await finish(worker, runId))).toEqual(["w", "a"]);
 });
 
 test("waits cross gateways: one event at one wakes all runs at the others, each once", async () => {
   const [one, two, three] = [await bench.gateway(), await bench.gateway(), await bench.gateway()];
-  const agent = await bench.agent(one, { functions });
+  const worker = await bench.worker(one, { functions });
   const runIds = await start(one, 30);
   for (const _ of runIds) {
-    const { request } = await agent.request();
-    await agent.replied(request, { value: [forEvent("w")] });
+    const { request } = await worker.request();
+    await worker.replied(request, { value: [forEvent("w")] });
   }
   await Promise.all([send(two, "shop/paid"), send(three, "shop/paid")]);
   const seen = new Set<string>();
   for (const _ of runIds) {
-    const { request, payload } = await agent.request();
+    const { request, payload } = await worker.request();
     expect(payload.steps.w).toMatchObject({ data: { name: "shop/paid" } });
     seen.add(request.runId);
-    await agent.replied(request, { status: "DONE", value: 1 });
+    await worker.replied(request, { status: "DONE", value: 1 });
   }
   expect(seen.size).toBe(30);
   const runs = await Promise.all(runIds.map((runId) => ended(two, runId)));
@@ -279,45 +279,45 @@ test("waits cross gateways: one event at one wakes all runs at the others, each 
 
 test("a gateway that dies right after it took an event in: another one tells those who wait", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, { functions });
+  const worker = await bench.worker(gateway, { functions });
   const [runId = ""] = await start(gateway);
-  const { request } = await agent.request();
-  await agent.replied(request, { value: [forEvent("w")] });
+  const { request } = await worker.request();
+  await worker.replied(request, { value: [forEvent("w")] });
   const event = { id: "01JZ0000000000000000000001", name: "shop/paid", tsMs: 1, payloadJson: '{"name":"shop/paid"}' };
   const lease = { gatewayId: "dead", leaseMs: 300 };
   expect((await bench.store.intake([{ event, runs: [], lease }]))[0]).toMatchObject({ awaited: true });
-  expect(await finish(agent, runId)).toEqual({ w: { type: "data", data: { name: "shop/paid" } } });
+  expect(await finish(worker, runId)).toEqual({ w: { type: "data", data: { name: "shop/paid" } } });
 });
 
 test("cancelOn: the event cancels runs whose condition it fulfils, and stops their handler", async () => {
   const gateway = await bench.gateway();
   const cancel = [{ event: "shop/stop", if: "event.data.n == async.data.n", timeout: "1h" }];
-  const agent = await bench.agent(gateway, { functions: [{ id: "order", event: "shop/order", config: { cancel } }] });
+  const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", config: { cancel } }] });
   const [zero = "", one = ""] = await start(gateway, 2);
-  const requests = [await agent.request(), await agent.request()];
+  const requests = [await worker.request(), await worker.request()];
   await send(gateway, "shop/stop", { n: 5 });
   await send(gateway, "shop/stop", { n: 0 });
-  expect((await agent.frame("GATEWAY_CANCEL")).requestId).toBe(
+  expect((await worker.frame("GATEWAY_CANCEL")).requestId).toBe(
     requests.find(({ request }) => request.runId === zero)?.request.requestId,
   );
   expect(await ended(gateway, zero)).toMatchObject({ status: "CANCELLED", error: { code: "RUN_CANCELLED" } });
   const other = requests.find(({ request }) => request.runId === one);
-  if (other) await agent.replied(other.request, { status: "DONE", value: 1 });
+  if (other) await worker.replied(other.request, { status: "DONE", value: 1 });
   expect((await ended(gateway, one)).status).toBe("COMPLETED");
 });
 
 test("cancelled over another gateway, the handler is told too", async () => {
   const [one, two] = [await bench.gateway(), await bench.gateway()];
-  const agent = await bench.agent(one, { functions });
+  const worker = await bench.worker(one, { functions });
   const [runId = ""] = await start(one);
-  const { request } = await agent.request();
+  const { request } = await worker.request();
   await call(two, `/v1/runs/${runId}/cancel`, { method: "POST" });
-  expect((await agent.frame("GATEWAY_CANCEL")).requestId).toBe(request.requestId);
+  expect((await worker.frame("GATEWAY_CANCEL")).requestId).toBe(request.requestId);
 });
 
 test("ends of runs are events: they trigger functions and end waits, but not for ever", async () => {
   const gateway = await bench.gateway();
-  const agent = await bench.agent(gateway, {
+  const worker = await bench.worker(gateway, {
     functions: [
       ...functions,
       { id: "watch", event: "inngest/function.failed" },
@@ -325,8 +325,8 @@ test("ends of runs are events: they trigger functions and end waits, but not for
     ],
   });
   const [waiter = ""] = await start(gateway);
-  const first = await agent.request();
-  await agent.replied(first.request, {
+  const first = await worker.request();
+  await worker.replied(first.request, {
     value: [
       op("WaitForEvent", "w", {
         name: "inngest/function.finished",
@@ -336,17 +336,17 @@ test("ends of runs are events: they trigger functions and end waits, but not for
   });
   await waits(gateway, waiter);
   const [runId = ""] = await start(gateway);
-  const second = await agent.request();
-  await agent.replied(second.request, {
+  const second = await worker.request();
+  await worker.replied(second.request, {
     status: "DONE",
     noRetry: true,
     value: { name: "Bad", message: "no", extra: 1 },
   });
   const told = new Map<string, Payload>();
   for (let count = 0; count < 3; count += 1) {
-    const { request, payload } = await agent.request();
+    const { request, payload } = await worker.request();
     told.set(request.functionSlug, payload);
-    await agent.replied(request, { status: "DONE", value: 1 });
+    await worker.replied(request, { status: "DONE", value: 1 });
   }
   const data = {
     function_id: "shop-order",
@@ -360,12 +360,12 @@ test("ends of runs are events: they trigger functions and end waits, but not for
   expect(told.get("shop-order")?.steps.w).toMatchObject({ data: { name: "inngest/function.finished", data } });
   expect((await triggered(gateway, runId)).length).toBe(26);
   // The waiter's own end tells once more; ends of the tellers do not.
-  const last = await agent.request();
+  const last = await worker.request();
   expect(last.payload.event.data).toMatchObject({ run_id: waiter, result: 1, _inngest: { status: "Completed" } });
-  await agent.replied(last.request, { status: "DONE", value: 1 });
+  await worker.replied(last.request, { status: "DONE", value: 1 });
   await waitFor(
     async () => ((await call(gateway, "/v1/metrics")) as { queue: { due: number; leased: number } }).queue.leased === 0,
     { what: "silence" },
   );
-  expect(agent.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
+  expect(worker.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
 });

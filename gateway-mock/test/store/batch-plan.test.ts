@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Found, LockedJob, LockedRun } from "../../src/store/batch/found.ts";
+import type { LockedJob, LockedRows, LockedRun } from "../../src/store/batch/locked-rows.ts";
 import { planBatch, rowKeyOf, type Unit } from "../../src/store/batch/plan.ts";
-import { takeBatch } from "../../src/store/batch/take.ts";
+import { takeBatch } from "../../src/store/batch/take-batch.ts";
 import type { IntakeItem, LogRow, RunStatus, Transition } from "../../src/store/index.ts";
 
 const row = (key: string, iteration: number): LogRow => ({
@@ -86,7 +86,7 @@ describe("takeBatch", () => {
 });
 
 describe("planBatch", () => {
-  const found: fc.Arbitrary<Found> = fc
+  const found: fc.Arbitrary<LockedRows> = fc
     .record({
       jobs: fc.array(
         fc.record<LockedJob>({
@@ -111,7 +111,7 @@ describe("planBatch", () => {
       eventKeys: new Map(holder ? [["e\nk1", holder]] : []),
       awaited: new Set<string>(),
       signals: new Map(),
-      gates: new Map(),
+      flowRules: new Map(),
       rows: new Set(rows),
       registryVersion: 7,
       atMs: 100,
@@ -121,12 +121,12 @@ describe("planBatch", () => {
     fc.assert(
       fc.property(waiting, found, (entries, state) => {
         const units = takeBatch(entries, { maxUnits: 100, maxBytes: 1e9 }).batch.map((entry) => entry.unit);
-        const { verdicts, writes } = planBatch(units, state);
+        const { results, writes } = planBatch(units, state);
         let logs = 0;
         let heads = 0;
         const there = new Set(state.rows);
         for (const [index, { type, ...one }] of units.entries()) {
-          const verdict = verdicts[index];
+          const verdict = results[index];
           if (type === "intake" || !("transition" in one)) continue;
           const { fence, cas, runId, log } = one.transition;
           const job = fence && state.jobs.get(fence.jobId);
@@ -158,7 +158,7 @@ describe("planBatch", () => {
   it("B5: an event whose key somebody else holds writes nothing and names the holder", () => {
     fc.assert(
       fc.property(fc.array(intake), found, (items, state) => {
-        const { verdicts, writes } = planBatch(
+        const { results, writes } = planBatch(
           items.map((item): Unit => ({ type: "intake", item })),
           state,
         );
@@ -166,7 +166,7 @@ describe("planBatch", () => {
         expect(writes.events).toHaveLength(items.length - held.length);
         for (const [index, item] of items.entries()) {
           const duplicate = held.includes(item);
-          expect(verdicts[index]).toMatchObject({
+          expect(results[index]).toMatchObject({
             event: duplicate ? "someone" : item.event.id,
             duplicate,
             awaited: false,
@@ -178,13 +178,13 @@ describe("planBatch", () => {
 });
 
 describe("planBatch on a registry that has changed", () => {
-  const at = (registryVersion: number): Found => ({
+  const at = (registryVersion: number): LockedRows => ({
     jobs: new Map(),
     runs: new Map([["r1", { id: "r1", version: 1, status: "RUNNING" }]]),
     eventKeys: new Map([["e\nk", "e1"]]),
     awaited: new Set(["e"]),
     signals: new Map(),
-    gates: new Map(),
+    flowRules: new Map(),
     rows: new Set(),
     registryVersion,
     atMs: 100,
@@ -208,16 +208,16 @@ describe("planBatch on a registry that has changed", () => {
   };
 
   it("B9: nothing is written, and the key is free; who met the key is to decide again, too", () => {
-    const { verdicts, writes } = planBatch([decision, event("e1", 7), event("e2", 8)], at(8));
-    expect(verdicts).toMatchObject([{ won: false, why: "registry" }, { outdated: true }, { outdated: true }]);
+    const { results, writes } = planBatch([decision, event("e1", 7), event("e2", 8)], at(8));
+    expect(results).toMatchObject([{ won: false, why: "registry" }, { outdated: true }, { outdated: true }]);
     const { freeKeys, ...rest } = writes;
     expect(Object.values(rest).flat()).toEqual([]);
     expect(freeKeys.map(({ eventId }) => eventId)).toEqual(["e1", "e2"]);
   });
 
   it("B9: on the one that it was decided on everything wins", () => {
-    const { verdicts, writes } = planBatch([decision, event("e1", 7)], at(7));
-    expect(verdicts).toMatchObject([{ won: true }, { outdated: false, duplicate: false, awaited: true }]);
+    const { results, writes } = planBatch([decision, event("e1", 7)], at(7));
+    expect(results).toMatchObject([{ won: true }, { outdated: false, duplicate: false, awaited: true }]);
     expect(writes.events.map(({ event: { id } }) => id)).toEqual(["e1"]);
     expect(writes.freeKeys).toEqual([]);
   });

@@ -35,7 +35,7 @@ function itemOf(functionId: string, source: NonNullable<IntakeItem["source"]>): 
   const run = newRun({ functionId });
   const event = { id: run.eventId, name: "shop/order", tsMs: 1, payloadJson: "{}" };
   const jobs = [passJob(run.id, { functionId })];
-  return { event, source, runs: [{ run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs, gates: [] }] };
+  return { event, source, runs: [{ run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs, flowRules: [] }] };
 }
 
 const intake = async (store: Store, item: IntakeItem): Promise<IntakeOutcome> =>

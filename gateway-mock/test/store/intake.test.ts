@@ -81,7 +81,7 @@ describe("events", () => {
 });
 
 describe("wake-ups", () => {
-  it("reach other stores when a job is due at once, not their sender, and not for jobs born leased", async () => {
+  it("reach other stores when a job is due at once, not their sender, and not for jobs leased on creation", async () => {
     const other = bench.another();
     const heard: string[] = [];
     const own: string[] = [];

@@ -1,27 +1,32 @@
 import { describe, expect, test } from "vitest";
-import type { Gate, IntakeItem, IntakeOutcome, Store, WindowEntry, WindowKey } from "../../src/store/index.ts";
+import type { FlowRule, IntakeItem, IntakeOutcome, Store, WindowEntry, WindowKey } from "../../src/store/index.ts";
 import { logRow, newId, newRun, passJob, runDone, seedLeased, useStore } from "./harness.ts";
 import { standing, whileHeld } from "./held-writes.ts";
 
-/** Two stores decide on one gate at the same moment: one stands right before its commit while the other one begins. */
+/** Two stores decide on one flowRule at the same moment: one stands right before its commit while the other one begins. */
 const bench = useStore();
 
 const HELD = { table: "events", when: "new.payload LIKE '%held%'" } as const;
 
-/** An event, with a run that has to pass these gates. */
-function itemOf(functionId: string, gates: readonly Gate[], more: Partial<IntakeItem> = {}, mark = ""): IntakeItem {
+/** An event, with a run that has to pass these flowRules. */
+function itemOf(
+  functionId: string,
+  flowRules: readonly FlowRule[],
+  more: Partial<IntakeItem> = {},
+  mark = "",
+): IntakeItem {
   const run = newRun({ functionId });
   const jobs = [passJob(run.id, { functionId })];
   const event = { id: run.eventId, name: "shop/order", tsMs: 1, payloadJson: JSON.stringify({ mark }) };
-  return { event, runs: [{ run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs, gates }], ...more };
+  return { event, runs: [{ run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs, flowRules }], ...more };
 }
 
 const intake = async (store: Store, item: IntakeItem): Promise<IntakeOutcome> =>
   ((await store.intake([item])) as [IntakeOutcome])[0];
 
 /** How the runs of two events come off that arrive at two stores at once, and whether the second waited for the first. */
-async function atOnce(functionId: string, gates: () => readonly Gate[]): Promise<object> {
-  const [first, second] = [itemOf(functionId, gates(), {}, "held"), itemOf(functionId, gates())];
+async function atOnce(functionId: string, flowRules: () => readonly FlowRule[]): Promise<object> {
+  const [first, second] = [itemOf(functionId, flowRules(), {}, "held"), itemOf(functionId, flowRules())];
   const other = bench.another();
   const result = await whileHeld(
     bench.db.sql,
@@ -33,11 +38,11 @@ async function atOnce(functionId: string, gates: () => readonly Gate[]): Promise
   return { runs, waited: result.waited, ids: [first, second].map(({ runs: [one] }) => one?.run.id) };
 }
 
-describe("gates that a run passes", () => {
-  const rate = (functionId: string, limit: number, name: "rate" | "idempotency" = "rate"): Gate => {
+describe("flowRules that a run passes", () => {
+  const rate = (functionId: string, limit: number, name: "rate" | "idempotency" = "rate"): FlowRule => {
     return { type: "rate", name, functionId, key: "k", limit, periodMs: 3_600_000 };
   };
-  const single = (functionId: string, mode: "skip" | "cancel"): Gate => {
+  const single = (functionId: string, mode: "skip" | "cancel"): FlowRule => {
     return { type: "single", functionId, key: "", mode, jobId: newId() };
   };
 
@@ -55,7 +60,7 @@ describe("gates that a run passes", () => {
   test("idempotency: of two runs with one key one is made", async () => {
     const fn = `fn-${newId()}`;
     // The key's period before is over: its row is there and lets one through.
-    await intake(bench.store, itemOf(fn, [{ ...rate(fn, 1, "idempotency"), periodMs: 1 } as Gate]));
+    await intake(bench.store, itemOf(fn, [{ ...rate(fn, 1, "idempotency"), periodMs: 1 } as FlowRule]));
     const [row] = await bench.db.sql`UPDATE holdfast.gates SET at = at - interval '2 hours' WHERE function_id = ${fn}
       RETURNING count`;
     expect(row?.count).toBe(1);
@@ -94,7 +99,7 @@ describe("gates that a run passes", () => {
 describe.each(["debounce", "batch"] as const)("windows: %s", (kind) => {
   const entryOf = (functionId: string): WindowEntry => {
     const jobIds = [newId(), newId()] as const;
-    return { kind, functionId, key: "", jobIds, periodMs: 1, timeoutMs: null, maxSize: 10, gates: [] };
+    return { kind, functionId, key: "", jobIds, periodMs: 1, timeoutMs: null, maxSize: 10, flowRules: [] };
   };
   const joining = (functionId: string, mark = ""): IntakeItem => {
     return { ...itemOf(functionId, [], { windows: [entryOf(functionId)] }, mark), runs: [] };

@@ -84,7 +84,7 @@ describe("waits", () => {
     await end(b);
   });
 
-  it("is born leased when the gateway wants it itself; a gateway that dies loses it to the next one", async () => {
+  it("is leased on creation when the gateway wants it itself; a gateway that dies loses it to the next one", async () => {
     const run = await seedLeased(bench.store);
     await bench.store.commit(waiting(run, { name: "w/leased" }));
     const { id } = await sendEvent("w/leased", { lease: { gatewayId: "gateway-a", leaseMs: 60_000 } });

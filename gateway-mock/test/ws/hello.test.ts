@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { readHello } from "../../src/ws/hello.ts";
-import { helloFrame } from "../server/agent.ts";
+import { helloFrame } from "../server/raw-worker.ts";
 
 const rules = { extensions: [], maxApps: 10, maxFunctions: 10, environmentOf: () => "" };
 

@@ -87,12 +87,12 @@ describe("the handshake", () => {
     expect(run.effects.at(-1)).toEqual({ do: "open" });
   });
 
-  test("an agent without manual readiness is ready at once", () => {
+  test("a worker without manual readiness is ready at once", () => {
     const run = new Run(frame(hello), accepted(false));
     expect(run.state.phase).toBe("ready");
   });
 
-  test("an agent that shuts down pauses instead: it is never offered work (3)", () => {
+  test("a worker that shuts down pauses instead: it is never offered work (3)", () => {
     const run = new Run(frame(hello), accepted(), frame({ kind: "WORKER_PAUSE" }));
     expect(run.state.phase).toBe("draining");
     expect(run.effects.some((effect) => effect.do === "open")).toBe(false);
@@ -113,7 +113,7 @@ describe("the handshake", () => {
     }
   });
 
-  test("an agent that pauses may become ready again where `stall` was agreed on, and is offered for work anew (3)", () => {
+  test("a worker that pauses may become ready again where `stall` was agreed on, and is offered for work anew (3)", () => {
     const run = ready();
     expect(run.send(frame({ kind: "WORKER_PAUSE" }))).toEqual([{ do: "pause", said: true }]);
     expect(run.send(frame({ kind: "WORKER_READY" }))).toEqual([{ do: "open" }]);

@@ -1,6 +1,7 @@
 export { invariant, unreachable } from "./assert.ts";
 export { type BackoffPolicy, backoffDelayMs } from "./backoff.ts";
 export { type Clock, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
+export { describeValue, hasControlCharacter } from "./describe-value.ts";
 export {
   type DurationInput,
   formatSingleUnit,
@@ -23,10 +24,9 @@ export {
 } from "./errors.ts";
 export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";
 export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord, logTo, silentLog } from "./logger.ts";
-export { createDriver, type Driver, type DriverOptions, type Step, type Transition } from "./machine.ts";
-export { pauseBetween, type Sign, signOf } from "./pause.ts";
+export { createDriver, type Driver, type DriverOptions, type Step, type TraceEntry } from "./machine.ts";
+export { type ClockReading, pauseBetween, readClocks } from "./pause.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";
-export { hasControlCharacter, shown } from "./shown.ts";
+export { Semaphore } from "./semaphore.ts";
 export { readSigningKey, type SigningKey } from "./signing-key.ts";
-export { Turns } from "./turns.ts";

@@ -5,7 +5,7 @@
 export type Step<State, Event, Effect> = (state: State, event: Event) => readonly [State, readonly Effect[]];
 
 /** One turn of a machine, kept for the debug snapshot. */
-export interface Transition {
+export interface TraceEntry {
   readonly atMs: number;
   readonly event: string;
   readonly from: string;
@@ -18,7 +18,7 @@ export interface Driver<State, Event> {
   /** Queues the event; turns are never nested, so an effect that raises an event waits for its own turn. */
   send(event: Event): void;
   /** The last transitions, oldest first. */
-  trace(): readonly Transition[];
+  trace(): readonly TraceEntry[];
 }
 
 export interface DriverOptions<State, Event, Effect> {
@@ -37,7 +37,7 @@ export interface DriverOptions<State, Event, Effect> {
 export function createDriver<State, Event, Effect>(options: DriverOptions<State, Event, Effect>): Driver<State, Event> {
   const { step, run, nowMs, traceSize = 100, label = defaultLabel, onError } = options;
   const waiting: Event[] = [];
-  const ring: Transition[] = [];
+  const ring: TraceEntry[] = [];
   let state = options.initial;
   let turning = false;
 

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 
 /** When somebody was last known to move, by both clocks. */
-export interface Sign {
+export interface ClockReading {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
@@ -15,13 +15,13 @@ export interface Sign {
  *     suspended its monotonic clock may stand still. That somebody merely set the clock cannot be told from it.
  * Z3. A pause is never shorter than what the monotonic clock says.
  */
-export function pauseBetween(before: Sign, now: Sign, limitMs: number): number | null {
+export function pauseBetween(before: ClockReading, now: ClockReading, limitMs: number): number | null {
   const monotonicMs = now.monotonicMs - before.monotonicMs;
   const aheadMs = now.wallMs - before.wallMs - monotonicMs;
   if (monotonicMs <= limitMs && Math.abs(aheadMs) <= limitMs) return null;
   return monotonicMs + Math.max(0, aheadMs);
 }
 
-export function signOf(clock: Clock): Sign {
+export function readClocks(clock: Clock): ClockReading {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
 }

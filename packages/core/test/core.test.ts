@@ -5,6 +5,7 @@ import {
   type Clock,
   createDriver,
   createUlidFactory,
+  describeValue,
   ERROR_CATALOGUE,
   formatSingleUnit,
   HoldfastError,
@@ -17,7 +18,6 @@ import {
   parseGoDurationMs,
   type Step,
   seededRandom,
-  shown,
   sleep,
   systemTimers,
   toPlainError,
@@ -198,14 +198,14 @@ describe("errors", () => {
   test("anything is shown, cut", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
-    expect([shown(proxy), shown(1n), shown({ a: 1 }), shown(undefined), shown(Object.create(null))]).toEqual([
-      "a value of type object",
-      "1n",
-      '{"a":1}',
-      "undefined",
-      "{}",
-    ]);
-    expect(shown("x".repeat(1000)).length).toBeLessThan(210);
+    expect([
+      describeValue(proxy),
+      describeValue(1n),
+      describeValue({ a: 1 }),
+      describeValue(undefined),
+      describeValue(Object.create(null)),
+    ]).toEqual(["a value of type object", "1n", '{"a":1}', "undefined", "{}"]);
+    expect(describeValue("x".repeat(1000)).length).toBeLessThan(210);
   });
 
   test("anything thrown is read, also cycles", () => {

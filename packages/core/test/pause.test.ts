@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pauseBetween, type Sign } from "../src/index.ts";
+import { type ClockReading, pauseBetween } from "../src/index.ts";
 
-const START: Sign = { monotonicMs: 1_000, wallMs: 1_700_000_000_000 };
-const later = (monotonicMs: number, wallMs: number): Sign => ({
+const START: ClockReading = { monotonicMs: 1_000, wallMs: 1_700_000_000_000 };
+const later = (monotonicMs: number, wallMs: number): ClockReading => ({
   monotonicMs: START.monotonicMs + monotonicMs,
   wallMs: START.wallMs + wallMs,
 });

@@ -36,7 +36,7 @@ export function decodeGatewayFrame(bytes: Uint8Array): GatewayFrame | UnknownFra
 }
 
 /**
- * Reads a frame sent by an agent.
+ * Reads a frame sent by a worker.
  * @throws HoldfastError `FRAME_INVALID`, `FRAME_TOO_LARGE`
  */
 export function decodeWorkerFrame(bytes: Uint8Array): WorkerFrame | UnknownFrame {

@@ -19,7 +19,7 @@ export type MemoEntry =
   | { readonly type: "error"; readonly error: PlainError }
   | { readonly type: "input"; readonly input: readonly unknown[] };
 
-/** Ours, inside `ctx`, only for agents that offered the checkpoint extension. */
+/** Ours, inside `ctx`, only for workers that offered the checkpoint extension. */
 export interface ExtendedContext {
   readonly v: 1;
   /** Steps that failed before and may be tried again: their next attempt (zero-based) and when it is due. */
@@ -30,13 +30,13 @@ export interface ExtendedContext {
   readonly signatures?: Readonly<Record<string, string>>;
   readonly deadlineMs?: number;
   readonly appVersion?: string;
-  /** The gateway's time when it made the request: due times are judged by it, whatever the agent's clock says. */
+  /** The gateway's time when it made the request: due times are judged by it, whatever the worker's clock says. */
   readonly nowMs?: number;
 }
 
 export interface ExecutionContext {
   readonly run_id: string;
-  /** Its presence turns checkpointing over HTTP on in agents of the plain protocol. */
+  /** Its presence turns checkpointing over HTTP on in workers of the plain protocol. */
   readonly fn_id?: string;
   readonly env?: string;
   readonly step_id?: string;

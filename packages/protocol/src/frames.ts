@@ -147,7 +147,7 @@ export interface RequestNack {
   readonly message: string;
 }
 
-/** Extension "stall": the agent's main thread does not move. Texts that are not known are empty. */
+/** Extension "stall": the worker's main thread does not move. Texts that are not known are empty. */
 export interface WorkerStall {
   readonly kind: "WORKER_STALL";
   readonly requestId: string;

@@ -33,7 +33,6 @@ export {
 } from "./execution.ts";
 export * from "./frames.ts";
 export {
-  AGENT_FALLBACK_INTERVALS,
   CONNECT_PATH,
   EXTENDED_INTERVALS,
   FLUSH_PATH,
@@ -44,4 +43,5 @@ export {
   SUBPROTOCOL,
   TIMEOUTS,
   WIRE_LIMITS,
+  WORKER_FALLBACK_INTERVALS,
 } from "./limits.ts";

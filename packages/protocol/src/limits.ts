@@ -17,7 +17,7 @@ export const WIRE_LIMITS = {
   maxFrameBytes: 8 * MiB,
   /** One step's or function's result. */
   maxOutputBytes: 4 * MiB,
-  /** With more than this the agent fetches events and steps over HTTP (`ctx.use_api`). */
+  /** With more than this the worker fetches events and steps over HTTP (`ctx.use_api`). */
   maxRequestPayloadBytes: 4 * MiB,
   /** Characters of a run's events and step results. */
   maxRunStateLength: 32 * MiB,
@@ -44,24 +44,24 @@ export const WIRE_LIMITS = {
   maxDataDepth: 180,
 } as const;
 
-/** Intervals that a gateway sends to agents of the plain protocol (the reference's own) ... */
+/** Intervals that a gateway sends to workers of the plain protocol (the reference's own) ... */
 export const PLAIN_INTERVALS = { heartbeatMs: 10_000, leaseMs: 120_000, extendLeaseMs: 30_000 } as const;
 /** ... and to those that offer the extensions. */
 export const EXTENDED_INTERVALS = { heartbeatMs: 5_000, leaseMs: 20_000, extendLeaseMs: 5_000 } as const;
 
-/** What an agent assumes when CONNECTION_READY leaves an interval empty or gives one it cannot read. */
-export const AGENT_FALLBACK_INTERVALS = { heartbeatMs: 10_000, extendLeaseMs: 5_000 } as const;
+/** What a worker assumes when CONNECTION_READY leaves an interval empty or gives one it cannot read. */
+export const WORKER_FALLBACK_INTERVALS = { heartbeatMs: 10_000, extendLeaseMs: 5_000 } as const;
 
 export const TIMEOUTS = {
   /** Gateway: from HELLO to WORKER_CONNECT. */
   helloMs: 5_000,
-  /** Agent: from the upgrade request to CONNECTION_READY. */
+  /** Worker: from the upgrade request to CONNECTION_READY. */
   openMs: 10_000,
-  /** Agent: one start or flush call. */
+  /** Worker: one start or flush call. */
   httpMs: 10_000,
-  /** Agent: a reply without acknowledgement is sent again or flushed after this. */
+  /** Worker: a reply without acknowledgement is sent again or flushed after this. */
   replyAckMs: 5_000,
-  /** Agent: this many heartbeats without an answer, and one interval more, and the peer is dead. */
+  /** Worker: this many heartbeats without an answer, and one interval more, and the peer is dead. */
   missedHeartbeats: 2,
   /** Gateway: this many silent heartbeat intervals, and the connection is dropped. */
   gatewayMissedHeartbeats: 5,
@@ -76,7 +76,7 @@ export const TIMEOUTS = {
 for (const intervals of [PLAIN_INTERVALS, EXTENDED_INTERVALS]) {
   invariant(intervals.leaseMs >= 4 * intervals.extendLeaseMs, "a lease outlives three lost extensions");
 }
-invariant(TIMEOUTS.openMs > TIMEOUTS.helloMs, "the agent waits longer than the gateway's handshake timeout");
+invariant(TIMEOUTS.openMs > TIMEOUTS.helloMs, "the worker waits longer than the gateway's handshake timeout");
 invariant(
   WIRE_LIMITS.maxFrameBytes >= WIRE_LIMITS.maxOutputBytes + WIRE_LIMITS.maxRequestPayloadBytes,
   "a frame holds an output and an input of the largest size",

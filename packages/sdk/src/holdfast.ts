@@ -1,8 +1,8 @@
 import { Client, type NoSchemas } from "./client/client.ts";
 import type { SchemaMap } from "./client/event-types.ts";
-import { connect } from "./connect/main/connect.ts";
-import type { Connection } from "./connect/main/connection.ts";
-import type { ConnectOptions } from "./connect/shared/connect-options.ts";
+import { connect } from "./connection/main/connect.ts";
+import type { Connection } from "./connection/main/connection.ts";
+import type { ConnectOptions } from "./connection/shared/connect-options.ts";
 import type { HoldfastFunction } from "./functions/define-function.ts";
 
 /**

@@ -13,10 +13,10 @@ export {
 } from "./client/event-types.ts";
 export type { SentEvents } from "./client/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./client/send-signal.ts";
-export { connect } from "./connect/main/connect.ts";
-export type { Connection } from "./connect/main/connection.ts";
-export type { ConnectOptions } from "./connect/shared/connect-options.ts";
-export type { ConnectionState } from "./connect/shared/connection-state.ts";
+export { connect } from "./connection/main/connect.ts";
+export type { Connection } from "./connection/main/connection.ts";
+export type { ConnectOptions } from "./connection/shared/connect-options.ts";
+export type { ConnectionState } from "./connection/shared/connection-state.ts";
 export { type CurrentExecution, currentExecution } from "./execution/current.ts";
 export { FunctionTest, type TestOutput } from "./function-test/function-test.ts";
 export type { FunctionTestOptions, StepAnswer, TestRun, TestStep } from "./function-test/test-types.ts";

@@ -1,4 +1,4 @@
-import { type DurationInput, HoldfastError, hasControlCharacter, parseDurationMs, shown } from "@holdfast/core";
+import { type DurationInput, describeValue, HoldfastError, hasControlCharacter, parseDurationMs } from "@holdfast/core";
 
 /** The environment that options are read from; `process.env` unless a test says otherwise. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -56,7 +56,7 @@ export function capitalised(text: string): string {
 
 export const asText: OptionParser<string> = (value, source) => {
   if (typeof value !== "string" || value.trim() === "") {
-    throw invalidOption(source, `must be non-empty text, not ${shown(value)}.`);
+    throw invalidOption(source, `must be non-empty text, not ${describeValue(value)}.`);
   }
   return value.trim();
 };
@@ -69,7 +69,7 @@ export function asName(maxLength: number): OptionParser<string> {
       throw invalidOption(source, `must have at most ${maxLength} characters, not ${text.length}.`);
     }
     if (!hasControlCharacter(text)) return text;
-    throw invalidOption(source, `has a control character, such as NUL or the end of a line: ${shown(text)}.`);
+    throw invalidOption(source, `has a control character, such as NUL or the end of a line: ${describeValue(text)}.`);
   };
 }
 
@@ -89,7 +89,7 @@ export function parseBoolean(value: unknown): boolean | undefined {
 
 export const asBoolean: OptionParser<boolean> = (value, source) => {
   const flag = parseBoolean(value);
-  if (flag === undefined) throw invalidOption(source, `must be true or false, not ${shown(value)}.`);
+  if (flag === undefined) throw invalidOption(source, `must be true or false, not ${describeValue(value)}.`);
   return flag;
 };
 
@@ -99,7 +99,7 @@ export function asInteger(min: number, max = Number.MAX_SAFE_INTEGER): OptionPar
     const number = typeof value === "string" && /^[+-]?\d+$/.test(value.trim()) ? Number(value) : value;
     if (typeof number !== "number" || !Number.isSafeInteger(number) || number < min || number > max) {
       const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-      throw invalidOption(source, `must be a whole number ${range}, not ${shown(value)}.`);
+      throw invalidOption(source, `must be a whole number ${range}, not ${describeValue(value)}.`);
     }
     return number;
   };
@@ -113,7 +113,7 @@ export function asDurationMs(bounds: { readonly minMs?: number; readonly maxMs?:
     } catch (cause) {
       throw invalidOption(
         source,
-        `is not a usable duration: ${shown(value)}. Give milliseconds or text such as "25s".`,
+        `is not a usable duration: ${describeValue(value)}. Give milliseconds or text such as "25s".`,
         cause,
       );
     }
@@ -126,7 +126,7 @@ export function asUrl(schemes: readonly [string, ...string[]] = ["http", "https"
     const url = value instanceof URL ? value.href : parseUrl(value, schemes[0]);
     if (url === undefined || !schemes.some((scheme) => url.startsWith(`${scheme}://`))) {
       const example = `"${schemes[0]}://localhost:8288"`;
-      throw invalidOption(source, `must be an address such as ${example}, not ${shown(value)}.`);
+      throw invalidOption(source, `must be an address such as ${example}, not ${describeValue(value)}.`);
     }
     return url;
   };

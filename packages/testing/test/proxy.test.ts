@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { checkLeaks, waitFor } from "../src/index.ts";
-import { connectAgent, proxyTo, startPeer } from "./support.ts";
+import { connectWorker, proxyTo, startPeer } from "./support.ts";
 
 checkLeaks({ beforeAll, afterAll });
 
@@ -108,7 +108,7 @@ describe("start responses", () => {
       const { bytes } = await call(proxy.port, "POST", START_PATH, Buffer.alloc(0));
       expect(decodeStartResponse(bytes).gatewayEndpoint).toBe(`ws://127.0.0.1:${proxy.port}/v0/connect`);
       const before = peer.sockets.length;
-      await connectAgent(proxy.port);
+      await connectWorker(proxy.port);
       expect(peer.sockets.length).toBe(before + 1);
     }
   });
@@ -124,8 +124,8 @@ describe("start responses", () => {
       gatewayEndpoint: `ws://127.0.0.1:${proxy.port}/v0/connect?a=1`,
       sessionToken: "s",
     });
-    const agent = await connectAgent(proxy.port);
-    agent.socket.send(heartbeat);
+    const worker = await connectWorker(proxy.port);
+    worker.socket.send(heartbeat);
     await proxy.waitForFrame("WORKER_HEARTBEAT");
     await waitFor(() => sockets.received.length === 1, { what: "the heartbeat at the other port", ...what });
     expect(api.sockets).toHaveLength(0);
@@ -155,15 +155,15 @@ describe("frames", () => {
   test("pass both ways unchanged and are decoded", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
-    agent.socket.send(heartbeat);
+    const worker = await connectWorker(proxy.port);
+    worker.socket.send(heartbeat);
     await proxy.waitForFrame("WORKER_HEARTBEAT");
     peer.sockets[0]?.send(replyAck("r1"));
     const ack = await proxy.waitForFrame(({ frame }) => frame?.kind === "WORKER_REPLY_ACK");
-    expect(ack).toMatchObject({ direction: "to-agent", connection: 1, fate: "forwarded", frame: { requestId: "r1" } });
-    await waitFor(() => agent.received.length === 1 && peer.received.length === 1, { what: "both messages", ...what });
+    expect(ack).toMatchObject({ direction: "to-worker", connection: 1, fate: "forwarded", frame: { requestId: "r1" } });
+    await waitFor(() => worker.received.length === 1 && peer.received.length === 1, { what: "both messages", ...what });
     expect(peer.received[0]).toEqual(heartbeat);
-    expect(agent.received[0]).toEqual(replyAck("r1"));
+    expect(worker.received[0]).toEqual(replyAck("r1"));
     expect(proxy.framesOf("WORKER_HEARTBEAT")).toHaveLength(1);
     expect(proxy.connections).toEqual({ all: 1, webSockets: 1 });
   });
@@ -171,14 +171,14 @@ describe("frames", () => {
   test.each([0, 125, 126, 65_535, 65_536, 3_000_000])("of %i bytes pass, whatever they are", async (size) => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     const payload = Buffer.concat([Buffer.of(0xff).subarray(0, size), Buffer.alloc(Math.max(0, size - 1), 0xff)]);
-    agent.socket.send(payload);
+    worker.socket.send(payload);
     await waitFor(() => peer.sockets.length === 1, { what: "the connection", ...what });
     peer.sockets[0]?.send(payload);
-    await waitFor(() => agent.received.length === 1 && peer.received.length === 1, { what: "both messages", ...what });
+    await waitFor(() => worker.received.length === 1 && peer.received.length === 1, { what: "both messages", ...what });
     expect(Buffer.compare(peer.received[0] ?? Buffer.of(1), payload)).toBe(0);
-    expect(Buffer.compare(agent.received[0] ?? Buffer.of(1), payload)).toBe(0);
+    expect(Buffer.compare(worker.received[0] ?? Buffer.of(1), payload)).toBe(0);
     expect(proxy.frames).toHaveLength(2);
     // An empty message is a GATEWAY_HELLO, and of its kind on the way up too; the rest is no frame.
     for (const seen of proxy.frames) expect(seen.frame === undefined).toBe(size > 0);
@@ -187,13 +187,13 @@ describe("frames", () => {
   test("in fragments with a ping in between are one message", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     const pinged = new Promise<string>((resolve) => peer.sockets[0]?.once("ping", (data) => resolve(String(data))));
     const bytes = encodeWorkerFrame({ kind: "WORKER_STATUS", inFlightRequestIds: ["a", "b"], shutdownRequested: true });
-    agent.socket.send(bytes.subarray(0, 3), { fin: false });
-    agent.socket.ping("hi");
-    agent.socket.send(bytes.subarray(3, 5), { fin: false });
-    agent.socket.send(bytes.subarray(5), { fin: true });
+    worker.socket.send(bytes.subarray(0, 3), { fin: false });
+    worker.socket.ping("hi");
+    worker.socket.send(bytes.subarray(3, 5), { fin: false });
+    worker.socket.send(bytes.subarray(5), { fin: true });
     const seen = await proxy.waitForFrame("WORKER_STATUS");
     expect(seen.frame).toMatchObject({ inFlightRequestIds: ["a", "b"], shutdownRequested: true });
     expect(await pinged).toBe("hi");
@@ -204,12 +204,12 @@ describe("frames", () => {
   test("that are text or compressed pass and are marked", async () => {
     const peer = await startPeer(undefined, { perMessageDeflate: true });
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port, { perMessageDeflate: true });
-    agent.socket.send("text");
-    agent.socket.send(Buffer.alloc(5000));
+    const worker = await connectWorker(proxy.port, { perMessageDeflate: true });
+    worker.socket.send("text");
+    worker.socket.send(Buffer.alloc(5000));
     await waitFor(() => peer.received.length === 2, { what: "both messages", ...what });
     expect(proxy.frames.map(({ undecodable }) => undecodable)).toEqual(["compressed", "compressed"]);
-    const plain = await connectAgent(proxy.port);
+    const plain = await connectWorker(proxy.port);
     plain.socket.send("text");
     await waitFor(() => peer.received.length === 3, { what: "the third", ...what });
     expect(proxy.frames.at(-1)).toMatchObject({ undecodable: "not a binary message", connection: 2 });
@@ -218,20 +218,20 @@ describe("frames", () => {
   test("that break the protocol pass as well, and the connection ends as it would without the proxy", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
-    (agent.socket as unknown as { _socket: { write(bytes: Buffer): void } })._socket.write(
+    const worker = await connectWorker(proxy.port);
+    (worker.socket as unknown as { _socket: { write(bytes: Buffer): void } })._socket.write(
       Buffer.of(0x8f, 0x80, 0, 0, 0, 0),
     );
-    expect(await agent.closed).toBe(1002);
+    expect(await worker.closed).toBe(1002);
     expect(proxy.frames).toMatchObject([{ undecodable: "bad opcode 15", fate: "forwarded" }]);
   });
 
   test("close with the same code on both sides", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     peer.sockets[0]?.close(1008, "policy");
-    expect(await agent.closed).toBe(1008);
+    expect(await worker.closed).toBe(1008);
     await waitFor(() => proxy.connections.all === 0, { what: "the connection to go", ...what });
   });
 });
@@ -240,20 +240,20 @@ describe("faults", () => {
   test("dropped frames do not arrive, the others do, and the rule ends", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     const [gateway] = peer.sockets;
     const stop = proxy.dropFrames(({ frame }) => frame?.kind === "WORKER_REPLY_ACK" && frame.requestId === "a");
     for (const id of ["a", "b", "a"]) gateway?.send(replyAck(id));
     await waitFor(() => proxy.frames.length === 3, { what: "three frames", ...what });
     stop();
     gateway?.send(replyAck("a"));
-    await waitFor(() => agent.received.length === 2, { what: "two messages", ...what });
-    expect(agent.received).toEqual([replyAck("b"), replyAck("a")]);
+    await waitFor(() => worker.received.length === 2, { what: "two messages", ...what });
+    expect(worker.received).toEqual([replyAck("b"), replyAck("a")]);
     expect(proxy.frames.map(({ fate }) => fate)).toEqual(["dropped", "forwarded", "dropped", "forwarded"]);
 
     proxy.dropFrames("WORKER_HEARTBEAT", { direction: "to-gateway", count: 1 });
-    agent.socket.send(heartbeat);
-    agent.socket.send(heartbeat);
+    worker.socket.send(heartbeat);
+    worker.socket.send(heartbeat);
     await waitFor(() => peer.received.length === 1, { what: "the second heartbeat", ...what });
     expect(proxy.framesOf("WORKER_HEARTBEAT").map(({ fate }) => fate)).toEqual(["dropped", "forwarded"]);
   });
@@ -261,31 +261,31 @@ describe("faults", () => {
   test("duplicated frames arrive twice, one right after the other, and the rule ends", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     const [gateway] = peer.sockets;
     const stop = proxy.duplicateFrames(({ frame }) => frame?.kind === "WORKER_REPLY_ACK" && frame.requestId === "a");
     for (const id of ["a", "b"]) gateway?.send(replyAck(id));
-    await waitFor(() => agent.received.length === 3, { what: "three messages", ...what });
+    await waitFor(() => worker.received.length === 3, { what: "three messages", ...what });
     stop();
     gateway?.send(replyAck("a"));
-    await waitFor(() => agent.received.length === 4, { what: "four messages", ...what });
-    expect(agent.received).toEqual(["a", "a", "b", "a"].map(replyAck));
+    await waitFor(() => worker.received.length === 4, { what: "four messages", ...what });
+    expect(worker.received).toEqual(["a", "a", "b", "a"].map(replyAck));
     expect(proxy.frames.map(({ fate }) => fate)).toEqual(["duplicated", "forwarded", "forwarded"]);
 
     proxy.duplicateFrames("WORKER_HEARTBEAT", { direction: "to-gateway", count: 1 });
-    agent.socket.send(heartbeat);
+    worker.socket.send(heartbeat);
     await waitFor(() => peer.received.length === 2, { what: "the heartbeat, twice", ...what });
   });
 
   test("cut resets both sides; new connections work", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     const peerClosed = new Promise<number>((resolve) => peer.sockets[0]?.once("close", resolve));
     proxy.cut("web-sockets");
-    expect(await agent.closed).toBe(1006);
+    expect(await worker.closed).toBe(1006);
     expect(await peerClosed).toBe(1006);
-    await connectAgent(proxy.port);
+    await connectWorker(proxy.port);
     expect(proxy.connections).toEqual({ all: 1, webSockets: 1 });
   });
 
@@ -293,13 +293,13 @@ describe("faults", () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const { port } = proxy;
-    const agent = await connectAgent(port);
+    const worker = await connectWorker(port);
     await proxy.stop();
-    expect(await agent.closed).toBe(1006);
-    await expect(connectAgent(port)).rejects.toThrow(/ECONNREFUSED/);
+    expect(await worker.closed).toBe(1006);
+    await expect(connectWorker(port)).rejects.toThrow(/ECONNREFUSED/);
     await proxy.start();
     expect(proxy.port).toBe(port);
-    const again = await connectAgent(port);
+    const again = await connectWorker(port);
     again.socket.send(heartbeat);
     await proxy.waitForFrame("WORKER_HEARTBEAT");
     await expect(proxyTo({ target: { port: peer.port }, port })).rejects.toMatchObject({ code: "PORT_BUSY" });
@@ -308,21 +308,21 @@ describe("faults", () => {
   test("half-open connections pass nothing and stay open, new ones work, and what was held comes when healed", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     proxy.halfOpen();
-    agent.socket.send(heartbeat);
+    worker.socket.send(heartbeat);
     const seen = await proxy.waitForFrame("WORKER_HEARTBEAT");
     expect(seen.fate).toBe("held");
-    const fresh = await connectAgent(proxy.port);
+    const fresh = await connectWorker(proxy.port);
     fresh.socket.send(heartbeat);
     await waitFor(() => peer.received.length === 1, { what: "the other connection's message", ...what });
-    expect([agent.socket.readyState, peer.sockets[0]?.readyState]).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
+    expect([worker.socket.readyState, peer.sockets[0]?.readyState]).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
     proxy.heal();
     await waitFor(() => peer.received.length === 2, { what: "what was held", ...what });
 
     // A peer that goes away behind a half-open connection is not missed by the other one.
     proxy.halfOpen();
-    agent.socket.terminate();
+    worker.socket.terminate();
     fresh.socket.send(heartbeat);
     await proxy.waitForFrame(({ connection, fate }) => connection === 2 && fate === "held");
     expect(peer.sockets[0]?.readyState).toBe(WebSocket.OPEN);
@@ -334,26 +334,26 @@ describe("faults", () => {
   test("delay keeps order and takes its time", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     const startMs = performance.now();
-    proxy.delay(150, "to-agent");
+    proxy.delay(150, "to-worker");
     peer.sockets[0]?.send(replyAck("1"));
     peer.sockets[0]?.send(replyAck("2"));
     await waitFor(() => proxy.frames.length === 2, { what: "two frames", ...what });
     proxy.delay(0);
     peer.sockets[0]?.send(replyAck("3"));
-    await waitFor(() => agent.received.length === 3, { what: "three messages", ...what });
+    await waitFor(() => worker.received.length === 3, { what: "three messages", ...what });
     expect(performance.now() - startMs).toBeGreaterThanOrEqual(149);
-    expect(agent.received).toEqual(["1", "2", "3"].map(replyAck));
+    expect(worker.received).toEqual(["1", "2", "3"].map(replyAck));
   });
 
   test("a slow reader slows the sender down, and gets everything", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
+    const worker = await connectWorker(proxy.port);
     peer.sockets[0]?.pause();
     const message = Buffer.alloc(1024 * 1024, 7);
-    for (let i = 0; i < 24; i += 1) agent.socket.send(message);
+    for (let i = 0; i < 24; i += 1) worker.socket.send(message);
     await waitFor(() => proxy.frames.length >= 4, { what: "the first messages", ...what });
     peer.sockets[0]?.resume();
     await waitFor(() => peer.received.length === 24, { what: "all messages", ...what });
@@ -365,9 +365,9 @@ describe("waitForFrame", () => {
   test("lists what came instead", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
-    agent.socket.send(heartbeat);
-    agent.socket.send("text");
+    const worker = await connectWorker(proxy.port);
+    worker.socket.send(heartbeat);
+    worker.socket.send("text");
     peer.sockets[0]?.send(replyAck("r9"));
     await waitFor(() => proxy.frames.length === 3, { what: "three frames", ...what });
     const never = proxy.waitForFrame("WORKER_PAUSE", { timeoutMs: 20, what: "a pause before the end" });
@@ -384,18 +384,18 @@ describe("waitForFrame", () => {
   test("looks only at new frames when asked to, and forgets on clear", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
-    const agent = await connectAgent(proxy.port);
-    agent.socket.send(heartbeat);
+    const worker = await connectWorker(proxy.port);
+    worker.socket.send(heartbeat);
     const first = await proxy.waitForFrame("WORKER_HEARTBEAT");
     const second = proxy.waitForFrame("WORKER_HEARTBEAT", { since: proxy.frames.length });
-    agent.socket.send(heartbeat);
+    worker.socket.send(heartbeat);
     expect(await second).not.toBe(first);
     proxy.clear();
     expect([proxy.frames.length, proxy.requests.length]).toEqual([0, 0]);
     const failing = proxy.waitForFrame(() => {
       throw new Error("bad predicate");
     });
-    agent.socket.send(heartbeat);
+    worker.socket.send(heartbeat);
     await expect(failing).rejects.toThrow("bad predicate");
   });
 

@@ -8,9 +8,9 @@ import { type ProxyOptions, startProxy, type WireProxy } from "../src/index.ts";
 export interface Peer {
   readonly port: number;
   readonly http: Server;
-  /** Sockets of agents, in the order in which they came. */
+  /** Sockets of workers, in the order in which they came. */
   readonly sockets: WebSocket[];
-  /** Messages from agents. */
+  /** Messages from workers. */
   readonly received: Uint8Array[];
 }
 
@@ -47,15 +47,15 @@ export async function proxyTo(options: ProxyOptions): Promise<WireProxy> {
   return proxy;
 }
 
-export interface Agent {
+export interface Worker {
   readonly socket: WebSocket;
   readonly received: Uint8Array[];
   /** Settles with the close code. */
   readonly closed: Promise<number>;
 }
 
-/** An agent's socket, open. */
-export async function connectAgent(port: number, options: { perMessageDeflate?: boolean } = {}): Promise<Agent> {
+/** A worker's socket, open. */
+export async function connectWorker(port: number, options: { perMessageDeflate?: boolean } = {}): Promise<Worker> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/v0/connect`, { perMessageDeflate: false, ...options });
   const received: Uint8Array[] = [];
   socket.on("message", (data) => received.push(new Uint8Array(data as Buffer)));

@@ -11,7 +11,7 @@ const rules: { name: string }[] = createRequire(import.meta.url)(config).forbidd
 /** Dependencies that the real packages have; in the fixture they are empty packages of the same names. */
 const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
 /** The lowest first. */
-const ENGINE_ROOMS = ["expressions", "functions", "run", "decide", "agents", "events", "jobs"];
+const ENGINE_ROOMS = ["expressions", "functions", "run", "decide", "workers", "events", "jobs"];
 const STORE_ROOMS = ["port", "database", "batch", "queue"];
 const fileOf = (label: string, room: string): string => `gateway-mock/src/${label}/${room}/a.ts`;
 
@@ -39,17 +39,17 @@ const clean: Record<string, string> = {
     'import { server } from "@holdfast/postgres-server";\nimport { WebSocket } from "ws";\nexport const parts = [server, WebSocket];',
   "packages/tooling/src/vitest-base.ts": "export const limits = 1;",
   "packages/sdk/src/index.ts":
-    'import { main } from "./connect/main/main.ts";\nimport { fn } from "./functions/fn.ts";\nexport const sdk = [main, fn];',
+    'import { main } from "./connection/main/main.ts";\nimport { fn } from "./functions/fn.ts";\nexport const sdk = [main, fn];',
   "packages/sdk/src/functions/fn.ts": 'import { a } from "@holdfast/core";\nexport const fn = a;',
-  "packages/sdk/src/connect/shared/messages.ts":
+  "packages/sdk/src/connection/shared/messages.ts":
     'import { codec } from "@holdfast/protocol";\nexport const messages = codec;',
-  "packages/sdk/src/connect/core/link-machine.ts":
+  "packages/sdk/src/connection/machines/link-machine.ts":
     'import { messages } from "../shared/messages.ts";\nexport const link = messages;',
-  "packages/sdk/src/connect/thread/run.ts":
+  "packages/sdk/src/connection/thread/run.ts":
     'import { WebSocket } from "ws";\nimport { link } from "../core/link-machine.ts";\nexport const run = [WebSocket, link];',
-  "packages/sdk/src/connect/main/main.ts":
+  "packages/sdk/src/connection/main/main.ts":
     'import type { Worker } from "node:worker_threads";\nimport { link } from "../core/link-machine.ts";\nexport const main: Worker = link;',
-  "packages/sdk/src/connect-thread.ts": 'import { run } from "./connect/thread/run.ts";\nexport const thread = run;',
+  "packages/sdk/src/connect-thread.ts": 'import { run } from "./connection/thread/run.ts";\nexport const thread = run;',
   "gateway-mock/src/index.ts": 'import { engine } from "./engine/index.ts";\nexport const gateway = engine;',
   "gateway-mock/src/engine/index.ts": 'export { engine } from "./engine.ts";',
   "gateway-mock/src/engine/engine.ts":
@@ -82,7 +82,7 @@ const planted: Record<string, [file: string, line: string]> = {
   resolvable: ["packages/core/src/a.ts", 'import "./nowhere.ts";'],
   declared: ["packages/testing/src/index.ts", 'import "pino";'],
   "no-tests-in-sources": ["packages/sdk/src/index.ts", 'import "../test/helper.ts";'],
-  "pure-no-node": ["packages/sdk/src/connect/core/link-machine.ts", 'import "node:net";'],
+  "pure-no-node": ["packages/sdk/src/connection/machines/link-machine.ts", 'import "node:net";'],
   "pure-no-npm": ["gateway-mock/src/engine/run-machine.ts", 'import "hono";'],
   "machines-import-pure-files": ["gateway-mock/src/engine/run-machine.ts", 'import "../store/store.ts";'],
   "core-imports-nothing": ["packages/core/src/a.ts", 'import "@holdfast/protocol";'],
@@ -93,18 +93,18 @@ const planted: Record<string, [file: string, line: string]> = {
   "packages-by-their-entry": ["packages/sdk/src/index.ts", 'import "../../core/src/a.ts";'],
   "postgres-server-imports-core": ["packages/postgres-server/src/index.ts", 'import "@holdfast/protocol";'],
   "postgres-server-npm": ["packages/postgres-server/src/index.ts", 'import "ws";'],
-  "sdk-functions-import-core": ["packages/sdk/src/functions/fn.ts", 'import "../connect/main/main.ts";'],
+  "sdk-functions-import-core": ["packages/sdk/src/functions/fn.ts", 'import "../connection/main/main.ts";'],
   "sdk-shared-imports-core-protocol": [
-    "packages/sdk/src/connect/shared/messages.ts",
+    "packages/sdk/src/connection/shared/messages.ts",
     'import "../core/link-machine.ts";',
   ],
-  "sdk-link-core-imports": ["packages/sdk/src/connect/core/link-machine.ts", 'import "../thread/run.ts";'],
-  "sdk-thread-imports": ["packages/sdk/src/connect/thread/run.ts", 'import "../../functions/fn.ts";'],
-  "sdk-main-imports": ["packages/sdk/src/connect/main/main.ts", 'import "../thread/run.ts";'],
+  "sdk-link-core-imports": ["packages/sdk/src/connection/machines/link-machine.ts", 'import "../thread/run.ts";'],
+  "sdk-thread-imports": ["packages/sdk/src/connection/thread/run.ts", 'import "../../functions/fn.ts";'],
+  "sdk-main-imports": ["packages/sdk/src/connection/main/main.ts", 'import "../thread/run.ts";'],
   "sdk-looks-node-up": ["packages/sdk/src/functions/fn.ts", 'import "node:os";'],
   "sdk-thread-entry": ["packages/sdk/src/connect-thread.ts", 'import "./functions/fn.ts";'],
-  "sdk-npm": ["packages/sdk/src/connect/main/main.ts", 'import "ws";'],
-  "sdk-thread-npm": ["packages/sdk/src/connect/thread/run.ts", 'import "hono";'],
+  "sdk-npm": ["packages/sdk/src/connection/main/main.ts", 'import "ws";'],
+  "sdk-thread-npm": ["packages/sdk/src/connection/thread/run.ts", 'import "hono";'],
   "sdk-stands-alone": ["packages/sdk/src/index.ts", 'import "@holdfast/testing";'],
   "testing-imports": ["packages/testing/src/index.ts", 'import "holdfast";'],
   "gateway-imports": ["gateway-mock/src/index.ts", 'import "holdfast";'],

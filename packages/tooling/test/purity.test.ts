@@ -7,8 +7,8 @@ import { fixture } from "./fixture.ts";
 test("pure are the core but its ports, the link's core, the gateway's decisions, and machines", () => {
   for (const path of [
     "packages/core/src/backoff.ts",
-    "packages/sdk/src/connect/core/outbox.ts",
-    "packages/sdk/src/connect/main/respawn-machine.ts",
+    "packages/sdk/src/connection/machines/outbox.ts",
+    "packages/sdk/src/connection/main/respawn-machine.ts",
     "gateway-mock/src/ws/session-machine.ts",
     "gateway-mock/src/engine/decide/decide.ts",
     "gateway-mock/src/engine/run/fold.ts",
@@ -19,7 +19,7 @@ test("pure are the core but its ports, the link's core, the gateway's decisions,
     "packages/core/src/clock.ts",
     "packages/core/src/random.ts",
     "packages/core/test/backoff.test.ts",
-    "packages/sdk/src/connect/main/host.ts",
+    "packages/sdk/src/connection/main/host.ts",
     "gateway-mock/src/engine/engine.ts",
   ]) {
     expect(isPure(path), path).toBe(false);

@@ -1,5 +1,5 @@
 import type { ClaimLimits, LimitedClaimRequest } from "../../../../gateway-mock/src/store/port/index.ts";
-import type { Gates } from "./gates.ts";
+import type { FlowRules } from "./flow-rules.ts";
 import type { Queue } from "./queue.ts";
 import { byText, type JobRow, placeOf, type Taken } from "./rows.ts";
 
@@ -13,7 +13,7 @@ export interface LimitedTaken {
 
 /** Jobs of functions with limits, as the schema's function `claim_limited` gives them out. */
 export function claimLimited(
-  { queue, gates, nowMs }: { readonly queue: Queue; readonly gates: Gates; readonly nowMs: number },
+  { queue, flowRules, nowMs }: { readonly queue: Queue; readonly flowRules: FlowRules; readonly nowMs: number },
   { gatewayId, wants }: LimitedClaimRequest,
 ): LimitedTaken {
   const taken: Taken[] = [];
@@ -21,7 +21,7 @@ export function claimLimited(
   let nextMs = Number.POSITIVE_INFINITY;
   for (const want of wants) {
     if (want.limit <= 0 || queue.due(want.functionId).length === 0) continue;
-    const chosen = choose(queue, gates, nowMs, want);
+    const chosen = choose(queue, flowRules, nowMs, want);
     const paced = new Map<string, number>();
     const took = chosen.map((job) => {
       if (job.throttle !== null && want.limits.throttle) paced.set(job.throttle, (paced.get(job.throttle) ?? 0) + 1);
@@ -32,10 +32,11 @@ export function claimLimited(
     });
     const orderOf = ({ job, dueMs }: Taken): number => dueMs - job.priority * 1000;
     taken.push(...took.sort((a, b) => orderOf(a) - orderOf(b) || byText(a.job.id, b.job.id)));
-    for (const [key, count] of paced) gates.pace(want.functionId, key, count * (want.limits.throttle?.everyMs ?? 0));
+    for (const [key, count] of paced)
+      flowRules.pace(want.functionId, key, count * (want.limits.throttle?.everyMs ?? 0));
     if (queue.due(want.functionId).every(({ lane }) => lane === "")) continue;
     blocked.push(want.functionId);
-    nextMs = Math.min(nextMs, gates.nextStartMs(want.functionId, toleranceMs(want.limits)));
+    nextMs = Math.min(nextMs, flowRules.nextStartMs(want.functionId, toleranceMs(want.limits)));
   }
   return { taken, blocked, retryInMs: Number.isFinite(nextMs) ? Math.max(1, Math.ceil(nextMs - nowMs)) : null };
 }
@@ -50,7 +51,7 @@ interface Room {
 }
 
 /** First what has its place already and whose lease ended; then the longest due that find all their places free. */
-function choose(queue: Queue, gates: Gates, nowMs: number, { functionId, limit, limits }: Want): JobRow[] {
+function choose(queue: Queue, flowRules: FlowRules, nowMs: number, { functionId, limit, limits }: Want): JobRow[] {
   const due = queue.due(functionId).filter(({ lane }) => lane !== "");
   const held = due
     .filter(({ leasedBy }) => leasedBy !== null)
@@ -62,7 +63,7 @@ function choose(queue: Queue, gates: Gates, nowMs: number, { functionId, limit, 
     slot === null || cap === undefined ? limit : cap - queue.taken(slot);
   const starts = (throttle: string | null): number => {
     if (throttle === null || !limits.throttle) return limit;
-    const aheadMs = Math.max((gates.startMs(functionId, throttle) ?? nowMs) - nowMs, 0);
+    const aheadMs = Math.max((flowRules.startMs(functionId, throttle) ?? nowMs) - nowMs, 0);
     return Math.floor((toleranceMs(limits) - aheadMs) / limits.throttle.everyMs + 1e-6) + 1;
   };
   const fresh = [...new Set(waiting.map(({ lane }) => lane))].flatMap((lane): Room[] => {

@@ -29,7 +29,7 @@ export interface JobRow {
   readonly slotA: string | null;
   readonly slotB: string | null;
   throttle: string | null;
-  /** No agent has had it: since when a place is looked for, and for which version of its app. */
+  /** No worker has had it: since when a place is looked for, and for which version of its app. */
   unplacedSinceMs: number | null;
   wantedVersion: string | null;
 }

@@ -1,4 +1,9 @@
 import { checkTransition } from "../../../../gateway-mock/src/store/check-transition.ts";
+import {
+  type AnnouncedJob,
+  functionsToAnnounce,
+  jobsOfItem,
+} from "../../../../gateway-mock/src/store/jobs-to-announce.ts";
 import type {
   ClaimedJob,
   Store,
@@ -7,7 +12,6 @@ import type {
   Transition,
   Wake,
 } from "../../../../gateway-mock/src/store/port/index.ts";
-import { jobsOfItem, type ToldJob, toldFunctions } from "../../../../gateway-mock/src/store/told-jobs.ts";
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";
 import { claimLimited } from "./lanes.ts";
@@ -75,12 +79,12 @@ export class ModelStore implements Store {
 
   async claimLimited(request: Parameters<Store["claimLimited"]>[0]): ReturnType<Store["claimLimited"]> {
     if (request.wants.every(({ limit }) => limit <= 0)) return { jobs: [], blocked: [], retryInMs: null };
-    const { jobs: queue, gates } = this.#tables;
+    const { jobs: queue, flowRules } = this.#tables;
     const isDue = ({ functionId, limit }: { functionId: string; limit: number }): boolean =>
       limit > 0 && queue.due(functionId).length > 0;
     const { taken, ...rest } = await this.#line.call(() => {
       if (request.wants.some(isDue)) this.#tables.registry.expect(request.registryVersion);
-      const found = claimLimited({ queue, gates, nowMs: this.#tables.nowMs }, request);
+      const found = claimLimited({ queue, flowRules, nowMs: this.#tables.nowMs }, request);
       return { ...found, taken: found.taken.map(copyOf) };
     });
     return { ...rest, jobs: await this.#withRuns(taken) };
@@ -95,7 +99,7 @@ export class ModelStore implements Store {
   }
 
   loadWindow(window: Parameters<Store["loadWindow"]>[0]): ReturnType<Store["loadWindow"]> {
-    return this.#line.call(() => this.#tables.gates.window(window));
+    return this.#line.call(() => this.#tables.flowRules.window(window));
   }
 
   loadEvents(eventIds: readonly string[]): Promise<readonly string[]> {
@@ -295,8 +299,8 @@ export class ModelStore implements Store {
     });
   }
 
-  #tellOfJobs(jobs: readonly ToldJob[]): void {
-    const functionIds = toldFunctions(jobs);
+  #tellOfJobs(jobs: readonly AnnouncedJob[]): void {
+    const functionIds = functionsToAnnounce(jobs);
     if (functionIds.length > 0) this.notify({ type: "jobs", functionIds });
   }
 }

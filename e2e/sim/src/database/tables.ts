@@ -1,11 +1,11 @@
 import { FAILURE_KEY } from "../../../../gateway-mock/src/engine/run/saga.ts";
-import type { Found } from "../../../../gateway-mock/src/store/batch/found.ts";
-import { eventKeyOf } from "../../../../gateway-mock/src/store/batch/gates.ts";
+import { eventKeyOf } from "../../../../gateway-mock/src/store/batch/flow-rules.ts";
+import type { LockedRows } from "../../../../gateway-mock/src/store/batch/locked-rows.ts";
 import { outcomesOf } from "../../../../gateway-mock/src/store/batch/outcome.ts";
 import {
+  type BatchPlan,
   type Needs,
   needsOf,
-  type Plan,
   planBatch,
   type RowOfRun,
   rowKeyOf,
@@ -13,7 +13,7 @@ import {
   type UnitOutcome,
 } from "../../../../gateway-mock/src/store/batch/plan.ts";
 import type { StoredRun } from "../../../../gateway-mock/src/store/port/index.ts";
-import { Crons, Gates } from "./gates.ts";
+import { Crons, FlowRules } from "./flow-rules.ts";
 import { Queue } from "./queue.ts";
 import { Registry } from "./registry.ts";
 import { type EventRow, type JobRow, rowKey as keyOfRow, NO_WATCH, type RunRow, type TableWatch } from "./rows.ts";
@@ -30,7 +30,7 @@ export class Tables {
   readonly events = new Map<string, EventRow>();
   readonly runsTable: Runs;
   readonly jobs: Queue;
-  readonly gates: Gates;
+  readonly flowRules: FlowRules;
   readonly crons: Crons;
   readonly registry: Registry;
   watch: TableWatch = NO_WATCH;
@@ -46,7 +46,7 @@ export class Tables {
     const watch = (): TableWatch => this.watch;
     this.runsTable = new Runs(now, watch);
     this.jobs = new Queue(this.runsTable, now, watch);
-    this.gates = new Gates(this.runsTable, now);
+    this.flowRules = new FlowRules(this.runsTable, now);
     this.crons = new Crons(this.jobs, now);
     this.registry = new Registry(now);
   }
@@ -76,8 +76,8 @@ export class Tables {
       return [...this.commit(units.slice(0, half)), ...this.commit(units.slice(half))];
     }
     this.#holdKeys(needs);
-    this.gates.make(needs.gates);
-    for (const [index, unit] of units.entries()) this.#lookForTaken(unit, plan.verdicts[index]);
+    this.flowRules.make(needs.flowRules);
+    for (const [index, unit] of units.entries()) this.#lookForTaken(unit, plan.results[index]);
     const fresh = this.#write(plan);
     const outcomes = outcomesOf(units, plan, fresh, this.nowMs);
     this.watch.changed(
@@ -94,10 +94,10 @@ export class Tables {
   /** What is past its time. */
   tidy(): void {
     for (const [key, { atMs }] of this.#eventKeys) if (atMs < this.nowMs - DAY_MS) this.#eventKeys.delete(key);
-    this.gates.tidy();
+    this.flowRules.tidy();
   }
 
-  #lookForTaken(unit: Unit, verdict: Plan["verdicts"][number] | undefined): void {
+  #lookForTaken(unit: Unit, verdict: BatchPlan["results"][number] | undefined): void {
     if (unit.type !== "transition" || !verdict || !("won" in verdict) || !verdict.won) return;
     const { fence, removeJobs } = unit.transition;
     const fenced = fence ? this.queue.get(fence.jobId) : undefined;
@@ -111,7 +111,7 @@ export class Tables {
     }
   }
 
-  #breaksKey({ writes }: Plan): boolean {
+  #breaksKey({ writes }: BatchPlan): boolean {
     const events = writes.events.map(({ event }) => event.id);
     const runs = writes.runs.map(({ run }) => run.id);
     return (
@@ -138,7 +138,7 @@ export class Tables {
     }
   }
 
-  #find(needs: Needs): Found {
+  #find(needs: Needs): LockedRows {
     const jobs = new Map(
       needs.jobIds.flatMap((id) => {
         const job = this.queue.get(id);
@@ -159,14 +159,14 @@ export class Tables {
       awaited,
       registryVersion: this.registry.version,
       signals,
-      gates: this.gates.find(needs.gates),
+      flowRules: this.flowRules.find(needs.flowRules),
       rows: new Set(needs.rows.filter((row) => this.#hasRow(row)).map(rowKeyOf)),
       atMs: this.nowMs,
     };
   }
 
   /** Which of the plan's log rows were new. */
-  #write({ writes }: Plan): readonly boolean[] {
+  #write({ writes }: BatchPlan): readonly boolean[] {
     const { runsTable, jobs } = this;
     for (const { event, runIds } of writes.events) {
       this.events.set(event.id, { event, runIds, receivedMs: this.nowMs });
@@ -180,7 +180,7 @@ export class Tables {
     for (const { runId, key } of writes.removeWaits) this.runs.get(runId)?.waits.delete(key);
     for (const runId of writes.removeWaitsOfRuns) this.runs.get(runId)?.waits.clear();
     for (const wait of writes.waits) runsTable.insertWait(wait);
-    for (const gate of writes.gates) this.gates.write(gate);
+    for (const flowRule of writes.flowRules) this.flowRules.write(flowRule);
     for (const tick of writes.crons) this.crons.move(tick);
     for (const { name, key, eventId } of writes.freeKeys) {
       if (this.#eventKeys.get(eventKeyOf(name, key))?.eventId === eventId)

@@ -1,5 +1,5 @@
 import type {
-  Gate,
+  FlowRule,
   IntakeItem,
   IntakeRun,
   Lane,
@@ -63,8 +63,8 @@ export class Items {
     const dice = this.#dice;
     const id = this.id("r");
     const functionId = dice.pick(this.functions);
-    const gates = gated && dice.chance(0.4) ? [this.#gate(functionId)] : [];
-    const jobs = [this.job(id, functionId, gates.length === 0)];
+    const flowRules = gated && dice.chance(0.4) ? [this.#flowRule(functionId)] : [];
+    const jobs = [this.job(id, functionId, flowRules.length === 0)];
     if (dice.chance(0.2)) jobs.push(this.job(id, functionId, false));
     const deadlineMs = dice.chance(0.2) ? { deadlineMs: this.#pair.nowMs + 1000 } : {};
     const about = { appId: "app", appVersion: "1", eventId: dice.pick(["", this.#count.toString()]), eventName: "e0" };
@@ -73,7 +73,7 @@ export class Items {
       log: [this.row("RUN_CREATED"), this.row("DISPATCHED")],
       jobs,
       ...(dice.chance(0.3) ? { waits: [this.wait(id, "cancel:0")] } : {}),
-      ...(gates.length > 0 ? { gates } : {}),
+      ...(flowRules.length > 0 ? { flowRules } : {}),
     };
   }
 
@@ -112,7 +112,7 @@ export class Items {
     return { id: throttle ? `${id}~${throttle}` : id, slots, throttle };
   }
 
-  #gate(functionId: string): Gate {
+  #flowRule(functionId: string): FlowRule {
     const dice = this.#dice;
     if (dice.chance(0.5)) {
       const name = dice.pick(["rate", "idempotency"] as const);
@@ -126,7 +126,16 @@ export class Items {
     const kind = dice.pick(["debounce", "batch"] as const);
     const jobIds = [this.id("j"), this.id("j")] as const;
     const timeoutMs = kind === "debounce" && dice.chance(0.5) ? 3000 : null;
-    const gates = dice.chance(0.2) ? [this.#gate("f1")].filter(({ type }) => type === "rate") : [];
-    return { kind, functionId: kind, key: "", jobIds, periodMs: this.#pair.alone(1000), timeoutMs, maxSize: 3, gates };
+    const flowRules = dice.chance(0.2) ? [this.#flowRule("f1")].filter(({ type }) => type === "rate") : [];
+    return {
+      kind,
+      functionId: kind,
+      key: "",
+      jobIds,
+      periodMs: this.#pair.alone(1000),
+      timeoutMs,
+      maxSize: 3,
+      flowRules,
+    };
   }
 }

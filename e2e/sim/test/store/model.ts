@@ -67,7 +67,7 @@ function dump(tables: Tables): Record<string, readonly unknown[]> {
     events: [...tables.events.values()].map(({ event, runIds, receivedMs }) => {
       return { id: event.id, name: event.name, receivedMs, runIds: runIds.join(" "), payload: event.payloadJson };
     }),
-    gates: [...tables.gates.rows.values()].map(({ live: _live, changed: _changed, ...row }) => {
+    flowRules: [...tables.flowRules.rows.values()].map(({ live: _live, changed: _changed, ...row }) => {
       return { ...row, expiresMs: row.expiresMs === Number.POSITIVE_INFINITY ? null : row.expiresMs };
     }),
     crons: [...tables.crons.rows.values()].map((row) => ({ ...row })),

@@ -71,7 +71,7 @@ export class Player {
     const sinceMs = this.#dice.pick([
       this.#pair.nowMs,
       ...[...tables.events.values()].map(({ receivedMs }) => receivedMs),
-      ...[...tables.gates.rows.values()].map(({ atMs }) => atMs),
+      ...[...tables.flowRules.rows.values()].map(({ atMs }) => atMs),
     ]);
     const untilMs = sinceMs + this.#dice.pick([1, 700, 1000, 2000, 3000, 60_000, FAR_MS]);
     await this.#pair.advance(Math.max(0, untilMs - this.#pair.nowMs));

@@ -19,7 +19,17 @@ INSERT INTO holdfast.test_clock VALUES (now());
 CREATE OR REPLACE FUNCTION holdfast.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM holdfast.test_clock';
 CREATE OR REPLACE FUNCTION holdfast.clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT at FROM holdfast.test_clock'`;
 
-const TABLES = ["runs", "run_log", "queue", "events", "event_keys", "gates", "crons", "waits", "functions"] as const;
+const TABLES = [
+  "runs",
+  "run_log",
+  "queue",
+  "events",
+  "event_keys",
+  "flowRules",
+  "crons",
+  "waits",
+  "functions",
+] as const;
 const MORE_TABLES = ["gateways", "app_groups", "connections"] as const;
 
 const ms = (column: string): string => `round(date_part('epoch', ${column}) * 1000)::float8`;
@@ -39,7 +49,7 @@ const DUMPS = {
     slot_a AS "slotA", slot_b AS "slotB", throttle, ${ms("unplaced_since")} AS "unplacedSinceMs",
     wanted_version AS "wantedVersion" FROM holdfast.queue`,
   events: `SELECT id, name, ${ms("received_at")} AS "receivedMs", run_ids AS "runIds", payload FROM holdfast.events`,
-  gates: `SELECT function_id AS "functionId", kind, key, count, ${ms("at")} AS "atMs", run_id AS "runId", data,
+  flowRules: `SELECT function_id AS "functionId", kind, key, count, ${ms("at")} AS "atMs", run_id AS "runId", data,
     ${ms("due_at")} AS "dueMs", CASE WHEN expires_at = 'infinity' THEN NULL ELSE ${ms("NULLIF(expires_at, 'infinity')")} END AS "expiresMs"
     FROM holdfast.gates`,
   crons: `SELECT function_id AS "functionId", cron, app_id AS "appId", jitter_ms AS "jitterMs", ${ms("next_at")} AS "nextMs" FROM holdfast.crons`,

@@ -2,7 +2,7 @@ import type { PlainError } from "@holdfast/core";
 import { backoffDelayMs } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { LogRow } from "../../store/index.ts";
-import { parseRetryAfterMs } from "../due.ts";
+import { parseRetryAfterMs } from "../parse-due.ts";
 import { begunRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { DecideContext } from "./context.ts";

@@ -6,7 +6,7 @@ import {
   isEnded,
   type JobState,
   jobKey,
-  needsAgent,
+  needsWorker,
   type RunState,
 } from "../run/run-state.ts";
 import { failedCompensations, isCompensating, isUndoingIncomplete } from "../run/saga.ts";
@@ -26,7 +26,7 @@ import {
   settle,
   sizeProblem,
 } from "./draft.ts";
-import type { FetchResult, Input, Report, StepResult } from "./input.ts";
+import type { FetchResult, Input, PassReport, StepResult } from "./input.ts";
 import { decideOps } from "./ops.ts";
 import { pin } from "./pin.ts";
 import { cancel, complete, fail, failPass, failWith } from "./run-ends.ts";
@@ -54,7 +54,7 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
   switch (input.type) {
     case "report": {
       const job = jobById(state, input.jobId);
-      if (!job || !needsAgent(job)) return null;
+      if (!job || !needsWorker(job)) return null;
       decideReport(draft, job, input.report, input.inPlace);
       return finish(draft);
     }
@@ -117,7 +117,7 @@ function jobById(state: RunState, jobId: string): JobState | undefined {
   return undefined;
 }
 
-function decideReport(draft: Draft, job: JobState, report: Report, inPlace: boolean): void {
+function decideReport(draft: Draft, job: JobState, report: PassReport, inPlace: boolean): void {
   dropJob(draft, jobKey(job.kind, job.key));
   draft.reported = job;
   switch (report.status) {
@@ -155,7 +155,7 @@ function decideDeadline(draft: Draft, job: JobState): void {
   draft.log.push(jsonRow("TIMER_FIRED", DEADLINE, job.attempt, 0, {}));
   // What is undone already is undone to the end.
   if (isCompensating(state)) return;
-  // The agent knows the deadline, too: it starts nothing more, and fails the run when these have ended.
+  // The worker knows the deadline, too: it starts nothing more, and fails the run when these have ended.
   const isAwaited = job.attempt === 0 && state.begun.length > 0 && draft.jobs.has("pass");
   if (isAwaited) return dispatch(draft, { kind: "timer", key: DEADLINE, attempt: 1, delayMs: UNDOABLE_GRACE_MS });
   const at = new Date(state.deadlineMs ?? ctx.nowMs).toISOString();

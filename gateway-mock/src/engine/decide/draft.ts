@@ -1,7 +1,7 @@
 import { backoffDelayMs } from "@holdfast/core";
 import type { HeadPatch, LogRow, NewJob, NewWait } from "../../store/index.ts";
 import { openStepOf, STEP_JOBS } from "../run/fold.ts";
-import { type DispatchedMeta, jsonRow, type OpenMeta, type Plan } from "../run/log-rows.ts";
+import { type DispatchedMeta, jsonRow, type OpenMeta, type StepPlan } from "../run/log-rows.ts";
 import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "../run/run-state.ts";
 import { FAILURE_KEY } from "../run/saga.ts";
 import type { DecideContext } from "./context.ts";
@@ -49,7 +49,7 @@ export interface Draft {
   head: HeadPatch | null;
   /** The decision gave up everything to undo what was done: nothing may be added to it. */
   undoing: boolean;
-  /** No agent has had the run: a timer that came first does not make it start. */
+  /** No worker has had the run: a timer that came first does not make it start. */
   unstarted: boolean;
 }
 
@@ -266,7 +266,7 @@ function isEndedByRow(draft: Draft, job: JobState): boolean {
   );
 }
 
-function changedPlan(draft: Draft): Plan | undefined {
+function changedPlan(draft: Draft): StepPlan | undefined {
   const { state, requestVersion, forced, pending, missed } = draft;
   const before = [...state.pending].filter((id) => !draft.settled.has(id));
   const same = before.length === pending.size && before.every((id) => pending.has(id));

@@ -3,7 +3,7 @@ import type { Op } from "@holdfast/protocol";
 import type { RunOptions } from "../functions/run-options.ts";
 
 /** What a reply says, read and checked. */
-export type Report =
+export type PassReport =
   | { readonly status: "DONE"; readonly outputText: string }
   | { readonly status: "FAILED"; readonly error: PlainError }
   | { readonly status: "ERROR"; readonly error: PlainError; readonly retryAfterMs?: number | undefined }
@@ -34,13 +34,13 @@ export type Input =
   | {
       readonly type: "report";
       readonly jobId: string;
-      /** The agent keeps the pass going over checkpoints, and reports everything that is parked. */
+      /** The worker keeps the pass going over checkpoints, and reports everything that is parked. */
       readonly inPlace: boolean;
-      readonly report: Report;
+      readonly report: PassReport;
     }
   /** Parked steps that began, and what was deferred, while their pass goes on in place. */
   | { readonly type: "parked"; readonly ops: readonly Op[] }
-  /** `startedMs`: when an agent first had the run, where the timer is about that; null = none has. */
+  /** `startedMs`: when a worker first had the run, where the timer is about that; null = none has. */
   | { readonly type: "timer"; readonly jobId: string; readonly startedMs?: number | null }
   /** What a step waits for from outside has come. */
   | { readonly type: "arrived"; readonly key: string; readonly result: StepResult }
@@ -50,7 +50,7 @@ export type Input =
   | { readonly type: "cancel"; readonly reason: string; readonly waitKey?: string }
   /** The run cannot go on with this job, for a reason of the gateway's own. */
   | { readonly type: "fail"; readonly jobId: string; readonly error: PlainError }
-  /** An agent of this version starts the run, with the options of that version; without `cancelRules` those stay. */
+  /** A worker of this version starts the run, with the options of that version; without `cancelRules` those stay. */
   | { readonly type: "pin"; readonly jobId: string; readonly version: string; readonly options: PinOptions }
   /** A failed run tries again to undo what it could not. */
   | { readonly type: "revive" };

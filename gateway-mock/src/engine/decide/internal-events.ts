@@ -13,7 +13,7 @@ export const DEFERRED_SCHEDULE = "inngest/deferred.schedule";
 const ENDS: ReadonlySet<string> = new Set([FINISHED, FAILED, CANCELLED]);
 
 /** The end of a run that such an event triggered makes no event: it could go on for ever. */
-export const tellsOfEnd = (eventName: string): boolean => ENDS.has(eventName);
+export const announcesEnd = (eventName: string): boolean => ENDS.has(eventName);
 
 /** An event that happens with a decision. */
 export interface MadeEvent {

@@ -1,6 +1,6 @@
 import { type BackoffPolicy, backoffDelayMs, type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
-import { parseRetryAfterMs } from "../due.ts";
+import { parseRetryAfterMs } from "../parse-due.ts";
 import { retryingStep } from "../run/fold.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { type JobState, jobKey } from "../run/run-state.ts";
@@ -19,11 +19,11 @@ import {
   settle,
   sizeProblem,
 } from "./draft.ts";
-import type { Report } from "./input.ts";
+import type { PassReport } from "./input.ts";
 import { complete, fail, failPass, failWith } from "./run-ends.ts";
 import { park } from "./waits.ts";
 
-type OpsReport = Extract<Report, { status: "OPS" }>;
+type OpsReport = Extract<PassReport, { status: "OPS" }>;
 
 /** What the ops of one report ask for, beyond the rows they leave. */
 interface Wishes {
@@ -115,7 +115,7 @@ function nextRetryInMs({ draft, report }: OpContext): number | null {
 /** Between passes that look for a step which the function did not ask for. */
 const MISSING_STEP: BackoffPolicy = { baseMs: 1000, factor: 2, maxMs: 3_600_000, jitter: 0.2 };
 
-/** An agent that plans a step nobody has run yet wants it dispatched: then the report is one of the plain protocol. */
+/** A worker that plans a step nobody has run yet wants it dispatched: then the report is one of the plain protocol. */
 function plansAnew(draft: Draft, op: Op): boolean {
   const phase = openStep(draft, op.id)?.phase;
   return op.op === "StepPlanned" && !isSettled(draft, op.id) && phase !== "retrying" && phase !== "waiting";
@@ -202,7 +202,7 @@ function errorOf(op: Op): PlainError {
   return op.error ?? { name: "Error", message: "The step failed without saying why." };
 }
 
-/** Which attempt of its step an op speaks of: as the agent says, else as the job or the log counts. */
+/** Which attempt of its step an op speaks of: as the worker says, else as the job or the log counts. */
 function attemptOf({ draft, job, inPlace }: Pick<OpContext, "draft" | "job" | "inPlace">, op: Op): number {
   const failed = draft.state.attempts.get(op.id) ?? 0;
   if (inPlace) return Math.max(0, op.attempt ?? failed);

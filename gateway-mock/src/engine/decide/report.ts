@@ -1,12 +1,12 @@
 import { HoldfastError, messageOf, type PlainError } from "@holdfast/core";
 import { normalizeError, type Op, parseJsonBytes, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
-import { parseRetryAfterMs } from "../due.ts";
-import type { Report } from "./input.ts";
+import { parseRetryAfterMs } from "../parse-due.ts";
+import type { PassReport } from "./input.ts";
 
 const utf8 = new TextDecoder();
 
 /** Reads a reply. `no_retry` is looked at before the status: with DONE it means failed for good. Never throws. */
-export function readReport(response: SdkResponse, nowMs: number): Report {
+export function readReport(response: SdkResponse, nowMs: number): PassReport {
   const { status, body, noRetry } = response;
   try {
     if (body.byteLength > WIRE_LIMITS.maxOutputBytes && status !== "NOT_COMPLETED") throw tooLarge(body.byteLength);

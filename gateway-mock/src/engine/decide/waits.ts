@@ -1,7 +1,7 @@
 import type { PlainError } from "@holdfast/core";
 import { isRecord, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "../../store/index.ts";
-import { type Due, parseDue } from "../due.ts";
+import { type Due, parseDue } from "../parse-due.ts";
 import { type OpenMeta, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { jobKey } from "../run/run-state.ts";
 import { isStorableName, nameOf } from "../run/step-ops.ts";
@@ -19,7 +19,7 @@ const INVOKE_TIMEOUT = "8760h";
  */
 export function park(draft: Draft, op: Op): boolean {
   if (isSettled(draft, op.id) || openStep(draft, op.id)?.phase === "waiting") return false;
-  // Planned as a step with a body: an agent is at it.
+  // Planned as a step with a body: a worker is at it.
   if (draft.jobs.has(jobKey("step", op.id))) return false;
   switch (op.op) {
     case "Sleep":

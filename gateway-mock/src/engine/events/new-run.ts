@@ -1,5 +1,5 @@
 import type { IntakeRun, NewJob } from "../../store/index.ts";
-import { type MadeEvent, tellsOfEnd } from "../decide/internal-events.ts";
+import { announcesEnd, type MadeEvent } from "../decide/internal-events.ts";
 import { cancelWaits } from "../functions/cancel-rules.ts";
 import type { KnownFunction } from "../functions/functions.ts";
 import type { EventReader, Start, TriggerEvent } from "../functions/triggers.ts";
@@ -52,7 +52,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
   const meta: RunMeta = {
     maxAttempts: fn.maxAttempts,
     ...(invokes ? { parent: invokes.parent } : {}),
-    ...(tellsOfEnd(event.name) ? { quiet: true } : {}),
+    ...(announcesEnd(event.name) ? { quiet: true } : {}),
     ...(waits.length > 0 ? { cancels: waits.map(({ key }) => key) } : {}),
     ...(fn.deadlineInMs === null ? {} : { deadlineInMs: fn.deadlineInMs }),
     ...(fn.deadlineInMs === null || !startMs ? {} : { startMs }),
@@ -73,7 +73,7 @@ export function newRun(options: NewRunOptions): IntakeRun {
     log: [runCreatedRow(meta, event.payloadJson, more), ...log],
     jobs,
     ...(waits.length > 0 ? { waits } : {}),
-    ...(start.gates.length > 0 ? { gates: start.gates } : {}),
+    ...(start.flowRules.length > 0 ? { flowRules: start.flowRules } : {}),
   };
 }
 

@@ -1,16 +1,16 @@
 import { createUlidFactory, type UlidFactory } from "@holdfast/core";
 import type { IntakeRun, NewJob, WindowEntry } from "../../store/index.ts";
-import { type Agents, leaseOf, type Slot } from "../agents/agents.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { MadeEvent } from "../decide/internal-events.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import type { KnownFunction } from "../functions/functions.ts";
 import { EventReader, PLAIN_START, startOf, type TriggerEvent } from "../functions/triggers.ts";
 import type { EngineOptions } from "../ports.ts";
+import { leaseOf, type Slot, type Workers } from "../workers/workers.ts";
 import { newRun } from "./new-run.ts";
 
 export interface StarterParts {
-  readonly agents: Agents;
+  readonly workers: Workers;
   readonly time: DatabaseTime;
   readonly expressions: Expressions;
   readonly mayLease: (functionId: string) => boolean;
@@ -68,7 +68,7 @@ export class Starter {
         windows.push(start.window);
         continue;
       }
-      const held = start.lane || start.gates.length > 0 || options.startMs;
+      const held = start.lane || start.flowRules.length > 0 || options.startMs;
       const slot = held ? undefined : this.#reserve(fn);
       const lease = slot ? leaseOf(slot, this.#options.settings.gatewayId) : null;
       const run = newRun({
@@ -91,7 +91,7 @@ export class Starter {
 
   /** New runs begin on the newest version. Where that has no place here they queue up. */
   #reserve({ id, appVersion }: KnownFunction): Slot | undefined {
-    const { agents, mayLease } = this.#parts;
-    return mayLease(id) ? agents.reserve(id, this.#options.clock.monotonicMs(), appVersion) : undefined;
+    const { workers, mayLease } = this.#parts;
+    return mayLease(id) ? workers.reserve(id, this.#options.clock.monotonicMs(), appVersion) : undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { isRecord } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "../../store/index.ts";
-import { parseDue } from "../due.ts";
+import { parseDue } from "../parse-due.ts";
 
 /** An event that cancels a function's runs, as the function's configuration has it. */
 export interface CancelRule {

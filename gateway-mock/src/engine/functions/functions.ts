@@ -13,7 +13,7 @@ import {
 import { sha256 } from "../digest.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import { nextTickMs } from "./cron.ts";
-import { type FunctionPlan, NO_PLAN, readFunctionPlan } from "./plan.ts";
+import { type FunctionSettings, NO_SETTINGS, readFunctionSettings } from "./function-settings.ts";
 import { type RunOptions, readRunOptions } from "./run-options.ts";
 import { type EventReader, eventMatches, isPlain, isTriggered, limitsOf } from "./triggers.ts";
 
@@ -27,8 +27,8 @@ export interface KnownFunction extends RunOptions {
   readonly active: boolean;
   readonly appId: string;
   readonly appVersion: string;
-  readonly plan: FunctionPlan;
-  /** Nothing in the plan concerns a single run: neither limits nor gates nor windows nor a priority. */
+  readonly plan: FunctionSettings;
+  /** Nothing in the plan concerns a single run: neither limits nor flowRules nor windows nor a priority. */
   readonly plain: boolean;
   /** What claims of its jobs have to heed. */
   readonly limits: ClaimLimits | null;
@@ -105,7 +105,7 @@ export class Functions {
     await this.#store.adoptLanes(this.#limited());
   }
 
-  /** Stores what an agent brought; does nothing when it is known already. */
+  /** Stores what a worker brought; does nothing when it is known already. */
   save(apps: readonly AppRecord[]): Promise<void> {
     return this.#inTurn(async () => {
       const isNew = (app: AppRecord): boolean => this.#saved.get(app.id) !== fingerprint(app);
@@ -220,20 +220,20 @@ export class Functions {
   }
 
   /** What was registered was checked; what an older gateway took may not pass. */
-  #planOf(fn: StoredFunction): FunctionPlan {
+  #planOf(fn: StoredFunction): FunctionSettings {
     try {
-      const plan = readFunctionPlan(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
+      const plan = readFunctionSettings(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
       return fn.active ? plan : { ...plan, triggers: [] };
     } catch (error) {
       this.#parts.log("error", `${messageOf(error)} Nothing triggers it until it is registered anew.`, {
         functionId: fn.slug,
       });
-      return NO_PLAN;
+      return NO_SETTINGS;
     }
   }
 }
 
-function knownFunction(fn: StoredFunction, plan: FunctionPlan): KnownFunction {
+function knownFunction(fn: StoredFunction, plan: FunctionSettings): KnownFunction {
   const { slug: id, uuid, appId, appVersion, active, configJson } = fn;
   const ours = readRunOptions(configJson);
   const environment = environmentOf(id);

@@ -3,13 +3,13 @@ import {
   type ClaimLimits,
   DEFAULT_ENVIRONMENT,
   environmentOf,
-  type Gate,
+  type FlowRule,
   type Lane,
   type WindowEntry,
 } from "../../store/index.ts";
 import { sha256 } from "../digest.ts";
 import { type ExpressionData, type Expressions, keyText } from "../expressions/expressions.ts";
-import type { FunctionPlan } from "./plan.ts";
+import type { FunctionSettings } from "./function-settings.ts";
 
 /** An event as triggers see it; its JSON is read only when something asks for it. */
 export interface TriggerEvent {
@@ -74,14 +74,14 @@ export interface Start {
   readonly flow: RunFlow | null;
   /** Of the first pass. */
   readonly lane: Lane | null;
-  readonly gates: readonly Gate[];
+  readonly flowRules: readonly FlowRule[];
   /** The event joins others; a run is made later. */
   readonly window: WindowEntry | null;
 }
 
-export const PLAIN_START: Start = { flow: null, lane: null, gates: [], window: null };
+export const PLAIN_START: Start = { flow: null, lane: null, flowRules: [], window: null };
 
-export function isPlain(plan: FunctionPlan): boolean {
+export function isPlain(plan: FunctionSettings): boolean {
   const { concurrency, throttle, rateLimits, debounce, batch, singleton, priority } = plan;
   return (
     concurrency.length + rateLimits.length === 0 && !throttle && !debounce && !batch && !singleton && priority === null
@@ -89,7 +89,7 @@ export function isPlain(plan: FunctionPlan): boolean {
 }
 
 /** Whether the function's triggers fit the event. */
-export function isTriggered(plan: FunctionPlan, eventName: string, reader: EventReader): boolean {
+export function isTriggered(plan: FunctionSettings, eventName: string, reader: EventReader): boolean {
   return plan.triggers.some(
     (trigger) =>
       trigger.type === "event" &&
@@ -106,12 +106,12 @@ export function eventMatches(pattern: string, eventName: string): boolean {
 }
 
 /**
- * How one event starts a run. `stage`: an event that has just come; what was collected in a window, whose gates for events
+ * How one event starts a run. `stage`: an event that has just come; what was collected in a window, whose flowRules for events
  * it has passed; or an invocation, which is wanted for certain.
  */
 export function startOf(
   functionId: string,
-  plan: FunctionPlan,
+  plan: FunctionSettings,
   reader: EventReader,
   stage: "event" | "window" | "invoked",
   newId: () => string,
@@ -127,13 +127,13 @@ export function startOf(
   return {
     flow: slots.length > 0 || priority !== 0 ? { slots, priority } : null,
     lane: isLimited ? laneOf(slots, throttle) : null,
-    gates: stage === "invoked" ? [] : gatesOf(functionId, plan, reader, stage, newId),
+    flowRules: stage === "invoked" ? [] : flowRulesOf(functionId, plan, reader, stage, newId),
     window: null,
   };
 }
 
 /** Whose places a limit counts: the function's, its environment's, or everybody's. */
-function ownerOf({ scope, key }: FunctionPlan["concurrency"][number], functionId: string): string {
+function ownerOf({ scope, key }: FunctionSettings["concurrency"][number], functionId: string): string {
   switch (scope) {
     case "fn":
       return `${functionId}\n${key ?? ""}\n`;
@@ -148,23 +148,23 @@ function ownerOf({ scope, key }: FunctionPlan["concurrency"][number], functionId
   }
 }
 
-function gatesOf(
+function flowRulesOf(
   functionId: string,
-  plan: FunctionPlan,
+  plan: FunctionSettings,
   reader: EventReader,
   stage: "event" | "window",
   newId: () => string,
-): Gate[] {
-  const gates = stage === "event" ? rateGates(functionId, plan, reader) : [];
+): FlowRule[] {
+  const flowRules = stage === "event" ? rateFlowRules(functionId, plan, reader) : [];
   const { singleton } = plan;
   if (singleton) {
     const { mode } = singleton;
-    gates.push({ type: "single", functionId, key: reader.key(singleton.key), mode, jobId: newId() });
+    flowRules.push({ type: "single", functionId, key: reader.key(singleton.key), mode, jobId: newId() });
   }
-  return gates;
+  return flowRules;
 }
 
-function rateGates(functionId: string, plan: FunctionPlan, reader: EventReader): Gate[] {
+function rateFlowRules(functionId: string, plan: FunctionSettings, reader: EventReader): FlowRule[] {
   return plan.rateLimits.map(({ name, limit, periodMs, key }) => {
     return { type: "rate", name, functionId, key: reader.key(key), limit, periodMs };
   });
@@ -172,12 +172,12 @@ function rateGates(functionId: string, plan: FunctionPlan, reader: EventReader):
 
 function windowOf(
   functionId: string,
-  plan: FunctionPlan,
+  plan: FunctionSettings,
   reader: EventReader,
   newId: () => string,
 ): WindowEntry | null {
   const { debounce, batch } = plan;
-  const ids = { functionId, jobIds: [newId(), newId()] as const, gates: rateGates(functionId, plan, reader) };
+  const ids = { functionId, jobIds: [newId(), newId()] as const, flowRules: rateFlowRules(functionId, plan, reader) };
   if (debounce) {
     const { periodMs, timeoutMs, key } = debounce;
     return { ...ids, kind: "debounce", key: reader.key(key), periodMs, timeoutMs, maxSize: 0 };
@@ -194,7 +194,7 @@ export function laneOf(slots: readonly string[], throttle: string | null = null)
 }
 
 /** What claims of the function's jobs have to heed; null = nothing. */
-export function limitsOf({ concurrency, throttle }: FunctionPlan): ClaimLimits | null {
+export function limitsOf({ concurrency, throttle }: FunctionSettings): ClaimLimits | null {
   if (concurrency.length === 0 && !throttle) return null;
   return {
     slots: concurrency.map(({ limit }) => limit),

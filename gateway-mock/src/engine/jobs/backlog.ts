@@ -1,14 +1,14 @@
-import type { Held } from "./held.ts";
+import type { VersionHolds } from "./version-holds.ts";
 
 /**
  * Functions of which older jobs are known to wait: because nobody had room for them, or for a worker of their version. New
  * ones have to queue up behind them.
  */
 export class Backlog {
-  readonly #held: Pick<Held, "has" | "size">;
+  readonly #held: Pick<VersionHolds, "has" | "size">;
   readonly #functionIds = new Set<string>();
 
-  constructor(held: Pick<Held, "has" | "size">) {
+  constructor(held: Pick<VersionHolds, "has" | "size">) {
     this.#held = held;
   }
 

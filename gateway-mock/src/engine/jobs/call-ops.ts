@@ -1,7 +1,7 @@
 import type { PlainError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import type { FetchResult } from "../decide/input.ts";
-import { parseRetryAfterMs } from "../due.ts";
+import { parseRetryAfterMs } from "../parse-due.ts";
 import type { CallOutcome, OutgoingCall } from "../ports.ts";
 
 type Answer = Extract<CallOutcome, { ok: true }>;

@@ -1,10 +1,10 @@
 import { type ClaimedJob, type ClaimRequest, isOutdated } from "../../store/index.ts";
-import type { Agents } from "../agents/agents.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
+import type { Workers } from "../workers/workers.ts";
 
 export interface ClaimsParts {
-  readonly agents: Agents;
+  readonly workers: Workers;
   readonly functions: Functions;
   readonly counters: EngineCounters;
 }
@@ -24,10 +24,10 @@ export interface Claimed {
   readonly outdated: boolean;
 }
 
-/** Timers need no agent: a lease of them only has to outlive one decision. */
+/** Timers need no worker: a lease of them only has to outlive one decision. */
 export const TIMER_LEASE_MS = 10_000;
 
-/** Takes what the agents here have room for out of the queue, within the limits of the functions as they are registered. */
+/** Takes what the workers here have room for out of the queue, within the limits of the functions as they are registered. */
 export class Claims {
   readonly #options: EngineOptions;
   readonly #parts: ClaimsParts;
@@ -37,11 +37,11 @@ export class Claims {
     this.#parts = parts;
   }
 
-  /** At most `most` of each function, and `others`, which need no agent. */
+  /** At most `most` of each function, and `others`, which need no worker. */
   async take(most: number, others: readonly Want[]): Promise<Claimed> {
     const { store, clock, settings } = this.#options;
-    const { agents, functions, counters } = this.#parts;
-    const wants = agents.wants(clock.monotonicMs(), most);
+    const { workers, functions, counters } = this.#parts;
+    const wants = workers.wants(clock.monotonicMs(), most);
     const limited = wants.flatMap((want) => {
       const limits = functions.get(want.functionId)?.limits;
       return limits ? [{ ...want, limits }] : [];

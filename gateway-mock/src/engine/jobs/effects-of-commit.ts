@@ -1,7 +1,7 @@
 import type { Fence, NewJob } from "../../store/index.ts";
 import type { AfterCommit, LeasedJob } from "../after-commit.ts";
 import type { Decision } from "../decide/draft.ts";
-import { isEnded, type JobState, needsAgent, type RunState } from "../run/run-state.ts";
+import { isEnded, type JobState, needsWorker, type RunState } from "../run/run-state.ts";
 
 /** A decision that was stored. */
 export interface Committed {
@@ -10,17 +10,17 @@ export interface Committed {
   /** Jobs that it gave up: see `jobsGivenUp`. */
   readonly givenUp: readonly JobState[];
   readonly addJobs: readonly NewJob[];
-  /** Those of `addJobs` that are leased to agents here. */
+  /** Those of `addJobs` that are leased to workers here. */
   readonly leased: readonly LeasedJob[];
   /** The database's time of the commit. */
   readonly atMs: number;
 }
 
-/** Jobs that an agent may have and that a decision on `state` gives up, but for the one that it came from. */
+/** Jobs that a worker may have and that a decision on `state` gives up, but for the one that it came from. */
 export function jobsGivenUp(state: RunState, { removeJobs }: Decision, fence: Fence | null): JobState[] {
   if (removeJobs !== "all" && removeJobs.every((id) => id === fence?.jobId)) return [];
   return [...state.jobs.values()].filter(
-    (job) => needsAgent(job) && job.id !== fence?.jobId && (removeJobs === "all" || removeJobs.includes(job.id)),
+    (job) => needsWorker(job) && job.id !== fence?.jobId && (removeJobs === "all" || removeJobs.includes(job.id)),
   );
 }
 

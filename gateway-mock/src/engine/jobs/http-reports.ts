@@ -1,7 +1,7 @@
 import { HoldfastError } from "@holdfast/core";
 import type { Op, SdkResponse } from "@holdfast/protocol";
-import type { Ownership } from "../agents/ownership.ts";
-import { parseQueueItem } from "../agents/request-id.ts";
+import type { Ownership } from "../workers/ownership.ts";
+import { parseQueueItem } from "../workers/request-id.ts";
 import type { CheckpointResult, WorkerReplies } from "./worker-replies.ts";
 
 /** What workers report by HTTP, without a session: the report itself has to show whose it is. */

@@ -1,24 +1,24 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import { type ClaimedJob, type Fence, levelFor } from "../../store/index.ts";
-import type { Agents } from "../agents/agents.ts";
-import type { Dispatches } from "../agents/dispatches.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import { FETCH_QUEUE } from "../decide/draft.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
-import { FINISH_TIMEOUT, needsAgent, type RunState } from "../run/run-state.ts";
+import { FINISH_TIMEOUT, needsWorker, type RunState } from "../run/run-state.ts";
 import type { RunCache } from "../run-cache.ts";
+import type { Dispatches } from "../workers/dispatches.ts";
+import type { Workers } from "../workers/workers.ts";
 import type { Backlog } from "./backlog.ts";
 import { ClaimSize } from "./claim-size.ts";
 import { Claims, TIMER_LEASE_MS } from "./claims.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
-import type { FanOut } from "./fan-out.ts";
 import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
-import type { Held } from "./held.ts";
-import { Placing } from "./placing.ts";
+import { Placement } from "./placement.ts";
 import type { RunUpdater } from "./run-updater.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { Unroutable } from "./unroutable.ts";
+import type { VersionHolds } from "./version-holds.ts";
+import type { WaitNotifier } from "./wait-notifier.ts";
 
 const TIMER = "";
 /** What is put off at the same time is asked for together. */
@@ -26,17 +26,17 @@ const RECALL_REST_MS = 20;
 
 export interface QueueLoopParts {
   readonly runs: RunCache;
-  readonly agents: Agents;
+  readonly workers: Workers;
   readonly dispatches: Dispatches;
   readonly updater: RunUpdater;
   readonly time: DatabaseTime;
-  readonly fanOut: FanOut;
+  readonly fanOut: WaitNotifier;
   readonly fetches: Fetches;
   readonly functions: Functions;
   readonly scheduler: Scheduler;
   readonly counters: EngineCounters;
   readonly failed: FailedAttempts;
-  readonly held: Held;
+  readonly held: VersionHolds;
   readonly backlog: Backlog;
 }
 
@@ -47,8 +47,8 @@ export interface QueueLoopParts {
 export class QueueLoop {
   readonly #options: EngineOptions;
   readonly #parts: QueueLoopParts;
-  readonly #placing: Placing;
-  readonly #held: Held;
+  readonly #placing: Placement;
+  readonly #held: VersionHolds;
   readonly #unroutable: Unroutable | null;
   readonly #claims: Claims;
   readonly #backlog: Backlog;
@@ -68,7 +68,7 @@ export class QueueLoop {
   constructor(options: EngineOptions, parts: QueueLoopParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#placing = new Placing(options, parts, (functionId) => this.noteHeld([functionId]));
+    this.#placing = new Placement(options, parts, (functionId) => this.noteHeld([functionId]));
     this.#held = parts.held;
     this.#backlog = parts.backlog;
     this.#unroutable = options.settings.plain ? new Unroutable(options, parts) : null;
@@ -87,7 +87,7 @@ export class QueueLoop {
     if (this.#held.note(functionIds)) this.wake(RECALL_REST_MS);
   }
 
-  /** Jobs of these functions that no agent has had yet may find a place, now that somebody came or went. */
+  /** Jobs of these functions that no worker has had yet may find a place, now that somebody came or went. */
   review(functionIds: Iterable<string>): void {
     if (this.#held.review(functionIds)) this.wake(RECALL_REST_MS);
   }
@@ -159,7 +159,7 @@ export class QueueLoop {
     if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
     if (!job.run) return;
     runs.retain(job.runId);
-    const state = runs.offer(job.run, mark, needsAgent(job));
+    const state = runs.offer(job.run, mark, needsWorker(job));
     if (state) {
       this.#begin(job, state, fence);
       runs.release(job.runId);
@@ -220,7 +220,7 @@ export class QueueLoop {
     await this.#parts.updater.apply(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
   }
 
-  /** When an agent first had the run, as well as it is known; null = none had it yet. */
+  /** When a worker first had the run, as well as it is known; null = none had it yet. */
   async #startOf(runId: string): Promise<number | null> {
     const run = await this.#options.store.getRun(runId);
     if (!run) return null;
@@ -254,12 +254,12 @@ export class QueueLoop {
       log(levelFor(error, "warn"), `The queue could not be read: ${messageOf(error)}`);
     }
     waitMs = Math.min(waitMs, this.#retryInMs ?? waitMs);
-    const restMs = this.#parts.agents.restsForMs(clock.monotonicMs());
+    const restMs = this.#parts.workers.restsForMs(clock.monotonicMs());
     this.#arm(Math.max(1, Math.min(waitMs, restMs ?? waitMs)));
   }
 
   async #nextDueInMs(): Promise<number> {
-    const dueInMs = await this.#options.store.nextDueInMs([...this.#parts.agents.functionIds(), TIMER, FETCH_QUEUE]);
+    const dueInMs = await this.#options.store.nextDueInMs([...this.#parts.workers.functionIds(), TIMER, FETCH_QUEUE]);
     // Due now but not claimed: there is no room, or another gateway is at it.
     return dueInMs === null || dueInMs <= 0 ? Number.POSITIVE_INFINITY : dueInMs;
   }

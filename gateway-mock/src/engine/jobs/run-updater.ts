@@ -1,20 +1,20 @@
 import { createUlidFactory, HoldfastError, messageOf, type UlidFactory } from "@holdfast/core";
 import { type Fence, isRefusedForData, type LostWhy, type NewJob } from "../../store/index.ts";
 import type { AfterCommit, Emit, LeasedJob } from "../after-commit.ts";
-import { type Agents, leaseOf } from "../agents/agents.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { DecideContext } from "../decide/context.ts";
 import { decide } from "../decide/decide.ts";
 import type { Decision } from "../decide/draft.ts";
 import type { Input } from "../decide/input.ts";
-import type { Intake, Prepared } from "../events/intake.ts";
+import type { EventIntake, Prepared } from "../events/event-intake.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import type { Functions } from "../functions/functions.ts";
 import { laneOf } from "../functions/triggers.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { type DeferMeta, readMeta } from "../run/log-rows.ts";
-import { isEnded, needsAgent, type RunState } from "../run/run-state.ts";
+import { isEnded, needsWorker, type RunState } from "../run/run-state.ts";
 import type { DecidedTransition, RunCache } from "../run-cache.ts";
+import { leaseOf, type Workers } from "../workers/workers.ts";
 import { effectsOfCommit, jobsGivenUp } from "./effects-of-commit.ts";
 
 /** `nothing`: the input changes nothing (any more). `stale`: somebody else has the work. */
@@ -22,13 +22,13 @@ export type DecideOutcome = "won" | "nothing" | "stale" | "gone";
 
 export interface RunUpdaterParts {
   readonly runs: RunCache;
-  readonly agents: Agents;
+  readonly workers: Workers;
   readonly functions: Functions;
   readonly expressions: Expressions;
   readonly counters: EngineCounters;
   readonly time: DatabaseTime;
   /** Where events that happen with a decision start what they start. */
-  readonly intake: Pick<Intake, "prepareMade" | "begin" | "giveBack">;
+  readonly intake: Pick<EventIntake, "prepareMade" | "begin" | "giveBack">;
   /** May work be leased on creation? */
   readonly mayLease: () => boolean;
   /** The lease of jobs that tell others; null when this gateway takes no more of them. */
@@ -45,7 +45,7 @@ export class RunUpdater {
   readonly #options: EngineOptions;
   readonly #parts: RunUpdaterParts;
   readonly #runs: RunCache;
-  readonly #agents: Agents;
+  readonly #workers: Workers;
   readonly #counters: EngineCounters;
   readonly #emit: Emit<AfterCommit>;
   readonly newId: UlidFactory;
@@ -54,7 +54,7 @@ export class RunUpdater {
     this.#options = options;
     this.#parts = parts;
     this.#runs = parts.runs;
-    this.#agents = parts.agents;
+    this.#workers = parts.workers;
     this.#counters = parts.counters;
     this.#emit = emit;
     this.newId = createUlidFactory(options.clock, options.random);
@@ -72,7 +72,7 @@ export class RunUpdater {
       retry,
       maxSteps,
       maxStateLength,
-      hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#agents.run(functionId),
+      hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#workers.run(functionId),
       expressionProblem: (source) => expressions.problem(source),
       waitMatch: (condition, eventText) => expressions.matchOf(condition, () => JSON.parse(eventText)),
       isSignalTaken: (signal) => takenSignals.has(signal),
@@ -113,7 +113,7 @@ export class RunUpdater {
         await this.#parts.functions.load();
         continue;
       }
-      // An agent's report: the run was in memory before, and may be kept there until the agent has room for more.
+      // A worker's report: the run was in memory before, and may be kept there until the worker has room for more.
       const outcome = await this.#commit(state, decision, fence, input.type === "report");
       if (outcome === "signal") await this.#lookForSignals(decision, takenSignals);
       else if (outcome === "registry") this.#counters.registryMoved += 1;
@@ -163,7 +163,7 @@ export class RunUpdater {
       return "won";
     } finally {
       if (!won) {
-        for (const { slot } of leased) this.#agents.release(slot);
+        for (const { slot } of leased) this.#workers.release(slot);
         for (const one of prepared) intake.giveBack(one);
       }
     }
@@ -200,7 +200,7 @@ export class RunUpdater {
     if (!flow && !limited) return jobs;
     const lane = limited || this.#parts.functions.get(functionId)?.limits ? laneOf(flow?.slots ?? []) : null;
     const priority = flow?.priority ?? 0;
-    return jobs.map((job) => (needsAgent(job) ? { ...job, priority, ...(lane ? { lane } : {}) } : job));
+    return jobs.map((job) => (needsWorker(job) ? { ...job, priority, ...(lane ? { lane } : {}) } : job));
   }
 
   /** Reserves places for jobs that are due at once. */
@@ -209,12 +209,12 @@ export class RunUpdater {
     const version = settings.versionPolicy === "any" ? null : appVersion;
     const leased: LeasedJob[] = [];
     for (const job of jobs) {
-      if (!needsAgent(job) || job.lane || job.delayMs || job.notBeforeMs || !this.#parts.mayLease()) continue;
-      const slot = this.#agents.reserve(job.functionId, clock.monotonicMs(), version, mayWait);
+      if (!needsWorker(job) || job.lane || job.delayMs || job.notBeforeMs || !this.#parts.mayLease()) continue;
+      const slot = this.#workers.reserve(job.functionId, clock.monotonicMs(), version, mayWait);
       if (!slot) break;
       leased.push({ job, slot });
     }
-    this.#counters.bornLeased += leased.length;
+    this.#counters.leasedOnCreation += leased.length;
     return leased;
   }
 

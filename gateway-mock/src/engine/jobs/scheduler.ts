@@ -7,7 +7,7 @@ import {
   readWindowKey,
   type StoredCron,
 } from "../../store/index.ts";
-import type { Intake } from "../events/intake.ts";
+import type { EventIntake } from "../events/event-intake.ts";
 import { latestTickMs, nextTickMs } from "../functions/cron.ts";
 import type { Functions, KnownFunction } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
@@ -18,7 +18,7 @@ export interface SchedulerParts {
   readonly runs: RunCache;
   readonly functions: Functions;
   readonly updater: RunUpdater;
-  readonly intake: Intake;
+  readonly intake: EventIntake;
   readonly newId: () => string;
   readonly counters: EngineCounters;
 }

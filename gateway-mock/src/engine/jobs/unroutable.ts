@@ -1,7 +1,7 @@
-import type { Agents } from "../agents/agents.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineOptions } from "../ports.ts";
-import { needsAgent } from "../run/run-state.ts";
+import { needsWorker } from "../run/run-state.ts";
+import type { Workers } from "../workers/workers.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
 
 /** How long the reference's router looks for a connection that takes work. */
@@ -15,19 +15,19 @@ const MAX_AT_ONCE = 50;
  */
 export class Unroutable {
   readonly #options: EngineOptions;
-  readonly #parts: { readonly agents: Agents; readonly functions: Functions; readonly failed: FailedAttempts };
+  readonly #parts: { readonly workers: Workers; readonly functions: Functions; readonly failed: FailedAttempts };
   readonly #sinceMs = new Map<string, number>();
 
-  constructor(options: EngineOptions, parts: { agents: Agents; functions: Functions; failed: FailedAttempts }) {
+  constructor(options: EngineOptions, parts: { workers: Workers; functions: Functions; failed: FailedAttempts }) {
     this.#options = options;
     this.#parts = parts;
   }
 
   async look(): Promise<void> {
     const { store, clock, settings } = this.#options;
-    const { agents, functions, failed } = this.#parts;
+    const { workers, functions, failed } = this.#parts;
     const nowMs = clock.monotonicMs();
-    const now = agents.unroutable(nowMs);
+    const now = workers.unroutable(nowMs);
     for (const id of this.#sinceMs.keys()) if (!now.has(id)) this.#sinceMs.delete(id);
     for (const id of now) if (!this.#sinceMs.has(id)) this.#sinceMs.set(id, nowMs);
     const wants = [...this.#sinceMs].flatMap(([functionId, sinceMs]) => {
@@ -37,7 +37,7 @@ export class Unroutable {
     if (wants.length === 0) return;
     const jobs = await store.claim({ gatewayId: settings.gatewayId, leaseMs: CLAIM_LEASE_MS, wants });
     for (const job of jobs) {
-      if (!needsAgent(job) || job.runId === "") continue;
+      if (!needsWorker(job) || job.runId === "") continue;
       failed.add({ runId: job.runId, fence: { jobId: job.id, epoch: job.epoch } }, "connect_no_healthy_connection");
     }
   }

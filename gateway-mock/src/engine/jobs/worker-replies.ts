@@ -1,12 +1,6 @@
 import { isUlid, messageOf } from "@holdfast/core";
 import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
 import { type Fence, levelFor } from "../../store/index.ts";
-import type { Agents, Slot } from "../agents/agents.ts";
-import type { Dispatch } from "../agents/dispatch.ts";
-import type { Dispatches } from "../agents/dispatches.ts";
-import type { Ownership, Reporter } from "../agents/ownership.ts";
-import type { RequestName } from "../agents/proofs.ts";
-import { parseRequestId } from "../agents/request-id.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import { checkpointRows } from "../decide/checkpoint.ts";
 import { readCheckpointOps, readReport } from "../decide/report.ts";
@@ -14,6 +8,12 @@ import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { isEnded } from "../run/run-state.ts";
 import { isLazy, isParked } from "../run/step-ops.ts";
 import type { RunCache } from "../run-cache.ts";
+import type { Dispatch } from "../workers/dispatch.ts";
+import type { Dispatches } from "../workers/dispatches.ts";
+import type { RequestName } from "../workers/lease-proofs.ts";
+import type { Ownership, Reporter } from "../workers/ownership.ts";
+import { parseRequestId } from "../workers/request-id.ts";
+import type { Slot, Workers } from "../workers/workers.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
 type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
@@ -25,14 +25,14 @@ export interface CheckpointResult {
   readonly foreign?: true;
 }
 
-/** After a refusal for want of room an agent is left alone for this long. */
+/** After a refusal for want of room a worker is left alone for this long. */
 const CAPACITY_REST_MS = 250;
 
-/** What agents report about their requests. */
+/** What workers report about their requests. */
 export class WorkerReplies {
   readonly #options: EngineOptions;
   readonly #runs: RunCache;
-  readonly #agents: Agents;
+  readonly #workers: Workers;
   readonly #dispatches: Dispatches;
   readonly #updater: RunUpdater;
   readonly #ownership: Ownership;
@@ -43,7 +43,7 @@ export class WorkerReplies {
     options: EngineOptions,
     parts: {
       runs: RunCache;
-      agents: Agents;
+      workers: Workers;
       dispatches: Dispatches;
       updater: RunUpdater;
       ownership: Ownership;
@@ -53,7 +53,7 @@ export class WorkerReplies {
   ) {
     this.#options = options;
     this.#runs = parts.runs;
-    this.#agents = parts.agents;
+    this.#workers = parts.workers;
     this.#dispatches = parts.dispatches;
     this.#updater = parts.updater;
     this.#ownership = parts.ownership;
@@ -67,7 +67,7 @@ export class WorkerReplies {
     this.reply(response, slot.session.extensions.has("checkpoint"), this.#ownership.worker(slot)).then(
       () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
       (error: unknown) => {
-        // No acknowledgement: the agent keeps the reply and sends it again.
+        // No acknowledgement: the worker keeps the reply and sends it again.
         this.#options.log(levelFor(error, "error"), `A reply could not be stored: ${messageOf(error)}`, {
           runId: response.runId,
           requestId,
@@ -162,7 +162,7 @@ export class WorkerReplies {
       ? await this.#fastCheckpoint(dispatch, rest)
       : await this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, rest));
     const done = parked.length > 0 && result.outcome === "stored" ? await this.#park(runId, fence, parked) : result;
-    // The agent stops and says nothing more of it.
+    // The worker stops and says nothing more of it.
     if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);
     return done;
   }
@@ -224,7 +224,7 @@ export class WorkerReplies {
     return outcome.won ? STORED : this.#stale();
   }
 
-  /** The agent refuses work, or hands it back. */
+  /** The worker refuses work, or hands it back. */
   nacked(slot: Slot, frame: RequestNack): void {
     this.#counters.nacks += 1;
     const { clock } = this.#options;
@@ -243,16 +243,16 @@ export class WorkerReplies {
         break;
       case "SHUTTING_DOWN":
       case "DRAIN_TIMEOUT":
-        this.#agents.close(slot);
+        this.#workers.close(slot);
         break;
       case "UNKNOWN_APP":
       case "UNKNOWN_FUNCTION":
-        if (dispatch) this.#agents.forget(slot, dispatch.functionId);
-        log("error", `An agent does not know a function that it registered: ${frame.message}`, data);
+        if (dispatch) this.#workers.forget(slot, dispatch.functionId);
+        log("error", `A worker does not know a function that it registered: ${frame.message}`, data);
         break;
       case "MALFORMED":
       case "STALLED":
-        log("warn", `An agent gave work back (${frame.reason}): ${frame.message}`, data);
+        log("warn", `A worker gave work back (${frame.reason}): ${frame.message}`, data);
         slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
         break;
     }

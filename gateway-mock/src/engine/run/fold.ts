@@ -6,12 +6,12 @@ import {
   type FailureMeta,
   type OpenMeta,
   type PinMeta,
-  type Plan,
   type RevivalMeta,
   readMeta,
   readRunCreated,
   readStepRow,
   type StepMeta,
+  type StepPlan,
 } from "./log-rows.ts";
 import {
   DEADLINE,
@@ -73,7 +73,7 @@ export function applyRow(state: RunState, row: LogRow, atMs: number): void {
       return;
     case "PASS_REPORTED":
       state.jobs.delete(row.key === "" ? "pass" : jobKey("step", row.key));
-      applyPlan(state, readMeta<{ plan?: Plan }>(row.dataJson).plan);
+      applyPlan(state, readMeta<{ plan?: StepPlan }>(row.dataJson).plan);
       state.status = liveStatus(state.jobs.values(), atMs);
       state.losses.clear();
       return;
@@ -170,7 +170,7 @@ function applyDispatched(state: RunState, row: LogRow, atMs: number): void {
   }
 }
 
-function applyPlan(state: RunState, plan: Plan | undefined): void {
+function applyPlan(state: RunState, plan: StepPlan | undefined): void {
   if (!plan) return;
   state.requestVersion = plan.requestVersion;
   state.forced = plan.forced;

@@ -78,7 +78,7 @@ export interface RevivalMeta {
 }
 
 /** How the run goes on after a report. */
-export interface Plan {
+export interface StepPlan {
   readonly requestVersion: number;
   readonly pending: readonly string[];
   readonly forced: boolean;
@@ -92,10 +92,10 @@ export interface DispatchedMeta {
   readonly kind: NewJob["kind"];
   readonly delayMs?: number;
   readonly untilMs?: number;
-  readonly plan?: Plan;
+  readonly plan?: StepPlan;
 }
 
-/** Of `STALLED`: the agent's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
+/** Of `STALLED`: the worker's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
 export interface StallMeta {
   readonly stalledMs: number;
   /** It moves again. */

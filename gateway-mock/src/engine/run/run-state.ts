@@ -17,11 +17,11 @@ export interface OpenStep {
   readonly race: boolean;
   /** When a waiting step is due or a retrying one may run again; null = at once. */
   readonly dueMs: number | null;
-  /** How the agent reported it. */
+  /** How the worker reported it. */
   readonly op: string;
   /** What people call it. */
   readonly name: string | null;
-  /** 0-based order in which the run's code met it; null when the agent does not say. */
+  /** 0-based order in which the run's code met it; null when the worker does not say. */
   readonly ordinal: number | null;
   /** The HTTP call that the gateway makes for it, JSON text. */
   readonly call: string | null;
@@ -98,13 +98,13 @@ export interface RunState {
   dispatches: number;
   /** Zero-based attempt of the current pass. */
   passAttempt: number;
-  /** By job: leases lost in a row without any progress of the run. An agent that goes takes all its jobs along, once each. */
+  /** By job: leases lost in a row without any progress of the run. A worker that goes takes all its jobs along, once each. */
   readonly losses: Map<string, number>;
   /** Finished steps that can be undone, by the author's id, in the order of their completion. */
   undoable: readonly { readonly key: string; readonly id: string }[];
   /** By hashed id, in the order in which they were reported. */
   defers: ReadonlyMap<string, Defer>;
-  /** Steps that can be undone and whose body an agent has begun, as far as their outcome is not known. */
+  /** Steps that can be undone and whose body a worker has begun, as far as their outcome is not known. */
   begun: readonly string[];
   /** How often the run was taken up again after its end. Its rows since then carry this number. */
   revivals: number;
@@ -177,7 +177,7 @@ export function isEnded(status: RunStatus): boolean {
   return status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
 }
 
-/** Whether agents must report new steps instead of running them (`disable_immediate_execution`). */
+/** Whether workers must report new steps instead of running them (`disable_immediate_execution`). */
 export function forcesPlan(state: Pick<RunState, "requestVersion" | "pending" | "forced">): boolean {
   return state.requestVersion >= 2 ? state.pending.size > 0 : state.forced;
 }
@@ -185,11 +185,11 @@ export function forcesPlan(state: Pick<RunState, "requestVersion" | "pending" | 
 /** What lists show of a run that goes on: something to run now or soon, or only waits. */
 export function liveStatus(jobs: Iterable<JobState>, nowMs: number): RunStatus {
   for (const job of jobs) {
-    if (needsAgent(job) && job.dueMs <= nowMs) return "RUNNING";
+    if (needsWorker(job) && job.dueMs <= nowMs) return "RUNNING";
   }
   return "WAITING";
 }
 
-export function needsAgent(job: { readonly kind: JobKind }): boolean {
+export function needsWorker(job: { readonly kind: JobKind }): boolean {
   return job.kind === "pass" || job.kind === "step";
 }

@@ -20,7 +20,7 @@ export function compensationKey(fullId: string): string {
 
 export const isCompensating = (state: RunState): boolean => state.memo.has(FAILURE_KEY);
 
-/** The error of a run whose compensations an agent could not see to their end, as far as they got. */
+/** The error of a run whose compensations a worker could not see to their end, as far as they got. */
 export function stoppedError(state: RunState, error: PlainError): PlainError & { compensation: CompensationReport } {
   return {
     ...originalError(state, error),

@@ -1,6 +1,6 @@
 import type { Op, OpName } from "@holdfast/protocol";
 
-/** Steps that end without an agent: by time, by something from outside, by a call that the gateway makes. */
+/** Steps that end without a worker: by time, by something from outside, by a call that the gateway makes. */
 export const PARKED_OPS: ReadonlySet<OpName> = new Set([
   "Sleep",
   "WaitForEvent",

@@ -1,12 +1,12 @@
 import type { Query } from "../database/database.ts";
 import type { Statement } from "../database/statement.ts";
 import type { WriterSession } from "../database/writer-session.ts";
-import { expectations, isUnexpected } from "./expect.ts";
-import { foresee } from "./foresee.ts";
-import type { Foresight } from "./foresight.ts";
-import type { Found } from "./found.ts";
+import { expectRows } from "./expected-rows.ts";
+import type { LockedRows } from "./locked-rows.ts";
+import type { OptimisticBackoff } from "./optimistic-backoff.ts";
 import { outcomesOf } from "./outcome.ts";
-import { type Needs, needsOf, type Plan, planBatch, rowKeyOf, type Unit, type UnitOutcome } from "./plan.ts";
+import { type BatchPlan, type Needs, needsOf, planBatch, rowKeyOf, type Unit, type UnitOutcome } from "./plan.ts";
+import { isPreconditionFailure, preconditions } from "./preconditions.ts";
 import {
   type BatchMark,
   lookUp,
@@ -23,7 +23,7 @@ import {
 /** A batch whose COMMIT was sent: if the connection breaks now, it may have been committed or not. */
 export interface SentBatch {
   readonly number: number;
-  readonly plan: Plan;
+  readonly plan: BatchPlan;
 }
 
 export interface CommitHooks {
@@ -31,7 +31,7 @@ export interface CommitHooks {
   readonly onSent: (sent: SentBatch) => void;
   /** Counted up: statements that were sent, and batches that took one round trip. */
   readonly stats: { statements: number; foreseen: number };
-  readonly foresight: Foresight;
+  readonly backoff: OptimisticBackoff;
 }
 
 /** What a commit works with. */
@@ -63,8 +63,8 @@ export async function commitBatch(
   const needs = needsOf(units);
   const work: Work = { session, query, mark, units, needs, hooks };
   try {
-    const foreseen = foresee(units, needs, hooks.foresight.awaited);
-    const done = foreseen && hooks.foresight.tries() ? await commitForeseen(work, foreseen) : null;
+    const foreseen = expectRows(units, needs, hooks.backoff.awaited);
+    const done = foreseen && hooks.backoff.shouldTry() ? await commitForeseen(work, foreseen) : null;
     return done ?? (await commitLooking(work));
   } catch (error) {
     // What was sent before is answered first, so the session is clean once this has been answered.
@@ -74,10 +74,10 @@ export async function commitBatch(
 }
 
 /** Null: something was not as foreseen. Nothing was written; the transaction is over once what was sent is answered. */
-async function commitForeseen(work: Work, found: Found): Promise<readonly UnitOutcome[] | null> {
+async function commitForeseen(work: Work, found: LockedRows): Promise<readonly UnitOutcome[] | null> {
   const { session, query, mark, units, needs, hooks } = work;
   const plan = planBatch(units, found);
-  const conditions = expectations(found, needs, mark);
+  const conditions = preconditions(found, needs, mark);
   hooks.onSent({ number: mark.batch, plan });
   const begun = Promise.all([query("BEGIN"), ...conditions.map(({ text, params }) => query<WrittenRow>(text, params))]);
   const committed = writeAndCommit(query, plan);
@@ -87,11 +87,11 @@ async function commitForeseen(work: Work, found: Found): Promise<readonly UnitOu
     const [, marked] = await session.guard(begun);
     const newRows = await session.guard(committed);
     hooks.stats.foreseen += 1;
-    hooks.foresight.held();
+    hooks.backoff.succeeded();
     return await finished(work, plan, writtenOf((marked as WrittenRow[])[0]), newRows);
   } catch (error) {
-    if (!isUnexpected(error)) throw error;
-    hooks.foresight.missed();
+    if (!isPreconditionFailure(error)) throw error;
+    hooks.backoff.failed();
     return null;
   }
 }
@@ -100,14 +100,14 @@ async function commitLooking(work: Work): Promise<readonly UnitOutcome[]> {
   const { session, query, mark, units, needs, hooks } = work;
   const begun = query("BEGIN");
   const [, { found, written }] = await session.guard(Promise.all([begun, lookUp(query, needs, mark)]));
-  hooks.foresight.looked(needs.eventNames, found.awaited);
+  hooks.backoff.recordAwaited(needs.eventNames, found.awaited);
   const plan = planBatch(units, found);
   hooks.onSent({ number: mark.batch, plan });
   return finished(work, plan, written, await session.guard(writeAndCommit(query, plan)));
 }
 
 /** How many log rows were new. */
-async function writeAndCommit(query: Query, plan: Plan): Promise<number> {
+async function writeAndCommit(query: Query, plan: BatchPlan): Promise<number> {
   const { statements, logIndex } = writeStatements(plan.writes);
   const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
   const answers = await Promise.all([...statements.map(send), query("COMMIT")]);
@@ -116,7 +116,7 @@ async function writeAndCommit(query: Query, plan: Plan): Promise<number> {
 
 async function finished(
   { session, query, units }: Work,
-  plan: Plan,
+  plan: BatchPlan,
   written: Written,
   newRows: number,
 ): Promise<readonly UnitOutcome[]> {
@@ -124,7 +124,7 @@ async function finished(
   return outcomes(plan, written, units, fresh);
 }
 
-async function readFresh(query: Query, plan: Plan, { xid }: Written): Promise<ReadonlySet<string>> {
+async function readFresh(query: Query, plan: BatchPlan, { xid }: Written): Promise<ReadonlySet<string>> {
   const { text, params } = whichInserted(plan.writes.logs, xid);
   return rowKeysOf(await query<StoredRowKey>(text, params));
 }
@@ -145,7 +145,7 @@ export async function recoverBatch(
 
 /** `fresh` = keys of the log rows that were new; null = all were. Of two equal rows in one batch the first was. */
 function outcomes(
-  plan: Plan,
+  plan: BatchPlan,
   { atMs }: Written,
   units: readonly Unit[],
   fresh: ReadonlySet<string> | null,

@@ -4,12 +4,12 @@ import { realTime } from "../database/time-source.ts";
 import type { IntakeItem } from "../port/index.ts";
 import type { Unit, UnitOutcome } from "./plan.ts";
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./runner.ts";
-import { type BatchLimits, takeBatch } from "./take.ts";
+import { type BatchLimits, takeBatch } from "./take-batch.ts";
 
 export const GROUP_COMMIT_LIMITS = {
   /**
    * Of one transaction. Small enough that under load several batches follow each other: while one is at the database,
-   * the agents work on what the one before it stored.
+   * the workers work on what the one before it stored.
    */
   maxUnits: 128,
   maxBytes: 8 * 1024 * 1024,

@@ -1,14 +1,14 @@
-import type { Plan, Unit, UnitOutcome } from "./plan.ts";
+import type { BatchPlan, Unit, UnitOutcome } from "./plan.ts";
 
 /** What each unit of a committed batch came to. `isNew`: for each log row of the plan, whether it was not there yet. */
 export function outcomesOf(
   units: readonly Unit[],
-  plan: Plan,
+  plan: BatchPlan,
   isNew: readonly boolean[],
   atMs: number,
 ): readonly UnitOutcome[] {
   return units.map((unit, index): UnitOutcome => {
-    const verdict = plan.verdicts[index];
+    const verdict = plan.results[index];
     if (!verdict) throw new Error(`No verdict for unit ${index} (${unit.type})`);
     if ("event" in verdict) {
       const { event: eventId, ...rest } = verdict;

@@ -9,22 +9,22 @@ import {
   type NewRun,
   type NewWait,
 } from "../port/index.ts";
-import type { Found } from "./found.ts";
-import { eventKeyOf, type Gates, joinWindow, passGates, takeWindow } from "./gates.ts";
-import type { Verdict } from "./verdict.ts";
+import { eventKeyOf, type FlowRules, joinWindow, passFlowRules, takeWindow } from "./flow-rules.ts";
+import type { LockedRows } from "./locked-rows.ts";
+import type { UnitResult } from "./unit-result.ts";
 import type { WaitKey, WriteSet } from "./write-set.ts";
 
 /** What was found, as it is after the units so far. */
 export interface Scene {
-  readonly found: Found;
+  readonly found: LockedRows;
   readonly writes: WriteSet;
   readonly signals: Map<string, WaitKey>;
-  readonly gates: Gates;
+  readonly flowRules: FlowRules;
   /** Events of units that were decided on a registry of before. */
   readonly outdated: Set<string>;
 }
 
-type IntakeVerdict = Extract<Verdict, { event: string }>;
+type IntakeVerdict = Extract<UnitResult, { event: string }>;
 
 export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
   const { found, writes } = scene;
@@ -70,29 +70,30 @@ function outdated(verdict: IntakeVerdict, { event }: IntakeItem, scene: Scene): 
   return { ...verdict, awaited: false, outdated: true };
 }
 
-function isMade({ run, gates = [] }: IntakeRun, { gates: states, found, writes }: Scene): boolean {
-  if (gates.length === 0) return true;
-  const jobs = passGates(states, gates, run.id, found.atMs);
+function isMade({ run, flowRules = [] }: IntakeRun, { flowRules: states, found, writes }: Scene): boolean {
+  if (flowRules.length === 0) return true;
+  const jobs = passFlowRules(states, flowRules, run.id, found.atMs);
   if (jobs === "skipped") return false;
   writes.jobs.push(...jobs);
   return true;
 }
 
 /** How many windows the event may not join. */
-function joinWindows({ event, windows = [] }: IntakeItem, { gates, found, writes }: Scene): number {
+function joinWindows({ event, windows = [] }: IntakeItem, { flowRules, found, writes }: Scene): number {
   let skipped = 0;
   for (const entry of windows) {
-    if (passGates(gates, entry.gates, "", found.atMs) === "skipped") skipped += 1;
-    else writes.jobs.push(...joinWindow(gates, entry, { id: event.id, length: event.payloadJson.length }, found.atMs));
+    if (passFlowRules(flowRules, entry.flowRules, "", found.atMs) === "skipped") skipped += 1;
+    else
+      writes.jobs.push(...joinWindow(flowRules, entry, { id: event.id, length: event.payloadJson.length }, found.atMs));
   }
   return skipped;
 }
 
 /** The job that an intake comes from, if it is still its own, ends with it. */
-function takeSource({ fence, window, cron }: IntakeSource, { found, writes, gates }: Scene): boolean {
+function takeSource({ fence, window, cron }: IntakeSource, { found, writes, flowRules }: Scene): boolean {
   const job = found.jobs.get(fence.jobId);
   if (job?.runId !== "" || job.epoch !== fence.epoch || writes.removeJobs.includes(fence.jobId)) return false;
-  if (window && !takeWindow(gates, window, found.atMs)) return false;
+  if (window && !takeWindow(flowRules, window, found.atMs)) return false;
   writes.removeJobs.push(fence.jobId);
   if (cron) {
     writes.crons.push(cron);

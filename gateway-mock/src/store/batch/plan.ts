@@ -8,10 +8,10 @@ import type {
   RunStatus,
   Transition,
 } from "../port/index.ts";
-import type { Found } from "./found.ts";
-import { eventKeyOf, type GateKey, gateKeyOf, keyOfGate } from "./gates.ts";
+import { eventKeyOf, type FlowRuleKey, flowRuleKeyOf, keyOfFlowRule } from "./flow-rules.ts";
+import type { LockedRows } from "./locked-rows.ts";
 import { create, planIntake, type Scene } from "./plan-intake.ts";
-import type { Verdict } from "./verdict.ts";
+import type { UnitResult } from "./unit-result.ts";
 import type { WaitKey, WriteSet } from "./write-set.ts";
 
 /** What is queued for a commit. One unit wins, loses and fails as a whole. */
@@ -23,8 +23,8 @@ export type UnitOutcome =
   | { readonly type: "transition"; readonly outcome: CommitOutcome }
   | { readonly type: "intake"; readonly outcome: IntakeOutcome };
 
-export interface Plan {
-  readonly verdicts: readonly Verdict[];
+export interface BatchPlan {
+  readonly results: readonly UnitResult[];
   readonly writes: WriteSet;
 }
 
@@ -36,7 +36,7 @@ export interface Needs {
   readonly eventKeys: readonly { readonly name: string; readonly key: string; readonly eventId: string }[];
   readonly eventNames: string[];
   readonly signals: string[];
-  readonly gates: readonly GateKey[];
+  readonly flowRules: readonly FlowRuleKey[];
   readonly rows: readonly RowOfRun[];
   /** Of the registry, on which the units were decided. */
   readonly registryVersions: readonly number[];
@@ -62,13 +62,13 @@ export function needsOf(units: readonly Unit[]): Needs {
   const eventKeys = new Map<string, { name: string; key: string; eventId: string }>();
   const eventNames = new Set<string>();
   const signals = new Set<string>();
-  const gates = new Map<string, GateKey>();
+  const flowRules = new Map<string, FlowRuleKey>();
   const rows: RowOfRun[] = [];
   const registryVersions = new Set<number>();
   for (const unit of units) {
     const { registryVersion } = unit.type === "intake" ? unit.item : unit.transition;
     if (registryVersion !== undefined) registryVersions.add(registryVersion);
-    for (const item of itemsOf(unit)) for (const key of gatesOf(item)) gates.set(gateKeyOf(key), key);
+    for (const item of itemsOf(unit)) for (const key of flowRulesOf(item)) flowRules.set(flowRuleKeyOf(key), key);
     if (unit.type === "intake") {
       const { id, name, idempotencyKey: key } = unit.item.event;
       if (unit.item.source) jobIds.add(unit.item.source.fence.jobId);
@@ -93,7 +93,7 @@ export function needsOf(units: readonly Unit[]): Needs {
     eventKeys: [...eventKeys.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value),
     eventNames: [...eventNames],
     signals: [...signals].sort(),
-    gates: [...gates.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key),
+    flowRules: [...flowRules.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key),
     rows,
     registryVersions: [...registryVersions],
   };
@@ -103,9 +103,9 @@ function itemsOf(unit: Unit): readonly IntakeItem[] {
   return unit.type === "intake" ? [unit.item] : (unit.transition.events ?? []);
 }
 
-function gatesOf({ runs, windows = [], source }: IntakeItem): GateKey[] {
-  const keys: GateKey[] = runs.flatMap((run) => (run.gates ?? []).map(keyOfGate));
-  for (const entry of windows) keys.push(entry, ...entry.gates.map(keyOfGate));
+function flowRulesOf({ runs, windows = [], source }: IntakeItem): FlowRuleKey[] {
+  const keys: FlowRuleKey[] = runs.flatMap((run) => (run.flowRules ?? []).map(keyOfFlowRule));
+  for (const entry of windows) keys.push(entry, ...entry.flowRules.map(keyOfFlowRule));
   if (source?.window) keys.push(source.window);
   return keys;
 }
@@ -124,7 +124,7 @@ function gatesOf({ runs, windows = [], source }: IntakeItem): GateKey[] {
  * B8. A "live" unit none of whose rows is new changes nothing: a head changes only together with the log.
  * B9. A unit that was decided on the registry wins only on the registry as it is; an event key that it held is free again.
  */
-export function planBatch(units: readonly Unit[], found: Found): Plan {
+export function planBatch(units: readonly Unit[], found: LockedRows): BatchPlan {
   const writes: WriteSet = {
     events: [],
     runs: [],
@@ -136,7 +136,7 @@ export function planBatch(units: readonly Unit[], found: Found): Plan {
     removeWaits: [],
     removeWaitsOfRuns: [],
     waits: [],
-    gates: [],
+    flowRules: [],
     crons: [],
     links: [],
     freeKeys: [],
@@ -145,23 +145,23 @@ export function planBatch(units: readonly Unit[], found: Found): Plan {
     found,
     writes,
     signals: new Map(found.signals),
-    gates: new Map(found.gates),
+    flowRules: new Map(found.flowRules),
     outdated: new Set(),
   };
-  const verdicts = units.map((unit) =>
+  const results = units.map((unit) =>
     unit.type === "intake" ? planIntake(unit.item, scene) : planTransition(unit.transition, scene),
   );
-  for (const gate of scene.gates.values()) if (gate.changed) writes.gates.push(gate);
-  return { verdicts, writes };
+  for (const flowRule of scene.flowRules.values()) if (flowRule.changed) writes.flowRules.push(flowRule);
+  return { results, writes };
 }
 
-function planTransition(transition: Transition, scene: Scene): Verdict {
+function planTransition(transition: Transition, scene: Scene): UnitResult {
   const { found, signals, writes } = scene;
   const why = whyLost(transition, found) ?? whySignalTaken(transition, signals) ?? whyOutdated(transition, found);
   if (why) return { won: false, why };
   const { runId, log, head, cas, create: newRun, fence, events = [], addWaits = [], removeWaits = [] } = transition;
   const firstLog = writes.logs.length;
-  const won = (version: number | null): Verdict => {
+  const won = (version: number | null): UnitResult => {
     const awaited = events.map((item) => planIntake(item, scene)).filter((verdict) => verdict.awaited);
     const ids = awaited.map(({ event }) => event);
     return { won: true, version, firstLog, logCount: log.length, awaited: ids };
@@ -220,7 +220,7 @@ function whySignalTaken({ addWaits = [] }: Transition, signals: ReadonlyMap<stri
   return taken ? "signal" : undefined;
 }
 
-function whyOutdated({ registryVersion }: Transition, found: Found): LostWhy | undefined {
+function whyOutdated({ registryVersion }: Transition, found: LockedRows): LostWhy | undefined {
   return registryVersion === undefined || registryVersion === found.registryVersion ? undefined : "registry";
 }
 
@@ -239,7 +239,7 @@ function takeSignals(waits: readonly NewWait[], signals: Map<string, WaitKey>, w
 
 const sameWait = (a: WaitKey, b: WaitKey): boolean => a.runId === b.runId && a.key === b.key;
 
-function whyLost({ fence, cas, create: newRun, runId, revives }: Transition, found: Found): LostWhy | undefined {
+function whyLost({ fence, cas, create: newRun, runId, revives }: Transition, found: LockedRows): LostWhy | undefined {
   if (fence) {
     const job = found.jobs.get(fence.jobId);
     if (!job || job.runId !== runId || job.epoch !== fence.epoch) return "stale";

@@ -3,7 +3,7 @@ import type { Database } from "../database/database.ts";
 import { storeFailed, troubleOf } from "../database/pg-errors.ts";
 import { openWriterSession, type WriterSession } from "../database/writer-session.ts";
 import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./commit.ts";
-import { createForesight } from "./foresight.ts";
+import { createOptimisticBackoff } from "./optimistic-backoff.ts";
 import type { Unit, UnitOutcome } from "./plan.ts";
 import { ENTER_WRITER } from "./sql.ts";
 
@@ -68,7 +68,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
   };
   let session: WriterSession | null = null;
   let batchNumber = 0;
-  const foresight = createForesight();
+  const backoff = createOptimisticBackoff();
 
   const openSession = async (): Promise<WriterSession> => {
     if (session?.alive) return session;
@@ -92,7 +92,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
     const onSent = (batch: SentBatch): void => {
       sent = batch;
     };
-    const hooks: CommitHooks = { onSent, stats, foresight };
+    const hooks: CommitHooks = { onSent, stats, backoff };
     for (let attempt = 1; ; attempt += 1) {
       try {
         const on = await openSession();

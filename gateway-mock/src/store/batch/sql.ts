@@ -3,9 +3,9 @@ import { ConnectionLost } from "../database/pg-errors.ts";
 import { booleanArray, jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "../database/pg-values.ts";
 import type { Statement } from "../database/statement.ts";
 import type { CronTick, LogKind } from "../port/index.ts";
-import type { Found, LockedJob, LockedRun } from "./found.ts";
-import { eventKeyOf, type Gates, lockGates, writeGates } from "./gates.ts";
+import { eventKeyOf, type FlowRules, lockFlowRules, writeFlowRules } from "./flow-rules.ts";
 import { insertJobs } from "./jobs.ts";
+import type { LockedJob, LockedRows, LockedRun } from "./locked-rows.ts";
 import type { Needs, RowOfRun } from "./plan.ts";
 import { rowKeyOf } from "./plan.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./waits.ts";
@@ -49,14 +49,14 @@ JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_i
   USING (run_id, key, kind, attempt, iteration)`;
 
 /**
- * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, gates), and collects what
+ * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, flowRules), and collects what
  * they found. Rows are looked for when the run is locked: nobody adds them in between.
  */
 export async function lookUp(
   query: Query,
   needs: Needs,
   mark: BatchMark,
-): Promise<{ readonly found: Found; readonly written: Written }> {
+): Promise<{ readonly found: LockedRows; readonly written: Written }> {
   const { jobIds, jobsOfRuns, runIds, eventKeys, signals } = needs;
   const names = textArray(eventKeys.map((entry) => entry.name));
   const keys = textArray(eventKeys.map((entry) => entry.key));
@@ -68,11 +68,11 @@ export async function lookUp(
     eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, textArray(eventKeys.map((entry) => entry.eventId))]) : [],
     eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
     signals.length > 0 ? lockSignals(query, signals) : [],
-    needs.gates.length > 0 ? lockGates(query, needs.gates) : NO_GATES,
+    needs.flowRules.length > 0 ? lockFlowRules(query, needs.flowRules) : NO_GATES,
   ]);
-  const [marks, jobs, runs, rows, , held, signalRows, gates] = answers;
+  const [marks, jobs, runs, rows, , held, signalRows, flowRules] = answers;
   const written = writtenOf(marks[0]);
-  const found: Found = {
+  const found: LockedRows = {
     atMs: written.atMs,
     jobs: new Map(jobs.map((row) => [row.id, lockedJob(row)])),
     runs: new Map(runs.map((row) => [row.id, { ...row, version: Number(row.version) }])),
@@ -80,13 +80,13 @@ export async function lookUp(
     awaited: new Set(JSON.parse(marks[0]?.awaited ?? "[]") as string[]),
     registryVersion: Number(marks[0]?.registry),
     signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),
-    gates,
+    flowRules,
     rows: rowKeysOf(rows),
   };
   return { found, written };
 }
 
-const NO_GATES: Gates = new Map();
+const NO_GATES: FlowRules = new Map();
 
 /** Names a batch in its transaction. */
 export interface BatchMark {
@@ -154,7 +154,7 @@ export function writeStatements(writes: WriteSet): { readonly statements: Statem
     statements.push(deleteWaits(writes.removeWaits, writes.removeWaitsOfRuns));
   }
   if (writes.waits.length > 0) statements.push(insertWaits(writes.waits));
-  if (writes.gates.length > 0) statements.push(writeGates(writes.gates));
+  if (writes.flowRules.length > 0) statements.push(writeFlowRules(writes.flowRules));
   if (writes.crons.length > 0) statements.push(moveCrons(writes.crons));
   if (writes.links.length > 0) statements.push(linkEvents(writes.links));
   if (writes.freeKeys.length > 0) statements.push(freeKeys(writes.freeKeys));

@@ -1,5 +1,5 @@
 import type { CronTick, LogRow, NewEvent, NewJob, NewRun, NewWait, RunStatus } from "../port/index.ts";
-import type { GateState } from "./gates.ts";
+import type { FlowRuleState } from "./flow-rules.ts";
 
 export interface WaitKey {
   readonly runId: string;
@@ -49,7 +49,7 @@ export interface WriteSet {
   readonly removeWaits: WaitKey[];
   readonly removeWaitsOfRuns: string[];
   readonly waits: NewWait[];
-  readonly gates: GateState[];
+  readonly flowRules: FlowRuleState[];
   readonly crons: CronTick[];
   /** Event keys that were held for events which are not stored. */
   readonly freeKeys: { readonly name: string; readonly key: string; readonly eventId: string }[];

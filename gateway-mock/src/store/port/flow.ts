@@ -5,7 +5,7 @@ import type { StoredFunction } from "./registration.ts";
 /** What is between events and runs, and between jobs and those who claim them, as the store's port has it. */
 
 /** Looked at in the intake's transaction; a run that does not pass is not made. */
-export type Gate =
+export type FlowRule =
   | {
       readonly type: "rate";
       readonly name: "rate" | "idempotency";
@@ -39,7 +39,7 @@ export interface WindowEntry {
   /** Batch: of how many events at most. */
   readonly maxSize: number;
   /** What the event has to pass before. */
-  readonly gates: readonly Gate[];
+  readonly flowRules: readonly FlowRule[];
 }
 
 /** The characters of all events of a batch together. */
@@ -173,7 +173,7 @@ export interface LimitedClaim {
   readonly retryInMs: number | null;
 }
 
-/** Jobs that were put off: for one version of their app; with null those that no agent has had yet, for whichever. */
+/** Jobs that were put off: for one version of their app; with null those that no worker has had yet, for whichever. */
 export interface RecallWant {
   readonly functionId: string;
   readonly appVersion: string | null;

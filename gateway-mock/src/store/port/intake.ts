@@ -1,4 +1,4 @@
-import type { Gate, IntakeSource, WindowEntry } from "./flow.ts";
+import type { FlowRule, IntakeSource, WindowEntry } from "./flow.ts";
 import type { NewJob } from "./job.ts";
 import type { LogRow } from "./log.ts";
 import type { NewRun } from "./run.ts";
@@ -21,8 +21,8 @@ export interface IntakeRun {
   readonly log: readonly LogRow[];
   readonly jobs: readonly NewJob[];
   readonly waits?: readonly NewWait[];
-  /** Without passing all of them it is not made. Its jobs must not be born leased. */
-  readonly gates?: readonly Gate[];
+  /** Without passing all of them it is not made. Its jobs must not be leased on creation. */
+  readonly flowRules?: readonly FlowRule[];
 }
 
 export interface IntakeItem {
@@ -52,7 +52,7 @@ export interface IntakeOutcome {
   readonly atMs: number;
   /** Whether an `event` job was made. */
   readonly awaited: boolean;
-  /** Runs that did not pass their gates, and how many windows did not open or take the event for that. */
+  /** Runs that did not pass their flowRules, and how many windows did not open or take the event for that. */
   readonly skipped: readonly string[];
   readonly skippedWindows: number;
   /** Its source was stale, or its window has changed or is not due: nothing was made. */

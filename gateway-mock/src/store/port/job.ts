@@ -2,7 +2,7 @@ import type { ClaimLimits, Lane } from "./lane.ts";
 import type { StoredRun } from "./run.ts";
 
 /**
- * `timer` and `fetch` (an HTTP call that the gateway makes for a step) belong to a run but need no agent. `event` and
+ * `timer` and `fetch` (an HTTP call that the gateway makes for a step) belong to a run but need no worker. `event` and
  * `child` belong to none: they tell those who wait for the event, or for the end of the run, that `key` names.
  */
 export type JobKind =
@@ -26,7 +26,7 @@ export interface NewJob {
   readonly kind: JobKind;
   /** "" for a pass, the step's hashed id otherwise. A second job of one (run, kind, key) is not made. */
   readonly key: string;
-  /** "" for what any gateway may claim, because no agent is needed. */
+  /** "" for what any gateway may claim, because no worker is needed. */
   readonly functionId: string;
   readonly attempt: number;
   readonly iteration: number;
@@ -36,7 +36,7 @@ export interface NewJob {
   readonly delayMs?: number;
   /** Not due before this instant (with `delayMs`: the later of the two). */
   readonly notBeforeMs?: number | null;
-  /** Of functions with limits. Such a job is never born leased. */
+  /** Of functions with limits. Such a job is never leased on creation. */
   readonly lane?: Lane | null;
   /** Born leased: epoch 1 instead of 0, due when the lease ends. */
   readonly lease?: { readonly gatewayId: string; readonly leaseMs: number } | null;
@@ -68,7 +68,7 @@ export interface ClaimedJob {
   readonly epoch: number;
   readonly leaseUntilMs: number;
   readonly dueSinceMs: number;
-  /** For how long a place has been looked for in vain, of a job that no agent has had; null: one may have had it. */
+  /** For how long a place has been looked for in vain, of a job that no worker has had; null: one may have had it. */
   readonly unplacedMs: number | null;
   /** Whether a lease of it had ended without a result. */
   readonly lost: boolean;
@@ -92,6 +92,6 @@ export interface LeaseRelease extends Fence {
   readonly heldBy?: string;
   /** Put off: not due again for so long, unless `recallJobs` asks for it. */
   readonly holdMs?: number;
-  /** No agent has had it: for how long a place has been looked for, and the version of its app that it waits for now. */
+  /** No worker has had it: for how long a place has been looked for, and the version of its app that it waits for now. */
   readonly unplaced?: { readonly sinceMs: number; readonly version: string };
 }

@@ -1,7 +1,7 @@
 import type { StoredLogRow } from "./log.ts";
 import type { RunStatus } from "./run-status.ts";
 
-/** A run to be made: version 1, status PENDING (RUNNING when one of its jobs is born leased). */
+/** A run to be made: version 1, status PENDING (RUNNING when one of its jobs is leased on creation). */
 export interface NewRun {
   readonly id: string;
   readonly functionId: string;

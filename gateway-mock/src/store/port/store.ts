@@ -131,7 +131,7 @@ export interface Store extends StoreReads, FlowStore {
    * comes when listening begins, and again after a lost connection, since tidings may have been missed. Correctness must not need it. Returns how to stop.
    */
   onWake(listener: (wake: Wake) => void): () => void;
-  /** Tells the others, soon; never rejects. Jobs that were put due now and not born leased are told of by themselves. */
+  /** Tells the others, soon; never rejects. Jobs that were put due now and not leased on creation are told of by themselves. */
   notify(wake: Wake): void;
 
   /** Counters since the start, for metrics and tests. */

@@ -1,4 +1,4 @@
-import { HoldfastError, LOG_LEVELS, type LoggerLike, readEnvironmentName, shown } from "@holdfast/core";
+import { describeValue, HoldfastError, LOG_LEVELS, type LoggerLike, readEnvironmentName } from "@holdfast/core";
 import {
   asBoolean,
   asName,
@@ -167,7 +167,7 @@ function resolveMode(options: ClientOptions, env: Environment): { mode: "dev" | 
     // A lone word is a mistyped switch rather than a host.
     const url = /[.:/]|^localhost$/i.test(String(value)) ? parseUrl(value, "http") : undefined;
     if (url?.startsWith("http")) return { mode: "dev", devUrl: url };
-    throw invalidOption(source, `must be 1, 0 or the address of a gateway, not ${shown(value)}.`);
+    throw invalidOption(source, `must be 1, 0 or the address of a gateway, not ${describeValue(value)}.`);
   };
   const variable = readOption({ name: "isDev", given: undefined, variables: ["_DEV"], parse }, env);
   if (options.isDev === undefined) return variable ?? { mode: "cloud" };

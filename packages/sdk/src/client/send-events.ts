@@ -1,4 +1,4 @@
-import { type Clock, HoldfastError, MAX_DURATION_MS, messageOf, shown } from "@holdfast/core";
+import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } from "@holdfast/core";
 import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { SDK_NAME } from "../version.ts";
@@ -76,7 +76,7 @@ function readEvent(given: unknown, nowMs: number): { event: OutgoingEvent; attac
     const unknown = Object.keys(given).find((key) => !EVENT_KEYS.includes(key));
     if (unknown !== undefined) {
       throw invalid(
-        `An event has no field ${shown(unknown)}; it knows ${EVENT_KEYS.join(", ")}. What functions are to get belongs into \`data\`.`,
+        `An event has no field ${describeValue(unknown)}; it knows ${EVENT_KEYS.join(", ")}. What functions are to get belongs into \`data\`.`,
       );
     }
     const event: Record<string, unknown> = { ...given };
@@ -161,7 +161,7 @@ function headersOf(options: ResolvedClientOptions, ports: SendPorts): Record<str
   const entropy = Uint8Array.from({ length: 10 }, () => Math.floor(ports.random() * 256));
   return {
     "Content-Type": "application/json",
-    "User-Agent": SDK_NAME,
+    "User-Worker": SDK_NAME,
     "x-inngest-sdk": SDK_NAME,
     "x-inngest-event-id-seed": `${ports.clock.nowMs()},${btoa(String.fromCharCode(...entropy))}`,
     ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),

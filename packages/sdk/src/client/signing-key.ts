@@ -2,7 +2,7 @@ import { readSigningKey } from "@holdfast/core";
 import { nodeModule } from "../runtime.ts";
 
 /**
- * What is sent instead of the key: its prefix, and the SHA-256 of the bytes that its digits stand for, as the agents that
+ * What is sent instead of the key: its prefix, and the SHA-256 of the bytes that its digits stand for, as the workers that
  * are in use make it. `source` is what a refusal calls the key.
  * @throws HoldfastError `SIGNING_KEY_INVALID`
  */

@@ -11,14 +11,14 @@ import type { StepTools } from "../steps/step-types.ts";
 import { AbortLatch } from "./abort-latch.ts";
 import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
 import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
-import { Discovery } from "./discovery.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { failedEnd, isLastAttempt, returnedEnd } from "./handler-end.ts";
+import { afterMicrotasks, IdleDetector, SettleQueue } from "./idle-detector.ts";
 import type { PassOptions } from "./pass-options.ts";
-import { afterMicrotasks, PacedQueue, QuietWatch } from "./quiet.ts";
 import { resultOf, textOf } from "./result-of.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
+import { StepOrderCheck } from "./step-order-check.ts";
 import { type BodyEnd, nestedCall, runBody, StepRecord, whenMine } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
 
@@ -40,10 +40,10 @@ export class Pass {
   readonly #journal: Journal;
   readonly #names = new StepNames();
   readonly #records = new Map<string, StepRecord>();
-  readonly #settling: PacedQueue<StepRecord>;
-  readonly #quiet: QuietWatch;
+  readonly #settling: SettleQueue<StepRecord>;
+  readonly #quiet: IdleDetector;
   readonly #driver: Driver<PassState, PassEvent>;
-  readonly #discovery: Discovery;
+  readonly #discovery: StepOrderCheck;
   readonly #compensation: Compensation | undefined;
   /** Called steps that can be undone. */
   readonly #undoable: StepRecord[] = [];
@@ -69,12 +69,12 @@ export class Pass {
     this.#retries = (options.mode.type === "in-place" && input.extended?.retries) || {};
     this.#time = new RunTime(ports.clock, input.extended ?? {}, failure === undefined);
     // What a handler that is replayed only to undo its steps asks for is not compared.
-    this.#discovery = new Discovery(failure ? undefined : input.extended?.signatures);
-    this.#settling = new PacedQueue(
+    this.#discovery = new StepOrderCheck(failure ? undefined : input.extended?.signatures);
+    this.#settling = new SettleQueue(
       (record) => this.#settle(record),
       () => this.#discovery.settled(),
     );
-    this.#quiet = new QuietWatch(
+    this.#quiet = new IdleDetector(
       () => !this.#settling.isIdle,
       () => this.#onQuiet(),
     );

@@ -1,6 +1,6 @@
 import { unreachable } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
-import type { FoundStep, PassMode, PassReply, Report } from "../steps/pass-machine.ts";
+import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-machine.ts";
 import { OP_OF_KIND } from "../steps/step-call.ts";
 import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
 import type { PassInput } from "./pass-input.ts";
@@ -56,7 +56,7 @@ function endOf(end: Extract<PassReply, { type: "end" }>["end"]): Omit<ExecutionR
 }
 
 /** A parked step as the protocol has it. */
-export function textOf(report: Report, find: FindRecord, races = false): string {
+export function textOf(report: StepReport, find: FindRecord, races = false): string {
   return report.type === "op" ? report.op.text : (find(report.step.hash)?.ops.reported(races).text ?? '{"op":"None"}');
 }
 
@@ -64,7 +64,7 @@ export function textOf(report: Report, find: FindRecord, races = false): string 
  * The base protocol makes the next pass when all steps of a reply are done, unless they are marked as a race. Beside a wait
  * other steps must not wait for it: code may race them, and a wait may take days.
  */
-function isRaced(reports: readonly Report[], find: FindRecord): boolean {
+function isRaced(reports: readonly StepReport[], find: FindRecord): boolean {
   if (reports.length < 2) return false;
   return reports.some((report) => {
     const kind = report.type === "op" ? undefined : find(report.step.hash)?.call.kind;

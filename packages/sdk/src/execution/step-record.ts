@@ -1,4 +1,4 @@
-import { type Clock, messageOf, type PlainError, shown } from "@holdfast/core";
+import { type Clock, describeValue, messageOf, type PlainError } from "@holdfast/core";
 import { StepError, StepNestedError } from "../steps/errors.ts";
 import type { FoundStep, OpText } from "../steps/pass-machine.ts";
 import { type StepCall, WAITS } from "../steps/step-call.ts";
@@ -93,7 +93,7 @@ export class StepRecord {
 
 /** A step called in the body of another one. The body fails with it even when it does not await the call. */
 export function nestedCall(call: StepCall, outer: CurrentStep): Promise<never> {
-  const error = new StepNestedError(typeof call.id === "string" ? call.id : shown(call.id), outer.id);
+  const error = new StepNestedError(typeof call.id === "string" ? call.id : describeValue(call.id), outer.id);
   const promise = new StepPromise<never>((_resolve, reject) => reject(error));
   promise.quieten();
   outer.nested = [...(outer.nested ?? []), { error, promise }];

@@ -1,10 +1,10 @@
 import {
   type DurationInput,
+  describeValue,
   HoldfastError,
   hasControlCharacter,
   messageOf,
   parseDurationMs,
-  shown,
 } from "@holdfast/core";
 import { wireDuration } from "../steps/wire-duration.ts";
 import { conditionProblem } from "./condition-text.ts";
@@ -57,7 +57,7 @@ export class FunctionChecks {
   expression(value: unknown, name: string): string {
     const text = this.text(value, name, MAX_EXPRESSION_LENGTH);
     const problem = conditionProblem(text);
-    this.ensure(problem === null, `\`${name}\` is no CEL expression: ${problem}, in ${shown(text)}.`);
+    this.ensure(problem === null, `\`${name}\` is no CEL expression: ${problem}, in ${describeValue(text)}.`);
     return text;
   }
 

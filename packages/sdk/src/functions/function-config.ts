@@ -1,4 +1,4 @@
-import { messageOf, shown } from "@holdfast/core";
+import { describeValue, messageOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { isStandardSchema } from "../client/event-types.ts";
 import { instantOf } from "../steps/points-in-time.ts";
@@ -287,7 +287,7 @@ function cronOf(check: FunctionChecks, value: unknown, name: string): string {
 /** For messages. */
 export function idOf(options: unknown): string {
   const { id } = (options ?? {}) as { id?: unknown };
-  return typeof id === "string" ? id.slice(0, 200) : shown(id);
+  return typeof id === "string" ? id.slice(0, 200) : describeValue(id);
 }
 
 function optionalText(check: FunctionChecks, value: unknown, name: string): string | undefined {

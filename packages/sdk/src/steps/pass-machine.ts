@@ -1,6 +1,6 @@
 import { type Step, unreachable } from "@holdfast/core";
 import type { CheckpointOutcome } from "@holdfast/protocol";
-import { concat, type List, listLength, push, toArray } from "./list.ts";
+import { type AppendList, concat, listLength, push, toArray } from "./append-list.ts";
 
 /**
  * One pass over a handler: which found steps run, what is reported and when the pass ends. Steps that are finished
@@ -45,7 +45,7 @@ export interface OpText {
   readonly bytes: number;
 }
 
-export type Report =
+export type StepReport =
   | { readonly type: "step"; readonly step: FoundStep }
   | { readonly type: "op"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
 
@@ -58,7 +58,7 @@ export type HandlerEnd =
 
 export type PassReply =
   | { readonly type: "end"; readonly end: Exclude<HandlerEnd, { type: "op" }> }
-  | { readonly type: "ops"; readonly finished: readonly OpText[]; readonly reports: readonly Report[] }
+  | { readonly type: "ops"; readonly finished: readonly OpText[]; readonly reports: readonly StepReport[] }
   | { readonly type: "missing"; readonly found: readonly FoundStep[] }
   | { readonly type: "stale" };
 
@@ -71,11 +71,11 @@ interface OpenPass {
   readonly phase: "open";
   readonly mode: PassMode;
   readonly running: number;
-  readonly unsent: List<OpText>;
+  readonly unsent: AppendList<OpText>;
   readonly unanswered: readonly OpText[] | null;
-  readonly reports: List<Report>;
+  readonly reports: AppendList<StepReport>;
   /** Those of `reports` that no checkpoint has told of. */
-  readonly untold: List<Report>;
+  readonly untold: AppendList<StepReport>;
   /** A flush was asked for and has not come yet. */
   readonly flushing: boolean;
   /** The gateway does not take checkpoints of this pass. */
@@ -107,7 +107,7 @@ export type PassEffect =
   | { readonly do: "start"; readonly step: FoundStep }
   /** Send `flush` once the microtasks that are due now have run. */
   | { readonly do: "flush-soon" }
-  | { readonly do: "checkpoint"; readonly ops: readonly OpText[]; readonly parked: readonly Report[] }
+  | { readonly do: "checkpoint"; readonly ops: readonly OpText[]; readonly parked: readonly StepReport[] }
   | { readonly do: "settle"; readonly ops: readonly OpText[] }
   /** Send `quiet` with this serial when nothing new has come for two turns of the event loop. */
   | { readonly do: "watch"; readonly serial: number }
@@ -162,7 +162,7 @@ function openStep(state: OpenPass, event: PassEvent): Turn {
     }
     case "failed": {
       const { op, final, retryAfter } = event;
-      const report: Report = { type: "op", op, final, ...(retryAfter === undefined ? {} : { retryAfter }) };
+      const report: StepReport = { type: "op", op, final, ...(retryAfter === undefined ? {} : { retryAfter }) };
       const next = { ...state, running: state.running - 1 };
       if (state.mode.type !== "in-place") return endWithOps(next, [], [report]);
       return proceed({ ...park(next, report), serial: state.serial + 1 });
@@ -213,7 +213,7 @@ function found(state: OpenPass, step: FoundStep, due: boolean): Turn {
   }
 }
 
-function park(state: OpenPass, report: Report): OpenPass {
+function park(state: OpenPass, report: StepReport): OpenPass {
   return { ...state, reports: push(state.reports, report), untold: push(state.untold, report) };
 }
 
@@ -294,7 +294,7 @@ function handlerEnded(state: OpenPass, ended: HandlerEnd): Turn {
   return isLasting ? endWithAll(state) : endAs(state, ended);
 }
 
-function isWork(report: Report): boolean {
+function isWork(report: StepReport): boolean {
   return report.type === "op" || report.step.isWait !== true;
 }
 
@@ -318,7 +318,7 @@ function endAs(state: OpenPass, ended: HandlerEnd): Turn {
   return isParked ? endWithAll(state) : end(state, { type: "end", end: ended });
 }
 
-function hashOf(report: Report): string {
+function hashOf(report: StepReport): string {
   return report.type === "op" ? report.op.hash : report.step.hash;
 }
 
@@ -332,7 +332,7 @@ function endWithAll(state: OpenPass): Turn {
   return endWithOps(state, finished.slice(0, batchSize(finished)), toArray(state.reports));
 }
 
-function endWithOps(state: OpenPass, finished: readonly OpText[], reports: readonly Report[]): Turn {
+function endWithOps(state: OpenPass, finished: readonly OpText[], reports: readonly StepReport[]): Turn {
   return end(state, { type: "ops", finished, reports });
 }
 
@@ -350,6 +350,6 @@ function batchSize(ops: readonly OpText[]): number {
   return ops.length;
 }
 
-function stepsOf(reports: readonly Report[]): FoundStep[] {
+function stepsOf(reports: readonly StepReport[]): FoundStep[] {
   return reports.flatMap((report) => (report.type === "step" ? [report.step] : []));
 }

@@ -1,4 +1,4 @@
-import { type DurationInput, HoldfastError, parseDurationMs, shown } from "@holdfast/core";
+import { type DurationInput, describeValue, HoldfastError, parseDurationMs } from "@holdfast/core";
 import { wireDuration } from "./wire-duration.ts";
 
 /** A `Temporal.Duration`, or anything of its shape. */
@@ -55,7 +55,7 @@ export function timeoutText(input: unknown, name: string, exact: boolean): strin
 function isoText(date: Date, input: unknown): string {
   const ms = timeOf(date);
   if (!Number.isNaN(ms)) return new Date(ms).toISOString();
-  const text = typeof input === "string" ? input : shown(input);
+  const text = typeof input === "string" ? input : describeValue(input);
   throw new HoldfastError("DURATION_INVALID", `Not a point in time: ${text}. Give a valid Date or ISO 8601 text.`);
 }
 

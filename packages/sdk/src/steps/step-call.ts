@@ -1,4 +1,4 @@
-import { HoldfastError, messageOf, type PlainError, shown } from "@holdfast/core";
+import { describeValue, HoldfastError, messageOf, type PlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, type OpName, WIRE_LIMITS } from "@holdfast/protocol";
 
 /** A step's id, or its id and how it is called for people. */
@@ -65,9 +65,9 @@ export function invalidStep(id: unknown, problem: string, cause?: unknown): Hold
 /** The id for messages, whatever was given as one. */
 export function nameOf(id: unknown): string {
   try {
-    return shown(named(id).id);
+    return describeValue(named(id).id);
   } catch {
-    return shown(id);
+    return describeValue(id);
   }
 }
 

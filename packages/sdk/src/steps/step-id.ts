@@ -1,4 +1,4 @@
-import { HoldfastError, shown } from "@holdfast/core";
+import { describeValue, HoldfastError } from "@holdfast/core";
 import { nodeModule } from "../runtime.ts";
 
 /** What identifies a step within its run. */
@@ -70,5 +70,5 @@ export function reservedIdentity(id: string): StepIdentity {
 }
 
 function describeId(id: unknown): string {
-  return typeof id === "string" ? `text of ${id.length}` : shown(id);
+  return typeof id === "string" ? `text of ${id.length}` : describeValue(id);
 }

@@ -3,8 +3,8 @@ import type { Clock, Timers } from "@holdfast/core";
 import { START_PATH } from "@holdfast/protocol";
 import type { Direction, TappedRequest } from "./frames.ts";
 import { createHttpParser, type HttpHead, requestFraming, responseFraming, statusOf } from "./http-parser.ts";
-import { Lane, resetSocket } from "./lane.ts";
 import { createMessageTap } from "./message-tap.ts";
+import { OneWayStream, resetSocket } from "./one-way-stream.ts";
 import { type Address, headWithLength, rewriteStartResponse } from "./start-response.ts";
 import type { TapRecord } from "./tap-record.ts";
 
@@ -38,7 +38,7 @@ interface KeptResponse {
 
 const MAX_KEPT_BYTES = 1024 * 1024;
 
-/** One connection from an agent, and the one to the gateway that belongs to it. */
+/** One connection from a worker, and the one to the gateway that belongs to it. */
 export class ProxiedConnection {
   readonly #options: ConnectionOptions;
   readonly #requests = createHttpParser(requestFraming);
@@ -47,21 +47,21 @@ export class ProxiedConnection {
   /** Whose response head was read and is handled next; undefined for an interim response. */
   readonly #answered: (PendingRequest | undefined)[] = [];
   #upstream: Socket | undefined;
-  #toGateway: Lane | undefined;
-  #toAgent: Lane | undefined;
+  #toGateway: OneWayStream | undefined;
+  #toWorker: OneWayStream | undefined;
   #kept: KeptResponse | undefined;
   #held = false;
   #closed = false;
   isWebSocket = false;
 
   readonly #tapUp = createMessageTap(this.#tap("to-gateway"));
-  readonly #tapDown = createMessageTap(this.#tap("to-agent"));
+  readonly #tapDown = createMessageTap(this.#tap("to-worker"));
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     const { client } = options;
     client.setNoDelay(true);
-    client.on("data", (bytes) => this.#fromAgent(bytes));
+    client.on("data", (bytes) => this.#fromWorker(bytes));
     client.on("end", () => (this.#toGateway ? this.#toGateway.end() : client.end()));
     client.on("error", () => this.#toGateway?.reset());
     client.on("close", () => {
@@ -73,7 +73,7 @@ export class ProxiedConnection {
   /** Breaks both sides off at once, without a goodbye. */
   cut(): void {
     this.#toGateway?.dispose();
-    this.#toAgent?.dispose();
+    this.#toWorker?.dispose();
     for (const socket of [this.#options.client, this.#upstream]) if (socket) resetSocket(socket);
   }
 
@@ -81,13 +81,13 @@ export class ProxiedConnection {
   hold(): void {
     this.#held = true;
     this.#toGateway?.hold();
-    this.#toAgent?.hold();
+    this.#toWorker?.hold();
   }
 
   release(): void {
     this.#held = false;
     this.#toGateway?.release();
-    this.#toAgent?.release();
+    this.#toWorker?.release();
   }
 
   #tap(direction: Direction): Parameters<typeof createMessageTap>[0] {
@@ -95,11 +95,11 @@ export class ProxiedConnection {
       direction,
       onMessage: (message) =>
         this.#options.record.message({ ...message, connection: this.#options.id, direction }, this.#held),
-      forward: (raw) => (direction === "to-gateway" ? this.#toGateway : this.#toAgent)?.send(raw),
+      forward: (raw) => (direction === "to-gateway" ? this.#toGateway : this.#toWorker)?.send(raw),
     };
   }
 
-  #fromAgent(bytes: Uint8Array): void {
+  #fromWorker(bytes: Uint8Array): void {
     for (const piece of this.#requests.push(bytes)) {
       switch (piece.kind) {
         case "head":
@@ -128,21 +128,27 @@ export class ProxiedConnection {
     lane.send(head.raw);
   }
 
-  #open(target: Address): Lane {
+  #open(target: Address): OneWayStream {
     const { client, clock, timers, delayMs } = this.#options;
     const upstream = connect({ host: target.host, port: target.port, allowHalfOpen: true });
     upstream.setNoDelay(true);
-    const lane = new Lane({
+    const lane = new OneWayStream({
       source: client,
       destination: upstream,
       clock,
       timers,
       delayMs: () => delayMs("to-gateway"),
     });
-    const back = new Lane({ source: upstream, destination: client, clock, timers, delayMs: () => delayMs("to-agent") });
+    const back = new OneWayStream({
+      source: upstream,
+      destination: client,
+      clock,
+      timers,
+      delayMs: () => delayMs("to-worker"),
+    });
     this.#upstream = upstream;
     this.#toGateway = lane;
-    this.#toAgent = back;
+    this.#toWorker = back;
     if (this.#held) this.hold();
     upstream.on("data", (bytes) => this.#fromGateway(bytes));
     upstream.on("end", () => {
@@ -179,7 +185,7 @@ export class ProxiedConnection {
           break;
         case "rest":
           if (this.isWebSocket) this.#tapDown.push(piece.raw);
-          else this.#toAgent?.send(piece.raw);
+          else this.#toWorker?.send(piece.raw);
           break;
       }
     }
@@ -194,13 +200,13 @@ export class ProxiedConnection {
       this.#kept = { head, raw: [], content: [], size: 0 };
       return;
     }
-    this.#toAgent?.send(head.raw);
+    this.#toWorker?.send(head.raw);
   }
 
   #responseGoesOn(raw: Uint8Array, content: Uint8Array): void {
     const kept = this.#kept;
     if (!kept) {
-      this.#toAgent?.send(raw);
+      this.#toWorker?.send(raw);
       return;
     }
     kept.raw.push(raw);
@@ -220,13 +226,13 @@ export class ProxiedConnection {
     }
     this.#kept = undefined;
     this.#options.onEndpoint(rewritten.endpoint);
-    this.#toAgent?.send(headWithLength(kept.head.raw, rewritten.body.length));
-    this.#toAgent?.send(rewritten.body);
+    this.#toWorker?.send(headWithLength(kept.head.raw, rewritten.body.length));
+    this.#toWorker?.send(rewritten.body);
   }
 
   #passUnchanged(kept: KeptResponse): void {
     this.#kept = undefined;
-    for (const bytes of [kept.head.raw, ...kept.raw]) this.#toAgent?.send(bytes);
+    for (const bytes of [kept.head.raw, ...kept.raw]) this.#toWorker?.send(bytes);
   }
 
   #sideClosed(): void {
@@ -234,7 +240,7 @@ export class ProxiedConnection {
     if (this.#closed || sides.some((socket) => socket && !socket.destroyed)) return;
     this.#closed = true;
     this.#toGateway?.dispose();
-    this.#toAgent?.dispose();
+    this.#toWorker?.dispose();
     this.#options.onClosed();
   }
 }

@@ -1,7 +1,7 @@
 import type { GatewayFrame, UnknownFrame, WorkerFrame } from "@holdfast/protocol";
 
-/** Which way something goes: `to-gateway` is what the agent sent. */
-export type Direction = "to-gateway" | "to-agent";
+/** Which way something goes: `to-gateway` is what the worker sent. */
+export type Direction = "to-gateway" | "to-worker";
 
 /** Anything that either peer can send, decoded; told apart by `kind`. */
 export type AnyFrame = GatewayFrame | WorkerFrame | UnknownFrame;

@@ -13,7 +13,7 @@ export interface ProxyOptions {
   readonly port?: number;
   /**
    * Whether the WebSocket endpoint that the gateway names in start responses is replaced by the proxy's, so that the
-   * agent's socket comes through here too. Default true.
+   * worker's socket comes through here too. Default true.
    */
   readonly rewriteEndpoint?: boolean;
 }
@@ -34,11 +34,11 @@ export interface WaitForFrameOptions {
   readonly what?: string;
 }
 
-/** A proxy between an agent and a gateway that shows what they say and can misbehave on request. */
+/** A proxy between a worker and a gateway that shows what they say and can misbehave on request. */
 export interface WireProxy {
   readonly host: string;
   readonly port: number;
-  /** Base URL for the agent: `http://127.0.0.1:PORT`. */
+  /** Base URL for the worker: `http://127.0.0.1:PORT`. */
   readonly url: string;
   /** WebSocket messages, in the order in which they came to the proxy. */
   readonly frames: readonly TappedFrame[];
@@ -89,7 +89,7 @@ class LocalProxy implements WireProxy {
   readonly #open = new Set<ProxiedConnection>();
   readonly #target: Address;
   readonly #rewrite: boolean;
-  readonly #delays: { [direction in Direction]: number } = { "to-gateway": 0, "to-agent": 0 };
+  readonly #delays: { [direction in Direction]: number } = { "to-gateway": 0, "to-worker": 0 };
   #endpoint: Address | undefined;
   #port: number;
   #server: Server | undefined;
@@ -141,7 +141,7 @@ class LocalProxy implements WireProxy {
   }
 
   delay(delayMs: number, direction?: Direction): void {
-    for (const each of ["to-gateway", "to-agent"] as const) {
+    for (const each of ["to-gateway", "to-worker"] as const) {
       if ((direction ?? each) === each) this.#delays[each] = delayMs;
     }
   }

@@ -96,7 +96,7 @@ export function describeFrame(tapped: TappedFrame, nowMs: number): string {
     },
   );
   const what = frame?.kind ?? `undecodable (${tapped.undecodable}, ${tapped.bytes.length} bytes)`;
-  const arrow = direction === "to-gateway" ? "agent -> gateway" : "gateway -> agent";
+  const arrow = direction === "to-gateway" ? "worker -> gateway" : "gateway -> worker";
   const words = [`-${nowMs - tapped.at} ms`, `#${connection}`, arrow, what, ...ids];
   return (fate === "forwarded" ? words : [...words, `(${fate})`]).join(" ");
 }

@@ -1,0 +1,24 @@
+import type { Dispatch } from "./dispatch.ts";
+import type { Dispatches } from "./dispatches.ts";
+
+/** Tells workers here to stop what nobody wants any more; elsewhere their next lease extension is refused. */
+export function stopWork(dispatches: Dispatches, unwanted: Iterable<Dispatch>, reason: string): void {
+  for (const dispatch of [...unwanted]) {
+    const { slot, requestId, sentMs } = dispatch;
+    if (slot && sentMs === null) {
+      // It waits for room: nobody has it.
+      dispatches.finish(dispatch);
+      continue;
+    }
+    if (!slot?.session.extensions.has("cancel")) continue;
+    slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
+    dispatches.finish(dispatch);
+  }
+}
+
+/** Work that was given up by a decision. False when some of it may be at a worker elsewhere. */
+export function stopJobs(dispatches: Dispatches, jobIds: readonly string[]): boolean {
+  const here = dispatches.ofJobs(jobIds);
+  stopWork(dispatches, here, "The run does not go on with this.");
+  return here.length === jobIds.length;
+}

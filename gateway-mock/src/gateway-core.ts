@@ -1,0 +1,150 @@
+import { type Clock, createUlidFactory, type Random, sleep, type Timers } from "@holdfast/core";
+import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
+import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
+import { DEFAULT_ENGINE_SETTINGS, Engine, type EngineOptions } from "./engine/index.ts";
+import { EVERYBODY, environmentFor, Keys } from "./http/keys.ts";
+import type { Store } from "./store/index.ts";
+import { ConnectionList } from "./ws/connection-list.ts";
+import { chooseSession } from "./ws/routing.ts";
+import { Sessions } from "./ws/sessions.ts";
+
+export interface CorePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** Makes the HTTP calls of `step.fetch`. */
+  readonly call: EngineOptions["call"];
+}
+
+/** A gateway without its servers and its database: engine, keys and the sessions of sockets that were accepted. */
+export interface GatewayCore {
+  readonly id: string;
+  readonly engine: Engine;
+  readonly keys: Keys;
+  readonly sessions: Sessions;
+  readonly newId: () => string;
+  readonly isDraining: boolean;
+  /** From now on workers are sent elsewhere. */
+  beginDrain(): void;
+  /** Tells workers to go elsewhere, and serves what they finish meanwhile: until they have gone, at most `drainMs`. */
+  drain(): Promise<void>;
+}
+
+export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore {
+  const { clock, random, timers } = ports;
+  const newId = createUlidFactory(clock, random);
+  const id = newId();
+  const engine = createEngine(config, ports, id);
+  const keys = new Keys({
+    signingKeys: config.signingKeys,
+    eventKeys: config.eventKeys,
+    tokenMs: GATEWAY_LIMITS.sessionTokenMs,
+  });
+  const sessions = createSessions(config, ports, { engine, keys, gatewayId: id });
+  let draining = false;
+  return {
+    id,
+    engine,
+    keys,
+    sessions,
+    newId,
+    get isDraining() {
+      return draining;
+    },
+    beginDrain: () => {
+      draining = true;
+    },
+    drain: async () => {
+      draining = true;
+      const end = new AbortController();
+      const over = sleep(timers, config.drainMs, end.signal);
+      const gone = sessions.drain(config.drainMs);
+      const done = async (): Promise<void> => {
+        await engine.drain();
+        await Promise.race([gone, quiet(engine, timers, gone)]);
+        await engine.settled();
+      };
+      // A database that hangs holds up all of it.
+      await Promise.race([done(), over]);
+      end.abort();
+    },
+  };
+}
+
+function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string): Engine {
+  return new Engine({
+    ...ports,
+    log: config.log,
+    chooseSlot: (candidates, nowMs) => chooseSession(candidates, { nowMs }),
+    settings: {
+      ...DEFAULT_ENGINE_SETTINGS,
+      gatewayId,
+      retry: { ...DEFAULT_ENGINE_SETTINGS.retry, baseMs: config.retryBaseMs },
+      maxSteps: WIRE_LIMITS.maxStepsPerRun,
+      requestAckMs: config.requestAckMs,
+      reconnectGraceMs: config.reconnectGraceMs,
+      versionPolicy: config.versionPolicy,
+      plain: config.plain,
+    },
+  });
+}
+
+function createSessions(
+  config: GatewayConfig,
+  { store, clock, timers }: CorePorts,
+  parts: { engine: Engine; keys: Keys; gatewayId: string },
+): Sessions {
+  const { engine, keys, gatewayId } = parts;
+  const { log } = config;
+  const list = new ConnectionList({ store, gatewayId, log, onGone: (functionIds) => engine.workerGone(functionIds) });
+  return new Sessions({
+    engine,
+    clock,
+    timers,
+    log,
+    settings: {
+      hello: {
+        extensions: config.extensions,
+        strict: config.plain,
+        maxApps: config.plain ? WIRE_LIMITS.plainAppsPerConnection : WIRE_LIMITS.maxAppsPerConnection,
+        maxFunctions: GATEWAY_LIMITS.maxFunctionsPerApp,
+        environmentOf: ({ sessionToken, connectionId, environment }) => {
+          if (!keys.enforced) return environmentFor(EVERYBODY, environment);
+          const granted = keys.tokenEnvironment(sessionToken, connectionId, clock.nowMs());
+          if (granted === undefined) return null;
+          return environmentFor({ keyName: "the session's", environment: granted }, environment);
+        },
+      },
+      intervals: { heartbeatMs: config.heartbeatMs, leaseMs: config.leaseMs },
+      strict: config.plain,
+      missedHeartbeats: TIMEOUTS.gatewayMissedHeartbeats,
+      helloMs: TIMEOUTS.helloMs,
+      readinessMs: TIMEOUTS.openMs,
+      drainMs: config.drainMs,
+      roomBytes: GATEWAY_LIMITS.roomBytes,
+      maxBufferedBytes: GATEWAY_LIMITS.maxBufferedBytes,
+    },
+    redeem: async ({ connectionId }) =>
+      !keys.enforced || (await store.useToken(connectionId, GATEWAY_LIMITS.sessionTokenMs)),
+    onStatus: (info, status, sessionLog) => {
+      sessionLog("info", `${info.appIds.join(", ")} (${info.instanceId}): ${status.toLowerCase()}`);
+      return list.set(info, status);
+    },
+  });
+}
+
+/**
+ * Resolves when nothing has been in flight for a second: workers that have somewhere else to go are there by then, and
+ * the others lose nothing with their socket.
+ */
+async function quiet(engine: Engine, timers: Timers, gone: Promise<void>): Promise<void> {
+  let over = false;
+  void gone.then(() => {
+    over = true;
+  });
+  for (let looks = 0; looks < 10 && !over; ) {
+    await sleep(timers, 100);
+    looks = engine.status().inFlight === 0 ? looks + 1 : 0;
+  }
+}

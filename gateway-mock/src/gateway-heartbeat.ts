@@ -1,0 +1,44 @@
+import { type Log, messageOf } from "@holdfast/core";
+import type { Engine } from "./engine/index.ts";
+import type { Store } from "./store/index.ts";
+
+const STALE_CONNECTION_MS = 60_000;
+const TOUCH_EVERY_MS = 15_000;
+const SIGN_EVERY_MS = 5_000;
+
+export interface GatewayHeartbeatParts {
+  readonly engine: Engine;
+  readonly store: Store;
+  readonly gatewayId: string;
+  readonly log: Log;
+}
+
+/** Writes now and then that this gateway, its connections and their apps are there; returns what ends it. */
+export function startGatewayHeartbeat({ engine, store, gatewayId, log }: GatewayHeartbeatParts): () => void {
+  const touch = oneAtATime(async () => {
+    await engine.touchApps();
+    await store.touchConnections(gatewayId, STALE_CONNECTION_MS);
+  }, "The list of connections was not updated");
+  const sign = oneAtATime(() => store.touchGateway(gatewayId), "The sign of life was not written");
+
+  function oneAtATime(work: () => Promise<void>, failed: string): () => void {
+    let underWay = false;
+    return () => {
+      // While the database is away each one waits for it.
+      if (underWay) return;
+      underWay = true;
+      work()
+        .catch((error: unknown) => log("debug", `${failed}: ${messageOf(error)}`))
+        .finally(() => {
+          underWay = false;
+        });
+    };
+  }
+
+  sign();
+  const timers = [setInterval(touch, TOUCH_EVERY_MS), setInterval(sign, SIGN_EVERY_MS)];
+  for (const timer of timers) timer.unref();
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+  };
+}

@@ -1,0 +1,53 @@
+import type { IntakeItem, Transition } from "../port/index.ts";
+import type { LockedJob, LockedRows, LockedRun } from "./locked-rows.ts";
+import type { Needs, Unit } from "./plan.ts";
+
+const NOTHING_ELSE: Omit<LockedRows, "jobs" | "runs" | "registryVersion"> = {
+  eventKeys: new Map(),
+  awaited: new Set(),
+  signals: new Map(),
+  flowRules: new Map(),
+  rows: new Set(),
+  atMs: 0,
+};
+
+/**
+ * Almost always all units of a batch win: fences and versions are those that the database has, and nobody waits for its
+ * events. Such a batch needs no look before it is planned; it is planned on what it expects, and written under the
+ * condition that this is so. Null: whether a unit wins, or what it writes, depends on more than that.
+ *
+ * F1. What `planBatch` makes of it is what it would make of the same things found under locks: every unit wins.
+ * F2. Everything that decides about a win or a write is in `jobs`, `runs`, the registry's version, or the names of events.
+ */
+export function expectRows(units: readonly Unit[], needs: Needs, awaited: ReadonlySet<string>): LockedRows | null {
+  const { eventKeys, signals, flowRules, rows, eventNames, registryVersions } = needs;
+  if (eventKeys.length + signals.length + flowRules.length + rows.length > 0 || registryVersions.length > 1)
+    return null;
+  if (eventNames.some((name) => awaited.has(name))) return null;
+  const jobs = new Map<string, LockedJob>();
+  const runs = new Map<string, LockedRun>();
+  for (const unit of units) {
+    const plain = unit.type === "intake" ? isPlain(unit.item) : expectFor(unit.transition, jobs, runs);
+    if (!plain) return null;
+  }
+  return { jobs, runs, registryVersion: registryVersions[0] ?? null, ...NOTHING_ELSE };
+}
+
+function isPlain({ source, storedEvents }: IntakeItem): boolean {
+  return !source && !storedEvents;
+}
+
+/** False when it cannot be foreseen, or contradicts what another unit expects. */
+function expectFor(transition: Transition, jobs: Map<string, LockedJob>, runs: Map<string, LockedRun>): boolean {
+  const { runId, fence, cas, create, revives, head, events = [] } = transition;
+  if (create || revives || cas === "live" || (cas !== null && !head) || !events.every(isPlain)) return false;
+  if (fence) {
+    const { jobId: id, epoch } = fence;
+    const other = jobs.get(id);
+    if (other && (other.epoch !== epoch || other.runId !== runId)) return false;
+    jobs.set(id, { id, runId, epoch });
+  }
+  // Any status but an ended one does: the patch has the new one.
+  if (cas !== null) runs.set(runId, { id: runId, version: cas, status: "RUNNING" });
+  return true;
+}

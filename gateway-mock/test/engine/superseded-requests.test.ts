@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import type { Dispatch } from "../../src/engine/workers/dispatch.ts";
+import { SupersededRequests } from "../../src/engine/workers/superseded-requests.ts";
+import type { Slot, Workers } from "../../src/engine/workers/workers.ts";
+
+function bench(extensions: readonly string[] = ["cancel"]) {
+  const cancelled: string[] = [];
+  const send = (frame: { readonly kind: string; readonly requestId?: string }): void => {
+    if (frame.kind === "GATEWAY_CANCEL") cancelled.push(frame.requestId ?? "");
+  };
+  const slot = { id: "slot", session: { extensions: new Set(extensions), send } } as unknown as Slot;
+  let connected = true;
+  const workers = { get: () => (connected ? slot : undefined) } as unknown as Workers;
+  const leave = (): void => {
+    connected = false;
+  };
+  return { former: new SupersededRequests(workers), slot, cancelled, leave };
+}
+
+describe("workers that may be at a request that is in no table", () => {
+  it("are told to stop when its job is given out under a later epoch, once", () => {
+    const { former, slot, cancelled } = bench();
+    former.keep({ requestId: "job.3", slot });
+    former.supersede({ jobId: "other", epoch: 9 }, undefined);
+    former.supersede({ jobId: "job", epoch: 4 }, undefined);
+    former.supersede({ jobId: "job", epoch: 5 }, undefined);
+    expect(cancelled).toEqual(["job.3"]);
+  });
+
+  it("are told nothing of what they have under that epoch, or a later one", () => {
+    const { former, slot, cancelled } = bench();
+    former.keep({ requestId: "job.3", slot });
+    former.supersede({ jobId: "job", epoch: 2 }, undefined);
+    former.supersede({ jobId: "job", epoch: 3 }, undefined);
+    expect(cancelled).toEqual([]);
+    former.supersede({ jobId: "job", epoch: 4 }, undefined);
+    expect(cancelled).toEqual(["job.3"]);
+  });
+
+  it("are told nothing when they are gone, or do not understand it", () => {
+    const gone = bench();
+    gone.former.keep({ requestId: "job.1", slot: gone.slot });
+    gone.leave();
+    gone.former.supersede({ jobId: "job", epoch: 2 }, { requestId: "job.1", slot: gone.slot } as Dispatch);
+    const plain = bench([]);
+    plain.former.keep({ requestId: "job.1", slot: plain.slot });
+    plain.former.supersede({ jobId: "job", epoch: 2 }, undefined);
+    expect([...gone.cancelled, ...plain.cancelled]).toEqual([]);
+  });
+
+  it("are forgotten, oldest first, when there are too many", () => {
+    const { former, slot, cancelled } = bench();
+    for (let count = 0; count <= 10_000; count += 1) former.keep({ requestId: `job${count}.1`, slot });
+    former.supersede({ jobId: "job0", epoch: 2 }, undefined);
+    former.supersede({ jobId: "job1", epoch: 2 }, undefined);
+    expect(cancelled).toEqual(["job1.1"]);
+  });
+});

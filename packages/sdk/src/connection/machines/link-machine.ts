@@ -1,0 +1,280 @@
+import { unreachable } from "@holdfast/core";
+import { type ConnectionReady, TIMEOUTS, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
+import { parseIntervalMs } from "./intervals.ts";
+import { beginAttempt, failAttempt, onAttemptFrame, onStartFailed, reconnect } from "./link-attempt.ts";
+import type { ActiveLink, LinkEffect, LinkEvent, LinkRules, LinkState } from "./link-types.ts";
+
+type Open = Extract<LinkState, { phase: "open" }>;
+type Turn = readonly [LinkState, readonly LinkEffect[]];
+
+export const LINK_START: LinkState = { phase: "idle", paused: false };
+
+/**
+ * The connection to "a gateway": making it, making it again, replacing it while its gateway drains, ending it.
+ *
+ * L1. A generation is used once. An event of a generation that is neither the active connection's nor the attempt's
+ *     changes nothing and has no effects.
+ * L2. At most one active connection and one attempt. Every socket that is left, for whatever reason, is closed.
+ * L3. Once shutdown began no WORKER_READY is sent: a connection announces itself with WORKER_PAUSE.
+ * L4. While a gateway drains, its connection stays the active one until its replacement is ready; then it is closed.
+ *     A second GATEWAY_CLOSING, or one of an old connection, changes nothing.
+ * L5. A peer that answered none of the last two heartbeats when the next is due is dead: its socket is destroyed.
+ * L6. Failures are counted up by every attempt that fails and every connection that ends before it held for the minimum
+ *     uptime; only such a steady connection clears them. Every attempt but the first one waits as its count says, and
+ *     no less than the gateway asked for.
+ * L7. The group of a connection that failed, broke or drains is excluded until one of that group becomes ready.
+ * L8. A refused key is replaced by the other one at once, if there is one; when all are refused that is permanent.
+ * L9. A permanent refusal before the first connection ends everything (REFUSED); after it, it is logged and tried on.
+ * L10. After FINISH there is no effect but those that end sockets, timers and calls; then none at all.
+ * L11. While main stands still (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
+ *      follows when it moves, unless shutdown began.
+ * L12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
+ */
+export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Turn {
+  return (state, event) => {
+    switch (state.phase) {
+      case "idle":
+        return stepIdle(state, event);
+      case "open":
+        return stepOpen(state, event, rules);
+      case "closed":
+        return [state, []];
+      default:
+        return unreachable(state);
+    }
+  };
+}
+
+function stepIdle(state: Extract<LinkState, { phase: "idle" }>, event: LinkEvent): Turn {
+  switch (event.type) {
+    case "CONNECT":
+      return beginAttempt({
+        phase: "open",
+        paused: state.paused,
+        stalled: false,
+        active: null,
+        attempt: { step: "none" },
+        memory: { generation: 0, failures: 0, everReady: event.resumed, key: "primary", refusedKeys: 0, excluded: [] },
+      });
+    case "SHUTDOWN":
+      return [{ ...state, paused: true }, []];
+    case "FINISH":
+      return [{ phase: "closed" }, [{ do: "STATE_CHANGED" }]];
+    default:
+      return [state, []];
+  }
+}
+
+function stepOpen(state: Open, event: LinkEvent, rules: LinkRules): Turn {
+  switch (event.type) {
+    case "CONNECT":
+      return [state, []];
+    case "SHUTDOWN":
+      return shutDown(state);
+    case "STALL":
+      return stall(state, event.stalled);
+    case "FINISH":
+      return finish(state);
+    case "START_OK": {
+      const { attempt } = state;
+      if (attempt.step !== "starting" || attempt.generation !== event.generation) return [state, []];
+      const { generation, start } = event;
+      return [
+        {
+          ...state,
+          attempt: { step: "opening", generation, start, handshake: { phase: "hello" } },
+          memory: { ...state.memory, refusedKeys: 0 },
+        },
+        [
+          { do: "OPEN", generation, start },
+          { do: "SET_TIMER", timer: "open", generation },
+        ],
+      ];
+    }
+    case "START_FAILED":
+      return onStartFailed(state, event, rules);
+    default:
+      return stepSocket(state, event, rules);
+  }
+}
+
+type SocketEvent = Extract<LinkEvent, { type: "FRAME" | "BAD_FRAME" | "SOCKET_CLOSED" | "TIMER" }>;
+
+function stepSocket(state: Open, event: SocketEvent, rules: LinkRules): Turn {
+  const { active, attempt } = state;
+  const ready = (next: Open, generation: number, frame: ConnectionReady): Turn =>
+    becomeActive(rules, next, generation, frame);
+  if (active?.generation === event.generation) return stepActive(state, active, event);
+  if (attempt.step === "waiting" && attempt.generation === event.generation) {
+    return event.type === "TIMER" && event.timer === "backoff" ? beginAttempt(state) : [state, []];
+  }
+  if (attempt.step !== "opening" || attempt.generation !== event.generation) return [state, []];
+  switch (event.type) {
+    case "FRAME":
+      return onAttemptFrame(state, attempt, { type: "FRAME", frame: event.frame }, ready);
+    case "BAD_FRAME":
+      return onAttemptFrame(state, attempt, { type: "BAD_FRAME", message: event.message }, ready);
+    case "SOCKET_CLOSED":
+      return onAttemptFrame(state, attempt, { type: "CLOSED", code: event.code, reason: event.reason }, ready);
+    case "TIMER":
+      return event.timer === "open" ? onAttemptFrame(state, attempt, { type: "TIMEOUT" }, ready) : [state, []];
+    default:
+      return unreachable(event);
+  }
+}
+
+function stepActive(state: Open, active: ActiveLink, event: SocketEvent): Turn {
+  switch (event.type) {
+    case "FRAME":
+      if (event.frame.kind === "GATEWAY_CLOSING") return drain(state, active);
+      if (event.frame.kind === "GATEWAY_HEARTBEAT") {
+        return [
+          { ...state, active: { ...active, unanswered: 0 } },
+          [{ do: "HEARTBEAT_ANSWERED", generation: active.generation }],
+        ];
+      }
+      return [state, []];
+    case "BAD_FRAME":
+      return [
+        state,
+        [
+          {
+            do: "LOG",
+            level: "error",
+            code: "FRAME_INVALID",
+            message: `Bytes that are no frame were passed over: ${event.message}`,
+          },
+        ],
+      ];
+    case "SOCKET_CLOSED":
+      return lose(state, active, `closed (${event.code} ${event.reason || "without a reason"})`, []);
+    case "TIMER":
+      return onActiveTimer(state, active, event.timer);
+    default:
+      return unreachable(event);
+  }
+}
+
+function onActiveTimer(state: Open, active: ActiveLink, timer: string): Turn {
+  if (timer === "uptime") {
+    return [{ ...state, active: { ...active, steady: true }, memory: { ...state.memory, failures: 0 } }, []];
+  }
+  if (timer !== "heartbeat") return [state, []];
+  if (active.unanswered >= TIMEOUTS.missedHeartbeats) {
+    return lose(state, active, `left ${active.unanswered} heartbeats unanswered`, [
+      { do: "DESTROY_SOCKET", generation: active.generation },
+    ]);
+  }
+  return [
+    { ...state, active: { ...active, unanswered: active.unanswered + 1 } },
+    [{ do: "SEND", generation: active.generation, kind: "WORKER_HEARTBEAT" }],
+  ];
+}
+
+function becomeActive(rules: LinkRules, state: Open, generation: number, ready: ConnectionReady): Turn {
+  const { attempt, active: previous, paused, stalled, memory } = state;
+  if (attempt.step !== "opening") return [state, []];
+  const { start } = attempt;
+  const heartbeatMs = parseIntervalMs(ready.heartbeatInterval, WORKER_FALLBACK_INTERVALS.heartbeatMs);
+  const pausesForStalls = rules.extensions.includes("stall") && ready.extensions.includes("stall");
+  const active: ActiveLink = {
+    generation,
+    connectionId: start.connectionId,
+    group: start.gatewayGroup,
+    draining: false,
+    heartbeatMs,
+    unanswered: 1,
+    steady: false,
+    pausesForStalls,
+  };
+  return [
+    {
+      ...state,
+      active,
+      attempt: { step: "none" },
+      memory: {
+        ...memory,
+        everReady: true,
+        excluded: memory.excluded.filter((group) => group !== start.gatewayGroup),
+      },
+    },
+    [
+      { do: "CANCEL_TIMERS", generation },
+      { do: "SEND", generation, kind: paused || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY" },
+      { do: "SEND", generation, kind: "WORKER_HEARTBEAT" },
+      { do: "START_HEARTBEAT", generation, intervalMs: heartbeatMs },
+      { do: "SET_TIMER", timer: "uptime", generation },
+      { do: "LINK_UP", generation, start, ready },
+      ...(previous
+        ? ([
+            { do: "CANCEL_TIMERS", generation: previous.generation },
+            { do: "CLOSE_SOCKET", generation: previous.generation, code: 1000, reason: "GATEWAY_DRAINING" },
+          ] as const)
+        : []),
+      { do: "STATE_CHANGED" },
+    ],
+  ];
+}
+
+function drain(state: Open, active: ActiveLink): Turn {
+  if (active.draining) return [state, []];
+  const message = `The gateway of connection ${active.connectionId} is closing; another connection is made first.`;
+  const next: Open = { ...state, active: { ...active, draining: true } };
+  const [after, effects] = reconnect(next, active);
+  return [after, [{ do: "LOG", level: "info", message }, ...effects, { do: "STATE_CHANGED" }]];
+}
+
+function lose(state: Open, active: ActiveLink, how: string, first: readonly LinkEffect[]): Turn {
+  const { generation } = active;
+  const lost: Open = { ...state, active: null };
+  const [after, effects] = reconnect(lost, active);
+  return [
+    after,
+    [
+      ...first,
+      { do: "CANCEL_TIMERS", generation },
+      { do: "LINK_DOWN", generation },
+      {
+        do: "LOG",
+        level: active.draining ? "info" : "warn",
+        code: "CONNECTION_LOST",
+        message: `Connection ${active.connectionId} ${how}.`,
+      },
+      ...effects,
+      { do: "STATE_CHANGED" },
+    ],
+  ];
+}
+
+function shutDown(state: Open): Turn {
+  if (state.paused) return [state, []];
+  const { active } = state;
+  return [
+    { ...state, paused: true },
+    [
+      ...(active ? ([{ do: "SEND", generation: active.generation, kind: "WORKER_PAUSE" }] as const) : []),
+      { do: "STATE_CHANGED" },
+    ],
+  ];
+}
+
+function stall(state: Open, stalled: boolean): Turn {
+  if (state.stalled === stalled) return [state, []];
+  const { active, paused } = state;
+  const next: Open = { ...state, stalled };
+  if (active === null || active.draining || paused || !active.pausesForStalls) return [next, []];
+  return [next, [{ do: "SEND", generation: active.generation, kind: stalled ? "WORKER_PAUSE" : "WORKER_READY" }]];
+}
+
+function finish(state: Open): Turn {
+  const { active } = state;
+  const [, ended] = failAttempt(state);
+  const effects: LinkEffect[] = [...ended];
+  if (active) {
+    effects.push(
+      { do: "CANCEL_TIMERS", generation: active.generation },
+      { do: "CLOSE_SOCKET", generation: active.generation, code: 1000, reason: "WORKER_SHUTDOWN" },
+    );
+  }
+  return [{ phase: "closed" }, [...effects, { do: "STATE_CHANGED" }]];
+}

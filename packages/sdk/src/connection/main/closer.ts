@@ -1,0 +1,134 @@
+import { type Clock, HoldfastError, type Log, type TimerHandle, type Timers } from "@holdfast/core";
+import type { MainMessage } from "../shared/messages.ts";
+import type { Ledger } from "./ledger.ts";
+import type { RequestRunner } from "./request-runner.ts";
+import type { ThreadHost } from "./thread-host.ts";
+
+/** What the thread gets on top of the drain for its last call, closing its sockets and ending: `close()` is over within a second of it. */
+const GRACE_MS = 900;
+/** One that does not end even when it is terminated is not waited for. */
+const END_MS = 50;
+
+export interface CloserDeps {
+  readonly host: ThreadHost;
+  readonly ledger: Ledger;
+  readonly runner: RequestRunner;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  /** Default: `GRACE_MS`. */
+  readonly graceMs?: number | undefined;
+}
+
+/**
+ * Main's half of `close()`.
+ *
+ * C1. It ends: at the latest `GRACE_MS` after the deadline the thread is terminated.
+ * C2. It never waits for a thread that is gone. One that dies meanwhile is replaced at once if the ledger still holds
+ *     something to deliver, and only then.
+ * C3. A thread that hangs is given up as one that died: at once when nothing is in flight, else in time for another one.
+ * C4. It also waits, until the deadline, for handlers whose result nobody wants any more.
+ */
+export interface Closer {
+  readonly begun: boolean;
+  /** How long work had, as of the beginning, and how much is left of it; null = not closing. */
+  closing(): { readonly drainMs: number; readonly inFlight: number } | null;
+  begin(drainMs: number): Promise<void>;
+  /** The deadline is now. */
+  force(): void;
+  threadClosed(): void;
+  threadGone(): void;
+  /** A handler ended. */
+  recheck(): void;
+  greeting(): readonly MainMessage[];
+  /** Why work is taken away at the moment. */
+  lossReason(): HoldfastError;
+}
+
+export function createCloser(deps: CloserDeps): Closer {
+  const { host, ledger, runner, clock, timers, log, graceMs = GRACE_MS } = deps;
+  let deadlineMs: number | null = null;
+  let givenMs = 0;
+  let threadDone = false;
+  let drainOver = false;
+  let drainAlarm: TimerHandle | undefined;
+  let hardAlarm: TimerHandle | undefined;
+  let resolve: (() => void) | undefined;
+
+  const leftMs = (): number => Math.max(0, (deadlineMs ?? 0) - clock.monotonicMs());
+
+  const finishThread = (): void => {
+    if (threadDone) return;
+    threadDone = true;
+    void host.stop().then(() => {
+      hardAlarm?.cancel();
+      if (ledger.size > 0) {
+        log("error", `The connection ended with ${ledger.size} requests in flight; their leases end by themselves.`, {
+          code: "DRAIN_TIMEOUT",
+          requestIds: ledger.requestIds().slice(0, 20),
+        });
+      }
+      ledger.loseAll(lossReason());
+      threadEnded = true;
+      look();
+    });
+  };
+  let threadEnded = false;
+
+  const look = (): void => {
+    if (!threadEnded || (runner.running > 0 && !drainOver)) return;
+    drainAlarm?.cancel();
+    resolve?.();
+  };
+
+  const arm = (drainMs: number): void => {
+    deadlineMs = clock.monotonicMs() + drainMs;
+    givenMs = drainMs;
+    drainAlarm?.cancel();
+    hardAlarm?.cancel();
+    drainAlarm = timers.set(drainMs, () => {
+      drainOver = true;
+      look();
+    });
+    hardAlarm = timers.set(drainMs + graceMs, () => {
+      log("error", "The connection thread did not end in time and was terminated.", { code: "DRAIN_TIMEOUT" });
+      finishThread();
+      host.terminate(END_MS);
+    });
+  };
+
+  const threadGone = (): void => {
+    if (threadDone) return;
+    if (ledger.size > 0 && leftMs() > 0) host.hurry();
+    else finishThread();
+  };
+
+  const lossReason = (): HoldfastError =>
+    deadlineMs === null
+      ? new HoldfastError("LEASE_LOST", "The gateway gave this work to somebody else; its result will not be used.")
+      : new HoldfastError("DRAIN_TIMEOUT", "The worker is ending; the work goes on at another one.");
+
+  return {
+    get begun() {
+      return deadlineMs !== null;
+    },
+    closing: () => (deadlineMs === null ? null : { drainMs: givenMs, inFlight: ledger.size }),
+    begin: (drainMs) =>
+      new Promise((done) => {
+        resolve = done;
+        arm(drainMs);
+        if (host.alive) host.send({ type: "CLOSE", drainMs });
+        else threadGone();
+      }),
+    force: () => {
+      if (deadlineMs === null || threadEnded) return;
+      arm(0);
+      host.send({ type: "CLOSE", drainMs: 0 });
+    },
+    threadClosed: finishThread,
+    threadGone,
+    recheck: look,
+    greeting: () => (deadlineMs === null ? [] : [{ type: "CLOSE", drainMs: leftMs() }]),
+    lossReason,
+  };
+}

@@ -1,0 +1,142 @@
+import {
+  HoldfastError,
+  LOG_LEVELS,
+  type Log,
+  type LoggerLike,
+  logTo,
+  systemClock,
+  systemRandom,
+  systemTimers,
+} from "@holdfast/core";
+import type { ResolvedClientOptions } from "../../client/client-options.ts";
+import { createMainThreadStrategy } from "../../execution/main-thread.ts";
+import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
+import { invalidOption } from "../../options.ts";
+import { checkRuntime, nodeModule } from "../../runtime.ts";
+import { loadThreadScript } from "../../thread-script.ts";
+import { SDK_NAME } from "../../version.ts";
+import type { ConnectOptions } from "../shared/connect-options.ts";
+import { CONNECT_TIMEOUTS, MAX_APPS, OFFERED_EXTENSIONS } from "../shared/offer.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+import type { Connection } from "./connection.ts";
+import { whyNoStack } from "./inspector.ts";
+import { openConnection } from "./open-connection.ts";
+import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
+import { spawnConnectionThread } from "./spawn-thread.ts";
+
+export interface ConnectInput extends ConnectOptions {
+  /** The apps that this process serves, each with the functions made by its client; 1 to 100. */
+  readonly apps: readonly AppInput[];
+}
+
+/** How often the thread mirrors its state. */
+const DEBUG_MS = 5_000;
+
+/**
+ * Connects this process to a gateway and serves its functions until `close()`. A thread of its own keeps the
+ * connection alive, also while the app's code blocks the main thread.
+ * @returns once the connection is ready
+ * @throws HoldfastError `RUNTIME_UNSUPPORTED`, `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`,
+ * `CONNECT_REFUSED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`; nothing is left behind then
+ */
+export async function connect(input: ConnectInput): Promise<Connection> {
+  checkRuntime();
+  const client = commonClientOptions(input?.apps);
+  const options = resolveConnectOptions(input, process.env);
+  const logger = checkedLogger(input.logger ?? client.logger);
+  const config = configOf(input.apps, client, options);
+  const strategy = createMainThreadStrategy(createRegistry(input.apps));
+  const script = options.workerUrl === undefined ? { text: await loadThreadScript() } : { url: options.workerUrl };
+  return openConnection({
+    config,
+    strategy,
+    startThread: () => spawnConnectionThread({ script, resourceLimits: options.resourceLimits }),
+    respawn: options.respawn,
+    hangTimeoutMs: options.hangTimeoutMs,
+    connectTimeoutMs: options.connectTimeoutMs,
+    drainTimeoutMs: options.drainTimeoutMs,
+    signals: options.signals,
+    abort: options.abort,
+    log: logWith(logger),
+    clock: systemClock,
+    timers: systemTimers,
+    random: systemRandom,
+  });
+}
+
+function configOf(
+  apps: readonly AppInput[],
+  client: ResolvedClientOptions,
+  options: ResolvedConnectOptions,
+): SerializableConfig {
+  const { gatewayUrl, instanceId, maxWorkerConcurrency, outbox, respawn } = options;
+  const os = nodeModule("node:os");
+  return {
+    apiBaseUrl: client.apiBaseUrl,
+    ...(gatewayUrl === undefined ? {} : { gatewayUrl }),
+    ...(client.env === undefined ? {} : { envName: client.env }),
+    ...(client.signingKey === undefined ? {} : { hashedSigningKey: client.signingKey.reveal() }),
+    ...(client.signingKeyFallback === undefined ? {} : { hashedFallbackKey: client.signingKeyFallback.reveal() }),
+    apps: apps.map((app) => appManifest(app.client, app.functions)),
+    instanceId,
+    maxWorkerConcurrency,
+    extensions: options.extensions ? OFFERED_EXTENSIONS : [],
+    sdkVersion: SDK_NAME,
+    startedAtMs: Math.round(systemClock.nowMs() - process.uptime() * 1000),
+    system: { cpuCores: os.availableParallelism(), memBytes: os.totalmem(), os: os.platform() },
+    outbox,
+    reconnect: RECONNECT_BACKOFF,
+    minUptimeMs: respawn.minUptimeMs,
+    ...CONNECT_TIMEOUTS,
+    debugMs: DEBUG_MS,
+    stall: { ...options.stall, noStack: whyNoStack() },
+  };
+}
+
+/** What all clients must agree on, since one connection serves them all. */
+const COMMON = ["mode", "apiBaseUrl", "env"] as const;
+
+function commonClientOptions(apps: unknown): ResolvedClientOptions {
+  if (!Array.isArray(apps) || apps.length === 0 || apps.length > MAX_APPS) {
+    throw new HoldfastError("OPTION_INVALID", `The option \`apps\` must be an array of 1 to ${MAX_APPS} apps.`);
+  }
+  const all = (apps as readonly Partial<AppInput>[]).map((app, index) => {
+    if (app?.client?.options === undefined || !Array.isArray(app.functions)) {
+      throw new HoldfastError(
+        "OPTION_INVALID",
+        `apps[${index}] must be { client, functions }: a Holdfast client and an array of its functions.`,
+      );
+    }
+    return app.client.options;
+  });
+  const first = all[0] as ResolvedClientOptions;
+  for (const other of all) {
+    const differing = COMMON.find((name) => other[name] !== first[name]) ?? differingKey(first, other);
+    if (differing === undefined) continue;
+    throw new HoldfastError(
+      "OPTION_INVALID",
+      `The clients of "${first.id}" and "${other.id}" differ in \`${differing}\`; apps of one connection must share it.`,
+    );
+  }
+  if (first.mode === "cloud" && first.signingKey === undefined) {
+    throw new HoldfastError(
+      "OPTION_MISSING",
+      "A signing key is needed: give the client `signingKey`, set HOLDFAST_SIGNING_KEY, or set `isDev: true` for a gateway on this machine.",
+    );
+  }
+  return first;
+}
+
+function differingKey(one: ResolvedClientOptions, other: ResolvedClientOptions): string | undefined {
+  return (["signingKey", "signingKeyFallback"] as const).find((name) => one[name]?.reveal() !== other[name]?.reveal());
+}
+
+function checkedLogger(logger: LoggerLike): LoggerLike {
+  const missing = LOG_LEVELS.find((level) => typeof logger[level] !== "function");
+  if (missing === undefined) return logger;
+  throw invalidOption("the option `logger`", `has no method \`${missing}\`: it needs debug, info, warn and error.`);
+}
+
+function logWith(logger: LoggerLike): Log {
+  return (level, message, data) => logTo(logger, { level, message, ...(data ? { data } : {}) });
+}

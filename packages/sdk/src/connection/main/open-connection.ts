@@ -1,0 +1,326 @@
+import {
+  type Clock,
+  deferred,
+  HoldfastError,
+  type Log,
+  type PlainError,
+  type Random,
+  type Timers,
+  unreachable,
+} from "@holdfast/core";
+import type { ExecutionStrategy } from "../../execution/execution.ts";
+import { nodeModule } from "../../runtime.ts";
+import type { ConnectionState } from "../shared/connection-state.ts";
+import type { DebugState } from "../shared/debug-state.ts";
+import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+import { type Closer, createCloser } from "./closer.ts";
+import type { Connection, ConnectionDebugState } from "./connection.ts";
+import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
+import { Ledger } from "./ledger.ts";
+import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
+import { handleSignals, type SignalHandlers } from "./signals.ts";
+import type { ThreadHandle } from "./spawn-thread.ts";
+import { type RespawnPolicy, ThreadHost } from "./thread-host.ts";
+import { ThreadWatch } from "./thread-watch.ts";
+
+export interface OpenConnectionDeps {
+  readonly config: SerializableConfig;
+  readonly strategy: ExecutionStrategy;
+  readonly startThread: () => ThreadHandle;
+  readonly respawn: RespawnPolicy;
+  /** How long the thread may give no sign of life, in main's own ticks. Default 10 s. */
+  readonly hangTimeoutMs?: number;
+  readonly connectTimeoutMs: number;
+  readonly drainTimeoutMs: number;
+  /** What the thread gets on top of the drain before it is terminated. Default: as long as `close()` promises. */
+  readonly closeGraceMs?: number;
+  readonly signals: readonly NodeJS.Signals[];
+  /** Closes the connection, also before it is ready. */
+  readonly abort?: AbortSignal | undefined;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+/**
+ * Starts the connection thread and waits until it is connected.
+ * @throws HoldfastError `CONNECT_TIMEOUT`, `CONNECT_REFUSED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`; nothing is left behind then
+ */
+export async function openConnection(deps: OpenConnectionDeps): Promise<Connection> {
+  const connection = new ThreadedConnection(deps);
+  await connection.open();
+  return connection;
+}
+
+/** How many of the thread's last transitions are logged when it hangs. */
+const SHOWN_TRANSITIONS = 10;
+
+const closedEarly = (): HoldfastError =>
+  new HoldfastError("CONNECT_CLOSED", "The connection was closed before it was ready.");
+
+/** Main's end of a connection: what the thread says, and what the user asks for. */
+class ThreadedConnection implements Connection {
+  readonly instanceId: string;
+  readonly closed: Promise<void>;
+  readonly #deps: OpenConnectionDeps;
+  readonly #opening = deferred<void>();
+  readonly #closed = deferred<void>();
+  readonly #watch: ThreadWatch;
+  readonly #ledger: Ledger;
+  readonly #host: ThreadHost;
+  readonly #runner: RequestRunner;
+  readonly #closer: Closer;
+  #signals: SignalHandlers | undefined;
+  #state: ConnectionState = "CONNECTING";
+  #connectionId: string | null = null;
+  #everReady = false;
+  #mirror: { readonly debug: DebugState; readonly writtenMs: number } | null = null;
+  #lastProblem = "";
+
+  constructor(deps: OpenConnectionDeps) {
+    const { config, log, clock, timers } = deps;
+    this.#deps = deps;
+    this.instanceId = config.instanceId;
+    this.closed = this.#closed.promise;
+    // Failures are logged, too: nobody has to listen.
+    this.closed.catch(() => {});
+    this.#ledger = new Ledger(clock);
+    this.#watch = new ThreadWatch({
+      clock,
+      timers,
+      ledger: this.#ledger,
+      stallThresholdMs: config.stall.thresholdMs,
+      hangMs: deps.hangTimeoutMs ?? HANG_TIMEOUT_MS,
+      closing: () => this.#closer.closing(),
+      onHung: (silentMs) => this.#onHung(silentMs),
+    });
+    this.#host = new ThreadHost({
+      ...deps,
+      policy: deps.respawn,
+      greet: (crashes) => this.#greeting(crashes),
+      onMessage: (message) => this.#onMessage(message),
+      onEnded: () => this.#watch.threadEnded(),
+      onCrash: (error) => this.#onCrash(error),
+      onFailed: (error) => this.#onFailed(error),
+      looking: () => this.#watch.counters.readLooking(),
+    });
+    this.#runner = createRequestRunner({
+      strategy: deps.strategy,
+      ledger: this.#ledger,
+      gate: this.#watch.gate,
+      sdkVersion: config.sdkVersion,
+      log,
+      send: (message) => this.#host.send(message),
+      onIdle: () => this.#closer.recheck(),
+    });
+    const [host, ledger, runner] = [this.#host, this.#ledger, this.#runner];
+    this.#closer = createCloser({ host, ledger, runner, clock, timers, log, graceMs: deps.closeGraceMs });
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  get connectionId(): string | null {
+    return this.#connectionId;
+  }
+
+  debugState(): ConnectionDebugState {
+    const mirror = this.#mirror;
+    return {
+      state: this.#state,
+      instanceId: this.instanceId,
+      threadAlive: this.#host.alive,
+      threadSilentMs: this.#host.alive ? this.#watch.silentMs : null,
+      crashes: this.#host.crashes,
+      inFlight: this.#ledger.size,
+      runningHandlers: this.#runner.running,
+      ageMs: mirror ? Math.max(0, Math.round(this.#deps.clock.monotonicMs() - mirror.writtenMs)) : null,
+      thread: mirror?.debug ?? null,
+    };
+  }
+
+  async open(): Promise<void> {
+    const { timers, connectTimeoutMs, signals, abort, log } = this.#deps;
+    if (abort?.aborted) throw closedEarly();
+    abort?.addEventListener("abort", this.#onAbort);
+    this.#signals = handleSignals(signals, {
+      drain: (signal) => {
+        log("info", `${signal}: no new work is taken; the connection closes when what runs has ended.`);
+        void this.close();
+      },
+      force: () => this.#closer.force(),
+    });
+    this.#watch.beat();
+    this.#host.start();
+    const late = timers.set(connectTimeoutMs, () => this.#onLate());
+    try {
+      await this.#opening.promise;
+    } catch (error) {
+      if (this.#closer.begun) await this.close();
+      else await this.#abandon();
+      throw error;
+    } finally {
+      late.cancel();
+    }
+  }
+
+  readonly #onAbort = (): void => void this.close();
+
+  close(): Promise<void> {
+    if (!this.#closer.begun && this.#state !== "FAILED") {
+      // Before the first connection nothing can be in flight: there is nothing to wait for.
+      const done = this.#closer.begin(this.#everReady ? this.#deps.drainTimeoutMs : 0);
+      this.#setState("CLOSING");
+      this.#opening.reject(closedEarly());
+      void done.then(() => {
+        this.#setState("CLOSED");
+        this.#release();
+        this.#closed.resolve();
+      });
+    }
+    return this.closed.catch(() => {});
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #greeting(crashes: number): readonly MainMessage[] {
+    const { config } = this.#deps;
+    const adopted = this.#ledger.adopt();
+    return [
+      {
+        type: "INIT",
+        version: THREAD_PROTOCOL_VERSION,
+        config,
+        adopted,
+        ...this.#watch.newThread(),
+        crashes,
+        shutdown: this.#shutdown(),
+      },
+      { type: "CONNECT", resumed: this.#everReady },
+      ...this.#closer.greeting(),
+    ];
+  }
+
+  #shutdown(): InitMessage["shutdown"] {
+    const { signals, drainTimeoutMs } = this.#deps;
+    const { constants } = nodeModule("node:os");
+    return { signals: signals.map((name) => constants.signals[name]), drainMs: drainTimeoutMs };
+  }
+
+  #setState(next: ConnectionState): void {
+    if (this.#state === "FAILED" || this.#state === "CLOSED") return;
+    const isEnd = next === "CLOSED" || next === "FAILED";
+    this.#state = this.#closer.begun && !isEnd ? "CLOSING" : next;
+    if (isEnd || next === "RECONNECTING" || next === "CONNECTING") this.#connectionId = null;
+  }
+
+  #onMessage(message: ThreadMessage): void {
+    const ledger = this.#ledger;
+    switch (message.type) {
+      case "STATE_CHANGE":
+        if (message.state === "RECONNECTING") this.#host.ready(false);
+        // It is CLOSED when the thread has ended, too.
+        return message.state === "CLOSED" ? undefined : this.#setState(message.state);
+      case "CONNECTION_READY":
+        return this.#onReady(message.connectionId);
+      case "EXECUTION_REQUEST":
+        return this.#runner.take(message);
+      case "REPLY_ACKED":
+        return void ledger.remove(message.requestId);
+      case "CHECKPOINT_ACKED":
+        return ledger.settleCheckpoint(message.requestId, message.sequence, message.outcome);
+      case "LEASE_EXTENDED":
+        ledger.extended(message.requestId, message.leaseId, message.epoch);
+        return this.#watch.gate.recheck();
+      case "LEASE_LOST":
+        this.#watch.gate.onRevocation();
+        ledger.lose(message.requestId, this.#closer.lossReason());
+        return this.#watch.gate.recheck();
+      case "CANCEL": {
+        this.#watch.gate.onRevocation();
+        const reason = message.reason || "The run was cancelled.";
+        ledger.abort(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
+        return this.#watch.gate.recheck();
+      }
+      case "DEBUG_STATE":
+        this.#mirror = message;
+        return;
+      case "LOG":
+        this.#watch.counters.logsTaken(1);
+        if (message.level === "warn" || message.level === "error") this.#lastProblem = message.message;
+        return this.#deps.log(message.level, message.message, message.data);
+      case "ERROR":
+        return this.#onThreadError(message.error, message.fatal);
+      case "CLOSED":
+        return this.#closer.threadClosed();
+      default:
+        return unreachable(message);
+    }
+  }
+
+  #onReady(connectionId: string): void {
+    this.#everReady = true;
+    this.#setState("ACTIVE");
+    this.#connectionId = connectionId;
+    this.#host.ready(true);
+    this.#opening.resolve();
+  }
+
+  #onThreadError(error: PlainError, fatal: boolean): void {
+    this.#lastProblem = error.message;
+    this.#deps.log("error", error.message, error.code ? { code: error.code } : undefined);
+    if (fatal && !this.#everReady) this.#opening.reject(new HoldfastError("CONNECT_REFUSED", error.message));
+  }
+
+  #onHung(silentMs: number): void {
+    const transitions = this.#mirror?.debug.transitions.slice(-SHOWN_TRANSITIONS) ?? [];
+    const message = `The connection thread has given no sign of life for ${silentMs} ms while this one moved: it is ended.`;
+    this.#lastProblem = message;
+    this.#deps.log("error", message, { code: "THREAD_HUNG", transitions });
+    this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");
+    this.#host.hung(silentMs);
+  }
+
+  #onCrash(error: HoldfastError): void {
+    this.#lastProblem = error.message;
+    this.#deps.log("error", error.message, { code: error.code });
+    this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");
+    if (this.#closer.begun) this.#closer.threadGone();
+  }
+
+  #onFailed(error: HoldfastError): void {
+    this.#deps.log("error", error.message, { code: error.code });
+    this.#ledger.loseAll(error);
+    this.#opening.reject(error);
+    if (this.#closer.begun) return this.#closer.threadGone();
+    this.#setState("FAILED");
+    this.#release();
+    this.#closed.reject(error);
+  }
+
+  #onLate(): void {
+    const last = this.#lastProblem || "The gateway has not answered yet.";
+    const message = `No connection was ready within ${this.#deps.connectTimeoutMs} ms. The last problem: ${last}`;
+    this.#opening.reject(new HoldfastError("CONNECT_TIMEOUT", message));
+  }
+
+  /** Before the first connection nothing can be in flight: there is nothing to drain. */
+  async #abandon(): Promise<void> {
+    const ended = this.#host.stop();
+    this.#host.terminate();
+    await ended;
+    this.#setState("CLOSED");
+    this.#release();
+  }
+
+  #release(): void {
+    this.#watch.stop();
+    this.#deps.abort?.removeEventListener("abort", this.#onAbort);
+    this.#signals?.remove();
+  }
+}

@@ -1,0 +1,75 @@
+import { type Clock, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
+import { COUNTERS_BYTES, pulseMsFor, type SharedCounters, sharedCounters } from "../shared/shared-counters.ts";
+import type { Closer } from "./closer.ts";
+import { HangWatch } from "./hang-watch.ts";
+import { isInspectorOpen } from "./inspector.ts";
+import { LeaseGuard } from "./lease-guard.ts";
+import type { Ledger } from "./ledger.ts";
+
+export interface ThreadWatchDeps {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly ledger: Ledger;
+  readonly stallThresholdMs: number | null;
+  readonly hangMs: number;
+  readonly closing: Closer["closing"];
+  readonly onHung: (silentMs: number) => void;
+}
+
+/** Main's sign of life, and what it sees of the connection thread without a message: the memory that both share. */
+export class ThreadWatch {
+  readonly gate: LeaseGuard;
+  readonly #deps: ThreadWatchDeps;
+  readonly #hang: HangWatch;
+  readonly #tickMs: number;
+  #counters: SharedCounters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
+  #timer: TimerHandle | undefined;
+
+  constructor(deps: ThreadWatchDeps) {
+    const { ledger, clock, stallThresholdMs } = deps;
+    const counters = (): SharedCounters => this.#counters;
+    this.#deps = deps;
+    this.#tickMs = pulseMsFor(stallThresholdMs);
+    this.gate = new LeaseGuard({ counters, ledger, clock });
+    this.#hang = new HangWatch({ ...deps, counters, tickMs: this.#tickMs, nowMs: clock.nowMs });
+  }
+
+  get counters(): SharedCounters {
+    return this.#counters;
+  }
+
+  /** How long the thread has given no sign of life. */
+  get silentMs(): number {
+    return this.#counters.readSilentMs(this.#deps.clock.monotonicMs());
+  }
+
+  /** What the next thread is given. One that hung, should it wake up, writes where nobody inspectorSessions any more. */
+  newThread(): { readonly counters: SharedArrayBuffer; readonly epoch: number } {
+    const epoch = this.#counters.readEpoch() + 1;
+    const memory = new SharedArrayBuffer(COUNTERS_BYTES);
+    this.#counters = sharedCounters(memory);
+    this.#counters.pulse();
+    this.#counters.debugged(isInspectorOpen());
+    this.#counters.epoch(epoch);
+    this.#counters.alive(readClocks(this.#deps.clock));
+    this.gate.newThread();
+    this.#hang.started();
+    return { counters: memory, epoch };
+  }
+
+  threadEnded(): void {
+    this.#hang.ended();
+  }
+
+  beat(): void {
+    this.#counters.pulse();
+    this.#counters.debugged(isInspectorOpen());
+    this.gate.recheck();
+    this.#hang.tick();
+    this.#timer = this.#deps.timers.set(this.#tickMs, () => this.beat(), { unref: true });
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+}

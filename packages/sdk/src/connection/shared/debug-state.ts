@@ -1,0 +1,41 @@
+import type { PlainError, TraceEntry } from "@holdfast/core";
+import type { ConnectionState } from "./connection-state.ts";
+import type { StallDebugState } from "./stall.ts";
+
+/** The connection thread's own account of itself, mirrored to main on change and every 5 seconds. */
+export interface DebugState {
+  /** Milliseconds since the epoch when the thread wrote this. */
+  readonly writtenAtMs: number;
+  readonly state: ConnectionState;
+  readonly connectionId: string | null;
+  /** The connection that its gateway is closing, while its replacement is being made. */
+  readonly drainingConnectionId: string | null;
+  readonly extensions: readonly string[];
+  readonly heartbeat: {
+    readonly intervalMs: number | null;
+    readonly lastSentAtMs: number | null;
+    readonly lastAnsweredAtMs: number | null;
+    readonly roundTripMs: number | null;
+    readonly unanswered: number;
+  };
+  readonly inFlight: readonly {
+    readonly requestId: string;
+    readonly runId: string;
+    readonly functionSlug: string;
+    readonly state: "running" | "replied";
+    readonly ageMs: number;
+    /** Since the lease was granted or extended. */
+    readonly leaseAgeMs: number;
+  }[];
+  /** How many are in flight, also when the list is cut. */
+  readonly inFlightCount: number;
+  readonly outbox: { readonly count: number; readonly bytes: number; readonly full: boolean };
+  readonly reconnectAttempts: number;
+  readonly crashes: number;
+  readonly lastError: PlainError | null;
+  /** How long the main thread has been standing still, as far as the thread can see; 0 = it moves. */
+  readonly mainLagMs: number;
+  readonly stalls: StallDebugState;
+  readonly logsDropped: number;
+  readonly transitions: readonly TraceEntry[];
+}

@@ -1,0 +1,100 @@
+import { type Clock, type PlainError, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
+import type { LinkState } from "../machines/link-types.ts";
+import type { ConnectionState } from "../shared/connection-state.ts";
+import type { DebugState } from "../shared/debug-state.ts";
+import type { LinkDriver } from "./link-driver.ts";
+import type { MainPort } from "./main-port.ts";
+import type { RequestManager } from "./request-manager.ts";
+import type { StallWatch } from "./stall-watch.ts";
+
+/** How many requests the debug state lists; it counts them all. */
+const MAX_LISTED = 100;
+
+export interface DebugSources {
+  readonly link: LinkDriver;
+  readonly requests: RequestManager;
+  readonly clock: Clock;
+  readonly crashes: number;
+  readonly lastError: () => PlainError | null;
+  readonly stalls: Pick<StallWatch, "lagMs" | "debugState">;
+  readonly logsDropped: () => number;
+}
+
+export function stateOf(link: LinkState): ConnectionState {
+  switch (link.phase) {
+    case "idle":
+      return link.paused ? "CLOSING" : "CONNECTING";
+    case "open":
+      if (link.paused) return "CLOSING";
+      if (link.active && !link.active.draining) return "ACTIVE";
+      return link.memory.everReady ? "RECONNECTING" : "CONNECTING";
+    case "closed":
+      return "CLOSED";
+    default:
+      return unreachable(link);
+  }
+}
+
+function snapshot({ link, requests, clock, ...rest }: DebugSources): DebugState {
+  const { state, heartbeat } = link;
+  const active = state.phase === "open" ? state.active : null;
+  const nowMs = clock.monotonicMs();
+  return {
+    writtenAtMs: clock.nowMs(),
+    state: stateOf(state),
+    connectionId: active && !active.draining ? active.connectionId : null,
+    drainingConnectionId: active?.draining ? active.connectionId : null,
+    extensions: [...requests.extensions],
+    heartbeat: {
+      intervalMs: heartbeat.intervalMs,
+      lastSentAtMs: heartbeat.lastSentAtMs,
+      lastAnsweredAtMs: heartbeat.lastAnsweredAtMs,
+      roundTripMs: heartbeat.roundTripMs,
+      unanswered: active?.unanswered ?? 0,
+    },
+    inFlight: [...requests.inFlight.values()]
+      .slice(0, MAX_LISTED)
+      .map(({ identity, startedAtMs, state: flightState }) => ({
+        requestId: identity.requestId,
+        runId: identity.runId,
+        functionSlug: identity.functionSlug,
+        state: flightState,
+        ageMs: Math.round(nowMs - startedAtMs),
+        leaseAgeMs: Math.round(nowMs - (requests.inFlight.leases.get(identity.requestId)?.grantedAtMs ?? startedAtMs)),
+      })),
+    inFlightCount: requests.inFlight.count,
+    outbox: { count: requests.delivery.count, bytes: requests.delivery.bytes, full: requests.delivery.full },
+    reconnectAttempts: state.phase === "open" ? state.memory.failures : 0,
+    crashes: rest.crashes,
+    lastError: rest.lastError(),
+    mainLagMs: rest.stalls.lagMs,
+    stalls: rest.stalls.debugState(),
+    logsDropped: rest.logsDropped(),
+    transitions: link.trace(),
+  };
+}
+
+/** Mirrors the thread's state to main: on change and every `debugMs`. */
+export interface DebugMirror {
+  changed(): void;
+  stop(): void;
+}
+
+export function createDebugMirror(
+  sources: DebugSources,
+  port: Pick<MainPort, "post">,
+  timers: Timers,
+  debugMs: number,
+): DebugMirror {
+  let timer: TimerHandle | undefined;
+  const mirror = (): void =>
+    port.post({ type: "DEBUG_STATE", debug: snapshot(sources), writtenMs: sources.clock.monotonicMs() });
+  const again = (): void => {
+    timer = timers.set(debugMs, () => {
+      mirror();
+      again();
+    });
+  };
+  again();
+  return { changed: mirror, stop: () => timer?.cancel() };
+}

@@ -1,0 +1,189 @@
+import { type Clock, messageOf, type Timers } from "@holdfast/core";
+import {
+  decodeFlushResponse,
+  decodeStartResponse,
+  encodeStartRequest,
+  FLUSH_PATH,
+  PROTOBUF_CONTENT_TYPE,
+  START_PATH,
+  type StartResponse,
+  WIRE_LIMITS,
+} from "@holdfast/protocol";
+import type { KeyChoice } from "../machines/link-types.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+
+export type StartResult =
+  | { readonly ok: true; readonly start: StartResponse }
+  | {
+      readonly ok: false;
+      readonly message: string;
+      readonly unauthorized: boolean;
+      /** From the answer's Retry-After. */
+      readonly retryAfterMs?: number;
+    };
+
+export type FlushResult = { readonly ok: true } | { readonly ok: false; readonly message: string };
+
+/** The two HTTP calls of a worker; neither ever rejects, and each ends within `httpMs`. */
+export interface GatewayHttp {
+  start(key: KeyChoice, excludeGateways: readonly string[], signal: AbortSignal): Promise<StartResult>;
+  /** Hands over one encoded SDKResponse: with the primary key, then with the fallback key if there is one. */
+  flush(response: Uint8Array): Promise<FlushResult>;
+  /** Ends every call under way. */
+  abort(): void;
+}
+
+/** What a call needs of `fetch`. */
+export type GatewayFetch = (
+  url: URL,
+  init: RequestInit,
+) => Promise<{
+  readonly status: number;
+  readonly headers?: { get(name: string): string | null };
+  readonly body: AsyncIterable<Uint8Array> | null;
+}>;
+
+interface Answer {
+  readonly status: number;
+  readonly header: (name: string) => string | null;
+  readonly body: Uint8Array;
+}
+
+/** How much of an error's body is worth reading. */
+const EXCERPT_CHARS = 200;
+/** A gateway that asks for more patience than this is asked again all the same. */
+const MAX_RETRY_AFTER_MS = 300_000;
+
+export function createGatewayHttp(
+  config: SerializableConfig,
+  clock: Clock,
+  timers: Timers,
+  fetch: GatewayFetch,
+): GatewayHttp {
+  const everything = new AbortController();
+
+  const call = async (path: string, key: KeyChoice, body: Uint8Array, signal?: AbortSignal): Promise<Answer> => {
+    const late = new AbortController();
+    const timer = timers.set(config.httpMs, () => late.abort(new Error(`No answer within ${config.httpMs} ms.`)));
+    try {
+      const response = await fetch(new URL(path, config.apiBaseUrl), {
+        method: "POST",
+        // What keeps a TCP connection for later may keep one that is half open by then, as the socket is that led here.
+        headers: { ...headersFor(config, key), connection: "close" },
+        body: unshared(body),
+        redirect: "manual",
+        signal: AbortSignal.any([late.signal, everything.signal, ...(signal ? [signal] : [])]),
+      });
+      return {
+        status: response.status,
+        header: (name) => response.headers?.get(name) ?? null,
+        body: await readBounded(response, WIRE_LIMITS.maxStartBodyBytes),
+      };
+    } finally {
+      timer.cancel();
+    }
+  };
+
+  const flushWith = async (key: KeyChoice, response: Uint8Array): Promise<FlushResult> => {
+    try {
+      const answer = await call(FLUSH_PATH, key, response);
+      if (answer.status !== 200) return { ok: false, message: describe("flush", answer) };
+      decodeFlushResponse(answer.body);
+      return { ok: true };
+    } catch (error) {
+      return { ok: false, message: `The flush call failed: ${reasonOf(error)}` };
+    }
+  };
+
+  return {
+    start: async (key, excludeGateways, signal) => {
+      try {
+        const answer = await call(START_PATH, key, encodeStartRequest({ excludeGateways }), signal);
+        if (answer.status !== 200) {
+          const retryAfterMs = retryAfterMsOf(answer.header("retry-after"), clock.nowMs());
+          const message = describe("start", answer);
+          const unauthorized = answer.status === 401;
+          return { ok: false, message, unauthorized, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+        }
+        return readStart(answer.body, config.gatewayUrl);
+      } catch (error) {
+        return { ok: false, message: `The start call failed: ${reasonOf(error)}`, unauthorized: false };
+      }
+    },
+    flush: async (response) => {
+      const result = await flushWith("primary", response);
+      if (result.ok || config.hashedFallbackKey === undefined) return result;
+      return flushWith("fallback", response);
+    },
+    abort: () => everything.abort(new Error("The connection is being closed.")),
+  };
+}
+
+function headersFor(config: SerializableConfig, key: KeyChoice): Record<string, string> {
+  const hashed = key === "fallback" ? config.hashedFallbackKey : config.hashedSigningKey;
+  return {
+    "content-type": PROTOBUF_CONTENT_TYPE,
+    ...(hashed === undefined ? {} : { authorization: `Bearer ${hashed}` }),
+    ...(config.envName === undefined ? {} : { "x-inngest-env": config.envName }),
+  };
+}
+
+function readStart(body: Uint8Array, gatewayUrl: string | undefined): StartResult {
+  let start: StartResponse;
+  try {
+    start = decodeStartResponse(body);
+  } catch {
+    return {
+      ok: false,
+      message: "The start call was answered with something that is not a StartResponse.",
+      unauthorized: false,
+    };
+  }
+  const endpoint = gatewayUrl ?? start.gatewayEndpoint;
+  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  if (start.connectionId === "" || (url?.protocol !== "ws:" && url?.protocol !== "wss:")) {
+    const message = `The start call named no usable gateway: connection ${JSON.stringify(start.connectionId)}, endpoint ${JSON.stringify(endpoint)}.`;
+    return { ok: false, message, unauthorized: false };
+  }
+  return { ok: true, start: { ...start, gatewayEndpoint: endpoint } };
+}
+
+async function readBounded(response: Awaited<ReturnType<GatewayFetch>>, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error(`The answer is larger than ${maxBytes} bytes.`);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Seconds, or the date of the header in milliseconds from now; undefined when it is neither. */
+export function retryAfterMsOf(header: string | null, nowMs: number): number | undefined {
+  const text = header?.trim() ?? "";
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - nowMs;
+  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : undefined;
+}
+
+function describe(what: string, { status, header, body }: Answer): string {
+  const location = header("location");
+  if (location !== null && status >= 300 && status < 400) {
+    return `The ${what} call was redirected (status ${status}) to ${location}; redirects are not followed. Set the address itself.`;
+  }
+  const text = new TextDecoder().decode(body.subarray(0, EXCERPT_CHARS)).trim();
+  return `The ${what} call was answered with status ${status}${text === "" ? "" : `: ${text}`}.`;
+}
+
+/** `fetch` hides why it failed in its cause. */
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: unknown } | null)?.cause;
+  if (cause === undefined) return messageOf(error);
+  const code = (cause as { code?: unknown }).code;
+  return messageOf(cause) || String(code ?? "unknown");
+}
+
+/** `fetch` refuses bytes that other threads could change under it. */
+function unshared(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+}

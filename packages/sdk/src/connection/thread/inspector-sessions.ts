@@ -1,0 +1,32 @@
+/**
+ * Looks at main's stack that are not over for good. While one is open the thread must not end: main's debugger speaks to
+ * it until main has dealt with the end of the session, and Node (20, 22 and 24) aborts the process when a debugger speaks
+ * to a thread that is gone.
+ */
+export interface InspectorSessions {
+  begin(): void;
+  end(): void;
+  /** Calls `then` once none is open. */
+  afterAll(then: () => void): void;
+}
+
+export function createInspectorSessions(): InspectorSessions {
+  let open = 0;
+  let waiting: (() => void)[] = [];
+  return {
+    begin() {
+      open += 1;
+    },
+    end() {
+      open -= 1;
+      if (open > 0) return;
+      const all = waiting;
+      waiting = [];
+      for (const then of all) then();
+    },
+    afterAll(then) {
+      if (open === 0) then();
+      else waiting.push(then);
+    },
+  };
+}

@@ -1,0 +1,163 @@
+import type { Clock, Log, TimerHandle, Timers } from "@holdfast/core";
+import { type ConnectionReady, WORKER_FALLBACK_INTERVALS, type WorkerFrame } from "@holdfast/protocol";
+import { parseIntervalMs } from "../machines/intervals.ts";
+import type { Lease } from "../machines/lease-table.ts";
+import type { InFlightRequests } from "./in-flight-requests.ts";
+import type { MainPort } from "./main-port.ts";
+
+/** A gateway counts reports that come faster as noise. */
+const MIN_STATUS_MS = 2_000;
+/** A gateway has a lease extended so often before it ends. */
+const INTERVALS_PER_LEASE = 4;
+/** Leases that are shorter are only given by gateways that never extend what is over. */
+const MIN_PLAIN_LEASE_MS = 60_000;
+
+export interface LeaseKeeperDeps {
+  readonly inFlight: InFlightRequests;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly port: Pick<MainPort, "post">;
+  /** For what supersedes itself. */
+  readonly coalescing: Pick<MainPort, "post">;
+  readonly send: (frame: WorkerFrame) => void;
+  /** It has been confirmed that nobody else has the work. Called before main is told. */
+  readonly onConfirmed: (requestId: string) => void;
+  /** The work belongs to somebody else now. */
+  readonly onLost: (requestId: string) => void;
+  readonly isShuttingDown: () => boolean;
+  /** Nothing was agreed on with the present gateway. */
+  readonly isPlain: () => boolean;
+}
+
+/** Extends the leases of everything in flight, and reports what is, as often as the gateway asks. */
+export class LeaseKeeper {
+  readonly #deps: LeaseKeeperDeps;
+  #intervalMs: number = WORKER_FALLBACK_INTERVALS.extendLeaseMs;
+  readonly #rounds = new Map<string, TimerHandle>();
+  /** Leases that were given up while main stands still. */
+  readonly #givenUp = new Map<string, string>();
+
+  constructor(deps: LeaseKeeperDeps) {
+    this.#deps = deps;
+  }
+
+  start(ready: ConnectionReady): void {
+    this.stop();
+    const { inFlight, clock } = this.#deps;
+    this.#extend(inFlight.leases.extendAll(clock.monotonicMs()));
+    const leaseMs = parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs);
+    this.#intervalMs = leaseMs;
+    this.#every("lease", leaseMs, () => this.#extend(inFlight.leases.sweep(clock.monotonicMs(), leaseMs)));
+    const statusMs = parseIntervalMs(ready.statusInterval, 0);
+    if (statusMs > 0) this.#every("status", Math.max(statusMs, MIN_STATUS_MS), () => this.#report());
+  }
+
+  stop(): void {
+    for (const timer of this.#rounds.values()) timer.cancel();
+    this.#rounds.clear();
+  }
+
+  /** True = the answer was given after the last doubt began. */
+  onAnswer(requestId: string, newLeaseId: string | undefined): boolean {
+    const { inFlight, clock } = this.#deps;
+    const flight = inFlight.get(requestId);
+    const before = inFlight.leases.get(requestId)?.epoch;
+    const { verdict, isFresh } = inFlight.leases.answer(requestId, newLeaseId, clock.monotonicMs());
+    if (verdict === "extended" && newLeaseId !== undefined) this.#extended(requestId, newLeaseId, before);
+    // A reply that is under way stays: its acknowledgement may have crossed, and a late result is the gateway's to judge.
+    if (verdict === "lost" && flight?.state === "running") this.#lost(requestId, flight.identity.runId);
+    return isFresh;
+  }
+
+  #lost(requestId: string, runId: string): void {
+    const message = "The lease of a request was lost; its result will not be used.";
+    this.#deps.log("warn", message, { code: "LEASE_LOST", requestId, runId });
+    this.#deps.onLost(requestId);
+  }
+
+  /** What came from elsewhere or before may be somebody else's by now: it is asked for, where there is a connection. */
+  doubt(epoch: number): void {
+    const { inFlight, clock } = this.#deps;
+    this.#loseEnded();
+    inFlight.leases.doubt(epoch);
+    if (this.#rounds.size > 0) this.#extend(inFlight.leases.extendDoubtful(clock.monotonicMs()));
+  }
+
+  /**
+   * A gateway of the base protocol may extend a lease that has ended, although the attempt is over for it. Measured on the
+   * monotonic clock alone: a wall clock that somebody has set is no end of a lease.
+   */
+  #loseEnded(): void {
+    const { inFlight, clock, isPlain } = this.#deps;
+    if (!isPlain()) return;
+    const endedMs = clock.monotonicMs() - Math.max(MIN_PLAIN_LEASE_MS, INTERVALS_PER_LEASE * this.#intervalMs);
+    for (const { state, identity } of [...inFlight.values()]) {
+      const { requestId } = identity;
+      const grantedAtMs = inFlight.leases.get(requestId)?.grantedAtMs ?? endedMs;
+      if (state === "running" && grantedAtMs < endedMs) this.#lost(requestId, identity.runId);
+    }
+  }
+
+  ask(requestId: string): void {
+    const { inFlight, clock } = this.#deps;
+    this.#extend(inFlight.leases.extend(requestId, clock.monotonicMs()));
+  }
+
+  #extended(requestId: string, leaseId: string, before: number | null | undefined): void {
+    const { inFlight, port, coalescing } = this.#deps;
+    const epoch = inFlight.leases.get(requestId)?.epoch ?? null;
+    if (epoch === null) return;
+    const message = { type: "LEASE_EXTENDED", requestId, leaseId, epoch } as const;
+    // Main may wait for the first one of an epoch; of the others it needs only the newest.
+    if (epoch === before) return coalescing.post(message);
+    this.#deps.onConfirmed(requestId);
+    port.post(message);
+  }
+
+  /** From now on the lease is not extended. Returns its id. */
+  giveUp(requestId: string): string {
+    const leaseId = this.#deps.inFlight.leases.get(requestId)?.leaseId ?? "";
+    this.#deps.inFlight.leases.remove(requestId);
+    this.#givenUp.set(requestId, leaseId);
+    return leaseId;
+  }
+
+  /** Asks for what was given up: it is ours again where nobody else has it by now, and lost where somebody has. */
+  takeUp(): void {
+    const { inFlight, clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
+    for (const [requestId, leaseId] of this.#givenUp) {
+      if (inFlight.get(requestId)?.state === "running") inFlight.leases.add(requestId, leaseId, nowMs, false);
+    }
+    const asked = [...this.#givenUp.keys()].flatMap((requestId) => inFlight.leases.get(requestId) ?? []);
+    this.#givenUp.clear();
+    this.#extend(asked);
+  }
+
+  #extend(leases: readonly Lease[]): void {
+    for (const { requestId, leaseId } of leases) {
+      const flight = this.#deps.inFlight.get(requestId);
+      if (flight) this.#deps.send({ ...flight.identity, kind: "WORKER_REQUEST_EXTEND_LEASE", leaseId });
+    }
+  }
+
+  #report(): void {
+    this.#deps.send({
+      kind: "WORKER_STATUS",
+      inFlightRequestIds: [...this.#deps.inFlight.values()].map((flight) => flight.identity.requestId),
+      shutdownRequested: this.#deps.isShuttingDown(),
+    });
+  }
+
+  #every(name: string, intervalMs: number, act: () => void): void {
+    const again = (): void => {
+      const fire = (): void => {
+        again();
+        act();
+      };
+      this.#rounds.set(name, this.#deps.timers.set(intervalMs, fire));
+    };
+    again();
+  }
+}

@@ -1,0 +1,274 @@
+import {
+  backoffDelayMs,
+  type Clock,
+  createDriver,
+  type Driver,
+  HoldfastError,
+  type Log,
+  messageOf,
+  type PlainError,
+  type Random,
+  type TimerHandle,
+  type Timers,
+  type TraceEntry,
+  toPlainError,
+  unreachable,
+} from "@holdfast/core";
+import {
+  type ConnectionReady,
+  decodeGatewayFrame,
+  encodeWorkerFrame,
+  type GatewayFrame,
+  type StartResponse,
+  type UnknownFrame,
+  type WorkerFrame,
+} from "@holdfast/protocol";
+import { createLinkStep, LINK_START } from "../machines/link-machine.ts";
+import type { LinkEffect, LinkEvent, LinkState } from "../machines/link-types.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+import type { GatewayHttp } from "./gateway-http.ts";
+import { type GatewaySocket, type OpenWebSocket, openGatewaySocket } from "./gateway-socket.ts";
+import { createHeartbeatLog, type HeartbeatLog } from "./heartbeat-log.ts";
+import { LinkClock } from "./link-clock.ts";
+import { workerConnectFrame } from "./worker-connect.ts";
+
+export interface LinkListener {
+  onUp(ready: ConnectionReady, start: StartResponse): void;
+  onDown(): void;
+  /** A frame about work, from the active connection; `bytes` is a view that is only good during the call. */
+  onFrame(frame: GatewayFrame, bytes: Uint8Array): void;
+  onStateChanged(): void;
+  onRefused(error: HoldfastError): void;
+}
+
+export interface LinkDriverDeps {
+  readonly config: SerializableConfig;
+  readonly http: GatewayHttp;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  readonly openWebSocket: OpenWebSocket;
+  readonly listener: LinkListener;
+  /** Called whenever something was sent: the end of the turn must release it. */
+  readonly touch: () => void;
+}
+
+/** Runs the link machine against real sockets, calls and timers. */
+export class LinkDriver {
+  readonly heartbeat: HeartbeatLog;
+  readonly #deps: LinkDriverDeps;
+  readonly #driver: Driver<LinkState, LinkEvent>;
+  readonly #clock: LinkClock;
+  readonly #sockets = new Map<number, GatewaySocket>();
+  readonly #starts = new Map<number, AbortController>();
+  #active: { readonly generation: number; readonly socket: GatewaySocket } | undefined;
+  #lastError: PlainError | null = null;
+  #onAllClosed: (() => void) | undefined;
+  #patience: TimerHandle | undefined;
+
+  constructor(deps: LinkDriverDeps) {
+    this.#deps = deps;
+    this.heartbeat = createHeartbeatLog(deps.clock);
+    this.#clock = new LinkClock(deps.timers, deps.clock, (timer, generation) =>
+      this.#driver.send({ type: "TIMER", timer, generation }),
+    );
+    this.#driver = createDriver<LinkState, LinkEvent, LinkEffect>({
+      initial: LINK_START,
+      step: createLinkStep({
+        hasFallbackKey: deps.config.hashedFallbackKey !== undefined,
+        extensions: deps.config.extensions,
+      }),
+      run: (effect) => this.#run(effect),
+      nowMs: () => deps.clock.nowMs(),
+      onError: (error, effect) => {
+        this.#lastError = toPlainError(error);
+        deps.log("error", `The link could not ${effect.do}: ${messageOf(error)}`, { code: "INTERNAL" });
+      },
+    });
+  }
+
+  get state(): LinkState {
+    return this.#driver.state;
+  }
+
+  get lastError(): PlainError | null {
+    return this.#lastError;
+  }
+
+  trace(): readonly TraceEntry[] {
+    return this.#driver.trace();
+  }
+
+  connect(resumed: boolean): void {
+    this.#driver.send({ type: "CONNECT", resumed });
+  }
+
+  beginShutdown(): void {
+    this.#driver.send({ type: "SHUTDOWN" });
+  }
+
+  /** The main thread stands still, or moves again: no new work meanwhile. */
+  stalled(stalled: boolean): void {
+    this.#driver.send({ type: "STALL", stalled });
+  }
+
+  /** Ends everything; resolves when the last socket is closed. Those whose peers take longer than `limitMs` are destroyed. */
+  finish(limitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#driver.send({ type: "FINISH" });
+      if (this.#sockets.size === 0) return resolve();
+      this.#onAllClosed = () => {
+        this.#patience?.cancel();
+        resolve();
+      };
+      this.hurry(limitMs);
+    });
+  }
+
+  /** While it finishes: peers get only this long from now on. */
+  hurry(limitMs: number): void {
+    if (this.#onAllClosed === undefined) return;
+    this.#patience?.cancel();
+    this.#patience = this.#deps.timers.set(limitMs, () => {
+      for (const socket of [...this.#sockets.values()]) socket.destroy();
+    });
+  }
+
+  /** Sends over the active connection; false when there is none. */
+  send(bytes: Uint8Array): boolean {
+    if (this.#active === undefined) return false;
+    this.#active.socket.send(bytes);
+    this.#deps.touch();
+    return true;
+  }
+
+  /** Lets what was sent in this turn go. */
+  release(): void {
+    for (const socket of this.#sockets.values()) socket.release();
+  }
+
+  #run(effect: LinkEffect): void {
+    const { config, listener, log } = this.#deps;
+    switch (effect.do) {
+      case "START":
+        return this.#start(effect);
+      case "ABORT_START":
+        return this.#starts.get(effect.generation)?.abort(new Error("Not needed any more."));
+      case "OPEN":
+        return this.#open(effect.generation, effect.start.gatewayEndpoint);
+      case "CLOSE_SOCKET":
+        return this.#leave(effect.generation)?.close(effect.code, effect.reason);
+      case "DESTROY_SOCKET":
+        return this.#leave(effect.generation)?.destroy();
+      case "SEND_CONNECT":
+        return this.#sendFrame(effect.generation, workerConnectFrame(config, effect.start));
+      case "SEND":
+        if (effect.kind === "WORKER_HEARTBEAT") this.heartbeat.sent();
+        return this.#sendFrame(effect.generation, { kind: effect.kind });
+      case "WAIT":
+        return this.#clock.set("backoff", effect.generation, this.#waitMs(effect.failures, effect.atLeastMs));
+      case "SET_TIMER": {
+        const delayMs = effect.timer === "open" ? config.openMs : config.minUptimeMs;
+        return this.#clock.set(effect.timer, effect.generation, delayMs);
+      }
+      case "START_HEARTBEAT":
+        this.heartbeat.started(effect.intervalMs);
+        return this.#clock.beat(effect.generation, effect.intervalMs);
+      case "CANCEL_TIMERS":
+        return this.#clock.cancel(effect.generation);
+      case "LINK_UP": {
+        const socket = this.#sockets.get(effect.generation);
+        this.#active = socket && { generation: effect.generation, socket };
+        return listener.onUp(effect.ready, effect.start);
+      }
+      case "LINK_DOWN":
+        this.#leave(effect.generation);
+        return listener.onDown();
+      case "HEARTBEAT_ANSWERED":
+        return this.heartbeat.answered();
+      case "REFUSED":
+        return listener.onRefused(new HoldfastError(effect.code, effect.message));
+      case "LOG":
+        if (effect.code) this.#lastError = toPlainError(new HoldfastError(effect.code, effect.message));
+        return log(effect.level, effect.message, effect.code ? { code: effect.code } : undefined);
+      case "STATE_CHANGED":
+        return listener.onStateChanged();
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  /** Who was told to come back at a certain time still does not come together with all the others. */
+  #waitMs(failures: number, atLeastMs = 0): number {
+    const { config, random } = this.#deps;
+    const delayMs = backoffDelayMs(config.reconnect, failures, random);
+    return atLeastMs === 0 ? delayMs : Math.max(delayMs, atLeastMs + backoffDelayMs(config.reconnect, 1, random));
+  }
+
+  #start({ generation, key, excludeGroups }: Extract<LinkEffect, { do: "START" }>): void {
+    const abort = new AbortController();
+    this.#starts.set(generation, abort);
+    void this.#deps.http.start(key, excludeGroups, abort.signal).then((result) => {
+      this.#starts.delete(generation);
+      const { ok } = result;
+      if (ok) this.#driver.send({ type: "START_OK", generation, start: result.start });
+      else {
+        const { ok: _, ...failure } = result;
+        this.#driver.send({ type: "START_FAILED", generation, ...failure });
+      }
+    });
+  }
+
+  #open(generation: number, url: string): void {
+    const onClosed = (code: number, reason: string): void => {
+      this.#sockets.delete(generation);
+      if (this.#active?.generation === generation) this.#active = undefined;
+      this.#driver.send({ type: "SOCKET_CLOSED", generation, code, reason });
+      if (this.#sockets.size === 0) this.#onAllClosed?.();
+    };
+    const handlers = {
+      onFrame: (bytes: Uint8Array) => this.#onBytes(generation, bytes),
+      onBadFrame: (message: string) => this.#driver.send({ type: "BAD_FRAME", generation, message }),
+      onClosed,
+    };
+    this.#sockets.set(generation, openGatewaySocket(url, handlers, this.#deps, this.#deps.config.openMs));
+  }
+
+  #onBytes(generation: number, bytes: Uint8Array): void {
+    let frame: GatewayFrame | UnknownFrame;
+    try {
+      frame = decodeGatewayFrame(bytes);
+    } catch (error) {
+      return this.#driver.send({ type: "BAD_FRAME", generation, message: messageOf(error) });
+    }
+    // Work goes past the machine, which has nothing to say about it.
+    if (this.#active?.generation !== generation || isLinkFrame(frame.kind)) {
+      return this.#driver.send({ type: "FRAME", generation, frame });
+    }
+    if (frame.kind === "UNKNOWN") {
+      return this.#deps.log("warn", `A frame of unknown kind ${frame.number} was passed over.`);
+    }
+    this.#deps.listener.onFrame(frame, bytes);
+  }
+
+  #sendFrame(generation: number, frame: WorkerFrame): void {
+    this.#sockets.get(generation)?.send(encodeWorkerFrame(frame));
+    this.#deps.touch();
+  }
+
+  #leave(generation: number): GatewaySocket | undefined {
+    if (this.#active?.generation === generation) this.#active = undefined;
+    return this.#sockets.get(generation);
+  }
+}
+
+function isLinkFrame(kind: string): boolean {
+  return (
+    kind === "GATEWAY_HELLO" ||
+    kind === "GATEWAY_CONNECTION_READY" ||
+    kind === "GATEWAY_HEARTBEAT" ||
+    kind === "GATEWAY_CLOSING" ||
+    kind === "SYNC_FAILED"
+  );
+}

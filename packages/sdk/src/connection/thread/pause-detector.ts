@@ -1,0 +1,62 @@
+import { type Clock, type ClockReading, pauseBetween, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
+import { pauseLimitMs } from "../machines/intervals.ts";
+import type { SharedCounters } from "../shared/shared-counters.ts";
+
+/** Signs per limit, so that only a pause inspectorSessions like one. */
+const SIGNS = 8;
+
+export interface PauseDetectorDeps {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly counters: Pick<SharedCounters, "alive" | "pauseLimit">;
+  /** The thread, or all of its process, did nothing for so long. Called before anything that came meanwhile is looked at. */
+  readonly onPaused: (pausedMs: number) => void;
+}
+
+/** The thread's sign of life for main; and it notices when it has given none. */
+export class PauseDetector {
+  readonly #deps: PauseDetectorDeps;
+  #limitMs = pauseLimitMs();
+  #last: ClockReading;
+  #timer: TimerHandle | undefined;
+
+  constructor(deps: PauseDetectorDeps) {
+    this.#deps = deps;
+    this.#last = readClocks(deps.clock);
+    deps.counters.pauseLimit(this.#limitMs);
+    deps.counters.alive(this.#last);
+    this.#again();
+  }
+
+  /** Called by the timer, and before anything from outside is looked at: after a pause that may come first. */
+  check(): void {
+    const { clock, counters, onPaused } = this.#deps;
+    const now = readClocks(clock);
+    const pausedMs = pauseBetween(this.#last, now, this.#limitMs);
+    this.#last = now;
+    if (pausedMs !== null) onPaused(pausedMs);
+    // The last thing: who sees the sign sees what followed from the pause.
+    counters.alive(now);
+  }
+
+  /** So often leases are extended on the connection that is there now. */
+  setLeaseInterval(extendLeaseMs: number): void {
+    this.check();
+    this.#limitMs = pauseLimitMs(extendLeaseMs);
+    this.#deps.counters.pauseLimit(this.#limitMs);
+    this.#timer?.cancel();
+    this.#again();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #again(): void {
+    const fire = (): void => {
+      this.#again();
+      this.check();
+    };
+    this.#timer = this.#deps.timers.set(this.#limitMs / SIGNS, fire, { unref: true });
+  }
+}

@@ -1,0 +1,203 @@
+import { type Clock, type Log, Semaphore, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
+import { encodeWorkerFrame, wrapReply } from "@holdfast/protocol";
+import { Outbox, type OutboxAction, type OutboxItem } from "../machines/outbox.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+import type { GatewayHttp } from "./gateway-http.ts";
+import type { InFlightRequests } from "./in-flight-requests.ts";
+
+export interface ReplyDeliveryDeps {
+  readonly config: SerializableConfig;
+  readonly http: Pick<GatewayHttp, "flush">;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly inFlight: InFlightRequests;
+  readonly send: (bytes: Uint8Array) => boolean;
+  /** The gateway has the reply, by whichever way. */
+  readonly onDelivered: (requestId: string) => void;
+}
+
+interface PendingMessage {
+  readonly requestId: string;
+  /** Null: it is the reply. */
+  readonly sequence: number | null;
+  readonly bytes: Uint8Array;
+}
+
+/** Flushes under way at once; more would only make each of them slower, and cost a socket each. */
+const MAX_FLUSHES = 16;
+
+const replyKey = (requestId: string): string => `reply ${requestId}`;
+const checkpointKey = (requestId: string, sequence: number): string => `checkpoint ${sequence} ${requestId}`;
+
+/** Brings replies and checkpoints to the gateway, over the socket or by HTTP, until each is acknowledged. */
+export class ReplyDelivery {
+  readonly #deps: ReplyDeliveryDeps;
+  readonly #outbox: Outbox;
+  readonly #letters = new Map<string, PendingMessage>();
+  /** Open checkpoints by request. */
+  readonly #sequences = new Map<string, Set<number>>();
+  #alarm: TimerHandle | undefined;
+  #urgent = false;
+  #stopped = false;
+  #wasFull = false;
+  readonly #flushes = new Semaphore(MAX_FLUSHES);
+
+  constructor(deps: ReplyDeliveryDeps) {
+    this.#deps = deps;
+    this.#outbox = new Outbox(deps.config.outbox);
+  }
+
+  get count(): number {
+    return this.#outbox.count;
+  }
+
+  get bytes(): number {
+    return this.#outbox.bytes;
+  }
+
+  get full(): boolean {
+    return this.#outbox.full;
+  }
+
+  addReply(requestId: string, response: Uint8Array): void {
+    this.#add(replyKey(requestId), { requestId, sequence: null, bytes: response });
+  }
+
+  addCheckpoint(requestId: string, sequence: number, ops: Uint8Array): void {
+    const open = this.#sequences.get(requestId) ?? new Set<number>();
+    this.#sequences.set(requestId, open.add(sequence));
+    this.#add(checkpointKey(requestId, sequence), { requestId, sequence, bytes: ops });
+  }
+
+  /** False when there was none, or it was settled before. */
+  settleCheckpoint(requestId: string, sequence: number): boolean {
+    const open = this.#sequences.get(requestId);
+    open?.delete(sequence);
+    if (open?.size === 0) this.#sequences.delete(requestId);
+    return this.#settle(checkpointKey(requestId, sequence));
+  }
+
+  /** Forgets everything about a request. */
+  withdraw(requestId: string): void {
+    this.#settle(replyKey(requestId));
+    for (const sequence of this.#sequences.get(requestId) ?? []) this.settleCheckpoint(requestId, sequence);
+  }
+
+  checkpoints(): readonly { readonly requestId: string; readonly sequence: number }[] {
+    return [...this.#sequences].flatMap(([requestId, open]) => [...open].map((sequence) => ({ requestId, sequence })));
+  }
+
+  /** Requests whose reply nobody has acknowledged. */
+  undelivered(): readonly string[] {
+    return [...this.#letters.values()].filter(({ sequence }) => sequence === null).map(({ requestId }) => requestId);
+  }
+
+  linkUp(): void {
+    this.#carryOut(this.#outbox.linkUp(this.#now()));
+  }
+
+  linkDown(): void {
+    this.#outbox.linkDown(this.#now());
+    if (this.#urgent) this.#carryOut(this.#outbox.due(this.#now(), true));
+  }
+
+  /** From now on nothing waits for a link that is not there. */
+  hurry(): void {
+    this.#urgent = true;
+    this.#carryOut(this.#outbox.due(this.#now(), true));
+  }
+
+  /** Time runs out: every reply without acknowledgement goes by HTTP now, also while there is a link. */
+  flushAll(): void {
+    this.#carryOut(this.#outbox.flushAll(this.#now()));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#alarm?.cancel();
+  }
+
+  #now(): number {
+    return this.#deps.clock.monotonicMs();
+  }
+
+  #add(key: string, letter: PendingMessage): void {
+    const { requestId, sequence, bytes } = letter;
+    const kind: OutboxItem["kind"] = sequence === null ? "reply" : "checkpoint";
+    this.#letters.set(key, letter);
+    this.#carryOut(this.#outbox.add({ key, requestId, kind, bytes: bytes.byteLength }, this.#now()));
+    if (this.#urgent) this.#carryOut(this.#outbox.due(this.#now(), true));
+    if (!this.#outbox.full || this.#wasFull) return;
+    this.#wasFull = true;
+    const { count } = this.#outbox;
+    const message = `${count} replies and checkpoints (${this.#outbox.bytes} bytes) wait for an acknowledgement; no new work is taken.`;
+    this.#deps.log("warn", message, { code: "OUTBOX_FULL" });
+  }
+
+  #settle(key: string): boolean {
+    const settled = this.#outbox.settle(key) !== undefined;
+    this.#letters.delete(key);
+    if (this.#wasFull && !this.#outbox.full) {
+      this.#wasFull = false;
+      this.#deps.log("info", "Replies and checkpoints are acknowledged again; new work is taken.");
+    }
+    return settled;
+  }
+
+  #carryOut(actions: readonly OutboxAction[]): void {
+    for (const { do: what, item } of actions) {
+      const letter = this.#letters.get(item.key);
+      if (letter === undefined) continue;
+      switch (what) {
+        case "SEND":
+          this.#deps.send(this.#encode(letter));
+          break;
+        case "FLUSH":
+          void this.#flush(item, letter);
+          break;
+        default:
+          unreachable(what);
+      }
+    }
+    this.#arm();
+  }
+
+  #encode({ requestId, sequence, bytes }: PendingMessage): Uint8Array {
+    if (sequence === null) return wrapReply(bytes);
+    const { inFlight } = this.#deps;
+    return encodeWorkerFrame({
+      kind: "WORKER_CHECKPOINT",
+      requestId,
+      runId: inFlight.get(requestId)?.identity.runId ?? "",
+      leaseId: inFlight.leases.get(requestId)?.leaseId ?? "",
+      sequence,
+      ops: bytes,
+    });
+  }
+
+  async #flush(item: OutboxItem, letter: PendingMessage): Promise<void> {
+    const result = await this.#flushes.run(() => this.#deps.http.flush(letter.bytes));
+    if (this.#stopped || !this.#outbox.has(item.key)) return;
+    if (result.ok) {
+      this.#deps.onDelivered(item.requestId);
+      return;
+    }
+    this.#deps.log("warn", `A reply could not be flushed, it is tried again: ${result.message}`, {
+      code: "FLUSH_FAILED",
+      requestId: item.requestId,
+    });
+    this.#outbox.flushFailed(item.key, this.#now());
+    this.#arm();
+  }
+
+  /** One timer, for the oldest deadline; it is left alone when that one is settled meanwhile. */
+  #arm(): void {
+    const dueMs = this.#outbox.nextDueMs();
+    if (this.#alarm !== undefined || dueMs === null || this.#stopped) return;
+    this.#alarm = this.#deps.timers.set(Math.max(1, dueMs - this.#now()), () => {
+      this.#alarm = undefined;
+      this.#carryOut(this.#outbox.due(this.#now(), this.#urgent));
+    });
+  }
+}

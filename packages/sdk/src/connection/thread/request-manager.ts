@@ -1,0 +1,364 @@
+import { type Clock, HoldfastError, type Log, type Timers, toPlainError, unreachable } from "@holdfast/core";
+import {
+  type CheckpointOutcome,
+  type ConnectionReady,
+  type ExecutorRequest,
+  type Extension,
+  encodeWorkerFrame,
+  type GatewayFrame,
+  type NackReason,
+  WORKER_FALLBACK_INTERVALS,
+  type WorkerFrame,
+} from "@holdfast/protocol";
+import { decideAcceptance } from "../machines/acceptance.ts";
+import { parseIntervalMs, pauseLimitMs } from "../machines/intervals.ts";
+import { LeaseAges } from "../machines/lease-ages.ts";
+import { RecentIds } from "../machines/recent-ids.ts";
+import type { AdoptedRequest, MainMessage, ThreadMessage } from "../shared/messages.ts";
+import { encodeErrorReply, identityOf } from "../shared/reply.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+import type { SharedCounters } from "../shared/shared-counters.ts";
+import type { GatewayHttp } from "./gateway-http.ts";
+import { type InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
+import type { MainPort } from "./main-port.ts";
+import { ReplyDelivery } from "./reply-delivery.ts";
+
+const EMPTY = new Uint8Array(0);
+/** Dispatches that were answered and may still be delivered twice. */
+const RECENT_IDS = 2_000;
+
+export interface RequestManagerDeps {
+  readonly config: SerializableConfig;
+  readonly http: Pick<GatewayHttp, "flush">;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly port: Pick<MainPort, "post">;
+  /** For what supersedes itself. */
+  readonly coalescing: Pick<MainPort, "post">;
+  readonly counters: Pick<SharedCounters, "epoch" | "tookWork">;
+  /** Of the first doubt, which everything that is adopted is in. */
+  readonly epoch: number;
+  readonly send: (bytes: Uint8Array) => boolean;
+  /** Something in flight ended. */
+  readonly onProgress: () => void;
+}
+
+type NackIdentity = Pick<ExecutorRequest, "requestId" | "runId">;
+
+export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" }>;
+
+/**
+ * Everything about requests: taking them in, their leases, their checkpoints and replies.
+ *
+ * D1. After a doubt (`doubt`) main begins nothing until the lease of the request is confirmed: main sees the epoch in
+ *     shared memory before it gets anything else.
+ * D2. A request that is read while in doubt goes to main, and is acknowledged, only when its lease is confirmed; nothing
+ *     of one that is lost or cancelled before that is seen by main.
+ * D3. The doubt about what is read ends with the first answer that was given after it began: all that comes over the
+ *     connection later was sent later.
+ * D4. So is a request that comes later than others came by more than a pause.
+ * D5. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
+ */
+export class RequestManager {
+  readonly inFlight: InFlightRequests;
+  readonly delivery: ReplyDelivery;
+  readonly #deps: RequestManagerDeps;
+  readonly #leases: LeaseKeeper;
+  readonly #finished = new RecentIds(RECENT_IDS);
+  readonly #apps: ReadonlySet<string>;
+  /** Requests that are not main's before their leases are confirmed. */
+  readonly #unconfirmed = new Map<string, ExecutorRequest & { readonly bytes: Uint8Array }>();
+  #epoch: number;
+  /** What is read now may have been sent before others got it. */
+  #inDoubt = false;
+  readonly #ages = new LeaseAges();
+  #lateMs = 0;
+  #extensions: readonly Extension[] = [];
+  #negotiated = false;
+  #stalled = false;
+  #shuttingDown = false;
+
+  constructor(deps: RequestManagerDeps) {
+    this.#deps = deps;
+    this.#apps = new Set(deps.config.apps.map((app) => app.appName));
+    this.#epoch = deps.epoch;
+    this.inFlight = new InFlightRequests(deps.clock, deps.epoch);
+    this.delivery = new ReplyDelivery({ ...deps, inFlight: this.inFlight, onDelivered: (id) => this.#delivered(id) });
+    this.#leases = new LeaseKeeper({
+      ...deps,
+      inFlight: this.inFlight,
+      send: (frame) => this.#send(frame),
+      onConfirmed: (requestId) => this.#confirmed(requestId),
+      onLost: (requestId) => this.#giveUp(requestId),
+      isShuttingDown: () => this.#shuttingDown,
+      isPlain: () => this.#negotiated && this.#extensions.length === 0,
+    });
+  }
+
+  /** What was agreed on with the present gateway, or the last one. */
+  get extensions(): readonly Extension[] {
+    return this.#extensions;
+  }
+
+  adopt(requests: readonly AdoptedRequest[]): void {
+    for (const { identity, leaseId, ageMs, outcome, checkpoints } of requests) {
+      const flight = this.inFlight.add(identity, leaseId, false, ageMs);
+      for (const { sequence, ops } of checkpoints) this.delivery.addCheckpoint(identity.requestId, sequence, ops);
+      if (outcome?.kind === "response") this.#reply(flight, outcome.response);
+      if (outcome?.kind === "error") {
+        this.#reply(flight, encodeErrorReply(identity, outcome.error, this.#deps.config.sdkVersion));
+      }
+    }
+  }
+
+  onUp(ready: ConnectionReady): void {
+    this.#forgetUnconfirmed();
+    this.#inDoubt = false;
+    this.#ages.reset();
+    this.#lateMs = pauseLimitMs(parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs));
+    this.#extensions = this.#deps.config.extensions.filter((name) => ready.extensions.includes(name));
+    this.#negotiated = true;
+    this.#leases.start(ready);
+    if (!this.#extensions.includes("checkpoint")) {
+      for (const { requestId, sequence } of this.delivery.checkpoints()) {
+        this.#answerCheckpoint(requestId, sequence, "invalid");
+      }
+    }
+    this.delivery.linkUp();
+  }
+
+  onDown(): void {
+    this.#leases.stop();
+    this.delivery.linkDown();
+    this.#forgetUnconfirmed();
+    // Without a connection for long enough the gateway gives the work to others.
+    this.doubt();
+  }
+
+  /** Others may have got what is held here. */
+  doubt(): void {
+    this.#epoch += 1;
+    this.#inDoubt = true;
+    this.#deps.counters.epoch(this.#epoch);
+    this.#leases.doubt(this.#epoch);
+  }
+
+  /** `bytes` is a view that is only good during the call. */
+  onFrame(frame: GatewayFrame, bytes: Uint8Array): void {
+    switch (frame.kind) {
+      case "GATEWAY_EXECUTOR_REQUEST":
+        return this.#onRequest(frame, bytes);
+      case "WORKER_REPLY_ACK":
+        return this.#delivered(frame.requestId);
+      case "WORKER_REQUEST_EXTEND_LEASE_ACK":
+        if (this.#leases.onAnswer(frame.requestId, frame.newLeaseId)) this.#inDoubt = false;
+        return;
+      case "GATEWAY_CHECKPOINT_ACK":
+        return this.#answerCheckpoint(frame.requestId, frame.sequence, frame.outcome);
+      case "GATEWAY_CANCEL": {
+        const { requestId, reason } = frame;
+        if (this.#unconfirmed.has(requestId)) return this.#forget(requestId);
+        if (this.inFlight.has(requestId)) this.#takeFromMain({ type: "CANCEL", requestId, reason });
+        return;
+      }
+      default:
+        this.#deps.log("warn", `The gateway sent ${frame.kind} at a wrong time; it was passed over.`);
+    }
+  }
+
+  onMain(message: WorkMessage): void {
+    const { requestId } = message;
+    const flight = this.inFlight.get(requestId);
+    // Its lease was lost while the message was under way; main is being told.
+    if (flight === undefined) return;
+    switch (message.type) {
+      case "EXECUTION_RESPONSE":
+        return this.#reply(flight, message.response);
+      case "EXECUTION_ERROR":
+        return this.#reply(flight, encodeErrorReply(flight.identity, message.error, this.#deps.config.sdkVersion));
+      case "EXECUTION_DROPPED":
+        return this.#forget(requestId);
+      case "CHECKPOINT":
+        return this.#onCheckpoint(requestId, message.sequence, message.ops);
+      default:
+        return unreachable(message);
+    }
+  }
+
+  beginShutdown(): void {
+    this.#shuttingDown = true;
+    for (const request of [...this.#unconfirmed.values()]) {
+      this.#refuse(request, "SHUTTING_DOWN", "This worker is shutting down.");
+      this.#forget(request.requestId);
+    }
+    this.delivery.hurry();
+  }
+
+  /** Gives back what still runs, so that another worker can start at once. */
+  handBack(): void {
+    for (const { state, identity } of [...this.inFlight.values()]) {
+      if (state !== "running") continue;
+      const { requestId, runId } = identity;
+      const leaseId = this.inFlight.leases.get(requestId)?.leaseId ?? "";
+      this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker ended before the work was done.");
+      this.#deps.log("warn", "A request was not finished in time and was handed back.", {
+        code: "DRAIN_TIMEOUT",
+        requestId,
+        runId,
+      });
+      this.#giveUp(requestId);
+    }
+  }
+
+  /**
+   * Gives up the leases of what main cannot go on with. A result that comes all the same is sent: it is welcome if nobody
+   * has taken the work by then, and refused by its epoch if somebody has.
+   */
+  giveUpStalled(): void {
+    this.#stalled = true;
+    for (const { state, identity } of this.inFlight.values()) {
+      if (state !== "running") continue;
+      const leaseId = this.#leases.giveUp(identity.requestId);
+      this.#nack(identity, leaseId, "STALLED", "The worker's main thread is blocked.");
+    }
+    this.doubt();
+  }
+
+  takeUpStalled(): void {
+    this.#stalled = false;
+    this.#leases.takeUp();
+  }
+
+  stop(): void {
+    this.#leases.stop();
+    this.delivery.stop();
+  }
+
+  #send(frame: WorkerFrame): void {
+    this.#deps.send(encodeWorkerFrame(frame));
+  }
+
+  /** False = the gateway does not understand refusals. */
+  #nack({ requestId, runId }: NackIdentity, leaseId: string, reason: NackReason, message: string): boolean {
+    if (!this.#extensions.includes("nack")) return false;
+    this.#send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message });
+    return true;
+  }
+
+  #delivered(requestId: string): void {
+    this.delivery.withdraw(requestId);
+    if (this.inFlight.remove(requestId) === undefined) return;
+    this.#finished.add(requestId);
+    this.#deps.port.post({ type: "REPLY_ACKED", requestId });
+    this.#deps.onProgress();
+  }
+
+  #forget(requestId: string): void {
+    this.delivery.withdraw(requestId);
+    this.inFlight.remove(requestId);
+    this.#unconfirmed.delete(requestId);
+    this.#deps.onProgress();
+  }
+
+  #forgetUnconfirmed(): void {
+    for (const requestId of [...this.#unconfirmed.keys()]) this.#forget(requestId);
+  }
+
+  #giveUp(requestId: string): void {
+    if (!this.#unconfirmed.has(requestId)) this.#takeFromMain({ type: "LEASE_LOST", requestId });
+    this.#forget(requestId);
+  }
+
+  #takeFromMain(message: Extract<ThreadMessage, { type: "LEASE_LOST" | "CANCEL" }>): void {
+    this.#deps.counters.tookWork();
+    this.#deps.port.post(message);
+  }
+
+  #confirmed(requestId: string): void {
+    const request = this.#unconfirmed.get(requestId);
+    if (request === undefined) return;
+    this.#unconfirmed.delete(requestId);
+    this.#ages.confirmed(request.leaseId, this.inFlight.get(requestId)?.startedAtMs ?? 0);
+    this.#give(request, request.bytes);
+  }
+
+  /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
+  #give(request: ExecutorRequest, bytes: Uint8Array): void {
+    const [{ requestId }, extensions, epoch] = [request, this.#extensions, this.#epoch];
+    this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, epoch });
+    this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
+  }
+
+  #reply(flight: InFlightRequest, response: Uint8Array): void {
+    this.inFlight.replied(flight);
+    this.delivery.addReply(flight.identity.requestId, response);
+  }
+
+  /** A gateway that did not agree to checkpoints is never sent one. */
+  #onCheckpoint(requestId: string, sequence: number, ops: Uint8Array): void {
+    if (!this.#negotiated || this.#extensions.includes("checkpoint")) {
+      return this.delivery.addCheckpoint(requestId, sequence, ops);
+    }
+    this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome: "invalid" });
+  }
+
+  #answerCheckpoint(requestId: string, sequence: number, outcome: CheckpointOutcome): void {
+    if (!this.delivery.settleCheckpoint(requestId, sequence)) return;
+    this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome });
+  }
+
+  #onRequest(request: ExecutorRequest, bytes: Uint8Array): void {
+    const { requestId, leaseId } = request;
+    const intake = decideAcceptance(request, {
+      apps: this.#apps,
+      running: this.inFlight.running,
+      maxRunning: this.#deps.config.maxWorkerConcurrency,
+      shuttingDown: this.#shuttingDown,
+      outboxFull: this.delivery.full,
+      stalled: this.#stalled,
+      isInFlight: (id) => this.inFlight.has(id),
+      // Only gateways with our extensions name every dispatch anew.
+      isFinished: (id) => this.#extensions.length > 0 && this.#finished.has(id),
+    });
+    switch (intake.verdict) {
+      case "accept": {
+        const copy = new Uint8Array(bytes);
+        const isLate = this.#ages.lateMs(leaseId, this.#deps.clock.monotonicMs()) > this.#lateMs;
+        this.inFlight.add(identityOf(request), leaseId, !this.#inDoubt && !isLate);
+        if (!this.#inDoubt && !isLate) return this.#give(request, copy);
+        this.#unconfirmed.set(requestId, { ...request, requestPayload: EMPTY, bytes: copy });
+        return this.#leases.ask(requestId);
+      }
+      case "duplicate":
+        if (this.#unconfirmed.has(requestId)) return;
+        return this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
+      case "finished":
+        return this.#deps.log("debug", "A request that was answered already came again and was passed over.", {
+          requestId,
+        });
+      case "malformed":
+        return this.#rejectMalformed(request, intake.message);
+      case "refuse":
+        return this.#refuse(request, intake.reason, intake.message);
+      default:
+        return unreachable(intake);
+    }
+  }
+
+  #rejectMalformed(request: ExecutorRequest, message: string): void {
+    const error = new HoldfastError("REQUEST_INVALID", message);
+    const identity = identityOf(request);
+    this.#deps.log("error", message, { code: error.code, requestId: request.requestId });
+    this.#send({ ...identity, kind: "WORKER_REQUEST_ACK" });
+    const reply = encodeErrorReply(identity, toPlainError(error), this.#deps.config.sdkVersion);
+    this.#reply(this.inFlight.add(identity, request.leaseId, true), reply);
+  }
+
+  #refuse({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {
+    const answered = this.#nack({ requestId, runId }, leaseId, reason, message);
+    const level = answered && reason !== "UNKNOWN_APP" ? "debug" : "warn";
+    this.#deps.log(level, `A request was refused: ${message}`, { requestId, runId, reason });
+  }
+}

@@ -1,0 +1,307 @@
+import {
+  type Clock,
+  createDriver,
+  type Driver,
+  type Log,
+  type TimerHandle,
+  type Timers,
+  unreachable,
+} from "@holdfast/core";
+import {
+  createStallStep,
+  initialStall,
+  type StallEffect,
+  type StallEvent,
+  type StallState,
+} from "../machines/stall-machine.ts";
+import { makeReport, type ReportFacts } from "../machines/stall-report.ts";
+import { frameText, stallHeadline, stallText } from "../machines/stall-text.ts";
+import { pulseMsFor, type SharedCounters } from "../shared/shared-counters.ts";
+import {
+  placeOf,
+  type RunningRequest,
+  type StallDebugState,
+  type StallPolicy,
+  type StallReport,
+} from "../shared/stall.ts";
+import type { EmergencyChannel } from "./emergency.ts";
+import type { InspectorSessions } from "./inspector-sessions.ts";
+import type { captureMainStack, MainCapture, MainSnapshot } from "./main-stack.ts";
+import type { SourceMaps } from "./source-maps.ts";
+
+/** A main that does not answer its debugger for this long is in native code: the report goes out without a stack. */
+const CAPTURE_MS = 400;
+
+/** What a stall does to the rest of the thread. */
+export interface StallActions {
+  /** No new work, or work again. */
+  setIntake(open: boolean): void;
+  giveUp(stalledMs: number): void;
+  takeUp(): void;
+  /** A report, also the one that says that a stall has ended; the gateway is to have it before what main says next. */
+  tell(report: StallReport, stalledMs: number, ended: boolean): void;
+  changed(): void;
+  /** Main moves again after a stall. */
+  moving(): void;
+}
+
+/** How to look at main, and where to tell of it. */
+export interface StallPorts {
+  readonly emergency: EmergencyChannel;
+  readonly capture: typeof captureMainStack;
+  readonly inspectorSessions: Pick<InspectorSessions, "begin" | "end">;
+  readonly maps: SourceMaps;
+}
+
+export interface StallWatchDeps extends StallPorts {
+  readonly policy: StallPolicy;
+  /** Reports of earlier threads of this process have lower numbers. */
+  readonly firstSequence: number;
+  readonly counters: SharedCounters;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly running: () => readonly RunningRequest[];
+  readonly actions: StallActions;
+}
+
+/** One stall, from its first report to its end. */
+interface Stall {
+  report: StallReport | null;
+  /** The capture under way; also kept when it is late. */
+  capture: MainCapture | null;
+  /** Reports that are being made. */
+  making: number;
+  /** It has ended: called when nothing is being made any more. */
+  account: (() => void) | null;
+}
+
+type ReportEffect = Extract<StallEffect, { do: "REPORT" }>;
+
+const newStall = (): Stall => ({ report: null, capture: null, making: 0, account: null });
+
+/** Watches main's sign of life, and names what blocks it. */
+export class StallWatch {
+  readonly #deps: StallWatchDeps;
+  readonly #pulseMs: number;
+  readonly #driver: Driver<StallState, StallEvent>;
+  #timer: TimerHandle | undefined;
+  #stall = newStall();
+  #last: StallDebugState["last"] = null;
+  #sequence: number;
+  /** Looks whose session main may still speak to. */
+  #unsettled = 0;
+  #counts = { count: 0, reports: 0, suppressed: 0 };
+
+  constructor(deps: StallWatchDeps) {
+    const { policy, counters, clock } = deps;
+    this.#deps = deps;
+    this.#sequence = deps.firstSequence;
+    this.#pulseMs = pulseMsFor(policy.thresholdMs);
+    this.#driver = createDriver<StallState, StallEvent, StallEffect>({
+      initial: initialStall(counters.readPulse(), clock.monotonicMs()),
+      step: createStallStep({ ...policy, pulseMs: this.#pulseMs }),
+      run: (effect) => this.#run(effect),
+      nowMs: () => clock.nowMs(),
+      traceSize: 1,
+    });
+    this.#watch();
+  }
+
+  /** How long main has been standing still beyond its usual interval; 0 = it moves. */
+  get lagMs(): number {
+    const { stillMs, lookedAtMs, pulse } = this.#driver.state.sight;
+    if (this.#deps.counters.readPulse() !== pulse) return 0;
+    const nowMs = stillMs + Math.min(this.#deps.clock.monotonicMs() - lookedAtMs, 2 * this.#pulseMs);
+    // Both sides look every pulse, so up to two of them mean nothing.
+    return nowMs <= 3 * this.#pulseMs ? 0 : Math.round(nowMs - this.#pulseMs);
+  }
+
+  /** Main said something. */
+  heard(): void {
+    if (this.#driver.state.phase === "stalled")
+      this.#driver.send({ type: "HEARD", atMs: this.#deps.clock.monotonicMs() });
+  }
+
+  debugState(): StallDebugState {
+    const { state } = this.#driver;
+    const { policy, counters } = this.#deps;
+    const detection = policy.thresholdMs === null ? "off" : counters.readDebugged() ? "debugger" : "on";
+    const current =
+      state.phase === "stalled"
+        ? { stalledMs: Math.round(state.sight.stillMs), leasesGivenUp: state.gaveUp, report: this.#stall.report }
+        : null;
+    const { count, reports, suppressed } = this.#counts;
+    return { detection, count, reports, suppressed: suppressed + state.told.suppressed, current, last: this.#last };
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#stall.capture?.cancel();
+  }
+
+  #watch(): void {
+    const { counters, clock, timers } = this.#deps;
+    this.#timer = timers.set(
+      this.#pulseMs,
+      () => {
+        this.#watch();
+        const debugged = counters.readDebugged();
+        this.#driver.send({ type: "LOOK", atMs: clock.monotonicMs(), pulse: counters.readPulse(), debugged });
+      },
+      { unref: true },
+    );
+  }
+
+  #run(effect: StallEffect): void {
+    const { actions } = this.#deps;
+    switch (effect.do) {
+      case "PAUSE":
+        this.#stall = newStall();
+        this.#counts.count += 1;
+        return actions.setIntake(false);
+      case "RESUME":
+        return actions.setIntake(true);
+      case "GIVE_UP":
+        return actions.giveUp(effect.stalledMs);
+      case "TAKE_UP":
+        return actions.takeUp();
+      case "REPORT":
+        return this.#look(effect);
+      case "ENDED":
+        return this.#ended(effect);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #look(effect: ReportEffect): void {
+    const { policy, timers, capture, inspectorSessions, counters } = this.#deps;
+    const stall = this.#stall;
+    this.#counts.suppressed += effect.suppressed;
+    if (policy.noStack !== null) return this.#report(stall, effect, policy.noStack);
+    // The last one still waits for main to come out of native code.
+    if (stall.capture) return this.#report(stall, effect, NATIVE);
+    const late = timers.set(CAPTURE_MS, () => this.#report(stall, effect, NATIVE));
+    const over = (): void => {
+      late.cancel();
+      stall.capture = null;
+    };
+    inspectorSessions.begin();
+    this.#unsettled += 1;
+    counters.looking(true);
+    stall.capture = capture(timers, {
+      onSnapshot: (snapshot) => {
+        over();
+        void this.#reportStack(stall, effect, snapshot);
+      },
+      onFailed: (why) => {
+        over();
+        this.#report(stall, effect, why);
+        stall.account?.();
+      },
+      onQuiet: () => this.#settle(counters.readPulse()),
+    });
+  }
+
+  /**
+   * Main deals with the end of a session before it runs any code that comes after it. Of two signs of life the second
+   * was given after that.
+   */
+  #settle(pulse: number): void {
+    const { counters, inspectorSessions, timers } = this.#deps;
+    if (counters.readPulse() - pulse < 2) {
+      timers.set(this.#pulseMs, () => this.#settle(pulse));
+      return;
+    }
+    this.#unsettled -= 1;
+    if (this.#unsettled === 0) counters.looking(false);
+    inspectorSessions.end();
+  }
+
+  async #reportStack(stall: Stall, effect: ReportEffect, { frames, execution }: MainSnapshot): Promise<void> {
+    stall.making += 1;
+    const stack = await this.#deps.maps.map(frames);
+    stall.making -= 1;
+    stall.report = this.#make(stall, effect, { stack, execution }, null);
+    this.#tell(stall);
+    stall.account?.();
+  }
+
+  /** Without a stack. One that is known already says more. */
+  #report(stall: Stall, effect: ReportEffect, problem: string): void {
+    if (stall.report !== null && stall.report.stack.length > 0) {
+      const { suppressed, stalledMs } = effect;
+      stall.report = { ...stall.report, sequence: this.#nextSequence(), stalledMs: Math.round(stalledMs), suppressed };
+    } else {
+      stall.report = this.#make(stall, effect, null, problem);
+    }
+    this.#tell(stall);
+  }
+
+  #make(stall: Stall, effect: ReportEffect, seen: ReportFacts["seen"], problem: string | null): StallReport {
+    const { state } = this.#driver;
+    const now = stall.account === null && state.phase === "stalled" ? state : { sight: { stillMs: 0 }, gaveUp: false };
+    return makeReport({
+      sequence: this.#nextSequence(),
+      atMs: this.#deps.clock.nowMs(),
+      stalledMs: Math.max(effect.stalledMs, now.sight.stillMs),
+      suppressed: effect.suppressed,
+      leasesGivenUp: now.gaveUp,
+      running: this.#deps.running(),
+      seen,
+      problem,
+    });
+  }
+
+  #tell({ report, account }: Stall): void {
+    const { emergency, actions } = this.#deps;
+    if (report === null || account !== null) return;
+    this.#counts.reports += 1;
+    emergency.write(stallText(report));
+    actions.tell(report, report.stalledMs, false);
+    actions.changed();
+  }
+
+  #ended(effect: Extract<StallEffect, { do: "ENDED" }>): void {
+    const stall = this.#stall;
+    this.#deps.actions.moving();
+    // A look that has not stopped main yet would now show code that has nothing to do with it.
+    if (stall.capture && !stall.capture.stopped) {
+      stall.capture.cancel();
+      stall.capture = null;
+    }
+    let accounted = false;
+    stall.account = () => {
+      if (accounted || stall.capture || stall.making > 0) return;
+      accounted = true;
+      this.#account(stall, effect);
+    };
+    stall.account();
+  }
+
+  #account(stall: Stall, { stalledMs, reports, gaveUp }: Extract<StallEffect, { do: "ENDED" }>): void {
+    const { log, clock, actions } = this.#deps;
+    if (reports > 0) {
+      const report = stall.report ?? this.#make(stall, { do: "REPORT", stalledMs, suppressed: 0 }, null, NATIVE);
+      stall.report = { ...report, sequence: this.#nextSequence(), leasesGivenUp: gaveUp };
+      actions.tell(stall.report, Math.round(stalledMs), true);
+      const { execution, culprit, stack } = stall.report;
+      log("warn", `${stallHeadline(report, stalledMs)} It moves again.`, {
+        code: "MAIN_BLOCKED",
+        stalledMs: Math.round(stalledMs),
+        ...execution,
+        ...(culprit ? { location: placeOf(culprit), stack: stack.map(frameText) } : {}),
+      });
+    }
+    this.#last = { endedAtMs: clock.nowMs(), stalledMs: Math.round(stalledMs), report: stall.report };
+    actions.changed();
+  }
+
+  #nextSequence(): number {
+    this.#sequence += 1;
+    return this.#sequence;
+  }
+}
+
+const NATIVE = "it does not answer its debugger, so it is in native code, or the process gets no processor time.";

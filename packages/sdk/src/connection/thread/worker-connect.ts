@@ -1,0 +1,29 @@
+import { encodeJsonBytes, type StartResponse, type WorkerConnect } from "@holdfast/protocol";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
+
+/** What the worker says about itself in the handshake. */
+export function workerConnectFrame(config: SerializableConfig, start: StartResponse): WorkerConnect {
+  const { extensions, envName, platform, system } = config;
+  return {
+    kind: "WORKER_CONNECT",
+    connectionId: start.connectionId,
+    instanceId: config.instanceId,
+    sessionToken: start.sessionToken,
+    syncToken: start.syncToken,
+    capabilities: encodeJsonBytes({
+      trust_probe: "v1",
+      connect: "v1",
+      ...(extensions.length > 0 ? { holdfast: { v: 1, extensions } } : {}),
+    }),
+    apps: config.apps,
+    workerManualReadinessAck: true,
+    ...system,
+    ...(envName === undefined ? {} : { environment: envName }),
+    framework: "connect",
+    ...(platform === undefined ? {} : { platform }),
+    sdkVersion: config.sdkVersion,
+    sdkLanguage: "typescript",
+    startedAtMs: config.startedAtMs,
+    maxWorkerConcurrency: config.maxWorkerConcurrency,
+  };
+}

@@ -1,0 +1,120 @@
+import { silentLog } from "@holdfast/core";
+import { fakeClock } from "@holdfast/testing";
+import { describe, expect, it } from "vitest";
+import { createCloser } from "../../src/connection/main/closer.ts";
+import { Ledger } from "../../src/connection/main/ledger.ts";
+import type { RequestRunner } from "../../src/connection/main/request-runner.ts";
+import type { ThreadHost } from "../../src/connection/main/thread-host.ts";
+import type { MainMessage } from "../../src/connection/shared/messages.ts";
+
+const identity = {
+  requestId: "r",
+  accountId: "",
+  envId: "",
+  appId: "",
+  functionSlug: "f",
+  stepId: "step",
+  systemTraceCtx: new Uint8Array(0),
+  userTraceCtx: new Uint8Array(0),
+  runId: "run",
+};
+
+/** Main's half of close() on a clock that stands still; the thread does only what the test says. */
+function bench(how: { readonly obeys: boolean; readonly running?: number; readonly inFlight?: boolean }) {
+  const clock = fakeClock();
+  const sent: MainMessage[] = [];
+  const did: string[] = [];
+  let ended = (): void => {};
+  const ledger = new Ledger(clock);
+  const signal = how.inFlight ? ledger.open(identity, "app", "lease", 1) : undefined;
+  const runner = { running: how.running ?? 0 };
+  const host = {
+    alive: true,
+    send: (message: MainMessage) => sent.push(message),
+    hurry: () => did.push("hurry"),
+    stop: () => new Promise<void>((resolve) => (ended = resolve)),
+    terminate: () => {
+      did.push("terminate");
+      ended();
+    },
+  };
+  const closer = createCloser({
+    host: host as unknown as ThreadHost,
+    ledger,
+    runner: runner as RequestRunner,
+    clock,
+    timers: clock,
+    log: silentLog,
+  });
+  let overAtMs: number | null = null;
+  const begin = (drainMs: number): void => {
+    void closer.begin(drainMs).then(() => {
+      overAtMs = clock.monotonicMs();
+    });
+    if (how.obeys) {
+      closer.threadClosed();
+      ended();
+    }
+  };
+  return { clock, sent, did, closer, host, runner, signal, begin, overAtMs: () => overAtMs, threadEnds: () => ended() };
+}
+
+describe("main's half of close()", () => {
+  it("is over within a second of the deadline, also with a thread that does nothing, and work that never ends", async () => {
+    const { clock, did, begin, overAtMs, sent, signal } = bench({ obeys: false, running: 1, inFlight: true });
+    begin(25_000);
+    expect(sent).toEqual([{ type: "CLOSE", drainMs: 25_000 }]);
+    await clock.advance(25_000);
+    expect(overAtMs()).toBeNull();
+    await clock.advance(1_000);
+    expect(did).toEqual(["terminate"]);
+    expect(overAtMs()).toBeLessThanOrEqual(26_000);
+    expect(signal?.reason).toMatchObject({ code: "DRAIN_TIMEOUT" });
+    expect(clock.pending).toEqual([]);
+  });
+
+  it("is over at once when the thread is done and nothing runs", async () => {
+    const { clock, begin, overAtMs } = bench({ obeys: true });
+    begin(25_000);
+    await clock.advance(0);
+    expect(overAtMs()).toBe(0);
+    expect(clock.pending).toEqual([]);
+  });
+
+  it("waits for handlers whose result nobody wants, as for any other, and not beyond the deadline", async () => {
+    const patient = bench({ obeys: true, running: 1 });
+    patient.begin(25_000);
+    await patient.clock.advance(10_000);
+    expect(patient.overAtMs()).toBeNull();
+    patient.runner.running = 0;
+    patient.closer.recheck();
+    await patient.clock.advance(0);
+    expect(patient.overAtMs()).toBe(10_000);
+    const endless = bench({ obeys: true, running: 1 });
+    endless.begin(25_000);
+    await endless.clock.advance(30_000);
+    expect(endless.overAtMs()).toBe(25_000);
+  });
+
+  it("is over within a second of being forced, whatever the deadline was", async () => {
+    const { clock, closer, begin, overAtMs, sent } = bench({ obeys: false, running: 1, inFlight: true });
+    begin(3_600_000);
+    await clock.advance(5_000);
+    closer.force();
+    closer.force();
+    expect(sent.at(-1)).toEqual({ type: "CLOSE", drainMs: 0 });
+    await clock.advance(1_000);
+    expect(overAtMs()).toBeLessThanOrEqual(6_000);
+  });
+
+  it("asks for a thread when the last one died with work in the ledger, and greets it with what is left of the time", async () => {
+    const { clock, closer, begin, did } = bench({ obeys: false, inFlight: true });
+    begin(10_000);
+    await clock.advance(4_000);
+    closer.threadGone();
+    expect(did).toEqual(["hurry"]);
+    expect(closer.greeting()).toEqual([{ type: "CLOSE", drainMs: 6_000 }]);
+    closer.threadGone();
+    expect(did).toEqual(["hurry", "hurry"]);
+  });
+});

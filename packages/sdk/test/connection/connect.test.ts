@@ -1,0 +1,163 @@
+import { encodeJsonBytes, parseJsonBytes } from "@holdfast/protocol";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { connect } from "../../src/connection/main/connect.ts";
+import { resolveConnectOptions } from "../../src/connection/main/resolve-options.ts";
+import { Holdfast } from "../../src/holdfast.ts";
+import { startTestGateway, type TestGateway } from "./test-gateway.ts";
+import { until } from "./until.ts";
+
+let gateway: TestGateway;
+beforeEach(async () => {
+  gateway = await startTestGateway();
+});
+afterEach(() => gateway.close());
+
+const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+describe("connect()", () => {
+  it("runs a function of the client, step by step, over the connection", async () => {
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet, appVersion: "7" });
+    const hello = client.createFunction({ id: "hello", triggers: { event: "app/hello" } }, async ({ event, step }) => {
+      const name = await step.run("name", () => (event.data as { name: string }).name);
+      return `Hello ${name}`;
+    });
+    await using _connection = await connect({ apps: [{ client, functions: [hello] }], handleShutdownSignals: [] });
+    const peer = await gateway.peer();
+    const [app] = peer.connect!.apps;
+    expect(app).toMatchObject({ appName: "app", appVersion: "7" });
+    expect(parseJsonBytes(app!.functions, "functions")).toMatchObject([{ id: "app-hello" }]);
+    gateway.dispatch(peer, {
+      functionSlug: "app-hello",
+      requestPayload: encodeJsonBytes({
+        version: 2,
+        event: { id: "e", name: "app/hello", data: { name: "world" }, ts: 1 },
+        events: [{ id: "e", name: "app/hello", data: { name: "world" }, ts: 1 }],
+        steps: {},
+        ctx: {
+          run_id: "run",
+          attempt: 0,
+          stack: { stack: [], current: 0 },
+          disable_immediate_execution: false,
+          use_api: false,
+          holdfast: { v: 1, retries: {} },
+        },
+      }),
+    });
+    const reply = await until(() => peer.of("WORKER_REPLY")[0], "the reply");
+    expect(new TextDecoder().decode(reply.body)).toContain("Hello world");
+    expect(reply.sdkVersion).toMatch(/^holdfast-js:v\d/);
+    expect(peer.of("WORKER_CHECKPOINT")).toHaveLength(1);
+  });
+
+  it("ends with its AbortSignal, before it is ready and afterwards", async () => {
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet });
+    const apps = [{ client, functions: [] }];
+    await expect(connect({ apps, signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "CONNECT_CLOSED" });
+    expect(gateway.starts).toHaveLength(0);
+    gateway.script.holdStart = true;
+    const early = new AbortController();
+    const opening = connect({ apps, signal: early.signal });
+    await until(() => gateway.starts.length === 1, "the start call");
+    early.abort();
+    await expect(opening).rejects.toMatchObject({ code: "CONNECT_CLOSED" });
+    gateway.script.holdStart = false;
+    const late = new AbortController();
+    const connection = await connect({ apps, signal: late.signal });
+    late.abort();
+    await connection.closed;
+    expect(connection.state).toBe("CLOSED");
+  });
+
+  it("sends the hashed keys only, and the environment's name", async () => {
+    const client = new Holdfast({
+      id: "app",
+      isDev: false,
+      baseUrl: gateway.url,
+      signingKey: "signkey-test-00112233445566778899aabbccddeeff",
+      logger: quiet,
+    });
+    const connection = await connect({ apps: [{ client, functions: [] }], handleShutdownSignals: [] });
+    expect(gateway.starts[0]!.authorization).toBe(
+      "Bearer signkey-test-a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811",
+    );
+    await connection.close();
+  });
+
+  it("refuses wrong input with coded errors, before anything is started", async () => {
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet });
+    const cloud = new Holdfast({ id: "cloud", isDev: false, baseUrl: gateway.url, logger: quiet });
+    const apps = [{ client, functions: [] }];
+    await expect(connect({ apps: [] })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(connect({} as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(connect(undefined as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(Promise.resolve().then(() => client.connect(undefined as never))).rejects.toThrow(/apps\[0\]/);
+    await expect(client.sendSignal(undefined as never)).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(client.connect({ functions: [], conectTimeout: "5s" } as never)).rejects.toThrow(/`conectTimeout`/);
+    await expect(connect({ apps: [{ client: {}, functions: [] }] as never })).rejects.toMatchObject({
+      code: "OPTION_INVALID",
+    });
+    await expect(connect({ apps: [{ client: cloud, functions: [] }] })).rejects.toMatchObject({
+      code: "OPTION_MISSING",
+    });
+    await expect(connect({ apps: [...apps, { client: cloud, functions: [] }] })).rejects.toThrow(/mode/);
+    await expect(connect({ apps: [...apps, ...apps] })).rejects.toMatchObject({ code: "OPTION_INVALID" });
+    await expect(connect({ apps, connectTimeout: "soon" })).rejects.toThrow(/connectTimeout/);
+    await expect(connect({ apps, logger: {} as never })).rejects.toThrow(/logger/);
+    expect(gateway.starts).toHaveLength(0);
+  });
+});
+
+describe("options", () => {
+  it("come from the argument, then HOLDFAST_*, then INNGEST_*, then the default", () => {
+    const env = {
+      INNGEST_CONNECT_MAX_WORKER_CONCURRENCY: "5",
+      HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY: "7",
+      INNGEST_CONNECT_GATEWAY_URL: "wss://gateway.example/connect",
+      HOLDFAST_EXTENSIONS: "off",
+      HOLDFAST_DRAIN_TIMEOUT: "3s",
+    };
+    expect(resolveConnectOptions({}, env)).toMatchObject({
+      maxWorkerConcurrency: 7,
+      gatewayUrl: "wss://gateway.example/connect",
+      extensions: false,
+      drainTimeoutMs: 3_000,
+      connectTimeoutMs: 30_000,
+      signals: ["SIGINT", "SIGTERM"],
+    });
+    expect(resolveConnectOptions({ maxWorkerConcurrency: 9, extensions: true }, env)).toMatchObject({
+      maxWorkerConcurrency: 9,
+      extensions: true,
+    });
+    expect(resolveConnectOptions({}, {}).instanceId).not.toBe(resolveConnectOptions({}, {}).instanceId);
+  });
+
+  it.each([
+    { maxWorkerConcurrency: 0 },
+    { gatewayUrl: "http://example" },
+    { extensions: "maybe" },
+    { handleShutdownSignals: ["TERM"] },
+    { handleShutdownSignals: ["SIGKILL"] },
+    { workerUrl: 5 },
+    { signal: "SIGTERM" },
+    { outbox: { maxCount: 0 } },
+    { respawn: { maxCrashes: -1 } },
+    { instanceId: "" },
+    { instanceId: "a\0b" },
+    { instanceId: "a\nb" },
+    { instanceId: "x".repeat(300) },
+    { handleShutdownSignals: ["SIGFOO"] },
+    { resourceLimits: { maxOldGenerationSizeMb: "x" } },
+    { resourceLimits: { maxOldGenerationSizeMb: 0 } },
+    { resourceLimits: { maxOldGenerationSizeMb: Number.NaN } },
+    { resourceLimits: { maxOldSpaceMb: 64 } },
+    { resourceLimits: 64 },
+    { drainTimout: "5s" },
+    { outbox: { max: 5 } },
+    { outbox: 5 },
+    { respawn: { baseDelay: "1s", retries: 2 } },
+  ])("%j is refused", (options) => {
+    expect(() => resolveConnectOptions(options as never, {})).toThrow(
+      expect.objectContaining({ code: "OPTION_INVALID" }),
+    );
+  });
+});

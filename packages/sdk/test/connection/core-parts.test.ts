@@ -1,0 +1,343 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  HANDSHAKE_START,
+  type HandshakeEvent,
+  stepHandshake,
+} from "../../src/connection/machines/handshake-machine.ts";
+import { parseIntervalMs } from "../../src/connection/machines/intervals.ts";
+import { createLeaseTable } from "../../src/connection/machines/lease-table.ts";
+import { MAX_SENDS, Outbox } from "../../src/connection/machines/outbox.ts";
+import { RecentIds } from "../../src/connection/machines/recent-ids.ts";
+import {
+  createRespawnStep,
+  RESPAWN_START,
+  type RespawnEvent,
+  type RespawnState,
+} from "../../src/connection/machines/respawn-machine.ts";
+
+describe("the handshake machine", () => {
+  const ready = {
+    kind: "GATEWAY_CONNECTION_READY",
+    heartbeatInterval: "",
+    extendLeaseInterval: "",
+    statusInterval: "",
+    extensions: [],
+  } as const;
+  const events = fc.array(
+    fc.constantFrom<HandshakeEvent>(
+      { type: "FRAME", frame: { kind: "GATEWAY_HELLO" } },
+      { type: "FRAME", frame: ready },
+      { type: "FRAME", frame: { kind: "SYNC_FAILED", code: "c", message: "m" } },
+      { type: "FRAME", frame: { kind: "UNKNOWN", number: 77 } },
+      { type: "FRAME", frame: { kind: "GATEWAY_HEARTBEAT" } },
+      { type: "BAD_FRAME", message: "bad" },
+      { type: "CLOSED", code: 1008, reason: "config_invalid" },
+      { type: "CLOSED", code: 1008, reason: "connect_worker_hello_timeout" },
+      { type: "TIMEOUT" },
+    ),
+    { maxLength: 12 },
+  );
+
+  it("H1, H2, H4, H5: holds for any sequence of events", () => {
+    fc.assert(
+      fc.property(events, (sequence) => {
+        let state = HANDSHAKE_START;
+        const done: string[] = [];
+        for (const event of sequence) {
+          const [next, effects] = stepHandshake(state, event);
+          if (done.includes("BECOME_READY") || done.includes("GIVE_UP")) {
+            expect(effects, "H4").toEqual([]);
+            expect(next, "H4").toBe(state);
+          }
+          for (const effect of effects) {
+            if (effect.do === "BECOME_READY") expect(done, "H2").toEqual(["SEND_CONNECT"]);
+            if (effect.do === "GIVE_UP" && effect.permanent) {
+              const isRefusal =
+                (event.type === "FRAME" && event.frame.kind === "SYNC_FAILED") ||
+                (event.type === "CLOSED" && event.reason === "config_invalid");
+              expect(isRefusal, "H5").toBe(true);
+            }
+            done.push(effect.do);
+          }
+          state = next;
+        }
+        expect(done.filter((effect) => effect === "SEND_CONNECT").length, "H1").toBeLessThanOrEqual(1);
+      }),
+    );
+  });
+});
+
+describe("the lease table", () => {
+  it("T1, T2: asks once per lease until the answer, with the newest id; again after two intervals", () => {
+    const table = createLeaseTable();
+    table.add("r", "l0", 0, true);
+    expect(table.sweep(100, 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
+    expect(table.sweep(200, 100)).toEqual([]);
+    expect(table.sweep(300, 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
+    expect(table.answer("r", "l1", 301).verdict).toBe("extended");
+    expect(table.sweep(400, 100).map((lease) => lease.leaseId)).toEqual(["l1"]);
+  });
+
+  it("T3, T5: a refusal loses it once; answers for others change nothing", () => {
+    const table = createLeaseTable();
+    table.add("r", "l0", 0, true);
+    expect(table.answer("other", "x", 1).verdict).toBe("unknown");
+    expect(table.answer("r", undefined, 1).verdict).toBe("lost");
+    expect(table.answer("r", undefined, 1).verdict).toBe("unknown");
+    expect(table.size).toBe(0);
+  });
+
+  it("T4, T6: after a reconnect all are asked for; a sweep spares fresh ones", () => {
+    const table = createLeaseTable();
+    table.add("a", "a0", 0, true);
+    table.add("b", "b0", 90, true);
+    expect(table.sweep(100, 100).map((lease) => lease.requestId)).toEqual(["a"]);
+    expect(table.extendAll(101).map((lease) => lease.requestId)).toEqual(["a", "b"]);
+  });
+
+  it("T7: after a doubt the answers to what was under way before do not confirm it, the next one does", () => {
+    const table = createLeaseTable(1);
+    table.add("r", "l0", 0, true);
+    table.sweep(100, 100);
+    table.doubt(2);
+    expect(table.extendDoubtful(5_000).map((lease) => lease.leaseId)).toEqual(["l0"]);
+    // Lay in the kernel all the while.
+    expect(table.answer("r", "l1", 5_001)).toEqual({ verdict: "extended", isFresh: false });
+    expect(table.get("r")?.epoch).toBe(1);
+    expect(table.answer("r", "l2", 5_002)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.get("r")?.epoch).toBe(2);
+  });
+
+  it("T7: on a new connection every answer is new; a refusal counts at any time", () => {
+    const table = createLeaseTable(1);
+    for (const id of ["a", "b"]) table.add(id, `${id}0`, 0, true);
+    table.sweep(100, 100);
+    table.doubt(2);
+    expect(table.answer("b", undefined, 101)).toEqual({ verdict: "lost", isFresh: false });
+    table.extendAll(200);
+    expect(table.answer("a", "a1", 201)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.get("a")?.epoch).toBe(2);
+  });
+
+  it("T7: an answer that never comes delays the confirmation until the next one, not for ever", () => {
+    const table = createLeaseTable(1);
+    table.add("r", "l0", 0, true);
+    table.sweep(100, 100);
+    table.doubt(2);
+    table.extendDoubtful(200);
+    // Of the two that were asked for only one is answered.
+    expect(table.answer("r", "l1", 201).isFresh).toBe(false);
+    expect(table.sweep(400, 100)).toHaveLength(1);
+    expect(table.answer("r", "l2", 401).isFresh).toBe(true);
+  });
+
+  it("T8: what is added in doubt is confirmed by the answer to its own extension", () => {
+    const table = createLeaseTable(1);
+    table.doubt(2);
+    table.add("r", "l0", 0, false);
+    expect(table.get("r")?.epoch).toBeNull();
+    expect(table.extend("r", 1)).toHaveLength(1);
+    expect(table.answer("r", "l1", 2)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.get("r")?.epoch).toBe(2);
+  });
+});
+
+describe("the outbox", () => {
+  const limits = { maxCount: 5, maxBytes: 100, ackMs: 1000 };
+  type Op =
+    | { readonly op: "add"; readonly id: number; readonly kind: "reply" | "checkpoint"; readonly bytes: number }
+    | { readonly op: "settle" | "flushFailed"; readonly id: number }
+    | { readonly op: "up" | "down" }
+    | { readonly op: "wait"; readonly ms: number; readonly urgent: boolean };
+  const id = fc.integer({ min: 0, max: 8 });
+  const ops: fc.Arbitrary<Op[]> = fc.array(
+    fc.oneof(
+      fc.record({
+        op: fc.constant("add" as const),
+        id,
+        kind: fc.constantFrom("reply" as const, "checkpoint" as const),
+        bytes: fc.integer({ min: 0, max: 60 }),
+      }),
+      fc.record({ op: fc.constantFrom("settle" as const, "flushFailed" as const), id }),
+      fc.record({ op: fc.constantFrom("up" as const, "down" as const) }),
+      fc.record({ op: fc.constant("wait" as const), ms: fc.integer({ min: 0, max: 1500 }), urgent: fc.boolean() }),
+    ),
+    { maxLength: 80 },
+  );
+
+  it("O1, O2, O3, O6, O7: holds for any sequence", () => {
+    fc.assert(
+      fc.property(ops, (sequence) => {
+        const outbox = new Outbox(limits);
+        const model = new Map<string, { kind: string; bytes: number; flushing: boolean }>();
+        let nowMs = 0;
+        let linked = false;
+        const check = (actions: ReturnType<Outbox["due"]>): void => {
+          for (const { do: what, item } of actions) {
+            const known = model.get(item.key)!;
+            if (what === "SEND") expect(linked, "O3").toBe(true);
+            if (what !== "FLUSH") continue;
+            expect(item.kind, "O6").toBe("reply");
+            expect(known.flushing, "O7").toBe(false);
+            known.flushing = true;
+          }
+        };
+        for (const op of sequence) {
+          switch (op.op) {
+            case "add": {
+              const key = `k${op.id}`;
+              if (!model.has(key)) model.set(key, { kind: op.kind, bytes: op.bytes, flushing: false });
+              check(outbox.add({ key, requestId: key, kind: op.kind, bytes: op.bytes }, nowMs));
+              break;
+            }
+            case "settle":
+              expect(outbox.settle(`k${op.id}`) !== undefined).toBe(model.delete(`k${op.id}`));
+              break;
+            case "flushFailed": {
+              const known = model.get(`k${op.id}`);
+              if (known?.flushing) {
+                known.flushing = false;
+                outbox.flushFailed(`k${op.id}`, nowMs);
+              }
+              break;
+            }
+            case "up": {
+              linked = true;
+              const actions = outbox.linkUp(nowMs);
+              expect(actions.length, "O3").toBe(model.size);
+              check(actions);
+              break;
+            }
+            case "down":
+              linked = false;
+              outbox.linkDown(nowMs);
+              break;
+            case "wait":
+              nowMs += op.ms;
+              check(outbox.due(nowMs, op.urgent));
+              break;
+          }
+          expect(outbox.count, "O1").toBe(model.size);
+          const bytes = [...model.values()].reduce((sum, entry) => sum + entry.bytes, 0);
+          expect(outbox.bytes).toBe(bytes);
+          expect(outbox.full, "O2").toBe(model.size >= limits.maxCount || bytes >= limits.maxBytes);
+          const dueMs = outbox.nextDueMs();
+          expect(dueMs === null).toBe(model.size === 0);
+          if (dueMs !== null) expect(dueMs).toBeLessThanOrEqual(nowMs + limits.ackMs);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("O4, O5: sends again after the deadline, then flushes a reply; without a link after the deadline, or at once", () => {
+    const outbox = new Outbox(limits);
+    const item = { key: "k", requestId: "r", kind: "reply", bytes: 1 } as const;
+    expect(outbox.add(item, 0)).toEqual([]);
+    expect(outbox.due(999, false)).toEqual([]);
+    expect(outbox.linkUp(999).map((action) => action.do)).toEqual(["SEND"]);
+    for (let send = 2; send <= MAX_SENDS; send += 1) {
+      expect(outbox.due(999 + (send - 1) * 1000, false).map((action) => action.do)).toEqual(["SEND"]);
+    }
+    expect(outbox.due(10_000, false).map((action) => action.do)).toEqual(["FLUSH"]);
+    outbox.linkDown(10_000);
+    expect(outbox.due(11_000, false)).toEqual([]);
+    outbox.flushFailed("k", 11_000);
+    expect(outbox.due(11_500, true)).toEqual([]);
+    expect(outbox.due(12_000, true).map((action) => action.do)).toEqual(["FLUSH"]);
+    const hurried = new Outbox(limits);
+    hurried.add(item, 0);
+    expect(hurried.due(1, true).map((action) => action.do)).toEqual(["FLUSH"]);
+  });
+});
+
+describe("the respawn machine", () => {
+  const step = createRespawnStep({ maxCrashes: 3 });
+  const event: fc.Arbitrary<RespawnEvent> = fc.oneof(
+    fc.constantFrom<RespawnEvent>({ type: "BEGIN" }, { type: "BACKOFF_OVER" }, { type: "HURRY" }, { type: "STOP" }),
+    fc.record({
+      type: fc.constantFrom(
+        "READY" as const,
+        "NOT_READY" as const,
+        "UPTIME" as const,
+        "HUNG" as const,
+        "EXITED" as const,
+      ),
+      generation: fc.integer({ min: 1, max: 6 }),
+    }),
+  );
+
+  it("R1, R2, R4, R5, R7, R8: holds for any sequence", () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), (sequence) => {
+        let state: RespawnState = RESPAWN_START;
+        let living: number | null = null;
+        let stopped = false;
+        let ends = 0;
+        let terminated: number | null = null;
+        for (const next of sequence) {
+          const before: RespawnState = state;
+          const [after, effects] = step(state, next);
+          state = after;
+          if ("generation" in next && next.generation !== living) {
+            expect(after, "R7").toBe(before);
+            expect(effects, "R7").toEqual([]);
+          }
+          if (next.type === "EXITED" && next.generation === living) {
+            living = null;
+            if (!stopped) expect(after.crashes, "R2").toBe(before.crashes + 1);
+          }
+          if (next.type === "STOP") stopped = true;
+          for (const effect of effects) {
+            if (effect.do === "SPAWN") {
+              expect(living, "R1").toBeNull();
+              expect(stopped, "R5").toBe(false);
+              living = effect.generation;
+            }
+            if (effect.do === "TERMINATE") {
+              expect(terminated, "R8").not.toBe(living);
+              terminated = living;
+            }
+            if (effect.do === "FAIL" || effect.do === "STOPPED") ends += 1;
+          }
+          expect(ends, "R4, R5").toBeLessThanOrEqual(1);
+          if (after.crashes > 3) expect(after.phase, "R4").toBe("failed");
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("R3: a thread that only started clears nothing; one that held its connection does", () => {
+    const play = (...events: RespawnEvent[]): RespawnState =>
+      events.reduce<RespawnState>((state, next) => step(state, next)[0], RESPAWN_START);
+    const crash: RespawnEvent[] = [{ type: "BEGIN" }, { type: "EXITED", generation: 1 }, { type: "BACKOFF_OVER" }];
+    expect(play(...crash, { type: "READY", generation: 2 }).crashes).toBe(1);
+    expect(play(...crash, { type: "READY", generation: 2 }, { type: "UPTIME", generation: 2 }).crashes).toBe(0);
+  });
+
+  it("R6: HURRY spawns at once and keeps the count", () => {
+    const [waiting] = step(
+      { phase: "up", crashes: 0, generation: 1, stopping: false, hung: false },
+      { type: "EXITED", generation: 1 },
+    );
+    const [state, effects] = step(waiting, { type: "HURRY" });
+    expect(effects.map((effect) => effect.do)).toEqual(["CANCEL_WAIT", "SPAWN"]);
+    expect(state.crashes).toBe(1);
+  });
+});
+
+describe("small parts", () => {
+  it("an interval that cannot be meant becomes the fallback", () => {
+    expect(parseIntervalMs("10s", 1)).toBe(10_000);
+    expect(parseIntervalMs("1m0s", 1)).toBe(60_000);
+    for (const text of ["", "0s", "1ms", "soon", "-5s"]) expect(parseIntervalMs(text, 7_000)).toBe(7_000);
+  });
+
+  it("recent ids forget the oldest", () => {
+    const ids = new RecentIds(2);
+    for (const id of ["a", "b", "a", "c"]) ids.add(id);
+    expect([ids.has("a"), ids.has("b"), ids.has("c")]).toEqual([true, false, true]);
+  });
+});

@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  HANG_START,
+  type HangEffect,
+  type HangEvent,
+  type HangState,
+  STARTING,
+  stepHang,
+} from "../../src/connection/machines/hang-machine.ts";
+
+const LIMIT = 5;
+
+function play(events: readonly HangEvent[], from: HangState = HANG_START): HangEffect[] {
+  const all: HangEffect[] = [];
+  let state = from;
+  for (const event of events) {
+    const [next, effects] = stepHang(state, event);
+    state = next;
+    all.push(...effects);
+  }
+  return all;
+}
+
+const tick = (signs: number, more: Partial<Extract<HangEvent, { type: "TICK" }>> = {}): HangEvent => ({
+  type: "TICK",
+  signs,
+  limitTicks: LIMIT,
+  debugged: false,
+  looking: false,
+  ...more,
+});
+const ticks = (count: number, signs: number, more = {}): HangEvent[] =>
+  Array.from({ length: count }, () => tick(signs, more));
+const STARTED: HangEvent = { type: "STARTED", signs: 0 };
+
+describe("a thread that lives and does nothing", () => {
+  it("K1: is found after so many ticks of main in a row, once", () => {
+    const begun = [STARTED, tick(1)];
+    expect(play([...begun, ...ticks(LIMIT - 1, 1)])).toEqual([]);
+    expect(play([...begun, ...ticks(LIMIT, 1)])).toEqual([{ do: "HUNG" }]);
+    expect(play([...begun, ...ticks(50, 1)])).toEqual([{ do: "HUNG" }]);
+    expect(play([...begun, ...ticks(LIMIT - 1, 1), tick(2), ...ticks(LIMIT - 1, 2)])).toEqual([]);
+  });
+
+  it("K1: the limit is that of the last tick: while closing it falls", () => {
+    expect(play([STARTED, tick(1), ...ticks(3, 1), tick(1, { limitTicks: 2 })])).toEqual([{ do: "HUNG" }]);
+  });
+
+  it("K3: not while an inspector is open, and anew after it", () => {
+    const open = ticks(50, 1, { debugged: true });
+    expect(play([STARTED, tick(1), ...ticks(LIMIT - 1, 1), ...open, ...ticks(LIMIT - 1, 1)])).toEqual([]);
+  });
+
+  it("K4: while it inspectorSessions at main it has twice as long", () => {
+    const looking = { looking: true };
+    expect(play([STARTED, tick(1), ...ticks(2 * LIMIT - 1, 1, looking)])).toEqual([]);
+    expect(play([STARTED, tick(1), ...ticks(2 * LIMIT, 1, looking)])).toEqual([{ do: "HUNG" }]);
+  });
+
+  it("K5: it may take longer to start", () => {
+    expect(play([STARTED, ...ticks(STARTING * LIMIT - 1, 0)])).toEqual([]);
+    expect(play([STARTED, ...ticks(STARTING * LIMIT, 0)])).toEqual([{ do: "HUNG" }]);
+  });
+
+  it("K1, K6: for any sequence: never without a thread that gave no sign for the limit, at most once a thread", () => {
+    const event = fc.oneof(
+      { weight: 1, arbitrary: fc.constantFrom<HangEvent>(STARTED, { type: "ENDED" }) },
+      { weight: 12, arbitrary: fc.record({ sign: fc.boolean(), debugged: fc.boolean(), looking: fc.boolean() }) },
+    );
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 120 }), (sequence) => {
+        let state: HangState = HANG_START;
+        let [signs, still, told, living] = [0, 0, false, false];
+        for (const next of sequence) {
+          let sent: HangEvent;
+          if ("type" in next) {
+            sent = next.type === "STARTED" ? { ...next, signs } : next;
+            [still, told, living] = [0, false, next.type === "STARTED"];
+          } else {
+            if (next.sign) signs += 1;
+            still = next.sign ? 0 : still + 1;
+            sent = tick(signs, next);
+          }
+          const [after, effects] = stepHang(state, sent);
+          state = after;
+          if (effects.length === 0) continue;
+          expect(living, "K6").toBe(true);
+          expect(told, "K1: once").toBe(false);
+          expect(still, "K1").toBeGreaterThanOrEqual(LIMIT);
+          told = true;
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

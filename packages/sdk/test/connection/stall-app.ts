@@ -1,0 +1,42 @@
+/** An app whose handlers block its main thread as requests say; bundled and run as a process of its own. */
+import { readFileSync } from "node:fs";
+import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import { openConnection } from "../../src/connection/main/open-connection.ts";
+import { spawnConnectionThread } from "../../src/connection/main/spawn-thread.ts";
+import { publishCurrentExecution, runAs } from "../../src/execution/current.ts";
+
+function addUpNumbers(ms: number): void {
+  const end = Date.now() + ms;
+  while (Date.now() < end); // mark: addUpNumbers
+}
+
+const { config, scriptPath } = JSON.parse(process.env.STALL_APP ?? "{}");
+publishCurrentExecution();
+const connection = await openConnection({
+  config,
+  strategy: {
+    execute: async ({ requestId, runId, functionSlug, payload }, _port, signal) => {
+      signal.addEventListener("abort", () => console.log(`aborted ${requestId}`));
+      const { blockMs = 0, waitMs = 0 } = JSON.parse(new TextDecoder().decode(payload));
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      const step = { id: "add up", hash: "h", attempt: 0, active: true };
+      runAs({ requestId, runId, functionSlug, step }, () => addUpNumbers(blockMs));
+      return { status: "DONE", body: new TextEncoder().encode("1"), noRetry: false, requestVersion: 2 };
+    },
+  },
+  startThread: () =>
+    spawnConnectionThread({ script: { text: readFileSync(scriptPath, "utf8") }, resourceLimits: undefined }),
+  signals: [],
+  log: (level, message, data) => console.log(JSON.stringify({ level, message, data })),
+  respawn: { baseMs: 20, factor: 2, maxMs: 200, jitter: 0, maxCrashes: 3, minUptimeMs: 1000 },
+  connectTimeoutMs: 20_000,
+  drainTimeoutMs: 10_000,
+  clock: systemClock,
+  timers: systemTimers,
+  random: systemRandom,
+});
+process.on("message", () => {
+  process.disconnect?.();
+  void connection.close();
+});
+process.send?.("ready");

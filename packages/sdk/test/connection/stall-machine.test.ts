@@ -1,0 +1,206 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  createStallStep,
+  initialStall,
+  STALL_LIMITS,
+  type StallEffect,
+  type StallEvent,
+  type StallRules,
+  type StallState,
+} from "../../src/connection/machines/stall-machine.ts";
+
+const rules: StallRules = { thresholdMs: 1_000, maxStallMs: null, pulseMs: 125 };
+
+/** Plays events and keeps what came of them, with the time of each. */
+class Play {
+  state: StallState = initialStall(0, 0);
+  atMs = 0;
+  pulse = 0;
+  readonly effects: { readonly atMs: number; readonly effect: StallEffect }[] = [];
+  readonly #step;
+
+  constructor(changes: Partial<StallRules> = {}) {
+    this.#step = createStallStep({ ...rules, ...changes });
+  }
+
+  get names(): string[] {
+    return this.effects.map(({ effect }) => effect.do);
+  }
+
+  send(event: StallEvent): readonly StallEffect[] {
+    const [state, effects] = this.#step(this.state, event);
+    this.state = state;
+    this.effects.push(...effects.map((effect) => ({ atMs: this.atMs, effect })));
+    return effects;
+  }
+
+  look(
+    afterMs: number,
+    changes: { readonly moves?: boolean; readonly debugged?: boolean } = {},
+  ): readonly StallEffect[] {
+    this.atMs += afterMs;
+    if (changes.moves) this.pulse += 1;
+    return this.send({ type: "LOOK", atMs: this.atMs, pulse: this.pulse, debugged: changes.debugged ?? false });
+  }
+
+  heard(afterMs = 0): readonly StallEffect[] {
+    this.atMs += afterMs;
+    return this.send({ type: "HEARD", atMs: this.atMs });
+  }
+
+  /** Looks every pulse for so long. */
+  stand(ms: number, everyMs = rules.pulseMs): void {
+    for (let left = ms; left > 0; left -= everyMs) this.look(Math.min(left, everyMs));
+  }
+}
+
+describe("a stall", () => {
+  test("begins after the threshold and one pulse, and is reported and paused for at once (W1)", () => {
+    const play = new Play();
+    play.stand(1_100);
+    expect(play.names).toEqual([]);
+    play.stand(125);
+    expect(play.names).toEqual(["PAUSE", "REPORT"]);
+  });
+
+  test("ends with the next sign of life, and says how long it was", () => {
+    const play = new Play();
+    play.stand(1_500);
+    expect(play.look(125, { moves: true })).toEqual([
+      { do: "RESUME" },
+      { do: "ENDED", stalledMs: 1_625, reports: 1, gaveUp: false },
+    ]);
+    expect(play.heard(1)).toEqual([]);
+  });
+
+  test("ends when main says something, even before its sign of life is seen", () => {
+    const play = new Play();
+    play.stand(1_500);
+    expect(play.heard(20).map((effect) => effect.do)).toEqual(["RESUME", "ENDED"]);
+  });
+
+  test("is reported again at distances that double, up to a minute (W4)", () => {
+    const play = new Play();
+    play.stand(400_000);
+    const times = play.effects.flatMap(({ atMs, effect }) => (effect.do === "REPORT" ? [atMs] : []));
+    expect(times.slice(0, 6)).toEqual([1_125, 2_250, 4_500, 9_000, 18_000, 36_000]);
+    expect(times.slice(6).every((at, index) => at - (times[index + 5] as number) === 60_000 || index === 0)).toBe(true);
+  });
+
+  test("gives the work up once, and takes it up again at its end (W3, W6)", () => {
+    const play = new Play({ maxStallMs: 3_000 });
+    play.stand(10_000);
+    play.look(125, { moves: true });
+    expect(play.names.filter((name) => name !== "REPORT")).toEqual(["PAUSE", "GIVE_UP", "TAKE_UP", "RESUME", "ENDED"]);
+    expect(play.effects.find(({ effect }) => effect.do === "GIVE_UP")?.atMs).toBe(3_000);
+  });
+
+  test("is none while nobody looked: a process that was stopped has not stalled (W2)", () => {
+    const play = new Play();
+    play.look(60_000);
+    expect(play.names).toEqual([]);
+    play.look(125, { moves: true });
+    play.look(60_000);
+    expect(play.names).toEqual([]);
+  });
+
+  test("is none while a debugger may be what stops main (W7)", () => {
+    const play = new Play();
+    for (let turn = 0; turn < 100; turn++) play.look(125, { debugged: true });
+    expect(play.names).toEqual([]);
+  });
+
+  test("is measured but not acted upon when the threshold is off", () => {
+    const play = new Play({ thresholdMs: null });
+    play.stand(60_000);
+    expect(play.names).toEqual([]);
+    expect(play.state.sight.stillMs).toBe(60_000);
+  });
+});
+
+test("many short stalls: reports are bounded, what is left out is counted and told (W5)", () => {
+  const play = new Play();
+  for (let stall = 0; stall < 40; stall++) {
+    play.stand(1_125);
+    play.look(125, { moves: true });
+  }
+  // 50 s: the first ten were reported.
+  expect(play.names.filter((name) => name === "REPORT")).toHaveLength(STALL_LIMITS.reportsPerMinute);
+  expect(play.names.filter((name) => name === "ENDED")).toHaveLength(40);
+  for (let turn = 0; turn < 200; turn++) play.look(125, { moves: true });
+  play.stand(1_125);
+  const last = play.effects.filter(({ effect }) => effect.do === "REPORT").at(-1);
+  expect(last?.effect).toMatchObject({ suppressed: 30 });
+});
+
+const anyTurn = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant("still" as const), ms: fc.integer({ min: 1, max: 900 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("moves" as const), ms: fc.integer({ min: 1, max: 400 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("heard" as const), ms: fc.integer({ min: 0, max: 400 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("debugged" as const), ms: fc.integer({ min: 1, max: 400 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("asleep" as const), ms: fc.integer({ min: 5_000, max: 100_000 }) }),
+  },
+);
+
+test("W1 to W7 hold over random lives", () => {
+  fc.assert(
+    fc.property(
+      fc.array(anyTurn, { maxLength: 300 }),
+      fc.constantFrom(null, 1_000, 2_500, 10_000),
+      (turns, maxStallMs) => {
+        const play = new Play({ maxStallMs });
+        let quietMs = 0;
+        let reportsOfStall = 0;
+        let lastReportMs = 0;
+        let untold = 0;
+        for (const { kind, ms } of turns) {
+          const before = play.state;
+          const effects =
+            kind === "heard"
+              ? play.heard(ms)
+              : play.look(ms, { moves: kind === "moves", debugged: kind === "debugged" });
+          const sign = kind === "moves" || kind === "heard" || kind === "debugged";
+          quietMs = sign ? 0 : quietMs + Math.min(ms, 3 * rules.pulseMs);
+          for (const effect of effects) {
+            if (effect.do === "PAUSE") {
+              expect(quietMs, "W1, W2").toBeGreaterThanOrEqual(1_000 + rules.pulseMs);
+              reportsOfStall = 0;
+            }
+            if (effect.do === "REPORT") {
+              expect(effect.suppressed, "W5").toBe(untold);
+              untold = 0;
+              if (reportsOfStall > 0) {
+                expect(effect.stalledMs - lastReportMs, "W4").toBeGreaterThanOrEqual(Math.min(lastReportMs, 60_000));
+              }
+              reportsOfStall += 1;
+              lastReportMs = effect.stalledMs;
+            }
+            if (effect.do === "GIVE_UP") {
+              expect(maxStallMs, "W6").not.toBeNull();
+              expect(quietMs, "W6").toBeGreaterThanOrEqual(maxStallMs ?? 0);
+            }
+            if (effect.do === "ENDED") expect(effect.reports).toBe(reportsOfStall);
+          }
+          if (kind === "debugged") expect(play.state.phase, "W7").toBe("moving");
+          const { suppressed } = play.state.told;
+          expect(suppressed).toBeGreaterThanOrEqual(untold);
+          untold = suppressed;
+          if (before.phase === "moving" && play.state.phase === "moving") expect(effects).toEqual([]);
+        }
+        const turnsOf = (...names: string[]): string => play.names.filter((name) => names.includes(name)).join(" ");
+        expect(turnsOf("PAUSE", "RESUME"), "W3").toMatch(/^(PAUSE RESUME ?)*(PAUSE)?$/);
+        expect(turnsOf("GIVE_UP", "TAKE_UP"), "W3").toMatch(/^(GIVE_UP TAKE_UP ?)*(GIVE_UP)?$/);
+        expect(turnsOf("PAUSE", "ENDED"), "W3").toMatch(/^(PAUSE ENDED ?)*(PAUSE)?$/);
+        const times = play.effects.flatMap(({ atMs, effect }) => (effect.do === "REPORT" ? [atMs] : []));
+        for (const [index, at] of times.entries()) {
+          const earlier = times[index - STALL_LIMITS.reportsPerMinute];
+          if (earlier !== undefined) expect(at - earlier, "W5").toBeGreaterThanOrEqual(60_000);
+        }
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+});

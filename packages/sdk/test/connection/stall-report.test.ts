@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { makeReport, type ReportFacts } from "../../src/connection/machines/stall-report.ts";
+import { stackText, stallHeadline, stallText } from "../../src/connection/machines/stall-text.ts";
+import type { StallFrame } from "../../src/connection/shared/stall.ts";
+
+const frame = (functionName: string, file: string, line = 1): StallFrame => ({ functionName, file, line, column: 2 });
+const one = { requestId: "r1", runId: "run1", functionSlug: "shop-order" };
+const two = { requestId: "r2", runId: "run2", functionSlug: "shop-order" };
+
+const facts: ReportFacts = {
+  sequence: 3,
+  atMs: 1_700_000_000_000,
+  stalledMs: 1_234.5,
+  suppressed: 0,
+  leasesGivenUp: false,
+  running: [one, two],
+  seen: {
+    stack: [
+      frame("get performance", "node:internal/util"),
+      frame("tick", "/app/node_modules/lib/index.js"),
+      frame("count", "/app/src/count.ts", 7),
+      frame("", "/app/src/main.ts"),
+      frame("runMicrotask", "node:internal/process/task_queues"),
+    ],
+    execution: { ...one, step: { id: "count it", hash: "h", attempt: 0, active: true } },
+  },
+  problem: null,
+};
+
+describe("who and where", () => {
+  test("the run and the step that the stopped code named; the innermost code of the app; not what Node did to get there", () => {
+    const report = makeReport(facts);
+    expect(report.execution).toEqual({ ...one, stepId: "count it" });
+    expect(report).toMatchObject({ foundBy: "stack", waiting: 1, stalledMs: 1_235 });
+    expect(report.culprit).toEqual(frame("count", "/app/src/count.ts", 7));
+    expect(report.stack).toHaveLength(4);
+    expect(stallHeadline(report, report.stalledMs)).toBe(
+      'The main thread has been blocked for 1.2 s at count (/app/src/count.ts:7:2), in function shop-order, step "count it", run run1.',
+    );
+  });
+
+  test("a callback that a step's body left behind is the handler's", () => {
+    const execution = { ...one, step: { id: "count it", hash: "h", attempt: 0, active: false } };
+    expect(makeReport({ ...facts, seen: { stack: [], execution } }).execution?.stepId).toBeNull();
+  });
+
+  test("code of no function, while functions wait", () => {
+    const report = makeReport({ ...facts, seen: { stack: [frame("poll", "/app/src/poll.ts")], execution: null } });
+    expect(report).toMatchObject({ execution: null, foundBy: "stack", waiting: 2 });
+    expect(stallHeadline(report, 12_345)).toBe(
+      "The main thread has been blocked for 12 s at poll (/app/src/poll.ts:1:2), outside of any function.",
+    );
+  });
+
+  test("a dependency, when nothing else is on the stack", () => {
+    const stack = [frame("read", "node:fs"), frame("load", "/app/node_modules/lib/index.js")];
+    expect(makeReport({ ...facts, seen: { stack, execution: null } }).culprit?.functionName).toBe("load");
+  });
+});
+
+describe("when main does not answer", () => {
+  const silent: ReportFacts = { ...facts, seen: null, problem: "it is in native code." };
+
+  test("the only request that runs is the likely one", () => {
+    const report = makeReport({ ...silent, running: [two] });
+    expect(report).toMatchObject({
+      execution: { ...two, stepId: null },
+      foundBy: "only-request",
+      waiting: 0,
+      culprit: null,
+    });
+    expect(stallText(report)).toContain("probably in function shop-order, run run2.");
+    expect(stallText(report)).toContain("There is no stack: it is in native code.");
+  });
+
+  test("of several none is named", () => {
+    expect(makeReport(silent)).toMatchObject({ execution: null, foundBy: "none", waiting: 2 });
+  });
+
+  test("what cannot be read as an execution is nobody", () => {
+    for (const execution of [7, "x", {}, { requestId: 1 }, { ...one, runId: null }]) {
+      expect(makeReport({ ...facts, seen: { stack: [], execution } }).execution).toBeNull();
+    }
+  });
+});
+
+test("what is left out, given up or waiting is said", () => {
+  const text = stallText(makeReport({ ...facts, suppressed: 4, leasesGivenUp: true }));
+  expect(text).toContain("4 earlier reports were left out.");
+  expect(text).toContain("Its work was given up");
+  expect(text).toContain("1 other request waits for it.");
+});
+
+test("a long stack is cut, for people and for the wire", () => {
+  const stack = Array.from({ length: 50 }, (_, index) => frame(`f${index}`, "/app/a.ts", index + 1));
+  const report = makeReport({ ...facts, seen: { stack, execution: null } });
+  expect(stallText(report)).toContain("... 38 more");
+  expect(stackText(report.stack, 100)).toHaveLength(100);
+});

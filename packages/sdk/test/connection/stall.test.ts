@@ -1,0 +1,163 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { encodeJsonBytes } from "@holdfast/protocol";
+import { type NodeProcess, spawnNode } from "@holdfast/testing";
+import { build } from "esbuild";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { SerializableConfig } from "../../src/connection/shared/serializable-config.ts";
+import { loadThreadScript } from "../../src/thread-script.ts";
+import { testConfig } from "./harness.ts";
+import { type GatewayPeer, startTestGateway, type TestGateway } from "./test-gateway.ts";
+import { until } from "./until.ts";
+
+const source = fileURLToPath(new URL("./stall-app.ts", import.meta.url));
+let folder: string;
+let line: number;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "holdfast-stall-"));
+  // Small, on one line, with its map in a file beside it: as apps are shipped.
+  await build({
+    entryPoints: [source],
+    outfile: join(folder, "app.mjs"),
+    bundle: true,
+    minify: true,
+    keepNames: true,
+    sourcemap: "linked",
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    external: ["esbuild"],
+  });
+  await writeFile(join(folder, "thread.cjs"), await loadThreadScript());
+  line = (await readFile(source, "utf8")).split("\n").findIndex((text) => text.endsWith("// mark: addUpNumbers")) + 1;
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+let gateway: TestGateway;
+let app: NodeProcess | undefined;
+beforeEach(async () => {
+  const extensions = ["checkpoint", "nack", "cancel", "stall"] as const;
+  gateway = await startTestGateway({ heartbeat: "100ms", lease: "100ms", extensions });
+});
+afterEach(async () => {
+  await app?.kill();
+  await gateway.close();
+});
+
+async function start(
+  stall: Partial<SerializableConfig["stall"]>,
+  extensions = gateway.script.extensions,
+): Promise<GatewayPeer> {
+  const policy = { thresholdMs: 300, maxStallMs: null, noStack: null, ...stall };
+  const config = testConfig(gateway.url, { extensions, stall: policy });
+  const scriptPath = join(folder, "thread.cjs");
+  app = spawnNode(join(folder, "app.mjs"), { ipc: true, env: { STALL_APP: JSON.stringify({ config, scriptPath }) } });
+  return gateway.peer();
+}
+
+const kinds = (peer: GatewayPeer): string[] => peer.frames.map(({ kind }) => kind);
+const request = (work: object): { requestPayload: Uint8Array } => ({
+  requestPayload: encodeJsonBytes({ version: 2, ...work }),
+});
+
+describe("a main thread that is blocked", () => {
+  it("is named with the line of the source, pauses intake, and is ready again before its reply", async () => {
+    const peer = await start({});
+    const { requestId, runId } = gateway.dispatch(peer, request({ blockMs: 1_500 }));
+    await until(() => peer.of("WORKER_REPLY")[0], "the reply");
+    await until(() => peer.of("WORKER_READY")[1], "that it is ready again");
+    const stalls = peer.of("WORKER_STALL");
+    expect(stalls.length).toBeGreaterThanOrEqual(3);
+    for (const stall of stalls) {
+      expect(stall).toMatchObject({
+        requestId,
+        runId,
+        functionSlug: "app-fn",
+        stepId: "add up",
+        codeName: "addUpNumbers",
+      });
+      expect(stall.location).toMatch(new RegExp(`stall-app\\.ts:${line}:\\d+$`));
+    }
+    expect(stalls.map(({ ended }) => ended)).toEqual([...stalls.slice(1).map(() => false), true]);
+    expect(new Set(stalls.map(({ sequence }) => sequence)).size).toBe(stalls.length);
+    const frames = kinds(peer).filter((kind) => kind !== "WORKER_HEARTBEAT" && kind !== "WORKER_REQUEST_EXTEND_LEASE");
+    expect(frames.indexOf("WORKER_PAUSE")).toBeLessThan(frames.indexOf("WORKER_STALL"));
+    expect(frames.lastIndexOf("WORKER_STALL")).toBeLessThan(frames.indexOf("WORKER_REPLY"));
+    const during = peer.frames.slice(kinds(peer).indexOf("WORKER_PAUSE"), kinds(peer).indexOf("WORKER_REPLY"));
+    expect(during.filter(({ kind }) => kind === "WORKER_HEARTBEAT").length).toBeGreaterThan(3);
+    expect(during.filter(({ kind }) => kind === "WORKER_REQUEST_EXTEND_LEASE").length).toBeGreaterThan(3);
+  });
+
+  it("says nothing of it on the plain protocol, where a pause is final", async () => {
+    gateway.script.extensions = [];
+    // Also on a busy machine it is to be one and the same connection.
+    gateway.script.heartbeat = "10s";
+    const peer = await start({});
+    gateway.dispatch(peer, request({ blockMs: 1_500 }));
+    await app?.waitForLine((text) => text.startsWith("holdfast: The main thread has been blocked"));
+    const next = gateway.dispatch(peer, request({}));
+    await until(() => peer.of("WORKER_REPLY").find(({ requestId }) => requestId === next.requestId), "the next reply");
+    expect(kinds(peer)).not.toContain("WORKER_PAUSE");
+    expect(peer.of("WORKER_READY")).toHaveLength(1);
+    expect(kinds(peer)).not.toContain("WORKER_STALL");
+  });
+});
+
+describe("maxStall", () => {
+  it("hands back all that runs, refuses what comes, and asks for the leases again before it is ready", async () => {
+    const peer = await start({ maxStallMs: 600 });
+    const waiting = gateway.dispatch(peer, request({ waitMs: 2_500 }));
+    const blocking = gateway.dispatch(peer, request({ blockMs: 2_000 }));
+    const nacks = await until(
+      () => (peer.of("WORKER_REQUEST_NACK").length >= 2 ? peer.of("WORKER_REQUEST_NACK") : null),
+      "two refusals",
+    );
+    expect(new Set(nacks.map(({ requestId }) => requestId))).toEqual(new Set([waiting.requestId, blocking.requestId]));
+    expect(nacks.every(({ reason }) => reason === "STALLED")).toBe(true);
+    const late = gateway.dispatch(peer, request({}));
+    const refused = await until(() => peer.of("WORKER_REQUEST_NACK")[2], "the third refusal");
+    expect(refused).toMatchObject({ requestId: late.requestId, reason: "STALLED" });
+    const givenUpAt = peer.frames.length;
+
+    await until(() => peer.of("WORKER_READY")[1], "that it is ready again");
+    const since = peer.frames.slice(givenUpAt);
+    const readyAt = since.findIndex(({ kind }) => kind === "WORKER_READY");
+    const asked = since.flatMap((frame, at) =>
+      frame.kind === "WORKER_REQUEST_EXTEND_LEASE" ? [{ at, id: frame.requestId }] : [],
+    );
+    expect(new Set(asked.filter(({ at }) => at < readyAt).map(({ id }) => id))).toEqual(
+      new Set([waiting.requestId, blocking.requestId]),
+    );
+    // The leases were granted again: both results are welcome.
+    await until(() => peer.of("WORKER_REPLY").length === 2, "both replies");
+  });
+
+  it("a lease that somebody else has by then: the signal fires, and no reply comes of work that goes on", async () => {
+    const peer = await start({ maxStallMs: 600 });
+    const waiting = gateway.dispatch(peer, request({ waitMs: 2_500 }));
+    gateway.dispatch(peer, request({ blockMs: 1_500 }));
+    await until(() => peer.of("WORKER_REQUEST_NACK")[0], "a refusal");
+    gateway.script.extendLeases = false;
+    await app?.waitForLine(`aborted ${waiting.requestId}`);
+    gateway.script.extendLeases = true;
+    const probe = gateway.dispatch(peer, request({}));
+    await until(() => peer.of("WORKER_REPLY").find(({ requestId }) => requestId === probe.requestId), "a later reply");
+    expect(peer.of("WORKER_REPLY").map(({ requestId }) => requestId)).not.toContain(waiting.requestId);
+  });
+
+  it("on the plain protocol the leases are left to end", async () => {
+    gateway.script.extensions = [];
+    const peer = await start({ maxStallMs: 600 });
+    gateway.dispatch(peer, request({ blockMs: 2_500 }));
+    await app?.waitForLine((text) => text.includes("Its work was given up"));
+    const extended = peer.of("WORKER_REQUEST_EXTEND_LEASE").length;
+    const beats = peer.of("WORKER_HEARTBEAT").length;
+    await until(() => peer.of("WORKER_HEARTBEAT").length >= beats + 5, "five heartbeats");
+    // Both have the same interval; one extension may be that of a main that moves again.
+    expect(peer.of("WORKER_REQUEST_EXTEND_LEASE").length - extended).toBeLessThan(3);
+    await until(() => peer.of("WORKER_REPLY")[0], "the late reply");
+    expect(kinds(peer)).not.toContain("WORKER_REQUEST_NACK");
+  });
+});
