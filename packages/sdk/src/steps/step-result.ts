@@ -31,5 +31,5 @@ type IsKept<Key, Value> = Key extends symbol
     : [Value] extends [NoJson | undefined]
       ? never
       : Key;
-type InObject<T> = T extends undefined ? undefined : Jsonified<T>;
+type InObject<T> = T extends undefined ? T : Jsonified<T>;
 type InArray<T> = T extends undefined | NoJson ? null : Jsonified<T>;
