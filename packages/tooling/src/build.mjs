@@ -16,7 +16,9 @@ const shared = [
   "packages/protocol/package.json",
   "packages/postgres-server/src",
   "packages/postgres-server/package.json",
-  "packages/tooling/src",
+  "packages/tooling/src/build.mjs",
+  "packages/tooling/src/notices.ts",
+  "packages/tooling/src/tsup-base.ts",
 ];
 
 export async function build() {

@@ -301,3 +301,6 @@ function tellReaper(line) {
   }
   reaper.stdin?.write(`${line}\n`);
 }
+
+/** Variables that make programs show colours when we show what they print to a person, and plain text otherwise. */
+export const colours = () => (process.stdout.isTTY ? { FORCE_COLOR: "1" } : { FORCE_COLOR: undefined, NO_COLOR: "1" });

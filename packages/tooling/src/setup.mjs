@@ -22,12 +22,15 @@ export function checkNode(version = process.versions.node) {
   throw new Error(`Holdfast needs Node 20.19 or newer; this is Node ${version}. Install a newer one and try again.`);
 }
 
-/** @param {{ runtimes?: boolean }} [options] runtimes: also the other versions of Node, Bun and Deno (half a gigabyte) */
-export async function setup({ runtimes = false } = {}) {
+/**
+ * @param {{ runtimes?: boolean, build?: boolean }} [options] runtimes: also the other versions of Node, Bun and Deno
+ *   (half a gigabyte); build: false where the sources are enough
+ */
+export async function setup({ runtimes = false, build: built = true } = {}) {
   checkNode();
   await install(["--filter", `!${RUNTIMES}`], "installed");
   if (runtimes) await install(["--filter", RUNTIMES], "installed-runtimes");
-  await build();
+  if (built) await build();
 }
 
 /**

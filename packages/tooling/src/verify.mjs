@@ -5,6 +5,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { build } from "./build.mjs";
 import { endWithChildren, run } from "./processes.mjs";
+import { typeCheck } from "./types.mjs";
 import { isProgram, root, tool } from "./workspace.mjs";
 
 const own = (/** @type {string} */ name) => join(root, "packages/tooling/src", name);
@@ -18,9 +19,7 @@ const own = (/** @type {string} */ name) => join(root, "packages/tooling/src", n
 
 /** @type {Gate[]} */
 export const gates = [
-  gate("types", "all packages type-check", tool("typescript/bin/tsc"), "-p", "tsconfig.json"),
-  gate("types-tooling", "the tools type-check", tool("typescript/bin/tsc"), "-p", "packages/tooling/tsconfig.json"),
-  gate("types-e2e", "the end-to-end tests, demo and benchmark type-check", tool("typescript/bin/tsc"), "-p", "e2e"),
+  gate("types", "everything type-checks", ...typeCheck()),
   gate("format", "formatted and linted", tool("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "."),
   gate("size", "files and functions are small", tool("oxlint/bin/oxlint"), "--deny-warnings", "--format=unix"),
   gate(
@@ -38,6 +37,11 @@ export const gates = [
   gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
 ];
 
+/** What takes so long that only `npm test` runs it, and whoever names it. @type {Gate[]} */
+export const slowGates = [
+  gate("types-build", "everything type-checks by the compiler that builds", ...typeCheck({ compiler: "building" })),
+];
+
 /**
  * @param {string} name
  * @param {string} proves
@@ -51,14 +55,16 @@ function gate(name, proves, ...args) {
 /**
  * Runs gates and says how each went.
  * @param {readonly string[]} [names] all when empty
+ * @param {{ slow?: boolean }} [options] slow: all means the slow ones too
  * @returns {Promise<{ passed: number, failed: number }>}
  */
-export async function verify(names = []) {
-  const unknown = names.filter((name) => !gates.some((each) => each.name === name));
+export async function verify(names = [], { slow = false } = {}) {
+  const all = [...slowGates, ...gates];
+  const unknown = names.filter((name) => !all.some((each) => each.name === name));
   if (unknown.length > 0) {
-    throw new Error(`There is no gate ${unknown.join(", ")}; there are ${gates.map(({ name }) => name).join(", ")}.`);
+    throw new Error(`There is no gate ${unknown.join(", ")}; there are ${all.map(({ name }) => name).join(", ")}.`);
   }
-  const waiting = gates.filter(({ name }) => names.length === 0 || names.includes(name));
+  const waiting = names.length > 0 ? all.filter(({ name }) => names.includes(name)) : slow ? all : [...gates];
   // A build writes files that other gates would look at.
   if (waiting.some(({ name }) => name === "api")) await build();
   const counts = { passed: 0, failed: 0 };
