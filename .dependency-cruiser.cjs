@@ -139,6 +139,7 @@ module.exports = {
           "^$1/",
           "^(packages/[^/]+|gateway-mock)/(src/index\\.ts|dist/|package\\.json)",
           "^packages/sdk/src/(connect|testing)\\.ts$",
+          "^packages/tooling/src/runs\\.ts$",
           "/node_modules/",
         ],
       },

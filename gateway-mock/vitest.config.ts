@@ -1,5 +1,13 @@
 import { defineConfig } from "vitest/config";
-import { unitTests } from "../packages/tooling/src/vitest-base.ts";
+import { type Kinds, testsByKind } from "../packages/tooling/src/vitest-base.ts";
 
 /** One Postgres server for the whole suite; each test file creates its own database on it: `inject("postgresUrl")`. */
-export default defineConfig(unitTests({ globalSetup: ["test/global-setup.ts"] }));
+export const kinds: Kinds = {
+  real: [
+    "test/{http,interleavings,outgoing,server}/*.test.ts",
+    "test/store/!(availability|batch-plan|pg-errors|wake-messages).test.ts",
+  ],
+  globalSetup: "test/global-setup.ts",
+};
+
+export default defineConfig(testsByKind(kinds));

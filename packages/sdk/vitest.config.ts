@@ -1,4 +1,19 @@
 import { defineConfig } from "vitest/config";
-import { unitTests } from "../tooling/src/vitest-base.ts";
+import { type Kinds, testsByKind } from "../tooling/src/vitest-base.ts";
 
-export default defineConfig(unitTests());
+const realConnect = [
+  ...["blocked-main", "broken-thread", "close", "close-matrix", "connect", "drain", "failures", "handshake"],
+  ...["heartbeats", "hung-thread", "intake", "link", "paused", "replies", "requests", "stall", "stall-parts"],
+  ...["thread-death", "thread-moments"],
+];
+
+export const kinds: Kinds = {
+  real: [
+    "test/thread-script.test.ts",
+    "test/client/{run-state,send-events}.test.ts",
+    `test/connect/{${realConnect.join(",")}}.test.ts`,
+    "test/execution/hostile.test.ts",
+  ],
+};
+
+export default defineConfig(testsByKind(kinds));

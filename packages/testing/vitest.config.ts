@@ -1,4 +1,6 @@
 import { defineConfig } from "vitest/config";
-import { unitTests } from "../tooling/src/vitest-base.ts";
+import { type Kinds, testsByKind } from "../tooling/src/vitest-base.ts";
 
-export default defineConfig(unitTests());
+export const kinds: Kinds = { real: ["test/{deploys,examples,leak-check,node-process,postgres,proxy}.test.ts"] };
+
+export default defineConfig(testsByKind(kinds));

@@ -1,4 +1,8 @@
 import { defineConfig } from "vitest/config";
-import { unitTests } from "./src/vitest-base.ts";
+import { type Kinds, testsByKind } from "./src/vitest-base.ts";
 
-export default defineConfig(unitTests());
+export const kinds: Kinds = {
+  real: ["test/{check,counting,dev,hygiene,imports,kinds,lint,processes,purity,release,setup}.test.ts"],
+};
+
+export default defineConfig(testsByKind(kinds));

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
 import { checkCron, latestTickMs, nextTickMs } from "../../src/engine/functions/cron.ts";
 
 const at = (text: string): number => Date.parse(text);
@@ -88,7 +89,7 @@ describe("schedules", () => {
         expect(nextTickMs(cron, Math.floor((fromMs + next - 1) / 2))).toBe(next);
         expect(nextTickMs(cron, next - 1)).toBe(next);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -103,7 +104,7 @@ describe("schedules", () => {
           expected = next;
         expect(iso(latestTickMs(cron, first, nowMs))).toBe(iso(expected));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import type { Op } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
 import { decide } from "../../src/engine/decide/decide.ts";
 import type { FetchResult, Input, PassReport } from "../../src/engine/decide/input.ts";
 import { isEnded, isRunTimer, needsWorker } from "../../src/engine/run/run-state.ts";
@@ -143,7 +144,7 @@ describe("decide, over random reports", () => {
           for (const [id, memo] of memoBefore) expect(world.state.memo.get(id), "3: first result stays").toEqual(memo);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -181,7 +182,7 @@ describe("decide, over random reports", () => {
         }
         expect(isEnded(world.state.status)).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
 import { ALLOWANCE, compileExpression, Expressions } from "../../src/engine/expressions/expressions.ts";
 
 const nowMs = Date.UTC(2026, 2, 2);
@@ -142,9 +143,9 @@ describe("what expressions may take", () => {
         expect(steps).toBeLessThanOrEqual(ALLOWANCE.steps);
         expect(ratio, source).toBeLessThan(MAX_RATIO);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
-    expect(valid).toBeGreaterThan(50);
+    expect(valid).toBeGreaterThan(runs(50));
     expect(over).toBeGreaterThan(0);
   });
 

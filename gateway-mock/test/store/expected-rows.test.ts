@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
 import { expectRows } from "../../src/store/batch/expected-rows.ts";
 import type { LockedRows } from "../../src/store/batch/locked-rows.ts";
 import { createOptimisticBackoff, type OptimisticBackoff } from "../../src/store/batch/optimistic-backoff.ts";
@@ -143,9 +144,9 @@ describe("foresee", () => {
         expect(plan).toEqual(planBatch(batch, there));
         expect(plan.results.every((verdict) => !("won" in verdict) || verdict.won)).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
-    expect(seen).toBeGreaterThan(200);
+    expect(seen).toBeGreaterThan(runs(200));
   });
 
   it("F2: where it is not, the plan is another one", () => {
@@ -157,9 +158,9 @@ describe("foresee", () => {
         missed += 1;
         expect(planBatch(batch, foreseen)).not.toEqual(planBatch(batch, state));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
-    expect(missed).toBeGreaterThan(100);
+    expect(missed).toBeGreaterThan(runs(100));
   });
 
   it("foresees nothing about keys, signals, names that were awaited, and changes of whatever version", () => {

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
 import { PendingSockets } from "../../src/ws/pending-sockets.ts";
 
 const LIMITS = { maxSockets: 4, ownBytes: 100, sharedBytes: 300, pieceBytes: 10 };
@@ -39,7 +40,7 @@ test("invariants 1 to 3 hold over random crowds", () => {
       for (const { release } of peers) release();
       expect(sockets.status()).toMatchObject({ sockets: 0, bytes: 0 });
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -1,6 +1,7 @@
 import type { Extension, UnknownFrame, WorkerFrame } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
 import {
   delivers,
   initialSession,
@@ -335,6 +336,6 @@ test("invariants 1 to 8 hold over random events", () => {
       expect(told.join(" ")).toMatch(/^(open pause ?)*(open)?(gone)?$/);
       expect(told.includes("gone")).toBe(run.state.phase === "closed");
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });

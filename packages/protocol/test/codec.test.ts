@@ -2,6 +2,7 @@ import { runInNewContext } from "node:vm";
 import { HoldfastError } from "@holdfast/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../tooling/src/runs.ts";
 import {
   type AppConfiguration,
   decodeFlushResponse,
@@ -273,7 +274,7 @@ describe("hostile and unknown bytes", () => {
           }
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

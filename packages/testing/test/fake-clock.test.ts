@@ -1,6 +1,7 @@
 import { type Clock, sleep, type Timers, withTimeout } from "@holdfast/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../tooling/src/runs.ts";
 import { fakeClock } from "../src/index.ts";
 
 describe("a fake clock", () => {
@@ -84,7 +85,7 @@ describe("a fake clock", () => {
         await clock.runAll();
         expect(fired).toHaveLength(delays.length);
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "../../tooling/src/runs.ts";
 import { createHttpParser, requestFraming, responseFraming } from "../src/proxy/http-parser.ts";
 import { createWebSocketParser } from "../src/proxy/websocket-parser.ts";
 
@@ -49,7 +50,7 @@ test("WebSocket frames come out as they went in, wherever the stream is cut", ()
       expect(seen.map(plain).join("\n") === frames.map(plain).join("\n")).toBe(true);
       expect(Buffer.concat(seen.map(({ raw }) => raw)).equals(bytes)).toBe(true);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -132,7 +133,7 @@ test.each(["request", "response"] as const)("HTTP %ss come out as they went in, 
         messages.map(({ path, body }) => ({ startLine: startLine(path), body: Buffer.from(body), ended: true })),
       );
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
-import type { ViteUserConfig } from "vitest/config";
+import type { TestProjectInlineConfiguration, ViteUserConfig } from "vitest/config";
 
 const root = new URL("../../../", import.meta.url);
+const inRoot = (path: string): string => fileURLToPath(new URL(path, root));
 
 /** Workspace packages resolve to their sources: unit tests never need a build. */
 const sources: Record<string, string> = {
@@ -18,6 +19,10 @@ const sources: Record<string, string> = {
 
 const exactly = (name: string): RegExp => new RegExp(`^${name.replaceAll("/", "\\/")}$`);
 
+const resolve = {
+  alias: Object.entries(sources).map(([name, path]) => ({ find: exactly(name), replacement: inRoot(path) })),
+};
+
 /** The part of a Vitest configuration that every suite shares; timeouts allow for a machine that is busy elsewhere. */
 export const limits = {
   environment: "node",
@@ -31,15 +36,51 @@ export const limits = {
   dangerouslyIgnoreUnhandledErrors: false,
 } as const satisfies ViteUserConfig["test"];
 
-/** Configuration of a unit suite; `test` adds to it or overrides it. */
-export function unitTests(test: NonNullable<ViteUserConfig["test"]> = {}): ViteUserConfig {
+type TestOptions = NonNullable<ViteUserConfig["test"]>;
+
+/** Configuration of a suite whose tests are all of one kind and run as they are; `test` adds to it or overrides it. */
+export function unitTests(test: TestOptions = {}): ViteUserConfig {
+  return { resolve, test: { ...limits, include: ["test/**/*.test.ts"], ...test } };
+}
+
+/** The tests of a package, by kind. Together the two kinds are all files that match `test/**\/*.test.ts`. */
+export interface Kinds {
+  /** Files that open sockets, start processes or threads, or need Postgres; every other file is `pure`. */
+  readonly real: readonly string[];
+  /** Runs before the `real` tests, and only when some of them run. */
+  readonly globalSetup?: string;
+}
+
+/**
+ * Configuration of a package with the Vitest projects `pure` and `real`. A pure test that opens a socket, starts a
+ * process or a thread fails; see `pure-tests.ts`.
+ */
+export function testsByKind({ real, globalSetup }: Kinds): ViteUserConfig {
+  const projects: TestProjectInlineConfiguration[] = [pureProject("pure", real)];
+  if (real.length > 0) {
+    const test = { name: "real", include: [...real], ...(globalSetup === undefined ? {} : { globalSetup }) };
+    projects.push({ extends: true, test });
+  }
+  return { resolve, test: { ...limits, projects } };
+}
+
+/** Configuration of the root: the pure tests of several packages in one run. */
+export function pureTests(packages: Readonly<Record<string, Kinds>>): ViteUserConfig {
+  const projects = Object.entries(packages).map(([folder, { real }]) =>
+    pureProject(folder.replace("packages/", ""), real, inRoot(folder)),
+  );
+  return { resolve, test: { ...limits, projects } };
+}
+
+function pureProject(name: string, real: readonly string[], folder?: string): TestProjectInlineConfiguration {
   return {
-    resolve: {
-      alias: Object.entries(sources).map(([name, path]) => ({
-        find: exactly(name),
-        replacement: fileURLToPath(new URL(path, root)),
-      })),
+    extends: true,
+    test: {
+      name,
+      ...(folder === undefined ? {} : { root: folder }),
+      include: ["test/**/*.test.ts"],
+      exclude: ["**/node_modules/**", ...real],
+      setupFiles: [inRoot("packages/tooling/src/pure-tests.ts")],
     },
-    test: { ...limits, include: ["test/**/*.test.ts"], ...test },
   };
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../tooling/src/runs.ts";
 import {
   HANDSHAKE_START,
   type HandshakeEvent,
@@ -227,7 +228,7 @@ describe("the outbox", () => {
           if (dueMs !== null) expect(dueMs).toBeLessThanOrEqual(nowMs + limits.ackMs);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -305,7 +306,7 @@ describe("the respawn machine", () => {
           if (after.crashes > 3) expect(after.phase, "R4").toBe("failed");
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

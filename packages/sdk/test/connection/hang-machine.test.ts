@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../tooling/src/runs.ts";
 import {
   HANG_START,
   type HangEffect,
@@ -91,7 +92,7 @@ describe("a thread that lives and does nothing", () => {
           told = true;
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

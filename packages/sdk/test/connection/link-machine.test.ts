@@ -2,6 +2,7 @@ import { backoffDelayMs, seededRandom } from "@holdfast/core";
 import { EXTENSIONS, type Extension, type GatewayFrame, type StartResponse } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../../../tooling/src/runs.ts";
 import { createLinkStep, LINK_START } from "../../src/connection/machines/link-machine.ts";
 import type { LinkEffect, LinkEvent, LinkState } from "../../src/connection/machines/link-types.ts";
 
@@ -352,7 +353,7 @@ describe("the link machine", () => {
           expect(left.has(generation) || kept.includes(generation), `L2: socket ${generation}`).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -368,7 +369,7 @@ describe("the link machine", () => {
         for (const generation of opened) expect(left.has(generation)).toBe(true);
         expect(link.send(after)).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -381,7 +382,7 @@ describe("the link machine", () => {
         expect(starts).toBeLessThanOrEqual(waits.length + 1);
         for (const wait of waits) if (wait.do === "WAIT") expect(wait.failures).toBeGreaterThan(0);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     const policy = { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 };
     expect(backoffDelayMs(policy, 1, seededRandom(1))).toBeGreaterThan(0);

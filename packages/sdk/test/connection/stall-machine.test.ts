@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../tooling/src/runs.ts";
 import {
   createStallStep,
   initialStall,
@@ -201,6 +202,6 @@ test("W1 to W7 hold over random lives", () => {
         }
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });

@@ -4,6 +4,7 @@ import { deferred } from "@holdfast/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { runs } from "../../../tooling/src/runs.ts";
 import { Client } from "../../src/client/client.ts";
 import type { HandlerContext } from "../../src/functions/define-function.ts";
 import { Engine, type RunEnd } from "./engine.ts";
@@ -151,7 +152,7 @@ describe.each([true, false])("hostile values, in place: %s", (inPlace) => {
     async (name, entry) => {
       await fc.assert(
         fc.asyncProperty(hostileValue, (value) => survives(name, entry, value, inPlace)),
-        { numRuns: 60 },
+        { numRuns: runs(60) },
       );
     },
   );
@@ -170,7 +171,7 @@ describe.each([true, false])("hostile values, in place: %s", (inPlace) => {
         const issues = schemaOf(() => ({ issues: [value.make(), { message: value.make(), path: [value.make()] }] }));
         await survives("result", nothing, value, inPlace, issues);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import type { CheckpointOutcome, Op } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../tooling/src/runs.ts";
 import { Client } from "../../src/client/client.ts";
 import { currentExecution } from "../../src/execution/current.ts";
 import { referenceFunction } from "../../src/functions/references.ts";
@@ -258,7 +259,7 @@ describe.each([true, false])("random functions, in place: %s", (inPlace) => {
         expect(new Set(sent).size, "an event was sent twice under another id").toBe(sent.length);
         if (!inPlace) expect(engine.checkpoints).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });
@@ -275,9 +276,9 @@ describe("random functions whose worker is lost now and then", () => {
         expect(end).toEqual({ status: "completed", value: json(expected(node, "p", true, new Map())) });
         expect(wrong).toEqual([]);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
-    expect(losses).toBeGreaterThan(50);
+    expect(losses).toBeGreaterThan(runs(50));
   });
 
   test("a race over code that takes its time may go another way, but is no change", async () => {
@@ -288,7 +289,7 @@ describe("random functions whose worker is lost now and then", () => {
         // Rounds of a loop that overlap give a repeated id to one step now and to another then, which may use up attempts.
         expect(JSON.stringify(end.value)).not.toContain("NON_DETERMINISM");
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });
@@ -321,7 +322,7 @@ test("in random functions a finished step that gets another id is told, and does
         expect(times, place).toBeLessThanOrEqual((bodies.get(place)?.count ?? 0) + 2);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
-  expect(told).toBeGreaterThan(20);
+  expect(told).toBeGreaterThan(runs(20));
 });

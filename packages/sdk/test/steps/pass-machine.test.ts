@@ -2,6 +2,7 @@ import { createDriver } from "@holdfast/core";
 import type { CheckpointOutcome } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { runs } from "../../../tooling/src/runs.ts";
 import {
   type FoundStep,
   type HandlerEnd,
@@ -263,6 +264,6 @@ test("P2 to P7 and P11 hold whatever happens in which order", () => {
       while (replies === 0 && running.length > 0) absorb(pass.send({ type: "finished", op: op(running.pop() ?? "") }));
       expect(replies).toBe(1);
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
