@@ -226,6 +226,6 @@ export class Network {
 function explain(direction: Direction, packet: Packet): string {
   if (packet.type === "close") return packet.reason;
   const frame = direction === "up" ? decodeWorkerFrame(packet.bytes) : decodeGatewayFrame(packet.bytes);
-  const { requestId, sequence, outcome, leaseId, newLeaseId, reason } = frame as unknown as Record<string, unknown>;
+  const { requestId, sequence, outcome, leaseId, newLeaseId, reason }: Readonly<Record<string, unknown>> = { ...frame };
   return `${frame.kind} ${JSON.stringify({ requestId, sequence, outcome, leaseId, newLeaseId, reason })}`;
 }

@@ -287,7 +287,7 @@ export function virtualiseImmediates(scheduler: Scheduler): () => void {
     current.soon(() => fire(...args));
     return {};
   };
-  globalThis.setImmediate = virtual as unknown as typeof setImmediate;
+  Reflect.set(globalThis, "setImmediate", virtual);
   return () => {
     globalThis.setImmediate = realSetImmediate;
   };

@@ -462,7 +462,7 @@ function ownData(error: Error, nesting: Nesting): Record<string, unknown> | unde
 /** A getter that throws counts as an absent field. */
 function fieldOf(error: Error, key: string): unknown {
   try {
-    return (error as unknown as Record<string, unknown>)[key];
+    return Reflect.get(error, key);
   } catch {
     return undefined;
   }

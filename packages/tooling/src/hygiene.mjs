@@ -1,8 +1,9 @@
 /**
  * What must not get into the repository: hosts of package registries in the lockfile and the configuration (they differ
- * from place to place), and paths of somebody's machine anywhere.
+ * from place to place), paths of somebody's machine anywhere, and in product code casts by way of `unknown`, which make
+ * the compiler believe anything.
  *
- *     node hygiene.mjs registry|paths [folder]
+ *     node hygiene.mjs registry|paths|casts [folder]
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -19,6 +20,9 @@ const machinePath = new RegExp(
   `(?<![\\w.~-])/(?:${["work", "root", "home/\\w+", "Users/\\w+"].join("|")})(?:/[\\w.-]|\\b(?=["'\`\\s]))`,
 );
 
+const productCode = /(^|\/)src\/.*\.[cm]?tsx?$/;
+const castOfAnything = /\bas\s+(?:unknown|any|never)\s*\)*\s*as\b/g;
+
 /** @typedef {{ path: string, text: string }} File */
 
 /** @param {readonly File[]} files */
@@ -34,6 +38,17 @@ export const machinePaths = (files) =>
     files.filter(({ path }) => !binary.test(path)),
     machinePath,
   );
+
+/**
+ * Lines break where the formatter wants them to, also within a cast.
+ * @param {readonly File[]} files
+ */
+export const blindCasts = (files) =>
+  files
+    .filter(({ path }) => productCode.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(castOfAnything)].map(({ index }) => `${path}:${text.slice(0, index).split("\n").length}`),
+    );
 
 /**
  * @param {readonly File[]} files
@@ -76,9 +91,16 @@ function listFiles(base) {
 if (isProgram(import.meta.url)) {
   const files = projectFiles(resolve(process.argv[3] ?? root));
   if (files.length === 0) fail("No files were found.");
-  const [found, sentence] =
-    process.argv[2] === "registry"
-      ? [registryHosts(files), "No package registry is named in the lockfile or in configuration"]
-      : [machinePaths(files), "No path of a particular machine is written down"];
-  if (found.length > 0) fail(`${sentence}; these lines do:\n  ${found.join("\n  ")}`);
+  const checks = {
+    registry: { find: registryHosts, rule: "No package registry is named in the lockfile or in configuration" },
+    paths: { find: machinePaths, rule: "No path of a particular machine is written down" },
+    casts: { find: blindCasts, rule: "Nothing in product code is cast by way of `unknown`: narrow it, or check it" },
+  };
+  const name = /** @type {keyof typeof checks} */ (process.argv[2] ?? "");
+  if (!Object.hasOwn(checks, name)) fail(`There is no check "${name}"; there are ${Object.keys(checks).join(", ")}.`);
+  else {
+    const { find, rule } = checks[name];
+    const found = find(files);
+    if (found.length > 0) fail(`${rule}. These lines break the rule:\n  ${found.join("\n  ")}`);
+  }
 }

@@ -35,6 +35,7 @@ export const gates = [
   gate("api", "etc/*.api.md say what users see", own("api-report.mjs"), "--check"),
   gate("registry", "no registry host in lockfile and configuration", own("hygiene.mjs"), "registry"),
   gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
+  gate("casts", "product code casts nothing by way of unknown", own("hygiene.mjs"), "casts"),
 ];
 
 /** What takes so long that only `npm test` runs it, and whoever names it. @type {Gate[]} */

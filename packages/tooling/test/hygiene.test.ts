@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { machinePaths, registryHosts } from "../src/hygiene.mjs";
+import { blindCasts, machinePaths, registryHosts } from "../src/hygiene.mjs";
 import { run } from "../src/processes.mjs";
 import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
@@ -34,11 +34,29 @@ test("paths of a machine are found in any text", () => {
   for (const text of good) expect(machinePaths([{ path: "README.md", text }]), text).toEqual([]);
 });
 
-test("both gates fail on planted violations", async () => {
-  const folder = fixture({ "README.md": `Look into ${home}/notes`, "pnpm-lock.yaml": `tarball: ${host}/a.tgz` });
+test("casts by way of unknown are found in product code, wherever their lines break", () => {
+  const path = "packages/a/src/a.ts";
+  const cast = ["x as", "unknown as Y"].join(" ");
+  expect(blindCasts([{ path, text: `\nconst y = ${cast};` }])).toEqual([`${path}:2`]);
+  expect(blindCasts([{ path, text: `const y = (${cast.replace("unknown ", "unknown)\n  ")};` }])).toEqual([
+    `${path}:1`,
+  ]);
+  for (const text of ["const y = x as Y;", "type Z = unknown;", "const u = x as unknown;"]) {
+    expect(blindCasts([{ path, text }]), text).toEqual([]);
+  }
+  expect(blindCasts([{ path: "packages/a/test/a.test.ts", text: cast }])).toEqual([]);
+});
+
+test("each of these gates fails on planted violations", async () => {
+  const folder = fixture({
+    "README.md": `Look into ${home}/notes`,
+    "pnpm-lock.yaml": `tarball: ${host}/a.tgz`,
+    "src/a.ts": ["x as", "unknown as Y"].join(" "),
+  });
   for (const [gate, file] of [
     ["registry", "pnpm-lock.yaml:1"],
     ["paths", "README.md:1"],
+    ["casts", "src/a.ts:1"],
   ] as const) {
     const args = [inRoot("packages/tooling/src/hygiene.mjs"), gate, folder];
     const { code, output } = await run(process.execPath, args, { output: "collect" });

@@ -4,13 +4,13 @@ import type { Meter } from "./meter.ts";
 import { childrenOf } from "./tree.ts";
 
 /** What the library keeps in a node beside its declared type, once the node is checked. */
-interface CheckedNode {
-  readonly op: string;
-  readonly args: unknown;
+interface CheckedParts {
   readonly meta: { readonly alternate?: ASTNode };
   handle?: Handle;
   evaluate: Evaluate;
 }
+
+type CheckedNode = ASTNode & CheckedParts;
 
 interface Comprehension {
   readonly iterable: ASTNode;
@@ -35,20 +35,22 @@ export function meter(root: ASTNode, charged: Meter): number {
   const visit = (node: ASTNode): number => {
     if (seen.has(node)) return 0;
     seen.add(node);
-    const checked = node as unknown as CheckedNode;
+    const checked = node as CheckedNode;
+    // A macro is one once it is checked; the declared types know it as it was written.
+    const { op, args }: { readonly op: string; readonly args: unknown } = checked;
     const { alternate } = checked.meta;
     if (alternate) return visit(alternate);
-    if (checked.op === "comprehension") return comprehension(checked, checked.args as Comprehension);
+    if (op === "comprehension") return comprehension(checked, args as Comprehension);
     const cost = childrenOf(node).reduce<number>((sum, child) => sum + visit(child), COSTS.node);
     wrapHandle(checked, charged);
-    if (LITERALS.has(checked.op)) before(checked, () => charged.charge(1, COSTS.entryBytes * 2));
+    if (LITERALS.has(op)) before(checked, () => charged.charge(1, COSTS.entryBytes * 2));
     return cost;
   };
   const comprehension = (node: CheckedNode, args: Comprehension): number => {
     const { iterable, init, step, condition } = args;
     const cost = COSTS.node + visit(iterable) + visit(init);
     const turn = COSTS.node + visit(step);
-    before(step as unknown as CheckedNode, () => charged.charge(turn, COSTS.entryBytes));
+    before(step as CheckedNode, () => charged.charge(turn, COSTS.entryBytes));
     // Errors of a turn are kept until the others have had theirs, which must not go on then.
     if (condition) {
       args.condition = (value) => {
@@ -77,7 +79,7 @@ function wrapHandle(node: CheckedNode, charged: Meter): void {
       return handle(left, right, ...rest);
     };
   } else if (op === "call" || op === "rcall") {
-    const [name] = node.args as [string];
+    const [name] = node.args;
     node.handle = (args, ...rest) => {
       chargeCall(charged, name, args as readonly unknown[]);
       return handle(args, ...rest);

@@ -36,7 +36,11 @@ export function cancelledError(state: RunState, error: PlainError): PlainError &
 function originalError(state: RunState, fallback: PlainError): PlainError {
   const memo = readMemo(state.memo.get(FAILURE_KEY));
   const data = isRecord(memo?.data) ? memo.data : undefined;
-  return isRecord(data?.error) ? (data.error as unknown as PlainError) : fallback;
+  return isPlainError(data?.error) ? data.error : fallback;
+}
+
+function isPlainError(value: unknown): value is PlainError {
+  return isRecord(value) && typeof value.name === "string" && typeof value.message === "string";
 }
 
 /** In the order in which the steps had been finished, the last one first. */

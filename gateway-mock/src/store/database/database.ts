@@ -94,7 +94,7 @@ export function connectPostgres(url: string, settings: ConnectionSettings): post
 
 export function queryOn(sql: Pick<postgres.Sql, "unsafe">, time: TimeSource = realTime): Query {
   return async <R extends object>(text: string, params: readonly Param[] = []): Promise<R[]> =>
-    (await sql.unsafe(time.sql(text), [...params], { prepare: true })) as unknown as R[];
+    await sql.unsafe<R[]>(time.sql(text), [...params], { prepare: true });
 }
 
 const noAnswer = (): Error => new ConnectionLost("The database did not answer");

@@ -1,7 +1,8 @@
 import type { PlainError } from "@holdfast/core";
 import type { OpText } from "../steps/pass-machine.ts";
-import { OP_OF_KIND, type StepCall } from "../steps/step-call.ts";
+import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
+import { STEP_KINDS } from "../steps/step-kinds.ts";
 import type { ResultJson } from "./result-json.ts";
 
 /** When a body ran. */
@@ -53,7 +54,7 @@ export class OpWriter {
 
   /** Not run: what the gateway is to do about it. */
   reported(races = false): OpText {
-    return this.#text(OP_OF_KIND[this.#subject.call.kind], '"data":null', races ? { parallelMode: "race" } : {});
+    return this.#text(STEP_KINDS[this.#subject.call.kind].op, '"data":null', races ? { parallelMode: "race" } : {});
   }
 
   #text(op: string, rest: string, more: object = {}): OpText {

@@ -1,7 +1,7 @@
 import { unreachable } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
 import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-machine.ts";
-import { OP_OF_KIND } from "../steps/step-call.ts";
+import { STEP_KINDS } from "../steps/step-kinds.ts";
 import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { StepRecord } from "./step-record.ts";
@@ -68,7 +68,7 @@ function isRaced(reports: readonly StepReport[], find: FindRecord): boolean {
   if (reports.length < 2) return false;
   return reports.some((report) => {
     const kind = report.type === "op" ? undefined : find(report.step.hash)?.call.kind;
-    return kind !== undefined && OP_OF_KIND[kind] !== "StepPlanned";
+    return kind !== undefined && STEP_KINDS[kind].op !== "StepPlanned";
   });
 }
 

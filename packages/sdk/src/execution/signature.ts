@@ -1,23 +1,32 @@
+import type { OpName } from "@holdfast/protocol";
+import { STEP_KINDS, type StepKind, stepKinds } from "../steps/step-kinds.ts";
+import type { StepTools } from "../steps/step-types.ts";
 import type { StepRecord } from "./step-record.ts";
 
-const KIND_OF_OP: Readonly<Record<string, string>> = {
-  steprun: "run",
-  steperror: "run",
-  stepfailed: "run",
-  stepplanned: "run",
-  step: "run",
-  run: "run",
-  sendevent: "run",
-  sendsignal: "run",
-  sleep: "sleep",
-  sleepuntil: "sleep",
-  waitforevent: "waitForEvent",
-  waitforsignal: "waitForSignal",
-  invoke: "invoke",
-  invokefunction: "invoke",
-  gateway: "fetch",
-  fetch: "fetch",
-};
+/** What no finished step that this SDK can call is recorded as. */
+type Unrecorded =
+  | "AIGateway"
+  | "RunComplete"
+  | "SyncRunComplete"
+  | "DeferAdd"
+  | "DeferAbort"
+  | "DiscoveryRequest"
+  | "None";
+
+/** In lower case, since records differ in that. */
+type RecordedWord = Lowercase<Exclude<OpName, Unrecorded> | keyof StepTools>;
+
+type ListedWord = Lowercase<(typeof STEP_KINDS)[StepKind]["recordedAs"][number]>;
+
+/** An op or a tool that no kind of step lists as a record of it does not compile here: its replays would all fail. */
+const KIND_OF_WORD: Readonly<Record<RecordedWord, StepKind>> = kindsByWord();
+
+function kindsByWord(): Record<ListedWord, StepKind> {
+  const pairs = stepKinds.flatMap((kind) => STEP_KINDS[kind].recordedAs.map((word) => [word.toLowerCase(), kind]));
+  return Object.fromEntries(pairs) as Record<ListedWord, StepKind>;
+}
+
+const isRecordedWord = (word: string): word is RecordedWord => Object.hasOwn(KIND_OF_WORD, word);
 
 /** What a gateway has on record for a finished step. */
 export interface Signature {
@@ -30,7 +39,7 @@ export interface Signature {
 export function parseSignature(text: string): Signature {
   const [, word = "", separator, rest = ""] = /^([A-Za-z.]*)([: ]?)(.*)$/s.exec(text) ?? [];
   const lower = word.replace("step.", "").toLowerCase();
-  const kind = KIND_OF_OP[lower] ?? lower;
+  const kind = isRecordedWord(lower) ? KIND_OF_WORD[lower] : lower;
   const numbered = separator === ":" ? /^(.*)#(\d{1,9})$/s.exec(rest) : null;
   if (numbered === null) return { kind, name: rest, ordinal: undefined };
   return { kind, name: numbered[1] ?? "", ordinal: Number(numbered[2]) };

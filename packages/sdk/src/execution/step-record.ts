@@ -1,8 +1,9 @@
 import { type Clock, describeValue, messageOf, type PlainError } from "@holdfast/core";
 import { StepError, StepNestedError } from "../steps/errors.ts";
 import type { FoundStep, OpText } from "../steps/pass-machine.ts";
-import { type StepCall, WAITS } from "../steps/step-call.ts";
+import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
+import { STEP_KINDS } from "../steps/step-kinds.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
 import type { CheckpointPort } from "./execution.ts";
 import { type OpExtras, OpWriter } from "./op-text.ts";
@@ -52,7 +53,7 @@ export class StepRecord {
   /** What the pass needs to know of it. */
   get found(): FoundStep {
     const { body, kind } = this.call;
-    return { hash: this.identity.hash, hasBody: body !== undefined, isWait: WAITS.has(kind) };
+    return { hash: this.identity.hash, hasBody: body !== undefined, isWait: STEP_KINDS[kind].isWait };
   }
 
   settle(): void {

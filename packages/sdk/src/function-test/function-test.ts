@@ -1,5 +1,5 @@
 import { HoldfastError, type PlainError, systemClock } from "@holdfast/core";
-import { type EventPayload, isRecord, normalizeError } from "@holdfast/protocol";
+import { type EventPayload, isRecord, normalizeError, type Op } from "@holdfast/protocol";
 import type { OutgoingEvent } from "../client/event-types.ts";
 import { createMainThreadStrategy } from "../execution/main-thread.ts";
 import type { ClientLike } from "../functions/client-like.ts";
@@ -8,6 +8,7 @@ import type { OutputOf } from "../functions/references.ts";
 import { createRegistry } from "../functions/registry.ts";
 import { checkKnown, invalidOption } from "../options.ts";
 import { reviveError } from "../steps/errors.ts";
+import { STEP_KINDS, type StepKind, stepKinds } from "../steps/step-kinds.ts";
 import type { StepResult } from "../steps/step-result.ts";
 import { Answers, type InvokedRun } from "./answers.ts";
 import { MemoryRun, type StepNote } from "./memory-run.ts";
@@ -216,13 +217,9 @@ function eventsOf(
   }));
 }
 
-const KIND_OF_OP: Readonly<Record<string, TestStep["kind"]>> = {
-  Sleep: "sleep",
-  WaitForEvent: "waitForEvent",
-  WaitForSignal: "waitForSignal",
-  InvokeFunction: "invoke",
-  Gateway: "fetch",
-};
+/** Of steps that the gateway does; those of the app are all told alike. */
+const kindOfOp = (op: Op["op"]): StepKind | undefined =>
+  op === "StepPlanned" ? undefined : stepKinds.find((kind) => STEP_KINDS[kind].op === op);
 
 function viewOf({ fullId, op, attempts, entry, isUndefined }: StepNote): TestStep {
   const type = op.opts?.type;
@@ -233,7 +230,7 @@ function viewOf({ fullId, op, attempts, entry, isUndefined }: StepNote): TestSte
   const data = isRecord(value) && "data" in value && isForm(value) ? value.data : value;
   return {
     id: fullId,
-    kind: KIND_OF_OP[op.op] ?? inner,
+    kind: kindOfOp(op.op) ?? inner,
     status: entry === undefined ? "waiting" : isFailed ? "failed" : "completed",
     output: entry === undefined || isFailed || isUndefined ? undefined : data,
     error: error === undefined ? undefined : reviveError(normalizeError(error)),

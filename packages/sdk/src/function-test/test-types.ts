@@ -1,7 +1,7 @@
 import type { DurationInput } from "@holdfast/core";
 import type { OutgoingEvent } from "../client/event-types.ts";
 import type { HoldfastFunction } from "../functions/define-function.ts";
-import type { StepKind } from "../steps/step-call.ts";
+import type { StepKind } from "../steps/step-kinds.ts";
 
 /** What a step does in a test. */
 export interface StepAnswer {

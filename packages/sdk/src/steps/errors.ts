@@ -172,8 +172,11 @@ function causeOption({ cause }: PlainError, depth: number): { cause: unknown } |
 }
 
 function causeOf(cause: unknown, depth: number): unknown {
-  const isError = isPlainObject(cause) && typeof cause.message === "string" && typeof cause.name === "string";
-  return isError && depth < MAX_DEPTH ? reviveError(cause as unknown as PlainError, depth + 1) : cause;
+  return isPlainError(cause) && depth < MAX_DEPTH ? reviveError(cause, depth + 1) : cause;
+}
+
+function isPlainError(value: unknown): value is PlainError {
+  return isPlainObject(value) && typeof value.message === "string" && typeof value.name === "string";
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

@@ -10,12 +10,8 @@ export interface StepFetchInit {
   readonly body?: string | URLSearchParams | null;
 }
 
-export type FetchArgs =
-  | readonly [target: FetchTarget, init?: StepFetchInit]
-  | readonly [id: StepId, target: FetchTarget, init?: StepFetchInit];
-
-/** The call of a `step.fetch`; a promise when the body of a Request has to be read first. */
-export function fetchCall(args: FetchArgs): StepCall | Promise<StepCall> {
+/** The call of a `step.fetch(target, init?)` or `step.fetch(id, target, init?)`; a promise when the body of a Request has to be read first. */
+export function fetchCall(args: readonly unknown[]): StepCall | Promise<StepCall> {
   const hasId = isTarget(args[1]);
   const [target, init] = (hasId ? args.slice(1) : args) as [FetchTarget, StepFetchInit | undefined];
   const given = hasId ? (args[0] as StepId) : undefined;

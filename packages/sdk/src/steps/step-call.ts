@@ -1,18 +1,9 @@
 import { describeValue, HoldfastError, messageOf, type PlainError } from "@holdfast/core";
-import { jsonNestsDeeperThan, type OpName, WIRE_LIMITS } from "@holdfast/protocol";
+import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
+import type { StepKind } from "./step-kinds.ts";
 
 /** A step's id, or its id and how it is called for people. */
 export type StepId = string | { readonly id: string; readonly name?: string };
-
-export type StepKind =
-  | "run"
-  | "sleep"
-  | "waitForEvent"
-  | "waitForSignal"
-  | "invoke"
-  | "fetch"
-  | "sendEvent"
-  | "sendSignal";
 
 /** A call of one of the tools. */
 export interface StepCall {
@@ -35,21 +26,6 @@ export interface StepCall {
   /** What awaiting code gets when it failed for good; default: a `StepError`. */
   readonly failure?: (fullId: string, error: PlainError) => Error;
 }
-
-/** What each kind is to the gateway when it is told of and not run here. */
-export const OP_OF_KIND: Readonly<Record<StepKind, OpName>> = {
-  run: "StepPlanned",
-  sendEvent: "StepPlanned",
-  sendSignal: "StepPlanned",
-  sleep: "Sleep",
-  waitForEvent: "WaitForEvent",
-  waitForSignal: "WaitForSignal",
-  invoke: "InvokeFunction",
-  fetch: "Gateway",
-};
-
-/** Steps that do nothing but end. */
-export const WAITS: ReadonlySet<StepKind> = new Set(["sleep", "waitForEvent", "waitForSignal"]);
 
 /** The id, and the label if there is one. */
 export function named(id: unknown): Pick<StepCall, "id" | "displayName"> {

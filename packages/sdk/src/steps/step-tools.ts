@@ -1,6 +1,6 @@
 import type { OutgoingEvent, SchemaMap } from "../client/event-types.ts";
 import { eventList } from "../client/send-events.ts";
-import { type FetchArgs, fetchCall } from "./fetch-tool.ts";
+import { fetchCall } from "./fetch-tool.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
 import { guarded, invalidStep, jsonCopy, named, type StepCall, type StepId } from "./step-call.ts";
 import type { StepTools } from "./step-types.ts";
@@ -13,9 +13,12 @@ export interface StepToolsDeps extends WaitToolsDeps {
   sendSignal(signal: { readonly signal: string; readonly data?: unknown }): Promise<{ readonly runId?: string }>;
 }
 
+/** What each tool does, whatever it is given; `StepTools` says what may be given and what comes of it. */
+type UntypedTools = { readonly [Tool in keyof StepTools]: (...args: never[]) => Promise<unknown> };
+
 export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
   const { find } = deps;
-  const tools = {
+  const tools: UntypedTools = {
     ...createWaitTools(deps),
     run: (id: StepId, body: unknown, ...rest: unknown[]) => guarded(id, () => runCall(id, body, rest), find),
     sleep: (id: StepId, duration: unknown) =>
@@ -41,7 +44,7 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
       ),
     sendEvent: (id: StepId, events: unknown) => guarded(id, () => sendEventCall(deps, id, events), find),
     sendSignal: (id: StepId, options: unknown) => guarded(id, () => sendSignalCall(deps, id, options), find),
-    fetch: (...args: FetchArgs) =>
+    fetch: (...args: readonly unknown[]) =>
       guarded(
         "step.fetch",
         () => fetchCall(args),
@@ -49,7 +52,7 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
         (call) => (call instanceof Promise ? quietened(call.then(find)) : find(call)),
       ),
   };
-  return tools as unknown as StepTools<SchemaMap>;
+  return tools as StepTools<SchemaMap>;
 }
 
 /** An error that nobody awaits must not end the process. */

@@ -1,0 +1,30 @@
+import type { OpName } from "@holdfast/protocol";
+
+interface StepKindRow {
+  /** What a step is to the gateway while it is reported and not run here. */
+  readonly op: OpName;
+  /** It does nothing but end. */
+  readonly isWait: boolean;
+  /** Ops and names of tools under which a gateway may have finished ones on record; for steps with a body `run` has them. */
+  readonly recordedAs: readonly string[];
+}
+
+/** Every kind of step, in one place: what is told, what is waited for and what is recognised on replay come from here. */
+export const STEP_KINDS = {
+  run: {
+    op: "StepPlanned",
+    isWait: false,
+    recordedAs: ["StepRun", "StepError", "StepFailed", "StepPlanned", "Step", "run", "sendEvent", "sendSignal"],
+  },
+  sendEvent: { op: "StepPlanned", isWait: false, recordedAs: [] },
+  sendSignal: { op: "StepPlanned", isWait: false, recordedAs: [] },
+  sleep: { op: "Sleep", isWait: true, recordedAs: ["Sleep", "sleepUntil"] },
+  waitForEvent: { op: "WaitForEvent", isWait: true, recordedAs: ["WaitForEvent"] },
+  waitForSignal: { op: "WaitForSignal", isWait: true, recordedAs: ["WaitForSignal"] },
+  invoke: { op: "InvokeFunction", isWait: false, recordedAs: ["InvokeFunction", "invoke"] },
+  fetch: { op: "Gateway", isWait: false, recordedAs: ["Gateway", "fetch"] },
+} as const satisfies Readonly<Record<string, StepKindRow>>;
+
+export type StepKind = keyof typeof STEP_KINDS;
+
+export const stepKinds = Object.keys(STEP_KINDS) as StepKind[];
