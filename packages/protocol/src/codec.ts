@@ -1,14 +1,16 @@
-import { HoldfastError, unreachable } from "@holdfast/core";
+import { HoldfastError } from "@holdfast/core";
+import type { GatewayFrame, SdkResponse, StartResponse, UnknownFrame, WorkerFrame } from "./frames.ts";
+import { gatewayPayloads } from "./gateway-payloads.ts";
+import { connect } from "./generated/connect.js";
+import { WIRE_LIMITS } from "./limits.ts";
 import {
   decodeSdkResponseBody,
   encodeSdkResponseBody,
-  gatewayPayload,
+  type FrameKind,
+  type PayloadCodec,
   reader,
-  workerPayload,
-} from "./codec-payloads.ts";
-import type { GatewayFrame, SdkResponse, StartResponse, UnknownFrame, WorkerFrame } from "./frames.ts";
-import { connect } from "./generated/connect.js";
-import { WIRE_LIMITS } from "./limits.ts";
+} from "./payload-parts.ts";
+import { workerPayloads } from "./worker-payloads.ts";
 
 const { v1 } = connect;
 const KIND = v1.GatewayMessageType;
@@ -18,11 +20,11 @@ const EMPTY = new Uint8Array(0);
 
 /** A frame as it goes over the socket; the bytes are the caller's own, of exact size. */
 export function encodeGatewayFrame(frame: GatewayFrame): Uint8Array {
-  return encodeEnvelope(KIND[frame.kind], gatewayPayload.encode(frame));
+  return encodeFrame(gatewayPayloads, frame);
 }
 
 export function encodeWorkerFrame(frame: WorkerFrame): Uint8Array {
-  return encodeEnvelope(KIND[frame.kind], workerPayload.encode(frame));
+  return encodeFrame(workerPayloads, frame);
 }
 
 /**
@@ -30,9 +32,7 @@ export function encodeWorkerFrame(frame: WorkerFrame): Uint8Array {
  * @throws HoldfastError `FRAME_INVALID`, `FRAME_TOO_LARGE`
  */
 export function decodeGatewayFrame(bytes: Uint8Array): GatewayFrame | UnknownFrame {
-  const { kind, payload } = decodeEnvelope(bytes);
-  const decode = gatewayPayload.decoders[kind];
-  return decode ? guarded(KIND[kind] ?? String(kind), () => decode(payload)) : { kind: "UNKNOWN", number: kind };
+  return decodeFrame(gatewayDecoders, bytes);
 }
 
 /**
@@ -40,9 +40,33 @@ export function decodeGatewayFrame(bytes: Uint8Array): GatewayFrame | UnknownFra
  * @throws HoldfastError `FRAME_INVALID`, `FRAME_TOO_LARGE`
  */
 export function decodeWorkerFrame(bytes: Uint8Array): WorkerFrame | UnknownFrame {
+  return decodeFrame(workerDecoders, bytes);
+}
+
+type CodecsOf<Frame extends { readonly kind: FrameKind }> = {
+  readonly [Kind in Frame["kind"]]: PayloadCodec<Extract<Frame, { kind: Kind }>>;
+};
+
+type Decoders<Frame> = ReadonlyMap<number, { readonly kind: string; decode(payload: Uint8Array): Frame }>;
+
+const gatewayDecoders = decodersOf<GatewayFrame>(gatewayPayloads);
+const workerDecoders = decodersOf<WorkerFrame>(workerPayloads);
+
+function decodersOf<Frame extends { readonly kind: FrameKind }>(codecs: CodecsOf<Frame>): Decoders<Frame> {
+  const kinds = Object.keys(codecs) as Frame["kind"][];
+  return new Map(kinds.map((kind) => [KIND[kind], { kind, decode: codecs[kind].decode }]));
+}
+
+function encodeFrame<Frame extends { readonly kind: FrameKind }>(codecs: CodecsOf<Frame>, frame: Frame): Uint8Array {
+  // The row of a frame's own kind takes it.
+  const codec = codecs[frame.kind as Frame["kind"]] as PayloadCodec<Frame>;
+  return encodeEnvelope(KIND[frame.kind], codec.encode(frame));
+}
+
+function decodeFrame<Frame>(decoders: Decoders<Frame>, bytes: Uint8Array): Frame | UnknownFrame {
   const { kind, payload } = decodeEnvelope(bytes);
-  const decode = workerPayload.decoders[kind];
-  return decode ? guarded(KIND[kind] ?? String(kind), () => decode(payload)) : { kind: "UNKNOWN", number: kind };
+  const decoder = decoders.get(kind);
+  return decoder ? guarded(decoder.kind, () => decoder.decode(payload)) : { kind: "UNKNOWN", number: kind };
 }
 
 /** The number of a frame's kind, also when its payload is unreadable; undefined when the envelope itself is. */
@@ -134,36 +158,5 @@ function guarded<T>(what: string, decode: () => T): T {
   } catch (cause) {
     if (HoldfastError.is(cause)) throw cause;
     throw new HoldfastError("FRAME_INVALID", `${what} could not be decoded.`, { cause });
-  }
-}
-
-/** Keeps the two tables below honest: a new kind without a row fails to compile here. */
-export function directionOf(kind: (GatewayFrame | WorkerFrame)["kind"]): "gateway" | "worker" {
-  switch (kind) {
-    case "GATEWAY_HELLO":
-    case "GATEWAY_CONNECTION_READY":
-    case "GATEWAY_EXECUTOR_REQUEST":
-    case "WORKER_REPLY_ACK":
-    case "GATEWAY_HEARTBEAT":
-    case "GATEWAY_CLOSING":
-    case "WORKER_REQUEST_EXTEND_LEASE_ACK":
-    case "SYNC_FAILED":
-    case "GATEWAY_CHECKPOINT_ACK":
-    case "GATEWAY_CANCEL":
-      return "gateway";
-    case "WORKER_CONNECT":
-    case "WORKER_READY":
-    case "WORKER_REQUEST_ACK":
-    case "WORKER_REPLY":
-    case "WORKER_PAUSE":
-    case "WORKER_HEARTBEAT":
-    case "WORKER_REQUEST_EXTEND_LEASE":
-    case "WORKER_STATUS":
-    case "WORKER_CHECKPOINT":
-    case "WORKER_REQUEST_NACK":
-    case "WORKER_STALL":
-      return "worker";
-    default:
-      return unreachable(kind);
   }
 }

@@ -5,7 +5,6 @@ export {
   decodeStartRequest,
   decodeStartResponse,
   decodeWorkerFrame,
-  directionOf,
   encodeFlushResponse,
   encodeGatewayFrame,
   encodeSdkResponse,
