@@ -1,5 +1,6 @@
 import { unreachable } from "@holdfast/core";
 import type { ConnectionReady, GatewayFrame, UnknownFrame } from "@holdfast/protocol";
+import { isLinkFrame } from "./frame-subjects.ts";
 
 /**
  * The handshake of one socket: GATEWAY_HELLO, then WORKER_CONNECT, then GATEWAY_CONNECTION_READY.
@@ -59,17 +60,27 @@ export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Tur
 
 function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Turn {
   if (frame.kind === "UNKNOWN") return [state, []];
-  if (frame.kind === "SYNC_FAILED") {
-    return giveUp(`The gateway rejected the app's functions: ${frame.message || "no reason"} (${frame.code}).`, true);
+  if (!isLinkFrame(frame)) return outOfOrder(state, frame);
+  switch (frame.kind) {
+    case "SYNC_FAILED":
+      return giveUp(`The gateway rejected the app's functions: ${frame.message || "no reason"} (${frame.code}).`, true);
+    case "GATEWAY_HELLO":
+      return state.phase === "hello" ? [{ phase: "welcome" }, [{ do: "SEND_CONNECT" }]] : outOfOrder(state, frame);
+    case "GATEWAY_CONNECTION_READY":
+      if (state.phase === "hello") return outOfOrder(state, frame);
+      return [{ phase: "ready" }, [{ do: "BECOME_READY", ready: frame }]];
+    case "GATEWAY_HEARTBEAT":
+    case "GATEWAY_CLOSING":
+      return outOfOrder(state, frame);
+    default:
+      return unreachable(frame);
   }
-  if (state.phase === "hello") {
-    if (frame.kind === "GATEWAY_HELLO") return [{ phase: "welcome" }, [{ do: "SEND_CONNECT" }]];
-    return giveUp(`The gateway began with ${frame.kind} instead of GATEWAY_HELLO.`);
-  }
-  if (frame.kind === "GATEWAY_CONNECTION_READY") {
-    return [{ phase: "ready" }, [{ do: "BECOME_READY", ready: frame }]];
-  }
-  return giveUp(`The gateway sent ${frame.kind} instead of GATEWAY_CONNECTION_READY.`);
+}
+
+function outOfOrder({ phase }: HandshakeState, { kind }: GatewayFrame): Turn {
+  return phase === "hello"
+    ? giveUp(`The gateway began with ${kind} instead of GATEWAY_HELLO.`)
+    : giveUp(`The gateway sent ${kind} instead of GATEWAY_CONNECTION_READY.`);
 }
 
 function giveUp(message: string, permanent = false): Turn {

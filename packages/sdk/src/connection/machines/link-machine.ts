@@ -1,5 +1,6 @@
 import { unreachable } from "@holdfast/core";
 import { type ConnectionReady, TIMEOUTS, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
+import { isLinkFrame, type LinkFrame } from "./frame-subjects.ts";
 import { parseIntervalMs } from "./intervals.ts";
 import { beginAttempt, failAttempt, onAttemptFrame, onStartFailed, reconnect } from "./link-attempt.ts";
 import type { ActiveLink, LinkEffect, LinkEvent, LinkRules, LinkState } from "./link-types.ts";
@@ -123,17 +124,31 @@ function stepSocket(state: Open, event: SocketEvent, rules: LinkRules): Turn {
   }
 }
 
+function onActiveFrame(state: Open, active: ActiveLink, frame: LinkFrame): Turn {
+  switch (frame.kind) {
+    case "GATEWAY_CLOSING":
+      return drain(state, active);
+    case "GATEWAY_HEARTBEAT":
+      return [
+        { ...state, active: { ...active, unanswered: 0 } },
+        [{ do: "HEARTBEAT_ANSWERED", generation: active.generation }],
+      ];
+    // Parts of a handshake that is over.
+    case "GATEWAY_HELLO":
+    case "GATEWAY_CONNECTION_READY":
+    case "SYNC_FAILED":
+      return [state, []];
+    default:
+      return unreachable(frame);
+  }
+}
+
 function stepActive(state: Open, active: ActiveLink, event: SocketEvent): Turn {
   switch (event.type) {
     case "FRAME":
-      if (event.frame.kind === "GATEWAY_CLOSING") return drain(state, active);
-      if (event.frame.kind === "GATEWAY_HEARTBEAT") {
-        return [
-          { ...state, active: { ...active, unanswered: 0 } },
-          [{ do: "HEARTBEAT_ANSWERED", generation: active.generation }],
-        ];
-      }
-      return [state, []];
+      return event.frame.kind !== "UNKNOWN" && isLinkFrame(event.frame)
+        ? onActiveFrame(state, active, event.frame)
+        : [state, []];
     case "BAD_FRAME":
       return [
         state,

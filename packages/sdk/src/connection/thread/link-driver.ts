@@ -23,6 +23,7 @@ import {
   type UnknownFrame,
   type WorkerFrame,
 } from "@holdfast/protocol";
+import { isLinkFrame, type WorkFrame } from "../machines/frame-subjects.ts";
 import { createLinkStep, LINK_START } from "../machines/link-machine.ts";
 import type { LinkEffect, LinkEvent, LinkState } from "../machines/link-types.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
@@ -36,7 +37,7 @@ export interface LinkListener {
   onUp(ready: ConnectionReady, start: StartResponse): void;
   onDown(): void;
   /** A frame about work, from the active connection; `bytes` is a view that is only good during the call. */
-  onFrame(frame: GatewayFrame, bytes: Uint8Array): void;
+  onFrame(frame: WorkFrame, bytes: Uint8Array): void;
   onStateChanged(): void;
   onRefused(error: HoldfastError): void;
 }
@@ -243,12 +244,11 @@ export class LinkDriver {
       return this.#driver.send({ type: "BAD_FRAME", generation, message: messageOf(error) });
     }
     // Work goes past the machine, which has nothing to say about it.
-    if (this.#active?.generation !== generation || isLinkFrame(frame.kind)) {
-      return this.#driver.send({ type: "FRAME", generation, frame });
-    }
+    if (this.#active?.generation !== generation) return this.#driver.send({ type: "FRAME", generation, frame });
     if (frame.kind === "UNKNOWN") {
       return this.#deps.log("warn", `A frame of unknown kind ${frame.number} was passed over.`);
     }
+    if (isLinkFrame(frame)) return this.#driver.send({ type: "FRAME", generation, frame });
     this.#deps.listener.onFrame(frame, bytes);
   }
 
@@ -261,14 +261,4 @@ export class LinkDriver {
     if (this.#active?.generation === generation) this.#active = undefined;
     return this.#sockets.get(generation);
   }
-}
-
-function isLinkFrame(kind: string): boolean {
-  return (
-    kind === "GATEWAY_HELLO" ||
-    kind === "GATEWAY_CONNECTION_READY" ||
-    kind === "GATEWAY_HEARTBEAT" ||
-    kind === "GATEWAY_CLOSING" ||
-    kind === "SYNC_FAILED"
-  );
 }

@@ -5,12 +5,12 @@ import {
   type ExecutorRequest,
   type Extension,
   encodeWorkerFrame,
-  type GatewayFrame,
   type NackReason,
   WORKER_FALLBACK_INTERVALS,
   type WorkerFrame,
 } from "@holdfast/protocol";
 import { decideAcceptance } from "../machines/acceptance.ts";
+import type { WorkFrame } from "../machines/frame-subjects.ts";
 import { parseIntervalMs, pauseLimitMs } from "../machines/intervals.ts";
 import { LeaseAges } from "../machines/lease-ages.ts";
 import { RecentIds } from "../machines/recent-ids.ts";
@@ -146,7 +146,7 @@ export class RequestManager {
   }
 
   /** `bytes` is a view that is only good during the call. */
-  onFrame(frame: GatewayFrame, bytes: Uint8Array): void {
+  onFrame(frame: WorkFrame, bytes: Uint8Array): void {
     switch (frame.kind) {
       case "GATEWAY_EXECUTOR_REQUEST":
         return this.#onRequest(frame, bytes);
@@ -164,7 +164,7 @@ export class RequestManager {
         return;
       }
       default:
-        this.#deps.log("warn", `The gateway sent ${frame.kind} at a wrong time; it was passed over.`);
+        return unreachable(frame);
     }
   }
 
