@@ -1,16 +1,16 @@
 import { HoldfastError } from "@holdfast/core";
-import type { GatewayFrame, SdkResponse, StartResponse, UnknownFrame, WorkerFrame } from "./frames.ts";
-import { gatewayPayloads } from "./gateway-payloads.ts";
-import { connect } from "./generated/connect.js";
-import { WIRE_LIMITS } from "./limits.ts";
+import { gatewayPayloads } from "./codec-gateway.ts";
 import {
   decodeSdkResponseBody,
   encodeSdkResponseBody,
   type FrameKind,
   type PayloadCodec,
   reader,
-} from "./payload-parts.ts";
-import { workerPayloads } from "./worker-payloads.ts";
+} from "./codec-parts.ts";
+import { workerPayloads } from "./codec-worker.ts";
+import type { GatewayFrame, SdkResponse, StartResponse, UnknownFrame, WorkerFrame } from "./frames.ts";
+import { connect } from "./generated/connect.js";
+import { WIRE_LIMITS } from "./limits.ts";
 
 const { v1 } = connect;
 const KIND = v1.GatewayMessageType;

@@ -1,5 +1,16 @@
 import type { OpName } from "@holdfast/protocol";
 
+/** Users see these; spelled out for them, and checked by the table. */
+export type StepKind =
+  | "run"
+  | "sleep"
+  | "waitForEvent"
+  | "waitForSignal"
+  | "invoke"
+  | "fetch"
+  | "sendEvent"
+  | "sendSignal";
+
 interface StepKindRow {
   /** What a step is to the gateway while it is reported and not run here. */
   readonly op: OpName;
@@ -23,8 +34,6 @@ export const STEP_KINDS = {
   waitForSignal: { op: "WaitForSignal", isWait: true, recordedAs: ["WaitForSignal"] },
   invoke: { op: "InvokeFunction", isWait: false, recordedAs: ["InvokeFunction", "invoke"] },
   fetch: { op: "Gateway", isWait: false, recordedAs: ["Gateway", "fetch"] },
-} as const satisfies Readonly<Record<string, StepKindRow>>;
-
-export type StepKind = keyof typeof STEP_KINDS;
+} as const satisfies Readonly<Record<StepKind, StepKindRow>>;
 
 export const stepKinds = Object.keys(STEP_KINDS) as StepKind[];

@@ -1,7 +1,7 @@
 import { HoldfastError } from "@holdfast/core";
+import { bare, type FrameKind, identity, namesOf, own, type PayloadCodecs, reader } from "./codec-parts.ts";
 import { type CheckpointOutcome, EXTENSIONS, type Extension, type GatewayFrame, type WorkerFrame } from "./frames.ts";
 import { connect } from "./generated/connect.js";
-import { bare, type FrameKind, identity, namesOf, own, type PayloadCodecs, reader } from "./payload-parts.ts";
 
 const { v1 } = connect;
 

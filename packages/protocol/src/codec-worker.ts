@@ -1,6 +1,4 @@
 import { HoldfastError } from "@holdfast/core";
-import type { GatewayFrame, NackReason, WorkerConnect, WorkerFrame } from "./frames.ts";
-import { connect } from "./generated/connect.js";
 import {
   bare,
   decodeSdkResponseBody,
@@ -13,7 +11,9 @@ import {
   type PayloadCodecs,
   reader,
   toNumber,
-} from "./payload-parts.ts";
+} from "./codec-parts.ts";
+import type { GatewayFrame, NackReason, WorkerConnect, WorkerFrame } from "./frames.ts";
+import { connect } from "./generated/connect.js";
 
 const { v1 } = connect;
 
