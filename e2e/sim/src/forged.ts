@@ -20,7 +20,7 @@ export const KINDS = [
   "checkpoint by HTTP",
 ] as const;
 
-export const FORGED_OP = { op: "StepRun", id: "f".repeat(40), data: FORGED, opts: {} } as unknown as Op;
+export const FORGED_OP: Op = { op: "StepRun", id: "f".repeat(40), data: FORGED, opts: {} };
 
 export const replyTo = (request: ExecutorRequest): Extract<WorkerFrame, { kind: "WORKER_REPLY" }> => ({
   ...request,
