@@ -7,7 +7,7 @@ const shared = "^packages/sdk/src/connection/shared/";
 const linkCore = "^packages/sdk/src/connection/machines/";
 
 /** Files that may not touch the outside; packages/tooling/src/purity.mjs has the same list and checks the globals. */
-const decisions = "^gateway-mock/src/engine/(run|decide)/";
+const decisions = "^gateway-mock/src/engine/(run|decide|admission)/";
 const pure = [core, linkCore, decisions, "/src/.*-machine\\.ts$"];
 const ports = ["^packages/core/src/(clock|random)\\.ts$"];
 
@@ -50,8 +50,9 @@ const engineRooms = roomsOf("gateway-mock/src/engine", "engine", {
   run: ["functions", "digest"],
   decide: ["functions", "run", "parse-due", "digest"],
   workers: ["functions", "run", ...heart],
-  events: ["expressions", "functions", "run", "decide", "workers", ...heart],
-  jobs: ["expressions", "functions", "run", "decide", "workers", "events", ...heart],
+  admission: ["functions", "workers"],
+  events: ["expressions", "functions", "run", "decide", "workers", "admission", ...heart],
+  jobs: ["expressions", "functions", "run", "decide", "workers", "admission", "events", ...heart],
 });
 const storeRooms = roomsOf("gateway-mock/src/store", "store", {
   port: [],

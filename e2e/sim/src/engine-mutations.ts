@@ -61,8 +61,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${ENGINE}/events/starter.ts`,
-        find: "const held = start.lane || start.gates.length > 0 || options.startMs;",
-        replace: "const held = options.startMs;",
+        find: "const isLimited = start.lane !== null || start.gates.length > 0;",
+        replace: "const isLimited = false;",
       },
     ],
   },
@@ -125,8 +125,8 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "with the strict policy work waits for its version",
     edits: [
       {
-        file: `${ENGINE}/jobs/placing.ts`,
-        find: 'if (settings.versionPolicy === "strict") return this.#hold(job, HOLD_FOR_NOBODY_MS);',
+        file: `${ENGINE}/admission/may-start.ts`,
+        find: 'if (facts.versionPolicy === "strict") return { may: false, why: "VERSION", isElsewhere: false };',
         replace: "",
       },
     ],

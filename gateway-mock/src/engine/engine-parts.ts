@@ -1,11 +1,12 @@
 import { createUlidFactory } from "@holdfast/core";
+import { Admission } from "./admission/admission.ts";
+import { Backlog } from "./admission/backlog.ts";
 import type { Emit, EngineEffect } from "./after-commit.ts";
 import { DatabaseTime } from "./database-time.ts";
 import { EventIntake } from "./events/event-intake.ts";
 import { Starter } from "./events/starter.ts";
 import { Expressions } from "./expressions/expressions.ts";
 import { Functions } from "./functions/functions.ts";
-import { Backlog } from "./jobs/backlog.ts";
 import { FailedAttempts } from "./jobs/failed-attempts.ts";
 import { Fetches } from "./jobs/fetches.ts";
 import { HttpReports } from "./jobs/http-reports.ts";
@@ -34,6 +35,7 @@ export interface EngineParts {
   readonly time: DatabaseTime;
   readonly runs: RunCache;
   readonly workers: Workers;
+  readonly admission: Admission;
   readonly functions: Functions;
   readonly intake: EventIntake;
   readonly updater: RunUpdater;
@@ -55,11 +57,7 @@ export interface EngineParts {
  * Makes the parts of an engine, each of those above it: none knows one that is made later. What is to happen there it
  * emits, and the engine carries it out.
  */
-export function createEngineParts(
-  options: EngineOptions,
-  isDraining: () => boolean,
-  emit: Emit<EngineEffect>,
-): EngineParts {
+export function createEngineParts(options: EngineOptions, emit: Emit<EngineEffect>): EngineParts {
   const { store, log, clock, random, settings } = options;
   const counters = newCounters();
   const proofs = new LeaseProofs();
@@ -71,13 +69,15 @@ export function createEngineParts(
   const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs() });
   const held = new VersionHolds(store, workers);
   const backlog = new Backlog(held);
-  const notifyLease = () => (isDraining() ? null : { gatewayId: settings.gatewayId, leaseMs: NOTIFY_LEASE_MS });
-  const base = { counters, proofs, time, runs, workers, expressions, functions, held, backlog, notifyLease, newId };
+  const { gatewayId, versionPolicy } = settings;
+  const admission = new Admission({ clock, versionPolicy, workers, backlog, isPaused: () => false });
+  const notifyLease = () => (admission.isDraining ? null : { gatewayId, leaseMs: NOTIFY_LEASE_MS });
+  const shared = { counters, proofs, time, runs, workers, expressions, functions };
+  const base = { ...shared, held, backlog, admission, notifyLease, newId };
 
-  const mayLease = (functionId: string): boolean => !isDraining() && !backlog.has(functionId);
-  const starter = new Starter(options, { ...base, mayLease });
+  const starter = new Starter(options, base);
   const intake = new EventIntake(options, { ...base, starter }, emit);
-  const updater = new RunUpdater(options, { ...base, intake, mayLease: () => !isDraining() }, emit);
+  const updater = new RunUpdater(options, { ...base, intake }, emit);
   const dispatches = new Dispatches(options, base, emit);
   const ownership = new Ownership({ proofs, dispatches, counters, log });
   const failed = new FailedAttempts(options, updater);

@@ -27,16 +27,11 @@ export class Engine {
   readonly #options: EngineOptions;
   readonly #parts: EngineParts;
   #reading: RegistryPoller | null = null;
-  #draining = false;
   #stopWaking: (() => void) | null = null;
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.#parts = createEngineParts(
-      options,
-      () => this.#draining,
-      (effect) => this.#apply(effect),
-    );
+    this.#parts = createEngineParts(options, (effect) => this.#apply(effect));
   }
 
   /** What workers report by HTTP. */
@@ -150,7 +145,7 @@ export class Engine {
 
   /** No new work is given out; reports are still taken. */
   async drain(): Promise<void> {
-    this.#draining = true;
+    this.#parts.admission.drain();
     this.#reading?.stop();
     await this.#parts.loop.stop();
   }

@@ -1,6 +1,7 @@
 import { seededRandom, silentLog } from "@holdfast/core";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
+import { Admission } from "../../src/engine/admission/admission.ts";
 import type { AfterCommit } from "../../src/engine/after-commit.ts";
 import { DatabaseTime } from "../../src/engine/database-time.ts";
 import type { Input, PassReport } from "../../src/engine/decide/input.ts";
@@ -19,12 +20,12 @@ const PASS = "job-pass";
 interface Setup {
   /** Places that workers of the run's version have. */
   readonly room?: number;
-  readonly mayLease?: boolean;
+  readonly isPaused?: boolean;
   readonly slots?: readonly string[];
 }
 
 /** One run, a store that says what the test wants, and what is emitted after a commit: no queue, no socket. */
-function bench({ room = 1, mayLease = true, slots = [] }: Setup = {}) {
+function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
   const clock = fakeClock();
   const time = new DatabaseTime(clock);
   const flow = slots.length > 0 ? { flow: { slots, priority: 0 } } : {};
@@ -67,6 +68,10 @@ function bench({ room = 1, mayLease = true, slots = [] }: Setup = {}) {
   const effects: AfterCommit[] = [];
   const settings = { ...DEFAULT_ENGINE_SETTINGS, gatewayId: "here" };
   const options = { store, clock, random: seededRandom(1), log: silentLog, settings } as unknown as EngineOptions;
+  const admission = new Admission({
+    ...{ clock, workers, versionPolicy: "prefer", isPaused: () => isPaused },
+    backlog: { has: () => true },
+  });
   const parts = {
     runs,
     workers,
@@ -75,7 +80,7 @@ function bench({ room = 1, mayLease = true, slots = [] }: Setup = {}) {
     expressions: { problem: () => null },
     counters: newCounters(),
     intake: { prepareMade: () => ({ item: { event: { id: "e2" } } }), begin: () => {}, giveBack: () => {} },
-    mayLease: () => mayLease,
+    admission,
     notifyLease: () => null,
   } as unknown as RunUpdaterParts;
   const updater = new RunUpdater(options, parts, (effect) => effects.push(effect));
@@ -114,7 +119,7 @@ test("the next pass is dispatched to the worker whose place was reserved, with t
 
 test.each([
   { title: "no worker has room", setup: { room: 0 } },
-  { title: "this gateway drains", setup: { mayLease: false } },
+  { title: "the function is paused", setup: { isPaused: true } },
 ])("where $title the queue is woken for the next pass instead", async ({ setup }) => {
   const { report, effects, slot } = bench(setup);
   await report(ops([op("StepRun", "a", { data: 1 })]));

@@ -13,7 +13,7 @@ import { fail, filesBelow, isProgram, root } from "./workspace.mjs";
 const pure = [
   /^packages\/core\/src\//,
   /^packages\/sdk\/src\/connection\/machines\//,
-  /^gateway-mock\/src\/engine\/(run|decide)\//,
+  /^gateway-mock\/src\/engine\/(run|decide|admission)\//,
   /\/src\/.*-machine\.ts$/,
 ];
 const ports = ["packages/core/src/clock.ts", "packages/core/src/random.ts"];

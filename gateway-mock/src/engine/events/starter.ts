@@ -1,19 +1,19 @@
 import { createUlidFactory, type UlidFactory } from "@holdfast/core";
 import type { IntakeRun, NewJob, WindowEntry } from "../../store/index.ts";
+import type { Admission } from "../admission/admission.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { MadeEvent } from "../decide/internal-events.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import type { KnownFunction } from "../functions/functions.ts";
 import { EventReader, PLAIN_START, startOf, type TriggerEvent } from "../functions/triggers.ts";
 import type { EngineOptions } from "../ports.ts";
-import { leaseOf, type Slot, type Workers } from "../workers/workers.ts";
+import { leaseOf, type Slot } from "../workers/workers.ts";
 import { newRun } from "./new-run.ts";
 
 export interface StarterParts {
-  readonly workers: Workers;
   readonly time: DatabaseTime;
   readonly expressions: Expressions;
-  readonly mayLease: (functionId: string) => boolean;
+  readonly admission: Admission;
 }
 
 /** Runs to be made of an event, places for some of them reserved. */
@@ -68,8 +68,8 @@ export class Starter {
         windows.push(start.window);
         continue;
       }
-      const held = start.lane || start.flowRules.length > 0 || options.startMs;
-      const slot = held ? undefined : this.#reserve(fn);
+      const isLimited = start.lane !== null || start.flowRules.length > 0;
+      const slot = this.#reserve(fn, isLimited, !options.startMs);
       const lease = slot ? leaseOf(slot, this.#options.settings.gatewayId) : null;
       const run = newRun({
         fn,
@@ -90,8 +90,9 @@ export class Starter {
   }
 
   /** New runs begin on the newest version. Where that has no place here they queue up. */
-  #reserve({ id, appVersion }: KnownFunction): Slot | undefined {
-    const { workers, mayLease } = this.#parts;
-    return mayLease(id) ? workers.reserve(id, this.#options.clock.monotonicMs(), appVersion) : undefined;
+  #reserve({ id: functionId, appVersion }: KnownFunction, isLimited: boolean, isDue: boolean): Slot | undefined {
+    const work = { at: "NEW_RUN", functionId, newestVersion: appVersion, isLimited, isDue } as const;
+    const reserved = this.#parts.admission.reserve(work);
+    return reserved.may ? reserved.slot : undefined;
   }
 }

@@ -1,10 +1,12 @@
 import { type ClaimedJob, type ClaimRequest, isOutdated } from "../../store/index.ts";
+import type { Admission } from "../admission/admission.ts";
 import type { Functions } from "../functions/functions.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import type { Workers } from "../workers/workers.ts";
 
 export interface ClaimsParts {
   readonly workers: Workers;
+  readonly admission: Admission;
   readonly functions: Functions;
   readonly counters: EngineCounters;
 }
@@ -40,8 +42,10 @@ export class Claims {
   /** At most `most` of each function, and `others`, which need no worker. */
   async take(most: number, others: readonly Want[]): Promise<Claimed> {
     const { store, clock, settings } = this.#options;
-    const { workers, functions, counters } = this.#parts;
-    const wants = workers.wants(clock.monotonicMs(), most);
+    const { workers, admission, functions, counters } = this.#parts;
+    const wants = workers
+      .wants(clock.monotonicMs(), most)
+      .filter(({ functionId }) => admission.mayStart({ at: "CLAIM", functionId }).may);
     const limited = wants.flatMap((want) => {
       const limits = functions.get(want.functionId)?.limits;
       return limits ? [{ ...want, limits }] : [];

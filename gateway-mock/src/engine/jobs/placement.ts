@@ -1,9 +1,10 @@
 import { messageOf } from "@holdfast/core";
 import { type ClaimedJob, levelFor } from "../../store/index.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { Waiting } from "../admission/may-start.ts";
 import type { PinOptions } from "../decide/input.ts";
 import type { Functions } from "../functions/functions.ts";
 import { readRunOptions } from "../functions/run-options.ts";
-import type { VersionPolicy } from "../functions/version-policy.ts";
 import type { EngineOptions } from "../ports.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { RunCache } from "../run-cache.ts";
@@ -20,16 +21,12 @@ const HOLD_FOR_NOBODY_MS = 60_000;
 export interface PlacementParts {
   readonly runs: RunCache;
   readonly workers: Workers;
+  readonly admission: Admission;
   readonly dispatches: Dispatches;
   readonly updater: RunUpdater;
   readonly functions: Functions;
 }
 
-/** How long the first pass of a run waits for room at the newest version before an older one may have it, by policy. */
-const SPILL_MS = { prefer: 5_000, any: 250, strict: Number.POSITIVE_INFINITY } as const satisfies Record<
-  VersionPolicy,
-  number
->;
 /** After the connections of other gateways could not be read. */
 const HOLD_UNTOLD_MS = 1_000;
 
@@ -37,7 +34,7 @@ const HOLD_UNTOLD_MS = 1_000;
  * Gives claimed jobs to workers.
  *
  * V1. The first pass of a run goes to the newest version of its function that is connected anywhere, whichever it was made
- *     for. To an older one it goes only when it has waited for `SPILL_MS` of the policy.
+ *     for. To an older one it goes only when it has waited as long as the policy says (`Admission`).
  * V2. The version that begins a run is written down before it does; the run has that version's options.
  * V3. From then on it stays with that version, as the policy says.
  */
@@ -56,10 +53,13 @@ export class Placement {
 
   /** The run is retained by the caller for as long as this call takes. */
   place(job: ClaimedJob, state: RunState): void {
-    const { workers, dispatches } = this.#parts;
-    const { clock, settings, log } = this.#options;
+    const { admission, workers, dispatches } = this.#parts;
+    const { clock, log } = this.#options;
+    const { functionId } = job;
     if (job.kind === "pass" && job.iteration === 1 && job.unplacedMs !== null) return this.#placeFirst(job, state);
-    const version = settings.versionPolicy === "any" ? null : state.appVersion;
+    const admittance = admission.mayStart({ at: "BEGUN_RUN", functionId, version: state.appVersion });
+    if (!admittance.may) return this.#wait(job, admittance);
+    const { version } = admittance;
     const slot = workers.reserve(job.functionId, clock.monotonicMs(), version);
     if (slot) dispatches.start(job, job.epoch, slot, state);
     else if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
@@ -91,13 +91,14 @@ export class Placement {
 
   /** `wanted` = the newest version that is there; null: none that is known. */
   #offer(job: ClaimedJob, state: RunState, wanted: string | null): void {
-    const { workers, dispatches } = this.#parts;
-    const { versionPolicy } = this.#options.settings;
+    const { admission, workers, dispatches } = this.#parts;
     const nowMs = this.#options.clock.monotonicMs();
     const { id: jobId, epoch, functionId, unplacedMs } = job;
     const waitedMs = unplacedMs ?? 0;
-    const spillInMs = wanted === null ? 0 : SPILL_MS[versionPolicy] - waitedMs;
-    const mayBeAny = spillInMs <= 0;
+    const admittance = admission.mayStart({ at: "FIRST_PASS", functionId, newest: wanted, waitedMs });
+    if (!admittance.may) return this.#wait(job, admittance);
+    const spillInMs = admittance.anyVersionInMs ?? Number.POSITIVE_INFINITY;
+    const mayBeAny = spillInMs === 0;
     const slot =
       workers.reserve(functionId, nowMs, wanted) ?? (mayBeAny ? this.#reserveOlder(functionId, nowMs) : undefined);
     if (slot) {
@@ -153,14 +154,19 @@ export class Placement {
   }
 
   async #placeElsewhere(job: ClaimedJob, state: RunState): Promise<void> {
-    const { workers, dispatches } = this.#parts;
-    const { clock, settings } = this.#options;
+    const { admission, workers, dispatches } = this.#parts;
+    const { functionId } = job;
     const elsewhere = await this.#versions.elsewhere();
-    if (elsewhere?.open.has(versionName(state.appId, state.appVersion))) return this.#hold(job, HOLD_MS);
-    if (settings.versionPolicy === "strict") return this.#hold(job, HOLD_FOR_NOBODY_MS);
-    const slot = workers.reserve(job.functionId, clock.monotonicMs(), null);
+    const isElsewhere = elsewhere?.open.has(versionName(state.appId, state.appVersion)) === true;
+    const admittance = admission.mayStart({ at: "VERSION_MISSING", functionId, isElsewhere });
+    if (!admittance.may) return this.#wait(job, admittance);
+    const slot = workers.reserve(functionId, this.#options.clock.monotonicMs(), admittance.version);
     if (slot) dispatches.start(job, job.epoch, slot, state);
     else dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
+  }
+
+  #wait(job: ClaimedJob, waiting: Waiting): void {
+    this.#hold(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_FOR_NOBODY_MS : HOLD_MS);
   }
 
   /** Puts work off that nobody here may take, so that it is not claimed again and again, and keeps no other work waiting. */

@@ -1,5 +1,7 @@
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import { type ClaimedJob, type Fence, levelFor } from "../../store/index.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { Backlog } from "../admission/backlog.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import { FETCH_QUEUE } from "../decide/draft.ts";
 import type { Functions } from "../functions/functions.ts";
@@ -8,7 +10,6 @@ import { FINISH_TIMEOUT, needsWorker, type RunState } from "../run/run-state.ts"
 import type { RunCache } from "../run-cache.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
 import type { Workers } from "../workers/workers.ts";
-import type { Backlog } from "./backlog.ts";
 import { ClaimSize } from "./claim-size.ts";
 import { Claims, TIMER_LEASE_MS } from "./claims.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
@@ -27,6 +28,7 @@ const RECALL_REST_MS = 20;
 export interface QueueLoopParts {
   readonly runs: RunCache;
   readonly workers: Workers;
+  readonly admission: Admission;
   readonly dispatches: Dispatches;
   readonly updater: RunUpdater;
   readonly time: DatabaseTime;
@@ -120,7 +122,7 @@ export class QueueLoop {
   async tick(): Promise<number> {
     const { clock, settings } = this.#options;
     const { counters, fetches } = this.#parts;
-    await this.#held.recall(clock.monotonicMs(), settings.maxClaim);
+    await this.#held.recall(clock.monotonicMs(), settings.maxClaim, this.#parts.admission);
     await this.#unroutable?.look();
     const { limit: most } = this.#size;
     const timerRoom = Math.max(0, most - this.#firing);

@@ -1,5 +1,6 @@
 import { createUlidFactory, HoldfastError, messageOf, type UlidFactory } from "@holdfast/core";
 import { type Fence, isRefusedForData, type LostWhy, type NewJob } from "../../store/index.ts";
+import type { Admission } from "../admission/admission.ts";
 import type { AfterCommit, Emit, LeasedJob } from "../after-commit.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { DecideContext } from "../decide/context.ts";
@@ -29,8 +30,7 @@ export interface RunUpdaterParts {
   readonly time: DatabaseTime;
   /** Where events that happen with a decision start what they start. */
   readonly intake: Pick<EventIntake, "prepareMade" | "begin" | "giveBack">;
-  /** May work be leased on creation? */
-  readonly mayLease: () => boolean;
+  readonly admission: Admission;
   /** The lease of jobs that tell others; null when this gateway takes no more of them. */
   readonly notifyLease: () => NewJob["lease"];
 }
@@ -205,14 +205,15 @@ export class RunUpdater {
 
   /** Reserves places for jobs that are due at once. */
   #lease(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): LeasedJob[] {
-    const { clock, settings } = this.#options;
-    const version = settings.versionPolicy === "any" ? null : appVersion;
     const leased: LeasedJob[] = [];
     for (const job of jobs) {
-      if (!needsWorker(job) || job.lane || job.delayMs || job.notBeforeMs || !this.#parts.mayLease()) continue;
-      const slot = this.#workers.reserve(job.functionId, clock.monotonicMs(), version, mayWait);
-      if (!slot) break;
-      leased.push({ job, slot });
+      if (!needsWorker(job)) continue;
+      const { functionId, lane, delayMs, notBeforeMs } = job;
+      const [isDue, isLimited] = [!delayMs && !notBeforeMs, Boolean(lane)];
+      const work = { at: "NEXT_JOB", functionId, version: appVersion, isDue, isLimited } as const;
+      const reserved = this.#parts.admission.reserve(work, mayWait);
+      if (reserved.may) leased.push({ job, slot: reserved.slot });
+      else if (reserved.why === "NO_ROOM") break;
     }
     this.#counters.leasedOnCreation += leased.length;
     return leased;

@@ -1,4 +1,5 @@
 import type { Store } from "../../store/index.ts";
+import type { Admission } from "../admission/admission.ts";
 import type { Workers } from "../workers/workers.ts";
 
 const REVIEW_LIMIT = 1000;
@@ -47,21 +48,30 @@ export class VersionHolds {
     return this.#review.size > 0;
   }
 
-  async recall(nowMs: number, most: number): Promise<void> {
+  async recall(nowMs: number, most: number, admission: Pick<Admission, "mayStart">): Promise<void> {
     if (this.#functions.size + this.#review.size === 0) return;
-    const reviewed = [...this.#review];
-    this.#review.clear();
+    const mayStart = (functionId: string, version: string | null): boolean =>
+      admission.mayStart({ at: "RECALL", functionId, version }).may;
+    const reviewed = [...this.#review].filter((functionId) => mayStart(functionId, null));
+    for (const functionId of reviewed) this.#review.delete(functionId);
     try {
-      await this.#recall(nowMs, most, reviewed);
+      await this.#recall(nowMs, most, reviewed, mayStart);
     } catch (error) {
       for (const functionId of reviewed) this.#review.add(functionId);
       throw error;
     }
   }
 
-  async #recall(nowMs: number, most: number, reviewed: readonly string[]): Promise<void> {
+  async #recall(
+    nowMs: number,
+    most: number,
+    reviewed: readonly string[],
+    mayStart: (functionId: string, version: string | null) => boolean,
+  ): Promise<void> {
     const known = new Map(this.#functions);
-    const all = this.#workers.roomByVersion(known.keys(), nowMs, most);
+    const all = this.#workers
+      .roomByVersion(known.keys(), nowMs, most)
+      .map((want) => (mayStart(want.functionId, want.appVersion) ? want : { ...want, limit: 0 }));
     const wants = all.filter(({ limit }) => limit > 0);
     const again = reviewed.map((functionId) => ({ functionId, appVersion: null, limit: REVIEW_LIMIT }));
     const counts = await this.#store.recallJobs([...wants, ...again]);

@@ -1,14 +1,18 @@
-import type { VersionHolds } from "./version-holds.ts";
+/** Functions of which jobs were put off because they wait for a worker of their version. */
+export interface HeldFunctions {
+  readonly size: number;
+  has(functionId: string): boolean;
+}
 
 /**
  * Functions of which older jobs are known to wait: because nobody had room for them, or for a worker of their version. New
  * ones have to queue up behind them.
  */
 export class Backlog {
-  readonly #held: Pick<VersionHolds, "has" | "size">;
+  readonly #held: HeldFunctions;
   readonly #functionIds = new Set<string>();
 
-  constructor(held: Pick<VersionHolds, "has" | "size">) {
+  constructor(held: HeldFunctions) {
     this.#held = held;
   }
 
