@@ -13,10 +13,12 @@ export const ADVERSARIES = {
   plainPeer: 0.15,
   /** A worker of another app acts on requests that are not its, and opens sessions with tokens that were used; see `stranger.ts`. */
   strangers: 0.2,
+  /** The same app, events, signals and keys in a second environment, at the same time. */
+  environments: 0.06,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */
-const LATER: ReadonlySet<string> = new Set<Adversary>(["strangers"]);
+const LATER: ReadonlySet<string> = new Set<Adversary>(["strangers", "environments"]);
 
 export type Adversary = keyof typeof ADVERSARIES;
 

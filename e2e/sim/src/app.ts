@@ -19,12 +19,13 @@ import { appManifest, createRegistry } from "../../../packages/sdk/src/functions
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
 import { SDK_NAME } from "../../../packages/sdk/src/version.ts";
 import type { GatewayCalls } from "./calls.ts";
+import type { Awaited } from "./clients.ts";
 import { CRON_EVERY_MS, optionsOf } from "./extras.ts";
 import { SIGNING_KEY } from "./gateway.ts";
 import type { Network } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import { ProcessWatch } from "./process-watch.ts";
-import { type FunctionPlan, type HearBy, play, type Stage } from "./programs.ts";
+import { type FunctionPlan, play, rootKey, type Stage } from "./programs.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
 import { SimThread } from "./threads.ts";
@@ -40,6 +41,7 @@ export interface AppPlan {
   readonly stall: StallPolicy;
   /** Of this deployment. */
   readonly functions: readonly FunctionPlan[];
+  readonly environment: string;
   /** Of the app; "" = it does not say. */
   readonly version: string;
 }
@@ -51,7 +53,7 @@ export interface AppWorld {
   readonly dice: Dice;
   readonly calls: GatewayCalls;
   /** A run waits for what somebody outside has to send. */
-  hears(by: HearBy, runId: string, name: string): void;
+  hears(awaited: Awaited): void;
   /** Which process and thread an actor is. */
   readonly threads: Map<Actor, { readonly app: AppNode; readonly thread: SimThread }>;
 }
@@ -140,7 +142,8 @@ export class AppNode {
     const version = plan.version === "" ? {} : { appVersion: plan.version };
     const client = new Client({ id: APP_ID, isDev: true, ...version }, {});
     const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
-    const sendEvents = (events: readonly RawEvent[]): Promise<{ ids: string[] }> => calls.sendEvents(main, events);
+    const sendEvents = (events: readonly RawEvent[]): Promise<{ ids: string[] }> =>
+      calls.sendEvents(main, events, plan.environment);
     const clientLike: ClientLike = {
       options: client.options,
       schemas: undefined,
@@ -186,6 +189,7 @@ export class AppNode {
     const { plan } = this;
     return {
       apiBaseUrl: "http://gateways",
+      ...(plan.environment === "" ? {} : { envName: plan.environment }),
       hashedSigningKey: hashSigningKey(SIGNING_KEY),
       apps: [manifest],
       instanceId: this.name,
@@ -265,7 +269,7 @@ export class AppNode {
     return {
       execute: async (request, port, signal) => {
         const { requestId, runId } = request;
-        oracle.executes(requestId, this.name, this.plan.version);
+        oracle.executes(requestId, this.name, this.plan);
         const checkpoint = async (ops: Uint8Array) => {
           const outcome = await port.checkpoint(ops);
           if (outcome === "stored" && this.main.alive) oracle.checkpointStored(runId, ops);
@@ -285,12 +289,20 @@ export class AppNode {
       new Promise((resolve) => void main.timers.set(ms, resolve, { unref: true }));
     const triggers = [{ event: `sim/${plan.id}` }, ...(plan.extras.hold.type === "cron" ? [{ cron: CRON }] : [])];
     const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.extras) } as const;
-    return client.createFunction(options as never, async ({ step, runId }) => {
+    return client.createFunction(options as never, async ({ step, runId, event }) => {
+      const { environment } = plan;
+      // Those of two environments wait for one name, and are told different things.
+      const about = (event.data as { tag?: string }).tag ?? runId;
       const stage: Stage = {
         step: step as Stage["step"],
         runId,
         invoke: (id, of) => step.invoke(id, { function: before[of] as HoldfastFunction, data: { from: "somebody" } }),
-        hears: (by, name) => this.#world.hears(by, runId, name),
+        hears: (by, key) => {
+          const name = `${about} ${key.slice(environment.length)}`;
+          const says = `${name} of ${environment}`;
+          this.#world.hears({ by, runId, name, says, environment });
+          return { name, says };
+        },
         begin: (key) => (main.acts() ? oracle.begin(runId, key) : 0),
         work: wait,
         block: (ms) => {
@@ -298,7 +310,7 @@ export class AppNode {
           return wait(1);
         },
       };
-      const value = await play(plan.root, stage);
+      const value = await play(plan.root, stage, "p", rootKey(plan));
       if (plan.fails) throw new NonRetriableError(`${plan.id} fails`);
       return value;
     });

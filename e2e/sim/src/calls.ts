@@ -15,15 +15,15 @@ export class GatewayCalls {
   }
 
   /** As a client does that keeps trying: events carry their ids, so none happens twice. */
-  async sendEvents(caller: Actor, events: readonly RawEvent[]): Promise<{ ids: string[] }> {
+  async sendEvents(caller: Actor, events: readonly RawEvent[], environment: string): Promise<{ ids: string[] }> {
     for (;;) {
-      const ids = await this.#sendOnce(caller, events);
+      const ids = await this.#sendOnce(caller, events, environment);
       if (ids) return { ids };
       await new Promise<void>((resolve) => void caller.timers.set(300, resolve, { unref: true }));
     }
   }
 
-  #sendOnce(caller: Actor, events: readonly RawEvent[]): Promise<string[] | null> {
+  #sendOnce(caller: Actor, events: readonly RawEvent[], environment: string): Promise<string[] | null> {
     const { scheduler, dice, mood } = this.#network;
     return new Promise((resolve) => {
       if (!caller.acts()) return;
@@ -38,7 +38,7 @@ export class GatewayCalls {
         const answer = (ids: string[] | null): void => {
           if (gateway.actor.acts()) later(isAnswerLost ? null : ids);
         };
-        gateway.core.engine.sendEvents(events).then(answer, () => answer(null));
+        gateway.core.engine.sendEvents(events, { environment }).then(answer, () => answer(null));
       });
     });
   }

@@ -1,3 +1,4 @@
+import { environmentOf, qualify } from "../../../gateway-mock/src/store/port/index.ts";
 import type { Registry } from "./database/registry.ts";
 import type { Tables } from "./database/tables.ts";
 import type { GatewayNode } from "./gateway.ts";
@@ -10,10 +11,33 @@ import { Actor } from "./scheduler.ts";
 export interface Sending {
   readonly name: string;
   readonly data: Readonly<Record<string, string>>;
+  readonly environment: string;
+  /** The sender's own id of it. */
+  readonly id: string | null;
   /** Its time, when that lies ahead. */
   readonly ts: number | null;
-  readonly seed: { readonly atMs: number; readonly entropy: Uint8Array };
+  /** Null: nothing but the sender's id tells that it is sent again. */
+  readonly seed: { readonly atMs: number; readonly entropy: Uint8Array } | null;
   acceptedIds: readonly string[] | null;
+}
+
+/** What is to be sent. */
+export interface Planned {
+  readonly name: string;
+  readonly data: Readonly<Record<string, string>>;
+  readonly aheadMs?: number;
+  readonly environment?: string;
+  readonly id?: string;
+  readonly isSeeded?: boolean;
+}
+
+/** What a run waits for. */
+export interface Awaited {
+  readonly by: HearBy;
+  readonly runId: string;
+  readonly name: string;
+  readonly says: string;
+  readonly environment: string;
 }
 
 export interface ClientWorld {
@@ -46,22 +70,24 @@ export class Clients {
     return this.sendings.every(({ acceptedIds }) => acceptedIds !== null);
   }
 
-  /** `entropy` makes the ids of the event: however often it is sent, it is one. */
-  plan(entropy: Uint8Array, atMs: number, what: Pick<Sending, "name" | "data"> & { readonly aheadMs?: number }): void {
+  /** `entropy` makes the ids of the event: however often it is sent, it is one. Returns what a twin's ids are made of. */
+  plan(entropy: Uint8Array, atMs: number, what: Planned, seedMs = SEED_MS + this.sendings.length): number {
     const { scheduler } = this.#world.network;
-    const { name, data, aheadMs } = what;
+    const { name, data, aheadMs, environment = "", id = null, isSeeded = true } = what;
     const ts = aheadMs === undefined ? null : Math.round(SEED_MS + atMs + aheadMs);
-    const seed = { atMs: SEED_MS + this.sendings.length, entropy };
-    const sending: Sending = { name, data, ts, seed, acceptedIds: null };
+    const seed = isSeeded ? { atMs: seedMs, entropy } : null;
+    const sending: Sending = { name, data, environment, id, ts, seed, acceptedIds: null };
     this.sendings.push(sending);
     scheduler.at(atMs, null, () => this.#send(sending));
+    return seedMs;
   }
 
   /** A run waits for this: it is sent until it was taken. */
-  hears(by: HearBy, runId: string, name: string): void {
+  hears(awaited: Awaited): void {
+    const name = `${awaited.environment} ${awaited.name}`;
     if (this.#heard.has(name)) return;
     this.#heard.add(name);
-    this.#sayLater(by, runId, name);
+    this.#sayLater(awaited);
   }
 
   /** As a client does that hears nothing or an error: once more, with the same ids. */
@@ -69,8 +95,8 @@ export class Clients {
     const { scheduler, dice, mood } = this.#world.network;
     if (sending.acceptedIds) return;
     scheduler.after(AGAIN_MS, null, () => this.#send(sending));
-    if (this.sendsToAny && !isStored(this.#world.tables.registry, sending.name)) return;
-    const gateway = this.#reach(dice);
+    if (this.sendsToAny && !isStored(this.#world.tables.registry, sending)) return;
+    const gateway = this.#reach(dice, sending.environment);
     if (!gateway) return;
     const isAnswerLost = dice.chance(mood.httpFailRate / 2);
     scheduler.after(dice.within(0.1, mood.latencyMs), gateway.actor, () => {
@@ -80,45 +106,55 @@ export class Clients {
           sending.acceptedIds ??= ids;
         });
       };
-      const { name, data, ts, seed } = sending;
-      gateway.sendEvent({ name, data, ...(ts === null ? {} : { ts }) }, seed).then(accepted, () => {});
+      const { name, data, environment, id, ts, seed } = sending;
+      const event = { name, data, ...(ts === null ? {} : { ts }), ...(id === null ? {} : { id }) };
+      gateway.sendEvent(event, { environment, ...(seed ? { seed } : {}) }).then(accepted, () => {});
     });
   }
 
-  #reach(dice: Dice): GatewayNode | undefined {
+  #reach(dice: Dice, environment: string): GatewayNode | undefined {
     const { network, gateways } = this.#world;
-    const known = (one: GatewayNode): boolean => this.sendsToAny || [...one.core.engine.functions.all()].length > 0;
+    const known = ({ core }: GatewayNode): boolean =>
+      this.sendsToAny || [...core.engine.functions.all()].some((fn) => fn.environment === environment);
     const up = gateways.filter((one) => one.isUp && known(one));
     if (up.length === 0 || dice.chance(network.mood.httpFailRate / 2)) return undefined;
     return dice.pick(up);
   }
 
-  #sayLater(by: HearBy, runId: string, name: string): void {
+  #sayLater(awaited: Awaited): void {
     const { scheduler } = this.#world.network;
-    scheduler.after(this.#dice.within(5, 900), null, () => this.#say(by, runId, name));
+    scheduler.after(this.#dice.within(5, 900), null, () => this.#say(awaited));
   }
 
-  #say(by: HearBy, runId: string, name: string): void {
+  #say(awaited: Awaited): void {
     const { tables } = this.#world;
+    const { by, runId, name, says, environment } = awaited;
     const run = tables.runs.get(runId);
     if (!run || run.head.endedMs !== null) return;
     const isAwaited = [...run.waits.values()].some(
-      (wait) => (wait.name === name || wait.expression?.includes(name) === true) && wait.beganMs < tables.nowMs,
+      (wait) =>
+        (wait.name === qualify(environment, name) || wait.expression?.includes(name) === true) &&
+        wait.beganMs < tables.nowMs,
     );
     // An event that comes before the wait does not count; a signal may be tried at any time.
     if (by === "event" && isAwaited) {
       const entropy = Uint8Array.from({ length: 10 }, () => this.#dice.between(0, 255));
-      this.plan(entropy, this.#world.network.scheduler.nowMs, { name: SAID, data: { to: name } });
+      this.plan(entropy, this.#world.network.scheduler.nowMs, { name: SAID, data: { to: name, says }, environment });
       return;
     }
-    this.#sayLater(by, runId, name);
-    const gateway = this.#reach(this.#dice);
+    this.#sayLater(awaited);
+    const gateway = this.#reach(this.#dice, environment);
     if (by === "event" || !gateway) return;
-    gateway.actor.soon(() => void gateway.core.engine.signal("", name, JSON.stringify(name)).catch(() => {}));
+    gateway.actor.soon(() => void gateway.core.engine.signal(environment, name, JSON.stringify(says)).catch(() => {}));
   }
 }
 
 /** Whether the function that an event starts, if it starts one, is stored, whoever knows of it. */
-const isStored = (registry: Registry, event: string): boolean =>
-  !event.startsWith("sim/") ||
-  registry.all().some(({ active, triggersJson }) => active && triggersJson.includes(`"${event}"`));
+const isStored = (registry: Registry, { name, environment }: Sending): boolean =>
+  !name.startsWith("sim/") ||
+  registry
+    .all()
+    .some(
+      ({ active, slug, triggersJson }) =>
+        active && environmentOf(slug) === environment && triggersJson.includes(`"${name}"`),
+    );

@@ -1,9 +1,9 @@
 import { readStepRow } from "../../../gateway-mock/src/engine/run/log-rows.ts";
-import type { RunHead } from "../../../gateway-mock/src/store/port/index.ts";
-import { APP_ID } from "./app.ts";
+import { environmentOf, plainName, qualify, type RunHead } from "../../../gateway-mock/src/store/port/index.ts";
 import type { RunRow } from "./database/rows.ts";
 import { type Hold, STOP } from "./extras.ts";
-import { compensated, type FunctionPlan, invokes, invokesStoppable, resultOf, undoOf } from "./programs.ts";
+import { slugOf } from "./flow-oracle.ts";
+import { compensated, type FunctionPlan, invokes, invokesStoppable, resultOf, rootKey, undoOf } from "./programs.ts";
 import type { World } from "./world.ts";
 
 /** A gateway may know the database's time so badly. */
@@ -13,12 +13,14 @@ const TOLD_MS = 30_000;
 
 /** Whether every run has ended, as its function says or as something that is there made it. */
 export function checkEnds(world: World): void {
-  const { oracle, tables, functions, cancelled, faults } = world;
+  const { oracle, tables, cancelled, faults } = world;
   for (const run of tables.runs.values()) {
     const { head, log } = run;
     oracle.checkRun(head.id);
-    const plan = functions.find(({ id }) => head.functionId === `${APP_ID}-${id}`);
+    const plan = world.functions.find((one) => head.functionId === slugOf(one));
     if (!plan) return oracle.fail("S10", `Run ${head.id} is of no function.`);
+    const functions = world.functions.filter(({ environment }) => environment === plan.environment);
+    checkEnvironment(world, head, plan);
     const tail = log.slice(-6).map(({ kind, key }) => `${kind} ${key.slice(0, 8)}`);
     if (head.endedMs === null)
       return oracle.fail("S9", `Run ${head.id} is ${head.status}; its log ends ${tail.join(", ")}.`);
@@ -37,11 +39,19 @@ export function checkEnds(world: World): void {
       continue;
     const isRight = plan.fails
       ? head.status === "FAILED" && (head.errorJson ?? "").includes(`${plan.id} fails`)
-      : head.status === "COMPLETED" && head.outputJson === JSON.stringify(resultOf(plan.root, functions));
+      : head.status === "COMPLETED" &&
+        head.outputJson === JSON.stringify(resultOf(plan.root, functions, rootKey(plan)));
     const said = `${head.status} ${head.outputJson ?? head.errorJson}`;
     if (!isRight) return oracle.fail("S10", `Run ${head.id} of ${plan.id} ended ${said.slice(0, 500)}.`);
   }
   if (faults.isGentle && !world.isPlain && oracle.leasesLost > 0) oracle.fail("S21", `${oracle.leasesLost} were lost.`);
+}
+
+function checkEnvironment({ oracle, tables }: World, head: RunHead, { environment }: FunctionPlan): void {
+  const event = tables.events.get(head.eventId)?.event;
+  const isOther = (name: string | undefined): boolean => name !== undefined && environmentOf(name) !== environment;
+  if (isOther(head.appId) || isOther(event?.name))
+    oracle.fail("S43", `Run ${head.id} of ${head.functionId} is of app ${head.appId} and event ${event?.name}.`);
 }
 
 const LOST_WORKER = /connect_worker_stopped_responding|connect_no_healthy_connection/;
@@ -58,7 +68,7 @@ function beginMs({ tables }: World, { createdMs, eventId }: RunHead, { type }: H
   const event = tables.events.get(eventId)?.event;
   // Events that are collected make a run when their window is over, whatever their own time.
   const isCollected = type === "debounce" || type === "batch";
-  return Math.max(createdMs, !isCollected && event?.name.startsWith("sim/") ? event.tsMs : 0);
+  return Math.max(createdMs, !isCollected && event && plainName(event.name).startsWith("sim/") ? event.tsMs : 0);
 }
 
 function isExplained(world: World, { head }: RunRow, { extras }: FunctionPlan): boolean {
@@ -78,10 +88,10 @@ function isExplained(world: World, { head }: RunRow, { extras }: FunctionPlan): 
 }
 
 /** When events came that cancel the run. */
-function stopsOf({ tables }: World, { createdMs, endedMs, eventId }: RunHead): number[] {
+function stopsOf({ tables }: World, { createdMs, endedMs, eventId, functionId }: RunHead): number[] {
   const key = keyOf(tables.events.get(eventId)?.event.payloadJson);
   return [...tables.events.values()]
-    .filter(({ event }) => event.name === STOP && keyOf(event.payloadJson) === key)
+    .filter(({ event }) => event.name === qualify(environmentOf(functionId), STOP) && keyOf(event.payloadJson) === key)
     .map(({ receivedMs }) => receivedMs)
     .filter((atMs) => atMs > createdMs && atMs <= (endedMs ?? atMs));
 }
@@ -103,7 +113,7 @@ const COMPENSATION = "compensate ";
 
 /** Every finished step that can be undone was, in a run that failed for good, and in the right order. */
 function checkUndone({ oracle }: World, { head, log }: RunRow, plan: FunctionPlan): void {
-  const wanted = new Set(compensated(plan.root));
+  const wanted = new Set(compensated(plan.root, rootKey(plan)));
   const finished: string[] = [];
   const undone: string[] = [];
   const late = new Set<string>();

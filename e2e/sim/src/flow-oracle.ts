@@ -1,4 +1,4 @@
-import type { RunHead } from "../../../gateway-mock/src/store/port/index.ts";
+import { qualify, type RunHead } from "../../../gateway-mock/src/store/port/index.ts";
 import { APP_ID } from "./app.ts";
 import type { Clients } from "./clients.ts";
 import type { EventRow, JobRow } from "./database/rows.ts";
@@ -100,9 +100,9 @@ export class FlowOracle {
     this.#checkConcurrency(plan);
     if (this.#started.has(job.runId)) return;
     this.#started.set(job.runId, tables.nowMs);
-    const starts = this.#starts.get(plan.id) ?? [];
+    const starts = this.#starts.get(slugOf(plan)) ?? [];
     starts.push(tables.nowMs);
-    this.#starts.set(plan.id, starts);
+    this.#starts.set(slugOf(plan), starts);
     const event = tables.events.get(tables.runs.get(job.runId)?.head.eventId ?? "");
     const { type } = plan.extras.hold;
     if (!event || type === "debounce" || type === "batch") return;
@@ -154,8 +154,9 @@ export class FlowOracle {
   }
 
   /** In the order in which they were stored. */
-  #events({ id }: FunctionPlan): EventRow[] {
-    return [...this.#world.tables.events.values()].filter(({ event }) => event.name === `sim/${id}`);
+  #events({ id, environment }: FunctionPlan): EventRow[] {
+    const name = qualify(environment, `sim/${id}`);
+    return [...this.#world.tables.events.values()].filter(({ event }) => event.name === name);
   }
 
   #headOf(runId: string | undefined): RunHead | undefined {
@@ -168,7 +169,7 @@ export class FlowOracle {
   }
 
   #checkStarts(plan: FunctionPlan, { limit, burst, periodMs }: Held<"throttle">): void {
-    const starts = this.#starts.get(plan.id) ?? [];
+    const starts = this.#starts.get(slugOf(plan)) ?? [];
     for (const [i, firstMs] of starts.entries()) {
       for (const [j, lastMs] of starts.entries()) {
         const most = limit + burst + Math.floor(((lastMs - firstMs) * limit) / periodMs);
@@ -272,4 +273,4 @@ interface Tick {
   readonly data: { readonly scheduledAt: string };
 }
 
-const slugOf = ({ id }: FunctionPlan): string => `${APP_ID}-${id}`;
+export const slugOf = ({ id, environment }: FunctionPlan): string => qualify(environment, `${APP_ID}-${id}`);

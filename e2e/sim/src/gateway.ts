@@ -123,8 +123,8 @@ export class GatewayNode {
     return answer(404);
   }
 
-  sendEvent(event: RawEvent, seed: { atMs: number; entropy: Uint8Array }): Promise<string[]> {
-    return this.core.engine.sendEvents([event], { seed });
+  sendEvent(event: RawEvent, how: Parameters<GatewayCore["engine"]["sendEvents"]>[1]): Promise<string[]> {
+    return this.core.engine.sendEvents([event], how);
   }
 
   /** As on SIGTERM: workers go elsewhere, then everything ends. */

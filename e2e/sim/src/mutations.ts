@@ -1,4 +1,5 @@
 import { ENGINE_GUARDS } from "./engine-mutations.ts";
+import { ENVIRONMENT_GUARDS } from "./environment-mutations.ts";
 import type { Guard } from "./guard.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
 import { SILENCE_GUARDS } from "./silence-mutations.ts";
@@ -161,4 +162,5 @@ export const GUARDS: readonly Guard[] = [
   ...SILENCE_GUARDS,
   ...ENGINE_GUARDS,
   ...OWNERSHIP_GUARDS,
+  ...ENVIRONMENT_GUARDS,
 ];

@@ -1,5 +1,5 @@
 import { foldHead } from "../../../gateway-mock/src/store/fold-head.ts";
-import type { StoredLogRow } from "../../../gateway-mock/src/store/port/index.ts";
+import { environmentOf, type StoredLogRow } from "../../../gateway-mock/src/store/port/index.ts";
 import { parseJsonBytes } from "../../../packages/protocol/src/index.ts";
 import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
 import type { ExecutionResult } from "../../../packages/sdk/src/execution/execution.ts";
@@ -13,6 +13,11 @@ const RESULT_OPS: ReadonlySet<unknown> = new Set(["StepRun", "Step", "StepFailed
 
 /** What is stored this shortly before a body begins crossed its permission on the way. */
 const REDONE_MS = 5;
+
+interface Deployed {
+  readonly version: string;
+  readonly environment: string;
+}
 
 /** Watches a schedule and ends it with the first invariant that is broken. */
 export class Oracle {
@@ -98,8 +103,11 @@ export class Oracle {
   }
 
   /** A process begins to execute a dispatch. */
-  executes(requestId: string, process: string, version: string): void {
+  executes(requestId: string, process: string, { version, environment }: Deployed): void {
     this.onExecution(requestId, version);
+    const job = this.#tables.queue.get(requestId.split(".")[0] ?? "");
+    if (job && environmentOf(job.functionId) !== environment)
+      this.fail("S43", `Request ${requestId} of ${job.functionId} is executed by ${process} of "${environment}".`);
     const before = this.#executedBy.get(requestId);
     if (before !== undefined) this.fail("S3", `Request ${requestId} is executed by ${process} after ${before}.`);
     this.#executedBy.set(requestId, process);

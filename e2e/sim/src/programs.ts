@@ -32,6 +32,8 @@ export type HearBy = "signal" | "event";
 
 export interface FunctionPlan {
   readonly id: string;
+  /** "" = the default one. */
+  readonly environment: string;
   readonly retries: number;
   readonly root: Program;
   /** The handler throws at its end, for good. */
@@ -48,8 +50,8 @@ export interface Stage {
   /** `step.invoke` of the app's function with that number. */
   invoke(id: string, of: number): Promise<unknown>;
   begin(key: string): number;
-  /** From now on somebody tries to send this to the run. */
-  hears(by: HearBy, name: string): void;
+  /** From now on somebody tries to send the run something: what it is called, and what it says. */
+  hears(by: HearBy, key: string): { readonly name: string; readonly says: string };
   /** Takes so long, in virtual time. */
   work(ms: number): Promise<void>;
   /** Holds the event loop for so long. */
@@ -74,6 +76,7 @@ export function randomFunction(dice: Dice, index: number, mayBlock: boolean): Fu
   const fails = dice.chance(0.1);
   return {
     id: `f${index}`,
+    environment: "",
     retries,
     root: mayBlock ? root : withoutBlocks(root),
     fails,
@@ -127,7 +130,7 @@ function randomProgram(from: Source, depth: number, mayRace: boolean): Program {
 }
 
 /** Plays a program. `path` is unique per place and names the step; `key` is unique per place and round of loops. */
-export async function play(node: Program, stage: Stage, path = "p", key = "p"): Promise<unknown> {
+export async function play(node: Program, stage: Stage, path: string, key: string): Promise<unknown> {
   const { step } = stage;
   switch (node.type) {
     case "run":
@@ -155,14 +158,13 @@ export async function play(node: Program, stage: Stage, path = "p", key = "p"): 
       await step.sendEvent(path, { name: NEWS, data: { to: "somebody" } });
       return "sent";
     case "hear": {
-      const name = `${stage.runId} ${key}`;
-      stage.hears(node.by, name);
+      const { name, says } = stage.hears(node.by, key);
       const options = { timeout: HEAR_TIMEOUT_MS } as const;
       const got =
         node.by === "signal"
           ? await step.waitForSignal<string>(path, { ...options, signal: name })
           : await step.waitForEvent(path, { ...options, event: SAID, if: `async.data.to == "${name}"` });
-      return got === null ? "nothing was heard" : heardOf(key, got.data);
+      return got === null ? "nothing was heard" : heardOf(key, got.data, says);
     }
     case "undefined":
       // In the plain protocol it comes back as null after a replay.
@@ -207,16 +209,19 @@ const NEWS = "news";
 export const SAID = "said";
 const HEAR_TIMEOUT_MS = 600_000;
 
-const heardOf = (key: string, data: unknown): string => {
-  const text = typeof data === "string" ? data : (data as { to?: string }).to;
-  return text?.endsWith(` ${key}`) ? `heard ${key}` : `heard something else: ${text}`;
+const heardOf = (key: string, data: unknown, says: string): string => {
+  const text = typeof data === "string" ? data : (data as { says?: string }).says;
+  return text === says ? `heard ${key}` : `heard something else: ${text}`;
 };
+
+/** With what the keys of a function's effects and results begin: they differ where only the environment does. */
+export const rootKey = ({ environment }: FunctionPlan): string => `${environment}p`;
 
 /** How the undoing of a step is called among the effects. */
 export const undoOf = (key: string): string => `${key} undone`;
 
 /** Results of the steps that are undone when the function fails, where they finished. */
-export function compensated(node: Program, key = "p"): readonly string[] {
+export function compensated(node: Program, key: string): readonly string[] {
   switch (node.type) {
     case "run":
       return node.compensates ? [key] : [];
@@ -241,13 +246,13 @@ export function invokesStoppable(node: Program, functions: readonly FunctionPlan
 }
 
 /** What a program gives, whatever happens around it. */
-export function resultOf(node: Program, functions: readonly FunctionPlan[], key = "p"): unknown {
+export function resultOf(node: Program, functions: readonly FunctionPlan[], key: string): unknown {
   switch (node.type) {
     case "run":
       return key;
     case "invoke": {
       const child = functions[node.of];
-      return child && !child.fails ? resultOf(child.root, functions) : "its end was caught";
+      return child && !child.fails ? resultOf(child.root, functions, rootKey(child)) : "its end was caught";
     }
     case "wait":
       return "waited";

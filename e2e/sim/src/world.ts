@@ -1,9 +1,9 @@
 import { decodeGatewayFrame, frameKind } from "../../../packages/protocol/src/index.ts";
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
-import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
+import { APP_ID, AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
 import { GatewayCalls } from "./calls.ts";
-import { Clients, type ClientWorld } from "./clients.ts";
+import { type Awaited, Clients, type ClientWorld, type Planned } from "./clients.ts";
 import { CALM_STORE, type StoreMood } from "./database/mood.ts";
 import { Notices } from "./database/notices.ts";
 import { Tables } from "./database/tables.ts";
@@ -15,7 +15,7 @@ import { GatewayNode, type GatewayWorld } from "./gateway.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { type Newcomer, planNewcomer, sendToNewcomer } from "./newcomer.ts";
 import { Oracle } from "./oracle.ts";
-import { type FunctionPlan, type HearBy, randomFunction, withExtras } from "./programs.ts";
+import { type FunctionPlan, randomFunction, withExtras } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
 import { Stranger, type StrangerWorld } from "./stranger.ts";
@@ -30,6 +30,8 @@ const ADVERSARY_SEED = 1_000_000_007;
 const LATER_ADVERSARY_SEED = 2_000_000_011;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
+/** The second environment, where there is one. */
+const TWIN = "preview";
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
@@ -60,10 +62,13 @@ export class World
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
-  readonly #appPlan: Omit<AppPlan, "version" | "functions">;
+  readonly #appPlan: Omit<AppPlan, "version" | "functions" | "environment">;
   /** Of the app's first deployment. */
   readonly #first: readonly FunctionPlan[];
   readonly #versions: readonly string[];
+  /** The same in a second environment. */
+  readonly #twins: readonly FunctionPlan[];
+  readonly #later: Dice;
   readonly #stranger: Stranger | null;
   #ending = false;
   #born = 0;
@@ -84,6 +89,7 @@ export class World
     this.calls = new GatewayCalls(this.network, () => this.gateways);
     const against = createDice(seed + ADVERSARY_SEED);
     const later = createDice(seed + LATER_ADVERSARY_SEED);
+    this.#later = later;
     const adversaries = pickAdversaries(against, later, always);
     this.isPlain = adversaries.has("plainPeer");
     const clientSeed = dice.fork();
@@ -113,7 +119,8 @@ export class World
     const hasNewcomer = adversaries.has("staleCaches") && this.#versions.length === 1;
     const newcomer = hasNewcomer ? planNewcomer(against, first.length, this.faults.windowMs) : null;
     this.#first = first;
-    this.functions = newcomer ? [...first, newcomer.plan] : first;
+    this.#twins = adversaries.has("environments") ? first.map((plan) => ({ ...plan, environment: TWIN })) : [];
+    this.functions = [...first, ...(newcomer ? [newcomer.plan] : []), ...this.#twins];
     this.#stranger = adversaries.has("strangers") ? new Stranger(this, later.fork()) : null;
     this.#watch();
     this.versionPolicy = this.hasExtras && extras.chance(0.7) ? "strict" : "prefer";
@@ -133,8 +140,8 @@ export class World
     this.scheduler.trace.note(this.scheduler.nowMs, "world", "calm");
   }
 
-  hears(by: HearBy, runId: string, name: string): void {
-    this.clients.hears(by, runId, name);
+  hears(awaited: Awaited): void {
+    this.clients.hears(awaited);
   }
 
   /** Nobody is started again any more. */
@@ -167,8 +174,8 @@ export class World
     if (!newcomer) return;
     sendToNewcomer(newcomer, this.clients, dice);
     const start = (): void => {
-      const isFirstThere = this.tables.registry.all().length > 0;
-      if (isFirstThere) this.#startApp("", this.functions);
+      const isFirstThere = this.tables.registry.all().some(({ appId }) => appId === APP_ID);
+      if (isFirstThere) this.#startApp("", [...this.#first, newcomer.plan]);
       else this.scheduler.after(100, null, start);
     };
     this.scheduler.at(newcomer.atMs, null, start);
@@ -225,8 +232,10 @@ export class World
       const entropy = entropyOf(shape);
       const name = `sim/${shape.pick(this.#first).id}`;
       const atMs = shape.within(300, Math.max(400, faults.windowMs * 0.8));
-      this.clients.plan(entropy, atMs, { name, data: { from: "somebody" } });
+      this.#plan(entropy, atMs, { name, data: { from: "somebody" } });
     }
+    for (const version of this.#twins.length > 0 ? this.#versions : [])
+      scheduler.after(this.#later.within(0, 200), null, () => this.#startApp(version, this.#twins));
     for (const { atMs, kind } of faults.timed) scheduler.at(atMs, null, () => applyFault(this, kind, this.#faultDice));
   }
 
@@ -245,12 +254,22 @@ export class World
       for (let i = 0; i < count; i += 1) {
         const ahead = dice.chance(0.15) ? { aheadMs: dice.within(0, 3000) } : {};
         const data = { from: "somebody", key: dice.pick(["x", "x", "y"]) };
-        this.clients.plan(entropyOf(dice), atMs(), { name: `sim/${id}`, data, ...ahead });
+        this.#plan(entropyOf(dice), atMs(), { name: `sim/${id}`, data, ...ahead });
       }
       if (extras.cancelOn && dice.chance(0.6)) {
-        this.clients.plan(entropyOf(dice), atMs(), { name: STOP, data: { key: "x" } });
+        this.#plan(entropyOf(dice), atMs(), { name: STOP, data: { key: "x" } });
       }
     }
+  }
+
+  /** In both environments, under the same ids. */
+  #plan(entropy: Uint8Array, atMs: number, what: Planned): void {
+    if (this.#twins.length === 0) return void this.clients.plan(entropy, atMs, what);
+    const tag = String(this.clients.sendings.length);
+    const own = { ...what, data: { ...what.data, tag }, ...(this.#later.chance(0.5) ? { id: `order-${tag}` } : {}) };
+    const seedMs = this.clients.plan(entropy, atMs, own);
+    const twinMs = this.#later.chance(0.5) ? atMs : atMs + this.#later.within(0, 500);
+    this.clients.plan(entropy, twinMs, { ...own, environment: TWIN }, seedMs);
   }
 
   #startGateway(): void {
@@ -266,7 +285,12 @@ export class World
   #startApp(version: string, functions: readonly FunctionPlan[]): void {
     if (this.#ending) return;
     this.#born += 1;
-    const app = new AppNode(this, `a${this.#born}`, { ...this.#appPlan, version, functions });
+    const app = new AppNode(this, `a${this.#born}`, {
+      ...this.#appPlan,
+      environment: functions[0]?.environment ?? "",
+      version,
+      functions,
+    });
     this.apps.push(app);
     app.main.onDeath(() => {
       if (!this.#ending)
