@@ -74,6 +74,19 @@ test("a connection that ends, however it does, ends no lease; when that has ende
   expect(run.log.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["LEASE_LOST", "PASS_FAILED"]));
 });
 
+test("the attempt after a lease that ended meets another connection, if there is one", async () => {
+  const gateway = await bench.gateway({ plain: true, leaseMs: 1_500, heartbeatMs: 60_000 });
+  const functions = [{ id: "order", event: "shop/order", retries: 1 }];
+  const first = await bench.agent(gateway, { functions });
+  const second = await bench.agent(gateway, { functions });
+  const [runId = ""] = await start(gateway);
+  await first.request();
+  const again = await second.request();
+  expect(again.payload.ctx.attempt).toBe(1);
+  await second.replied(again.request, { status: "DONE", value: "elsewhere" });
+  expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: "elsewhere" });
+});
+
 test("what was not acknowledged goes on at once when its connection ends; the third time its attempt has failed", async () => {
   const gateway = await bench.gateway({ plain: true });
   await (await bench.worker(gateway, once)).close();

@@ -279,10 +279,15 @@ export class Dispatches {
     this.giveUp(failed.length === 0 ? dispatches : dispatches.filter((one) => !failed.includes(one)), () => false);
   }
 
-  /** Its lease has ended, and it was claimed anew: nobody is waited for. */
+  /**
+   * Its lease has ended, and it was claimed anew: nobody is waited for. The reference's router draws lots, so that the next attempt
+   * mostly meets somebody else; here those have a turn first.
+   */
   forget(jobId: string): void {
     const dispatch = this.#byJob.get(jobId);
-    if (dispatch) this.finish(dispatch);
+    if (!dispatch) return;
+    if (dispatch.slot) this.#workers.putLast(dispatch.slot);
+    this.finish(dispatch);
   }
 
   #releaseUnacked(unacked: readonly Dispatch[]): void {

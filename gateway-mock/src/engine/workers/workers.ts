@@ -134,6 +134,14 @@ export class Workers {
     if (slots?.size === 0) this.#byFunction.delete(functionId);
   }
 
+  /** Among equals the others are given work before it. */
+  putLast(slot: Slot): void {
+    for (const functionId of slot.functionIds) {
+      const slots = this.#byFunction.get(functionId);
+      if (slots?.delete(slot)) slots.add(slot);
+    }
+  }
+
   remove(slot: Slot): void {
     this.close(slot);
     this.#slots.delete(slot.id);
