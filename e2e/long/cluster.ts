@@ -17,8 +17,8 @@ import { App } from "../test/world.ts";
 export interface ClusterOptions {
   /** How many gateways. */
   readonly gateways: number;
-  /** False: the plain protocol. Default true. */
-  readonly extensions?: boolean;
+  /** On the plain protocol, at gateways as strict as the reference's. Default: ours, with its extensions. */
+  readonly plain?: boolean;
   /** Default "1s". */
   readonly heartbeat?: string;
   /** Default "20s", which no busy machine outlasts. */
@@ -129,9 +129,9 @@ export async function inCluster(options: ClusterOptions, body: (cluster: Cluster
 }
 
 async function startMembers(options: ClusterOptions, databaseUrl: string, children: Child[]): Promise<Member[]> {
-  const { extensions = true, heartbeat = "1s", lease = "20s", args = [] } = options;
+  const { plain = false, heartbeat = "1s", lease = "20s", args = [] } = options;
   const launch = async (ports: { port?: number; connectPort?: number }): Promise<RunningGateway> => {
-    const settings = { databaseUrl, extensions, heartbeat, lease, retryBase: "200ms", args };
+    const settings = { databaseUrl, plain, heartbeat, lease, retryBase: "200ms", args };
     const started = await startGateway({ ...settings, ...ports });
     children.push(started.child);
     return started;

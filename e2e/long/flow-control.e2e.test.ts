@@ -164,35 +164,32 @@ describe("three gateways, an app at each of two", () => {
   });
 
   test.each([
-    { protocol: "extensions", extensions: true },
-    { protocol: "plain", extensions: false },
-  ])(
-    "concurrency: never more bodies at once than a key's limit and the function's, $protocol",
-    async ({ extensions }) => {
-      await inFlow({ extensions }, async (cluster) => {
-        const keys = ["a", "b", "c"];
-        await sendAtOnce(
-          cluster,
-          "test/limited",
-          numbers(RUNS).map((n) => ({ key: keys[n % 3], n })),
-        );
-        await waitFor(() => notes(cluster, "in ").length === 5, { what: "all places to be taken", timeoutMs: 60_000 });
-        expect(new Set(cluster.journal.entries().map(({ pid }) => pid)).size).toBe(2);
-        cluster.journal.open("first");
-        await waitFor(() => notes(cluster, "in ").filter((text) => text.endsWith("second")).length > 0, {
-          what: "a second step",
-          timeoutMs: 60_000,
-        });
-        cluster.journal.open("second");
-        await cluster.ended(RUNS);
-        expect(await cluster.statuses()).toEqual({ COMPLETED: RUNS });
-        expect(notes(cluster, "out ")).toHaveLength(RUNS * 2);
-        // Lines of the journal are in the order of things, over both apps.
-        expect(mostAtOnce(cluster, "")).toBe(5);
-        for (const key of keys) expect(mostAtOnce(cluster, key)).toBe(2);
+    { protocol: "extensions", plain: false },
+    { protocol: "plain", plain: true },
+  ])("concurrency: never more bodies at once than a key's limit and the function's, $protocol", async ({ plain }) => {
+    await inFlow({ plain }, async (cluster) => {
+      const keys = ["a", "b", "c"];
+      await sendAtOnce(
+        cluster,
+        "test/limited",
+        numbers(RUNS).map((n) => ({ key: keys[n % 3], n })),
+      );
+      await waitFor(() => notes(cluster, "in ").length === 5, { what: "all places to be taken", timeoutMs: 60_000 });
+      expect(new Set(cluster.journal.entries().map(({ pid }) => pid)).size).toBe(2);
+      cluster.journal.open("first");
+      await waitFor(() => notes(cluster, "in ").filter((text) => text.endsWith("second")).length > 0, {
+        what: "a second step",
+        timeoutMs: 60_000,
       });
-    },
-  );
+      cluster.journal.open("second");
+      await cluster.ended(RUNS);
+      expect(await cluster.statuses()).toEqual({ COMPLETED: RUNS });
+      expect(notes(cluster, "out ")).toHaveLength(RUNS * 2);
+      // Lines of the journal are in the order of things, over both apps.
+      expect(mostAtOnce(cluster, "")).toBe(5);
+      for (const key of keys) expect(mostAtOnce(cluster, key)).toBe(2);
+    });
+  });
 
   test("waitForEvent, signals and invoke: what comes twice at other gateways is taken once", async () => {
     await inFlow({}, async (cluster) => {

@@ -4,17 +4,17 @@ import { bodies, duplicates } from "./effects.ts";
 import { table } from "./throughput.ts";
 
 const protocols = [
-  { protocol: "extensions", extensions: true },
-  { protocol: "plain", extensions: false },
+  { protocol: "extensions", plain: false },
+  { protocol: "plain", plain: true },
 ];
 const rows: Record<string, string | number>[] = [];
 
 // On the plain protocol every step costs a pass that is sent all results so far: by protocol that grows with the square.
 afterAll(() => table("One run of n steps, one after the other", rows));
 
-describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
+describe.each(protocols)("$protocol", ({ protocol, plain }) => {
   test("a run of 1,000 steps, the most there may be, beside one of 100", async () => {
-    await inCluster({ gateways: 1, extensions }, async (cluster) => {
+    await inCluster({ gateways: 1, plain }, async (cluster) => {
       await cluster.startApp({ functions: "chaos" });
       const msPerStep: number[] = [];
       for (const [index, steps] of [100, 1000].entries()) {

@@ -74,16 +74,16 @@ function report(name: string, result: Account, faults: ReadonlyMap<string, numbe
 }
 
 const scenarios = [
-  { protocol: "ext", extensions: true },
-  { protocol: "plain", extensions: false },
-].flatMap(({ protocol, extensions }) =>
-  Object.keys(SCENARIOS).map((scenario) => ({ name: `${scenario}-${protocol}`, scenario, extensions })),
+  { protocol: "ext", plain: false },
+  { protocol: "plain", plain: true },
+].flatMap(({ protocol, plain }) =>
+  Object.keys(SCENARIOS).map((scenario) => ({ name: `${scenario}-${protocol}`, scenario, plain })),
 );
 
-test.each(scenarios)("$name", { timeout: 900_000 }, async ({ name, scenario, extensions }) => {
+test.each(scenarios)("$name", { timeout: 900_000 }, async ({ name, scenario, plain }) => {
   const ownPostgres = { track_commit_timestamp: "on" };
   const times = { heartbeat: "3s", lease: "15s" };
-  await inCluster({ gateways: 2, extensions, ownPostgres, ...times }, async (cluster) => {
+  await inCluster({ gateways: 2, plain, ownPostgres, ...times }, async (cluster) => {
     const { result, faults } = await play(cluster, scenario);
     report(name, result, faults);
     const { lost, doubled, stuck, redone, withoutEffect } = result;

@@ -7,8 +7,8 @@ import { table } from "./throughput.ts";
 
 const rows: Record<string, string | number>[] = [];
 const protocols = [
-  { protocol: "extensions", extensions: true },
-  { protocol: "plain", extensions: false },
+  { protocol: "extensions", plain: false },
+  { protocol: "plain", plain: true },
 ];
 const steps = 4;
 const runs = 300;
@@ -25,10 +25,10 @@ async function statuses(cluster: Cluster, path: string): Promise<number[]> {
   );
 }
 
-describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
+describe.each(protocols)("$protocol", ({ protocol, plain }) => {
   test("connections are refused for 20 s, four leases long: it is told, nothing is lost, nothing runs twice", async () => {
     const way = proxied();
-    await inCluster({ gateways: 2, extensions, lease: "5s", through: way.through }, async (cluster) => {
+    await inCluster({ gateways: 2, plain, lease: "5s", through: way.through }, async (cluster) => {
       const apps = [];
       for (const { url } of cluster.members) apps.push(await cluster.startApp({ functions: "chaos", url }));
       await cluster.send(Array.from({ length: runs }, () => ({ name: "test/chain", data: { steps, takesMs: 4000 } })));

@@ -14,8 +14,8 @@ import { table } from "./throughput.ts";
 const seed = Number(process.env.HOLDFAST_TEST_SEED ?? 1);
 const rows: Record<string, string | number>[] = [];
 const protocols = [
-  { protocol: "extensions", extensions: true },
-  { protocol: "plain", extensions: false },
+  { protocol: "extensions", plain: false },
+  { protocol: "plain", plain: true },
 ];
 const steps = 6;
 const runs = 300;
@@ -33,11 +33,11 @@ const metricsOf = async ({ members }: Cluster): Promise<Metrics[]> =>
 /** Runs the load while `disturb` works, until all has ended, and checks what must hold whatever was done. */
 async function underTrouble(
   options: Partial<ClusterOptions>,
-  what: { name: string; protocol: string; extensions: boolean },
+  what: { name: string; protocol: string; plain: boolean },
   disturb: (cluster: Cluster, over: AbortSignal) => Promise<void>,
 ): Promise<Metrics[]> {
   let metrics: Metrics[] = [];
-  await inCluster({ gateways: 2, extensions: what.extensions, ...options }, async (cluster) => {
+  await inCluster({ gateways: 2, plain: what.plain, ...options }, async (cluster) => {
     for (const { url } of cluster.members) await cluster.startApp({ functions: "chaos", url });
     const startedMs = performance.now();
     await cluster.send(Array.from({ length: runs }, () => ({ name: "test/chain", data: { steps, takesMs: 500 } })));

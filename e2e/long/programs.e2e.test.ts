@@ -14,8 +14,8 @@ const MOST_KILLS = 60;
 const DEATHS = ["exit", "throw", "reject"] as const;
 const rows: Record<string, string | number>[] = [];
 const protocols = [
-  { protocol: "extensions", extensions: true },
-  { protocol: "plain", extensions: false },
+  { protocol: "extensions", plain: false },
+  { protocol: "plain", plain: true },
 ];
 
 afterAll(() => table(`Random programs, HOLDFAST_TEST_SEED=${seed}`, rows));
@@ -129,11 +129,11 @@ async function check(cluster: Cluster, kills: boolean): Promise<void> {
   expect(await redoneAfterAcknowledgement(cluster)).toEqual([]);
 }
 
-describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
+describe.each(protocols)("$protocol", ({ protocol, plain }) => {
   test(`${programs} random programs do what the oracle says, each step body exactly as often`, async () => {
     // A machine that is busy elsewhere is no reason to lose anybody: each body runs exactly as often as it should.
     const patience = { heartbeat: "20s", lease: "120s", args: ["--reconnect-grace", "60s"] };
-    await inCluster({ gateways: 2, extensions, ...patience }, async (cluster) => {
+    await inCluster({ gateways: 2, plain, ...patience }, async (cluster) => {
       for (const { url } of cluster.members) await cluster.startApp({ functions: "programs", url });
       const startedMs = performance.now();
       await runPrograms(cluster, 0, async () => {});
@@ -143,7 +143,7 @@ describe.each(protocols)("$protocol", ({ protocol, extensions }) => {
   });
 
   test(`${programs} more with gateways, apps and connection threads killed in between: all end, nothing stored is redone`, async () => {
-    await inCluster({ gateways: 2, extensions, lease: "5s", args: ["--reconnect-grace", "1s"] }, async (cluster) => {
+    await inCluster({ gateways: 2, plain, lease: "5s", args: ["--reconnect-grace", "1s"] }, async (cluster) => {
       const apps: App[] = [];
       for (let app = 0; app < 3; app++) apps.push(await cluster.startApp({ functions: "programs" }));
       const startedMs = performance.now();

@@ -10,8 +10,8 @@ export const gatewayBin = join(folder, "dist/bin.js");
  * @typedef {object} GatewayOptions
  * @property {string} [databaseUrl] default: its embedded Postgres in `dataDir`
  * @property {string} [dataDir]
- * @property {boolean} [extensions] default true
- * @property {boolean} [plain] as strict as the reference's
+ * @property {boolean} [extensions] default true; false: none, by our own rules
+ * @property {boolean} [plain] none, and as strict as the reference's
  * @property {string} [heartbeat] such as "2s"
  * @property {string} [lease]
  * @property {string} [retryBase] the wait before a first retry

@@ -23,12 +23,12 @@ type Environment = (typeof ENVIRONMENTS)[number];
 const KEYS = { production: `signkey-prod-${"a".repeat(32)}`, preview: `signkey-prev-${"b".repeat(32)}` };
 const COUNTS = { production: 10, preview: 4 };
 
-async function startOne(keyed: boolean): Promise<Gateway> {
+async function startOne(keyed: boolean, plain = false): Promise<Gateway> {
   const keys = ENVIRONMENTS.flatMap((environment) => [
     { name: `apps of ${environment}`, kind: "signing" as const, key: KEYS[environment], environment },
     { name: `events of ${environment}`, kind: "event" as const, key: `events-${environment}`, environment },
   ]);
-  const gateway = await startGateway({ port: 0, databaseUrl: db.url, ...(keyed ? { keys } : {}) });
+  const gateway = await startGateway({ port: 0, databaseUrl: db.url, plain, ...(keyed ? { keys } : {}) });
   gateways.push(gateway);
   return gateway;
 }
@@ -40,15 +40,15 @@ function clientOf(environment: Environment, { url: baseUrl }: Gateway, keyed: bo
 }
 
 test.each([
-  { name: "extensions, no keys", extensions: true, keyed: false },
-  { name: "extensions, a key for each", extensions: true, keyed: true },
-  { name: "plain protocol, no keys", extensions: false, keyed: false },
-  { name: "plain protocol, a key for each", extensions: false, keyed: true },
-])("$name: each has its own events, and those that its runs send", async ({ extensions, keyed }) => {
+  { name: "extensions, no keys", plain: false, keyed: false },
+  { name: "extensions, a key for each", plain: false, keyed: true },
+  { name: "plain protocol, no keys", plain: true, keyed: false },
+  { name: "plain protocol, a key for each", plain: true, keyed: true },
+])("$name: each has its own events, and those that its runs send", async ({ plain, keyed }) => {
   const seen: Record<Environment, string[]> = { production: [], preview: [] };
   const clients: Holdfast[] = [];
   for (const environment of ENVIRONMENTS) {
-    const client = clientOf(environment, await startOne(keyed), keyed);
+    const client = clientOf(environment, await startOne(keyed, plain), keyed);
     const order = client.createFunction({ id: "order", triggers: { event: "shop/order" } }, async ({ event, step }) => {
       await step.run("note", () => seen[environment].push(`order of ${event.data.from}`));
       await step.sendEvent("paid", { name: "shop/paid", data: { from: environment } });
@@ -56,7 +56,7 @@ test.each([
     const receipt = client.createFunction({ id: "receipt", triggers: { event: "shop/paid" } }, ({ event }) => {
       seen[environment].push(`receipt of ${event.data.from}`);
     });
-    const connection = await client.connect({ functions: [order, receipt], extensions });
+    const connection = await client.connect({ functions: [order, receipt] });
     closing.push(() => connection.close());
     clients.push(client);
   }

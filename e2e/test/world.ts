@@ -16,8 +16,9 @@ import { JournalReader } from "./journal-reader.ts";
 /** How the gateway of a test is started; intervals are durations such as "2s". */
 export interface Mode {
   readonly name: string;
+  /** False without `plain`: our gateway by its own rules, with apps that agreed on no extensions. */
   readonly extensions: boolean;
-  /** The gateway is as strict as the reference's. */
+  /** On the plain protocol, at a gateway as strict as the reference's. */
   readonly plain?: boolean;
   readonly heartbeat?: string;
   readonly lease?: string;
