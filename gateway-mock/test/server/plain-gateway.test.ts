@@ -77,8 +77,8 @@ test("a connection that ends, however it does, ends no lease; when that has ende
 test("the attempt after a lease that ended meets another connection, if there is one", async () => {
   const gateway = await bench.gateway({ plain: true, leaseMs: 1_500, heartbeatMs: 60_000 });
   const functions = [{ id: "order", event: "shop/order", retries: 1 }];
-  const first = await bench.agent(gateway, { functions });
-  const second = await bench.agent(gateway, { functions });
+  const first = await bench.worker(gateway, { functions });
+  const second = await bench.worker(gateway, { functions });
   const [runId = ""] = await start(gateway);
   await first.request();
   const again = await second.request();
