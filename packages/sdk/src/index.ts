@@ -1,5 +1,5 @@
 export { type ErrorCode, HoldfastError, type LoggerLike } from "@holdfast/core";
-export type { Client, NoSchemas } from "./client/client.ts";
+export type { NoSchemas } from "./client/client.ts";
 export type { ClientOptions } from "./client/client-options.ts";
 export {
   type EventOfType,

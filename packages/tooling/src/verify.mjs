@@ -33,6 +33,7 @@ export const gates = [
   gate("generated", "the protobuf code is current", join(root, "packages/protocol/scripts/generate.mjs"), "--check"),
   gate("errors", "docs/errors.md is current", "--import", "tsx", own("docs-errors.ts"), "--check"),
   gate("api", "etc/*.api.md say what users see", own("api-report.mjs"), "--check"),
+  gate("entries", "the types of each entry have the values that its modules have", own("entries.mjs")),
   gate("registry", "no registry host in lockfile and configuration", own("hygiene.mjs"), "registry"),
   gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
   gate("casts", "product code casts nothing by way of unknown", own("hygiene.mjs"), "casts"),
@@ -67,7 +68,7 @@ export async function verify(names = [], { slow = false } = {}) {
   }
   const waiting = names.length > 0 ? all.filter(({ name }) => names.includes(name)) : slow ? all : [...gates];
   // A build writes files that other gates would look at.
-  if (waiting.some(({ name }) => name === "api")) await build();
+  if (waiting.some(({ name }) => name === "api" || name === "entries")) await build();
   const counts = { passed: 0, failed: 0 };
   const lanes = Array.from({ length: Math.min(4, Math.max(2, os.availableParallelism())) }, async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
