@@ -50,7 +50,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "an event whose time lies ahead starts its runs then",
     edits: [
       {
-        file: `${ENGINE}/events/intake.ts`,
+        file: `${ENGINE}/events/event-intake.ts`,
         find: "const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;",
         replace: "const startMs = null;",
       },
@@ -61,7 +61,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${ENGINE}/events/starter.ts`,
-        find: "const isLimited = start.lane !== null || start.gates.length > 0;",
+        find: "const isLimited = start.lane !== null || start.flowRules.length > 0;",
         replace: "const isLimited = false;",
       },
     ],
@@ -82,13 +82,19 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "a rate limit counts",
-    edits: [{ file: `${STORE}/batch/gates.ts`, find: ">= gate.limit :", replace: "> gate.limit :" }],
+    edits: [
+      {
+        file: `${STORE}/batch/flow-rules.ts`,
+        find: "atMs) >= flowRule.limit",
+        replace: "atMs) > flowRule.limit",
+      },
+    ],
   },
   {
     name: "a debounced window is not over before its time",
     edits: [
       {
-        file: `${STORE}/batch/gates.ts`,
+        file: `${STORE}/batch/flow-rules.ts`,
         find: 'if (wanted.kind === "debounce" && (state.dueMs ?? 0) > atMs) return false;',
         replace: "",
       },
@@ -101,17 +107,17 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "a full batch is closed",
-    edits: [{ file: `${STORE}/batch/gates.ts`, find: "if (state.count >= entry.maxSize)", replace: "if (false)" }],
+    edits: [{ file: `${STORE}/batch/flow-rules.ts`, find: "if (state.count >= entry.maxSize)", replace: "if (false)" }],
   },
   {
     name: "a singleton skips while a run is live",
-    edits: [{ file: `${STORE}/batch/gates.ts`, find: 'gate.mode === "skip" && state.live', replace: "false" }],
+    edits: [{ file: `${STORE}/batch/flow-rules.ts`, find: 'flowRule.mode === "skip" && state.live', replace: "false" }],
   },
   {
     name: "a singleton that cancels cancels the run before",
     edits: [
       {
-        file: `${STORE}/batch/gates.ts`,
+        file: `${STORE}/batch/flow-rules.ts`,
         find: "if (state.live) jobs.push(looseJob(",
         replace: "if (false) jobs.push(looseJob(",
       },

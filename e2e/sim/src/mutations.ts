@@ -4,7 +4,7 @@ import type { Guard } from "./guard.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
 import { SILENCE_GUARDS } from "./silence-mutations.ts";
 
-const SDK = "packages/sdk/src/connect";
+const SDK = "packages/sdk/src/connection";
 const ENGINE = "gateway-mock/src/engine";
 const STORE = "gateway-mock/src/store";
 
@@ -27,7 +27,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "a request that is known is not run again",
     edits: [
       {
-        file: `${SDK}/core/intake.ts`,
+        file: `${SDK}/machines/acceptance.ts`,
         find: 'if (facts.isInFlight(request.requestId)) return { verdict: "duplicate" };',
         replace: "",
       },
@@ -38,7 +38,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "a connection that is made while closing announces itself with WORKER_PAUSE",
     edits: [
       {
-        file: `${SDK}/core/link-machine.ts`,
+        file: `${SDK}/machines/link-machine.ts`,
         find: 'kind: paused || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY"',
         replace: 'kind: stalled && pausesForStalls ? "WORKER_PAUSE" : "WORKER_READY"',
       },
@@ -48,7 +48,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "what was not acknowledged is sent again",
     edits: [
       {
-        file: `${SDK}/core/outbox.ts`,
+        file: `${SDK}/machines/outbox.ts`,
         find: "nextDueMs(): number | null {",
         replace: "nextDueMs(): number | null { return null;",
       },
@@ -68,7 +68,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "unfinished work is handed back at the end of a drain",
     edits: [
       {
-        file: `${SDK}/thread/requests.ts`,
+        file: `${SDK}/thread/request-manager.ts`,
         find: 'this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker ended before the work was done.");',
         replace: "",
       },
@@ -84,7 +84,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "what a superseded socket says changes nothing",
     edits: [
       {
-        file: `${SDK}/core/link-machine.ts`,
+        file: `${SDK}/machines/link-machine.ts`,
         find: "if (active?.generation === event.generation) return stepActive",
         replace: "if (active) return stepActive",
       },
@@ -114,7 +114,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "a silent peer is dead after two heartbeats",
     edits: [
       {
-        file: `${SDK}/core/link-machine.ts`,
+        file: `${SDK}/machines/link-machine.ts`,
         find: "if (active.unanswered >= TIMEOUTS.missedHeartbeats) {",
         replace: "if (false) {",
       },

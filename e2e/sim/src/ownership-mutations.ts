@@ -9,7 +9,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/jobs/reports.ts`,
+        file: `${ENGINE}/jobs/worker-replies.ts`,
         find: "if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOf(from, runId))) {",
         replace: "if (false) {",
       },
@@ -20,7 +20,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/jobs/reports.ts`,
+        file: `${ENGINE}/jobs/worker-replies.ts`,
         find: "if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#owns(from, runId))) {",
         replace: "if (false) {",
       },
@@ -40,14 +40,14 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   {
     name: "work is handed back by a worker of its app",
     against: "strangers",
-    edits: [{ file: `${ENGINE}/jobs/reports.ts`, find: "if (!isTheirs) return", replace: "if (false) return" }],
+    edits: [{ file: `${ENGINE}/jobs/worker-replies.ts`, find: "if (!isTheirs) return", replace: "if (false) return" }],
   },
   {
     name: "a lease is shown by what its request, run and app come to",
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/workers/proofs.ts`,
+        file: `${ENGINE}/workers/lease-proofs.ts`,
         find: 'this.#digest("lease", request.requestId, request.runId, appId, endsMs)',
         replace: 'this.#digest("lease", appId, endsMs)',
       },
@@ -97,8 +97,8 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${ENGINE}/engine.ts`,
-        find: "if (slot.appIds.has(dispatch.appId)) this.#dispatches.heard(dispatch, slot);",
-        replace: "if (dispatch) this.#dispatches.heard(dispatch, slot);",
+        find: "if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.heard(dispatch, slot);",
+        replace: "if (dispatch) this.#parts.dispatches.heard(dispatch, slot);",
       },
     ],
   },

@@ -1,6 +1,6 @@
 import type { Guard } from "./guard.ts";
 
-const SDK = "packages/sdk/src/connect";
+const SDK = "packages/sdk/src/connection";
 
 /**
  * Of what keeps a worker that was silent from what others have got meanwhile. Some of its guards stand in for each other, so that the
@@ -21,14 +21,14 @@ export const SILENCE_GUARDS: readonly Guard[] = [
   {
     name: "main begins nothing while the thread is silent",
     against: "suspensions",
-    edits: [{ file: `${SDK}/main/begin-gate.ts`, find: "!shared.isSilent(signOf(clock)) && ", replace: "" }],
+    edits: [{ file: `${SDK}/main/lease-guard.ts`, find: "!shared.isSilent(readClocks(clock)) && ", replace: "" }],
   },
   {
     name: "an answer that was under way before the pause confirms nothing",
     against: "suspensions",
     edits: [
       {
-        file: `${SDK}/core/lease-table.ts`,
+        file: `${SDK}/machines/lease-table.ts`,
         find: "const isFresh = lease.stale === 0;",
         replace: "const isFresh = true;",
       },
@@ -39,7 +39,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     against: "suspensions",
     edits: [
       {
-        file: `${SDK}/thread/requests.ts`,
+        file: `${SDK}/thread/request-manager.ts`,
         find: "!this.#inDoubt && !isLate);\n        if (!this.#inDoubt && !isLate) return",
         replace: "!isLate);\n        if (!isLate) return",
       },
@@ -50,7 +50,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     against: "plainPeer",
     edits: [
       {
-        file: `${SDK}/core/link-machine.ts`,
+        file: `${SDK}/machines/link-machine.ts`,
         find: 'const pausesForStalls = rules.extensions.includes("stall") && ready.extensions.includes("stall");',
         replace: "const pausesForStalls = true;",
       },
