@@ -31,7 +31,8 @@ export function openDiary(path) {
       for (;;) {
         const line = lines().filter((each) => each.service === service && each.what === what)[times - 1];
         if (line !== undefined) return line;
-        if (Date.now() > end) throw new Error(`Waited ${limitMs / 1000} s in vain for ${service} to be ${what}.`);
+        if (Date.now() > end)
+          throw new Error(`Timed out after ${limitMs / 1000} s waiting for ${service} to be ${what}.`);
         await sleep(20);
       }
     },

@@ -54,7 +54,7 @@ export function follow(api, runId) {
       const now = await look();
       if (holds(now)) return now;
       if (isOver(now)) throw new Error(`The run ended as ${now.status} before ${what}: ${JSON.stringify(now.error)}`);
-      if (Date.now() > end) throw new Error(`Waited ${limitMs / 1000} s in vain for ${what}.`);
+      if (Date.now() > end) throw new Error(`Timed out after ${limitMs / 1000} s waiting for ${what}.`);
       await sleep(everyMs);
     }
   }

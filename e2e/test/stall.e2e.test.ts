@@ -28,7 +28,7 @@ test("a step that blocks is named while it does: on stderr, in the run, at the g
     const last = run.stalls.at(-1);
     expect(last).toMatchObject({ ended: true });
     expect(last?.stalledMs).toBeGreaterThan(blocked.stalls[0]?.stalledMs ?? Number.POSITIVE_INFINITY);
-    const told = await app.line((text) => text.includes("It moves again."), 20_000);
+    const told = await app.line((text) => text.includes("It is responsive again."), 20_000);
     expect(told).toContain(`run ${runId}`);
     const { stalls } = (await app.ask("debugState")).thread;
     expect(stalls).toMatchObject({ detection: "on", count: 1, current: null, suppressed: 0 });
@@ -48,7 +48,7 @@ test("maxStall: the run goes to another worker; the blocked one is told when it 
     const runId = await trigger("too-long", { gate: "work" });
     await noted(runId, "work");
     const second = await startAppOf("stall-app.mjs", { env });
-    await first.line((text) => text.includes("Its work was given up"), 20_000);
+    await first.line((text) => text.includes("Its requests were returned"), 20_000);
     const run = await ended(runId);
     expect(run).toMatchObject({ status: "COMPLETED", output: second.pid });
     // The next report says so; the run may be over by then.

@@ -178,7 +178,7 @@ async function build(
   async function until(what: string, holds: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
     const end = Date.now() + limitMs;
     while (!(await holds())) {
-      if (Date.now() > end) throw new Error(`Waited ${limitMs} ms in vain for ${what}.`);
+      if (Date.now() > end) throw new Error(`Timed out after ${limitMs} ms waiting for ${what}.`);
       await sleep(25);
     }
   }

@@ -44,7 +44,7 @@ async function dev(command: Extract<Command, { type: "dev" }>): Promise<void> {
   }
   log(
     "info",
-    "Stopping: apps are told to go elsewhere, what they finish is still taken. A second signal stops at once.",
+    "Shutting down: workers are asked to reconnect elsewhere; replies are still accepted. A second signal stops immediately.",
   );
   await Promise.race([gateway.drain(), stopping.forced]);
   await gateway.close();
@@ -100,7 +100,7 @@ function readyLine(gateway: Gateway): string {
 
 function greeting(gateway: Gateway, command: Extract<Command, { type: "dev" }>): string {
   const { databaseUrl, dataDir = ".holdfast" } = command.options;
-  const database = databaseUrl === undefined ? `a local Postgres in ${dataDir}` : "your Postgres";
+  const database = databaseUrl === undefined ? `embedded Postgres in ${dataDir}` : "your Postgres";
   return `
   Holdfast gateway ${VERSION}
 
@@ -110,7 +110,7 @@ function greeting(gateway: Gateway, command: Extract<Command, { type: "dev" }>):
 
   Connect an app:   HOLDFAST_DEV=${gateway.url} node app.js
   Send an event:    curl ${gateway.url}/e/dev -d '{"name":"demo/hello","data":{}}'
-  Look at the runs: curl ${gateway.url}/v1/runs
+  List the runs:    curl ${gateway.url}/v1/runs
 
 `;
 }

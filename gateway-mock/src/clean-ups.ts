@@ -34,7 +34,7 @@ export class CleanUps {
       try {
         await withTimeout(timers, next.run(limitMs), limitMs, () => new Error(`not done after ${limitMs} ms`));
       } catch (error) {
-        log("warn", `While closing, ${what}: ${messageOf(error)}`);
+        log("warn", `Clean-up failed: ${what}: ${messageOf(error)}`);
       }
     }
   }

@@ -19,7 +19,7 @@ export function startGatewayHeartbeat({ engine, store, gatewayId, log }: Gateway
     await engine.touchApps();
     await store.touchConnections(gatewayId, STALE_CONNECTION_MS);
   }, "The list of connections was not updated");
-  const sign = oneAtATime(() => store.touchGateway(gatewayId), "The sign of life was not written");
+  const sign = oneAtATime(() => store.touchGateway(gatewayId), "The gateway's heartbeat could not be written");
 
   function oneAtATime(work: () => Promise<void>, failed: string): () => void {
     let underWay = false;

@@ -50,7 +50,8 @@ function readKey(given: unknown, index: number): { kind: GatewayKey["kind"]; key
   if (!isRecord(given)) throw invalid(`${at} must be { name, kind, key, environment? }.`);
   const { name, kind, key, environment, ...others } = given;
   const extra = Object.keys(others)[0];
-  if (extra !== undefined) throw invalid(`${at} has no field \`${extra}\`; it knows name, kind, key and environment.`);
+  if (extra !== undefined)
+    throw invalid(`${at} has an unknown field \`${extra}\`; valid fields: name, kind, key, environment.`);
   if (typeof name !== "string" || name.trim() === "") throw invalid(`${at} needs a \`name\`.`);
   if (kind !== "signing" && kind !== "event")
     throw invalid(`The \`kind\` of the key "${name}" must be signing or event.`);
@@ -69,7 +70,7 @@ function environmentOf(name: string, environment: unknown): string | null {
 function distinct(keys: readonly NamedKey[]): NamedKey[] {
   for (const [index, one] of keys.entries()) {
     const before = keys.slice(0, index);
-    if (before.some(({ name }) => name === one.name)) throw invalid(`Two keys are called "${one.name}".`);
+    if (before.some(({ name }) => name === one.name)) throw invalid(`Two keys have the name "${one.name}".`);
     const same = before.find(({ key }) => key === one.key);
     if (same && same.environment !== one.environment) {
       throw invalid(`The keys "${same.name}" and "${one.name}" are the same key for two environments.`);

@@ -13,12 +13,12 @@ export function readKeysFile(path: string): readonly GatewayKey[] {
   } catch (error) {
     // What a parser says of a text may quote it.
     const why = error instanceof SyntaxError ? "it is not JSON" : messageOf(error);
-    throw new HoldfastError("OPTION_INVALID", `The file of keys ${path} cannot be read: ${why}.`);
+    throw new HoldfastError("OPTION_INVALID", `The key file ${path} cannot be read: ${why}.`);
   }
   if (!Array.isArray(keys)) {
     throw new HoldfastError(
       "OPTION_INVALID",
-      `The file of keys ${path} must hold an array of { name, kind, key, environment? }.`,
+      `The key file ${path} must contain an array of { name, kind, key, environment? }.`,
     );
   }
   readGatewayKeys({ keys });

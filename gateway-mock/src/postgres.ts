@@ -60,18 +60,18 @@ async function keepRunning(server: PostgresServer, log: Log, stopping: AbortSign
     if (stopping.aborted) return null;
     const ranMs = systemClock.monotonicMs() - sinceMs;
     if (ranMs >= STEADY_MS) restarts = 0;
-    if (ranMs >= STEADY_MS || reason === "") reason = `it ended with code ${code}`;
+    if (ranMs >= STEADY_MS || reason === "") reason = `it exited with code ${code}`;
     if (restarts >= MAX_RESTARTS) return lostError(server, reason);
     restarts += 1;
     await sleep(systemTimers, backoffDelayMs(RESTART_BACKOFF, restarts, systemRandom), stopping);
     if (stopping.aborted) return null;
     try {
       await server.restart();
-      log("warn", `The local Postgres was started again (${restarts} of ${MAX_RESTARTS}).`);
+      log("warn", `The embedded Postgres was restarted (${restarts} of ${MAX_RESTARTS}).`);
       reason = "";
     } catch (error) {
       reason = messageOf(error);
-      log("error", `The local Postgres could not be started again (${restarts} of ${MAX_RESTARTS}): ${reason}`);
+      log("error", `The embedded Postgres could not be restarted (${restarts} of ${MAX_RESTARTS}): ${reason}`);
     }
   }
 }
@@ -79,6 +79,6 @@ async function keepRunning(server: PostgresServer, log: Log, stopping: AbortSign
 function lostError(server: PostgresServer, reason: string): HoldfastError {
   return new HoldfastError(
     "POSTGRES_LOST",
-    `The local Postgres in ${server.dataDir} ended, and ${MAX_RESTARTS} starts did not bring it back: ${reason}`,
+    `The embedded Postgres in ${server.dataDir} exited, and ${MAX_RESTARTS} restarts failed: ${reason}`,
   );
 }

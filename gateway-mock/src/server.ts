@@ -100,12 +100,12 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const { log } = config;
   // Ports first: a busy one is told at once, before a database is started.
   const http = await listen(config.host, config.port, "--port");
-  cleanUps.add({ what: "the port", leastMs: 100, run: () => closeServer(http.server) });
+  cleanUps.add({ what: "closing the port", leastMs: 100, run: () => closeServer(http.server) });
   const second = await listen(config.host, config.connectPort, "--connect-port");
-  cleanUps.add({ what: "the second port", leastMs: 100, run: () => closeServer(second.server) });
+  cleanUps.add({ what: "closing the second port", leastMs: 100, run: () => closeServer(second.server) });
   const database: Database = await openDatabase(config, log);
   cleanUps.add({
-    what: "the local Postgres",
+    what: "stopping the embedded Postgres",
     leastMs: POSTGRES_STOP_MS + KILL_MS,
     run: (limitMs) => database.stop(Math.min(MAX_POSTGRES_STOP_MS, limitMs - KILL_MS)),
   });
@@ -115,15 +115,15 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     virtualTime: config.virtualTime,
     log,
   });
-  cleanUps.add({ what: "the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
+  cleanUps.add({ what: "closing the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
   await store.migrate();
 
   const caller = new Caller({ ...CALL_LIMITS, allowInner: config.allowPrivateFetch });
-  cleanUps.add({ what: "calls of steps", leastMs: 100, run: () => caller.close() });
+  cleanUps.add({ what: "ending HTTP calls of steps", leastMs: 100, run: () => caller.close() });
   const call: EngineOptions["call"] = (what, signal) => caller.call(what, signal);
   const core = createCore(config, { store: storeFor(store), clock: systemClock, timers, random: systemRandom, call });
   const { engine, keys, sessions, id: gatewayId, newId } = core;
-  cleanUps.add({ what: "leases that are handed back", leastMs: 500, run: () => engine.stop() });
+  cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => engine.stop() });
   await engine.start();
 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
@@ -200,7 +200,7 @@ function checkSkip(ms: number): number {
   if (Number.isFinite(ms) && ms >= 0 && ms <= MAX_DURATION_MS) return ms;
   throw new HoldfastError(
     "OPTION_INVALID",
-    `Time can be moved on by 0 to ${MAX_DURATION_MS} milliseconds, not by ${ms}.`,
+    `Time can be advanced by 0 to ${MAX_DURATION_MS} milliseconds, not by ${ms}.`,
   );
 }
 

@@ -21,7 +21,7 @@ export function httpApp(parts: HttpParts): Hono {
   app.use(guard(parts.keys));
   // Nothing is called so, and the database could not even be asked for it.
   app.use(async (c, next) => {
-    if (/%00/.test(c.req.url)) throw notFound(`There is nothing at ${c.req.method} ${c.req.path}.`);
+    if (/%00/.test(c.req.url)) throw notFound(`No route for ${c.req.method} ${c.req.path}.`);
     await next();
   });
   connectApi(app, parts);
@@ -31,7 +31,7 @@ export function httpApp(parts: HttpParts): Hono {
   signalsApi(app, parts);
   statusApi(app, parts);
   if (parts.skipTime) testingApi(app, parts.skipTime);
-  app.notFound((c) => errorResponse(c, notFound(`There is nothing at ${c.req.method} ${c.req.path}.`)));
+  app.notFound((c) => errorResponse(c, notFound(`No route for ${c.req.method} ${c.req.path}.`)));
   app.onError((error, c) => {
     if (statusOf(error) >= 500) {
       parts.log(levelFor(error, "error"), `${c.req.method} ${c.req.path} failed: ${messageOf(error)}`);

@@ -30,10 +30,10 @@ export interface CallerHeaders {
  */
 export function callerProblem(headers: CallerHeaders, rules: CallerRules): HoldfastError | undefined {
   const called = readHost(headers.host ?? "");
-  if (called === undefined) return hostRefused("The Host header is missing or cannot be read.");
+  if (called === undefined) return hostRefused("The Host header is missing or malformed.");
   if (rules.checksHost && !isKnownHost(called.hostname, rules)) {
     return hostRefused(
-      `This gateway is not known as "${called.hostname}". If that is its name, start it with --allowed-host ${called.hostname}.`,
+      `This gateway does not answer to the name "${called.hostname}". If it should, start it with --allowed-host ${called.hostname}.`,
     );
   }
   if (headers.origin !== undefined) {
@@ -123,7 +123,7 @@ export function readAllowedOrigins(origins: unknown): string[] {
 function readList(value: unknown, name: string): string[] {
   if (value === undefined) return [];
   if (Array.isArray(value) && value.every((one): one is string => typeof one === "string")) return value;
-  throw invalid(`${name} must be an array of texts.`);
+  throw invalid(`${name} must be an array of strings.`);
 }
 
 function invalid(message: string): HoldfastError {

@@ -29,15 +29,15 @@ export function connectApi(app: Hono, parts: HttpParts): void {
   const { engine } = parts;
 
   app.post(START_PATH, limitBody(WIRE_LIMITS.maxStartBodyBytes), async (c) => {
-    if (parts.isDraining()) return errorResponse(c, new HoldfastError("STORE_FAILED", "This gateway is going down."));
+    if (parts.isDraining())
+      return errorResponse(c, new HoldfastError("STORE_FAILED", "This gateway is shutting down."));
     decodeStartRequest(await bytes(c));
     return c.body(startAnswer(parts, endpoint(c), c.get("bearer"), c.get("environment")), 200, BINARY);
   });
 
   app.post(FLUSH_PATH, limitBody(WIRE_LIMITS.maxFlushBodyBytes), async (c) => {
     const body = await bytes(c);
-    if (body.byteLength === 0)
-      throw new HoldfastError("BODY_INVALID", "The body is empty; an SDKResponse belongs there.");
+    if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; expected an SDKResponse.");
     if (engine.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
     return c.body(await flushAnswer(engine.byHttp, body, c.get("environment")), 200, BINARY);
   });

@@ -61,7 +61,7 @@ export function guard(keys: Keys): MiddlewareHandler {
         admit(c, keys.sender(eventKeyIn(c.req.path)), "The event key is wrong.");
         break;
       case "signing-key": {
-        const how = "`Authorization: Bearer <its hash>` belongs there";
+        const how = "expected `Authorization: Bearer <its hash>`";
         admit(c, keys.signer(c.req.header("authorization")), `The signing key is missing or wrong: ${how}.`);
         break;
       }

@@ -11,15 +11,15 @@ export function signalsApi(app: Hono, { engine }: HttpParts): void {
   app.post("/v1/signals", limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
     const body = parseJsonBytes(new Uint8Array(await c.req.arrayBuffer()), "The body");
     if (!isRecord(body) || typeof body.signal !== "string" || body.signal === "") {
-      throw new HoldfastError("BODY_INVALID", "`signal` must be a non-empty text.");
+      throw new HoldfastError("BODY_INVALID", "`signal` must be a non-empty string.");
     }
     // No step can wait for such a one.
     if (!isStorableName(body.signal, WIRE_LIMITS.maxSignalLength)) {
-      const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters, and no NUL`;
+      const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL`;
       throw new HoldfastError("BODY_INVALID", `\`signal\` ${problem}.`);
     }
     const taker = await engine.signal(c.get("environment"), body.signal, JSON.stringify(body.data) ?? "null");
-    if (!taker) throw notFound(`Nobody waits for the signal "${body.signal}".`);
+    if (!taker) throw notFound(`No step is waiting for the signal "${body.signal}".`);
     return c.json({ data: { run_id: taker.runId } });
   });
 }

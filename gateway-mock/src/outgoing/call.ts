@@ -60,7 +60,7 @@ export class Caller {
         const { location } = answer.headers;
         if (!REDIRECTS.has(answer.status) || location === undefined) return { ok: true, ...answer };
         if (hops >= MAX_REDIRECTS) throw refused(`${call.url} redirects more than ${MAX_REDIRECTS} times`);
-        if (!URL.canParse(location, next.url)) throw refused(`${next.url} redirects to what is no address`);
+        if (!URL.canParse(location, next.url)) throw refused(`${next.url} redirects to something that is not a URL`);
         next = redirected(next, answer.status, new URL(location, next.url));
       }
     } catch (error) {
@@ -132,7 +132,7 @@ function read(source: Readable, encoding: string | undefined, maxBytes: number):
       bytes += chunk.byteLength;
       chunks.push(chunk);
       if (bytes <= maxBytes) return;
-      reject(new CallError(trouble("FETCH_TOO_LARGE", false, `The answer is larger than ${maxBytes} bytes.`)));
+      reject(new CallError(trouble("FETCH_TOO_LARGE", false, `The response is larger than ${maxBytes} bytes.`)));
       source.destroy();
     });
     text.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));

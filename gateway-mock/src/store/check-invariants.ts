@@ -40,8 +40,8 @@ function checkFold({ head, log }: StoredRun): string[] {
       ...fields
         .filter((name) => folded[name] !== head[name])
         .map((name) => `${name} is ${head[name]}, its log says ${folded[name]}`),
-      ...(sameJson(folded.outputJson, head.outputJson) ? [] : ["its output is not the one in its log"]),
-      ...(sameJson(folded.errorJson, head.errorJson) ? [] : ["its error is not the one in its log"]),
+      ...(sameJson(folded.outputJson, head.outputJson) ? [] : ["its output differs from the one in its log"]),
+      ...(sameJson(folded.errorJson, head.errorJson) ? [] : ["its error differs from the one in its log"]),
     ];
   } catch (error) {
     return [messageOf(error)];
@@ -52,7 +52,7 @@ async function checkJobs(store: Store, head: RunHead): Promise<string[]> {
   const run = await store.getRun(head.id);
   const jobs = run?.jobs.length ?? 0;
   const waits = run?.waits.length ?? 0;
-  if (head.endedMs === null) return jobs === 0 ? [`it is ${head.status} and has no job: it would be forgotten`] : [];
+  if (head.endedMs === null) return jobs === 0 ? [`it is ${head.status} and has no job: it would never continue`] : [];
   return [
     ...(jobs === 0 ? [] : [`it is ${head.status} and still has ${jobs} jobs`]),
     ...(waits === 0 ? [] : [`it is ${head.status} and still waits for ${waits} things`]),

@@ -24,7 +24,7 @@ const ENDS: Partial<Record<StoredLogRow["kind"], RunStatus>> = {
  */
 export function foldHead(log: readonly StoredLogRow[]): FoldedHead {
   const [created] = log.filter((row) => row.kind === "RUN_CREATED");
-  if (created?.headVersion !== 1) throw new Error("the log has no RUN_CREATED row of version 1");
+  if (created?.headVersion !== 1) throw new Error("the log has no RUN_CREATED row with version 1");
   const revived = log.findLastIndex((row) => row.kind === "RUN_REVIVED");
   const ends = log.slice(revived + 1).filter((row) => ENDS[row.kind] !== undefined);
   if (ends.length > 1) throw new Error(`the run ended ${ends.length} times: ${ends.map((row) => row.kind).join(", ")}`);
@@ -42,7 +42,7 @@ export function foldHead(log: readonly StoredLogRow[]): FoldedHead {
   }
   const [end] = ends;
   if (end && ENDS[end.kind] !== status) throw new Error(`the log ends with ${end.kind}, its head with ${status}`);
-  if (!end && Object.values(ENDS).includes(status)) throw new Error(`the head is ${status} without a row that says so`);
+  if (!end && Object.values(ENDS).includes(status)) throw new Error(`the head is ${status} without a matching log row`);
   return {
     status,
     version,

@@ -97,7 +97,7 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
     ...flowOf(database),
     migrate: () => migrate(url),
     async skipTime(ms) {
-      if (!time) throw new HoldfastError("OPTION_INVALID", "Time can be moved only with the option `virtualTime`.");
+      if (!time) throw new HoldfastError("OPTION_INVALID", "Time can be advanced only with the option `virtualTime`.");
       const nowMs = await skipTime(database, time, ms);
       wakes.notify({ type: "all" });
       return nowMs;

@@ -206,7 +206,7 @@ ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
 
 export async function loadSecret(database: Database): Promise<string> {
   const [row] = await database.query<{ value: string }>("SELECT value FROM holdfast.secrets WHERE name = 'proofs'");
-  if (!row) throw new HoldfastError("STORE_FAILED", "The secret of this database is gone from the table `secrets`.");
+  if (!row) throw new HoldfastError("STORE_FAILED", "The secret of this database is missing from the table `secrets`.");
   return row.value;
 }
 

@@ -56,7 +56,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
         await listenOnce();
         attempt = 0;
       } catch (error) {
-        log("debug", `Listening for wake-ups failed: ${safeMessage(error, url)}; trying again`);
+        log("debug", `Listening for wake-ups failed: ${safeMessage(error, url)}; retrying`);
       }
       await sleep(timers, backoffDelayMs(LISTEN_BACKOFF, attempt + 1, random), closing.signal);
     }

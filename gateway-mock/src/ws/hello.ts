@@ -46,7 +46,7 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
   try {
     const environment = rules.environmentOf(connect);
     if (environment === null) {
-      return refused("connect_authentication_failed", "the session token is wrong or too old");
+      return refused("connect_authentication_failed", "the session token is wrong or expired");
     }
     const extensions = negotiate(connect.capabilities, rules.extensions);
     const sdk = `${connect.sdkLanguage}:${connect.sdkVersion}`;
@@ -115,7 +115,7 @@ function readFunction(slug: string, entry: Record<string, unknown>): FunctionRec
 }
 
 function checkName(value: unknown, what: string): string {
-  if (typeof value !== "string") throw new Error(`${what} must be a text.`);
+  if (typeof value !== "string") throw new Error(`${what} must be a string.`);
   const problem = nameProblem(value, 512);
   if (problem) throw new Error(`${what} ${problem}.`);
   return value;
@@ -129,7 +129,7 @@ function checkVersion(version: string, appName: string): string {
 
 function nameProblem(text: string, maxLength: number): string | null {
   if (text === "" || text.length > maxLength) return `must have 1 to ${maxLength} characters`;
-  return hasControlCharacter(text) ? `has a control character: ${describeValue(text)}` : null;
+  return hasControlCharacter(text) ? `contains a control character: ${describeValue(text)}` : null;
 }
 
 /** Why a connection is refused whose functions could not be stored. */

@@ -46,7 +46,7 @@ export class LogLimit {
     if (this.#leftOut === 0) return;
     const count = this.#leftOut;
     this.#leftOut = 0;
-    this.#ports.log("warn", `${count} more line(s) about ${this.#options.subject} were left out.`, this.#about);
+    this.#ports.log("warn", `${count} more line(s) about ${this.#options.subject} were suppressed.`, this.#about);
   }
 
   #cut(data: Record<string, unknown>): Record<string, unknown> {

@@ -86,7 +86,7 @@ export class SocketServer {
     const refusal = this.#options.refusal(request.headers);
     if (refusal) return refusal;
     const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-    if (!offered.includes(SUBPROTOCOL)) return { status: 400, message: `The subprotocol ${SUBPROTOCOL} is needed.` };
+    if (!offered.includes(SUBPROTOCOL)) return { status: 400, message: `The subprotocol ${SUBPROTOCOL} is required.` };
     if (this.#options.sessions.size >= this.#options.maxSockets) return CROWDED;
     return undefined;
   }

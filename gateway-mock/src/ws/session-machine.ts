@@ -173,7 +173,7 @@ function onFrame(
         ],
       ];
     case "registering":
-      return [state, [{ do: "warn", message: `${frame.kind} came before the handshake was done; passed over` }]];
+      return [state, [{ do: "warn", message: `ignored ${frame.kind} before the end of the handshake` }]];
     case "connected":
       return onReadiness(state, frame);
     case "ready":
@@ -201,7 +201,7 @@ function onReadiness(state: Extract<SessionState, { phase: "connected" }>, frame
       ],
     ];
   }
-  return [state, [{ do: "warn", message: `${frame.kind} came before WORKER_READY; passed over` }]];
+  return [state, [{ do: "warn", message: `ignored ${frame.kind} before WORKER_READY` }]];
 }
 
 function onEstablished(
@@ -223,7 +223,7 @@ function onEstablished(
       return [{ phase: "ready", ...terms, silent: 0 }, [{ do: "open" }]];
     case "WORKER_CONNECT":
     case "UNKNOWN":
-      return [state, [{ do: "warn", message: `${describe(frame)} is not expected here; passed over` }]];
+      return [state, [{ do: "warn", message: `ignored unexpected ${describe(frame)}` }]];
     case "WORKER_REQUEST_EXTEND_LEASE":
       if (limits.strict && !isUlid(frame.leaseId)) return closing(state, 1008, BAD_PAYLOADS[frame.kind]);
       return [state, [{ do: "deliver", frame }]];
@@ -300,7 +300,7 @@ function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer
       return [
         CLOSED,
         [
-          { do: "warn", message: "no heartbeat for too long; the socket is dropped" },
+          { do: "warn", message: "no heartbeat for too long; dropping the socket" },
           ...withdrawn(state),
           { do: "terminate" },
           { do: "gone" },

@@ -103,7 +103,7 @@ export class Session {
       else this.#driver.send({ type: "frame", frame });
     } catch (error) {
       const kind = frameKind(data);
-      this.#log("warn", `A worker sent a frame that cannot be read: ${messageOf(error)}`, this.#about());
+      this.#log("warn", `A worker sent a malformed frame: ${messageOf(error)}`, this.#about());
       if (kind === undefined) return this.#driver.send({ type: "malformed", what: "envelope" });
       const what = this.#unreadable.take(atMs) ? "payload" : "payload-again";
       this.#driver.send({ type: "malformed", what, kind });
@@ -115,7 +115,7 @@ export class Session {
       case "send":
         return this.#send(effect.frame);
       case "close":
-        this.#log("info", `A connection is closed: ${effect.reason}`, this.#about());
+        this.#log("info", `Closing a connection: ${effect.reason}`, this.#about());
         this.#flush();
         this.#socket.close(effect.code, effect.reason);
         return;
@@ -162,7 +162,7 @@ export class Session {
     const log = this.#log;
     const result = readHello(connect, settings.hello);
     if (!result.ok) {
-      log("warn", `A connection is refused: ${result.why}.`, { instanceId: connect.instanceId });
+      log("warn", `Rejecting a connection: ${result.why}.`, { instanceId: connect.instanceId });
       this.#driver.send({ type: "refused", refusal: result.refusal });
       return;
     }
@@ -170,14 +170,14 @@ export class Session {
     const intervals = intervalsFor(extensions, settings.intervals);
     try {
       if (!(await this.#parts.redeem(connect))) {
-        log("warn", "A connection is refused: its session token was used before.", { instanceId: connect.instanceId });
+        log("warn", "Rejecting a connection: its session token was already used.", { instanceId: connect.instanceId });
         this.#driver.send({ type: "refused", refusal: { code: "connect_authentication_failed", closeCode: 1008 } });
         return;
       }
       await engine.register(apps);
     } catch (error) {
       const { instanceId } = connect;
-      log(levelFor(error, "error"), `The functions of a connection are not stored: ${messageOf(error)}`, {
+      log(levelFor(error, "error"), `The functions of a connection could not be stored: ${messageOf(error)}`, {
         instanceId,
       });
       this.#driver.send({ type: "refused", refusal: refusalOf(error) });
@@ -252,7 +252,7 @@ export class Session {
   #send(frame: GatewayFrame): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > this.#parts.settings.maxBufferedBytes) {
-      this.#log("warn", "A worker does not read what it is sent; its socket is dropped.", this.#about());
+      this.#log("warn", "A worker does not read from its socket; dropping the socket.", this.#about());
       this.#socket.terminate();
       return;
     }

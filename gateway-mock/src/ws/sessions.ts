@@ -21,7 +21,7 @@ export class Sessions {
     this.#pendingLog = new LogLimit(parts, {
       ...LOG_LIMITS,
       ...PENDING_LOG,
-      subject: "connections that were not accepted yet",
+      subject: "connections that have not been accepted yet",
     });
   }
 

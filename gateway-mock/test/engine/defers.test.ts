@@ -99,12 +99,12 @@ test("what cannot be deferred is on record with the reason, and does not fail th
     kind === "DEFERRED" ? [[key, (JSON.parse(dataJson) as { rejected?: string }).rejected]] : [],
   );
   expect(Object.fromEntries(reasons)).toMatchObject({
-    "no function": "It names no function.",
+    "no function": "It does not name a function.",
     "no object": "Its data is not an object.",
     large: undefined,
     "too large": expect.stringContaining("4194304 characters"),
     d18: undefined,
-    d19: "A run can defer 20 times.",
+    d19: "A run can defer at most 20 runs.",
   });
   world.pass(ops([complete]));
   expect(world.state.status).toBe("COMPLETED");

@@ -154,7 +154,7 @@ describe("what expressions may take", () => {
     const run = compileExpression("event.data.l.map(x, event.data.s + event.data.s)");
     expect((run.evaluate({ event: { data }, nowMs }) as unknown[]).length).toBe(50);
     const few = { steps: ALLOWANCE.steps, bytes: 1_000_000 };
-    expect(() => run.evaluate({ event: { data }, nowMs }, few)).toThrow(/too much work or memory/);
+    expect(() => run.evaluate({ event: { data }, nowMs }, few)).toThrow(/limit of work or memory/);
   });
 
   it.each([

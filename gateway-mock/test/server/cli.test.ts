@@ -102,7 +102,7 @@ test("options are checked", () => {
   expect(resolveConfig({ host: "0.0.0.0", signingKey: SIGNING_KEY, eventKey: "e" }).host).toBe("0.0.0.0");
   expect(() => resolveConfig({ port: 5, connectPort: 5 })).toThrow(/differ/);
   expect(() => resolveConfig({ leaseMs: 1 })).toThrow(/leaseMs/);
-  expect(() => resolveConfig({ prot: 1 } as never)).toThrow(/no option `prot`/);
+  expect(() => resolveConfig({ prot: 1 } as never)).toThrow(/gateway option `prot`/);
   expect(() => resolveConfig({ log: "debug" } as never)).toThrow(/`log`/);
   expect(() => resolveConfig({ extensions: ["magic" as never] })).toThrow(/magic/);
 });
@@ -136,7 +136,7 @@ test("a file of keys: read, or refused with the reason and without a key in it",
     expect(readKeysFile(await written(JSON.stringify([key])))).toEqual([key]);
     for (const [text, why] of [
       [`[{"key": "${SIGNING_KEY}"`, /it is not JSON/],
-      [JSON.stringify(key), /must hold an array/],
+      [JSON.stringify(key), /must contain an array/],
       [JSON.stringify([{ ...key, kind: "other" }]), /signing or event/],
       [JSON.stringify([{ ...key, key: "s3cr3t" }]), /hex digits/],
     ] as const) {

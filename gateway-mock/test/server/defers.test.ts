@@ -34,7 +34,7 @@ test("deferred in a checkpoint and in a reply: each begins a run when the run en
   expect(defers.map(({ id, status, reason }) => [id, status, reason])).toEqual([
     ["a", "scheduled", null],
     ["b", "scheduled", null],
-    ["c", "rejected", "It names no function."],
+    ["c", "rejected", "It does not name a function."],
   ]);
   const seen = new Map<unknown, unknown>();
   for (const _ of [1, 2]) {

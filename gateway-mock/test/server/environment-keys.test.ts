@@ -142,7 +142,7 @@ test.each(["", "a b", "a:b", "ä", "x".repeat(129), "two, three"])(
 );
 
 test.each([
-  ["a name twice", [keys[0], { ...keys[1], name: "apps of preview" }], /Two keys are called/],
+  ["a name twice", [keys[0], { ...keys[1], name: "apps of preview" }], /Two keys have the name/],
   [
     "one key for two",
     [keys[0], { ...keys[0], name: "again", environment: "other" }],
@@ -150,7 +150,7 @@ test.each([
   ],
   ["no name", [{ kind: "event", key: "k" }], /needs a `name`/],
   ["no kind", [{ name: "n", key: "k" }], /signing or event/],
-  ["an unknown field", [{ ...keys[0], env: "x" }], /no field `env`/],
+  ["an unknown field", [{ ...keys[0], env: "x" }], /unknown field `env`/],
   ["no hex", [{ name: "n", kind: "signing", key: "passwort" }], /hex digits/],
   ["no environment's name", [{ ...keys[0], environment: "a b" }], /names the environment/],
   ["text", ["signkey"], /must be/],

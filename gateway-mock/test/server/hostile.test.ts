@@ -221,7 +221,7 @@ describe("an accepted worker", () => {
     const { request } = await honest.request();
     await honest.replied(request, { status: "DONE", value: 1 });
     expect((await ended(gateway, runId)).status).toBe("COMPLETED");
-    expect(lines.filter((line) => line.includes("cannot be read"))).toHaveLength(6);
+    expect(lines.filter((line) => line.includes("malformed frame"))).toHaveLength(6);
     await gateway.close();
     expect(lines.length).toBeLessThan(60);
   });

@@ -160,7 +160,7 @@ test("not acknowledged in time and given to another agent: the first one is told
   expect(second.request.runId).toBe(runId);
   expect(await slow.frame("GATEWAY_CANCEL")).toMatchObject({
     requestId: first.request.requestId,
-    reason: expect.stringContaining("somebody else"),
+    reason: expect.stringContaining("another worker"),
   });
   slow.checkpoint(first.request, 1, [did("a")]);
   expect(await slow.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });

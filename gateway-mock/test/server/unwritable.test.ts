@@ -86,7 +86,7 @@ test.each(readOnly)("%s: an outage, told once, and work goes on afterwards", asy
   // What only reads is answered, and does not make it ready.
   expect(await call(gateway, `/v1/runs/${runId}`)).toMatchObject({ status: expect.any(String) });
   expect(await isReady(gateway)).toBe(false);
-  expect(said()).toEqual([expect.stringMatching(/^error The database takes no writes: /)]);
+  expect(said()).toEqual([expect.stringMatching(/^error The database accepts no writes: /)]);
 
   await end();
   await waitFor(() => isReady(gateway), { what: "the gateway to be ready again", timeoutMs: 60_000 });

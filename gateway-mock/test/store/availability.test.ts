@@ -88,6 +88,6 @@ it("a database that takes no writes is away although reads are answered, until s
   expect(availability.refuses).toBe(false);
   expect(availability.health()).toMatchObject({ ok: true, outages: 1 });
   expect(said).toHaveLength(2);
-  expect(said[0]).toMatch(/^error The database takes no writes: No space left/);
+  expect(said[0]).toMatch(/^error The database accepts no writes: No space left/);
   expect(said[1]).toContain("101 calls failed meanwhile");
 });

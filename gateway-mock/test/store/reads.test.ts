@@ -224,7 +224,7 @@ describe("the checker", () => {
     expect(foldHead([created])).toMatchObject({ status: "PENDING", version: 1 });
     expect(() => foldHead([])).toThrow(/RUN_CREATED/);
     expect(() => foldHead([created, row("STEP_WAITING", 3, "PENDING")])).toThrow(/version 2/);
-    expect(() => foldHead([created, row("STEP_WAITING", 2, "COMPLETED")])).toThrow(/without a row/);
+    expect(() => foldHead([created, row("STEP_WAITING", 2, "COMPLETED")])).toThrow(/without a matching log row/);
     expect(() => foldHead([created, row("RUN_COMPLETED", 2, "PENDING")])).toThrow(/RUN_COMPLETED/);
     expect(() =>
       foldHead([created, row("RUN_COMPLETED", 2, "COMPLETED"), row("RUN_COMPLETED", 3, "COMPLETED")]),

@@ -30,7 +30,7 @@ test("a log tells how many lines it left out, and cuts what is long", async () =
   ]);
   await clock.advance(5000);
   expect(lines.slice(2)).toEqual([
-    '98 more line(s) about a peer were left out. {"id":"xxxxxxxxxx... (20 characters)","n":99}',
+    '98 more line(s) about a peer were suppressed. {"id":"xxxxxxxxxx... (20 characters)","n":99}',
   ]);
   limit.log("warn", "a line that is longer");
   expect(lines.at(-1)).toBe("a line tha... (21 characters) undefined");

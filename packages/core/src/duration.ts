@@ -22,7 +22,10 @@ export function parseDurationMs(
   const value = typeof given === "string" ? parseText(given) : given;
   if (typeof value !== "number" || !Number.isFinite(value)) {
     const problem = given === undefined ? "is missing" : `is not a duration: ${shown(given)}`;
-    throw new HoldfastError("DURATION_INVALID", `${name} ${problem}. Give milliseconds or text such as "5s" or "2h".`);
+    throw new HoldfastError(
+      "DURATION_INVALID",
+      `${name} ${problem}. Give milliseconds or a string such as "5s" or "2h".`,
+    );
   }
   const rounded = Math.round(value);
   if (rounded < minMs || rounded > maxMs) {

@@ -15,10 +15,10 @@ export interface SigningKey {
  * @throws HoldfastError `SIGNING_KEY_INVALID`
  */
 export function readSigningKey(key: unknown, source: string): SigningKey {
-  if (typeof key !== "string") throw refused(source, "must be text");
+  if (typeof key !== "string") throw refused(source, "must be a string");
   const prefix = PREFIX.exec(key)?.[0] ?? "";
   const hex = key.slice(prefix.length);
-  if (!/^[0-9a-fA-F]*$/.test(hex)) throw refused(source, "holds more than hex digits after its prefix");
+  if (!/^[0-9a-fA-F]*$/.test(hex)) throw refused(source, "contains characters other than hex digits after its prefix");
   if (hex.length < MIN_DIGITS) throw refused(source, `has ${hex.length} hex digits, and needs at least ${MIN_DIGITS}`);
   if (hex.length % 2 !== 0) throw refused(source, `has ${hex.length} hex digits, an odd number: one is missing`);
   return { prefix, hex };

@@ -57,7 +57,7 @@ async function createCluster(home: Home, runtime: Runtime, password: string, dur
       const full = /No space left on device/.test(output);
       throw new HoldfastError(
         full ? "DATA_DIR_UNUSABLE" : "POSTGRES_START_FAILED",
-        `A new database could not be made in ${home.dataDir}: ${output.split("\n").slice(-6).join(" ")}`,
+        `A new database could not be created in ${home.dataDir}: ${output.split("\n").slice(-6).join(" ")}`,
       );
     }
     await rename(join(aside, "cluster"), home.cluster);
@@ -131,7 +131,7 @@ export async function endLeftover(home: Home, log: Log): Promise<void> {
     await rm(pidFilePath(home.cluster), { force: true });
     return;
   }
-  log("warn", "A Postgres server was left behind by a process that is gone; it is stopped first.", { pid });
+  log("warn", "Stopping a Postgres server that an earlier process left behind.", { pid });
   if (await pollUntil(gone, ORPHAN_GRACE_MS)) return;
   for (const signal of ["SIGINT", "SIGQUIT", "SIGKILL"] as const) {
     if (signal === "SIGKILL") await killWithChildren(pid);

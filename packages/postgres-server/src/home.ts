@@ -130,8 +130,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: "this user may not read and write there",
   EROFS: "the file system is read-only",
   ENOSPC: "the disk is full",
-  ENOENT: "no directory can be made there",
-  ENOTDIR: "it is, or lies below, a file",
+  ENOENT: "a directory cannot be created there",
+  ENOTDIR: "it is a file, or inside one",
   EEXIST: "it is a file",
 };
 

@@ -139,7 +139,7 @@ export class Lifecycle {
 
   #refuseOver(): void {
     if (!this.#over.signal.aborted) return;
-    throw new HoldfastError("INTERNAL", "This Postgres server was stopped for good; start a new one.");
+    throw new HoldfastError("INTERNAL", "This Postgres server was stopped and cannot be restarted; start a new one.");
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -168,7 +168,8 @@ async function launchPatiently(
   const startMs = systemClock.monotonicMs();
   let port = firstPort;
   for (let tries = 1; ; tries += 1) {
-    if (options.signal.aborted) throw new HoldfastError("POSTGRES_START_FAILED", "Postgres was stopped as it started.");
+    if (options.signal.aborted)
+      throw new HoldfastError("POSTGRES_START_FAILED", "Postgres was stopped while it was starting.");
     const result = await startPostmaster({ ...options, port });
     if (!("kind" in result)) return { postmaster: result, port };
     const spentMs = systemClock.monotonicMs() - startMs;
@@ -202,7 +203,7 @@ function cureFor(failure: StartFailure, attempt: Attempt): "other-port" | "wait"
       if (!first && spentMs < PORT_PATIENCE_MS) return "wait";
       throw new HoldfastError(
         "PORT_BUSY",
-        `Port ${port} on 127.0.0.1, wanted for Postgres, is used by another program.`,
+        `Port ${port} on 127.0.0.1, wanted for Postgres, is in use by another program.`,
       );
     default:
       return unreachable(failure);

@@ -24,7 +24,7 @@ export function findNativeFolder(givenDir?: string): NativeFolder {
     throw new HoldfastError(
       "POSTGRES_START_FAILED",
       `There is no Postgres for this platform: the package ${name} is not installed. ` +
-        "Install with optional dependencies, or use a server of your own with `--database-url`.",
+        "Install with optional dependencies, or use your own server with `--database-url`.",
       { cause },
     );
   }

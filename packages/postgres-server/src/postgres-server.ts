@@ -62,7 +62,7 @@ async function openPlace(options: PostgresOptions): Promise<Place> {
     const { home, remove } = await openThrowawayHome(dataDir);
     return { home, leave: remove };
   }
-  if (!dataDir) throw new HoldfastError("OPTION_MISSING", "dataDir: needed by a server whose data is kept.");
+  if (!dataDir) throw new HoldfastError("OPTION_MISSING", "dataDir: required by a server that keeps its data.");
   const home = await openHome(dataDir);
   const lock = await usable(home.dataDir, () => acquireOwnerLock(home.dataDir));
   return { home, leave: () => lock.release() };
@@ -103,5 +103,5 @@ function databaseName(options: PostgresOptions): string {
 
 async function requireFreePort(port: number): Promise<void> {
   if (await isFreePort(port)) return;
-  throw new HoldfastError("PORT_BUSY", `Port ${port} on 127.0.0.1, wanted for Postgres, is used by another program.`);
+  throw new HoldfastError("PORT_BUSY", `Port ${port} on 127.0.0.1, wanted for Postgres, is in use by another program.`);
 }

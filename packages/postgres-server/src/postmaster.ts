@@ -139,7 +139,7 @@ function running(pid: number, exited: Promise<number>, { runtime, home }: Postma
   const kill = async (): Promise<void> => {
     await signal("SIGKILL");
     if (await endsWithin(STOP_LIMITS_MS.kill)) return;
-    throw new HoldfastError("INTERNAL", `Postgres (process ${pid}) of ${home.dataDir} does not end.`);
+    throw new HoldfastError("INTERNAL", `Postgres (process ${pid}) of ${home.dataDir} does not exit.`);
   };
   return {
     pid,

@@ -55,7 +55,7 @@ async function prepare({ identity, nativeDir, log }: RuntimeRequest): Promise<Ru
     if (!(await canEnter(identity, copy))) continue;
     const runtime = await probe(copy, identity);
     if ("version" in runtime) {
-      log("debug", "Postgres runs from a copy of its programs.", { dir: copy });
+      log("debug", "Running Postgres from a copy of its programs.", { dir: copy });
       return runtime;
     }
     failure = runtime.failure;
@@ -63,7 +63,7 @@ async function prepare({ identity, nativeDir, log }: RuntimeRequest): Promise<Ru
   throw new HoldfastError(
     "POSTGRES_START_FAILED",
     `The Postgres programs in ${native.dir} cannot be run here: ${failure || "no reason given"}. ` +
-      "Use a server of your own with `--database-url`.",
+      "Use your own server with `--database-url`.",
   );
 }
 

@@ -33,7 +33,7 @@ export function effectiveSettings(options: PostgresOptions): Record<string, stri
   const given = options.settings ?? {};
   for (const name of Object.keys(given)) {
     if (!NAME.test(name) || name === "port" || name === "data_directory") {
-      throw new HoldfastError("OPTION_INVALID", `settings: "${name}" is no setting that can be given here.`);
+      throw new HoldfastError("OPTION_INVALID", `settings: "${name}" is not a setting that can be given here.`);
     }
   }
   const durable = options.durable ?? options.keep;

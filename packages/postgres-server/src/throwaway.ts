@@ -33,6 +33,6 @@ async function refuseUsed(dataDir: string): Promise<void> {
   if (content.length === 0) return;
   throw new HoldfastError(
     "DATA_DIR_UNUSABLE",
-    `The directory ${dataDir} of a throwaway server would be removed with all it has; name a new or empty one.`,
+    `The directory ${dataDir} would be deleted with all its contents when the throwaway server stops; name a new or empty one.`,
   );
 }

@@ -74,7 +74,7 @@ export const TIMEOUTS = {
 } as const;
 
 for (const intervals of [PLAIN_INTERVALS, EXTENDED_INTERVALS]) {
-  invariant(intervals.leaseMs >= 4 * intervals.extendLeaseMs, "a lease outlives three lost extensions");
+  invariant(intervals.leaseMs >= 4 * intervals.extendLeaseMs, "a lease survives three lost extensions");
 }
 invariant(TIMEOUTS.openMs > TIMEOUTS.helloMs, "the worker waits longer than the gateway's handshake timeout");
 invariant(

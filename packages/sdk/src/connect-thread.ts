@@ -11,7 +11,7 @@ import { createSourceMaps } from "./connection/thread/source-maps.ts";
 import { endAfterInspection } from "./connection/thread/thread-end.ts";
 
 if (parentPort === null) {
-  throw new Error("connect-thread is Holdfast's own worker thread and is started by connect(), not by hand.");
+  throw new Error("connect-thread is Holdfast's connection thread; connect() starts it. Do not run it directly.");
 }
 
 const inspectorSessions = createInspectorSessions();

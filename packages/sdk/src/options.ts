@@ -47,7 +47,7 @@ export function checkKnown(what: string, options: object, known: readonly string
   const extra = Object.keys(options).find((key) => !known.includes(key));
   if (extra === undefined) return;
   const list = known.map((key) => `\`${key}\``).join(", ");
-  throw new HoldfastError("OPTION_INVALID", `${what} has no option \`${extra}\`; it knows ${list}.`);
+  throw new HoldfastError("OPTION_INVALID", `${what} has no option \`${extra}\`; valid options: ${list}.`);
 }
 
 export function capitalised(text: string): string {
@@ -56,7 +56,7 @@ export function capitalised(text: string): string {
 
 export const asText: OptionParser<string> = (value, source) => {
   if (typeof value !== "string" || value.trim() === "") {
-    throw invalidOption(source, `must be non-empty text, not ${describeValue(value)}.`);
+    throw invalidOption(source, `must be a non-empty string, not ${describeValue(value)}.`);
   }
   return value.trim();
 };
@@ -69,13 +69,13 @@ export function asName(maxLength: number): OptionParser<string> {
       throw invalidOption(source, `must have at most ${maxLength} characters, not ${text.length}.`);
     }
     if (!hasControlCharacter(text)) return text;
-    throw invalidOption(source, `has a control character, such as NUL or the end of a line: ${describeValue(text)}.`);
+    throw invalidOption(source, `contains a control character, such as NUL or a newline: ${describeValue(text)}.`);
   };
 }
 
 /** Like `asText`, but the message never shows the value. */
 export const asSecretText: OptionParser<string> = (value, source) => {
-  if (typeof value !== "string" || value.trim() === "") throw invalidOption(source, "must be non-empty text.");
+  if (typeof value !== "string" || value.trim() === "") throw invalidOption(source, "must be a non-empty string.");
   return value.trim();
 };
 
@@ -98,8 +98,8 @@ export function asInteger(min: number, max = Number.MAX_SAFE_INTEGER): OptionPar
   return (value, source) => {
     const number = typeof value === "string" && /^[+-]?\d+$/.test(value.trim()) ? Number(value) : value;
     if (typeof number !== "number" || !Number.isSafeInteger(number) || number < min || number > max) {
-      const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-      throw invalidOption(source, `must be a whole number ${range}, not ${describeValue(value)}.`);
+      const range = max === Number.MAX_SAFE_INTEGER ? `≥ ${min}` : `from ${min} to ${max}`;
+      throw invalidOption(source, `must be an integer ${range}, not ${describeValue(value)}.`);
     }
     return number;
   };
@@ -113,7 +113,7 @@ export function asDurationMs(bounds: { readonly minMs?: number; readonly maxMs?:
     } catch (cause) {
       throw invalidOption(
         source,
-        `is not a usable duration: ${describeValue(value)}. Give milliseconds or text such as "25s".`,
+        `is not a valid duration: ${describeValue(value)}. Give milliseconds or a string such as "25s".`,
         cause,
       );
     }

@@ -71,11 +71,11 @@ function missingPart(runtime: Runtime): string | undefined {
     return "It needs threads (node:worker_threads): connect from a process of Node 20.19, 22.3 or newer. Events can be sent from here.";
   }
   if (process?.type === "renderer") {
-    return "It needs threads (node:worker_threads), which renderers lack: connect from the main process or a utility process.";
+    return "It needs threads (node:worker_threads), which renderer processes lack: connect from the main process or a utility process.";
   }
   if (bun === undefined && deno === undefined && !isNewEnough(node)) return "Use Node 20.19, 22.3 or newer.";
   const lacks = PARTS.find(([, has]) => !has(runtime));
-  if (lacks !== undefined) return `It lacks ${lacks[0]}, or was told to do without. Use Node 20.19, 22.3 or newer.`;
+  if (lacks !== undefined) return `It lacks ${lacks[0]}, or it is disabled. Use Node 20.19, 22.3 or newer.`;
   return missingPermission(process);
 }
 
@@ -84,11 +84,11 @@ function missingPermission(process: Runtime["process"]): string | undefined {
   const permission = process?.permission;
   if (permission === undefined) return undefined;
   if (!permission.has("worker")) {
-    return "Its permission model forbids threads: start it with --allow-worker, too.";
+    return "Its permission model forbids threads: also start it with --allow-worker.";
   }
   // Older versions do not limit the network, and do not know the scope.
   if (process?.allowedNodeEnvironmentFlags?.has("--allow-net") && !permission.has("net")) {
-    return "Its permission model forbids the network: start it with --allow-net, too.";
+    return "Its permission model forbids network access: also start it with --allow-net.";
   }
   return undefined;
 }

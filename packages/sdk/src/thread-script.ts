@@ -46,6 +46,6 @@ export async function bundleThreadScript(
     },
   });
   const output = result.outputFiles[0];
-  if (output === undefined) throw new Error(`Bundling ${entry} gave no output.`);
+  if (output === undefined) throw new Error(`Bundling ${entry} produced no output.`);
   return { script: output.text, metafile: result.metafile };
 }

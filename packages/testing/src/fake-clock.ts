@@ -86,7 +86,7 @@ export function fakeClock(options: FakeClockOptions = {}): FakeClock {
     async runAll(limit = DEFAULT_RUN_LIMIT) {
       await settle();
       for (let fired = 0; await fireNext(Number.POSITIVE_INFINITY); fired += 1) {
-        if (fired >= limit) throw new Error(`More than ${limit} timers fired, and there are still some.`);
+        if (fired >= limit) throw new Error(`More than ${limit} timers fired, and some are still pending.`);
       }
     },
     setWallClock(nowMs) {

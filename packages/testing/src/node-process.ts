@@ -224,7 +224,7 @@ class SpawnedNode implements NodeProcess {
     const how = signal ? `by ${signal}` : `with code ${code}`;
     return new HoldfastError(
       "TEST_PROCESS_ENDED",
-      `${this.name} ended ${how} before it printed ${what}.${this.#tail()}`,
+      `${this.name} exited ${how} before it printed ${what}.${this.#tail()}`,
     );
   }
 

@@ -111,8 +111,8 @@ function urlOf(server: ServerInput | undefined): string {
   throw new HoldfastError(
     url ? "OPTION_INVALID" : "OPTION_MISSING",
     url
-      ? "The server's connection string is none: it must look like postgres://user:password@host:port/database."
-      : `There is no server to make a database in: give one, or set ${TEST_DATABASE_URL}.`,
+      ? "The server's connection string is not valid: it must look like postgres://user:password@host:port/database."
+      : `There is no server to create a database on: pass one, or set ${TEST_DATABASE_URL}.`,
   );
 }
 
@@ -124,5 +124,8 @@ function withDatabase(serverUrl: string, name: string): string {
 
 function checkedName(name: string): string {
   if (NAME.test(name)) return name;
-  throw new HoldfastError("OPTION_INVALID", `"${name}" is no name for a database: lower-case letters, digits, _.`);
+  throw new HoldfastError(
+    "OPTION_INVALID",
+    `"${name}" is not a valid database name: use lower-case letters, digits and _.`,
+  );
 }

@@ -55,7 +55,7 @@ export async function startTestPostgres(options: TestPostgresOptions = {}): Prom
 
 function existingServer(url: string): TestPostgres {
   if (!URL.canParse(url)) {
-    throw new HoldfastError("OPTION_INVALID", `${TEST_DATABASE_URL}: "${url}" is no connection string.`);
+    throw new HoldfastError("OPTION_INVALID", `${TEST_DATABASE_URL}: "${url}" is not a connection string.`);
   }
   const refuse = async (): Promise<never> => {
     throw new HoldfastError(

@@ -30,14 +30,14 @@ export async function waitFor<T>(
     try {
       const answer = await condition();
       if (answer) return answer as Exclude<T, false | null | undefined | 0 | "">;
-      last = `It last gave ${inspect(answer)}.`;
+      last = `It last returned ${inspect(answer)}.`;
     } catch (error) {
       last = `It last failed: ${messageOf(error)}`;
     }
     const spentMs = Math.round(systemClock.monotonicMs() - startMs);
     if (spentMs >= timeoutMs) {
       const more = context ? `\n${String(await context()).slice(-MAX_SHOWN_CHARS)}` : "";
-      const text = `Waited ${spentMs} ms in vain for ${what} (looked ${looks} times). ${last.slice(0, MAX_SHOWN_CHARS)}`;
+      const text = `Timed out after ${spentMs} ms waiting for ${what} (checked ${looks} times). ${last.slice(0, MAX_SHOWN_CHARS)}`;
       throw new HoldfastError("TEST_TIMEOUT", text + more);
     }
     await sleep(systemTimers, Math.min(intervalMs, timeoutMs - spentMs));

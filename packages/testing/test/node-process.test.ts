@@ -39,7 +39,7 @@ describe("spawnNode", () => {
     const node = spawnNode(new URL(`file://${child}`), { args: ["end"], name: "app" });
     await expect(node.waitForLine("something else")).rejects.toMatchObject({
       code: "TEST_PROCESS_ENDED",
-      message: expect.stringMatching(/app ended with code 7 .*something else\. Its last lines:\n {2}hello end/),
+      message: expect.stringMatching(/app exited with code 7 .*something else\. Its last lines:\n {2}hello end/),
     });
     expect(await node.exited).toEqual({ code: 7, signal: null });
     await expect(node.waitForLine("something else")).rejects.toThrow(/code 7/);

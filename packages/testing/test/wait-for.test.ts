@@ -16,7 +16,7 @@ test("passes over errors until the time is up, and then shows what it knows", as
   );
   await expect(never).rejects.toMatchObject({
     code: "TEST_TIMEOUT",
-    message: expect.stringMatching(/in vain for the table .*It last failed: no table\nlog: all quiet/),
+    message: expect.stringMatching(/waiting for the table .*It last failed: no table\nlog: all quiet/),
   });
-  await expect(waitFor(() => 0, { what: "one", timeoutMs: 5 })).rejects.toThrow(/It last gave 0/);
+  await expect(waitFor(() => 0, { what: "one", timeoutMs: 5 })).rejects.toThrow(/It last returned 0/);
 });

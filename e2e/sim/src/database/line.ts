@@ -120,5 +120,5 @@ function answerOf<T>(apply: () => T): Answer<T> {
 }
 
 function refused(fate: string): HoldfastError {
-  return new HoldfastError("STORE_FAILED", `The database stayed away during a write. ${fate}.`);
+  return new HoldfastError("STORE_FAILED", `The database was unavailable during a write. ${fate}.`);
 }

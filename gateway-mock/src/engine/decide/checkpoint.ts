@@ -58,5 +58,5 @@ function failedAttempt(state: RunState, op: Op, ctx: DecideContext): LogRow[] {
 }
 
 function errorOf(op: Op): PlainError {
-  return op.error ?? { name: "Error", message: "The step failed without saying why." };
+  return op.error ?? { name: "Error", message: "The step failed without giving a reason." };
 }

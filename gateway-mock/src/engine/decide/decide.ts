@@ -142,7 +142,7 @@ function decideTimer(draft: Draft, job: JobState, startedMs: number | null): voi
   if (job.key === FINISH_TIMEOUT) return decideFinish(draft, job, startedMs);
   const step = draft.state.open.get(job.key);
   if (step?.op !== "InvokeFunction") return endStep(draft, job.key, { type: "data", text: "null" });
-  const message = `The function that step "${step.name ?? job.key}" invoked did not end before its timeout.`;
+  const message = `The function that step "${step.name ?? job.key}" invoked timed out.`;
   const error = { name: "InngestInvokeTimeoutError", code: "INVOKE_TIMEOUT", message };
   endStep(draft, job.key, { type: "error", error });
 }
@@ -160,7 +160,7 @@ function decideDeadline(draft: Draft, job: JobState): void {
   if (isAwaited) return dispatch(draft, { kind: "timer", key: DEADLINE, attempt: 1, delayMs: UNDOABLE_GRACE_MS });
   const at = new Date(state.deadlineMs ?? ctx.nowMs).toISOString();
   // Named as the SDK names its own.
-  const message = `The run was not over at its deadline, ${at}.`;
+  const message = `The run had not ended at its deadline, ${at}.`;
   fail(draft, { name: "RunDeadlineError", code: "RUN_DEADLINE_EXCEEDED", message });
 }
 
@@ -173,7 +173,7 @@ function decideFinish(draft: Draft, job: JobState, startedMs: number | null): vo
   draft.unstarted = startedMs === null;
   const untilMs = (startedMs ?? ctx.nowMs) + limitMs;
   if (untilMs > ctx.nowMs) return dispatch(draft, { kind: "timer", key: FINISH_TIMEOUT, attempt: 0, untilMs });
-  const message = `The run was not over ${limitMs} ms after its start (\`timeouts.finish\`).`;
+  const message = `The run had not ended ${limitMs} ms after its start (\`timeouts.finish\`).`;
   cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message });
 }
 

@@ -27,7 +27,7 @@ export function decideDefer(draft: Draft, op: Op): void {
 }
 
 function problemOf({ defers }: Draft, functionId: unknown, input: unknown): string | null {
-  if (typeof functionId !== "string" || functionId === "") return "It names no function.";
+  if (typeof functionId !== "string" || functionId === "") return "It does not name a function.";
   if (input !== undefined && input !== null && !isRecord(input)) return "Its data is not an object.";
   let length = JSON.stringify(input ?? {}).length;
   let count = 1;
@@ -36,8 +36,8 @@ function problemOf({ defers }: Draft, functionId: unknown, input: unknown): stri
     if (status !== "rejected") count += 1;
   }
   const { maxDefersPerRun, maxDeferLength } = WIRE_LIMITS;
-  if (count > maxDefersPerRun) return `A run can defer ${maxDefersPerRun} times.`;
-  if (length > maxDeferLength) return `What a run defers may have ${maxDeferLength} characters of data.`;
+  if (count > maxDefersPerRun) return `A run can defer at most ${maxDefersPerRun} runs.`;
+  if (length > maxDeferLength) return `The data of a deferred run may have at most ${maxDeferLength} characters.`;
   return null;
 }
 

@@ -181,7 +181,7 @@ function decideOp(context: OpContext, op: Op): void {
       return failWith(
         draft,
         "OP_UNSUPPORTED",
-        `Step "${op.displayName ?? op.id}" reports ${op.op}, which this gateway cannot do yet.`,
+        `Step "${op.displayName ?? op.id}" reports ${op.op}, which this gateway does not support yet.`,
       );
     default:
       return unreachable(op.op);
@@ -199,7 +199,7 @@ function text(data: unknown): string {
 }
 
 function errorOf(op: Op): PlainError {
-  return op.error ?? { name: "Error", message: "The step failed without saying why." };
+  return op.error ?? { name: "Error", message: "The step failed without giving a reason." };
 }
 
 /** Which attempt of its step an op speaks of: as the worker says, else as the job or the log counts. */
@@ -266,7 +266,11 @@ function decidePlanned(context: OpContext, op: Op): void {
 function decideParked({ draft, inPlace, wishes }: OpContext, op: Op): void {
   if (isSettled(draft, op.id)) wishes.pass ||= inPlace || draft.pending.size === 0;
   else if (isCompensating(draft.state)) {
-    failWith(draft, "OP_INVALID", `Step "${nameOf(op) ?? op.id}" began to wait while the run undoes its steps.`);
+    failWith(
+      draft,
+      "OP_INVALID",
+      `Step "${nameOf(op) ?? op.id}" started to wait while the run is compensating its steps.`,
+    );
   } else wishes.pass = park(draft, op) || wishes.pass;
 }
 

@@ -36,7 +36,7 @@ export function park(draft: Draft, op: Op): boolean {
       dispatch(draft, { kind: "fetch", key: op.id, attempt: 0 });
       return false;
     default:
-      failWith(draft, "OP_INVALID", `Step "${nameOf(op) ?? op.id}" reports ${op.op}, which is no wait.`);
+      failWith(draft, "OP_INVALID", `Step "${nameOf(op) ?? op.id}" reports ${op.op}, which is not a wait.`);
       return false;
   }
 }
@@ -62,7 +62,7 @@ function waitForSignal(draft: Draft, op: Op): boolean {
   const qualified = qualify(environmentOf(draft.state.functionId), name);
   const own = draft.addedWaits.findIndex((wait) => wait.kind === "signal" && wait.name === qualified);
   if (!replaces && (own >= 0 || draft.ctx.isSignalTaken(qualified))) {
-    const who = own >= 0 ? "another step of this run waits" : "another step or run waits";
+    const who = own >= 0 ? "another step of this run is waiting" : "another step or run is waiting";
     return failed(draft, op, "SIGNAL_CONFLICT", `waits for the signal "${name}", for which ${who} already`);
   }
   // As when another run takes the place: the step before waits on for its timeout alone.

@@ -32,17 +32,17 @@ export function checkEvent(event: unknown, index: number, nowMs: number): Checke
   };
   if (!isRecord(event)) return refuse("it is not an object.");
   const { name, data, id, ts, user, v, meta } = event;
-  if (typeof name !== "string" || name.trim() === "") return refuse("`name` must be a non-empty text.");
+  if (typeof name !== "string" || name.trim() === "") return refuse("`name` must be a non-empty string.");
   if (name.length > WIRE_LIMITS.maxEventNameLength) {
     return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
   }
-  if (name.includes("\0")) return refuse("`name` has a NUL character.");
+  if (name.includes("\0")) return refuse("`name` contains a NUL character.");
   if (RESERVED.some((prefix) => name.startsWith(prefix)))
     return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
   if (data !== undefined && data !== null && !isRecord(data)) return refuse("`data` must be an object.");
   if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
-    return refuse("`id` must be a text of at most 256 characters.");
-  if (typeof id === "string" && id.includes("\0")) return refuse("`id` has a NUL character.");
+    return refuse("`id` must be a string of at most 256 characters.");
+  if (typeof id === "string" && id.includes("\0")) return refuse("`id` contains a NUL character.");
   if (ts !== undefined && ts !== null && !isTimestamp(ts, nowMs))
     return refuse("`ts` must be milliseconds since 1970, at most a year ahead.");
   // A run that it starts could not be given to a worker.

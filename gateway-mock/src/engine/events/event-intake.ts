@@ -120,7 +120,10 @@ export class EventIntake {
       await functions.renew(version);
     }
     const which = ids.size === 0 ? "Nothing was stored" : `${left.length} of ${named.length} events were not stored`;
-    throw new HoldfastError("STORE_FAILED", `The functions change too fast to be read. ${which}; send it again.`);
+    throw new HoldfastError(
+      "STORE_FAILED",
+      `The registered functions kept changing during the write. ${which}; retry.`,
+    );
   }
 
   async #storeOnce(named: readonly NamedEvent[]): Promise<readonly IntakeOutcome[]> {
@@ -267,7 +270,7 @@ export class EventIntake {
   #tellOfSkipped({ item }: Prepared, skipped: readonly string[], windows: number): void {
     this.#parts.counters.runsSkipped += skipped.length + windows;
     const functions = item.runs.filter(({ run }) => skipped.includes(run.id)).map(({ run }) => run.functionId);
-    this.#options.log("debug", `Event ${item.event.id} (${item.event.name}) starts no run where one is held back.`, {
+    this.#options.log("debug", `Event ${item.event.id} (${item.event.name}) starts no run where another is pending.`, {
       eventId: item.event.id,
       functions: functions.join(", "),
     });

@@ -38,7 +38,7 @@ const MAX_MATCHED_CHARS = 65_536;
 
 const matches: Cost = (_meter, [text]) => {
   if (lengthOf(text) <= MAX_MATCHED_CHARS) return;
-  throw new EvaluationError({ message: `\`matches\` sees text of at most ${MAX_MATCHED_CHARS} characters` });
+  throw new EvaluationError({ message: `\`matches\` accepts strings of at most ${MAX_MATCHED_CHARS} characters` });
 };
 
 /** By name, with the receiver as first argument. */

@@ -52,7 +52,7 @@ export function compileExpression(source: string): Expression {
   if (source.length > MAX_LENGTH) {
     throw invalid(source, `it has ${source.length} characters; the limit is ${MAX_LENGTH}`);
   }
-  if (source.includes("\0")) throw invalid(source, "it has a NUL character");
+  if (source.includes("\0")) throw invalid(source, "it contains a NUL character");
   const { paths, matches } = inspect(source);
   const program = checked(source, matches);
   const leastSteps = meter(program.ast, work);
@@ -126,7 +126,7 @@ function inspect(source: string): Inspection {
         inside += 1;
         if (inside > MAX_NESTING) throw invalid(source, `list macros are nested more than ${MAX_NESTING} deep`);
         if (name === "map" && adds(args)) growing += 1;
-        if (growing > 1) throw invalid(source, "`+` may stand in one `map` only");
+        if (growing > 1) throw invalid(source, "`+` may appear in only one `map`");
         visit(receiver, depth);
         for (const arg of args) visit(arg, inside);
         return;
@@ -217,7 +217,7 @@ function toJson(value: unknown): unknown {
 }
 
 function reasonOf(error: unknown): string {
-  if (work.isOver) return "it takes too much work or memory on events like this one";
+  if (work.isOver) return "it exceeds the limit of work or memory on events like this one";
   const known = error instanceof EvaluationError || error instanceof ParseError || error instanceof ExpressionTypeError;
   return shortened(known ? (error.summary ?? error.message) : messageOf(error));
 }

@@ -63,10 +63,11 @@ const MATCH_STEPS_PER_CHAR = 8;
 
 /** @throws Error that says why the pattern cannot be used */
 export function compilePattern(pattern: string): RE2JS {
-  if (pattern.length > MAX_PATTERN_LENGTH) throw new Error(`a pattern may have ${MAX_PATTERN_LENGTH} characters`);
+  if (pattern.length > MAX_PATTERN_LENGTH)
+    throw new Error(`a pattern may have at most ${MAX_PATTERN_LENGTH} characters`);
   const compiled = RE2JS.compile(pattern);
   if (compiled.programSize() <= MAX_PATTERN_SIZE) return compiled;
-  throw new Error("with all its repeats written out the pattern is too long");
+  throw new Error("the pattern is too long when its repetitions are expanded");
 }
 
 /** Of a pattern that an event brings along: at most as if all its repeats were in each other. */

@@ -7,7 +7,7 @@ export interface Allowance {
 class OverBudget extends Error {}
 
 /** One for all: making an error costs more than what it ends. */
-const OVER_BUDGET = new OverBudget("It takes too much work.");
+const OVER_BUDGET = new OverBudget("It exceeds the limit of work.");
 
 /**
  * Counts the work of one evaluation in steps, which are the same on every machine, and the memory that it takes.

@@ -13,7 +13,7 @@ const schedules = new Map<string, Cron>();
 /** Why a schedule cannot be used; null when it can. */
 export function checkCron(text: string): string | null {
   try {
-    return scheduleOf(text).nextRun(new Date(0)) === null ? `"${text}" never comes true.` : null;
+    return scheduleOf(text).nextRun(new Date(0)) === null ? `"${text}" never occurs.` : null;
   } catch (error) {
     return `"${text}" is not a schedule: ${messageOf(error)}.`;
   }

@@ -118,7 +118,7 @@ function readTriggers(check: SettingsChecks, value: unknown): Trigger[] {
     const name = `triggers[${index}]`;
     const trigger = readTrigger(check, check.record(entry, name), name);
     const identity = JSON.stringify(trigger.type === "cron" ? [trigger.cron] : [trigger.pattern, trigger.condition]);
-    if (seen.has(identity)) check.fail(`\`${name}\` is given twice.`);
+    if (seen.has(identity)) check.fail(`\`${name}\` is listed twice.`);
     seen.add(identity);
     return trigger;
   });

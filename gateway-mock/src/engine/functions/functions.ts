@@ -225,7 +225,7 @@ export class Functions {
       const plan = readFunctionSettings(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
       return fn.active ? plan : { ...plan, triggers: [] };
     } catch (error) {
-      this.#parts.log("error", `${messageOf(error)} Nothing triggers it until it is registered anew.`, {
+      this.#parts.log("error", `${messageOf(error)} Its triggers are disabled until it is registered again.`, {
         functionId: fn.slug,
       });
       return NO_SETTINGS;

@@ -27,15 +27,15 @@ export class SettingsChecks {
   }
 
   text(value: unknown, name: string, max: number): string {
-    if (typeof value !== "string" || value.trim() === "") return this.fail(`\`${name}\` must be non-empty text.`);
+    if (typeof value !== "string" || value.trim() === "") return this.fail(`\`${name}\` must be a non-empty string.`);
     if (value.length > max) this.fail(`\`${name}\` has more than ${max} characters.`);
-    if (value.includes("\0")) this.fail(`\`${name}\` has a NUL character.`);
+    if (value.includes("\0")) this.fail(`\`${name}\` contains a NUL character.`);
     return value;
   }
 
   integer(value: unknown, name: string, min: number): number {
     if (!Number.isSafeInteger(value) || (value as number) < min) {
-      return this.fail(`\`${name}\` must be a whole number of at least ${min}.`);
+      return this.fail(`\`${name}\` must be an integer ≥ ${min}.`);
     }
     return value as number;
   }

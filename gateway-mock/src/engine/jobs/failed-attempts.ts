@@ -5,7 +5,7 @@ import type { RunUpdater } from "./run-updater.ts";
 
 /** Why an attempt failed that no worker has reported on; the codes are the reference's. */
 const REASONS = {
-  connect_no_healthy_connection: "No connection of the app takes work: all are paused, closing or silent.",
+  connect_no_healthy_connection: "No connection of the app accepts work: all are paused, closing or unresponsive.",
   connect_worker_stopped_responding: "The worker did not acknowledge the request, or did not extend its lease.",
 } as const;
 
@@ -33,7 +33,7 @@ export class FailedAttempts {
 
   /** The run's state alone is more than a request can hold: no attempt will do. */
   tooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, bytes: number): void {
-    const message = `The run's event alone makes a request of ${bytes} bytes, more than one can hold.`;
+    const message = `The run's event alone needs a request of ${bytes} bytes, which exceeds the limit.`;
     const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
     this.#told(runId, this.#updater.apply(runId, { type: "fail", jobId: fence.jobId, error }, fence));
   }
@@ -41,7 +41,7 @@ export class FailedAttempts {
   #told(runId: string, decision: Promise<unknown>): void {
     decision.catch((failure: unknown) => {
       const level = levelFor(failure, "error");
-      this.#options.log(level, `Run ${runId} could not be failed: ${messageOf(failure)}`, { runId });
+      this.#options.log(level, `Run ${runId} could not be marked as failed: ${messageOf(failure)}`, { runId });
     });
   }
 }

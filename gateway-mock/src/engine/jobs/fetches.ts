@@ -68,9 +68,13 @@ export class Fetches {
       }
       await this.#updater.apply(job.runId, { type: "fetched", jobId: job.id, result }, fence);
     } catch (error) {
-      log(levelFor(error, "warn"), `A call for run ${job.runId} could not be decided on: ${messageOf(error)}`, {
-        runId: job.runId,
-      });
+      log(
+        levelFor(error, "warn"),
+        `The HTTP call of a step of run ${job.runId} could not be recorded: ${messageOf(error)}`,
+        {
+          runId: job.runId,
+        },
+      );
     } finally {
       keeping.stop();
     }
@@ -106,7 +110,7 @@ export class Fetches {
 
 const NO_STEP: FetchResult = {
   type: "error",
-  error: { name: "HoldfastError", code: "INTERNAL", message: "The step has no call." },
+  error: { name: "HoldfastError", code: "INTERNAL", message: "The step contains no HTTP call." },
 };
 
 function resultOf(

@@ -37,4 +37,4 @@ export class HttpReports {
 }
 
 const notOwned = (what: string): HoldfastError =>
-  new HoldfastError("REQUEST_NOT_OWNED", `The ${what} is about a request that another app was given.`);
+  new HoldfastError("REQUEST_NOT_OWNED", `The ${what} is about a request that was dispatched to another app.`);

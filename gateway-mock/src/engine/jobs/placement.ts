@@ -186,7 +186,7 @@ export class Placement {
         // Its lease ends, and somebody claims it again.
         this.#options.log(
           levelFor(error, "warn"),
-          `Run ${job.runId} could not be given to a worker: ${messageOf(error)}`,
+          `Run ${job.runId} could not be dispatched to a worker: ${messageOf(error)}`,
         );
       })
       .finally(() => runs.release(job.runId));

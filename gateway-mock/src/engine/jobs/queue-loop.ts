@@ -186,7 +186,7 @@ export class QueueLoop {
     const { settings, log } = this.#options;
     const losses = state.losses.get(job.id) ?? 0;
     const failed = (error: unknown): void => {
-      log(levelFor(error, "error"), `A job of run ${job.runId} could not be decided on: ${messageOf(error)}`, {
+      log(levelFor(error, "error"), `A job of run ${job.runId} could not be processed: ${messageOf(error)}`, {
         runId: job.runId,
       });
     };

@@ -86,7 +86,7 @@ export class RunUpdater {
         return await this.#attempt(runId, input, fence);
       } catch (error) {
         if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
-        this.#options.log("error", `A run fails because it cannot be stored: ${messageOf(error)}`, { runId });
+        this.#options.log("error", `Failing a run that cannot be stored: ${messageOf(error)}`, { runId });
         const why = { name: "HoldfastError", code: "STORE_FAILED", message: messageOf(error) };
         return this.#attempt(runId, { type: "fail", jobId: fence.jobId, error: why }, fence);
       }
@@ -120,7 +120,7 @@ export class RunUpdater {
       else if (outcome !== "again") return outcome;
       else this.#counters.casLost += 1;
     }
-    throw new HoldfastError("STORE_FAILED", `A decision on run ${runId} lost against others ${MAX_TRIES} times.`);
+    throw new HoldfastError("STORE_FAILED", `A write to run ${runId} conflicted with other writes ${MAX_TRIES} times.`);
   }
 
   async #lookForSignals({ addWaits }: Decision, taken: Set<string>): Promise<void> {

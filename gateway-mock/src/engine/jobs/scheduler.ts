@@ -47,7 +47,7 @@ export class Scheduler {
     const done = work
       .catch((error: unknown) => {
         // Its lease ends, and somebody does it again.
-        this.#options.log(levelFor(error, "warn"), `A ${job.kind} job could not be done: ${messageOf(error)}`, {
+        this.#options.log(levelFor(error, "warn"), `A ${job.kind} job failed: ${messageOf(error)}`, {
           jobId: job.id,
         });
       })
@@ -171,7 +171,7 @@ export class Scheduler {
 
   async #giveWay(key: string, fence: Fence): Promise<void> {
     const [runId = "", other = ""] = key.split("\n");
-    await this.#cancel(runId, `The run ${other} of the same singleton took its place.`, null);
+    await this.#cancel(runId, `The run was replaced by run ${other} of the same singleton.`, null);
     await this.#options.store.finishJob(fence);
   }
 

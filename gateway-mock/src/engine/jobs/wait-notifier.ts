@@ -81,7 +81,10 @@ export class WaitNotifier {
       // Else it has just ended, or another step has taken its place.
       if (await this.#arrived(wait, { type: "data", text })) return { runId: wait.runId };
     }
-    throw new HoldfastError("STORE_FAILED", `Those who wait for the signal "${name}" change too fast; send it again.`);
+    throw new HoldfastError(
+      "STORE_FAILED",
+      `Signal "${name}" could not be delivered: its waiters changed ${SIGNAL_TRIES} times; retry.`,
+    );
   }
 
   async stop(): Promise<void> {
@@ -100,7 +103,7 @@ export class WaitNotifier {
       else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
     } catch (error) {
       // The lease ends, and somebody begins again.
-      log(levelFor(error, "warn"), `Those who wait for ${job.kind} ${job.key} could not be told: ${messageOf(error)}`);
+      log(levelFor(error, "warn"), `Failed to notify waiters of ${job.kind} ${job.key}: ${messageOf(error)}`);
     } finally {
       keeping.stop();
     }

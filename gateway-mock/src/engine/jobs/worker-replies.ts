@@ -95,7 +95,7 @@ export class WorkerReplies {
     this.#runs.retain(runId);
     try {
       if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOf(from, runId))) {
-        this.#ownership.refused(from.slot, "A reply", { requestId, runId });
+        this.#ownership.refused(from.slot, "a reply", { requestId, runId });
         return false;
       }
       if (dispatch) {
@@ -133,7 +133,7 @@ export class WorkerReplies {
         runId,
         requestId,
       });
-      answer({ outcome: "invalid", message: "The store failed; report the steps as a reply." });
+      answer({ outcome: "invalid", message: "The store failed; report the steps in a reply." });
     });
   }
 
@@ -152,7 +152,7 @@ export class WorkerReplies {
     const runId = dispatch?.runId ?? givenRunId;
     if (!fence || !isUlid(runId)) return this.#stale();
     if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#owns(from, runId))) {
-      this.#ownership.refused(from.slot, "A checkpoint", { requestId, runId });
+      this.#ownership.refused(from.slot, "a checkpoint", { requestId, runId });
       return FOREIGN;
     }
     const parked = ops.filter(needsDecision);
@@ -236,7 +236,7 @@ export class WorkerReplies {
       frame.leaseId === "" && dispatch
         ? holds(this.#ownership.worker(slot), dispatch, frame.runId)
         : this.#ownership.leaseholder(slot, frame) !== undefined;
-    if (!isTheirs) return this.#ownership.refused(slot, "A refusal", frame);
+    if (!isTheirs) return this.#ownership.refused(slot, "a nack", frame);
     switch (frame.reason) {
       case "AT_CAPACITY":
         slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
@@ -248,11 +248,11 @@ export class WorkerReplies {
       case "UNKNOWN_APP":
       case "UNKNOWN_FUNCTION":
         if (dispatch) this.#workers.forget(slot, dispatch.functionId);
-        log("error", `A worker does not know a function that it registered: ${frame.message}`, data);
+        log("error", `A worker does not have a function that it registered: ${frame.message}`, data);
         break;
       case "MALFORMED":
       case "STALLED":
-        log("warn", `A worker gave work back (${frame.reason}): ${frame.message}`, data);
+        log("warn", `A worker returned a request (${frame.reason}): ${frame.message}`, data);
         slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
         break;
     }
@@ -270,10 +270,13 @@ export class WorkerReplies {
 const STORED: CheckpointResult = { outcome: "stored", message: "" };
 const FOREIGN: CheckpointResult = {
   outcome: "stale",
-  message: "The request is somebody else's: none of the apps of this connection was given it.",
+  message: "The request was not dispatched to any app of this connection.",
   foreign: true,
 };
-const STALE: CheckpointResult = { outcome: "stale", message: "Somebody else has the work, or the run has ended." };
+const STALE: CheckpointResult = {
+  outcome: "stale",
+  message: "The request was reassigned to another worker, or the run has ended.",
+};
 
 /** Replies of old workers name no run. */
 const holds = (from: Reporter, dispatch: Dispatch, runId: string): boolean =>

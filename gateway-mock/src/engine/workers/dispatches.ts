@@ -298,7 +298,7 @@ export class Dispatches {
     const late = this.#kept.take(open);
     if (late.length === 0) return;
     for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
-    log("warn", `${late.length} request(s) were not acknowledged by their worker in time; they go elsewhere.`);
+    log("warn", `${late.length} request(s) were not acknowledged in time and are reassigned.`);
     // Until somebody has taken the work the worker may go on with it: it only was slow to say that it has it.
     for (const dispatch of late) this.#former.keep(dispatch);
     this.giveUp(late, () => false);

@@ -96,7 +96,7 @@ export class KeptRequests {
       await this.#extend(left);
     } catch (error) {
       // The next time, or the leases end.
-      log("debug", `The leases of unacknowledged requests were not kept: ${messageOf(error)}`);
+      log("debug", `The leases of unacknowledged requests could not be extended: ${messageOf(error)}`);
     }
     this.#looking = false;
     this.#arm();
@@ -162,7 +162,7 @@ export class KeptRequests {
       onLost(dispatch);
       return false;
     }
-    log("info", "A request that was not acknowledged in time goes to another connection.", { runId });
+    log("info", "A request that was not acknowledged in time is reassigned to another connection.", { runId });
     start({ ...job, runId, functionId }, fence.epoch + 1, slot, state);
     return true;
   }

@@ -73,7 +73,7 @@ export class Ownership {
     counters.foreignRefused += 1;
     if (slot && this.#warned.has(slot)) return;
     if (slot) this.#warned.add(slot);
-    log("warn", `${what} about somebody else's request was refused.`, {
+    log("warn", `Rejected ${what} about a request of another worker.`, {
       code: "REQUEST_NOT_OWNED",
       requestId: name.requestId,
       runId: name.runId,

@@ -112,7 +112,10 @@ export class Presence {
       dispatches,
       (dispatch) => dispatch.acked,
       (count) => {
-        this.#options.log("warn", `${count} request(s) were lost with their worker; their runs go on elsewhere.`);
+        this.#options.log(
+          "warn",
+          `${count} request(s) were lost with their worker; their runs continue on other workers.`,
+        );
       },
     );
   }

@@ -34,7 +34,7 @@ export class Stalls {
     if (!ended) this.#counters.stalls += 1;
     if (!this.#hasRoom(slot)) return;
     const meta = metaOf(slot, frame);
-    const what = ended ? "moves again after" : "has been blocked for";
+    const what = ended ? "is responsive again after" : "has been blocked for";
     const where = meta.location === undefined ? "" : ` at ${meta.location}`;
     log("warn", `The main thread of a worker ${what} ${stalledMs} ms${where}.`, {
       code: "MAIN_BLOCKED",

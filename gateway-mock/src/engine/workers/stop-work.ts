@@ -19,6 +19,6 @@ export function stopWork(dispatches: Dispatches, unwanted: Iterable<Dispatch>, r
 /** Work that was given up by a decision. False when some of it may be at a worker elsewhere. */
 export function stopJobs(dispatches: Dispatches, jobIds: readonly string[]): boolean {
   const here = dispatches.ofJobs(jobIds);
-  stopWork(dispatches, here, "The run does not go on with this.");
+  stopWork(dispatches, here, "The run no longer needs this step.");
   return here.length === jobIds.length;
 }

@@ -45,7 +45,7 @@ export class SupersededRequests {
 
   #tell({ requestId, slot }: Former): void {
     if (!slot?.session.extensions.has("cancel") || this.#workers.get(slot.id) !== slot) return;
-    const reason = "The work was given to somebody else.";
+    const reason = "The request was reassigned to another worker.";
     slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
   }
 }

@@ -66,7 +66,7 @@ export function openGroupCommit(
         waiting.length >= GROUP_COMMIT_LIMITS.maxWaitingUnits ||
         (waiting.length > 0 && waitingBytes + bytes > GROUP_COMMIT_LIMITS.maxWaitingBytes);
       if (closed || full) {
-        const why = closed ? "The store is closed" : "Too many writes wait for the database";
+        const why = closed ? "The store is closed" : "Too many writes are waiting for the database";
         return Promise.reject(new HoldfastError("STORE_FAILED", `${why}. Nothing was stored.`));
       }
       const entry: Entry = { unit, bytes, done: deferred<UnitOutcome>() };

@@ -116,16 +116,16 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         stats.retries += 1;
         if (trouble === "unwritable" && (await database.takesWrites())) ownFaults += 1;
         if (ownFaults >= MAX_OWN_FAULTS) return refuse(entries, error);
-        log("debug", "A commit is tried again", { attempt, units: units.length, trouble });
+        log("debug", "Retrying a commit", { attempt, units: units.length, trouble });
         if (await database.pause(startedMs, attempt)) continue;
         const fate = sent ? "Whether it was stored is unknown" : "Nothing was stored";
-        return reject(entries, storeFailed(`The database stayed away during a write. ${fate}`, error, url));
+        return reject(entries, storeFailed(`The database was unavailable during a write. ${fate}`, error, url));
       }
     }
   };
 
   const refuse = async (entries: readonly Entry[], error: unknown): Promise<void> => {
-    if (entries.length <= 1) return reject(entries, storeFailed("The database refused a write", error, url));
+    if (entries.length <= 1) return reject(entries, storeFailed("The database rejected a write", error, url));
     const half = Math.ceil(entries.length / 2);
     await run(entries.slice(0, half));
     await run(entries.slice(half));

@@ -104,7 +104,7 @@ export interface Written {
 export type WrittenRow = Pick<MarkRow, "xid" | "at_ms">;
 
 export function writtenOf(row: WrittenRow | undefined): Written {
-  if (!row) throw new ConnectionLost("The writer's row is gone; it is made again with the next connection");
+  if (!row) throw new ConnectionLost("The writer's row is missing; the next connection creates it again");
   return { xid: row.xid, atMs: Number(row.at_ms) };
 }
 

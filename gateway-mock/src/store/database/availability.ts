@@ -61,9 +61,9 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
       awayMsBefore += tookMs;
       away = false;
       settledAtMs = monotonicMs() + SETTLE_MS;
-      const leases = `Leases that ended meanwhile are left to their holders for ${SETTLE_MS / 1000} s.`;
+      const leases = `Leases that expired meanwhile are kept for their workers for ${SETTLE_MS / 1000} s.`;
       const back = `The database is back after ${(tookMs / 1000).toFixed(1)} s`;
-      log("warn", `${back}; ${failures} calls failed meanwhile and were tried again. ${leases}`);
+      log("warn", `${back}; ${failures} calls failed meanwhile and were retried. ${leases}`);
     }
     firstTroubleMs = null;
     failures = 0;
@@ -75,7 +75,7 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
     if (away || monotonicMs() - firstTroubleMs < AWAY_AFTER_MS) return;
     away = true;
     outages += 1;
-    log("error", `The database ${what}: ${lastError}. What apps work on is kept, and is stored once it is back.`);
+    log("error", `The database ${what}: ${lastError}. Work in flight is kept and stored once the database is back.`);
   };
 
   return {
@@ -89,7 +89,7 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
     troubled(error, trouble) {
       if (trouble === "conflict") {
         conflicts += 1;
-        repeats(`The database undid work, which is tried again: ${safeMessage(error, url)}`);
+        repeats(`The database rolled back a transaction, which is retried: ${safeMessage(error, url)}`);
         return;
       }
       failures += 1;
@@ -97,7 +97,7 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
     },
     refused(error) {
       refuses = true;
-      down(error, "takes no writes");
+      down(error, "accepts no writes");
     },
     get refuses() {
       return refuses;
@@ -129,7 +129,7 @@ function occasionally(log: Log, monotonicMs: () => number): (message: string) =>
   return (message) => {
     since += 1;
     if (monotonicMs() - warnedAtMs < WARN_EVERY_MS) return;
-    log("warn", since > 1 ? `${message} (${since} times since it was last told)` : message);
+    log("warn", since > 1 ? `${message} (${since} times since it was last logged)` : message);
     warnedAtMs = monotonicMs();
     since = 0;
   };

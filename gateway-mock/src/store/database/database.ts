@@ -97,7 +97,7 @@ export function queryOn(sql: Pick<postgres.Sql, "unsafe">, time: TimeSource = re
     await sql.unsafe<R[]>(time.sql(text), [...params], { prepare: true });
 }
 
-const noAnswer = (): Error => new ConnectionLost("The database did not answer");
+const noAnswer = (): Error => new ConnectionLost("The database did not respond");
 
 function begin<T>(sql: postgres.Sql, time: TimeSource, work: (query: Query) => Promise<T>): Promise<T> {
   return sql.begin((transaction) => work(queryOn(transaction, time))) as Promise<T>;
@@ -147,7 +147,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           void takesWrites();
         }
         if (trouble === "data" || !(await pause(startedMs, attempt))) throw storeFailed(what, error, url);
-        log("debug", `${what}: ${safeMessage(error, url)}; trying again`, { attempt });
+        log("debug", `${what}: ${safeMessage(error, url)}; retrying`, { attempt });
       }
     }
   };
@@ -162,14 +162,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       try {
         await withTimeout(timers, plain(text), limitMs, noAnswer);
       } catch (error) {
-        throw storeFailed("The database could not be asked", error, url);
+        throw storeFailed("The database could not be reached", error, url);
       }
       availability.answered();
     },
     takesWrites,
     async settled() {
       if (availability.refuses) {
-        if (!(await takesWrites())) throw new WritesRefused("The database takes no writes");
+        if (!(await takesWrites())) throw new WritesRefused("The database accepts no writes");
       } else if (!availability.health().ok) {
         await timed("SELECT 1 AS one");
         availability.answered();
@@ -177,7 +177,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       await availability.settled(closing.signal);
     },
     pause,
-    query: (text, params) => retrying("The database refused a query", (query) => query(text, params)),
+    query: (text, params) => retrying("The database rejected a query", (query) => query(text, params)),
     connect: (settings) => connectPostgres(url, { ...settings, max: 1 }),
     async close() {
       closing.abort();

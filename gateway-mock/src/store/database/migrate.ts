@@ -39,7 +39,7 @@ export async function migrate(url: string, migrations: readonly Migration[] = re
     await sql.begin((tx) => applyAll(tx, migrations));
   } catch (error) {
     if (HoldfastError.is(error)) throw error;
-    throw new HoldfastError("STORE_FAILED", `The schema could not be brought up to date: ${safeMessage(error, url)}.`, {
+    throw new HoldfastError("STORE_FAILED", `The schema could not be migrated: ${safeMessage(error, url)}.`, {
       cause: error,
     });
   } finally {
@@ -84,7 +84,7 @@ async function applyAll(tx: postgres.TransactionSql, migrations: readonly Migrat
   if (newest > known) {
     throw new HoldfastError(
       "DATABASE_SCHEMA_NEWER",
-      `The database's schema has version ${newest}; this gateway knows up to ${known}.`,
+      `The database's schema has version ${newest}; this gateway supports up to ${known}.`,
     );
   }
   for (const { version, name, sql } of migrations) {

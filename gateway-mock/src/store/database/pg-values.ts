@@ -23,7 +23,8 @@ const BETWEEN = "\x1f";
 
 /** JSON texts, or null: for large ones with many quotes much cheaper than an array that Postgres has to read. */
 export function jsonList(values: readonly (string | null)[]): string {
-  for (const value of values) if (value?.includes(BETWEEN)) throw new TypeError("A text with U+001F is no JSON");
+  for (const value of values)
+    if (value?.includes(BETWEEN)) throw new TypeError("A string with U+001F is not valid JSON");
   // What is null is empty, as no JSON text is.
   return values.join(BETWEEN);
 }

@@ -73,13 +73,13 @@ async function probe({ connect, availability, timers, log, url }: WriteProbePart
   const sql = connect();
   try {
     const answer = sql.unsafe(PROBE).simple();
-    await withTimeout(timers, answer, PROBE_TIMEOUT_MS, () => new ConnectionLost("The database did not answer"));
+    await withTimeout(timers, answer, PROBE_TIMEOUT_MS, () => new ConnectionLost("The database did not respond"));
     return true;
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble === "unwritable") availability.refused(error);
     else if (trouble !== "data") availability.troubled(error, trouble);
-    else log("debug", `Whether the database takes writes cannot be found out: ${safeMessage(error, url)}`);
+    else log("debug", `Could not determine whether the database accepts writes: ${safeMessage(error, url)}`);
     return trouble === "data";
   } finally {
     await sql.end({ timeout: 0 });

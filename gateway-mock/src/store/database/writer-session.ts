@@ -43,7 +43,7 @@ export async function openWriterSession(database: Database, timers: Timers): Pro
       query: (text, params) => (alive ? plain(text, params) : lost.promise),
       guard: (work) =>
         Promise.race([
-          withTimeout(timers, work, SILENCE_MS, () => new ConnectionLost("The database did not answer")),
+          withTimeout(timers, work, SILENCE_MS, () => new ConnectionLost("The database did not respond")),
           lost.promise,
         ]),
       end,

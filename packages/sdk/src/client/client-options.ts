@@ -156,7 +156,7 @@ function checkParts({ schemas, fetch }: ClientOptions): void {
   if (wrong === undefined) return;
   throw invalidOption(
     "the option `schemas`",
-    `has something for "${wrong}" that is no Standard Schema (version 1), as valibot, zod 3.24+ or arktype make them.`,
+    `has a value for "${wrong}" that is not a Standard Schema (version 1); valibot, zod 3.24+ and arktype produce them.`,
   );
 }
 
@@ -190,7 +190,7 @@ function asSigningKey(environment: string | undefined): OptionParser<Secret> {
     if (isBranchKey(key) && environment === undefined) {
       throw new HoldfastError(
         "OPTION_MISSING",
-        "The signing key belongs to branch environments, so the name of one is needed: give `env`, or set HOLDFAST_ENV.",
+        "The signing key is for branch environments, so the name of one is required: pass `env`, or set HOLDFAST_ENV.",
       );
     }
     return new Secret(hashSigningKey(key, capitalised(source)));
@@ -202,7 +202,10 @@ function resolveLogger(logger: unknown): LoggerLike {
   const candidate = logger as Partial<LoggerLike> | null;
   const missing = LOG_LEVELS.find((level) => typeof candidate?.[level] !== "function");
   if (missing === undefined) return candidate as LoggerLike;
-  throw invalidOption("the option `logger`", `has no method \`${missing}\`: it needs debug, info, warn and error.`);
+  throw invalidOption(
+    "the option `logger`",
+    `has no method \`${missing}\`; a logger needs debug, info, warn and error.`,
+  );
 }
 
 function withSlash(url: string): string {

@@ -86,7 +86,7 @@ export function eventType<const Name extends string, Schema extends StandardSche
   if (schema !== undefined && !isStandardSchema(schema)) {
     throw new HoldfastError(
       "EVENT_INVALID",
-      `The schema of event "${name}" is no Standard Schema (version 1): use one of valibot, zod 3.24+, arktype and the like.`,
+      `The schema of event "${name}" is not a Standard Schema (version 1): use one from valibot, zod 3.24+, arktype or similar.`,
     );
   }
   return Object.freeze({
@@ -128,7 +128,7 @@ export async function validateData(schema: StandardSchemaV1, data: unknown, even
   const problems = result.issues.slice(0, 5).map((issue) => `${pathOf(issue)}: ${issue.message}`);
   throw new HoldfastError(
     "EVENT_INVALID",
-    `The data of event "${eventName}" does not fit its schema: ${problems.join("; ")}`,
+    `The data of event "${eventName}" does not match its schema: ${problems.join("; ")}`,
   );
 }
 

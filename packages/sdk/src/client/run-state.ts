@@ -31,7 +31,7 @@ export async function fetchRunState(
     if (answer.ok) return answer.value;
     throw new HoldfastError(
       "RUN_STATE_UNAVAILABLE",
-      `Run ${runId} is too large for one request, and the rest could not be fetched from ${url}${answer.tries}: ${answer.reason}`,
+      `Run ${runId} is too large for one request, and its steps could not be fetched from ${url}${answer.tries}: ${answer.reason}`,
       { cause: answer.cause },
     );
   };
@@ -52,7 +52,7 @@ function judge<T>(status: number, text: string, read: (value: unknown) => T | un
     } catch {
       // Cut off, or a page of a proxy: said below.
     }
-    return { ok: false, retry: true, reason: `${status}, but its body is not what belongs there.` };
+    return { ok: false, retry: true, reason: `${status}, but its body is not as expected.` };
   }
   const { error } = jsonRecord(text);
   const said = typeof error === "string" ? error : text.slice(0, 200) || "an empty body";

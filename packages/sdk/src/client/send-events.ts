@@ -29,7 +29,7 @@ export async function sendEvents(
   if (answer.ok) return { ids: answer.value };
   throw new HoldfastError(
     "EVENT_SEND_FAILED",
-    `The gateway at ${new URL(options.eventBaseUrl).origin} did not take the events${answer.tries}: ${answer.reason}`,
+    `The gateway at ${new URL(options.eventBaseUrl).origin} did not accept the events${answer.tries}: ${answer.reason}`,
     { cause: answer.cause },
   );
 }
@@ -76,7 +76,7 @@ function readEvent(given: unknown, nowMs: number): { event: OutgoingEvent; attac
     const unknown = Object.keys(given).find((key) => !EVENT_KEYS.includes(key));
     if (unknown !== undefined) {
       throw invalid(
-        `An event has no field ${describeValue(unknown)}; it knows ${EVENT_KEYS.join(", ")}. What functions are to get belongs into \`data\`.`,
+        `Unknown event field ${describeValue(unknown)}; valid fields: ${EVENT_KEYS.join(", ")}. Put data for functions in \`data\`.`,
       );
     }
     const event: Record<string, unknown> = { ...given };
@@ -100,19 +100,19 @@ function checkEvent(
       `The event name "${name.slice(0, 40)}..." is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`,
     );
   }
-  if (name.includes("\0")) throw invalid(`The event name ${JSON.stringify(name)} has a NUL character.`);
+  if (name.includes("\0")) throw invalid(`The event name ${JSON.stringify(name)} contains a NUL character.`);
   if (name.startsWith("inngest/") || name.startsWith("holdfast/")) {
     throw invalid(`The event name "${name}" is reserved: names must not start with "inngest/" or "holdfast/".`);
   }
   if (data !== undefined && data !== null && !isRecord(data))
     throw invalid(`The data of event "${name}" must be an object.`);
   if (id !== undefined && (typeof id !== "string" || id === ""))
-    throw invalid(`The id of event "${name}" must be text.`);
-  if (id?.includes("\0")) throw invalid(`The id of event "${name}" has a NUL character.`);
+    throw invalid(`The id of event "${name}" must be a string.`);
+  if (id?.includes("\0")) throw invalid(`The id of event "${name}" contains a NUL character.`);
   if (ts !== undefined && !isTimestamp(ts, nowMs)) {
-    throw invalid(`The ts of event "${name}" must be whole milliseconds since 1970, at most a year ahead.`);
+    throw invalid(`The ts of event "${name}" must be an integer: milliseconds since 1970, at most a year ahead.`);
   }
-  if (v !== undefined && typeof v !== "string") throw invalid(`The v of event "${name}" must be text.`);
+  if (v !== undefined && typeof v !== "string") throw invalid(`The v of event "${name}" must be a string.`);
 }
 
 /** How far ahead: as long as durations may be, and a day for clocks that differ. */
@@ -150,7 +150,7 @@ function eventUrl(options: ResolvedClientOptions): string {
   if (options.eventKey === undefined && options.mode === "cloud") {
     throw new HoldfastError(
       "OPTION_MISSING",
-      "An event key is needed to send events: give `eventKey`, set HOLDFAST_EVENT_KEY, or use a development gateway (`isDev: true` or HOLDFAST_DEV=1).",
+      "An event key is required to send events: pass `eventKey`, set HOLDFAST_EVENT_KEY, or use a development gateway (`isDev: true` or HOLDFAST_DEV=1).",
     );
   }
   const key = encodeURIComponent(options.eventKey?.reveal() ?? "NO_EVENT_KEY_SET");

@@ -83,7 +83,7 @@ export async function callSigned<T>(
     const answer = await callGateway({ ...request, headers }, ports, judged);
     if (!answer.ok) return answer;
     if (answer.value !== REFUSED) return { ok: true, value: answer.value };
-    if (index + 1 >= keys.length) return { ok: false, reason: "it refused the signing key.", tries: "" };
+    if (index + 1 >= keys.length) return { ok: false, reason: "it rejected the signing key.", tries: "" };
   }
 }
 
@@ -96,7 +96,7 @@ async function tryOnce<T>(
 ): Promise<Judgement<T>> {
   const end = new AbortController();
   const timer = ports.timers.set(tryTimeoutMs, () => end.abort(new Error(`no answer within ${tryTimeoutMs} ms`)));
-  const unwanted = (): void => end.abort(new Error("the answer is not wanted any more"));
+  const unwanted = (): void => end.abort(new Error("the call was aborted"));
   signal?.addEventListener("abort", unwanted, { once: true });
   try {
     if (signal?.aborted) unwanted();

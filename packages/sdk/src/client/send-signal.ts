@@ -36,7 +36,7 @@ export async function sendSignal(
   if (answer.ok) return answer.value;
   throw new HoldfastError(
     "SIGNAL_SEND_FAILED",
-    `The gateway at ${new URL(url).origin} did not take the signal "${signal}"${answer.tries}: ${answer.reason}`,
+    `The gateway at ${new URL(url).origin} did not accept the signal "${signal}"${answer.tries}: ${answer.reason}`,
     { cause: answer.cause },
   );
 }
@@ -51,7 +51,7 @@ function encode(signal: unknown, data: unknown): string {
   if (signal.length > WIRE_LIMITS.maxSignalLength || signal.includes("\0")) {
     throw new HoldfastError(
       "OPTION_INVALID",
-      `A signal's name must have at most ${WIRE_LIMITS.maxSignalLength} characters, and no NUL, unlike ${JSON.stringify(signal.slice(0, 40))}.`,
+      `A signal's name must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL, not ${JSON.stringify(signal.slice(0, 40))}.`,
     );
   }
   try {

@@ -40,7 +40,7 @@ export function failureOp(error: PlainError, steps: readonly StepRecord[], start
 /** A step that was planned before the function failed, and must not run any more. */
 export function abandonedOp(hash: string, startedMs: number): OpText {
   const identity: StepIdentity = { hash, id: hash, index: 0, fullId: hash };
-  const error = { name: "Error", message: "It was not run: the function had failed for good before it began." };
+  const error = { name: "Error", message: "It was not run: the function had failed before the step started." };
   return new OpWriter({ identity, call: { id: hash, kind: "run" }, args: undefined, ordinal: undefined }).failed(
     error,
     true,

@@ -23,7 +23,7 @@ export function isLastAttempt({ call, attempt }: StepRecord, { maxAttempts }: Pa
 }
 
 /**
- * The handler returned. Steps that nobody awaited belong to the run all the same: it is not over before they are.
+ * The handler returned. Steps that were never awaited still belong to the run: it does not end before they do.
  * @throws HoldfastError `STEP_RESULT_INVALID`, `STEP_RESULT_TOO_LARGE`
  */
 export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { fn, request }: PassOptions): HandlerEnd {
@@ -32,8 +32,8 @@ export function returnedEnd(value: unknown, records: Iterable<StepRecord>, { fn,
   const awaits = new Set<string>();
   for (const { identity, promise, progress } of records) {
     if (promise.isAwaited || progress === "done") continue;
-    const state = progress === "failed" ? "has failed, and nobody" : "is not finished, and nobody";
-    const message = `Step "${identity.fullId}" of function "${functionSlug}" ${state} awaited it. Put an \`await\` before it.`;
+    const state = progress === "failed" ? "failed" : "has not finished";
+    const message = `Step "${identity.fullId}" of function "${functionSlug}" ${state} but was never awaited. Add \`await\`.`;
     logTo(fn.client.options.logger, { level: "warn", message });
     if (progress === "open") awaits.add(identity.hash);
   }

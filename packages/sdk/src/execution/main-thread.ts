@@ -66,7 +66,7 @@ function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRe
   const known = registry.slugs(appName).slice(0, 10);
   throw new HoldfastError(
     "FUNCTION_UNKNOWN",
-    `The app "${appName}" has no function "${functionSlug}" here; it has ${known.length > 0 ? known.join(", ") : "none"}.`,
+    `The app "${appName}" has no function "${functionSlug}" in this worker; it has ${known.length > 0 ? known.join(", ") : "none"}.`,
   );
 }
 

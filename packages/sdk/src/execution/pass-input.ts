@@ -69,12 +69,12 @@ function parsePayload(payload: Uint8Array): Record<string, unknown> {
 function readVersion(version: unknown): number {
   if (version === undefined || version === null || version === -1 || version === 0) return OWN_VERSION;
   if (version === 1 || version === 2) return version;
-  throw invalid(`its version is ${JSON.stringify(version)}, and only 1 and 2 are known`);
+  throw invalid(`its version is ${JSON.stringify(version)}, and only 1 and 2 are supported`);
 }
 
 function readEvent(value: unknown, name: string): EventPayload {
   if (!isRecord(value)) throw invalid(`\`${name}\` is not an object`);
-  if (typeof value.name !== "string") throw invalid(`\`${name}.name\` is not text`);
+  if (typeof value.name !== "string") throw invalid(`\`${name}.name\` is not a string`);
   return {
     ...value,
     name: value.name,
@@ -115,7 +115,7 @@ function optionalRecord(value: unknown, name: string): Record<string, unknown> |
 function optionalCount(value: unknown, name: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-    throw invalid(`\`${name}\` is not a whole number of at least 0`);
+    throw invalid(`\`${name}\` is not an integer ≥ 0`);
   }
   return value;
 }

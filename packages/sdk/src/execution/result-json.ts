@@ -69,7 +69,7 @@ function shorten(error: PlainError): PlainError {
 
 function small(value: unknown): unknown {
   const text = JSON.stringify(value);
-  return text !== undefined && text.length > MAX_TEXT ? { note: `${text.length} characters were left out` } : value;
+  return text !== undefined && text.length > MAX_TEXT ? { note: `${text.length} characters omitted` } : value;
 }
 
 function isPlainError(value: unknown): value is PlainError {

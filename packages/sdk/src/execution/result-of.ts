@@ -73,7 +73,7 @@ function isRaced(reports: readonly StepReport[], find: FindRecord): boolean {
 }
 
 function missingBody(request: ExecutionRequest, found: readonly FoundStep[], find: FindRecord): object {
-  const error = `The step ${request.stepId} of function "${request.functionSlug}" was not found: the code has changed, or takes another way now.`;
+  const error = `The step ${request.stepId} of function "${request.functionSlug}" was not found: the code has changed, or takes a different path now.`;
   const listed = found.slice(0, MAX_LISTED_STEPS).map(({ hash }) => {
     const record = find(hash);
     const fullId = record?.identity.fullId;

@@ -56,7 +56,7 @@ export class Answers {
 }
 
 const TIMED_OUT = {
-  error: { name: "InvokeTimeoutError", code: "INVOKE_TIMEOUT", message: "The invoked function did not end in time." },
+  error: { name: "InvokeTimeoutError", code: "INVOKE_TIMEOUT", message: "The invoked function timed out." },
 };
 
 async function entryOf(op: Op, value: unknown, nowMs: number): Promise<unknown> {
@@ -92,7 +92,7 @@ function unanswered(op: Op, fullId: string): HoldfastError {
       : `makes an HTTP request to ${String(op.opts?.url)}`;
   return new HoldfastError(
     "TEST_STEP_UNANSWERED",
-    `Step "${fullId}" ${what}, which nothing answers in this test: add { id: "${fullId}", handler: () => ... } to \`steps\`${op.op === "InvokeFunction" ? ", or the function to `functions`" : ""}.`,
+    `Step "${fullId}" ${what}, which this test does not answer: add { id: "${fullId}", handler: () => ... } to \`steps\`${op.op === "InvokeFunction" ? ", or the function to `functions`" : ""}.`,
   );
 }
 

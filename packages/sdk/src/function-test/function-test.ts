@@ -27,7 +27,7 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
 
   constructor(fn: Fn, options: FunctionTestOptions = {}) {
     if (definitionOf(fn) === undefined) {
-      throw new HoldfastError("OPTION_INVALID", "FunctionTest needs a function that createFunction() made.");
+      throw new HoldfastError("OPTION_INVALID", "FunctionTest needs a function created by createFunction().");
     }
     checkOptions(options);
     this.#fn = fn;
@@ -57,7 +57,7 @@ export class FunctionTest<const Fn extends HoldfastFunction> {
     const met = run.steps.map((each) => `"${each.id}"`).join(", ") || "none";
     throw new HoldfastError(
       "NOT_FOUND",
-      `The run has ${run.status} without the step "${stepId}"; its steps were ${met}.`,
+      `The run ended as ${run.status} without the step "${stepId}"; its steps were ${met}.`,
     );
   }
 
@@ -85,7 +85,8 @@ function checkOptions(options: FunctionTestOptions): void {
     isRecord(each) && typeof each.id === "string" && typeof each.handler === "function";
   if (!Array.isArray(steps) || !steps.every(isAnswer)) refuse("steps", "an array of { id, handler }");
   const isFunction = (each: unknown): boolean => definitionOf(each) !== undefined;
-  if (!Array.isArray(functions) || !functions.every(isFunction)) refuse("functions", "an array of createFunction()'s");
+  if (!Array.isArray(functions) || !functions.every(isFunction))
+    refuse("functions", "an array of functions created by createFunction()");
 }
 
 /** The function's result as JSON has it. */

@@ -10,11 +10,11 @@ const MISTAKES: Readonly<Record<string, string>> = {
   "!==": 'write "!=" to compare',
   "&": 'write "&&"',
   "|": 'write "||"',
-  "=>": "functions are written list.exists(x, ...)",
-  "'": "a text does not end",
-  '"': "a text does not end",
-  "`": "texts stand in ' or \"",
-  ";": "it is one expression",
+  "=>": "macros are written list.exists(x, ...)",
+  "'": "a string is not terminated",
+  '"': "a string is not terminated",
+  "`": "strings are quoted with ' or \"",
+  ";": "it must be a single expression",
 };
 
 /**

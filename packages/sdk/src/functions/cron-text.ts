@@ -23,7 +23,7 @@ const NICKNAMES = /^@(yearly|annually|monthly|weekly|daily|midnight|hourly|every
  */
 export function cronProblem(text: string): string | null {
   const [, zone, rest = ""] = /^(?:(?:CRON_)?TZ=(\S+)\s+)?(.*)$/s.exec(text.trim()) ?? [];
-  if (zone !== undefined && !isTimeZone(zone)) return `there is no time zone "${zone}"`;
+  if (zone !== undefined && !isTimeZone(zone)) return `unknown time zone "${zone}"`;
   if (NICKNAMES.test(rest)) return null;
   const parts = rest.split(/\s+/).filter((part) => part !== "");
   if (parts.length !== 5 && parts.length !== 6) {
@@ -33,7 +33,7 @@ export function cronProblem(text: string): string | null {
   for (const [index, field] of fields.entries()) {
     const part = parts[index] as string;
     if (!part.split(",").every((item) => isItem(item, field))) {
-      return `"${part}" is no ${field.name} (${field.min} to ${field.max})`;
+      return `"${part}" is not a valid ${field.name} (${field.min} to ${field.max})`;
     }
   }
   return null;

@@ -83,7 +83,7 @@ export function defineFunction(
   const check: FunctionChecks = new FunctionChecks(idOf(options));
   if (typeof handler !== "function") {
     check.fail(
-      "the second argument must be the handler; triggers belong into the first: createFunction({ id, triggers }, handler).",
+      "the second argument must be the handler; triggers belong in the first: createFunction({ id, triggers }, handler).",
     );
   }
   const config = functionConfig(appId, options);

@@ -35,13 +35,15 @@ export class FunctionChecks {
       this.fail(`\`${name}\` must be an object.`);
     const extra = Object.keys(value).find((key) => !known.includes(key));
     if (extra !== undefined) {
-      this.fail(`\`${name}\` has no option \`${extra}\`; it knows ${known.map((key) => `\`${key}\``).join(", ")}.`);
+      this.fail(
+        `\`${name}\` has no option \`${extra}\`; valid options: ${known.map((key) => `\`${key}\``).join(", ")}.`,
+      );
     }
     return value as Record<string, unknown>;
   }
 
   text(value: unknown, name: string, maxLength = 10_000): string {
-    if (typeof value !== "string" || value.trim() === "") this.fail(`\`${name}\` must be non-empty text.`);
+    if (typeof value !== "string" || value.trim() === "") this.fail(`\`${name}\` must be a non-empty string.`);
     if (value.length > maxLength) this.fail(`\`${name}\` must have at most ${maxLength} characters.`);
     return value;
   }
@@ -49,7 +51,7 @@ export class FunctionChecks {
   /** Text of one line. */
   label(value: unknown, name: string, maxLength: number): string {
     const text = this.text(value, name, maxLength);
-    this.ensure(!hasControlCharacter(text), `\`${name}\` has a control character, such as NUL or the end of a line.`);
+    this.ensure(!hasControlCharacter(text), `\`${name}\` contains a control character, such as NUL or a newline.`);
     return text;
   }
 
@@ -57,14 +59,14 @@ export class FunctionChecks {
   expression(value: unknown, name: string): string {
     const text = this.text(value, name, MAX_EXPRESSION_LENGTH);
     const problem = conditionProblem(text);
-    this.ensure(problem === null, `\`${name}\` is no CEL expression: ${problem}, in ${describeValue(text)}.`);
+    this.ensure(problem === null, `\`${name}\` is not a valid CEL expression: ${problem}, in ${describeValue(text)}.`);
     return text;
   }
 
   integer(value: unknown, name: string, min: number, max = Number.MAX_SAFE_INTEGER): number {
     if (typeof value !== "number" || !Number.isSafeInteger(value) || value < min || value > max) {
-      const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-      this.fail(`\`${name}\` must be a whole number ${range}.`);
+      const range = max === Number.MAX_SAFE_INTEGER ? `≥ ${min}` : `from ${min} to ${max}`;
+      this.fail(`\`${name}\` must be an integer ${range}.`);
     }
     return value;
   }

@@ -105,9 +105,7 @@ function checkTogether(check: FunctionChecks, options: FunctionOptions): void {
 
 function triggersOf(check: FunctionChecks, triggers: unknown): FunctionConfig["triggers"] {
   if (triggers === undefined) {
-    check.fail(
-      '`triggers` is missing: give { event: "name" } or { cron: "..." }, or [] when it is only to be invoked.',
-    );
+    check.fail('`triggers` is missing: give { event: "name" } or { cron: "..." }, or [] if it is only invoked.');
   }
   const list: unknown[] = Array.isArray(triggers) ? triggers : [triggers];
   check.ensure(list.length <= MAX_TRIGGERS, `there are more than ${MAX_TRIGGERS} triggers.`);
@@ -115,7 +113,7 @@ function triggersOf(check: FunctionChecks, triggers: unknown): FunctionConfig["t
   const seen = new Set<string>();
   for (const trigger of made) {
     const key = JSON.stringify([trigger.event, trigger.cron, trigger.expression]);
-    check.ensure(!seen.has(key), `the trigger ${trigger.event ?? trigger.cron} is given twice.`);
+    check.ensure(!seen.has(key), `the trigger ${trigger.event ?? trigger.cron} is listed twice.`);
     seen.add(key);
   }
   return made;
@@ -139,7 +137,7 @@ function triggerOf(check: FunctionChecks, trigger: unknown, name: string): Recor
   const fits = schema === undefined || isStandardSchema(schema);
   check.ensure(
     fits,
-    `\`${name}.schema\` is no Standard Schema (version 1), as valibot, zod 3.24+ or arktype make them.`,
+    `\`${name}.schema\` is not a Standard Schema (version 1); valibot, zod 3.24+ and arktype produce them.`,
   );
   const made: Record<string, string> = { event: patternOf(check, event, `${name}.event`) };
   if (given.if !== undefined) made.expression = check.expression(given.if, `${name}.if`);
@@ -208,7 +206,7 @@ function concurrencyOf(check: FunctionChecks, value: unknown): unknown {
   };
   if (!Array.isArray(value)) return one(value, "concurrency");
   const fits = value.length >= 1 && value.length <= MAX_CONCURRENCY;
-  check.ensure(fits, `\`concurrency\` takes one or ${MAX_CONCURRENCY} entries.`);
+  check.ensure(fits, `\`concurrency\` takes at most ${MAX_CONCURRENCY} entries.`);
   return value.map((entry, index) => one(entry, `concurrency[${index}]`));
 }
 

@@ -55,7 +55,7 @@ export function createRegistry(apps: readonly AppInput[]): Registry {
     if (byApp.has(appName)) {
       throw new HoldfastError(
         "OPTION_INVALID",
-        `The app "${appName}" is given twice: put all its functions into one entry.`,
+        `The app "${appName}" is listed twice: put all its functions into one entry.`,
       );
     }
     const bySlug = new Map<string, RegisteredFunction>();
@@ -78,7 +78,7 @@ function checkedDefinitions(client: ClientLike, functions: readonly HoldfastFunc
   return functions.map((fn, index) => {
     const definition = definitionOf(fn);
     if (definition === undefined) {
-      throw new HoldfastError("FUNCTION_INVALID", `functions[${index}] was not made by createFunction().`);
+      throw new HoldfastError("FUNCTION_INVALID", `functions[${index}] was not created by createFunction().`);
     }
     if (definition.appId !== client.options.id) {
       throw new HoldfastError(
@@ -91,7 +91,7 @@ function checkedDefinitions(client: ClientLike, functions: readonly HoldfastFunc
       if (slugs.has(config.id)) {
         throw new HoldfastError(
           "FUNCTION_DUPLICATE",
-          `Two functions of the app "${client.options.id}" are called "${config.id}".`,
+          `Two functions of the app "${client.options.id}" have the id "${config.id}".`,
         );
       }
       slugs.add(config.id);

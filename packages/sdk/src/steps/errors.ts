@@ -208,7 +208,7 @@ export class NonDeterminismError extends HoldfastError {
   constructor(recorded: string, found: string) {
     super(
       "NON_DETERMINISM",
-      `The run has the step ${recorded} on record where the code now has ${found}. Keep ids, kinds and order of steps while runs are in flight, or give changed steps new ids.`,
+      `The run recorded the step ${recorded} where the code now has ${found}. Keep ids, kinds and order of steps while runs are in flight, or give changed steps new ids.`,
     );
     this.name = "NonDeterminismError";
     this.recorded = recorded;
@@ -227,7 +227,7 @@ export class RunDeadlineError extends HoldfastError {
   readonly deadlineMs: number;
 
   constructor(deadlineMs: number) {
-    super("RUN_DEADLINE_EXCEEDED", `The run's deadline, ${new Date(deadlineMs).toISOString()}, is over.`);
+    super("RUN_DEADLINE_EXCEEDED", `The run's deadline, ${new Date(deadlineMs).toISOString()}, has passed.`);
     this.name = "RunDeadlineError";
     this.deadlineMs = deadlineMs;
     brand(this, NON_RETRIABLE);

@@ -16,7 +16,7 @@ export function fetchCall(args: readonly unknown[]): StepCall | Promise<StepCall
   const [target, init] = (hasId ? args.slice(1) : args) as [FetchTarget, StepFetchInit | undefined];
   const given = hasId ? (args[0] as StepId) : undefined;
   const shown = given ?? "step.fetch";
-  if (!isTarget(target)) throw invalidStep(shown, "step.fetch() needs the address as text, a URL or a Request");
+  if (!isTarget(target)) throw invalidStep(shown, "step.fetch() needs the address as a string, a URL or a Request");
   const url = urlOf(shown, target);
   const id = given ?? `step.fetch: ${url.hostname}`;
   const request = target instanceof Request ? target : undefined;
@@ -48,7 +48,7 @@ function urlOf(id: StepId, target: FetchTarget): URL {
     const url = new URL(text);
     if (url.protocol === "http:" || url.protocol === "https:") return url;
   }
-  throw invalidStep(id, `step.fetch() needs a whole http or https address, not ${JSON.stringify(text.slice(0, 200))}`);
+  throw invalidStep(id, `step.fetch() needs an absolute http or https URL, not ${JSON.stringify(text.slice(0, 200))}`);
 }
 
 function headersOf(id: StepId, given: RequestInit["headers"]): Record<string, string> {
@@ -66,7 +66,7 @@ function bodyOf(id: StepId, body: unknown, headers: Record<string, string>): str
     headers["content-type"] ??= "application/x-www-form-urlencoded;charset=UTF-8";
     return body.toString();
   }
-  throw invalidStep(id, "the body of step.fetch() must be text; it is kept with the step");
+  throw invalidStep(id, "the body of step.fetch() must be a string; it is stored with the step");
 }
 
 /** Statuses whose responses have no body. */

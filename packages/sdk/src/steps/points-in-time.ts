@@ -56,7 +56,7 @@ function isoText(date: Date, input: unknown): string {
   const ms = timeOf(date);
   if (!Number.isNaN(ms)) return new Date(ms).toISOString();
   const text = typeof input === "string" ? input : describeValue(input);
-  throw new HoldfastError("DURATION_INVALID", `Not a point in time: ${text}. Give a valid Date or ISO 8601 text.`);
+  throw new HoldfastError("DURATION_INVALID", `Not a point in time: ${text}. Give a valid Date or an ISO 8601 string.`);
 }
 
 /** Not by a method of the Date's own: a class made from it, or a proxy, has others. */

@@ -40,7 +40,7 @@ export class StepNames {
     if (typeof id !== "string" || id === "" || id.length > MAX_STEP_ID_LENGTH) {
       throw new HoldfastError(
         "STEP_INVALID",
-        `A step's id must be text of 1 to ${MAX_STEP_ID_LENGTH} characters, not ${describeId(id)}.`,
+        `A step's id must be a string of 1 to ${MAX_STEP_ID_LENGTH} characters, not ${describeId(id)}.`,
       );
     }
     if (id.startsWith(RESERVED_PREFIX)) {
@@ -70,5 +70,5 @@ export function reservedIdentity(id: string): StepIdentity {
 }
 
 function describeId(id: unknown): string {
-  return typeof id === "string" ? `text of ${id.length}` : describeValue(id);
+  return typeof id === "string" ? `a string of ${id.length}` : describeValue(id);
 }

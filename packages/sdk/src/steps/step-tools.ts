@@ -36,7 +36,10 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
         (): StepCall => {
           const instant = instantOf(typeof at === "number" ? new Date(at) : at, at);
           if (instant === undefined) {
-            throw invalidStep(id, "step.sleepUntil() needs a Date, ISO 8601 text, milliseconds or a Temporal instant");
+            throw invalidStep(
+              id,
+              "step.sleepUntil() needs a Date, an ISO 8601 string, milliseconds or a Temporal instant",
+            );
           }
           return { ...named(id), kind: "sleep", opName: instant, show: nothing };
         },
@@ -101,7 +104,7 @@ function isRunOptions(id: StepId, body: { readonly length: number }, rest: reado
   if (!hasFunction) return false;
   throw invalidStep(
     id,
-    `step.run() has no option \`${unknown}\`; it knows compensate, retries. Arguments of the step are kept as JSON, which cannot carry a function`,
+    `step.run() has no option \`${unknown}\`; valid options: compensate, retries. Step arguments are serialised as JSON and cannot include functions`,
   );
 }
 
@@ -112,7 +115,7 @@ function runCall(id: StepId, body: unknown, rest: readonly unknown[]): StepCall 
     : undefined;
   const args = options === undefined ? rest : rest.slice(1);
   const kept = args.length === 0 ? args : jsonCopy(args);
-  if (kept === undefined) throw invalidStep(id, "its arguments are kept as JSON, which cannot carry them");
+  if (kept === undefined) throw invalidStep(id, "its arguments cannot be serialised as JSON");
   return {
     ...named(id),
     kind: "run",
@@ -133,7 +136,7 @@ function runOptions(id: StepId, { compensate, retries }: RunOptionsInput): Parti
     throw invalidStep(id, "`compensate` must be a function");
   }
   if (retries !== undefined && !(Number.isSafeInteger(retries) && (retries as number) >= 0)) {
-    throw invalidStep(id, "`retries` must be a whole number of at least 0");
+    throw invalidStep(id, "`retries` must be an integer ≥ 0");
   }
   return {
     ...(retries === undefined ? {} : { retries: retries as number }),

@@ -37,9 +37,10 @@ function eventCall({ exact, schemaOf }: WaitToolsDeps, id: StepId, given: unknow
         ? undefined
         : textOf(id, options.if, "if")
       : sameIn(textOf(id, match, "match"));
-  if (name.includes("*")) throw invalidStep(id, 'it waits for one event: a "*" in its name works in triggers only');
+  if (name.includes("*"))
+    throw invalidStep(id, 'it waits for one event; a "*" in the name is only allowed in triggers');
   const schema = options.schema ?? inner?.schema ?? schemaOf(name);
-  if (schema !== undefined && !isStandardSchema(schema)) throw invalidStep(id, "its `schema` is no Standard Schema");
+  if (schema !== undefined && !isStandardSchema(schema)) throw invalidStep(id, "its `schema` is not a Standard Schema");
   return {
     ...named(id),
     kind: "waitForEvent",
@@ -82,7 +83,7 @@ function invokeCall({ exact, appId }: WaitToolsDeps, id: StepId, given: unknown)
     ...(v === undefined ? {} : { v: textOf(id, v, "v") }),
     ...(meta === undefined ? {} : { meta }),
   });
-  if (payload === undefined) throw invalidStep(id, "its `data` is kept as JSON, which cannot carry it");
+  if (payload === undefined) throw invalidStep(id, "its `data` cannot be serialised as JSON");
   return {
     ...named(id),
     kind: "invoke",
@@ -104,7 +105,7 @@ function slugOf(id: StepId, target: unknown, appId: string): string {
   }
   throw invalidStep(
     id,
-    "step.invoke() needs a `function`: one made by createFunction(), or referenceFunction({ functionId })",
+    "step.invoke() needs a `function`: one created by createFunction(), or referenceFunction({ functionId })",
   );
 }
 
@@ -112,7 +113,7 @@ function optionsOf(id: StepId, value: unknown, tool: string, known: readonly str
   if (!isRecord(value)) throw invalidStep(id, `step.${tool}() needs an object of options as its second argument`);
   const extra = Object.keys(value).find((key) => !known.includes(key));
   if (extra !== undefined) {
-    throw invalidStep(id, `step.${tool}() has no option \`${extra}\`; it knows ${known.join(", ")}`);
+    throw invalidStep(id, `step.${tool}() has no option \`${extra}\`; valid options: ${known.join(", ")}`);
   }
   return value;
 }
@@ -120,9 +121,9 @@ function optionsOf(id: StepId, value: unknown, tool: string, known: readonly str
 function textOf(id: StepId, value: unknown, name: string, maxLength = 10_000): string {
   if (typeof value === "string" && value.trim() !== "" && value.length <= maxLength) {
     if (!value.includes("\0")) return value;
-    throw invalidStep(id, `its \`${name}\` has a NUL character`);
+    throw invalidStep(id, `its \`${name}\` contains a NUL character`);
   }
-  throw invalidStep(id, `its \`${name}\` must be text of 1 to ${maxLength} characters`);
+  throw invalidStep(id, `its \`${name}\` must be a string of 1 to ${maxLength} characters`);
 }
 
 function waitText(id: StepId, value: unknown, exact: boolean): string {

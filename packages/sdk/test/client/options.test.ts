@@ -171,7 +171,7 @@ describe("reading options", () => {
   test("integers, durations, addresses", () => {
     expect(read("5", asInteger(1, 9))).toBe(5);
     expect(read(undefined, asInteger(1, 9), { INNGEST_X: "7" })).toBe(7);
-    expect(() => read(0, asInteger(1))).toThrow(failsWith("OPTION_INVALID", "at least 1"));
+    expect(() => read(0, asInteger(1))).toThrow(failsWith("OPTION_INVALID", "≥ 1"));
     expect(() => read(undefined, asInteger(1, 9), { INNGEST_X: "x" })).toThrow(
       failsWith("OPTION_INVALID", "INNGEST_X"),
     );
@@ -185,15 +185,15 @@ describe("reading options", () => {
 
 describe("what passed once and does not any more", () => {
   test.each<[string, Partial<ClientOptions>, Record<string, string>, string]>([
-    ["an id with NUL", { id: "a\0b" }, {}, "The option `id` has a control character"],
-    ["an id with a new line", { id: "a\nb" }, {}, "The option `id` has a control character"],
+    ["an id with NUL", { id: "a\0b" }, {}, "The option `id` contains a control character"],
+    ["an id with a new line", { id: "a\nb" }, {}, "The option `id` contains a control character"],
     ["an id of 10,000 characters", { id: "x".repeat(10_000) }, {}, "The option `id` must have at most 200 characters"],
-    ["a version with NUL", { appVersion: "1\0" }, {}, "The option `appVersion` has a control character"],
+    ["a version with NUL", { appVersion: "1\0" }, {}, "The option `appVersion` contains a control character"],
     [
       "a version in the environment",
       {},
       { HOLDFAST_APP_VERSION: "1\n2" },
-      "HOLDFAST_APP_VERSION has a control character",
+      "HOLDFAST_APP_VERSION contains a control character",
     ],
     ["a long version", { appVersion: "1".repeat(257) }, {}, "`appVersion` must have at most 256 characters"],
     ["a word for HOLDFAST_DEV", {}, { HOLDFAST_DEV: "maybe" }, "HOLDFAST_DEV must be 1, 0 or the address of a gateway"],

@@ -63,7 +63,7 @@ test.each([401, 403])("a key that is refused with %i is followed by the fallback
   await expect(app({ signingKey: `signkey-test-${"01".repeat(16)}` }).fetchRunState("r1", never)).rejects.toMatchObject(
     {
       code: "RUN_STATE_UNAVAILABLE",
-      message: expect.stringContaining("refused the signing key"),
+      message: expect.stringContaining("rejected the signing key"),
     },
   );
 });

@@ -186,10 +186,10 @@ describe("events that would be lost, or never start, are refused before they are
     [
       "a misspelled field",
       { name: "a", dta: { n: 1 } },
-      'An event has no field "dta"; it knows name, data, id, ts, v, user, meta.',
+      'Unknown event field "dta"; valid fields: name, data, id, ts, v, user, meta.',
     ],
-    ["a field of functions", { name: "a", data: {}, deadlineAt: 1 }, 'no field "deadlineAt"'],
-    ["a version", { name: "a", data: {}, version: "2" }, 'no field "version"'],
+    ["a field of functions", { name: "a", data: {}, deadlineAt: 1 }, 'event field "deadlineAt"'],
+    ["a version", { name: "a", data: {}, version: "2" }, 'event field "version"'],
     ["the year 275760", { name: "a", ts: 8.64e15 }, "at most a year ahead"],
     ["two years ahead", { name: "a", ts: Date.now() + 2 * 366 * 86_400_000 }, "at most a year ahead"],
     ["before 1970", { name: "a", ts: -1 }, "since 1970"],

@@ -81,7 +81,7 @@ describe("a request", () => {
     expect(peer.of("WORKER_REQUEST_NACK")[0]).toMatchObject({ requestId: "", reason: "MALFORMED" });
     // Kind 3 is a request; what is in it is none.
     peer.socket.send(Buffer.from([0x08, 0x03, 0x12, 0x02, 0xff, 0xff]), { binary: true });
-    await until(() => logs.some(({ message }) => message.includes("passed over")), "the log");
+    await until(() => logs.some(({ message }) => message.includes("Ignored bytes")), "the log");
     gateway.dispatch(peer);
     await until(() => peer.of("WORKER_REPLY")[0], "the reply");
     await connection.close();

@@ -73,7 +73,9 @@ describe("a thread that keeps dying", () => {
     await failed;
     expect(connection.state).toBe("FAILED");
     expect(connection.debugState()).toMatchObject({ state: "FAILED", threadAlive: false, crashes: 3, inFlight: 0 });
-    expect(logs.filter(({ level, message }) => level === "error" && message.includes("given up"))).toHaveLength(1);
+    expect(
+      logs.filter(({ level, message }) => level === "error" && message.includes("not restarted again")),
+    ).toHaveLength(1);
     expect(calls[0]!.signal.reason).toMatchObject({ code: "CONNECTION_FAILED" });
     const { length } = gateway.starts;
     await connection.close();
@@ -93,7 +95,7 @@ describe("a thread that keeps dying", () => {
         if (delay !== undefined) delays.push(Number(delay));
       },
     });
-    await expect(opening).rejects.toThrow(/ended with code 3/);
+    await expect(opening).rejects.toThrow(/exited with code 3/);
     expect(delays).toEqual([4, 8, 16, 20, 20]);
   });
 });
@@ -142,7 +144,7 @@ describe("the thread's script", () => {
     const peer = await gateway.peer();
     gateway.dispatch(peer, { requestPayload: encodeJsonBytes("through the noise") });
     await until(() => peer.of("WORKER_REPLY")[0], "the reply");
-    await until(() => logs.some(({ message }) => message.includes("is not shown")), "the end of what is shown");
+    await until(() => logs.some(({ message }) => message.includes("is suppressed")), "the end of what is shown");
     expect(logs.filter(({ message }) => message.includes("stdout")).length).toBeLessThan(200);
     await connection.close();
   });

@@ -27,16 +27,16 @@ const firsts: Record<
   string,
   { first?: (peer: GatewayPeer) => void; welcome?: (peer: GatewayPeer) => void; says: RegExp }
 > = {
-  "says nothing": { first: () => {}, says: /no GATEWAY_HELLO in time/ },
+  "says nothing": { first: () => {}, says: /did not send GATEWAY_HELLO in time/ },
   "begins with another frame": {
     first: (peer) => peer.send({ kind: "GATEWAY_HEARTBEAT" }),
-    says: /began with GATEWAY_HEARTBEAT/,
+    says: /first frame was GATEWAY_HEARTBEAT/,
   },
   "is ready before it was asked": {
     first: (peer) => peer.send(readyFrame(gateway.script)),
-    says: /began with GATEWAY_CONNECTION_READY/,
+    says: /first frame was GATEWAY_CONNECTION_READY/,
   },
-  "says half a frame": { first: (peer) => raw(peer, [0x82, 0x05, 0x08]), says: /no GATEWAY_HELLO in time/ },
+  "says half a frame": { first: (peer) => raw(peer, [0x82, 0x05, 0x08]), says: /did not send GATEWAY_HELLO in time/ },
   "says a text frame": { first: (peer) => peer.socket.send("hello"), says: /text frame/ },
   "announces a frame that is too large": {
     first: (peer) => raw(peer, [0x82, 0x7f, 0, 0, 0, 0, 0x7f, 0, 0, 0]),
@@ -48,7 +48,7 @@ const firsts: Record<
   },
   "says bytes that are no frame": {
     first: (peer) => peer.socket.send(Buffer.from([0xff, 0xff, 0xff])),
-    says: /not a frame/,
+    says: /not a valid frame/,
   },
   "closes at once": {
     first: (peer) => peer.socket.close(1001, "connect_gateway_closing"),

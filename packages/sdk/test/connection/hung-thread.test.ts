@@ -27,7 +27,7 @@ describe("a connection thread that lives and does nothing", () => {
     const call = await until(() => calls[0], "the call");
     thread.kill("hang");
     await until(() => connection.state === "RECONNECTING", "the state");
-    const [told] = logs.filter(({ message }) => message.includes("no sign of life"));
+    const [told] = logs.filter(({ message }) => message.includes("not responded"));
     expect(told).toMatchObject({ level: "error", data: { code: "THREAD_HUNG" } });
     expect(JSON.stringify(told), "what it did last").toContain("LINK_UP");
     const second = await gateway.peer(2);

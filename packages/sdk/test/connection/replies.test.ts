@@ -217,13 +217,13 @@ describe("a full outbox", () => {
     const nack = await until(() => peer.of("WORKER_REQUEST_NACK")[0], "the refusal");
     expect(nack).toMatchObject({ requestId: refused.requestId, reason: "AT_CAPACITY" });
     await until(
-      () => logs.some(({ level, message }) => level === "warn" && /no new work is taken/.test(message)),
+      () => logs.some(({ level, message }) => level === "warn" && /no new work is accepted/.test(message)),
       "it",
     );
     await until(() => connection.debugState().thread?.outbox.full, "the debug state");
     gateway.script.ackReplies = true;
     for (const { requestId } of taken) peer.send({ kind: "WORKER_REPLY_ACK", requestId });
-    await until(() => logs.some(({ level, message }) => level === "info" && /new work is taken/.test(message)), "it");
+    await until(() => logs.some(({ level, message }) => level === "info" && /accepting new work/.test(message)), "it");
     gateway.dispatch(peer);
     await until(() => peer.of("WORKER_REPLY").length === 3, "the third reply");
     await connection.close();

@@ -70,7 +70,7 @@ describe("when main does not answer", () => {
       culprit: null,
     });
     expect(stallText(report)).toContain("probably in function shop-order, run run2.");
-    expect(stallText(report)).toContain("There is no stack: it is in native code.");
+    expect(stallText(report)).toContain("No stack is available: it is in native code.");
   });
 
   test("of several none is named", () => {
@@ -86,9 +86,9 @@ describe("when main does not answer", () => {
 
 test("what is left out, given up or waiting is said", () => {
   const text = stallText(makeReport({ ...facts, suppressed: 4, leasesGivenUp: true }));
-  expect(text).toContain("4 earlier reports were left out.");
-  expect(text).toContain("Its work was given up");
-  expect(text).toContain("1 other request waits for it.");
+  expect(text).toContain("4 earlier reports were suppressed.");
+  expect(text).toContain("Its requests were returned");
+  expect(text).toContain("1 other request is waiting for the main thread.");
 });
 
 test("a long stack is cut, for people and for the wire", () => {

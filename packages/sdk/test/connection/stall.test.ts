@@ -151,7 +151,7 @@ describe("maxStall", () => {
     gateway.script.extensions = [];
     const peer = await start({ maxStallMs: 600 });
     gateway.dispatch(peer, request({ blockMs: 2_500 }));
-    await app?.waitForLine((text) => text.includes("Its work was given up"));
+    await app?.waitForLine((text) => text.includes("Its requests were returned"));
     const extended = peer.of("WORKER_REQUEST_EXTEND_LEASE").length;
     const beats = peer.of("WORKER_HEARTBEAT").length;
     await until(() => peer.of("WORKER_HEARTBEAT").length >= beats + 5, "five heartbeats");

@@ -141,7 +141,7 @@ describe("the death of the connection thread", () => {
     await expect(connection.closed).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
     expect(connection.state).toBe("FAILED");
     expect(calls[0]!.signal.reason).toMatchObject({ code: "CONNECTION_FAILED" });
-    expect(logs.some((log) => log.level === "error" && log.message.includes("given up"))).toBe(true);
+    expect(logs.some((log) => log.level === "error" && log.message.includes("not restarted again"))).toBe(true);
     calls[0]!.result.resolve(done());
     await connection.close();
   });

@@ -60,7 +60,7 @@ describe("a thread that does not end when it is terminated", () => {
     expect(threads[0]?.terminated).toBe(1);
     await clock.advance(1_000);
     expect(crashes).toHaveLength(1);
-    expect(crashes[0]).toContain("no sign of life");
+    expect(crashes[0]).toContain("not responded");
     expect(threads).toHaveLength(2);
     expect(threads[0]?.isRef).toBe(false);
     threads[0]?.emit("message", { type: "CLOSED", undelivered: [] });

@@ -4,7 +4,7 @@ export async function until<T>(look: () => T | undefined | false | null, what: s
   for (;;) {
     const found = look();
     if (found !== undefined && found !== false && found !== null) return found;
-    if (performance.now() > endMs) throw new Error(`Waited ${limitMs} ms in vain for ${what}.`);
+    if (performance.now() > endMs) throw new Error(`Timed out after ${limitMs} ms waiting for ${what}.`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

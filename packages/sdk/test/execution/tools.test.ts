@@ -378,7 +378,7 @@ describe("a step that nobody awaits", () => {
     expect(ran).toBe(2);
     expect(engine.memo.has(hash("forgotten"))).toBe(true);
     if (inPlace) expect(engine.memo.has(hash("nap"))).toBe(true);
-    expect(warned.join("\n")).toMatch(/Step "forgotten" of function "app-f" is not finished.*await/);
+    expect(warned.join("\n")).toMatch(/Step "forgotten" of function "app-f" has not finished.*await/);
   });
 
   test("a step that lost a race is awaited: the run does not wait for it", async () => {

@@ -143,34 +143,34 @@ describe("wrong definitions name function and option", () => {
     [{ id: "f", triggers: { event: "ab*" } }, /"ab\*".*last character, after a "\/" or "\."/],
     [{ id: "f", triggers: { event: "a/b", schema: {} } }, /triggers\[0\]\.schema.*Standard Schema/],
     [{ id: "f", throttle: { limit: 1 } }, /`throttle\.period` is missing/],
-    [{ id: "f", triggers: undefined }, /"f".*`triggers` is missing.*\[\] when it is only to be invoked/],
-    [{ id: "a\nb" }, /`id` has a control character/],
-    [{ id: "a\0b" }, /`id` has a control character/],
+    [{ id: "f", triggers: undefined }, /"f".*`triggers` is missing.*\[\] if it is only invoked/],
+    [{ id: "a\nb" }, /`id` contains a control character/],
+    [{ id: "a\0b" }, /`id` contains a control character/],
     [{ id: "x".repeat(10_000) }, /`id` must have at most 200 characters/],
-    [{ id: { toString: 1 } }, /`id` must be non-empty text/],
-    [{ id: "f", name: "a\u001bb" }, /`name` has a control character/],
+    [{ id: { toString: 1 } }, /`id` must be a non-empty string/],
+    [{ id: "f", name: "a\u001bb" }, /`name` contains a control character/],
     [
       { id: "f", triggers: { cron: "rubbish" } },
       /"f".*`triggers\[0\]\.cron` is "rubbish": it has 1 fields instead of five/,
     ],
     [
       { id: "f", triggers: [{ event: "a" }, { cron: "61 * * * *" }] },
-      /`triggers\[1\]\.cron`.*"61" is no minute \(0 to 59\)/,
+      /`triggers\[1\]\.cron`.*"61" is not a valid minute \(0 to 59\)/,
     ],
     [{ id: "f", triggers: { cron: "* * * * 9" } }, /day of the week/],
     [{ id: "f", triggers: { cron: "* * * FOO *" } }, /month/],
-    [{ id: "f", triggers: { cron: "TZ=Mars/Olympus 0 0 * * *" } }, /no time zone "Mars\/Olympus"/],
+    [{ id: "f", triggers: { cron: "TZ=Mars/Olympus 0 0 * * *" } }, /unknown time zone "Mars\/Olympus"/],
     [
       { id: "f", triggers: { event: "a", if: "event.data.a = 1" } },
-      /`triggers\[0\]\.if` is no CEL expression: write "==" to compare/,
+      /`triggers\[0\]\.if` is not a valid CEL expression: write "==" to compare/,
     ],
     [{ id: "f", triggers: { event: "a", if: "event.data.a === 1" } }, /write "=="/],
-    [{ id: "f", triggers: { event: "a", if: "event.data.a == 'x" } }, /a text does not end/],
+    [{ id: "f", triggers: { event: "a", if: "event.data.a == 'x" } }, /a string is not terminated/],
     [{ id: "f", triggers: { event: "a", if: "(event.data.a == 1" } }, /a "\)" is missing/],
     [{ id: "f", triggers: { event: "a", if: "event.data.a] == 1" } }, /"\]" closes nothing/],
     [{ id: "f", concurrency: { limit: 1, key: "event.data.a & 1" } }, /concurrency\.key.*"&&"/],
     [{ id: "f", cancelOn: [{ event: "a", if: "event.a = async.a" }] }, /cancelOn\[0\]\.if.*"=="/],
-    [{ id: "f", idempotency: "event.data.id;" }, /idempotency.*one expression/],
+    [{ id: "f", idempotency: "event.data.id;" }, /idempotency.*a single expression/],
     [{ id: "f", deadline: new Date(0) }, /`deadline` is not a duration: a Date/],
   ])("%j", (options, message) => {
     expect(() => client.createFunction({ triggers: [], ...options } as never, () => 1)).toThrow(
@@ -202,7 +202,7 @@ describe("wrong definitions name function and option", () => {
 
   test("the old form with three arguments is explained", () => {
     const create = client.createFunction as (...args: unknown[]) => unknown;
-    expect(() => create.call(client, { id: "f" }, { event: "a" }, () => 1)).toThrow(/triggers belong into the first/);
+    expect(() => create.call(client, { id: "f" }, { event: "a" }, () => 1)).toThrow(/triggers belong in the first/);
   });
 });
 

@@ -216,7 +216,7 @@ function addressOf(target: ProxyOptions["target"]): Address {
   if (typeof target !== "string") return { host: target.host ?? HOST, port: target.port };
   const url = URL.canParse(target) ? new URL(target) : undefined;
   if (!url || !/^(http|ws):$/.test(url.protocol)) {
-    throw new HoldfastError("OPTION_INVALID", `target: "${target}" is no http:// or ws:// URL.`);
+    throw new HoldfastError("OPTION_INVALID", `target: "${target}" is not an http:// or ws:// URL.`);
   }
   return { host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port || 80) };
 }
@@ -226,7 +226,10 @@ function listen(server: Server, port: number): Promise<void> {
     server.once("error", (cause: NodeJS.ErrnoException) =>
       reject(
         cause.code === "EADDRINUSE"
-          ? new HoldfastError("PORT_BUSY", `Port ${port} on ${HOST}, wanted for the proxy, is used by another program.`)
+          ? new HoldfastError(
+              "PORT_BUSY",
+              `Port ${port} on ${HOST}, wanted for the proxy, is in use by another program.`,
+            )
           : cause,
       ),
     );

@@ -40,10 +40,18 @@ export function decideAcceptance(request: ExecutorRequest, facts: AcceptanceFact
     return { verdict: "refuse", reason: "STALLED", message: "This worker's main thread is blocked." };
   }
   if (facts.outboxFull) {
-    return { verdict: "refuse", reason: "AT_CAPACITY", message: "Too many replies wait for an acknowledgement." };
+    return {
+      verdict: "refuse",
+      reason: "AT_CAPACITY",
+      message: "Too many replies are waiting for an acknowledgement.",
+    };
   }
   if (facts.running >= facts.maxRunning) {
-    return { verdict: "refuse", reason: "AT_CAPACITY", message: `This worker runs ${facts.running} requests already.` };
+    return {
+      verdict: "refuse",
+      reason: "AT_CAPACITY",
+      message: `This worker is already running ${facts.running} requests.`,
+    };
   }
   if (request.functionSlug === "" || request.requestPayload.byteLength === 0) {
     return { verdict: "malformed", message: "The request names no function, or has no payload." };

@@ -41,7 +41,7 @@ export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Tur
     case "FRAME":
       return onFrame(state, event.frame);
     case "BAD_FRAME":
-      return giveUp(`The gateway sent bytes that are not a frame: ${event.message}`);
+      return giveUp(`The gateway sent bytes that are not a valid frame: ${event.message}`);
     case "CLOSED":
       return giveUp(
         `The gateway closed the socket during the handshake (${event.code} ${event.reason || "without a reason"}).`,
@@ -50,7 +50,7 @@ export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Tur
     case "TIMEOUT":
       return giveUp(
         state.phase === "hello"
-          ? "The gateway sent no GATEWAY_HELLO in time."
+          ? "The gateway did not send GATEWAY_HELLO in time."
           : "The gateway did not become ready in time.",
       );
     default:
@@ -79,7 +79,7 @@ function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Tur
 
 function outOfOrder({ phase }: HandshakeState, { kind }: GatewayFrame): Turn {
   return phase === "hello"
-    ? giveUp(`The gateway began with ${kind} instead of GATEWAY_HELLO.`)
+    ? giveUp(`The gateway's first frame was ${kind} instead of GATEWAY_HELLO.`)
     : giveUp(`The gateway sent ${kind} instead of GATEWAY_CONNECTION_READY.`);
 }
 

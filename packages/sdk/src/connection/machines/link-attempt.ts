@@ -43,7 +43,7 @@ export function onStartFailed(
   if (rules.hasFallbackKey && refusedKeys === 1) {
     const key = attempt.key === "primary" ? "fallback" : "primary";
     const [next, effects] = beginAttempt({ ...state, memory: { ...memory, key, refusedKeys } });
-    const message = `The gateway refused the ${attempt.key} signing key; trying the ${key} one.`;
+    const message = `The gateway rejected the ${attempt.key} signing key; trying the ${key} one.`;
     return [next, [{ do: "LOG", level: "warn", code: "UNAUTHORIZED", message }, ...effects]];
   }
   return retry({ ...state, memory: { ...failed(memory), refusedKeys: 0 } }, event.message, true);

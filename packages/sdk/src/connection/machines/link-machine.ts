@@ -157,7 +157,7 @@ function stepActive(state: Open, active: ActiveLink, event: SocketEvent): Turn {
             do: "LOG",
             level: "error",
             code: "FRAME_INVALID",
-            message: `Bytes that are no frame were passed over: ${event.message}`,
+            message: `Ignored bytes that are not a valid frame: ${event.message}`,
           },
         ],
       ];
@@ -233,7 +233,7 @@ function becomeActive(rules: LinkRules, state: Open, generation: number, ready: 
 
 function drain(state: Open, active: ActiveLink): Turn {
   if (active.draining) return [state, []];
-  const message = `The gateway of connection ${active.connectionId} is closing; another connection is made first.`;
+  const message = `The gateway of connection ${active.connectionId} is shutting down; opening another connection before closing this one.`;
   const next: Open = { ...state, active: { ...active, draining: true } };
   const [after, effects] = reconnect(next, active);
   return [after, [{ do: "LOG", level: "info", message }, ...effects, { do: "STATE_CHANGED" }]];

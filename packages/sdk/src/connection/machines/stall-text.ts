@@ -27,15 +27,16 @@ export function stallText(report: StallReport): string {
   const lines = [`holdfast: ${stallHeadline(report, stalledMs)}`];
   for (const frame of stack.slice(0, MAX_SHOWN)) lines.push(`    at ${frameText(frame)}`);
   if (stack.length > MAX_SHOWN) lines.push(`    ... ${stack.length - MAX_SHOWN} more`);
-  if (problem !== null) lines.push(`    There is no stack: ${problem}`);
-  if (waiting > 0) lines.push(`  ${waiting} other ${waiting === 1 ? "request waits" : "requests wait"} for it.`);
+  if (problem !== null) lines.push(`    No stack is available: ${problem}`);
+  if (waiting > 0)
+    lines.push(`  ${waiting} other ${waiting === 1 ? "request is" : "requests are"} waiting for the main thread.`);
   lines.push(
     leasesGivenUp
-      ? "  Its work was given up, so that other workers can take it (maxStall)."
-      : "  The connection goes on without it: heartbeats and leases are kept, new work is not taken.",
+      ? "  Its requests were returned to the gateway, so that other workers can take them (maxStall)."
+      : "  The connection stays up: heartbeats and lease extensions continue, no new work is accepted.",
   );
   if (suppressed > 0)
-    lines.push(`  ${suppressed} earlier ${suppressed === 1 ? "report was" : "reports were"} left out.`);
+    lines.push(`  ${suppressed} earlier ${suppressed === 1 ? "report was" : "reports were"} suppressed.`);
   return lines.join("\n");
 }
 

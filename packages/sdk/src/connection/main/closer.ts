@@ -63,7 +63,7 @@ export function createCloser(deps: CloserDeps): Closer {
     void host.stop().then(() => {
       hardAlarm?.cancel();
       if (ledger.size > 0) {
-        log("error", `The connection ended with ${ledger.size} requests in flight; their leases end by themselves.`, {
+        log("error", `The connection ended with ${ledger.size} requests in flight; their leases will expire.`, {
           code: "DRAIN_TIMEOUT",
           requestIds: ledger.requestIds().slice(0, 20),
         });
@@ -91,7 +91,7 @@ export function createCloser(deps: CloserDeps): Closer {
       look();
     });
     hardAlarm = timers.set(drainMs + graceMs, () => {
-      log("error", "The connection thread did not end in time and was terminated.", { code: "DRAIN_TIMEOUT" });
+      log("error", "The connection thread did not exit in time and was terminated.", { code: "DRAIN_TIMEOUT" });
       finishThread();
       host.terminate(END_MS);
     });
@@ -105,8 +105,8 @@ export function createCloser(deps: CloserDeps): Closer {
 
   const lossReason = (): HoldfastError =>
     deadlineMs === null
-      ? new HoldfastError("LEASE_LOST", "The gateway gave this work to somebody else; its result will not be used.")
-      : new HoldfastError("DRAIN_TIMEOUT", "The worker is ending; the work goes on at another one.");
+      ? new HoldfastError("LEASE_LOST", "The gateway reassigned this request; its result will not be used.")
+      : new HoldfastError("DRAIN_TIMEOUT", "The worker is shutting down; the work continues on another one.");
 
   return {
     get begun() {

@@ -121,7 +121,7 @@ function commonClientOptions(apps: unknown): ResolvedClientOptions {
   if (first.mode === "cloud" && first.signingKey === undefined) {
     throw new HoldfastError(
       "OPTION_MISSING",
-      "A signing key is needed: give the client `signingKey`, set HOLDFAST_SIGNING_KEY, or set `isDev: true` for a gateway on this machine.",
+      "A signing key is required: pass the client `signingKey`, set HOLDFAST_SIGNING_KEY, or set `isDev: true` for a gateway on this machine.",
     );
   }
   return first;
@@ -134,7 +134,10 @@ function differingKey(one: ResolvedClientOptions, other: ResolvedClientOptions):
 function checkedLogger(logger: LoggerLike): LoggerLike {
   const missing = LOG_LEVELS.find((level) => typeof logger[level] !== "function");
   if (missing === undefined) return logger;
-  throw invalidOption("the option `logger`", `has no method \`${missing}\`: it needs debug, info, warn and error.`);
+  throw invalidOption(
+    "the option `logger`",
+    `has no method \`${missing}\`; a logger needs debug, info, warn and error.`,
+  );
 }
 
 function logWith(logger: LoggerLike): Log {

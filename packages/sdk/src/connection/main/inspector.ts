@@ -17,11 +17,11 @@ export function isInspectorOpen(): boolean {
 /** Why nobody may look at the stack of the thread that calls this while it is blocked; null = that works. */
 export function whyNoStack(): string | null {
   if (!nodeModule("node:worker_threads").isMainThread) {
-    return "connect() was called on a worker thread; only the process's main thread can be asked.";
+    return "connect() was called on a worker thread; only the process's main thread can be inspected.";
   }
   // There Node has no inspector, and ends the whole process when a thread asks for it.
   const permission: { has(scope: string): boolean } | undefined = process.permission;
   return permission === undefined || permission.has("inspector")
     ? null
-    : "the permission model of Node allows no inspector.";
+    : "Node's permission model does not allow the inspector.";
 }

@@ -148,7 +148,7 @@ class ThreadedConnection implements Connection {
     abort?.addEventListener("abort", this.#onAbort);
     this.#signals = handleSignals(signals, {
       drain: (signal) => {
-        log("info", `${signal}: no new work is taken; the connection closes when what runs has ended.`);
+        log("info", `${signal}: no new work is accepted; the connection closes when running requests have finished.`);
         void this.close();
       },
       force: () => this.#closer.force(),
@@ -279,7 +279,7 @@ class ThreadedConnection implements Connection {
 
   #onHung(silentMs: number): void {
     const transitions = this.#mirror?.debug.transitions.slice(-SHOWN_TRANSITIONS) ?? [];
-    const message = `The connection thread has given no sign of life for ${silentMs} ms while this one moved: it is ended.`;
+    const message = `The connection thread has not responded for ${silentMs} ms while the main thread was running; terminating it.`;
     this.#lastProblem = message;
     this.#deps.log("error", message, { code: "THREAD_HUNG", transitions });
     this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");

@@ -47,7 +47,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
 
   const fail = (requestId: string, thrown: unknown): void => {
     const error = toPlainError(thrown);
-    log("error", `A request could not be run: ${error.message}`, { requestId });
+    log("error", `A request could not be executed: ${error.message}`, { requestId });
     if (ledger.finish(requestId, { kind: "error", error })) send({ type: "EXECUTION_ERROR", requestId, error });
   };
 

@@ -172,7 +172,7 @@ function resolveStall(options: ConnectOptions, env: Environment): ResolvedConnec
   if (maxStallMs !== null && (thresholdMs === null || maxStallMs < thresholdMs)) {
     throw invalidOption(
       "the option `maxStall`",
-      "needs `stallThreshold`, and must not be shorter: a stall is noticed first and given up afterwards.",
+      "requires `stallThreshold`, and must not be shorter: a stall is detected first, and its requests are returned afterwards.",
     );
   }
   return { thresholdMs, maxStallMs };
@@ -200,14 +200,14 @@ function resolveSignals(given: unknown): readonly NodeJS.Signals[] {
     throw invalidOption("the option `handleShutdownSignals`", 'must be an array of signal names such as "SIGTERM".');
   }
   if (given.includes("SIGKILL") || given.includes("SIGSTOP")) {
-    throw invalidOption("the option `handleShutdownSignals`", "names a signal that no process can handle.");
+    throw invalidOption("the option `handleShutdownSignals`", "contains a signal that no process can handle.");
   }
   const { signals } = nodeModule("node:os").constants;
   const unknown = given.find((name) => !Object.hasOwn(signals, name));
   if (unknown !== undefined) {
     throw invalidOption(
       "the option `handleShutdownSignals`",
-      `names the signal ${unknown}, which this system does not have.`,
+      `contains the signal ${unknown}, which this system does not have.`,
     );
   }
   return given as readonly NodeJS.Signals[];

@@ -126,7 +126,7 @@ export class ThreadHost {
     this.#patience?.cancel();
     this.#patience = this.#deps.timers.set(endMs, () => {
       thread.unref();
-      this.#exited(generation, "It does not end.");
+      this.#exited(generation, "It does not exit.");
     });
   }
 
@@ -134,7 +134,7 @@ export class ThreadHost {
   hung(silentMs: number): void {
     const generation = this.#worker?.generation;
     if (generation === undefined) return;
-    this.#lastCrash = `It had given no sign of life for ${Math.round(silentMs)} ms.`;
+    this.#lastCrash = `It had not responded for ${Math.round(silentMs)} ms.`;
     this.#driver.send({ type: "HUNG", generation });
   }
 
@@ -181,7 +181,7 @@ export class ThreadHost {
       case "CANCEL_UPTIME":
         return this.#uptime?.cancel();
       case "FAIL": {
-        const message = `The connection thread ended ${effect.crashes} times in a row and was given up. The last time: ${this.#lastCrash}`;
+        const message = `The connection thread crashed ${effect.crashes} times in a row and is not restarted again. Last crash: ${this.#lastCrash}`;
         return onFailed(new HoldfastError("CONNECTION_FAILED", message));
       }
       case "STOPPED":
@@ -195,7 +195,7 @@ export class ThreadHost {
     const { policy, timers, random, onCrash } = this.#deps;
     const delayMs = backoffDelayMs(policy, crashes, random);
     this.#wait = timers.set(delayMs, () => this.#driver.send({ type: "BACKOFF_OVER" }));
-    const message = `The connection thread ended: ${this.#lastCrash} Another one starts in ${delayMs} ms.`;
+    const message = `The connection thread ended: ${this.#lastCrash} A new one starts in ${delayMs} ms.`;
     onCrash(new HoldfastError("THREAD_CRASHED", message));
   }
 
@@ -224,7 +224,7 @@ export class ThreadHost {
     // It comes once; from then on posting would be silently in vain.
     thread.once("exit", (code) => {
       this.#ended.add(thread);
-      this.#exited(generation, `It ended with code ${code}.`);
+      this.#exited(generation, `It exited with code ${code}.`);
     });
     for (const message of this.#deps.greet(this.crashes)) thread.postMessage(message);
   }

@@ -13,7 +13,7 @@ export function drainStream(stream: Readable, name: string, log: Log): void {
     if (lines > MAX_LINES) return;
     const text = String(chunk).slice(0, MAX_CHARS).trimEnd();
     if (text !== "") log("warn", `The connection thread wrote to ${name}: ${text}`);
-    if (lines === MAX_LINES) log("warn", `More output of the connection thread on ${name} is not shown.`);
+    if (lines === MAX_LINES) log("warn", `Further output of the connection thread on ${name} is suppressed.`);
   });
   stream.on("error", () => {});
 }

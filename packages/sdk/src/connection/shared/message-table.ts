@@ -10,33 +10,33 @@ export interface MessageRow {
   readonly afterShutdown: "handled" | "ignored" | "refused";
   /** What happens when the other side dies while this message, or the answer to it, is under way. */
   readonly onOtherSideDeath:
-    | "ledger keeps it, the next thread is given it"
-    | "sent again after the respawn"
+    | "the ledger keeps it and passes it to the next thread"
+    | "resent after the respawn"
     | "rebuilt by the next thread"
-    | "lost, a diagnosis only"
-    | "the exit stands for it";
+    | "lost, diagnostics only"
+    | "implied by the exit";
 }
 
 type Direction<Type extends AnyMessage["type"]> = Type extends MainMessage["type"] ? "main->thread" : "thread->main";
 
 /** One row per message; a missing, surplus or misdirected row does not compile. */
 export const MESSAGE_TABLE = {
-  INIT: row("main->thread", "command", null, "handled", "sent again after the respawn"),
-  CONNECT: row("main->thread", "command", null, "ignored", "sent again after the respawn"),
-  CLOSE: row("main->thread", "command", null, "handled", "sent again after the respawn"),
+  INIT: row("main->thread", "command", null, "handled", "resent after the respawn"),
+  CONNECT: row("main->thread", "command", null, "ignored", "resent after the respawn"),
+  CLOSE: row("main->thread", "command", null, "handled", "resent after the respawn"),
   EXECUTION_RESPONSE: row(
     "main->thread",
     "answer",
     "requestId",
     "handled",
-    "ledger keeps it, the next thread is given it",
+    "the ledger keeps it and passes it to the next thread",
   ),
   EXECUTION_ERROR: row(
     "main->thread",
     "answer",
     "requestId",
     "handled",
-    "ledger keeps it, the next thread is given it",
+    "the ledger keeps it and passes it to the next thread",
   ),
   EXECUTION_DROPPED: row("main->thread", "answer", "requestId", "handled", "rebuilt by the next thread"),
   CHECKPOINT: row(
@@ -44,7 +44,7 @@ export const MESSAGE_TABLE = {
     "command",
     "requestId+sequence",
     "handled",
-    "ledger keeps it, the next thread is given it",
+    "the ledger keeps it and passes it to the next thread",
   ),
   STATE_CHANGE: row("thread->main", "event", null, "handled", "rebuilt by the next thread"),
   CONNECTION_READY: row("thread->main", "event", null, "handled", "rebuilt by the next thread"),
@@ -53,17 +53,17 @@ export const MESSAGE_TABLE = {
     "command",
     "requestId",
     "refused",
-    "ledger keeps it, the next thread is given it",
+    "the ledger keeps it and passes it to the next thread",
   ),
   REPLY_ACKED: row("thread->main", "answer", "requestId", "handled", "rebuilt by the next thread"),
   CHECKPOINT_ACKED: row("thread->main", "answer", "requestId+sequence", "handled", "rebuilt by the next thread"),
   LEASE_EXTENDED: row("thread->main", "event", "requestId", "handled", "rebuilt by the next thread"),
   LEASE_LOST: row("thread->main", "event", "requestId", "handled", "rebuilt by the next thread"),
-  CANCEL: row("thread->main", "event", "requestId", "handled", "lost, a diagnosis only"),
-  DEBUG_STATE: row("thread->main", "event", null, "handled", "lost, a diagnosis only"),
-  LOG: row("thread->main", "event", null, "handled", "lost, a diagnosis only"),
-  ERROR: row("thread->main", "event", null, "handled", "the exit stands for it"),
-  CLOSED: row("thread->main", "answer", null, "handled", "the exit stands for it"),
+  CANCEL: row("thread->main", "event", "requestId", "handled", "lost, diagnostics only"),
+  DEBUG_STATE: row("thread->main", "event", null, "handled", "lost, diagnostics only"),
+  LOG: row("thread->main", "event", null, "handled", "lost, diagnostics only"),
+  ERROR: row("thread->main", "event", null, "handled", "implied by the exit"),
+  CLOSED: row("thread->main", "answer", null, "handled", "implied by the exit"),
 } as const satisfies { readonly [Type in AnyMessage["type"]]: MessageRow & { readonly direction: Direction<Type> } };
 
 function row<D extends MessageRow["direction"]>(

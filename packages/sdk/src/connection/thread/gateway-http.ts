@@ -135,14 +135,14 @@ function readStart(body: Uint8Array, gatewayUrl: string | undefined): StartResul
   } catch {
     return {
       ok: false,
-      message: "The start call was answered with something that is not a StartResponse.",
+      message: "The start call returned something that is not a StartResponse.",
       unauthorized: false,
     };
   }
   const endpoint = gatewayUrl ?? start.gatewayEndpoint;
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (start.connectionId === "" || (url?.protocol !== "ws:" && url?.protocol !== "wss:")) {
-    const message = `The start call named no usable gateway: connection ${JSON.stringify(start.connectionId)}, endpoint ${JSON.stringify(endpoint)}.`;
+    const message = `The start call returned no usable gateway: connection ${JSON.stringify(start.connectionId)}, endpoint ${JSON.stringify(endpoint)}.`;
     return { ok: false, message, unauthorized: false };
   }
   return { ok: true, start: { ...start, gatewayEndpoint: endpoint } };
@@ -154,7 +154,7 @@ async function readBounded(response: Awaited<ReturnType<GatewayFetch>>, maxBytes
   for await (const chunk of response.body ?? []) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new Error(`The answer is larger than ${maxBytes} bytes.`);
+    if (bytes > maxBytes) throw new Error(`The response is larger than ${maxBytes} bytes.`);
   }
   return Buffer.concat(chunks);
 }
@@ -169,10 +169,10 @@ export function retryAfterMsOf(header: string | null, nowMs: number): number | u
 function describe(what: string, { status, header, body }: Answer): string {
   const location = header("location");
   if (location !== null && status >= 300 && status < 400) {
-    return `The ${what} call was redirected (status ${status}) to ${location}; redirects are not followed. Set the address itself.`;
+    return `The ${what} call was redirected (status ${status}) to ${location}; redirects are not followed. Configure the final address.`;
   }
   const text = new TextDecoder().decode(body.subarray(0, EXCERPT_CHARS)).trim();
-  return `The ${what} call was answered with status ${status}${text === "" ? "" : `: ${text}`}.`;
+  return `The ${what} call returned status ${status}${text === "" ? "" : `: ${text}`}.`;
 }
 
 /** `fetch` hides why it failed in its cause. */

@@ -71,7 +71,7 @@ export class LeaseKeeper {
   }
 
   #lost(requestId: string, runId: string): void {
-    const message = "The lease of a request was lost; its result will not be used.";
+    const message = "Lost the lease of a request; its result will not be used.";
     this.#deps.log("warn", message, { code: "LEASE_LOST", requestId, runId });
     this.#deps.onLost(requestId);
   }

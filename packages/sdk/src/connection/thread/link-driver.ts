@@ -155,7 +155,7 @@ export class LinkDriver {
       case "START":
         return this.#start(effect);
       case "ABORT_START":
-        return this.#starts.get(effect.generation)?.abort(new Error("Not needed any more."));
+        return this.#starts.get(effect.generation)?.abort(new Error("No longer needed."));
       case "OPEN":
         return this.#open(effect.generation, effect.start.gatewayEndpoint);
       case "CLOSE_SOCKET":
@@ -246,7 +246,7 @@ export class LinkDriver {
     // Work goes past the machine, which has nothing to say about it.
     if (this.#active?.generation !== generation) return this.#driver.send({ type: "FRAME", generation, frame });
     if (frame.kind === "UNKNOWN") {
-      return this.#deps.log("warn", `A frame of unknown kind ${frame.number} was passed over.`);
+      return this.#deps.log("warn", `Ignored a frame of unknown kind ${frame.number}.`);
     }
     if (isLinkFrame(frame)) return this.#driver.send({ type: "FRAME", generation, frame });
     this.#deps.listener.onFrame(frame, bytes);

@@ -118,7 +118,7 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
     session.on("Debugger.paused", (message) => {
       stopped = true;
       if (!open) return ask("Debugger.resume");
-      limit ??= timers.set(MAX_PAUSE_MS, () => fail(new Error("The main thread's debugger did not answer.")));
+      limit ??= timers.set(MAX_PAUSE_MS, () => fail(new Error("The main thread's debugger did not respond.")));
       look(ask, message, scripts, { ...handlers, close, isOpen: () => open });
     });
     session.connectToMainThread();

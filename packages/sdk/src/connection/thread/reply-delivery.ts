@@ -131,7 +131,7 @@ export class ReplyDelivery {
     if (!this.#outbox.full || this.#wasFull) return;
     this.#wasFull = true;
     const { count } = this.#outbox;
-    const message = `${count} replies and checkpoints (${this.#outbox.bytes} bytes) wait for an acknowledgement; no new work is taken.`;
+    const message = `${count} replies and checkpoints (${this.#outbox.bytes} bytes) are waiting for an acknowledgement; no new work is accepted.`;
     this.#deps.log("warn", message, { code: "OUTBOX_FULL" });
   }
 
@@ -140,7 +140,7 @@ export class ReplyDelivery {
     this.#letters.delete(key);
     if (this.#wasFull && !this.#outbox.full) {
       this.#wasFull = false;
-      this.#deps.log("info", "Replies and checkpoints are acknowledged again; new work is taken.");
+      this.#deps.log("info", "Replies and checkpoints are acknowledged again; accepting new work.");
     }
     return settled;
   }
@@ -183,7 +183,7 @@ export class ReplyDelivery {
       this.#deps.onDelivered(item.requestId);
       return;
     }
-    this.#deps.log("warn", `A reply could not be flushed, it is tried again: ${result.message}`, {
+    this.#deps.log("warn", `A reply could not be flushed and will be retried: ${result.message}`, {
       code: "FLUSH_FAILED",
       requestId: item.requestId,
     });

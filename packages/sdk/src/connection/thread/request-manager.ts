@@ -202,8 +202,8 @@ export class RequestManager {
       if (state !== "running") continue;
       const { requestId, runId } = identity;
       const leaseId = this.inFlight.leases.get(requestId)?.leaseId ?? "";
-      this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker ended before the work was done.");
-      this.#deps.log("warn", "A request was not finished in time and was handed back.", {
+      this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");
+      this.#deps.log("warn", "A request had not finished in time and was returned to the gateway.", {
         code: "DRAIN_TIMEOUT",
         requestId,
         runId,
@@ -335,7 +335,7 @@ export class RequestManager {
         if (this.#unconfirmed.has(requestId)) return;
         return this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
       case "finished":
-        return this.#deps.log("debug", "A request that was answered already came again and was passed over.", {
+        return this.#deps.log("debug", "Ignored a request that was already answered.", {
           requestId,
         });
       case "malformed":
@@ -359,6 +359,6 @@ export class RequestManager {
   #refuse({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {
     const answered = this.#nack({ requestId, runId }, leaseId, reason, message);
     const level = answered && reason !== "UNKNOWN_APP" ? "debug" : "warn";
-    this.#deps.log(level, `A request was refused: ${message}`, { requestId, runId, reason });
+    this.#deps.log(level, `Rejected a request: ${message}`, { requestId, runId, reason });
   }
 }

@@ -56,7 +56,7 @@ export function runThread(parent: ParentPort, ports: ThreadPorts): void {
 
   port.listen((message) => {
     if (message.type === "INIT") {
-      if (session) throw new HoldfastError("THREAD_PROTOCOL", "INIT came twice.");
+      if (session) throw new HoldfastError("THREAD_PROTOCOL", "INIT was received twice.");
       const made = new Session(message, port, ports, {
         touch: () => turn.schedule(),
         end: () => {
@@ -70,7 +70,7 @@ export function runThread(parent: ParentPort, ports: ThreadPorts): void {
     } else if (session) {
       session.onMessage(message);
     } else {
-      throw new HoldfastError("THREAD_PROTOCOL", `${message.type} came before INIT.`);
+      throw new HoldfastError("THREAD_PROTOCOL", `${message.type} was received before INIT.`);
     }
   });
 }
@@ -191,7 +191,7 @@ class Session {
 
   #onPaused(pausedMs: number): void {
     this.#requests.doubt();
-    const message = `The connection thread was paused for ${Math.round(pausedMs)} ms; what it holds is confirmed before it begins.`;
+    const message = `The connection thread did not run for ${Math.round(pausedMs)} ms; each request it holds is confirmed before it starts.`;
     this.#log("warn", message, { code: "PROCESS_PAUSED", pausedMs: Math.round(pausedMs) });
   }
 

@@ -23,7 +23,7 @@ export function watchForShutdown({ signals, drainMs, listen, closing, timers, lo
   let alarm: TimerHandle | undefined;
   const patienceMs = Math.min(MAIN_PATIENCE_MS, drainMs / 2);
   const begin = (leftMs: number): void => {
-    log("debug", "The process was asked to end; the connection closes, whether main moves or not.");
+    log("debug", "The process was asked to exit; closing the connection even though the main thread is blocked.");
     closing.beginForMain(leftMs);
   };
   const stopListening = listen(signals, () => {

@@ -287,7 +287,7 @@ export class StallWatch {
       stall.report = { ...report, sequence: this.#nextSequence(), leasesGivenUp: gaveUp };
       actions.tell(stall.report, Math.round(stalledMs), true);
       const { execution, culprit, stack } = stall.report;
-      log("warn", `${stallHeadline(report, stalledMs)} It moves again.`, {
+      log("warn", `${stallHeadline(report, stalledMs)} It is responsive again.`, {
         code: "MAIN_BLOCKED",
         stalledMs: Math.round(stalledMs),
         ...execution,
@@ -304,4 +304,4 @@ export class StallWatch {
   }
 }
 
-const NATIVE = "it does not answer its debugger, so it is in native code, or the process gets no processor time.";
+const NATIVE = "it does not respond to its debugger, so it is in native code, or the process gets no CPU time.";
