@@ -17,7 +17,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/events/intake.ts`,
+        file: `${ENGINE}/events/event-intake.ts`,
         find: "event: { ...starting, name: qualify(environment, event.name), idempotencyKey, tsMs },",
         replace: "event: { ...starting, idempotencyKey, tsMs },",
       },
@@ -28,7 +28,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/events/intake.ts`,
+        file: `${ENGINE}/events/event-intake.ts`,
         find: "if (environment === DEFAULT_ENVIRONMENT) return entropy;",
         replace: "return entropy;",
       },
@@ -50,7 +50,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/jobs/fan-out.ts`,
+        file: `${ENGINE}/jobs/wait-notifier.ts`,
         find: "const waited = qualify(environment, name);",
         replace: "const waited = name;",
       },
