@@ -1,13 +1,16 @@
 import { defineConfig } from "vitest/config";
-import { limits } from "../packages/tooling/src/vitest-base.ts";
+import { limits, realProjects } from "../packages/tooling/src/vitest-base.ts";
 
 /** End-to-end tests use the built packages, as an app would: no aliases. */
 export default defineConfig({
   test: {
     ...limits,
-    globalSetup: "global-setup.ts",
     testTimeout: 120_000,
-    include: ["test/**/*.e2e.test.ts"],
     maxWorkers: 2,
+    projects: realProjects({
+      real: ["test/**/*.e2e.test.ts"],
+      slow: ["test/{interop,local-postgres,paused}.e2e.test.ts"],
+      globalSetup: "global-setup.ts",
+    }),
   },
 });

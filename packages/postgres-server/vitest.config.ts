@@ -1,4 +1,9 @@
 import { defineConfig } from "vitest/config";
-import { unitTests } from "../tooling/src/vitest-base.ts";
+import { testsByKind } from "../tooling/src/vitest-base.ts";
 
-export default defineConfig(unitTests());
+export default defineConfig(
+  testsByKind({
+    real: ["test/*.test.ts"],
+    slow: ["test/{kept,owner-death,users}.test.ts"],
+  }),
+);

@@ -14,6 +14,7 @@ export const kinds: Kinds = {
     `test/connect/{${realConnect.join(",")}}.test.ts`,
     "test/execution/hostile.test.ts",
   ],
+  slow: ["test/connect/thread-moments.test.ts"],
 };
 
 export default defineConfig(testsByKind(kinds));

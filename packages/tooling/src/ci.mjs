@@ -4,8 +4,9 @@ import { endWithChildren, run } from "./processes.mjs";
 import { isProgram, root } from "./workspace.mjs";
 
 /** @type {{ command: string, args: string[], timeoutMs: number }[]} */
-const suites = [
+export const suites = [
   { command: "npm", args: ["test", "--silent"], timeoutMs: 20 * 60_000 },
+  { command: process.execPath, args: [join(root, "packages/tooling/src/test-slow.mjs")], timeoutMs: 20 * 60_000 },
   { command: process.execPath, args: [join(root, "packages/tooling/src/pack-check.mjs")], timeoutMs: 10 * 60_000 },
   { command: process.execPath, args: [join(root, "packages/tooling/src/matrix/run.mjs")], timeoutMs: 10 * 60_000 },
 ];

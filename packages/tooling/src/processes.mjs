@@ -123,10 +123,11 @@ async function endLeftOvers(marker, group) {
 /**
  * A new temporary folder that goes away with this process, however it ends.
  * @param {string} prefix
+ * @param {string} [parent]
  * @returns {{ path: string, remove: () => void }}
  */
-export function temporaryFolder(prefix) {
-  const path = mkdtempSync(join(tmpdir(), prefix));
+export function temporaryFolder(prefix, parent = tmpdir()) {
+  const path = mkdtempSync(join(parent, prefix));
   temporary.add(path);
   tellReaper(`> ${path}`);
   const remove = () => {

@@ -1,6 +1,7 @@
 /** Runs one Vitest suite and counts what passed, what failed and what it left behind. */
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { temporaryParent } from "./memory-folder.mjs";
 import { run, temporaryFolder } from "./processes.mjs";
 import { inRoot, tool } from "./workspace.mjs";
 
@@ -39,20 +40,24 @@ export function countResults(json, exitCode) {
 
 /**
  * @param {string} folder with a Vitest configuration, relative to the root
- * @param {{ timeoutMs: number, quiet?: boolean, filters?: readonly string[] }} options quiet: show nothing before the end,
- *   then all at once; filters: run only files whose names have one of these
+ * @param {object} options
+ * @param {number} options.timeoutMs
+ * @param {boolean} [options.quiet] show nothing before the end, then all at once
+ * @param {readonly string[]} [options.filters] run only files whose names have one of these
+ * @param {string} [options.project] run only this of the suite's Vitest projects; all but this with `!` before it
  * @returns {Promise<Counts>}
  */
-export async function runSuite(folder, { timeoutMs, quiet = false, filters = [] }) {
+export async function runSuite(folder, { timeoutMs, quiet = false, filters = [], project }) {
   const title = `\n--- tests of ${folder}`;
   if (!quiet) console.log(title);
   // A temporary folder of its own shows what the suite leaves behind. Like any temporary folder it is open
   // to all: some tests start programs as another user.
-  const { path: temp, remove } = temporaryFolder("holdfast-test-");
+  const { path: temp, remove } = temporaryFolder("holdfast-test-", temporaryParent());
   chmodSync(temp, 0o1777);
   try {
     const report = join(temp, "results.json");
     const options = ["run", ...filters, "--root", inRoot(folder), "--reporter=default", "--reporter=json"];
+    if (project !== undefined) options.push(`--project=${project}`);
     const result = await run(process.execPath, [tool("vitest/vitest.mjs"), ...options, `--outputFile.json=${report}`], {
       cwd: inRoot(folder),
       timeoutMs,

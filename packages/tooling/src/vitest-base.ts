@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { TestProjectInlineConfiguration, ViteUserConfig } from "vitest/config";
+import { SLOW } from "./kinds.mjs";
 
 const root = new URL("../../../", import.meta.url);
 const inRoot = (path: string): string => fileURLToPath(new URL(path, root));
@@ -43,26 +44,38 @@ export function unitTests(test: TestOptions = {}): ViteUserConfig {
   return { resolve, test: { ...limits, include: ["test/**/*.test.ts"], ...test } };
 }
 
-/** The tests of a package, by kind. Together the two kinds are all files that match `test/**\/*.test.ts`. */
+/** The tests of a suite, by kind. Together the kinds are all its files. */
 export interface Kinds {
   /** Files that open sockets, start processes or threads, or need Postgres; every other file is `pure`. */
   readonly real: readonly string[];
+  /** Those of the real files that take so long that `npm run test:slow` runs them, not `npm test`. */
+  readonly slow?: readonly string[];
   /** Runs before the `real` tests, and only when some of them run. */
   readonly globalSetup?: string;
 }
 
 /**
- * Configuration of a package with the Vitest projects `pure` and `real`. A pure test that opens a socket, starts a
+ * Configuration of a package with the Vitest projects `pure`, `real` and `slow`. A pure test that opens a socket, starts a
  * process or a thread fails; see `pure-tests.ts`.
  */
-export function testsByKind({ real, globalSetup }: Kinds): ViteUserConfig {
-  const projects: TestProjectInlineConfiguration[] = [pureProject("pure", real)];
-  if (real.length > 0) {
-    const test = { name: "real", include: [...real], ...(globalSetup === undefined ? {} : { globalSetup }) };
-    projects.push({ extends: true, test });
-  }
-  return { resolve, test: { ...limits, projects } };
+export function testsByKind(kinds: Kinds): ViteUserConfig {
+  return { resolve, test: { ...limits, projects: [pureProject("pure", kinds.real), ...realProjects(kinds)] } };
 }
+
+/** The Vitest projects `real` and `slow`; a suite without pure files needs no other. */
+export function realProjects({ real, slow = [], globalSetup }: Kinds): TestProjectInlineConfiguration[] {
+  const setup = globalSetup === undefined ? {} : { globalSetup };
+  const others = ["**/node_modules/**", ...slow];
+  return [
+    ...(real.length === 0 ? [] : [project({ name: "real", include: [...real], exclude: others, ...setup })]),
+    ...(slow.length === 0 ? [] : [project({ name: SLOW, include: [...slow], ...setup })]),
+  ];
+}
+
+const project = (test: TestProjectInlineConfiguration["test"] & object): TestProjectInlineConfiguration => ({
+  extends: true,
+  test,
+});
 
 /** Configuration of the root: the pure tests of several packages in one run. */
 export function pureTests(packages: Readonly<Record<string, Kinds>>): ViteUserConfig {

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { suites } from "../src/ci.mjs";
+import { slowSuites } from "../src/kinds.mjs";
 import { colours, run } from "../src/processes.mjs";
 import { inRoot, tool, unitSuites, workspaceFolders } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
@@ -62,8 +64,19 @@ test("every package with unit tests is a suite of `npm test`, and its pure tests
   );
   expect(unitSuites).toEqual(expect.arrayContaining(suites.filter((folder) => folder !== "e2e")));
   const byKind = suites.filter((folder) =>
-    readFileSync(inRoot(join(folder, "vitest.config.ts")), "utf8").includes("testsByKind"),
+    readFileSync(inRoot(join(folder, "vitest.config.ts")), "utf8").includes("export const kinds"),
   );
   expect(byKind.length).toBeGreaterThan(4);
   for (const folder of byKind) expect(root).toContain(`"${folder}":`);
+});
+
+test("continuous integration runs `npm test` and what that leaves out: the slow tests of every suite that has some", () => {
+  const configs = [...workspaceFolders(), "e2e/sim"].map((folder) => join(folder, "vitest.config.ts"));
+  const slow = configs.filter(
+    (path) => existsSync(inRoot(path)) && / slow: \[/.test(readFileSync(inRoot(path), "utf8")),
+  );
+  expect(slow.map((path) => dirname(path)).sort()).toEqual([...slowSuites].sort());
+  const commands = suites.map(({ command, args }) => [command, ...args].join(" "));
+  expect(commands[0]).toMatch(/^npm test/);
+  expect(commands.filter((each) => each.endsWith("/test-slow.mjs"))).toHaveLength(1);
 });

@@ -1,0 +1,14 @@
+import { test } from "vitest";
+import { bundle } from "../src/bundle.ts";
+import { ALL_SCHEDULES, FIRST_SCHEDULES, playSchedules } from "./play-schedules.ts";
+
+const COUNT = ALL_SCHEDULES - FIRST_SCHEDULES;
+
+test(`${COUNT} more schedules break no invariant`, async () => {
+  const simulation = await bundle();
+  try {
+    await playSchedules(simulation, FIRST_SCHEDULES + 1, COUNT);
+  } finally {
+    simulation.remove();
+  }
+});
