@@ -3,7 +3,7 @@ import { type Kinds, testsByKind } from "../tooling/src/vitest-base.ts";
 
 const realConnect = [
   ...["blocked-main", "broken-thread", "close", "close-matrix", "connect", "drain", "failures", "handshake"],
-  ...["heartbeats", "hung-thread", "intake", "link", "paused", "replies", "requests", "stall", "stall-parts"],
+  ...["heartbeats", "hung-thread", "acceptance", "link", "paused", "replies", "requests", "stall", "stall-parts"],
   ...["thread-death", "thread-moments"],
 ];
 
@@ -11,10 +11,10 @@ export const kinds: Kinds = {
   real: [
     "test/thread-script.test.ts",
     "test/client/{run-state,send-events}.test.ts",
-    `test/connect/{${realConnect.join(",")}}.test.ts`,
+    `test/connection/{${realConnect.join(",")}}.test.ts`,
     "test/execution/hostile.test.ts",
   ],
-  slow: ["test/connect/thread-moments.test.ts"],
+  slow: ["test/connection/thread-moments.test.ts"],
 };
 
 export default defineConfig(testsByKind(kinds));
