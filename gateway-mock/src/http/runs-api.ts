@@ -11,6 +11,7 @@ import {
 } from "../store/index.ts";
 import { notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
+import { runOr404 } from "./run-or-404.ts";
 import { runDetailView, runView } from "./run-view.ts";
 
 const DEFAULT_LIMIT = 50;
@@ -20,13 +21,7 @@ const MAX_LIMIT = 1000;
 export function runsApi(app: Hono, parts: HttpParts): void {
   const { store, engine } = parts;
 
-  /** Runs of other environments do not exist here. */
-  const runHere = async (c: Context, id: string): Promise<RunDetail> => {
-    const detail = await store.getRun(id);
-    if (!detail || environmentOf(detail.head.functionId) !== c.get("environment"))
-      throw notFound(`There is no run ${id}.`);
-    return detail;
-  };
+  const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
 
   app.get("/v1/runs", async (c) => {
     const page = await store.listRuns(readFilter(c));

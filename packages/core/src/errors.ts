@@ -365,6 +365,11 @@ export interface PlainError {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
+/** An error of ours as data, where nothing is thrown. */
+export function plainError(code: ErrorCode, message: string): PlainError {
+  return { name: "HoldfastError", code, message };
+}
+
 const MAX_CAUSE_DEPTH = 5;
 /** How many errors of an AggregateError are kept. */
 const MAX_ERRORS = 20;
@@ -377,7 +382,7 @@ const OWN_FIELDS = new Set(["name", "message", "stack", "cause"]);
  * throws itself, whatever getters and proxies the value has.
  */
 export function toPlainError(thrown: unknown): PlainError {
-  return plainError(thrown, { depth: 0, budget: { left: MAX_NESTED_ERRORS } });
+  return plainErrorAt(thrown, { depth: 0, budget: { left: MAX_NESTED_ERRORS } });
 }
 
 /** How far from the outermost error this one is, and how many more may be read. */
@@ -386,7 +391,7 @@ interface Nesting {
   readonly budget: { left: number };
 }
 
-function plainError(thrown: unknown, nesting: Nesting): PlainError {
+function plainErrorAt(thrown: unknown, nesting: Nesting): PlainError {
   try {
     return isErrorLike(thrown) ? readError(thrown, nesting) : { name: "Error", message: describe(thrown) };
   } catch {
@@ -418,7 +423,7 @@ function readError(thrown: Error, nesting: Nesting): PlainError {
 
 function causeOf(cause: unknown, nesting: Nesting): unknown {
   try {
-    return isErrorLike(cause) ? plainError(cause, nesting) : jsonOrText(cause);
+    return isErrorLike(cause) ? plainErrorAt(cause, nesting) : jsonOrText(cause);
   } catch {
     return UNREADABLE;
   }
@@ -452,7 +457,7 @@ function ownData(error: Error, nesting: Nesting): Record<string, unknown> | unde
   if (kept.length > 0 && kept.every(isErrorLike)) {
     const read = kept.flatMap((each) => {
       const within = inner(nesting);
-      return within ? [plainError(each, within)] : [];
+      return within ? [plainErrorAt(each, within)] : [];
     });
     if (read.length > 0) data.errors = read;
   }

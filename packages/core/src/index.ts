@@ -20,6 +20,7 @@ export {
   HoldfastError,
   messageOf,
   type PlainError,
+  plainError,
   toPlainError,
 } from "./errors.ts";
 export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";

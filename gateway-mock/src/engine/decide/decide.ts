@@ -1,4 +1,4 @@
-import { unreachable } from "@holdfast/core";
+import { plainError, unreachable } from "@holdfast/core";
 import { jsonRow, type RevivalMeta, type StepMeta, stepCompletedRow, stepFailedRow } from "../run/log-rows.ts";
 import {
   DEADLINE,
@@ -88,7 +88,7 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       if (input.waitKey !== undefined && !state.waits.includes(input.waitKey)) return null;
       // What is undone already is undone to the end, unless somebody says to stop it.
       if (input.waitKey !== undefined && isCompensating(state)) return null;
-      cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message: input.reason });
+      cancel(draft, plainError("RUN_CANCELLED", input.reason));
       return finish(draft);
     case "pin":
       if (!jobById(state, input.jobId) || state.appVersion === input.version) return null;
@@ -174,7 +174,7 @@ function decideFinish(draft: Draft, job: JobState, startedMs: number | null): vo
   const untilMs = (startedMs ?? ctx.nowMs) + limitMs;
   if (untilMs > ctx.nowMs) return dispatch(draft, { kind: "timer", key: FINISH_TIMEOUT, attempt: 0, untilMs });
   const message = `The run had not ended ${limitMs} ms after its start (\`timeouts.finish\`).`;
-  cancel(draft, { name: "HoldfastError", code: "RUN_CANCELLED", message });
+  cancel(draft, plainError("RUN_CANCELLED", message));
 }
 
 function decideFetched(draft: Draft, job: JobState, result: FetchResult): void {

@@ -1,4 +1,4 @@
-import { HoldfastError, messageOf, type PlainError } from "@holdfast/core";
+import { HoldfastError, messageOf, type PlainError, plainError } from "@holdfast/core";
 import { normalizeError, type Op, parseJsonBytes, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import type { PassReport } from "./input.ts";
@@ -45,5 +45,5 @@ function tooLarge(bytes: number): HoldfastError {
 
 function invalidError(error: unknown): PlainError {
   const code = HoldfastError.is(error) && error.code === "STEP_RESULT_TOO_LARGE" ? error.code : "OP_INVALID";
-  return { name: "HoldfastError", code, message: messageOf(error) };
+  return plainError(code, messageOf(error));
 }

@@ -1,4 +1,4 @@
-import type { ErrorCode, PlainError } from "@holdfast/core";
+import { type ErrorCode, type PlainError, plainError } from "@holdfast/core";
 import type { LogRow } from "../../store/index.ts";
 import { completedRow, jsonRow, readStepRow, stepCompletedRow } from "../run/log-rows.ts";
 import { isRunTimer, type JobState } from "../run/run-state.ts";
@@ -58,7 +58,7 @@ function tell(draft: Draft, end: RunEnd): void {
 }
 
 export function failWith(draft: Draft, code: ErrorCode, message: string): void {
-  fail(draft, { name: "HoldfastError", code, message });
+  fail(draft, plainError(code, message));
 }
 
 /** The handler threw outside steps: the same job again, while attempts are left. */

@@ -1,4 +1,4 @@
-import type { PlainError } from "@holdfast/core";
+import { type ErrorCode, plainError } from "@holdfast/core";
 import { isRecord, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "../../store/index.ts";
 import { type Due, parseDue } from "../parse-due.ts";
@@ -124,9 +124,9 @@ function unstorable(draft: Draft, op: Op, what: string, maxLength: number): bool
 }
 
 /** The step fails for good; the handler may catch it. */
-function failed(draft: Draft, op: Op, code: NonNullable<PlainError["code"]>, what: string): boolean {
+function failed(draft: Draft, op: Op, code: ErrorCode, what: string): boolean {
   const message = /^The /.test(what) ? what : `Step "${nameOf(op) ?? op.id}" ${what}.`;
-  return settle(draft, op.id, stepFailedRow(op.id, stepMeta(op, 0), { name: "HoldfastError", code, message }));
+  return settle(draft, op.id, stepFailedRow(op.id, stepMeta(op, 0), plainError(code, message)));
 }
 
 function metaOf(op: Op): OpenMeta {

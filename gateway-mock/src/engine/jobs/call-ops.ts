@@ -1,4 +1,4 @@
-import type { PlainError } from "@holdfast/core";
+import { type PlainError, plainError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import type { FetchResult } from "../decide/input.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
@@ -15,7 +15,7 @@ export function readCall(op: string, text: string): ReadCall {
   const opts: unknown = JSON.parse(text);
   if (!isRecord(opts) || typeof opts.url !== "string" || !isHttp(opts.url)) {
     const message = "The step's `url` is not an http or https address.";
-    return { ok: false, error: { name: "HoldfastError", code: "OP_INVALID", message } };
+    return { ok: false, error: plainError("OP_INVALID", message) };
   }
   const headers = textFields(opts.headers);
   if (op === "AIGateway") {

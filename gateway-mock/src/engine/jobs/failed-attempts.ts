@@ -1,4 +1,4 @@
-import { messageOf, type PlainError } from "@holdfast/core";
+import { messageOf, type PlainError, plainError } from "@holdfast/core";
 import { type Fence, levelFor } from "../../store/index.ts";
 import type { EngineOptions } from "../ports.ts";
 import type { RunUpdater } from "./run-updater.ts";
@@ -34,7 +34,7 @@ export class FailedAttempts {
   /** The run's state alone is more than a request can hold: no attempt will do. */
   tooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, bytes: number): void {
     const message = `The run's event alone needs a request of ${bytes} bytes, which exceeds the limit.`;
-    const error = { name: "HoldfastError", code: "RUN_TOO_LARGE", message };
+    const error = plainError("RUN_TOO_LARGE", message);
     this.#told(runId, this.#updater.apply(runId, { type: "fail", jobId: fence.jobId, error }, fence));
   }
 

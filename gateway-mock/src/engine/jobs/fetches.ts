@@ -1,4 +1,4 @@
-import { messageOf, type PlainError, type TimerHandle } from "@holdfast/core";
+import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { type ClaimedJob, levelFor } from "../../store/index.ts";
 import type { AfterCommit, Emit } from "../after-commit.ts";
 import { FETCH_QUEUE } from "../decide/draft.ts";
@@ -110,7 +110,7 @@ export class Fetches {
 
 const NO_STEP: FetchResult = {
   type: "error",
-  error: { name: "HoldfastError", code: "INTERNAL", message: "The step contains no HTTP call." },
+  error: plainError("INTERNAL", "The step contains no HTTP call."),
 };
 
 function resultOf(
@@ -118,6 +118,6 @@ function resultOf(
   read: (answer: Extract<CallOutcome, { ok: true }>) => FetchResult,
 ): FetchResult {
   if (outcome.ok) return read(outcome);
-  const error: PlainError = { name: "HoldfastError", code: outcome.code, message: outcome.message };
+  const error = plainError(outcome.code, outcome.message);
   return outcome.retry ? { type: "retry", error } : { type: "error", error };
 }

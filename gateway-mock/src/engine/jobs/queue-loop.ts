@@ -1,4 +1,4 @@
-import { messageOf, type TimerHandle } from "@holdfast/core";
+import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { type ClaimedJob, type Fence, levelFor } from "../../store/index.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { Backlog } from "../admission/backlog.ts";
@@ -204,7 +204,7 @@ export class QueueLoop {
       this.#parts.failed.add({ runId: job.runId, fence }, "connect_worker_stopped_responding");
     } else if (losses >= settings.maxLosses) {
       const message = `The work was lost ${losses} times in a row without any progress.`;
-      const error = { name: "HoldfastError", code: "RUN_LOST", message };
+      const error = plainError("RUN_LOST", message);
       updater.apply(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
     } else {
       this.#placing.place(job, state);

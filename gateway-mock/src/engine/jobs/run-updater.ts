@@ -1,4 +1,4 @@
-import { createUlidFactory, HoldfastError, messageOf, type UlidFactory } from "@holdfast/core";
+import { createUlidFactory, HoldfastError, messageOf, plainError, type UlidFactory } from "@holdfast/core";
 import { type Fence, isRefusedForData, type LostWhy, type NewJob } from "../../store/index.ts";
 import type { Admission } from "../admission/admission.ts";
 import type { AfterCommit, Emit, LeasedJob } from "../after-commit.ts";
@@ -87,7 +87,7 @@ export class RunUpdater {
       } catch (error) {
         if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
         this.#options.log("error", `Failing a run that cannot be stored: ${messageOf(error)}`, { runId });
-        const why = { name: "HoldfastError", code: "STORE_FAILED", message: messageOf(error) };
+        const why = plainError("STORE_FAILED", messageOf(error));
         return this.#attempt(runId, { type: "fail", jobId: fence.jobId, error: why }, fence);
       }
     });
