@@ -192,7 +192,7 @@ export function proxied(options: { notifications?: boolean } = {}): { through: T
   };
 }
 
-/** For `through`: nobody hears a NOTIFY. */
+/** For `through`: no one hears a NOTIFY. */
 export const withoutNotifications: Through = (databaseUrl) => proxied({ notifications: false }).through(databaseUrl);
 
 /** Waits until a gateway knows so many functions, its own apps' and those that others stored. */

@@ -14,7 +14,7 @@ export function duplicates(journal: JournalReader): string[] {
 
 /**
  * Step bodies that ran after their result had come back to the function, in a request that was given out after it had been
- * stored. A request from before may run them: whoever has it may not have heard yet that the work is somebody else's.
+ * stored. A request from before may run them: whoever has it may not have heard yet that the work is another worker's.
  */
 export async function redoneAfterAcknowledgement({
   journal,

@@ -80,7 +80,7 @@ async function talked(cluster: Cluster, count: number): Promise<void> {
       return (await fetch(new URL("/v1/signals", member.url), { method: "POST", body })).status;
     }),
   );
-  // Of two that send the same signal one is told that nobody waits any more.
+  // Of two that send the same signal one is told that nothing waits any more.
   expect(answers.toSorted()).toEqual([...numbers(count).map(() => 200), ...numbers(count).map(() => 404)]);
   await quiet(cluster);
   const outputs = await cluster.sql`
@@ -217,7 +217,7 @@ describe("three gateways, an app at each of two", () => {
       await upTo(6);
       await first.kill();
       await upTo(12);
-      // One run for one tick; a tick that nobody was there for in time may be missing.
+      // One run for one tick; a tick that no one was there for in time may be missing.
       const runs = await cluster.sql`
         SELECT function_id, payload::json->'data'->>'scheduledAt' AS tick, count(*)::int AS runs
         FROM holdfast.runs JOIN holdfast.events ON events.id = event_id GROUP BY 1, 2`;

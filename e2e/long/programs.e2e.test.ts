@@ -85,7 +85,7 @@ function wrongOf(found: Found, noted: readonly string[], kills: boolean): string
   return wrong.map((what) => `program ${found.seed} (run ${found.runId}): ${what}; its log: ${found.log}`);
 }
 
-/** Sends what programs wait for, again and again: an event that comes before its wait is nobody's. */
+/** Sends what programs wait for, again and again: an event that comes before its wait is no one's. */
 async function sendWhatIsWaitedFor(cluster: Cluster, over: () => boolean): Promise<void> {
   while (!over()) {
     const live = await cluster.sql`

@@ -31,7 +31,7 @@
  * @property {number} createdMs
  * @property {number | null} endedMs
  * @property {number} leasesLost how often its work was taken up again; lists leave it out
- * @property {readonly StallView[]} stalls while a worker that had the run stood still; lists leave them out
+ * @property {readonly StallView[]} stalls while a worker that had the run stalled; lists leave them out
  * @property {readonly StepView[]} steps in the order in which the run met them; lists leave them out
  *
  * @typedef {ReturnType<typeof gatewayApi>} GatewayApi

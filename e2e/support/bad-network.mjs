@@ -11,7 +11,7 @@ class Pair {
   client;
   /** @type {Socket} */
   gateway;
-  /** Bytes that are sent this way are lost, and nobody is told. @type {Set<Direction>} */
+  /** Bytes that are sent this way are lost, and nothing reports it. @type {Set<Direction>} */
   lost = new Set();
   delayMs = 0;
 
@@ -81,7 +81,7 @@ export async function startBadNetwork(ports, random) {
 
   return {
     url: `http://127.0.0.1:${port}`,
-    /** Bytes of every connection there is get lost, for good. @param {readonly Direction[]} directions */
+    /** Bytes of every connection there is are lost from now on. @param {readonly Direction[]} directions */
     lose: (directions) => {
       for (const { lost } of open) for (const direction of directions) lost.add(direction);
     },

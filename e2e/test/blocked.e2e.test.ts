@@ -38,7 +38,7 @@ describe.each(modes)("$name", (mode) => {
       const again = tap.frames
         .slice(since)
         .flatMap(({ frame }) => (frame?.kind === "GATEWAY_EXECUTOR_REQUEST" ? [frame] : []));
-      expect(again, "nobody else got it").toEqual([]);
+      expect(again, "no other worker got it").toEqual([]);
 
       journal.open("main");
       journal.open("long");

@@ -69,7 +69,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("a compensation that failed for good is made again by the API", async () => {
+  test("a compensation that failed permanently is made again by the API", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("stubborn");
@@ -145,7 +145,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("a step that nobody awaits is finished before the run is", async () => {
+  test("a step that is never awaited is finished before the run is", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("forgetful");

@@ -40,7 +40,7 @@ const violations: Record<string, string> = {
 
 const PATIENCE_MS = 60_000;
 
-/** Runs that nobody waited for, such as one that another run started with its end, may still be at it. */
+/** Runs that nothing waited for, such as one that another run started with its end, may still be at it. */
 async function runsEnd(sql: postgres.Sql): Promise<void> {
   const endMs = performance.now() + PATIENCE_MS;
   while (performance.now() < endMs) {

@@ -27,7 +27,7 @@ async function silentThread(world: World): Promise<Stopped> {
   const wake = join(dirname(world.journal.path), "open-wake");
   const stop = async (): Promise<void> => {
     await app.ask("killThread", { how: "nap", until: wake });
-    await world.until("the thread to stand still", () => existsSync(`${wake}.begun`));
+    await world.until("the thread to stall", () => existsSync(`${wake}.begun`));
   };
   return { app, stop, goOn: () => world.journal.open("wake") };
 }
@@ -36,7 +36,7 @@ async function urlOfOther(world: World, gateways: number): Promise<Record<string
   return gateways === 1 ? {} : { HOLDFAST_DEV: (await world.secondGateway()).url };
 }
 
-/** It has read everything that lay in its socket: nobody else can do this run. */
+/** It has read everything that lay in its socket: no other worker can do this run. */
 async function isBack(world: World, app: App, other: App): Promise<void> {
   await other.close();
   expect((await world.ended(await world.trigger("four"))).status).toBe("COMPLETED");
@@ -46,7 +46,7 @@ async function isBack(world: World, app: App, other: App): Promise<void> {
 describe.each(cases)("$name", (mode) => {
   describe.each([
     ["a process that was stopped", stoppedProcess],
-    ["a connection thread that stood still", silentThread],
+    ["a connection thread that stalled", silentThread],
   ])("%s", (_name, start) => {
     test("begins nothing that lay in its socket while others finished it", async () => {
       await inWorld({ ...mode, ...PATIENT }, async (world) => {

@@ -117,7 +117,7 @@ describe("a process that is stopped for longer than its lease, and continued", (
     return { app, runId };
   }
 
-  test("goes on with its work when nobody else has it", async () => {
+  test("goes on with its work when no other worker has it", async () => {
     await inWorld(mode, async (world) => {
       const { app, runId } = await stopped(world);
       app.signal("SIGCONT");
@@ -128,7 +128,7 @@ describe("a process that is stopped for longer than its lease, and continued", (
     });
   });
 
-  test("does not touch what somebody else has by now", async () => {
+  test("does not touch what another worker has by now", async () => {
     await inWorld(mode, async (world) => {
       const { app, runId } = await stopped(world);
       const other = await world.startApp();

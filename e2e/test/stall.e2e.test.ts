@@ -69,7 +69,7 @@ test("maxStall: the run goes to another worker; the blocked one is told when it 
   });
 });
 
-test("maxStall with nobody else to take the work: its result is welcome when it comes", async () => {
+test("maxStall with no other worker to take the work: its result is welcome when it comes", async () => {
   await inWorld(extended, async ({ startAppOf, trigger, ended, journal }) => {
     const env = { HOLDFAST_STALL_THRESHOLD: "300ms", HOLDFAST_MAX_STALL: "600ms" };
     const app = await startAppOf("stall-app.mjs", { env });

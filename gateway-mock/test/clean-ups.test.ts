@@ -50,7 +50,7 @@ test("all hang: over after the whole time, and each had its turn", async () => {
   expect(said).toHaveLength(3);
 });
 
-test("one that fails is told, and keeps nobody from its turn", async () => {
+test("one that fails is told, and keeps no one from its turn", async () => {
   const { run, ran, said } = start([50, 0]);
   await run(1000);
   expect(ran).toHaveLength(2);

@@ -5,9 +5,9 @@ import type { Dice } from "./random.ts";
  * to work on what it shows.
  */
 export const ADVERSARIES = {
-  /** Any party stands still for any time; see `suspensions.ts`. */
+  /** Any party stalls for any time; see `suspensions.ts`. */
   suspensions: 0.25,
-  /** What a gateway knows of others is of any age: tidings come late or never, and events come to it all the same. */
+  /** What a gateway knows of others is of any age: notifications come late or never, and events come to it all the same. */
   staleCaches: 0.2,
   /** Gateways are as strict as the reference's: no extensions, WORKER_PAUSE is final, work is given on when its lease has ended. */
   plainPeer: 0.15,

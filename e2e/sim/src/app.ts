@@ -52,7 +52,7 @@ export interface AppWorld {
   readonly oracle: Oracle;
   readonly dice: Dice;
   readonly calls: GatewayCalls;
-  /** A run waits for what somebody outside has to send. */
+  /** A run waits for what someone outside has to send. */
   hears(awaited: Awaited): void;
   /** Which process and thread an actor is. */
   readonly threads: Map<Actor, { readonly app: AppNode; readonly thread: SimThread }>;

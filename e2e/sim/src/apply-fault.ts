@@ -13,7 +13,7 @@ export interface FaultyWorld {
   readonly liveApps: readonly AppNode[];
   readonly liveGateways: readonly GatewayNode[];
   readonly gateways: readonly GatewayNode[];
-  /** Runs that somebody asked to cancel. */
+  /** Runs that someone asked to cancel. */
   readonly cancelled: Set<string>;
 }
 
@@ -77,7 +77,7 @@ export function applyFault(world: FaultyWorld, kind: FaultKind, dice: Dice): voi
       app?.thread?.actor.dieAtAction(dice.between(1, 10));
       return;
     case "clock of app jumps":
-      // Nobody sets the clock of a machine that is suspended: it could hide how long it was.
+      // No one sets the clock of a machine that is suspended: it could hide how long it was.
       if (app?.main.isAsleep) return;
       if (app) app.main.wallOffsetMs += jump;
       if (app?.thread) app.thread.actor.wallOffsetMs += jump;

@@ -40,7 +40,7 @@ function readArguments(args: readonly string[]): Arguments {
   const count = Number(value("--seeds") ?? 1000);
   const from = Number(value("--from") ?? Math.floor(Date.now() / 1000));
   if ([count, from, ...(seeds ?? [])].some((number) => !Number.isSafeInteger(number) || number < 0)) {
-    throw new Error("--seeds, --from, --seed and --list take whole numbers.");
+    throw new Error("--seeds, --from, --seed and --list take integers.");
   }
   const has = (name: string): boolean => args.includes(name);
   const given = (value("--with") ?? "").split(",").filter((name) => name !== "");

@@ -7,7 +7,7 @@ import { type HearBy, SAID } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { Actor } from "./scheduler.ts";
 
-/** An event that a client of the gateways sends until somebody has taken it. */
+/** An event that a client of the gateways sends until someone has taken it. */
 export interface Sending {
   readonly name: string;
   readonly data: Readonly<Record<string, string>>;
@@ -52,7 +52,7 @@ const AGAIN_MS = 1500;
 /** Those who send events and signals from outside, and do not give up. */
 export class Clients {
   readonly sendings: Sending[] = [];
-  /** To any gateway, from the moment on at which the event's function is stored: nobody else need know it. */
+  /** To any gateway, from the moment on at which the event's function is stored: no one else needs to know it. */
   sendsToAny = false;
   readonly #world: ClientWorld;
   readonly #actor: Actor;

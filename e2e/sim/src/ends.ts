@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 /** A gateway may know the database's time so badly. */
 const EARLY_MS = 1_500;
-/** Until a run that an event cancels is told of it, with the lease of a gateway that died in between. */
+/** Until a run that an event cancels is notified of it, with the lease of a gateway that died in between. */
 const TOLD_MS = 30_000;
 
 /** Whether every run has ended, as its function says or as something that is there made it. */
@@ -79,7 +79,7 @@ function isExplained(world: World, { head }: RunRow, { extras }: FunctionPlan): 
   if (head.status === "FAILED") return deadlineMs !== null && endedMs >= beginMs(world, head, hold) + deadlineMs;
   if (why.includes("timeouts.finish")) return finishMs !== null && endedMs >= (startedMs ?? 0) + finishMs;
   if (why.includes("timeouts.start")) {
-    // It counts from the event's time; a database that stands still may take the event long after that.
+    // It counts from the event's time; a database that is stalled may take the event long after that.
     const fromMs = Math.min(beginMs(world, head, hold), world.tables.events.get(head.eventId)?.event.tsMs ?? Infinity);
     return startMs !== null && startedMs === undefined && endedMs >= fromMs + startMs;
   }
@@ -111,7 +111,7 @@ function checkHadToStop(world: World, head: RunHead, { extras, stays, id }: Func
 
 const COMPENSATION = "compensate ";
 
-/** Every finished step that can be undone was, in a run that failed for good, and in the right order. */
+/** Every finished step that can be undone was, in a run that failed permanently, and in the right order. */
 function checkUndone({ oracle }: World, { head, log }: RunRow, plan: FunctionPlan): void {
   const wanted = new Set(compensated(plan.root, rootKey(plan)));
   const finished: string[] = [];

@@ -124,7 +124,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "a run is told of the event that cancels it",
+    name: "a run is notified of the event that cancels it",
     edits: [{ file: `${ENGINE}/events/new-run.ts`, find: "...(waits.length > 0 ? { waits } : {}),", replace: "" }],
   },
   {
@@ -138,7 +138,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "only a run that nobody has begun is cancelled by its start timeout",
+    name: "only a run that no worker has started is cancelled by its start timeout",
     edits: [
       {
         file: `${ENGINE}/jobs/scheduler.ts`,

@@ -121,7 +121,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "a request that nobody acknowledged goes elsewhere",
+    name: "a request that was not acknowledged goes elsewhere",
     edits: [{ file: `${ENGINE}/workers/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
   },
   {

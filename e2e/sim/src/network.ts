@@ -38,7 +38,7 @@ export interface Endpoint {
 /** Sees every frame that is sent, as the sender sends it. */
 export type FrameTap = (direction: Direction, sender: Actor, bytes: Uint8Array, connection: Connection) => void;
 
-/** Hears of requests that were under way for long, the time that their receiver stood still not counted, without it being able to tell. */
+/** Hears of requests that were under way for long, the time that their receiver stalled not counted, without it being able to tell. */
 export type LateTap = (bytes: Uint8Array) => void;
 
 const LATE_MS = 300;
@@ -55,7 +55,7 @@ export class Connection {
   readonly worker: SimWebSocket;
   readonly gateway: SimWebSocket;
   alive = true;
-  /** Nothing comes through any more, and nobody is told. */
+  /** Nothing comes through any more, and nothing reports it. */
   silent = false;
   /** The last of WORKER_READY and WORKER_PAUSE that reached the gateway, and whether it was ever paused. */
   announced: { readonly as: "ready" | "pause"; readonly wasPaused: boolean; readonly atMs: number } | null = null;

@@ -25,7 +25,7 @@ export class Oracle {
   readonly begun = new Map<string, number>();
   violation: Violation | null = null;
   effects = 0;
-  /** Bodies of acknowledged steps that began under a dispatch that had been given to somebody else meanwhile. */
+  /** Bodies of acknowledged steps that began under a dispatch that had been given to another worker meanwhile. */
   zombies = 0;
   /** Bodies that began when their step's result was in the store. */
   redone = 0;

@@ -49,7 +49,7 @@ export class ProcessWatch {
     return [...this.#toHandBack.keys()];
   }
 
-  /** What a thread was about to do when it was killed nobody does. */
+  /** What a thread was about to do when it was killed no one does. */
   killed(thread: Actor): void {
     for (const [requestId, owner] of this.#toHandBack) if (owner === thread) this.#toHandBack.delete(requestId);
   }

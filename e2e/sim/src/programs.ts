@@ -9,7 +9,7 @@ export type Program =
       readonly failures: number;
       readonly workMs: number;
       readonly blockMs: number;
-      /** It is undone when the function fails for good. */
+      /** It is undone when the function fails permanently. */
       readonly compensates: boolean;
     }
   | { readonly type: "undefined" }
@@ -19,7 +19,7 @@ export type Program =
   | { readonly type: "wait"; readonly ms: number }
   | { readonly type: "send" }
   | { readonly type: "sleep"; readonly ms: number }
-  /** Waits for what somebody outside sends until it has come. */
+  /** Waits for what someone outside sends until it has come. */
   | { readonly type: "hear"; readonly by: HearBy }
   /** Fails until no attempt is left, and is caught. */
   | { readonly type: "caught"; readonly workMs: number }
@@ -36,7 +36,7 @@ export interface FunctionPlan {
   readonly environment: string;
   readonly retries: number;
   readonly root: Program;
-  /** The handler throws at its end, for good. */
+  /** The handler throws at its end, permanently. */
   readonly fails: boolean;
   readonly extras: Extras;
   /** It cannot end before its deadline or its timeout. */
@@ -50,7 +50,7 @@ export interface Stage {
   /** `step.invoke` of the app's function with that number. */
   invoke(id: string, of: number): Promise<unknown>;
   begin(key: string): number;
-  /** From now on somebody tries to send the run something: what it is called, and what it says. */
+  /** From now on someone tries to send the run something: what it is called, and what it says. */
   hears(by: HearBy, key: string): { readonly name: string; readonly says: string };
   /** Takes so long, in virtual time. */
   work(ms: number): Promise<void>;

@@ -31,7 +31,7 @@ const LATE_TIMER_RATE = 0.03;
 
 /**
  * Virtual time, and the one place where anything happens. Microtasks and ticks stay Node's own: one happening is one turn
- * of the real event loop, so all that follows from it is over before the next one, and time stands still meanwhile.
+ * of the real event loop, so all that follows from it is over before the next one, and time stalls meanwhile.
  */
 export class Scheduler {
   nowMs = 0;
@@ -113,7 +113,7 @@ export class Scheduler {
   }
 }
 
-/** A timer runs on the monotonic clock, which stands still while the machine is suspended: it is due that much later. */
+/** A timer runs on the monotonic clock, which stalls while the machine is suspended: it is due that much later. */
 function isPutOff(timer: Happening, { asleepMs }: Actor): boolean {
   if (timer.asleepMs === null || timer.asleepMs === asleepMs) return false;
   timer.atMs += asleepMs - timer.asleepMs;
@@ -137,7 +137,7 @@ export class Actor {
   wallOffsetMs = 0;
   /** How long it was frozen in all. */
   frozenMs = 0;
-  /** How long its machine was suspended in all: its monotonic clock stood still. */
+  /** How long its machine was suspended in all: its monotonic clock stalled. */
   asleepMs = 0;
   /** Timers that would keep a process alive. */
   readonly pending = new Set<Happening>();
@@ -209,7 +209,7 @@ export class Actor {
     scheduler.at(untilMs, null, () => this.#thaw());
   }
 
-  /** As `freeze`, from outside: SIGSTOP, or the whole machine, whose monotonic clock then stands still as well. */
+  /** As `freeze`, from outside: SIGSTOP, or the whole machine, whose monotonic clock then stalls as well. */
   suspend(forMs: number, order: WakeOrder, isMachine: boolean): void {
     const { nowMs } = this.scheduler;
     const untilMs = nowMs + forMs;

@@ -170,7 +170,7 @@ export class Stranger {
     if (frame.kind === "GATEWAY_CANCEL") oracle.fail("S41", `It was told to stop ${frame.requestId}.`);
   }
 
-  /** Says what somebody said to open a session that is open by now. */
+  /** Says what someone said to open a session that is open by now. */
   #repeat(hello: Uint8Array, gateway: GatewayNode): void {
     const socket = this.#connect(gateway, hello);
     socket.on("message", (data: Buffer) => {

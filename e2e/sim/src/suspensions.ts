@@ -4,10 +4,10 @@ import type { GatewayNode } from "./gateway.ts";
 import type { Dice } from "./random.ts";
 import type { Actor, Scheduler, WakeOrder } from "./scheduler.ts";
 
-/** Who stands still: a process as by SIGSTOP, one thread of it, or a whole machine, whose monotonic clock stops as well. */
+/** Who stalls: a process as by SIGSTOP, one thread of it, or a whole machine, whose monotonic clock stops as well. */
 export const PARTIES = ["app", "thread", "machine of app", "gateway", "machine of gateway", "database"] as const;
 
-/** Somebody is stopped for a while, and goes on as if nothing had been; what comes meanwhile waits in the kernel. */
+/** Someone is stopped for a while, and goes on as if nothing had been; what comes meanwhile waits in the kernel. */
 export interface Suspension {
   readonly atMs: number;
   readonly party: (typeof PARTIES)[number];
@@ -24,7 +24,7 @@ export interface SuspendableWorld {
   readonly liveGateways: readonly GatewayNode[];
   /** Nothing goes wrong any more. */
   readonly isCalm: boolean;
-  /** Until then somebody stands still. */
+  /** Until then someone stalls. */
   wakeMs: number;
 }
 
@@ -67,7 +67,7 @@ export function suspend(world: SuspendableWorld, suspension: Suspension, dice: D
     const act = (): void => {
       if (world.isCalm) return;
       note(first.name);
-      // A thread that hangs is replaced: nobody waits for it.
+      // A thread that hangs is replaced: nothing waits for it.
       if (party !== "thread") world.wakeMs = Math.max(world.wakeMs, scheduler.nowMs + forMs);
       for (const actor of all()) {
         actor?.suspend(forMs + dice.within(0, APART_MS), suspension.order, isMachine);

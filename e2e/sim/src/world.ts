@@ -100,7 +100,7 @@ export class World
       drainTimeoutMs: shape.pick([0, 500, 3000]),
       stall: {
         thresholdMs: shape.pick([null, 1000]),
-        // Then leases of a main that stands still are given up on purpose.
+        // Then leases of a main that is stalled are given up on purpose.
         maxStallMs: this.faults.isGentle ? null : shape.pick([null, null, 2500]),
         noStack: null,
       },
@@ -144,7 +144,7 @@ export class World
     this.clients.hears(awaited);
   }
 
-  /** Nobody is started again any more. */
+  /** No one is started again any more. */
   end(): void {
     this.#ending = true;
   }
@@ -166,7 +166,7 @@ export class World
     return this.#calmMs === null ? null : Math.max(this.#calmMs, this.wakeMs);
   }
 
-  /** Tidings come late or never, functions come with another deployment, and events go to whatever gateway is there. */
+  /** Notifications come late or never, functions come with another deployment, and events go to whatever gateway is there. */
   #distrustCaches(newcomer: Newcomer | null, dice: Dice): void {
     this.clients.sendsToAny = true;
     this.notices.slowness = () =>

@@ -16,7 +16,7 @@ export interface LeasedJob {
 export type AfterCommit =
   /** Give these to their workers now. */
   | { readonly do: "DISPATCH"; readonly run: RunState; readonly jobs: readonly LeasedJob[] }
-  /** Jobs of the function were made that nobody here took; the earliest is due in this long. */
+  /** Jobs of the function were made that no worker here took; the earliest is due in this long. */
   | { readonly do: "WAKE_QUEUE"; readonly functionId: string; readonly dueInMs: number }
   /** Places of this function's limits may be free again, here and at other gateways. */
   | { readonly do: "CAPACITY_FREED"; readonly functionId: string }
@@ -41,7 +41,7 @@ export type AfterRequest =
       readonly job: { readonly runId: string; readonly fence: Fence };
       readonly bytes: number;
     }
-  /** A plain gateway has found nobody who acknowledges it. */
+  /** A plain gateway has found no one who acknowledges it. */
   | { readonly do: "REQUEST_UNACKNOWLEDGED"; readonly dispatch: Dispatch };
 
 export type EngineEffect = AfterCommit | AfterRequest;

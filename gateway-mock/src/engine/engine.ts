@@ -157,7 +157,7 @@ export class Engine {
 
   /**
    * Stops, and hands back what workers still have, so that other gateways take it at once. What a worker is known to have
-   * taken elsewhere keeps its lease: it is told of there.
+   * taken elsewhere keeps its lease: it is reported there.
    */
   async stop(): Promise<void> {
     await this.drain();

@@ -23,7 +23,7 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
 
 /**
  * The runs that this gateway is busy with: their state, and one mailbox each, so that decisions on a run are made one
- * after the other. A state is kept while somebody uses the run. All that is written to a run's state is written here:
+ * after the other. A state is kept while someone uses the run. All that is written to a run's state is written here:
  *
  * C1. The state at hand is what was stored, or older; what was not stored is never in it. Where it is older, the
  *     compare-and-set of the next decision says so.

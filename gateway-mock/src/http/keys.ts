@@ -39,7 +39,7 @@ interface Signer extends NamedKey {
 
 /** Whoever has a key, or everybody where none is asked for. */
 export interface Bearer {
-  /** Null: nobody asks for keys. */
+  /** Null: no one asks for keys. */
   readonly keyName: string | null;
   readonly environment: string | null;
 }
@@ -64,14 +64,14 @@ export class Keys {
     return this.#signers.length > 0;
   }
 
-  /** Whose signing key an `Authorization` header has; undefined: nobody's. */
+  /** Whose signing key an `Authorization` header has; undefined: no one's. */
   signer(authorization: string | undefined): Bearer | undefined {
     if (!this.enforced) return EVERYBODY;
     const given = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1] ?? "";
     return bearerOf(this.#signers.filter(({ hash }) => sameSecret(given, hash)));
   }
 
-  /** Whose event key it is; undefined: nobody's. */
+  /** Whose event key it is; undefined: no one's. */
   sender(given: string): Bearer | undefined {
     if (this.#eventKeys.length === 0) return EVERYBODY;
     return bearerOf(this.#eventKeys.filter(({ key }) => sameSecret(given, key)));
@@ -112,7 +112,7 @@ export function environmentFor({ environment, keyName }: Bearer, asked: string |
 }
 
 /**
- * The environment that somebody asks for; undefined: none is named.
+ * The environment that someone asks for; undefined: none is named.
  * @throws HoldfastError `ENVIRONMENT_INVALID`
  */
 export function readEnvironment(asked: string | undefined): string | undefined {

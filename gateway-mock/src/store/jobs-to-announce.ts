@@ -9,7 +9,7 @@ export function jobsOfItem(item: IntakeItem, awaited: readonly string[]): Announ
   return jobs;
 }
 
-/** Functions of jobs that were put due now and not leased on creation: other gateways are told of those. */
+/** Functions of jobs that were put due now and not leased on creation: other gateways are notified of those. */
 export function functionsToAnnounce(jobs: readonly AnnouncedJob[]): string[] {
   const due = jobs.filter((job) => !job.lease && !job.delayMs && !job.notBeforeMs);
   return [...new Set(due.map(({ functionId }) => functionId))];

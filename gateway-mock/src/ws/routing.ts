@@ -19,9 +19,9 @@ export function capacityOf(maxWorkerConcurrency: number | undefined): number {
 }
 
 /**
- * Chooses who gets the work: somebody with room; those heard of within two heartbeat intervals before the others; then
+ * Chooses who gets the work: someone with room; those heard of within two heartbeat intervals before the others; then
  * the least loaded. Ties go to the first, so the order of the candidates decides: give them rotated to spread load.
- * Undefined when nobody has room. `avoid` is taken only when there is nobody else.
+ * Undefined when no one has room. `avoid` is taken only when there is no other connection.
  */
 export function chooseSession<Session extends Candidate>(
   candidates: Iterable<Session>,

@@ -76,7 +76,7 @@ test("A6. what has begun stays with its version, unless the policy has no such w
   }
 });
 
-test("A6. where nobody here has the version, work waits for who has it elsewhere, and by the strict policy for anybody who may", () => {
+test("A6. where no one here has the version, work waits for who has it elsewhere, and by the strict policy for anybody who may", () => {
   expect(said(VERSION_MISSING)).toBe("any, others 0");
   expect(mayStart(VERSION_MISSING, { ...FACTS, versionPolicy: "strict" })).toMatchObject({ isElsewhere: false });
   expect(mayStart({ ...VERSION_MISSING, isElsewhere: true }, FACTS)).toEqual({

@@ -97,7 +97,7 @@ const move: fc.Arbitrary<Move> = fc.record({
   report,
 });
 
-/** The job that the move is about: one that is due, since nobody can report on another. */
+/** The job that the move is about: one that is due, since no one can report on another. */
 function inputOf(world: World, { pick, inPlace, report }: Move): Input | undefined {
   const due = [...world.queue.values()].filter((job) => job.dueMs <= world.nowMs);
   const job = due[pick % Math.max(1, due.length)];

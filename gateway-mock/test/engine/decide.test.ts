@@ -74,7 +74,7 @@ describe("the plain protocol", () => {
     expect(world.has("pass")).toBe(true);
   });
 
-  test("version 1: no pending set, a pass after every completion, planning forced for good", () => {
+  test("version 1: no pending set, a pass after every completion, planning forced permanently", () => {
     const world = new World();
     world.pass(ops([planned("a"), planned("b")], { requestVersion: 1 }));
     expect(world.state.pending.size).toBe(0);
@@ -85,7 +85,7 @@ describe("the plain protocol", () => {
     expect(forcesPlan(world.state)).toBe(true);
   });
 
-  test("a failed step is tried again with the next attempt, then fails for good and the handler may catch it", () => {
+  test("a failed step is tried again with the next attempt, then fails permanently and the handler may catch it", () => {
     const world = new World({ maxAttempts: 2 });
     world.pass(ops([failing("a")]));
     expect(world.job("pass")).toMatchObject({ attempt: 1, dueMs: world.nowMs + 1000 });

@@ -77,7 +77,7 @@ test("a run that fails or is cancelled begins it too; one that was taken up agai
   expect(scheduled(cancelled)).toHaveLength(1);
 });
 
-test("workers are told what is known", () => {
+test("workers are notified what is known", () => {
   const world = new World();
   expect(payloadOf(world.state)).not.toHaveProperty("defers");
   world.pass(ops([add("a"), add("b"), abort("b"), done("one")]));
@@ -144,7 +144,7 @@ test("a handler that throws, told as an op because it has deferred: tried again,
   expect(scheduled(world)).toHaveLength(1);
 });
 
-test("a handler that throws for good, told as an op, fails the run at once, after what was done is undone", () => {
+test("a handler that throws permanently, told as an op, fails the run at once, after what was done is undone", () => {
   const world = new World();
   const { displayName: _, ...threw } = op("StepFailed", HANDLER, { error: { name: "Error", message: "never" } });
   world.pass(ops([undoable("one"), add("a"), threw], { noRetry: true }));

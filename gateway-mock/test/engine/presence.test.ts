@@ -9,7 +9,7 @@ import type { Slot, Workers } from "../../src/engine/workers/workers.ts";
 
 const GRACE_MS = 5_000;
 
-/** A worker that holds one request, on a clock that stands still. */
+/** A worker that holds one request, on a clock that is stalled. */
 function bench(extensions: readonly string[]) {
   const clock = fakeClock();
   const slots = new Set<Slot>();

@@ -40,7 +40,7 @@ test("who asks while others are read shares the next reads; what is given was re
   await Promise.all(results);
 });
 
-test("a read that fails fails for all who share it, and for nobody else", async () => {
+test("a read that fails fails for all who share it, and for no other reader", async () => {
   const { asked, reads } = bench();
   const results = names(0, 7).map((id) => reads.read(id));
   asked[0]?.answer(new Error("away"));

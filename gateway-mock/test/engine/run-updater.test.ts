@@ -94,7 +94,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
 
 const DONE: PassReport = { status: "DONE", outputText: "1" };
 
-test("the end of a run: it is over here, and nobody else need hear of it", async () => {
+test("the end of a run: it is over here, and no other gateway is notified", async () => {
   const { report, effects, runs } = bench();
   expect(await report(DONE)).toBe("won");
   expect(effects).toMatchObject([{ do: "RUN_ENDED", mayRunElsewhere: false, run: { status: "COMPLETED" } }]);

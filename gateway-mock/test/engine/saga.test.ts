@@ -114,7 +114,7 @@ describe("what would cancel a run that undoes its steps", () => {
     expect(world.decide({ type: "cancel", reason: "stop", waitKey: "cancel:0" })).toBeNull();
   });
 
-  test("somebody who cancels it is told what was undone, and what the run had failed with", () => {
+  test("someone who cancels it is told what was undone, and what the run had failed with", () => {
     const world = begun();
     world.decide({ type: "cancel", reason: "stop" });
     expect(world.state.status).toBe("CANCELLED");

@@ -4,7 +4,7 @@ import type { EngineOptions } from "../../src/engine/ports.ts";
 import type { Dispatch } from "../../src/engine/workers/dispatch.ts";
 import { SendQueue } from "../../src/engine/workers/send-queue.ts";
 
-/** Requests that wait, of workers with these times; `lost`: jobs whose leases somebody else has. */
+/** Requests that wait, of workers with these times; `lost`: jobs whose leases another worker has. */
 function setUp(session: { readonly leaseMs: number; readonly extendLeaseMs: number }, lost: readonly string[] = []) {
   const clock = fakeClock();
   const extended: { jobId: string; leaseMs: number }[][] = [];
@@ -58,7 +58,7 @@ test("leases are extended as often as their workers would, however short they ar
   expect(extended).toHaveLength(count + 1);
 });
 
-test("what somebody else has by now is told of", async () => {
+test("requests that another worker has by now are reported as lost", async () => {
   const { clock, told, unsent, wait } = setUp({ leaseMs: 10_000, extendLeaseMs: 5_000 }, ["one"]);
   wait("one");
   wait("two");

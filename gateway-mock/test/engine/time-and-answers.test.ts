@@ -37,7 +37,7 @@ test("what passed while the machine was suspended may have passed, until the dat
   const databaseMs = clock.nowMs() + 60_000;
   time.observe(databaseMs);
   expect(time.latestMs()).toBe(databaseMs);
-  // The monotonic clock stands still.
+  // The monotonic clock stalls.
   clock.setWallClock(clock.nowMs() + 20_000);
   expect(time.nowMs()).toBe(databaseMs);
   expect(time.latestMs()).toBe(databaseMs + 20_000);

@@ -48,7 +48,7 @@ describe("what waits are found by", () => {
       }
   });
 
-  it("never passes over an event that fulfils the condition", () => {
+  it("never ignores an event that fulfils the condition", () => {
     const random = seededRandom(1);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
     const values: readonly unknown[] = [

@@ -45,7 +45,7 @@ test("elsewhere silence only makes others preferred", () => {
   expect(workers.reserve("shop-order", 1_000_000, null)?.id).toBe("one");
 });
 
-test("functions of which all connections have paused are unroutable, those of nobody are not", () => {
+test("functions whose connections have all paused are unroutable, those without connections are not", () => {
   const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }), 2);
   const slot = workers.add(session("one"), true);
   workers.close(slot);

@@ -28,7 +28,7 @@ export interface Carried {
 
 export interface HeldStore {
   readonly store: Store;
-  /** Tidings from other gateways. */
+  /** Notifications from other gateways. */
   wake(wake: Wake): void;
   /** The gateway is no more: what it has asked for and not begun is not done, and no answer comes. */
   kill(): void;

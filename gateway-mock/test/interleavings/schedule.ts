@@ -13,7 +13,7 @@ type RealStore = ReturnType<typeof openPostgresStore>;
 
 export interface Ground {
   readonly store: RealStore;
-  /** Ends every lease: as if nobody had extended it. */
+  /** Ends every lease: as if it had not been extended. */
   endLeases(): Promise<unknown>;
 }
 
@@ -175,7 +175,7 @@ export class Schedule {
     return { nowMs: () => this.#startMs + sinceMs(), monotonicMs: sinceMs };
   }
 
-  /** Tidings reach the others, mostly. */
+  /** Notifications reach the others, mostly. */
   #tell(from: string, wake: Wake): void {
     for (const { name, held, alive } of this.#gateways) {
       if (name !== from && alive && this.#moves.chance(0.7))

@@ -227,7 +227,7 @@ class Pass {
     await this.reply({ value: [finished(id)] });
   }
 
-  /** The pass goes on once it is stored; else it is somebody else's. */
+  /** The pass goes on once it is stored; else it is another worker's. */
   async #checkpoint(ops: readonly object[]): Promise<void> {
     await this.#ports.turn("checkpoint");
     const { requestId, runId, leaseId } = this.#request;

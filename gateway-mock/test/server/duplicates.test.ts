@@ -55,7 +55,7 @@ test("events with an id, checkpoints, flushes and cancels by HTTP: the second on
   await twice(gateway, runId, cancel, (first) => ({ ...(first as object), cancelled: false }));
 });
 
-test("a signal wakes one step once; the second one finds nobody", async () => {
+test("a signal wakes one step once; the second one finds no waiter", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);

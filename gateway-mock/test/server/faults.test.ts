@@ -12,7 +12,7 @@ afterEach(() => {
 test.each([
   ["with extensions", undefined],
   ["of the plain protocol", []],
-])("a worker %s that says that it ends gives back at once what it still has", async (_what, extensions) => {
+])("a worker %s that says that it ends returns at once what it still has", async (_what, extensions) => {
   const gateway = await bench.gateway({ reconnectGraceMs: 600_000, leaseMs: 600_000 });
   const offer = extensions === undefined ? {} : { extensions };
   const ending = await bench.worker(gateway, offer);
@@ -52,7 +52,7 @@ test.each([3_600_000, -3_600_000])(
     onTestFinished(() => clearInterval(beating));
     vi.useFakeTimers({ toFake: ["Date"] });
     vi.setSystemTime(Date.now() + jumpMs);
-    // Silence is still noticed, and has been looked for as often as it takes to drop somebody.
+    // Silence is still noticed, and has been looked for as often as it takes to drop someone.
     await waitFor(() => silent.closed, { what: "the silent worker to be dropped" });
     expect(worker.closed).toBeNull();
     vi.useRealTimers();

@@ -264,7 +264,7 @@ test("priority: who pays goes first", async () => {
   for (const id of await runIds()) await ended(gateway, id);
 });
 
-test("timeouts.start: a run that nobody has begun with is cancelled, one that has started is not", async () => {
+test("timeouts.start: a run that no worker has started is cancelled, one that has started is not", async () => {
   const gateway = await virtual();
   const worker = await connect(gateway, { concurrency: 1, timeouts: { start: "1m" } });
   await send(gateway, [{ n: 1 }, { n: 2 }]);

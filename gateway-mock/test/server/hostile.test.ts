@@ -124,7 +124,7 @@ describe("before a worker is accepted", () => {
     expect(peakBytes).toBeLessThanOrEqual(151 * ownBytes + sharedBytes + onePieceEach);
     expect(peakBytes).toBeGreaterThan(sharedBytes);
     expect(strangers.map(({ closeCode }) => closeCode)).toContain(1009);
-    await waitFor(async () => (await pending(gateway)).bytes === 0, { what: "all of it to be given back" });
+    await waitFor(async () => (await pending(gateway)).bytes === 0, { what: "all of it to be returned" });
     expect(honest.closed).toBeNull();
   });
 
@@ -229,7 +229,7 @@ describe("an accepted worker", () => {
   const nack = (message: string): WorkerFrame =>
     ({ kind: "WORKER_REQUEST_NACK", requestId: "r", runId: "r", leaseId: "l", reason: "MALFORMED", message }) as never;
   const floods: [what: string, frame: (n: number, worker: RawWorker) => Uint8Array][] = [
-    ["kinds that nobody knows", () => Uint8Array.from([0x08, 0x63])],
+    ["unknown kinds", () => Uint8Array.from([0x08, 0x63])],
     ["refusals of what it was never given", (n) => encodeWorkerFrame(nack(`${n}`.repeat(1000)))],
     ["greetings", () => encodeWorkerFrame(helloFrame({ url: "" }, "01JZ0000000000000000000000", "i"))],
     ["changes of its mind", (n) => encodeWorkerFrame({ kind: n % 2 === 0 ? "WORKER_PAUSE" : "WORKER_READY" })],

@@ -129,7 +129,7 @@ test("cancel: the run ends, the worker is told, what it says then is stale", asy
   expect(await again.json()).toMatchObject({ cancelled: false, run: { status: "CANCELLED", output: null } });
 });
 
-test("refused for want of room: somebody else gets it, no attempt is spent", async () => {
+test("refused for want of room: another worker gets it, no attempt is spent", async () => {
   const gateway = await bench.gateway();
   const full = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
@@ -141,7 +141,7 @@ test("refused for want of room: somebody else gets it, no attempt is spent", asy
   expect(second.request.jobId).toBe(request.jobId);
   expect(second.request.requestId).not.toBe(requestId);
   expect(second.payload.ctx.attempt).toBe(0);
-  // The first one's result is nobody's any more.
+  // The first one's result is no longer wanted.
   full.checkpoint(request, 1, [did("zombie")]);
   expect(await full.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });
   await full.replied(request, { status: "DONE", value: "zombie" });
@@ -168,7 +168,7 @@ test("not acknowledged in time and given to another agent: the first one is told
   expect((await ended(gateway, runId)).output).toBe("other");
 });
 
-test("not acknowledged in time while nobody else has taken it: who was slow goes on, and is not told to stop", async () => {
+test("not acknowledged in time while no other worker has taken it: who was slow goes on, and is not told to stop", async () => {
   const gateway = await bench.gateway({ requestAckMs: 100 });
   const slow = await bench.worker(gateway, { acks: false, maxWorkerConcurrency: 1 });
   const [runId = ""] = await start(gateway);
@@ -217,7 +217,7 @@ test("a lost socket: the same instance comes back in time and goes on", async ()
   expect(run.steps.map(({ id }) => id)).toEqual(["a", "b"]);
 });
 
-test("a lost socket: nobody comes back, the next worker resumes after the last finished step", async () => {
+test("a lost socket: no one comes back, the next worker resumes after the last finished step", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 200 });
   const dead = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -235,7 +235,7 @@ test("a lost socket: nobody comes back, the next worker resumes after the last f
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 1 });
 });
 
-test("a lease that nobody extends: dispatched again under the next epoch", async () => {
+test("a lease that is not extended: dispatched again under the next epoch", async () => {
   const gateway = await bench.gateway({ leaseMs: 400 });
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -248,7 +248,7 @@ test("a lease that nobody extends: dispatched again under the next epoch", async
   expect(run.leasesLost).toBeGreaterThanOrEqual(1);
 });
 
-test("a late result is welcome while nobody else has the work", async () => {
+test("a late result is welcome while no other worker has the work", async () => {
   const gateway = await bench.gateway({ leaseMs: 300, reconnectGraceMs: 20_000 });
   const worker = await bench.worker(gateway, { instanceId: "late" });
   const [runId = ""] = await start(gateway);

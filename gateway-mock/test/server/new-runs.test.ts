@@ -64,7 +64,7 @@ async function full(
   return { gateway, old, free: () => fresh.replied(request, { status: "DONE", value: 0 }) };
 }
 
-/** Nothing is due any more, and nobody but the first has work. */
+/** Nothing is due any more, and no one but the first has work. */
 const isPutOff = (gateway: Gateway): Promise<unknown> =>
   waitFor(
     async () => {

@@ -8,7 +8,7 @@ import { helloFrame, RawWorker, replyOf } from "./raw-worker.ts";
 
 const bench = useGateway();
 
-/** Somebody who has learned what a request is called, and speaks the wire as well as its own worker does. */
+/** Someone who has learned what a request is called, and speaks the wire as well as its own worker does. */
 interface Foreigner {
   readonly gateway: Gateway;
   readonly worker: RawWorker;
@@ -68,7 +68,7 @@ const overHttp = async ({ gateway, victim }: Foreigner, item: string): Promise<v
 
 const flush = async ({ gateway, victim }: Foreigner, more: { appId: string; runId?: string }): Promise<void> => {
   const body = encodeSdkResponse(replyOf(victim, { status: "DONE", value: "pwned", ...more }));
-  // Where nobody has the request the run that it names is its own, whose work this is not: as stale as any other.
+  // Where no worker has the request the run that it names is its own, whose work this is not: as stale as any other.
   const answers = more.runId === undefined ? [403] : [403, 200];
   expect(answers).toContain(await post(gateway, FLUSH_PATH, body));
 };
@@ -90,7 +90,7 @@ const ATTACKS: Readonly<Record<string, (foreigner: Foreigner) => Promise<void>>>
   refuses: (one) => refuse(one, ""),
   "refuses with a lease id of its own": (one) => refuse(one, one.own.leaseId),
   "refuses with the real one": (one) => refuse(one, one.victim.leaseId),
-  "says that it stands still": async (one) => {
+  "says that it stalls": async (one) => {
     const { requestId, runId } = one.victim;
     const nothing = { location: "", codeName: "", leasesGivenUp: false, suppressed: 0, waiting: 0 };
     const stall = { stepId: "", stalledMs: 1500, stack: "", ended: false, sequence: 1, ...nothing };

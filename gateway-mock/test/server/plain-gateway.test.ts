@@ -32,7 +32,7 @@ test("a pause is final: what the connection could run does not wait for it to be
   const { request } = await worker.request();
   worker.send({ kind: "WORKER_PAUSE" });
   worker.send({ kind: "WORKER_READY" });
-  // Also what has a finished step: its next pass finds nobody.
+  // Also what has a finished step: its next pass finds no waiter.
   await worker.replied(request, { value: [did("a")] });
   const [second = ""] = await start(gateway);
   for (const runId of [first, second]) {
@@ -42,7 +42,7 @@ test("a pause is final: what the connection could run does not wait for it to be
   expect(worker.taken).toBe(1);
 });
 
-test("work for an app of which nobody is connected waits", async () => {
+test("work for an app none of whose workers is connected waits", async () => {
   const gateway = await bench.gateway({ plain: true });
   const worker = await bench.worker(gateway, once);
   await worker.close();

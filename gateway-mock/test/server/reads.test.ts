@@ -219,7 +219,7 @@ test("a worker at another gateway is told at once that the deadline has taken it
   expect(await worker.checkpoint(1, first.request, [done])).toMatchObject({ outcome: "stored" });
   await waitFor(async () => (await other.tick()) > 0, { what: "the deadline" });
   expect(await worker.cancel()).toMatchObject({ requestId: first.request.requestId });
-  // The pass that undoes is nobody's to take away.
+  // The pass that undoes cannot be taken away.
   const undoing = await worker.request();
   expect(Object.keys(undoing.steps)).toEqual(["a", expect.any(String)]);
   expect(worker.frames.map(({ kind }) => kind)).not.toContain("GATEWAY_CANCEL");

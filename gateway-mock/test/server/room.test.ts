@@ -22,7 +22,7 @@ async function deaf(worker: RawWorker, during: () => Promise<void>): Promise<voi
   }
 }
 
-test("plain protocol: large passes of many runs wait for room on the socket; nobody loses them meanwhile", async () => {
+test("plain protocol: large passes of many runs wait for room on the socket; no one loses them meanwhile", async () => {
   const { gateway, worker, runIds, first, born } = await firstPasses({
     leaseMs: LEASE_MS,
     heartbeatMs: 10_000,
@@ -39,7 +39,7 @@ test("plain protocol: large passes of many runs wait for room on the socket; nob
   });
   expect(sent).toBeLessThan(RUNS * 0.6);
   for (const runId of runIds) expect((await ended(gateway, runId)).status).toBe("COMPLETED");
-  // Those that were on their way were lost, since nobody extended their leases.
+  // Those that were on their way were lost, since their leases were not extended.
   expect((await metrics(gateway)).engine.leasesLost ?? 0).toBeLessThanOrEqual(sent);
   expect(worker.closed).toBeNull();
 });

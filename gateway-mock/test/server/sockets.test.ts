@@ -112,7 +112,7 @@ test("silence: the socket is dropped after five heartbeat intervals", async () =
   expect((await worker.gone()).code).toBe(1006);
 });
 
-test("drain: workers are told once, what they finish is taken, then the sockets close", async () => {
+test("drain: workers are notified once, what they finish is taken, then the sockets close", async () => {
   const gateway = await bench.gateway({ drainMs: 20_000 });
   const worker = await bench.worker(gateway);
   const [runId = "", other = ""] = await start(gateway, 2);

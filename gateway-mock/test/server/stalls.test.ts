@@ -121,7 +121,7 @@ test("work given up by a blocked worker goes to another one at once; what the bl
   const other = await bench.worker(gateway);
   const again = await other.request();
   expect(again.request.requestId).not.toBe(requestId);
-  // It moves again, asks for its lease, and sends what it has.
+  // It is responsive again, asks for its lease, and sends what it has.
   expect(await blocked.extend(request)).toBeUndefined();
   blocked.checkpoint(request, 1, [did("a", "of the blocked one")]);
   expect(await blocked.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });

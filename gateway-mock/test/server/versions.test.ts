@@ -53,7 +53,7 @@ test("strict: it waits for a worker of its version", async () => {
   await ended(gateway, runId);
 });
 
-/** Runs that version 1 has begun, and which all want to go on at once while nobody can. */
+/** Runs that version 1 has begun, and which all want to go on at once while no one can. */
 async function forsaken(gateway: Gateway, count: number): Promise<string[]> {
   const old = await bench.worker(gateway, { appVersion: "1" });
   const runIds = await start(gateway, count);
@@ -66,7 +66,7 @@ async function forsaken(gateway: Gateway, count: number): Promise<string[]> {
   return runIds;
 }
 
-test("strict: runs that wait for their version keep nobody else waiting, and are not claimed again and again", async () => {
+test("strict: runs that wait for their version keep no other run waiting, and are not claimed again and again", async () => {
   const gateway = await bench.gateway({ versionPolicy: "strict" });
   const held = await forsaken(gateway, 5);
   const fresh = await bench.worker(gateway, { appVersion: "2", maxWorkerConcurrency: 1 });
@@ -93,7 +93,7 @@ test("strict: runs that wait for their version keep nobody else waiting, and are
   expect(claimedJobs).toBeLessThan(60);
 });
 
-test("prefer: what waits for a busy worker of its version keeps nobody else waiting, and is taken when that has room", async () => {
+test("prefer: what waits for a busy worker of its version keeps no other run waiting, and is taken when that has room", async () => {
   const gateway = await bench.gateway();
   const old = await bench.worker(gateway, { appVersion: "1", maxWorkerConcurrency: 1 });
   const [first = "", second = ""] = await start(gateway, 2);

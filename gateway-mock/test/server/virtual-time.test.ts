@@ -41,7 +41,7 @@ test("work that runs meanwhile keeps its lease, and the app is told the new time
   expect((await ended(gateway, runId)).leasesLost).toBe(0);
 });
 
-test("many runs sleep at once, while time is moved again and again, also over HTTP", async () => {
+test("many runs sleep at once, while time is advanced repeatedly, also over HTTP", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const worker = await bench.worker(gateway);
   worker.answer((_, payload) =>

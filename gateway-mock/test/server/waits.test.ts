@@ -230,7 +230,7 @@ describe.each([
     const child = await worker.request();
     const third = await worker.request();
     expect(third.payload.steps.slow).toMatchObject({ type: "error", error: { name: "InngestInvokeTimeoutError" } });
-    // It goes on; its end is nobody's news any more.
+    // It goes on; its end is of no interest any more.
     await worker.replied(child.request, { status: "DONE", value: 1 });
     await worker.replied(third.request, { value: [invoke("stopped")] });
     const stopped = await worker.request();

@@ -155,7 +155,7 @@ describe("planBatch", () => {
     );
   });
 
-  it("B5: an event whose key somebody else holds writes nothing and names the holder", () => {
+  it("B5: an event whose key another event holds writes nothing and names the holder", () => {
     fc.assert(
       fc.property(fc.array(intake), found, (items, state) => {
         const { results, writes } = planBatch(

@@ -41,7 +41,7 @@ describe("claims", () => {
     expect([...got].sort()).toEqual([...ids].sort());
   });
 
-  it("claims what expired and what was given back, and notes what was lost", async () => {
+  it("claims what expired and what was returned, and notes what was lost", async () => {
     const expired = await seedLeased(bench.store, "expired", 0);
     expect(await claimOne(bench.store, "expired", 0)).toMatchObject({ id: expired.jobId, epoch: 2, lost: true });
     expect(await claimOne(bench.store, "expired")).toMatchObject({ id: expired.jobId, epoch: 3, lost: true });
@@ -128,7 +128,7 @@ describe("leases", () => {
     expect(after - before).toBeGreaterThanOrEqual(60_000);
   });
 
-  it("that ended can be extended until somebody claims, and not after", async () => {
+  it("that ended can be extended until another gateway claims, and not after", async () => {
     const run = await seedLeased(bench.store, "revived", 0);
     expect(
       await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 }]),
@@ -142,20 +142,20 @@ describe("leases", () => {
     expect(await bench.store.releaseLeases([{ jobId: run.jobId, epoch: 1, lost: false }])).toEqual([false]);
   });
 
-  it("that were released can be taken up again by their worker, through any gateway, until somebody claims", async () => {
+  it("that were released can be taken up again by their worker, through any gateway, until another gateway claims", async () => {
     const run = await seedLeased(bench.store, "moved", 60_000);
     const fence = { jobId: run.jobId, epoch: 1 };
     await bench.store.releaseLeases([{ ...fence, lost: true }]);
     expect(await bench.store.extendLeases([{ ...fence, gatewayId: "gw-b", leaseMs: 60_000 }])).toEqual([true]);
     expect(await claimOne(bench.store, "moved")).toBeUndefined();
-    // The gateway it has left stops: that is no reason to give the work to somebody else.
+    // The gateway it has left stops: that is no reason to give the work to another worker.
     expect(await bench.store.releaseLeases([{ ...fence, lost: true, heldBy: "gw-a" }])).toEqual([false]);
     expect(await claimOne(bench.store, "moved")).toBeUndefined();
     expect(await bench.store.releaseLeases([{ ...fence, lost: true, heldBy: "gw-b" }])).toEqual([true]);
     expect(await claimOne(bench.store, "moved")).toMatchObject({ epoch: 2, lost: true });
   });
 
-  it("can be given on under the next epoch: what the worker before says is late, and nobody claims it meanwhile", async () => {
+  it("can be given on under the next epoch: what the worker before says is late, and no gateway claims it meanwhile", async () => {
     const run = await seedLeased(bench.store, "given-on", 60_000);
     const lease = { jobId: run.jobId, epoch: 1, gatewayId: "gw-b", leaseMs: 60_000 };
     expect(await bench.store.extendLeases([{ ...lease, next: true }])).toEqual([true]);

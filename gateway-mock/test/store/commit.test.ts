@@ -38,7 +38,7 @@ describe("fences", () => {
     expect(await bench.store.commit(runDone(run, 1, 2))).toMatchObject({ won: true, version: 2 });
   });
 
-  it("welcomes a late result while nobody else has claimed the work", async () => {
+  it("welcomes a late result while no other worker has claimed the work", async () => {
     const expired = await seedLeased(bench.store, "late", 0);
     expect(await bench.store.commit(stepDone(expired, "a"))).toMatchObject({ won: true });
     const released = await seedLeased(bench.store, "late");

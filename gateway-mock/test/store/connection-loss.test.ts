@@ -78,7 +78,7 @@ describe("a commit whose connection breaks", () => {
 });
 
 describe("a claim whose connection breaks", () => {
-  it("still hands out what it took, so that no job waits for a lease that nobody knows of", async () => {
+  it("still hands out what it took, so that no job waits for an untracked lease", async () => {
     const run = await seedRun(store, { run: { functionId: "claimed" } });
     const cuts = proxy.cuts;
     proxy.cutAt("toClient", run.jobId);

@@ -256,7 +256,7 @@ describe("a batch at the database", () => {
     expect((await bench.store.loadRuns([stale.runId, late.runId])).map(({ head }) => head.version)).toEqual([1, 1]);
   });
 
-  it("looks at once for names that were awaited, until nobody waits any more", async () => {
+  it("looks at once for names that were awaited, until nothing waits any more", async () => {
     const run = await seedLeased(bench.store);
     const send = async () => {
       const event = { id: newId(), name: "foresee/awaited", tsMs: 1, payloadJson: "{}" };

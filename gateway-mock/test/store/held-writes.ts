@@ -8,7 +8,7 @@ type HeldTable = "queue" | "events" | "functions";
 export interface HeldWrites {
   /** What was begun, with the transaction that was held; ends the hold. */
   release(): Promise<void>;
-  /** Resolves when so many transactions stand still: at the hold, or waiting for a lock of each other. */
+  /** Resolves when so many transactions stall: at the hold, or waiting for a lock of each other. */
   standing(count: number): Promise<void>;
 }
 

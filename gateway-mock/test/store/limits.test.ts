@@ -36,7 +36,7 @@ const finish = async ({ jobs }: LimitedClaim, store = bench.store): Promise<void
   }
 };
 
-test("as many at once as the limit says; a place is free again when its job ends, is given back or put off", async () => {
+test("as many at once as the limit says; a place is free again when its job ends, is returned or put off", async () => {
   const fn = `fn-${newId()}`;
   for (let i = 0; i < 5; i++) await seed(fn, lane("aa", ["one"]));
   const first = await claim(bench.store, fn, limits([2]));
@@ -100,7 +100,7 @@ test("work whose lease has ended keeps its place and is claimed again", async ()
   expect(again.jobs.map(({ id, epoch, lost }) => [id, epoch, lost])).toEqual([[first.jobs[0]?.id, 2, true]]);
 });
 
-test("a lease that was given back is taken up again only where there is a place", async () => {
+test("a lease that was returned is taken up again only where there is a place", async () => {
   const fn = `fn-${newId()}`;
   for (let i = 0; i < 2; i++) await seed(fn, lane("aa", [`up ${fn}`]));
   const first = await claim(bench.store, fn, limits([1]));

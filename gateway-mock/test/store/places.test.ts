@@ -22,7 +22,7 @@ let priority = 0;
 const claim = (store: Store, gatewayId: string, functionId: string, limits: ClaimLimits): Promise<LimitedClaim> =>
   store.claimLimited({ gatewayId, wants: [{ functionId, limit: 10, leaseMs: 60_000, limits }] });
 
-/** A lease of a job of this function that was given back: its worker may still come and take it up again. */
+/** A lease of a job of this function that was returned: its worker may still come and take it up again. */
 async function givenBack(functionId: string, slot: string, limits: ClaimLimits): Promise<LeaseExtension> {
   await seed(functionId, slot);
   const { jobs } = await claim(bench.store, "before", functionId, limits);

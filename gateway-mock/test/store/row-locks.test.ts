@@ -223,7 +223,7 @@ test("a signal: of two steps that begin to wait for it at once, one does", async
 test.each([
   { what: "a decision that removes all jobs", removeJobs: "all" as const },
   { what: "a decision that removes some", removeJobs: [] },
-])("a job is not claimed while $what of its run is made under its fence, and nobody waits for it", async (each) => {
+])("a job is not claimed while $what of its run is made under its fence, and nothing waits for it", async (each) => {
   const fn = `fn-${newId()}`;
   const run = await seedLeased(bench.store, fn, 1);
   const other = bench.another();

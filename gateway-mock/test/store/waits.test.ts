@@ -37,7 +37,7 @@ const end = (run: SeededRun): Promise<unknown> =>
   bench.store.commit({ ...runDone(run, "live"), fence: null, removeWaits: "all" });
 
 describe("waits", () => {
-  it("makes the job that tells those who wait with the event, and only where somebody waits", async () => {
+  it("makes the job that tells those who wait with the event, and only where something waits", async () => {
     const run = await seedLeased(bench.store);
     expect((await sendEvent("w/none")).outcome).toMatchObject({ awaited: false });
     expect(await bench.store.commit(waiting(run, { name: "w/some", expression: "true" }))).toMatchObject({ won: true });

@@ -51,7 +51,7 @@ describe("messages between gateways", () => {
     expect(readWakeMessage(payload)).toBeNull();
   });
 
-  it("leave out what nobody knows", () => {
+  it("leave out unknown fields", () => {
     const wakes = [{ type: "nope" }, null, 5, { type: "ended", runIds: [1, "r"] }, { type: "removed" }];
     expect(readWakeMessage(JSON.stringify({ from: "x", wakes }))?.wakes).toEqual([
       { type: "ended", runIds: ["r"] },

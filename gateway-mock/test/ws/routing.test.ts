@@ -29,13 +29,13 @@ describe("chooseSession", () => {
     expect(chooseSession([silent], { nowMs: 5000 })?.id).toBe("silent");
   });
 
-  test("takes one to avoid only when there is nobody else", () => {
+  test("takes one to avoid only when there is no other connection", () => {
     const avoid = new Set(["a"]);
     expect(chooseSession([session("a"), session("b", { inFlight: 9 })], { nowMs: 1000, avoid })?.id).toBe("b");
     expect(chooseSession([session("a")], { nowMs: 1000, avoid })?.id).toBe("a");
   });
 
-  test("somebody is chosen exactly when somebody has room", () => {
+  test("someone is chosen exactly when a worker has capacity", () => {
     const candidate = fc.record({
       capacity: fc.integer({ min: 1, max: 5 }),
       inFlight: fc.nat(6),

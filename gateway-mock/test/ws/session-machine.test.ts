@@ -206,7 +206,7 @@ describe("an established session", () => {
     expect(run.closed()).toEqual({ do: "close", code: 1001, reason: "connect_gateway_closing" });
   });
 
-  test("what is unknown or out of place is passed over", () => {
+  test("what is unknown or out of place is ignored", () => {
     const run = ready();
     run.send(frame({ kind: "UNKNOWN", number: 77 }), frame(hello), { type: "malformed", what: "payload" });
     expect(run.state.phase).toBe("ready");

@@ -31,7 +31,7 @@ export function logTo(logger: LoggerLike, record: LogRecord): void {
     // One that is asynchronous may fail later.
     if (typeof returned === "object" && returned !== null) new Promise((resolve) => resolve(returned)).catch(() => {});
   } catch {
-    // The user's logger failed; there is nobody left to tell.
+    // The user's logger failed; there is nowhere left to report it.
   }
 }
 

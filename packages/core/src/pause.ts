@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** When somebody was last known to move, by both clocks. */
+/** When someone was last known to move, by both clocks. */
 export interface ClockReading {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -12,7 +12,7 @@ export interface ClockReading {
  *
  * Z1. More than `limitMs` between the two on the monotonic clock is a pause.
  * Z2. So is a wall clock that went further than the monotonic one by more than that, or back: while a machine is
- *     suspended its monotonic clock may stand still. That somebody merely set the clock cannot be told from it.
+ *     suspended its monotonic clock may stall. That someone merely set the clock cannot be told from it.
  * Z3. A pause is never shorter than what the monotonic clock says.
  */
 export function pauseBetween(before: ClockReading, now: ClockReading, limitMs: number): number | null {

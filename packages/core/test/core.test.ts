@@ -304,7 +304,7 @@ describe("promises and logs", () => {
     ]);
   });
 
-  test("a logger that throws breaks nobody", () => {
+  test("a logger that throws breaks nothing else", () => {
     const logger = {
       ...console,
       warn: () => Promise.reject,

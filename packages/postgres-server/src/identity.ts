@@ -5,7 +5,7 @@ import { type RunAs, runCommand } from "./commands.ts";
 export interface Identity extends RunAs {
   readonly uid: number;
   readonly gid: number;
-  /** True when we are root and Postgres, which refuses to run as root, runs as somebody else. */
+  /** True when we are root and Postgres, which refuses to run as root, runs as another user. */
   readonly switched: boolean;
 }
 

@@ -51,7 +51,7 @@ export class Lifecycle {
   readonly #options: LifecycleOptions;
   #port: number;
   #current: Current | undefined;
-  /** Aborted when it is stopped for good. */
+  /** Aborted when it is stopped permanently. */
   readonly #over = new AbortController();
   #lastTurn: Promise<unknown> = Promise.resolve();
 
@@ -107,7 +107,7 @@ export class Lifecycle {
     });
   }
 
-  /** Stops what runs, or gives its start up, for good. */
+  /** Stops what runs, or abandons its start, permanently. */
   end(mode: StopMode = this.#options.keep ? "fast" : "immediate", limitMs?: number): Promise<void> {
     this.#over.abort();
     return this.#inTurn(async () => {
@@ -159,7 +159,7 @@ function watch(postmaster: Postmaster, log: Log): Current {
   return current;
 }
 
-/** A first start takes another port when somebody was faster; a restart waits for its own. */
+/** A first start takes another port when someone was faster; a restart waits for its own. */
 async function launchPatiently(
   options: LaunchOptions,
   firstPort: number,

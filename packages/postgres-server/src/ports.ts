@@ -10,7 +10,7 @@ const FIRST_PORT = 15_000;
 const LAST_PORT = 31_999;
 const MAX_TRIES = 200;
 
-/** A port on 127.0.0.1 that nobody listens on at this moment. */
+/** A port on 127.0.0.1 that nothing listens on at this moment. */
 export async function findFreePort(): Promise<number> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1);

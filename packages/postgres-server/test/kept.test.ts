@@ -53,14 +53,14 @@ describe("a kept server", () => {
     expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
   });
 
-  test("passes over the lock of a dead process, also when its id is in use again", async () => {
+  test("ignores the lock of a dead process, also when its id is in use again", async () => {
     const dataDir = await usedDataDir();
     const dead = { nonce: "x", pid: process.pid, birth: "another boot 1", host: hostname() };
     await writeFile(join(dataDir, "owner.lock"), JSON.stringify(dead));
     await serve({ keep: true, dataDir });
   });
 
-  test("passes over the lock of another host that nobody touches", async () => {
+  test("ignores the lock of another host that no one touches", async () => {
     const dataDir = await usedDataDir();
     const lock = join(dataDir, "owner.lock");
     await writeFile(lock, JSON.stringify({ nonce: "x", pid: 1, birth: "", host: "elsewhere" }));

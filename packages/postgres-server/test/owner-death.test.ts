@@ -39,7 +39,7 @@ describe("when the owner is killed with -9", () => {
     expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
   });
 
-  test("a server that nobody watches any more is found and stopped at the next start", async () => {
+  test("a server that no one watches any more is found and stopped at the next start", async () => {
     const dataDir = join(await scratch(), "data");
     const owner = await startOwner({ keep: true, dataDir });
     await query(owner.url, "create table t as select 'kept' as v");

@@ -6,7 +6,7 @@ import { scratch } from "./support.ts";
 
 const inUse = (who: string) => ({ code: "DATA_DIR_UNUSABLE", message: expect.stringContaining(`in use by ${who}`) });
 
-test("of many who want it at once, one gets it; when it is given back the next one does", async () => {
+test("of many who want it at once, one gets it; when it is returned the next one does", async () => {
   const dir = await scratch();
   const wanted = await Promise.allSettled(Array.from({ length: 12 }, () => acquireOwnerLock(dir)));
   const got = wanted.filter((each) => each.status === "fulfilled");
@@ -36,7 +36,7 @@ test("an owner on another host that touches its lock keeps it", async () => {
   await expect(acquireOwnerLock(dir)).rejects.toMatchObject(inUse("process 1 on elsewhere"));
 });
 
-test("a lock that cannot be read counts as long as somebody touches it, and not for ever", async () => {
+test("a lock that cannot be read counts as long as someone touches it, and not for ever", async () => {
   const dir = await scratch();
   const lock = join(dir, "owner.lock");
   await writeFile(lock, "{");

@@ -46,7 +46,7 @@ export interface ExtendLeaseAck {
   readonly newLeaseId?: string;
 }
 
-/** `stored` = durable; `stale` = stop, somebody else has the work or the run ended; `invalid` = report the ops as a reply. */
+/** `stored` = durable; `stale` = stop, another worker has the work or the run ended; `invalid` = report the ops as a reply. */
 export type CheckpointOutcome = "stored" | "stale" | "invalid";
 
 export interface CheckpointAck {
@@ -108,7 +108,7 @@ export interface SdkResponse {
   readonly appId: string;
   readonly status: ReplyStatus;
   readonly body: Uint8Array;
-  /** With DONE this means: failed for good. Look at it before `status`. */
+  /** With DONE this means: failed permanently. Look at it before `status`. */
   readonly noRetry: boolean;
   /** Whole seconds, or an ISO 8601 instant. */
   readonly retryAfter?: string;
@@ -158,7 +158,7 @@ export interface WorkerStall {
   readonly stalledMs: number;
   /** Innermost frame first, one a line. */
   readonly stack: string;
-  /** It moves again. */
+  /** It is responsive again. */
   readonly ended: boolean;
   /** `file:line:column` of the blocking code, and the function it is in. */
   readonly location: string;
@@ -189,7 +189,7 @@ export type WorkerFrame =
   | RequestNack
   | WorkerStall;
 
-/** A kind that this version does not know: passed over with a warning, never an error. */
+/** A kind that this version does not know: ignored with a warning, never an error. */
 export interface UnknownFrame {
   readonly kind: "UNKNOWN";
   readonly number: number;

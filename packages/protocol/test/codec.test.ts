@@ -280,7 +280,7 @@ describe("hostile and unknown bytes", () => {
     expect(() => decodeWorkerFrame(big)).toThrowError(expect.objectContaining({ code: "FRAME_TOO_LARGE" }));
   });
 
-  test("unknown fields are passed over", () => {
+  test("unknown fields are ignored", () => {
     const known = encodeWorkerFrame({ kind: "WORKER_READY" });
     const withMore = Uint8Array.from([...known, 0xfa, 0x3e, 3, 1, 2, 3]); // field 1007, length-delimited
     expect(decodeWorkerFrame(withMore)).toEqual({ kind: "WORKER_READY" });

@@ -93,7 +93,7 @@ export const asBoolean: OptionParser<boolean> = (value, source) => {
   return flag;
 };
 
-/** A whole number from `min` to `max`. */
+/** An integer from `min` to `max`. */
 export function asInteger(min: number, max = Number.MAX_SAFE_INTEGER): OptionParser<number> {
   return (value, source) => {
     const number = typeof value === "string" && /^[+-]?\d+$/.test(value.trim()) ? Number(value) : value;

@@ -12,7 +12,7 @@ export interface FakeClockOptions {
 }
 
 /**
- * A clock that stands still until it is told to go on: what takes a `Clock` or `Timers` can be given this. Timers fire
+ * A clock that is stalled until it is told to go on: what takes a `Clock` or `Timers` can be given this. Timers fire
  * in order of time, those for the same time in the order in which they were set.
  */
 export interface FakeClock {
@@ -27,7 +27,7 @@ export interface FakeClock {
   advance(byMs: number): Promise<void>;
   /** Goes on to the next timer and fires it; false when there is none. */
   runNext(): Promise<boolean>;
-  /** Fires timers until none is left. Throws after `limit` (default 10 000): somebody sets timers for ever. */
+  /** Fires timers until none is left. Throws after `limit` (default 10 000): someone sets timers for ever. */
   runAll(limit?: number): Promise<void>;
   /** Changes the wall clock as an administrator would; timers are not affected. */
   setWallClock(nowMs: number): void;

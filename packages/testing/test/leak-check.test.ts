@@ -48,7 +48,7 @@ test.runIf(process.platform === "linux")("finds a child process that does not ke
   await leakCheckEnds(check);
 });
 
-test("finds what this package started, and passes over what was there before", async () => {
+test("finds what this package started, and ignores what was there before", async () => {
   const proxy = await startProxy({ target: { port: 1 } });
   const check = leakCheck(options);
   const other = await startProxy({ target: { port: 1 } });

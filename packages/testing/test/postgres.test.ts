@@ -46,7 +46,7 @@ describe("databases", () => {
     await expect(query(url, "select 1")).rejects.toThrow(/does not exist/);
   });
 
-  test("are dropped also while somebody is connected, and twice", async () => {
+  test("are dropped also while someone is connected, and twice", async () => {
     const db = await createDatabase(server, { name: "mine" });
     expect(db.name).toBe("mine");
     const sql = postgres(db.url, { max: 1, onnotice: () => {}, onclose: () => {} });

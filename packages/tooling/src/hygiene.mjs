@@ -1,6 +1,6 @@
 /**
  * What must not get into the repository: hosts of package registries in the lockfile and the configuration (they differ
- * from place to place), paths of somebody's machine anywhere, and in product code casts by way of `unknown`, which make
+ * from place to place), paths of a developer's machine anywhere, and in product code casts by way of `unknown`, which make
  * the compiler believe anything.
  *
  *     node hygiene.mjs registry|paths|casts [folder]

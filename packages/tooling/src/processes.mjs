@@ -80,7 +80,7 @@ export async function run(command, args, { cwd, env, output: where = "show", tim
   const code = await exitCode(child, command);
   clearTimeout(limit);
   const left = await endLeftOvers(marker, group);
-  // A signal has come: the handler ends the process, nobody needs a result any more.
+  // A signal has come: the handler ends the process, no result is needed any more.
   if (stopping) await new Promise(() => {});
   running.delete(marker);
   tellReaper(`- ${marker}`);

@@ -1,6 +1,6 @@
 /**
  * How many cases a property test tries: all of them in continuous integration and with `npm test` (both set `CI`), a
- * tenth while somebody works on the code.
+ * tenth while someone works on the code.
  */
 export function runs(cases: number, ci: string | undefined = process.env.CI): number {
   const all = ci !== undefined && ci !== "" && ci !== "false" && ci !== "0";

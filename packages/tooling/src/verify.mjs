@@ -90,7 +90,7 @@ export async function verify(names = [], { slow = false } = {}) {
 }
 
 /**
- * The first lines of a long output: what comes first is mended first.
+ * The first lines of a long output: what comes first is fixed first.
  * @param {string} output
  */
 function shortened(output, max = 150) {

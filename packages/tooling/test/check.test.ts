@@ -38,7 +38,7 @@ test("only what was changed is looked at, and types as a whole", () => {
   expect(argsOf(["a.ts", "b.json"], "size")).toContain("a.ts");
   expect(argsOf(["a.ts", "b.json"], "size")).not.toContain("b.json");
   const generated = "packages/protocol/src/generated/connect.js";
-  expect(names([generated]), "tests depend on what is generated, its format is nobody's concern").not.toContain("size");
+  expect(names([generated]), "tests depend on what is generated, its format is no one's concern").not.toContain("size");
   expect(argsOf([generated], "tests")).toContain(generated);
 });
 

@@ -47,7 +47,7 @@ async function until(what: string, condition: () => boolean): Promise<void> {
 function alive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie that nobody has waited for is dead all the same.
+    // A zombie that no one has waited for is dead all the same.
     const stat = existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, "latin1") : "";
     return !/\) [ZX] /.test(stat);
   } catch {

@@ -62,7 +62,7 @@ export class FlowRules {
     this.write({ ...this.#fresh(flowRule), ...this.rows.get(flowRuleKeyOf(flowRule)), atMs, expiresMs: atMs });
   }
 
-  /** The first moment at which a throttle of the function that is full lets somebody start. */
+  /** The first moment at which a throttle of the function that is full lets someone start. */
   nextStartMs(functionId: string, toleranceMs: number): number {
     const full = [...this.rows.values()].filter(
       (flowRule) =>

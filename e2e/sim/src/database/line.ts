@@ -68,7 +68,7 @@ export class Line {
     return done.promise;
   }
 
-  /** What has arrived at a server that stands still is carried out when it goes on, in any order. */
+  /** What has arrived at a server that is stalled is carried out when it goes on, in any order. */
   #reach(carryOut: () => void): void {
     const { scheduler } = this.#actor;
     const arrive = (): void => {

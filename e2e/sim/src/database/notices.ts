@@ -5,7 +5,7 @@ import type { StoreMood } from "./mood.ts";
 
 /** Who listens at the database. */
 export class Notices {
-  /** How long tidings take; null = they get lost, and nobody notices; undefined = as the mood says. */
+  /** How long notifications take; null = they get lost, and no one notices; undefined = as the mood says. */
   slowness: () => number | null | undefined = () => undefined;
   readonly #listeners = new Set<{ readonly actor: Actor; readonly hear: (wake: Wake) => void }>();
 

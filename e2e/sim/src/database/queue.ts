@@ -190,7 +190,7 @@ export class Queue {
     for (const job of this.rows.values()) if (functionIds.includes(job.functionId) && job.lane === "") job.lane = "-";
   }
 
-  /** Places of a slot that are taken: by everything that is leased and was not given back. */
+  /** Places of a slot that are taken: by everything that is leased and was not returned. */
   taken(slot: string): number {
     let count = 0;
     for (const { slotA, slotB, leasedBy } of this.rows.values()) {
@@ -225,7 +225,7 @@ export class Queue {
     return job?.epoch === epoch ? job : undefined;
   }
 
-  /** Whether a job that was given back may be taken up again. */
+  /** Whether a job that was returned may be taken up again. */
   #hasPlace({ slotA, slotB }: JobRow, { functionId, limits }: LeaseExtension): boolean {
     if (functionId === undefined) return false;
     const isFree = (slot: string | null, cap: number | undefined): boolean =>

@@ -62,7 +62,7 @@ export interface TableWatch {
   changed(runIds: ReadonlySet<string>): void;
   logged(runId: string, row: StoredLogRow): void;
   dispatched(job: JobRow): void;
-  /** A decision removes work that somebody holds, and that it is not about. */
+  /** A decision removes work that someone holds, and that it is not about. */
   takenAway(job: JobRow): void;
   /** A write under an epoch that was given out again meanwhile counted. */
   wroteUnder(job: JobRow, epoch: number): void;

@@ -63,7 +63,7 @@ export class Runs {
     return true;
   }
 
-  /** What a claim notes of a lease that had ended, or was given back as lost. */
+  /** What a claim notes of a lease that had ended, or was returned as lost. */
   noteLost(job: JobRow): void {
     if (job.runId === "") return;
     const { kind, key, id, attempt, epoch: iteration, leasedBy: gatewayId } = job;

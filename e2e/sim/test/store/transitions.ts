@@ -26,7 +26,7 @@ export class Transitions {
     const nothing = { runId, fence, removeJobs: [], addJobs: [] } as const;
     const results = (): Transition["log"] =>
       Array.from({ length: dice.between(1, 3) }, () => this.#items.row("STEP_COMPLETED", dice.pick(["a", "b", "c"])));
-    // Nobody writes about a run without a look at its head or its job, unless it is there.
+    // No one writes about a run without a look at its head or its job, unless it is there.
     const roll = row ? dice.random() : 1;
     if (roll < 0.3) return { ...nothing, cas: null, log: results() };
     if (roll < 0.33) return { ...nothing, cas: null, log: results(), removeJobs: "all" };

@@ -5,7 +5,7 @@ export interface HeldFunctions {
 }
 
 /**
- * Functions of which older jobs are known to wait: because nobody had room for them, or for a worker of their version. New
+ * Functions of which older jobs are known to wait: because no worker had capacity for them, or for a worker of their version. New
  * ones have to queue up behind them.
  */
 export class Backlog {
@@ -24,7 +24,7 @@ export class Backlog {
     return this.#functionIds.has(functionId) || this.#held.has(functionId);
   }
 
-  /** Jobs of this function are in the queue because nobody had room. */
+  /** Jobs of this function are in the queue because no worker had capacity. */
   add(functionId: string): void {
     this.#functionIds.add(functionId);
   }

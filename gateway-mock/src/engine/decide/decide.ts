@@ -86,7 +86,7 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
     }
     case "cancel":
       if (input.waitKey !== undefined && !state.waits.includes(input.waitKey)) return null;
-      // What is undone already is undone to the end, unless somebody says to stop it.
+      // What is undone already is undone to the end, unless someone says to stop it.
       if (input.waitKey !== undefined && isCompensating(state)) return null;
       cancel(draft, plainError("RUN_CANCELLED", input.reason));
       return finish(draft);

@@ -24,7 +24,7 @@ export interface MadeEvent {
   readonly tsMs: number;
   /** Its JSON text; made only when it is stored. */
   readonly payload: () => string;
-  /** Stored only where it triggers a function or somebody waits for it. */
+  /** Stored only where it triggers a function or something waits for it. */
   readonly ifWanted: boolean;
   /** It starts this run and nothing else. */
   readonly invokes: { readonly functionId: string; readonly runId: string; readonly parent: Parent } | null;

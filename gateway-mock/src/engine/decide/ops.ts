@@ -115,7 +115,7 @@ function nextRetryInMs({ draft, report }: OpContext): number | null {
 /** Between passes that look for a step which the function did not ask for. */
 const MISSING_STEP: BackoffPolicy = { baseMs: 1000, factor: 2, maxMs: 3_600_000, jitter: 0.2 };
 
-/** A worker that plans a step nobody has run yet wants it dispatched: then the report is one of the plain protocol. */
+/** A worker that plans a step no one has run yet wants it dispatched: then the report is one of the plain protocol. */
 function plansAnew(draft: Draft, op: Op): boolean {
   const phase = openStep(draft, op.id)?.phase;
   return op.op === "StepPlanned" && !isSettled(draft, op.id) && phase !== "retrying" && phase !== "waiting";
@@ -225,7 +225,7 @@ function decideStepError(context: OpContext, op: Op): void {
     wishes.pass = true;
     return;
   }
-  // Somebody else is at it.
+  // Another worker is at it.
   if (draft.jobs.has(jobKey("step", op.id)) || openStep(draft, op.id)?.phase === "waiting") return;
   const attempt = attemptOf(context, op);
   if (inPlace && attempt < (draft.state.attempts.get(op.id) ?? 0)) return;

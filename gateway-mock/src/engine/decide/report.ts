@@ -5,7 +5,7 @@ import type { PassReport } from "./input.ts";
 
 const utf8 = new TextDecoder();
 
-/** Reads a reply. `no_retry` is looked at before the status: with DONE it means failed for good. Never throws. */
+/** Reads a reply. `no_retry` is looked at before the status: with DONE it means failed permanently. Never throws. */
 export function readReport(response: SdkResponse, nowMs: number): PassReport {
   const { status, body, noRetry } = response;
   try {

@@ -123,7 +123,7 @@ function unstorable(draft: Draft, op: Op, what: string, maxLength: number): bool
   );
 }
 
-/** The step fails for good; the handler may catch it. */
+/** The step fails permanently; the handler may catch it. */
 function failed(draft: Draft, op: Op, code: ErrorCode, what: string): boolean {
   const message = /^The /.test(what) ? what : `Step "${nameOf(op) ?? op.id}" ${what}.`;
   return settle(draft, op.id, stepFailedRow(op.id, stepMeta(op, 0), plainError(code, message)));

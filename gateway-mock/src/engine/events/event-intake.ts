@@ -204,7 +204,7 @@ export class EventIntake {
   }
 
   /**
-   * Makes one run of events that were collected, or of a schedule's tick, and ends the job it comes from. `lost`: somebody
+   * Makes one run of events that were collected, or of a schedule's tick, and ends the job it comes from. `lost`: someone
    * else has the job, or what was collected has changed. `outdated`: the function may be another one by now, and is known here.
    * @throws HoldfastError `STORE_FAILED`
    */

@@ -85,7 +85,7 @@ function passOf({ flow, lane }: Start, lease: NewRunOptions["lease"]): Partial<N
   };
 }
 
-/** Cancels the run if nobody has begun with its first pass by then. */
+/** Cancels the run if no worker has started its first pass by then. */
 function startTimeout({ fn, startMs, newId }: NewRunOptions, pass: NewJob | undefined): NewJob[] {
   const { startTimeoutMs } = fn.plan;
   if (startTimeoutMs === null || !pass) return [];

@@ -7,7 +7,7 @@ export const FUNCTIONS_EVERY_MS = 2_000;
 
 /**
  * Reads the registry now and then, and when told to. What rests on what is read is right without it, since it carries the
- * version; with it that is seldom too old, and schedules that somebody could not store any more are made.
+ * version; with it that is seldom too old, and schedules that someone could not store any more are made.
  */
 export class RegistryPoller {
   readonly #options: { readonly timers: Timers; readonly log: Log };

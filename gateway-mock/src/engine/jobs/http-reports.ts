@@ -15,7 +15,7 @@ export class HttpReports {
   }
 
   /**
-   * Takes a reply. Resolves when it is durable, or nobody's any more.
+   * Takes a reply. Resolves when it is durable, or no longer wanted.
    * @throws HoldfastError `REQUEST_NOT_OWNED`, `STORE_FAILED`
    */
   async flush(response: SdkResponse, environment: string): Promise<void> {

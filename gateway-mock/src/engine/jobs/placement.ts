@@ -70,7 +70,7 @@ export class Placement {
     }
   }
 
-  /** Nobody has begun the run. */
+  /** No worker has started the run. */
   #placeFirst(job: ClaimedJob, state: RunState): void {
     const { workers, functions } = this.#parts;
     const versions = functions.versionsOf(job.functionId);
@@ -169,7 +169,7 @@ export class Placement {
     this.#hold(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_FOR_NOBODY_MS : HOLD_MS);
   }
 
-  /** Puts work off that nobody here may take, so that it is not claimed again and again, and keeps no other work waiting. */
+  /** Puts work off that no worker here may take, so that it is not claimed again and again, and keeps no other work waiting. */
   #hold({ id: jobId, epoch, functionId, unplacedMs }: ClaimedJob, holdMs: number, version?: string): void {
     const unplaced = unplacedMs === null || version === undefined ? {} : { unplaced: { sinceMs: unplacedMs, version } };
     this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs, ...unplaced }], () => {
@@ -183,7 +183,7 @@ export class Placement {
     runs.retain(job.runId);
     work
       .catch((error: unknown) => {
-        // Its lease ends, and somebody claims it again.
+        // Its lease ends, and another gateway claims it again.
         this.#options.log(
           levelFor(error, "warn"),
           `Run ${job.runId} could not be dispatched to a worker: ${messageOf(error)}`,

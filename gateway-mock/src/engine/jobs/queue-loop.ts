@@ -79,7 +79,7 @@ export class QueueLoop {
     this.#size = new ClaimSize(options.settings.maxClaim);
   }
 
-  /** Somebody has room for what waits. */
+  /** A worker has capacity for what waits. */
   wakeIfBacklogged(): void {
     if (!this.#backlog.isEmpty) this.wake();
   }
@@ -89,12 +89,12 @@ export class QueueLoop {
     if (this.#held.note(functionIds)) this.wake(RECALL_REST_MS);
   }
 
-  /** Jobs of these functions that no worker has had yet may find a place, now that somebody came or went. */
+  /** Jobs of these functions that no worker has had yet may find a place, now that a worker came or went. */
   review(functionIds: Iterable<string>): void {
     if (this.#held.review(functionIds)) this.wake(RECALL_REST_MS);
   }
 
-  /** Jobs of this function are in the queue because nobody had room. */
+  /** Jobs of this function are in the queue because no worker had capacity. */
   noteBacklog(functionId: string): void {
     this.#backlog.add(functionId);
   }
@@ -173,7 +173,7 @@ export class QueueLoop {
     });
     begun
       .catch((error: unknown) => {
-        // Its lease ends, and somebody claims it again.
+        // Its lease ends, and another gateway claims it again.
         this.#options.log(levelFor(error, "warn"), `Run ${job.runId} could not be read: ${messageOf(error)}`, {
           runId: job.runId,
         });

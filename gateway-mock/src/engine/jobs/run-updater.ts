@@ -18,7 +18,7 @@ import type { DecidedTransition, RunCache } from "../run-cache.ts";
 import { leaseOf, type Workers } from "../workers/workers.ts";
 import { effectsOfCommit, jobsGivenUp } from "./effects-of-commit.ts";
 
-/** `nothing`: the input changes nothing (any more). `stale`: somebody else has the work. */
+/** `nothing`: the input changes nothing (any more). `stale`: another worker has the work. */
 export type DecideOutcome = "won" | "nothing" | "stale" | "gone";
 
 export interface RunUpdaterParts {

@@ -46,7 +46,7 @@ export class Scheduler {
     if (!work) return false;
     const done = work
       .catch((error: unknown) => {
-        // Its lease ends, and somebody does it again.
+        // Its lease ends, and someone does it again.
         this.#options.log(levelFor(error, "warn"), `A ${job.kind} job failed: ${messageOf(error)}`, {
           jobId: job.id,
         });
@@ -75,7 +75,7 @@ export class Scheduler {
     }
   }
 
-  /** The job goes only together with its window: else events would join one that nobody makes a run of. */
+  /** The job goes only together with its window: else events would join one that no one makes a run of. */
   async #window(keyText: string, fence: Fence): Promise<void> {
     const { store } = this.#options;
     const key = readWindowKey(keyText);
@@ -93,7 +93,7 @@ export class Scheduler {
       if (!fn) break;
       if (await this.#fire(fn, window, fence)) return;
     }
-    // Events come or functions change faster than they can be read, or nobody has registered the function here.
+    // Events come or functions change faster than they can be read, or no worker has registered the function here.
     await store.postponeJob(fence, AGAIN_MS);
   }
 
@@ -108,7 +108,7 @@ export class Scheduler {
     return outcome === "made";
   }
 
-  /** What another gateway was told of a moment ago may not be known here yet. */
+  /** What another gateway learned a moment ago may not be known here yet. */
   async #known(functionId: string): Promise<KnownFunction | undefined> {
     const { functions } = this.#parts;
     if (!functions.get(functionId)) await functions.load();
@@ -145,7 +145,7 @@ export class Scheduler {
     return outcome !== "outdated";
   }
 
-  /** Null when it no longer has the schedule. What another gateway was told of a moment ago may not be known here yet. */
+  /** Null when it no longer has the schedule. What another gateway learned a moment ago may not be known here yet. */
   async #functionOf({ functionId, cron }: StoredCron): Promise<KnownFunction | null> {
     const { functions } = this.#parts;
     const find = (): KnownFunction | null => {
@@ -175,7 +175,7 @@ export class Scheduler {
     await this.#options.store.finishJob(fence);
   }
 
-  /** The key is the first pass: nobody had it when it is still what it was made as. */
+  /** The key is the first pass: no worker had it when it is still what it was made as. */
   async #startTimeout({ runId, key }: ClaimedJob, fence: Fence): Promise<void> {
     const outcome = await this.#cancel(runId, "The run did not start in time (`timeouts.start`).", {
       jobId: key,

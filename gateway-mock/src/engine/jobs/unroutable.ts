@@ -11,7 +11,7 @@ const MAX_AT_ONCE = 50;
 
 /**
  * Work for apps that are connected, but of which no connection takes any: as at the reference it does not wait for one to
- * come, its attempt fails. Work for apps that nobody is connected for waits.
+ * come, its attempt fails. Work for apps that no worker is connected for waits.
  */
 export class Unroutable {
   readonly #options: EngineOptions;

@@ -11,7 +11,7 @@ const REVIEW_LIMIT = 1000;
 export class VersionHolds {
   readonly #store: Store;
   readonly #workers: Workers;
-  /** With the number of the last time that somebody said so. */
+  /** With the number of the last time that someone said so. */
   readonly #functions = new Map<string, number>();
   #notes = 0;
   /** Of these everything that no worker has had yet is looked at again, once. */

@@ -69,7 +69,7 @@ export class WaitNotifier {
   }
 
   /**
-   * Gives a signal to the one step that waits for it. Resolved with the run means durable; null: nobody waits.
+   * Gives a signal to the one step that waits for it. Resolved with the run means durable; null: nothing waits.
    * @throws HoldfastError `STORE_FAILED`
    */
   async signal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
@@ -102,7 +102,7 @@ export class WaitNotifier {
       if (done) await store.finishJob(fence);
       else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
     } catch (error) {
-      // The lease ends, and somebody begins again.
+      // The lease ends, and someone begins again.
       log(levelFor(error, "warn"), `Failed to notify waiters of ${job.kind} ${job.key}: ${messageOf(error)}`);
     } finally {
       keeping.stop();
@@ -185,7 +185,7 @@ export class WaitNotifier {
     let timer: TimerHandle | null = null;
     const arm = (): void => {
       timer = timers.set(EXTEND_EVERY_MS, () => {
-        // When it fails the lease may end, and somebody else tells them too: nothing is told twice.
+        // When it fails the lease may end, and another gateway notifies them too: nothing is delivered twice.
         store.extendLeases([{ ...fence, gatewayId, leaseMs: NOTIFY_LEASE_MS }]).catch(() => {});
         arm();
       });

@@ -21,7 +21,7 @@ type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
 export interface CheckpointResult {
   readonly outcome: CheckpointOutcome;
   readonly message: string;
-  /** It is about somebody else's request. */
+  /** It is about another worker's request. */
   readonly foreign?: true;
 }
 
@@ -61,7 +61,7 @@ export class WorkerReplies {
     this.#counters = parts.counters;
   }
 
-  /** A reply over the socket: acknowledged once it is durable, or nobody's any more. */
+  /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
   replied(slot: Slot, response: SdkResponse): void {
     const { requestId } = response;
     this.reply(response, slot.session.extensions.has("checkpoint"), this.#ownership.worker(slot)).then(
@@ -77,7 +77,7 @@ export class WorkerReplies {
   }
 
   /**
-   * Stores a reply. Resolved means durable, or that its request is nobody's any more; with false: that it is not theirs.
+   * Stores a reply. Resolved means durable, or that its request is no longer wanted; with false: that it is not theirs.
    * @throws HoldfastError `STORE_FAILED`
    */
   async reply(response: SdkResponse, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
@@ -167,7 +167,7 @@ export class WorkerReplies {
     return done;
   }
 
-  /** Whether a run that this gateway gave to nobody is theirs. One that does not exist is nobody's. */
+  /** Whether a run that this gateway gave to no one is theirs. One that does not exist is no one's. */
   async #isOf(from: Reporter, runId: string): Promise<boolean> {
     const state = await this.#runs.load(runId);
     return state === null || from.owns(state.appId);

@@ -98,7 +98,7 @@ export interface DispatchedMeta {
 /** Of `STALLED`: the worker's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
 export interface StallMeta {
   readonly stalledMs: number;
-  /** It moves again. */
+  /** It is responsive again. */
   readonly ended: boolean;
   readonly instanceId: string;
   /** The step whose code it was, as the author wrote it. */

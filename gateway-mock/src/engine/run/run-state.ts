@@ -50,7 +50,7 @@ export interface JobState {
   readonly key: string;
   readonly attempt: number;
   readonly iteration: number;
-  /** Before this instant nobody can have claimed it. */
+  /** Before this instant no one can have claimed it. */
   readonly dueMs: number;
 }
 

@@ -57,7 +57,7 @@ function reportOf(state: RunState): CompensationReport {
   return { undone, failed, notRun };
 }
 
-/** Keys of compensations that failed for good. */
+/** Keys of compensations that failed permanently. */
 export function failedCompensations(state: RunState): string[] {
   const keys = state.undoable.map(({ id }) => compensationKey(id));
   return keys.filter((key) => readMemo(state.memo.get(key))?.type === "error");

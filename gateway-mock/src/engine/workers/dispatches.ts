@@ -214,7 +214,7 @@ export class Dispatches {
     this.#former.keep({ requestId, slot });
   }
 
-  /** Ends leases, so that somebody takes the jobs at once. What fails here the leases' own end does. */
+  /** Ends leases, so that a worker takes the jobs at once. What fails here the leases' own end does. */
   release(releases: readonly LeaseRelease[], onEnded: (count: number) => void = () => {}): void {
     if (releases.length === 0) return;
     const released = (ended: readonly boolean[]): void => {
@@ -268,7 +268,7 @@ export class Dispatches {
     this.reroute(dispatches.filter(({ acked, sentMs }) => !acked && sentMs !== null));
   }
 
-  /** They go to somebody else. A plain gateway tries only so often. */
+  /** They go to another worker. A plain gateway tries only so often. */
   reroute(dispatches: readonly Dispatch[]): void {
     const { plain } = this.#options.settings;
     const failed = plain ? dispatches.filter((dispatch) => this.#routes.missed(dispatch)) : [];
@@ -280,8 +280,8 @@ export class Dispatches {
   }
 
   /**
-   * Its lease has ended, and it was claimed anew: nobody is waited for. The reference's router draws lots, so that the next attempt
-   * mostly meets somebody else; here those have a turn first.
+   * Its lease has ended, and it was claimed anew: nothing is waited for. The reference's router draws lots, so that the next attempt
+   * mostly meets another worker; here those have a turn first.
    */
   forget(jobId: string): void {
     const dispatch = this.#byJob.get(jobId);
@@ -299,7 +299,7 @@ export class Dispatches {
     if (late.length === 0) return;
     for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged in time and are reassigned.`);
-    // Until somebody has taken the work the worker may go on with it: it only was slow to say that it has it.
+    // Until someone has taken the work the worker may go on with it: it only was slow to say that it has it.
     for (const dispatch of late) this.#former.keep(dispatch);
     this.giveUp(late, () => false);
   }

@@ -12,7 +12,7 @@ export interface KeptRequestsParts {
   readonly isOpen: (dispatch: Dispatch) => boolean;
   /** Gives the job to this worker, whose place is reserved, under the next epoch; ends the dispatch before. */
   readonly start: (job: JobToRun, epoch: number, slot: Slot, state: RunState) => void;
-  /** Somebody else has the work. */
+  /** Another worker has the work. */
   readonly onLost: (dispatch: Dispatch) => void;
   /** Anybody may have the work. */
   readonly onDropped: (dispatches: readonly Dispatch[]) => void;
@@ -146,7 +146,7 @@ export class KeptRequests {
     }
   }
 
-  /** False when the work is somebody else's, or over. */
+  /** False when the work is another worker's, or over. */
   async #give(dispatch: Dispatch, slot: Slot): Promise<boolean> {
     const { store, settings, log } = this.#options;
     const { runs, start, onLost } = this.#parts;

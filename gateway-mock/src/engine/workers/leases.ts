@@ -103,7 +103,7 @@ export class Leases {
     if (!settings.plain || lease === null) return false;
     const { instanceId, isLimited } = slot.session;
     const verdict = judgeExtension(lease, { leaseId: frame.leaseId, instanceId, isLimited }, clock.nowMs());
-    // What is said once more has to be true once more: somebody else may have the work by now.
+    // What is said once more has to be true once more: another worker may have the work by now.
     if (verdict !== "refuse") return false;
     this.#counters.leasesRefused += 1;
     send(slot, frame, undefined);

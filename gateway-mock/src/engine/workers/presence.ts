@@ -25,13 +25,13 @@ export class Presence {
     this.#dispatches = dispatches;
   }
 
-  /** With `final` the worker said that it ends: nobody is waited for. */
+  /** With `final` the worker said that it ends: nothing is waited for. */
   lost(slot: Slot, final: boolean): void {
     const held = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
     this.#workers.remove(slot);
     for (const dispatch of held) this.#dispatches.detach(dispatch);
     if (this.#options.settings.plain) return this.#leasesRunOut(held, slot.session);
-    // What was not sent yet nobody has.
+    // What was not sent yet no one has.
     const isNobodys = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
     const nobodys = held.filter(isNobodys);
     if (nobodys.length > 0) this.#dispatches.giveUp(nobodys, () => false);
@@ -54,7 +54,7 @@ export class Presence {
   }
 
   /**
-   * As at the reference: a socket that ends, however it does, ends no lease. What was not acknowledged is sent to somebody else; the
+   * As at the reference: a socket that ends, however it does, ends no lease. What was not acknowledged is sent to another worker; the
    * rest may be extended from any connection, and has failed when its lease has ended.
    */
   #leasesRunOut(held: readonly Dispatch[], { leaseMs }: WorkerSession): void {

@@ -9,7 +9,7 @@ export class SendQueue {
   readonly #waiting = new Set<Dispatch>();
   #timer: TimerHandle | null = null;
 
-  /** `onLost` is told of those that somebody else has meanwhile. */
+  /** `onLost` gets those that another worker has meanwhile. */
   constructor(options: EngineOptions, onLost: (dispatch: Dispatch) => void) {
     this.#options = options;
     this.#onLost = onLost;
@@ -52,7 +52,7 @@ export class SendQueue {
         if (ours[index] === false && this.#waiting.has(dispatch)) this.#onLost(dispatch);
       }
     } catch {
-      // The next time, or the leases end and somebody else takes them.
+      // The next time, or the leases end and another worker takes them.
     }
     this.#arm();
   }

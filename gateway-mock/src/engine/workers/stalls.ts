@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 const MAX_TEXT = 1_000;
 
 /**
- * Workers whose main thread stands still. A report changes nothing of a run: it goes to the log, and into the run's own log,
+ * Workers whose main thread stalls. A report changes nothing of a run: it goes to the log, and into the run's own log,
  * where people look for what a run does. That row needs no fence: who has the work by now does not matter for it.
  */
 export class Stalls {

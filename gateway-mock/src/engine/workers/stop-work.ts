@@ -1,12 +1,12 @@
 import type { Dispatch } from "./dispatch.ts";
 import type { Dispatches } from "./dispatches.ts";
 
-/** Tells workers here to stop what nobody wants any more; elsewhere their next lease extension is refused. */
+/** Tells workers here to stop what is no longer needed; elsewhere their next lease extension is refused. */
 export function stopWork(dispatches: Dispatches, unwanted: Iterable<Dispatch>, reason: string): void {
   for (const dispatch of [...unwanted]) {
     const { slot, requestId, sentMs } = dispatch;
     if (slot && sentMs === null) {
-      // It waits for room: nobody has it.
+      // It waits for room: no worker has it.
       dispatches.finish(dispatch);
       continue;
     }

@@ -9,7 +9,7 @@ const MAX_KEPT = 10_000;
 type Former = Pick<Dispatch, "requestId" | "slot">;
 
 /**
- * Workers that may be at a request which is not in this gateway's table: it was given up because nobody acknowledged it, or
+ * Workers that may be at a request which is not in this gateway's table: it was given up because it was not acknowledged, or
  * another gateway gave it out and its worker is connected here. When the job is given out again, here or anywhere, they
  * are told to stop, if they can be.
  */

@@ -253,7 +253,7 @@ export class Workers {
     return [...this.#byFunction.keys()];
   }
 
-  /** Whether somebody here takes work of this function. */
+  /** Whether a worker here takes work of this function. */
   run(functionId: string): boolean {
     return this.#byFunction.has(functionId);
   }

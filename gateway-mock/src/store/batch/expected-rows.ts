@@ -12,7 +12,7 @@ const NOTHING_ELSE: Omit<LockedRows, "jobs" | "runs" | "registryVersion"> = {
 };
 
 /**
- * Almost always all units of a batch win: fences and versions are those that the database has, and nobody waits for its
+ * Almost always all units of a batch win: fences and versions are those that the database has, and nothing waits for its
  * events. Such a batch needs no look before it is planned; it is planned on what it expects, and written under the
  * condition that this is so. Null: whether a unit wins, or what it writes, depends on more than that.
  *

@@ -20,7 +20,7 @@ export interface LockedRows {
   readonly runs: ReadonlyMap<string, LockedRun>;
   /** By `eventKeyOf`: the id of the event that holds the key. */
   readonly eventKeys: ReadonlyMap<string, string>;
-  /** Those of the batch's event names for which somebody waits. */
+  /** Those of the batch's event names for which something waits. */
   readonly awaited: ReadonlySet<string>;
   /** Who waits for the batch's signals. */
   readonly signals: ReadonlyMap<string, WaitKey>;

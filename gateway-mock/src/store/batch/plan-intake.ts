@@ -62,7 +62,7 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
   return { ...verdict, skipped, skippedWindows };
 }
 
-/** Nothing is written of it, and nobody is turned away for its key. */
+/** Nothing is written of it, and no one is turned away for its key. */
 function outdated(verdict: IntakeVerdict, { event }: IntakeItem, scene: Scene): IntakeVerdict {
   scene.outdated.add(event.id);
   const { name, idempotencyKey: key } = event;

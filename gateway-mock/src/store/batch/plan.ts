@@ -120,7 +120,7 @@ function flowRulesOf({ runs, windows = [], source }: IntakeItem): FlowRuleKey[] 
  * B4. A unit that loses writes nothing.
  * B5. Of several events with one key the one that holds the key writes; the others report it.
  * B6. A signal has at most one who waits for it; who takes a place takes it whole.
- * B7. An event for which somebody waits never comes without the job that tells them.
+ * B7. An event for which something waits never comes without the job that tells them.
  * B8. A "live" unit none of whose rows is new changes nothing: a head changes only together with the log.
  * B9. A unit that was decided on the registry wins only on the registry as it is; an event key that it held is free again.
  */

@@ -9,7 +9,7 @@ import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, MARK_COLUMNS, SET_MARK 
 export const isPreconditionFailure = (error: unknown): boolean => codeOf(error) === NOT_AS_EXPECTED;
 
 /**
- * As the first statement of a batch that looks; ends the transaction when somebody waits for one of its events, or when the
+ * As the first statement of a batch that looks; ends the transaction when something waits for one of its events, or when the
  * registry is not the one that the batch was decided on.
  */
 const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, holdfast.expect(NOT EXISTS (

@@ -23,7 +23,7 @@ export const MARK_COLUMNS = `xid, ${msOf("seen_at")} AS at_ms`;
 
 /**
  * First statement of every batch: leaves the mark by which a commit of unknown fate is recognised, and looks which of
- * the batch's event names somebody waits for. A wait that was committed before an event was sent is always seen.
+ * the batch's event names something waits for. A wait that was committed before an event was sent is always seen.
  */
 const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, array_to_json(ARRAY(SELECT n FROM unnest($3::text[]) n WHERE EXISTS (
   SELECT FROM holdfast.waits w WHERE w.name = n AND w.kind IN ('event', 'cancel'))))::text AS awaited,
@@ -50,7 +50,7 @@ JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_i
 
 /**
  * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, flowRules), and collects what
- * they found. Rows are looked for when the run is locked: nobody adds them in between.
+ * they found. Rows are looked for when the run is locked: no one adds them in between.
  */
 export async function lookUp(
   query: Query,

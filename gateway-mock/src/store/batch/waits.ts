@@ -10,14 +10,14 @@ interface SignalRow {
   readonly key: string;
 }
 
-/** Any number that nobody else in this database takes advisory locks with. */
+/** Any number that no other worker in this database takes advisory locks with. */
 const SIGNAL_LOCKS = 1_213_154_386;
 
 const LOCK_NAMES = `SELECT pg_advisory_xact_lock(${SIGNAL_LOCKS}, hashtext(n)) FROM unnest($1::text[]) n`;
 const READ_SIGNALS = `SELECT name, run_id, key FROM holdfast.waits
 WHERE kind = 'signal' AND name = ANY($1::text[]) ORDER BY name FOR UPDATE`;
 
-/** Also a signal that nobody waits for can be locked: of two who begin to wait for it one comes first. */
+/** Also a signal that nothing waits for can be locked: of two who begin to wait for it one comes first. */
 export async function lockSignals(query: Query, signals: readonly string[]): Promise<SignalRow[]> {
   const names = textArray(signals);
   const [, rows] = await Promise.all([query(LOCK_NAMES, [names]), query<SignalRow>(READ_SIGNALS, [names])]);

@@ -5,7 +5,7 @@ import { type PgTrouble, safeMessage } from "./pg-errors.ts";
 /** A connection breaks now and then; the database is away once nothing has worked for this long. */
 const AWAY_AFTER_MS = 500;
 /**
- * While the database was away nobody could extend a lease, so those that ended did not end because their worker is gone.
+ * While the database was away no one could extend a lease, so those that ended did not end because their worker is gone.
  * For this long after its return nothing is claimed: every gateway's extensions go first.
  */
 export const SETTLE_MS = 3_000;

@@ -6,5 +6,5 @@ export interface TimeSource {
   during<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** The server's clock: nothing is changed and nobody waits. */
+/** The server's clock: nothing is changed and nothing waits. */
 export const realTime: TimeSource = { sql: (text) => text, during: (work) => work() };

@@ -128,7 +128,7 @@ export interface FlowStore {
 
   /**
    * Leases due jobs of functions with limits, as `claim` does, but never more than their limits allow: what they count
-   * is every job that is leased and was not given back, whoever claims at the same time. Keys whose places are taken do not hold
+   * is every job that is leased and was not returned, whoever claims at the same time. Keys whose places are taken do not hold
    * up others. `blocked`: functions of which due jobs had to be left; `retryInMs`: when a throttle lets the next one start.
    */
   claimLimited(request: LimitedClaimRequest): Promise<LimitedClaim>;

@@ -35,11 +35,11 @@ export interface IntakeItem {
   /** The job that it comes from; nothing is made when that is no longer this dispatch. */
   readonly source?: IntakeSource;
   /**
-   * Where somebody waits for an event of this name, an `event` job is made with it (id and key = the event's id): born
+   * Where something waits for an event of this name, an `event` job is made with it (id and key = the event's id): born
    * leased with this, else due at once.
    */
   readonly lease?: NewJob["lease"];
-  /** Stored only where somebody waits for an event of this name; needs no runs. */
+  /** Stored only where something waits for an event of this name; needs no runs. */
   readonly ifAwaited?: boolean;
   /** Of the registry that its runs and windows were decided on. Nothing is stored when the store's is another one by now. */
   readonly registryVersion?: number;

@@ -79,7 +79,7 @@ export interface ClaimedJob {
 export interface LeaseExtension extends Fence {
   readonly gatewayId: string;
   readonly leaseMs: number;
-  /** With these two a lease that was given back is taken up again only where its function's limits leave a place. */
+  /** With these two a lease that was returned is taken up again only where its function's limits leave a place. */
   readonly functionId?: string;
   readonly limits?: ClaimLimits | null;
   /** The lease goes on under the next epoch: as if claimed again, for another worker. */

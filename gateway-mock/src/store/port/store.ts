@@ -19,7 +19,7 @@ import type { Wake } from "./wake.ts";
  * Time. The database's clock alone decides what is due and how long a lease lasts, so gateways with skewed clocks agree;
  * times come back as whole milliseconds since the epoch. JSON goes in and out as text, verbatim (fields `...Json`).
  *
- * Failure. Every method rejects with a `HoldfastError`: `STORE_FAILED` when the database refused for good or stayed away
+ * Failure. Every method rejects with a `HoldfastError`: `STORE_FAILED` when the database refused permanently or stayed away
  * for longer than `retryForMs`. Lost connections, deadlocks and serialization failures are tried
  * again inside. Nothing is half done: a rejected write changed nothing, or (only after `retryForMs` without a database)
  * its fate is unknown, which the message says.
@@ -35,7 +35,7 @@ export interface Store extends StoreReads, FlowStore {
    * Commits one transition. Those that pile up while a commit is under way become one transaction; each wins or loses on
    * its own. Resolved means durable. Transitions on the same run are applied in the order of their calls.
    *
-   * `cas`, `fence` and `create` are looked at under row locks, so nobody can come in between. A transition with a fence,
+   * `cas`, `fence` and `create` are looked at under row locks, so no one can come in between. A transition with a fence,
    * log rows and nothing else is the fast path: it locks its queue row and inserts, the head stays untouched.
    * A commit whose connection broke is never applied twice: its transaction's fate is read from the database and the
    * outcome is that of the try that was committed.
@@ -60,13 +60,13 @@ export interface Store extends StoreReads, FlowStore {
 
   /**
    * Moves lease ends to now + `leaseMs` and makes the gateway that asks the holder, also of a lease that had ended or was
-   * released: while nobody has claimed the job again, its worker keeps it. True for each that was still this dispatch.
+   * released: while no worker has claimed the job again, its worker keeps it. True for each that was still this dispatch.
    * With `next` the epoch rises, so that what comes under the old one is late from now on; the job is never free between.
    */
   extendLeases(leases: readonly LeaseExtension[]): Promise<readonly boolean[]>;
 
   /**
-   * Ends leases at once: the jobs are due now. The epoch stays, so a late result is welcome until somebody claims again.
+   * Ends leases at once: the jobs are due now. The epoch stays, so a late result is welcome until another gateway claims again.
    * True for each that was leased as this dispatch, and held by `heldBy` where that is given: a gateway that stops must
    * not end the lease of work that has moved to another one with its worker.
    */
@@ -128,10 +128,10 @@ export interface Store extends StoreReads, FlowStore {
 
   /**
    * Calls back when another store instance told of something (never for one's own). Best effort: `{ type: "all" }`
-   * comes when listening begins, and again after a lost connection, since tidings may have been missed. Correctness must not need it. Returns how to stop.
+   * comes when listening begins, and again after a lost connection, since notifications may have been missed. Correctness must not need it. Returns how to stop.
    */
   onWake(listener: (wake: Wake) => void): () => void;
-  /** Tells the others, soon; never rejects. Jobs that were put due now and not leased on creation are told of by themselves. */
+  /** Tells the others, soon; never rejects. Jobs that were put due now and not leased on creation announce themselves. */
   notify(wake: Wake): void;
 
   /** Counters since the start, for metrics and tests. */

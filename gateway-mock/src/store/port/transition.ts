@@ -35,8 +35,8 @@ export interface Transition {
 }
 
 /**
- * - `stale`: the job of the fence is gone or has another epoch: somebody else has the work.
- * - `version`: somebody else decided first; load and decide again.
+ * - `stale`: the job of the fence is gone or has another epoch: another worker has the work.
+ * - `version`: another worker decided first; load and decide again.
  * - `ended`: the run is over. `gone`: there is no such run. `exists`: `create` met a run of that id.
  * - `signal`: another step waits for a signal that this one wants for itself.
  * - `registry`: the registry has changed since it was decided on; read it and decide again.

@@ -6,7 +6,7 @@ import { takeUp } from "./limited-claims.ts";
 
 /**
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
- * and not given back counts as lost and is recorded.
+ * and not returned counts as lost and is recorded.
  */
 const CLAIM = `WITH known AS MATERIALIZED (
   SELECT holdfast.expect(${isRegistry("$6")})
@@ -97,7 +97,7 @@ export async function releaseLeases(query: Query, leases: readonly LeaseRelease[
   return change(query, RELEASE, leases, holders, lost, holds, unplaced, wanted);
 }
 
-/** Claimed before, held by nobody and not due: only what was put off is all of that. */
+/** Claimed before, held by no one and not due: only what was put off is all of that. */
 const RECALL = `WITH held AS MATERIALIZED (
   SELECT min(w.n) AS n, x.id FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS w(function_id, app_version, most, n)
   CROSS JOIN LATERAL (

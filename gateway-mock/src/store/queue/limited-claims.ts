@@ -72,7 +72,7 @@ const capParams = (limits: readonly (ClaimLimits | null | undefined)[]): [string
 const TAKE_UP = `SELECT * FROM holdfast.take_up(now(), $1::bool, $2::text[], $3::text[], $4::int[], $5::text[], $6::float8[],
   $7::int[], $8::int[])`;
 
-/** Of leases that were not extended those that were only given back, where there is still a place. */
+/** Of leases that were not extended those that were only returned, where there is still a place. */
 export async function takeUp(query: Query, leases: readonly LeaseExtension[]): Promise<ReadonlySet<string>> {
   const rows = await query<{ id: string; epoch: number }>(TAKE_UP, [
     leases.some((lease) => lease.limits?.shared),

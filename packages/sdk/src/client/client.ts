@@ -48,7 +48,7 @@ export class Client<const Schemas extends SchemaMap = NoSchemas> {
    */
   createFunction<const Triggers extends TriggerInput | readonly TriggerInput[] = readonly [], Output = unknown>(
     options: FunctionOptions<Triggers> & {
-      /** Called once when a run has failed for good; a function of its own, with steps and retries. */
+      /** Called once when a run has failed permanently; a function of its own, with steps and retries. */
       readonly onFailure?: FailureHandler<EventOfTriggers<Triggers, Schemas>, Schemas>;
     },
     handler: Handler<EventOfTriggers<Triggers, Schemas>, Schemas, Output>,

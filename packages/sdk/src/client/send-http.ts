@@ -26,7 +26,7 @@ export interface SendRequest {
   readonly body?: string;
   /** For one try, to the last byte of the answer. Default 10 s. */
   readonly tryTimeoutMs?: number;
-  /** Nobody wants the answer any more. */
+  /** The answer is no longer needed. */
   readonly signal?: AbortSignal;
 }
 

@@ -24,7 +24,7 @@ export interface CheckpointPort {
   checkpoint(ops: Uint8Array): Promise<CheckpointOutcome>;
   /**
    * Asked right before the author's code begins, be it the handler or a step's body. Undefined = the work is known to be
-   * this worker's. After a silence of this process or its connection somebody else may have it: then the promise settles
+   * this worker's. After a silence of this process or its connection another worker may have it: then the promise settles
    * when that is to be asked again, or the signal has fired.
    */
   untilMine?(): Promise<void> | undefined;
@@ -35,13 +35,13 @@ export interface ExecutionResult {
   readonly status: ReplyStatus;
   /** JSON: the value, the error or the array of ops. */
   readonly body: Uint8Array;
-  /** With DONE: failed for good. */
+  /** With DONE: failed permanently. */
   readonly noRetry: boolean;
   /** Whole seconds or an ISO 8601 instant. */
   readonly retryAfter?: string;
   readonly requestVersion: number;
   /**
-   * The work belongs to somebody else, or the signal fired: no reply must be sent. Comes once the bodies of all
+   * The work belongs to another worker, or the signal fired: no reply must be sent. Comes once the bodies of all
    * steps that were running have ended, so that the place in the worker is really free.
    */
   readonly stale?: true;

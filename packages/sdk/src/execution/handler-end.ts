@@ -16,7 +16,7 @@ export function failedEnd(thrown: Thrown, { attempt, maxAttempts }: PassInput): 
   return { type: "failed", body: JSON.stringify(thrown.error), final, ...retryAfter };
 }
 
-/** A failure now is for good: the step's own retries or the function's are used up. */
+/** A failure now is permanent: the step's own retries or the function's are used up. */
 export function isLastAttempt({ call, attempt }: StepRecord, { maxAttempts }: PassInput): boolean {
   const own = call.retries === undefined ? Number.POSITIVE_INFINITY : call.retries + 1;
   return attempt + 1 >= Math.min(own, maxAttempts ?? own);

@@ -15,7 +15,7 @@ interface Recorded {
  *     settled, or when no other step was open. Others have no number and are not compared.
  * N2. A new step is held back while a step with its number or a lower one is on record that has not been asked for. What
  *     is on record was found without the new step's result, so code that has not changed asks for it sooner or later.
- * N3. Nobody is held for a step on record that has no number, nor a step that the run knows already.
+ * N3. No one is held for a step on record that has no number, nor a step that the run knows already.
  */
 export class StepOrderCheck {
   readonly #recorded: readonly Recorded[];

@@ -1,6 +1,6 @@
 /** The promise of a step, which knows whether anybody has looked at it: a forgotten `await` can be told. */
 export class StepPromise<T> extends Promise<T> {
-  /** Somebody awaits it, or awaited it. */
+  /** Someone awaits it, or awaited it. */
   isAwaited = false;
 
   static override get [Symbol.species](): PromiseConstructor {
@@ -16,7 +16,7 @@ export class StepPromise<T> extends Promise<T> {
     return super.then(onValue, onError);
   }
 
-  /** An error that nobody awaits must not end the process. */
+  /** An error that is never awaited must not end the process. */
   quieten(): void {
     super.then(undefined, () => {});
   }

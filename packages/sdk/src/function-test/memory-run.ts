@@ -159,7 +159,7 @@ export class MemoryRun {
     const ops = parseOps(body, "The reply");
     await this.#apply(ops);
     if (this.#failure !== undefined) throw this.#failure;
-    // What nobody waits for any more does not move the run on.
+    // What is no longer waited for does not move the run on.
     if (this.#memo.length === before && !this.#isStopped) this.#moveOn(new Set(ops.map((op) => op.id)));
     return undefined;
   }

@@ -71,7 +71,7 @@ function retryAfterText(input: number | string | Date): string {
 }
 
 /**
- * What code that awaits a step gets when the step failed for good: the original's name, message, stack, cause and own
+ * What code that awaits a step gets when the step failed permanently: the original's name, message, stack, cause and own
  * fields.
  */
 export class StepError extends Error {
@@ -251,7 +251,7 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
   "OPTION_INVALID",
 ]);
 
-/** Trying again cannot cure it: asked for by the author, or a mistake in the code. */
+/** Retrying will not help: asked for by the author, or a mistake in the code. */
 export function isFinalError(error: unknown): boolean {
   if (NonRetriableError.is(error) || branded(error, NON_RETRIABLE)) return true;
   return HoldfastError.is(error) && FINAL_CODES.has(error.code);

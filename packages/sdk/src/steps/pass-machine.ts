@@ -16,7 +16,7 @@ import { type AppendList, concat, listLength, push, toArray } from "./append-lis
  *  P6. After an invalid answer nothing starts and nothing is checkpointed; the reply carries what finished.
  *  P7. The handler's value or final failure ends it at once. A failure that will be tried again, or after which steps
  *      are undone, waits for the bodies that run and for their checkpoints: the next pass must not run them a second
- *      time. So does a value as long as steps are unfinished that nobody awaited; if such a step is parked, the parked
+ *      time. So does a value as long as steps are unfinished that were never awaited; if such a step is parked, the parked
  *      ops end the pass instead of the value.
  * Plain:
  *  P8. When it is quiet, a single new step with a body runs (unless planning is forced) and its op ends the pass;
@@ -50,7 +50,7 @@ export type StepReport =
   | { readonly type: "op"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
 
 export type HandlerEnd =
-  /** `awaits`: hashes of steps that belong to the run although nobody awaited them. */
+  /** `awaits`: hashes of steps that belong to the run although they were never awaited. */
   | { readonly type: "returned"; readonly body: string; readonly awaits?: ReadonlySet<string> }
   | { readonly type: "failed"; readonly body: string; readonly final: boolean; readonly retryAfter?: string }
   /** The last thing to be told is a step's op. */
@@ -200,7 +200,7 @@ function found(state: OpenPass, step: FoundStep, due: boolean): Turn {
     case "in-place":
       if (state.ending !== null) return [state, []];
       if (step.hasBody && due && !state.refused) return start();
-      // A failed step that is not due was told of when it failed.
+      // A failed step that is not due was reported when it failed.
       return proceed(step.hasBody ? report() : { ...park(state, { type: "step", step }), serial });
     case "plain":
       return state.running > 0 ? [state, []] : [report(), [{ do: "watch", serial }]];

@@ -19,11 +19,11 @@ export interface StepCall {
   readonly opts?: Readonly<Record<string, unknown>>;
   /** Fewer retries than the function's. */
   readonly retries?: number;
-  /** Undoes the step when the function has failed for good. */
+  /** Undoes the step when the function has failed permanently. */
   readonly compensate?: (result: unknown, error: Error) => unknown;
   /** What awaiting code gets of the value on record; default: that value. */
   readonly show?: (value: unknown) => unknown;
-  /** What awaiting code gets when it failed for good; default: a `StepError`. */
+  /** What awaiting code gets when it failed permanently; default: a `StepError`. */
   readonly failure?: (fullId: string, error: PlainError) => Error;
 }
 
@@ -47,7 +47,7 @@ export function nameOf(id: unknown): string {
   }
 }
 
-/** A step that could not even be called. Nobody may be awaiting it yet, which must not end the process. */
+/** A step that could not even be called. No one may be awaiting it yet, which must not end the process. */
 export function rejectedStep(error: unknown): Promise<never> {
   const promise = Promise.reject(error);
   promise.catch(() => {});

@@ -58,7 +58,7 @@ export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
   return tools as StepTools<SchemaMap>;
 }
 
-/** An error that nobody awaits must not end the process. */
+/** An error that is never awaited must not end the process. */
 function quietened<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

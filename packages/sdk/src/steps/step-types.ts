@@ -12,7 +12,7 @@ export type TimeoutInput = DurationLike | InstantLike;
 
 export interface StepRunOptions<Result = unknown> {
   /**
-   * Undoes the step when the function has failed for good: called with the step's result and the error that the function
+   * Undoes the step when the function has failed permanently: called with the step's result and the error that the function
    * failed with, in the reverse order in which steps finished, as a durable step with its own retries.
    */
   readonly compensate?: (result: StepResult<Awaited<Result>>, error: Error) => unknown;
@@ -67,7 +67,7 @@ export type InvokeOptions<Target> = {
 export interface StepTools<Schemas extends SchemaMap = SchemaMap> {
   /**
    * Runs `body` and keeps what it returns, as JSON: a Date comes back as text, `undefined` stays `undefined`. When it
-   * throws it is tried again; when it has failed for good the promise rejects with a `StepError`.
+   * throws it is tried again; when it has failed permanently the promise rejects with a `StepError`.
    */
   run<Args extends unknown[], Result>(
     id: StepId,
@@ -89,7 +89,7 @@ export interface StepTools<Schemas extends SchemaMap = SchemaMap> {
     const Target extends string | EventType<string, StandardSchemaV1 | undefined>,
     Schema extends StandardSchemaV1 | undefined = undefined,
   >(id: StepId, options: WaitForEventOptions<Target, Schema>): Promise<WaitedEvent<Target, Schema, Schemas> | null>;
-  /** Waits until somebody sends the signal; gives null when nobody has by the `timeout`. */
+  /** Waits until someone sends the signal; gives null when no one has by the `timeout`. */
   waitForSignal<Data = unknown>(
     id: StepId,
     options: WaitForSignalOptions,

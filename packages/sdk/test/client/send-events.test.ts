@@ -122,7 +122,7 @@ describe("answers", () => {
     expect(seen).toHaveLength(1);
   });
 
-  test("nobody listens", async () => {
+  test("nothing listens", async () => {
     const fetch = async () => {
       throw new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") });
     };

@@ -101,7 +101,7 @@ describe("a thread that keeps dying", () => {
 });
 
 describe("memory limits", () => {
-  it("are those of the thread: it lives within them, and the reason is told when it does not", async () => {
+  it("are those of the thread: it lives within them, and the reason is reported when it does not", async () => {
     const { connection, kill, logs } = await openKillable(gateway.url, { resourceLimits: SMALL_MEMORY });
     kill("out of memory");
     await until(() => connection.debugState().crashes === 1 && connection.state === "ACTIVE", "the next thread");

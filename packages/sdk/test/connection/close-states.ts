@@ -185,7 +185,7 @@ const CONNECTED: readonly CloseState[] = [
     },
   },
   {
-    name: "active, with a reply that nobody acknowledges",
+    name: "active, with an unacknowledged reply",
     delivers: true,
     stage: async (world) => {
       world.gateway.script.ackReplies = false;
@@ -199,7 +199,7 @@ const CONNECTED: readonly CloseState[] = [
     },
   },
   {
-    name: "active, with a checkpoint that nobody answers",
+    name: "active, with an unanswered checkpoint",
     stage: async (world) => {
       world.gateway.script.ackCheckpoints = null;
       const work = await working(world);
@@ -271,7 +271,7 @@ const CUT_OFF: readonly CloseState[] = [
     },
   },
   {
-    name: "the gateway is gone, with a reply that nobody has",
+    name: "the gateway is gone, with a reply that no one has",
     stage: async (world) => {
       const { opened, call } = await working(world);
       await world.gateway.close();

@@ -19,7 +19,7 @@ const identity = {
   runId: "run",
 };
 
-/** Main's half of close() on a clock that stands still; the thread does only what the test says. */
+/** Main's half of close() on a clock that is stalled; the thread does only what the test says. */
 function bench(how: { readonly obeys: boolean; readonly running?: number; readonly inFlight?: boolean }) {
   const clock = fakeClock();
   const sent: MainMessage[] = [];
@@ -81,7 +81,7 @@ describe("main's half of close()", () => {
     expect(clock.pending).toEqual([]);
   });
 
-  it("waits for handlers whose result nobody wants, as for any other, and not beyond the deadline", async () => {
+  it("waits for handlers whose result is no longer needed, as for any other, and not beyond the deadline", async () => {
     const patient = bench({ obeys: true, running: 1 });
     patient.begin(25_000);
     await patient.clock.advance(10_000);

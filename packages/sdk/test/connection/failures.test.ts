@@ -79,7 +79,7 @@ describe("connect", () => {
     await connection.close();
   });
 
-  it("passes over a start answer that is a web page, and tries again", async () => {
+  it("ignores a start answer that is a web page, and tries again", async () => {
     gateway.script.startBody = Buffer.from("<!doctype html><title>Proxy</title>");
     const opening = openTest(gateway.url);
     await until(() => gateway.starts.length >= 2, "a second try");

@@ -95,7 +95,7 @@ const patienceMs = (says: RegExp): number => (/in time|No answer/.test(says.sour
 
 describe("a gateway that", () => {
   it.each(Object.keys(firsts))(
-    "%s: its socket is closed, the reason told, its group avoided, and another is tried",
+    "%s: its socket is closed, the reason reported, its group avoided, and another is tried",
     async (what) => {
       const { first = hello, welcome, says } = firsts[what]!;
       const normal = gateway.script.welcome;
@@ -114,7 +114,7 @@ describe("a gateway that", () => {
     },
   );
 
-  it("says kinds that nobody knows is listened to all the same", async () => {
+  it("says unknown kinds is listened to all the same", async () => {
     gateway.script.first = (peer) => {
       peer.socket.send(Buffer.from([0x08, 0xe7, 0x07]));
       hello(peer);
@@ -178,7 +178,7 @@ describe("an endpoint that", () => {
     await close();
   });
 
-  it("nobody listens at is left, and another is tried", async () => {
+  it("nothing listens at is left, and another is tried", async () => {
     const { url, close } = await endpoint(() => {});
     await close();
     const start = { connectionId: "c", gatewayGroup: "g", sessionToken: "", syncToken: "" };
@@ -247,7 +247,7 @@ describe("a start call", () => {
     "a reset": { answer: (response) => void response.destroy(), says: /start call failed/ },
   };
 
-  it.each(Object.keys(bad))("answered with %s: the reason is told, and it is made again", async (what) => {
+  it.each(Object.keys(bad))("answered with %s: the reason is reported, and it is made again", async (what) => {
     const { answer, says } = bad[what]!;
     const good = named(`${gateway.url.replace("http", "ws")}v0/connect`);
     gateway.script.answerStart = (response, count) => {

@@ -53,7 +53,7 @@ describe("a thread that lives and does nothing", () => {
     expect(play([STARTED, tick(1), ...ticks(LIMIT - 1, 1), ...open, ...ticks(LIMIT - 1, 1)])).toEqual([]);
   });
 
-  it("K4: while it inspectorSessions at main it has twice as long", () => {
+  it("K4: while it looks at main it has twice as long", () => {
     const looking = { looking: true };
     expect(play([STARTED, tick(1), ...ticks(2 * LIMIT - 1, 1, looking)])).toEqual([]);
     expect(play([STARTED, tick(1), ...ticks(2 * LIMIT, 1, looking)])).toEqual([{ do: "HUNG" }]);

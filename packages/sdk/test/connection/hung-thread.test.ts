@@ -40,7 +40,7 @@ describe("a connection thread that lives and does nothing", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("also in native code, which does not end when it is terminated: nobody waits for it", async () => {
+  it("also in native code, which does not end when it is terminated: nothing waits for it", async () => {
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, hangTimeoutMs: HANG_MS });
     const { connection } = thread;
@@ -73,7 +73,7 @@ describe("a connection thread that lives and does nothing", () => {
     thread.wake();
   });
 
-  it("with a result that nobody has: another one delivers it before close() is over", async () => {
+  it("with a result that no one has: another one delivers it before close() is over", async () => {
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, hangTimeoutMs: HANG_MS, drainTimeoutMs: 60_000 });
     const request = gateway.dispatch(await gateway.peer());
@@ -86,7 +86,7 @@ describe("a connection thread that lives and does nothing", () => {
     expect(replies.map(({ requestId }) => requestId)).toContain(request.requestId);
   });
 
-  it("is not what a thread inspectorSessions like to a main thread that was blocked itself", async () => {
+  it("is not what a thread looks like to a main thread that was blocked itself", async () => {
     const thread = await openKillable(gateway.url, { hangTimeoutMs: HANG_MS });
     await gateway.peer();
     const { connection } = thread;

@@ -79,7 +79,7 @@ describe("whether a body may begin", () => {
     expect(await goesOn(waiting)).toBe(true);
   });
 
-  it("B4: who waits for what nobody wants any more is let go", async () => {
+  it("B4: who waits for what is no longer needed is let go", async () => {
     const { counters, ledger, wait } = bench();
     counters.epoch(EPOCH + 1);
     const waiting = wait();

@@ -75,7 +75,7 @@ describe("the link machine", () => {
     expect(sent(link.effects)).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
   });
 
-  it("L11: pauses while main stands still, also on a connection made meanwhile, and is ready again afterwards", () => {
+  it("L11: pauses while main stalls, also on a connection made meanwhile, and is ready again afterwards", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const first = link.becomeReady();

@@ -15,10 +15,10 @@ afterEach(() => gateway.close());
 /** With these intervals so much silence is a pause for certain. */
 const PAUSE_MS = 700;
 
-/** The connection thread stands still, what the gateway sends meanwhile stays in the kernel, and it goes on. */
+/** The connection thread stalls, what the gateway sends meanwhile stays in the kernel, and it goes on. */
 async function paused(thread: Killable, meanwhile: () => void): Promise<void> {
   thread.kill("nap");
-  await until(() => thread.naps, "the thread to stand still");
+  await until(() => thread.naps, "the thread to stall");
   meanwhile();
   const endMs = performance.now() + PAUSE_MS;
   await until(() => performance.now() >= endMs, "the pause to be long enough");
@@ -31,7 +31,7 @@ const asked = (peer: GatewayPeer, requestId: string): boolean =>
 describe.each([
   ["with extensions", ["checkpoint", "nack", "cancel"] as const],
   ["on the plain protocol", [] as const],
-])("a connection thread that stood still, %s", (_name, extensions) => {
+])("a connection thread that stalled, %s", (_name, extensions) => {
   it("confirms requests that it reads after it before anything sees them", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
@@ -57,7 +57,7 @@ describe.each([
     await thread.connection.close();
   });
 
-  it("does not begin, and does not acknowledge, what belongs to somebody else by then", async () => {
+  it("does not begin, and does not acknowledge, what belongs to another worker by then", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });

@@ -38,7 +38,7 @@ describe("the acknowledgement of a reply", () => {
     expect(gateway.peers).toHaveLength(1);
   });
 
-  it("may come twice, and for a request that nobody knows", async () => {
+  it("may come twice, and for an unknown request", async () => {
     const { connection, logs } = await openTest(gateway.url);
     const peer = await gateway.peer();
     const { requestId } = gateway.dispatch(peer);
@@ -95,7 +95,7 @@ describe("the acknowledgement of a reply", () => {
     expect(gateway.flushed).toEqual([]);
   });
 
-  it("never comes and flushes are refused: it is tried again until somebody takes it, and never dropped", async () => {
+  it("never comes and flushes are refused: it is tried again until a worker takes it, and never dropped", async () => {
     gateway.script.ackReplies = false;
     gateway.script.flushStatus = () => 500;
     let refusals = 0;

@@ -148,7 +148,7 @@ describe("a request", () => {
     expect(peer.of("WORKER_REPLY")).toHaveLength(0);
   });
 
-  it("fires the signal when the gateway cancels it, and tells nobody anything when the result is stale", async () => {
+  it("fires the signal when the gateway cancels it, and sends nothing when the result is stale", async () => {
     const { calls, strategy } = manualStrategy();
     await using connection = (await openTest(gateway.url, { strategy })).connection;
     const peer = await gateway.peer();

@@ -97,7 +97,7 @@ describe("a stall", () => {
     expect(play.effects.find(({ effect }) => effect.do === "GIVE_UP")?.atMs).toBe(3_000);
   });
 
-  test("is none while nobody looked: a process that was stopped has not stalled (W2)", () => {
+  test("is none while no one looked: a process that was stopped has not stalled (W2)", () => {
     const play = new Play();
     play.look(60_000);
     expect(play.names).toEqual([]);
@@ -120,7 +120,7 @@ describe("a stall", () => {
   });
 });
 
-test("many short stalls: reports are bounded, what is left out is counted and told (W5)", () => {
+test("many short stalls: reports are bounded, what is left out is counted and reported (W5)", () => {
   const play = new Play();
   for (let stall = 0; stall < 40; stall++) {
     play.stand(1_125);

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 describe("what piles up while main takes nothing", () => {
-  it("100,000 log records: 500 wait, the others are counted, and main is told when it moves", () => {
+  it("100,000 log records: 500 wait, the others are counted, and main is notified when it moves", () => {
     const counters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
     const posted: ThreadMessage[] = [];
     const logger = createPortLogger({ post: (message) => posted.push(message) }, counters);
@@ -88,7 +88,7 @@ describe("the thread's own way to stderr", () => {
     expect(await readFile(path, "utf8")).toBe("one\ntwo\n");
   });
 
-  it("a pipe that nobody reads does not stop the thread; what comes meanwhile is counted and told", async () => {
+  it("a pipe that nothing reads does not stop the thread; what comes meanwhile is counted and reported", async () => {
     // It reads once it is told to, which a writer that waits for it never comes to.
     const script = 'process.once("message", () => { process.disconnect(); process.stdin.pipe(process.stdout); })';
     const reader = spawn(process.execPath, ["-e", script], { stdio: ["pipe", "pipe", "ignore", "ipc"] });

@@ -77,7 +77,7 @@ describe("when main does not answer", () => {
     expect(makeReport(silent)).toMatchObject({ execution: null, foundBy: "none", waiting: 2 });
   });
 
-  test("what cannot be read as an execution is nobody", () => {
+  test("what cannot be read as an execution is no one", () => {
     for (const execution of [7, "x", {}, { requestId: 1 }, { ...one, runId: null }]) {
       expect(makeReport({ ...facts, seen: { stack: [], execution } }).execution).toBeNull();
     }

@@ -134,7 +134,7 @@ describe("maxStall", () => {
     await until(() => peer.of("WORKER_REPLY").length === 2, "both replies");
   });
 
-  it("a lease that somebody else has by then: the signal fires, and no reply comes of work that goes on", async () => {
+  it("a lease that another worker has by then: the signal fires, and no reply comes of work that goes on", async () => {
     const peer = await start({ maxStallMs: 600 });
     const waiting = gateway.dispatch(peer, request({ waitMs: 2_500 }));
     gateway.dispatch(peer, request({ blockMs: 1_500 }));
@@ -155,7 +155,7 @@ describe("maxStall", () => {
     const extended = peer.of("WORKER_REQUEST_EXTEND_LEASE").length;
     const beats = peer.of("WORKER_HEARTBEAT").length;
     await until(() => peer.of("WORKER_HEARTBEAT").length >= beats + 5, "five heartbeats");
-    // Both have the same interval; one extension may be that of a main that moves again.
+    // Both have the same interval; one extension may be that of a main that is responsive again.
     expect(peer.of("WORKER_REQUEST_EXTEND_LEASE").length - extended).toBeLessThan(3);
     await until(() => peer.of("WORKER_REPLY")[0], "the late reply");
     expect(kinds(peer)).not.toContain("WORKER_REQUEST_NACK");

@@ -73,7 +73,7 @@ describe("a thread that does not end when it is terminated", () => {
     expect(heard).toHaveLength(1);
   });
 
-  it("nor while it inspectorSessions at main: it is terminated when that is over, and waited for no longer than any other", async () => {
+  it("nor while it looks at main: it is terminated when that is over, and waited for no longer than any other", async () => {
     const { clock, host, threads, look } = bench();
     look(true);
     const stopped = host.stop();

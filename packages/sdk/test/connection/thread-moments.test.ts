@@ -55,7 +55,7 @@ const moments: readonly (readonly [Part, string])[] = [
   ["closing", "after posting CLOSED"],
 ];
 
-/** As a real gateway does: what nobody acknowledged is sent again to whoever comes next. */
+/** As a real gateway does: what was not acknowledged is sent again to whoever comes next. */
 function redeliver(sent: ReturnType<TestGateway["dispatch"]>[]): void {
   gateway.script.intercept = (peer, frame) => {
     if (frame.kind !== "WORKER_READY" && frame.kind !== "WORKER_PAUSE") return false;

@@ -181,7 +181,7 @@ describe("parked steps", () => {
       { id: hash("later"), op: "StepPlanned" },
       { id: hash("now"), op: "StepError", attempt: 1 },
     ]);
-    // The handler is told of the same attempt, as on the plain protocol.
+    // The handler gets the same attempt, as on the plain protocol.
     expect(attempts).toEqual([1, 1]);
   });
 
@@ -285,7 +285,7 @@ describe("values", () => {
     expect(seen[1]).toEqual(seen[0]);
   });
 
-  test("results that JSON cannot carry fail the step for good, before anything is stored", async () => {
+  test("results that JSON cannot carry fail the step permanently, before anything is stored", async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     for (const value of [1n, { deep: [2n] }, circular, () => 1]) {
@@ -297,7 +297,7 @@ describe("values", () => {
     expect(jsonOf(await engine.request())).toMatchObject({ code: "STEP_RESULT_TOO_LARGE" });
   });
 
-  test("arguments that JSON cannot carry fail the step for good", async () => {
+  test("arguments that JSON cannot carry fail the step permanently", async () => {
     const result = await engineFor(({ step }) => step.run("a", (x: bigint) => String(x), 1n)).request();
     expect(result).toMatchObject({ status: "DONE", noRetry: true });
     expect(jsonOf(result)).toMatchObject({ code: "STEP_INVALID" });

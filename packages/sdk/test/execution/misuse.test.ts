@@ -57,7 +57,7 @@ describe.each([true, false])("misuse, in place: %s", (inPlace) => {
     expect(await engine.run()).toMatchObject({ value: { message: "with a getter", data: { status: 402 } } });
   });
 
-  test("a step inside of a step that nobody awaits", async () => {
+  test("a step inside of a step that is never awaited", async () => {
     const engine = engineFor(
       ({ step }) =>
         step.run("outer", async () => {

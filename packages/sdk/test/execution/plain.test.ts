@@ -140,7 +140,7 @@ describe("replies", () => {
     });
   });
 
-  test("a value that is not JSON fails the function for good", async () => {
+  test("a value that is not JSON fails the function permanently", async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     for (const value of [1n, circular, () => 1, Symbol("s")]) {
@@ -164,7 +164,7 @@ describe("replies", () => {
 });
 
 describe("memo", () => {
-  test("finished steps do not run; a failed one rejects with a StepError, which is final when nobody catches it", async () => {
+  test("finished steps do not run; a failed one rejects with a StepError, which is final when it is not caught", async () => {
     const engine = engineFor(({ step }) => step.run("a", () => 1), plain);
     engine.memo.set(hash("a"), { data: "kept" });
     expect(jsonOf(await engine.request())).toBe("kept");

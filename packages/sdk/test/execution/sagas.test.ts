@@ -63,7 +63,7 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
     expect(undoOps[0]?.id).toBe(hash("holdfast/compensate:hotel"));
   });
 
-  test("a compensation has retries of its own; one that fails for good is listed, and the next goes on", async () => {
+  test("a compensation has retries of its own; one that fails permanently is listed, and the next goes on", async () => {
     const tries = { a: 0, b: 0, c: 0 };
     const engine = engineFor(
       async ({ step }) => {
@@ -224,7 +224,7 @@ describe("a step that can be undone and is under way at the deadline", () => {
   };
   const times = { extended: { nowMs: 1000, deadlineMs: 1040 }, inPlace: true } as const;
 
-  test("is told of before it begins, finished after the deadline, and undone", async () => {
+  test("is announced before it begins, finished after the deadline, and undone", async () => {
     const undone: unknown[] = [];
     let toldBefore = 0;
     const slow = async (): Promise<string> => {
@@ -243,7 +243,7 @@ describe("a step that can be undone and is under way at the deadline", () => {
     expect(named(engine, "after")).toEqual([]);
   });
 
-  test("does not begin when the work is somebody else's", async () => {
+  test("does not begin when the work is another worker's", async () => {
     let begun = 0;
     const engine = engineFor(
       (tools) =>

@@ -191,7 +191,7 @@ describe("no change", () => {
 });
 
 describe("deadlines", () => {
-  test("no step starts after it: the run fails for good with a typed error", async () => {
+  test("no step starts after it: the run fails permanently with a typed error", async () => {
     ran.length = 0;
     const engine = engineFor(
       async ({ step }) => {

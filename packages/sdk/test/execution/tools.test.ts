@@ -126,7 +126,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     expect(slow).toMatchObject({ name: "InvokeTimeoutError", code: "INVOKE_TIMEOUT", functionId: "away-far" });
   });
 
-  test("an invoked function that failed fails the run at once when nobody catches it", async () => {
+  test("an invoked function that failed fails the run at once when it is not caught", async () => {
     const engine = engineFor(({ step }) => step.invoke("i", { function: referenceFunction({ functionId: "x" }) }), {
       inPlace,
       resume: () => ({ error: { name: "Error", message: "child" } }),
@@ -353,7 +353,7 @@ test("Temporal's times, without Temporal", async () => {
   ]);
 });
 
-describe("a step that nobody awaits", () => {
+describe("a step that is never awaited", () => {
   const warned: string[] = [];
   const logging = new Client(
     { id: "app", isDev: true, logger: { ...silent, warn: (message: unknown) => void warned.push(String(message)) } },

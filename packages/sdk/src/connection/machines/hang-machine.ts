@@ -8,7 +8,7 @@ import { unreachable } from "@holdfast/core";
  * K2. Time in which main made no tick counts for nothing: a suspended machine, a stopped process and a blocked main are
  *     no hang of the thread.
  * K3. A tick while an inspector is open begins the count anew: a debugger may hold the thread.
- * K4. A tick while the thread inspectorSessions at main's stack counts half.
+ * K4. A tick while the thread looks at main's stack counts half.
  * K5. Before its first sign a thread has `STARTING` times as many ticks: it is being loaded.
  * K6. Without a thread, and after HUNG until the next one, ticks mean nothing.
  */

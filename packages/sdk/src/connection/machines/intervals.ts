@@ -10,7 +10,7 @@ export function parseIntervalMs(text: string, fallbackMs: number): number {
 }
 
 /**
- * A gateway gives away what nobody acknowledges within 5 s, and what a broken connection held after 5 s: a thread that was
+ * A gateway gives away what was not acknowledged within 5 s, and what a broken connection held after 5 s: a thread that was
  * away for longer than this, and then takes its time, may find its work with others.
  */
 const MAX_PAUSE_MS = 2_000;

@@ -7,7 +7,7 @@
  * T3. A refusal loses the lease, once: it is in the table no more.
  * T4. After a reconnect `extendAll` asks for every lease, whatever was under way on the old connection.
  * T5. An answer for a request that is not in the table changes nothing.
- * T6. A sweep passes over leases that were granted less than half an interval ago.
+ * T6. A sweep ignores leases that were granted less than half an interval ago.
  * T7. `doubt` begins a new epoch: from then on a lease is confirmed only by an answer that was given later. Of the
  *     answers that come first as many do not count as extensions were under way when the doubt began: they may have
  *     been given before. On a new connection all count.

@@ -27,7 +27,7 @@ export const LINK_START: LinkState = { phase: "idle", paused: false };
  * L8. A refused key is replaced by the other one at once, if there is one; when all are refused that is permanent.
  * L9. A permanent refusal before the first connection ends everything (REFUSED); after it, it is logged and tried on.
  * L10. After FINISH there is no effect but those that end sockets, timers and calls; then none at all.
- * L11. While main stands still (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
+ * L11. While main stalls (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
  *      follows when it moves, unless shutdown began.
  * L12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
  */

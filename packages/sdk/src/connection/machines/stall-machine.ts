@@ -4,7 +4,7 @@ export interface StallRules {
   /** Null = a stall is measured but nothing is done about it. */
   readonly thresholdMs: number | null;
   readonly maxStallMs: number | null;
-  /** How often main gives its sign of life, and how often somebody inspectorSessions. */
+  /** How often main gives its sign of life, and how often the other side samples it. */
   readonly pulseMs: number;
 }
 
@@ -23,7 +23,7 @@ const LATE_LOOKS = 3;
 interface Sight {
   readonly pulse: number;
   readonly lookedAtMs: number;
-  /** How long main has been seen to stand still. */
+  /** How long main has been seen to stall. */
   readonly stillMs: number;
 }
 
@@ -65,10 +65,10 @@ export type StallEffect =
 type Turn = readonly [StallState, readonly StallEffect[]];
 
 /**
- * Whether the main thread stands still, and what is to be done about it.
+ * Whether the main thread stalls, and what is to be done about it.
  *
  * W1. A stall begins when main was seen without a sign of life for the threshold and one pulse, so never for less than the threshold.
- * W2. Time in which nobody looked does not count: a process that was stopped has not stalled.
+ * W2. Time in which no one looked does not count: a process that was stopped has not stalled.
  * W3. PAUSE and RESUME take turns, GIVE_UP and TAKE_UP too, the first of each before the second; ENDED comes once for each PAUSE.
  * W4. Reports of one stall come at distances that double, up to a minute.
  * W5. In no minute there are more than `reportsPerMinute` reports. Each that is left out is counted, and the next one tells how many.
@@ -94,7 +94,7 @@ export function initialStall(pulse: number, atMs: number): StallState {
   return { phase: "moving", sight: { pulse, lookedAtMs: atMs, stillMs: 0 }, told: { atMs: [], suppressed: 0 } };
 }
 
-/** How long main has been seen to stand still by now. */
+/** How long main has been seen to stall by now. */
 function stillAt({ pulseMs }: StallRules, { stillMs, lookedAtMs }: Sight, atMs: number): number {
   return stillMs + Math.max(0, Math.min(atMs - lookedAtMs, LATE_LOOKS * pulseMs));
 }

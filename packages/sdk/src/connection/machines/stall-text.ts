@@ -56,7 +56,7 @@ function secondsText(ms: number): string {
   return ms < 10_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }
 
-/** The innermost frame that somebody can mend: not Node's own, rather not a dependency's. */
+/** The innermost frame that the author can fix: not Node's own, rather not a dependency's. */
 export function culpritOf(stack: readonly StallFrame[]): StallFrame | null {
   const written = stack.filter(({ file }) => file !== "" && !file.startsWith("node:"));
   return written.find(({ file }) => !/[\\/]node_modules[\\/]/.test(file)) ?? written[0] ?? stack[0] ?? null;

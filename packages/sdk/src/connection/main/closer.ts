@@ -27,7 +27,7 @@ export interface CloserDeps {
  * C2. It never waits for a thread that is gone. One that dies meanwhile is replaced at once if the ledger still holds
  *     something to deliver, and only then.
  * C3. A thread that hangs is given up as one that died: at once when nothing is in flight, else in time for another one.
- * C4. It also waits, until the deadline, for handlers whose result nobody wants any more.
+ * C4. It also waits, until the deadline, for handlers whose result is no longer needed.
  */
 export interface Closer {
   readonly begun: boolean;

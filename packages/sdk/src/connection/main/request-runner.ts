@@ -24,7 +24,7 @@ export interface RequestRunnerDeps {
 
 /** Runs requests through the strategy and keeps the ledger. */
 export interface RequestRunner {
-  /** Handlers that run, including those whose result nobody wants any more. */
+  /** Handlers that run, including those whose result is no longer needed. */
   readonly running: number;
   take(message: Extract<ThreadMessage, { type: "EXECUTION_REQUEST" }>): void;
 }

@@ -142,7 +142,7 @@ function defaultInstanceId(): string {
   return `${nodeModule("node:os").hostname()}-${process.pid}-${suffix}`;
 }
 
-/** Shorter, and a busy machine inspectorSessions like a hang. */
+/** Shorter, and a busy machine looks like a hang. */
 const MIN_HANG_MS = 1_000;
 const DEFAULT_STALL_MS = 1_000;
 const MIN_STALL_MS = 100;

@@ -45,7 +45,7 @@ export interface ThreadHostDeps {
   readonly onCrash: (error: HoldfastError) => void;
   /** Too many crashes: there will be no other. */
   readonly onFailed: (error: HoldfastError) => void;
-  /** The thread inspectorSessions at this thread's stack just now: ending it would abort the process. */
+  /** The thread looks at this thread's stack just now: ending it would abort the process. */
   readonly looking: () => boolean;
 }
 
@@ -118,7 +118,7 @@ export class ThreadHost {
     });
   }
 
-  /** Ends the thread. After `endMs` nobody waits for it any more, whether it has ended or not. */
+  /** Ends the thread. After `endMs` nothing waits for it any more, whether it has ended or not. */
   terminate(endMs = END_MS): void {
     if (this.#worker === undefined) return;
     const { thread, generation } = this.#worker;

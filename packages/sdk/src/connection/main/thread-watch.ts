@@ -43,7 +43,7 @@ export class ThreadWatch {
     return this.#counters.readSilentMs(this.#deps.clock.monotonicMs());
   }
 
-  /** What the next thread is given. One that hung, should it wake up, writes where nobody inspectorSessions any more. */
+  /** What the next thread is given. One that hung, should it wake up, writes to memory that is no longer read. */
   newThread(): { readonly counters: SharedArrayBuffer; readonly epoch: number } {
     const epoch = this.#counters.readEpoch() + 1;
     const memory = new SharedArrayBuffer(COUNTERS_BYTES);

@@ -26,15 +26,15 @@ export interface ConnectOptions {
   /** How long `close()` waits for work in flight before it is handed back. Default 25 s. `HOLDFAST_DRAIN_TIMEOUT`. */
   readonly drainTimeout?: DurationInput;
   /**
-   * How long the main thread may stand still before that is reported, with the code that blocks it: on stderr, in
+   * How long the main thread may stall before that is reported, with the code that blocks it: on stderr, in
    * `debugState()`, to the gateway, and afterwards to the logger. Each report stops the blocked code for some milliseconds
    * to look at its stack. 100 ms to 1 h; `false` = nothing is reported. Nothing is reported while an inspector is open
    * (`--inspect`), since a breakpoint stops the main thread, too. Default 1 s. `HOLDFAST_STALL_THRESHOLD` (`off` = false).
    */
   readonly stallThreshold?: DurationInput | false;
   /**
-   * How long the main thread may stand still before its work is given up: the leases end, other workers take the runs, and
-   * results that come later are used only if nobody has taken the work by then. It has to be longer than anything that
+   * How long the main thread may stall before its work is given up: the leases end, other workers take the runs, and
+   * results that come later are used only if no worker has taken the work by then. It has to be longer than anything that
    * blocks on purpose, or such a step never gets done. At least `stallThreshold`. Default `false` = never.
    * `HOLDFAST_MAX_STALL` (`off` = false).
    */

@@ -58,7 +58,7 @@ export type MainMessage =
     }
   | { readonly type: "EXECUTION_RESPONSE"; readonly requestId: string; readonly response: Uint8Array }
   | { readonly type: "EXECUTION_ERROR"; readonly requestId: string; readonly error: PlainError }
-  /** The work belongs to somebody else by now: there will be no reply. */
+  /** The work belongs to another worker by now: there will be no reply. */
   | { readonly type: "EXECUTION_DROPPED"; readonly requestId: string }
   | {
       readonly type: "CHECKPOINT";
@@ -76,7 +76,7 @@ export type ThreadMessage =
       /** The GATEWAY_EXECUTOR_REQUEST frame as it came. */
       readonly request: Uint8Array;
       readonly extensions: readonly Extension[];
-      /** As of when it is known that nobody else has it. */
+      /** As of when it is known that no other worker has it. */
       readonly epoch: number;
     }
   | { readonly type: "REPLY_ACKED"; readonly requestId: string }

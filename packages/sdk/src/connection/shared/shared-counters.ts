@@ -11,7 +11,7 @@ export interface SharedCounters {
   logsTaken(count: number): void;
   /** Main: an inspector is open, so a debugger may stop it at any time. */
   debugged(isOpen: boolean): void;
-  /** Thread: it inspectorSessions at main's stack, and must not be ended meanwhile. */
+  /** Thread: it looks at main's stack, and must not be ended meanwhile. */
   looking(isLooking: boolean): void;
   /** Thread: "I am alive". */
   alive(sign: ClockReading): void;

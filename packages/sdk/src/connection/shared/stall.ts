@@ -29,7 +29,7 @@ export interface StallFrame {
   readonly column: number;
 }
 
-/** One report about a main thread that stands still. */
+/** One report about a main thread that is stalled. */
 export interface StallReport {
   /** Rises with every report of this process. */
   readonly sequence: number;

@@ -8,7 +8,7 @@ type Superseded = Extract<ThreadMessage, { type: "DEBUG_STATE" | "LEASE_EXTENDED
 
 /**
  * The way to main for messages of which only the newest counts. A main that is blocked for hours would find a queue of
- * them that grows with every lease extension; so they wait here, one of each kind, until it moves again.
+ * them that grows with every lease extension; so they wait here, one of each kind, until it is responsive again.
  */
 export interface CoalescingPort extends Pick<MainPort, "post"> {
   /** Main moves: it gets what was held back. */

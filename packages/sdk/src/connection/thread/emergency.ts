@@ -7,7 +7,7 @@ const STDERR = 2;
 
 /**
  * The thread's own way to stderr: `process.stderr` of a thread goes through the main thread, which may be the one that is
- * blocked. A pipe that nobody reads must not stop the thread either, so only files are written to at once; for anything
+ * blocked. A pipe that nothing reads must not stop the thread either, so only files are written to at once; for anything
  * else one write at a time waits in Node's thread pool. What comes meanwhile is dropped and counted.
  */
 export interface EmergencyChannel {
@@ -40,7 +40,7 @@ export function createEmergencyChannel(fd = STDERR): EmergencyChannel {
       try {
         if (fstatSync(fd).isFile()) return void writeSync(fd, bytes);
       } catch {
-        // Stderr is closed, or the disk is full: there is nobody to tell.
+        // Stderr is closed, or the disk is full: there is nowhere left to report it.
         return;
       }
       busy = true;

@@ -29,7 +29,7 @@ export class InFlightRequests {
     return this.#running;
   }
 
-  /** `isConfirmed`: it is known that nobody else has it. */
+  /** `isConfirmed`: it is known that no other worker has it. */
   add(identity: RequestIdentity, leaseId: string, isConfirmed: boolean, ageMs = 0): InFlightRequest {
     const nowMs = this.#clock.monotonicMs();
     const flight: InFlightRequest = { identity, startedAtMs: nowMs - ageMs, state: "running" };

@@ -1,5 +1,5 @@
 /**
- * Looks at main's stack that are not over for good. While one is open the thread must not end: main's debugger speaks to
+ * Looks at main's stack that have not ended yet. While one is open the thread must not end: main's debugger speaks to
  * it until main has dealt with the end of the session, and Node (20, 22 and 24) aborts the process when a debugger speaks
  * to a thread that is gone.
  */

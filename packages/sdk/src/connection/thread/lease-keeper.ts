@@ -21,9 +21,9 @@ export interface LeaseKeeperDeps {
   /** For what supersedes itself. */
   readonly coalescing: Pick<MainPort, "post">;
   readonly send: (frame: WorkerFrame) => void;
-  /** It has been confirmed that nobody else has the work. Called before main is told. */
+  /** It has been confirmed that no other worker has the work. Called before main is notified. */
   readonly onConfirmed: (requestId: string) => void;
-  /** The work belongs to somebody else now. */
+  /** The work belongs to another worker now. */
   readonly onLost: (requestId: string) => void;
   readonly isShuttingDown: () => boolean;
   /** Nothing was agreed on with the present gateway. */
@@ -35,7 +35,7 @@ export class LeaseKeeper {
   readonly #deps: LeaseKeeperDeps;
   #intervalMs: number = WORKER_FALLBACK_INTERVALS.extendLeaseMs;
   readonly #rounds = new Map<string, TimerHandle>();
-  /** Leases that were given up while main stands still. */
+  /** Leases that were given up while main stalls. */
   readonly #givenUp = new Map<string, string>();
 
   constructor(deps: LeaseKeeperDeps) {
@@ -76,7 +76,7 @@ export class LeaseKeeper {
     this.#deps.onLost(requestId);
   }
 
-  /** What came from elsewhere or before may be somebody else's by now: it is asked for, where there is a connection. */
+  /** What came from elsewhere or before may be another worker's by now: it is asked for, where there is a connection. */
   doubt(epoch: number): void {
     const { inFlight, clock } = this.#deps;
     this.#loseEnded();
@@ -86,7 +86,7 @@ export class LeaseKeeper {
 
   /**
    * A gateway of the base protocol may extend a lease that has ended, although the attempt is over for it. Measured on the
-   * monotonic clock alone: a wall clock that somebody has set is no end of a lease.
+   * monotonic clock alone: a wall clock that someone has set is no end of a lease.
    */
   #loseEnded(): void {
     const { inFlight, clock, isPlain } = this.#deps;
@@ -123,7 +123,7 @@ export class LeaseKeeper {
     return leaseId;
   }
 
-  /** Asks for what was given up: it is ours again where nobody else has it by now, and lost where somebody has. */
+  /** Asks for what was given up: it is ours again where no other worker has it by now, and lost where another worker has. */
   takeUp(): void {
     const { inFlight, clock } = this.#deps;
     const nowMs = clock.monotonicMs();

@@ -109,7 +109,7 @@ export class LinkDriver {
     this.#driver.send({ type: "SHUTDOWN" });
   }
 
-  /** The main thread stands still, or moves again: no new work meanwhile. */
+  /** The main thread stalls, or is responsive again: no new work meanwhile. */
   stalled(stalled: boolean): void {
     this.#driver.send({ type: "STALL", stalled });
   }

@@ -22,7 +22,7 @@ export interface MainSnapshot {
 export interface MainCapture {
   /** Main was stopped: what it did is known, or about to be. */
   readonly stopped: boolean;
-  /** Nobody waits for it any more: main goes on, if it was stopped. */
+  /** No one waits for it any more: main goes on, if it was stopped. */
   cancel(): void;
 }
 
@@ -54,7 +54,7 @@ interface Script {
  * Stops the main thread for a moment to see what it does, by way of its debugger: the one thing that a thread which runs
  * a loop still answers to. Native code does not; then main is stopped as soon as it comes out of it.
  *
- * Main cannot stay stopped. Every stop is answered with "go on" in the same turn, also those that somebody else asked for;
+ * Main cannot stay stopped. Every stop is answered with "go on" in the same turn, also those that another session asked for;
  * a timer switches the debugger off when that did not work; and when this thread dies its sessions end, which lets main go
  * on, too. A session ends only after the debugger has said that it is off.
  */

@@ -2,7 +2,7 @@ import { type Clock, type ClockReading, pauseBetween, readClocks, type TimerHand
 import { pauseLimitMs } from "../machines/intervals.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 
-/** Signs per limit, so that only a pause inspectorSessions like one. */
+/** Signs per limit, so that only a pause looks like one. */
 const SIGNS = 8;
 
 export interface PauseDetectorDeps {

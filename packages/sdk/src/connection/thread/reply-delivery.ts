@@ -88,7 +88,7 @@ export class ReplyDelivery {
     return [...this.#sequences].flatMap(([requestId, open]) => [...open].map((sequence) => ({ requestId, sequence })));
   }
 
-  /** Requests whose reply nobody has acknowledged. */
+  /** Requests whose reply has not been acknowledged. */
   undelivered(): readonly string[] {
     return [...this.#letters.values()].filter(({ sequence }) => sequence === null).map(({ requestId }) => requestId);
   }

@@ -213,8 +213,8 @@ export class RequestManager {
   }
 
   /**
-   * Gives up the leases of what main cannot go on with. A result that comes all the same is sent: it is welcome if nobody
-   * has taken the work by then, and refused by its epoch if somebody has.
+   * Gives up the leases of what main cannot go on with. A result that comes all the same is sent: it is welcome if no one
+   * has taken the work by then, and refused by its epoch if another worker has.
    */
   giveUpStalled(): void {
     this.#stalled = true;

@@ -171,7 +171,7 @@ class Session {
 
   onMessage(message: Exclude<MainMessage, InitMessage>): void {
     this.#sign.check();
-    // A main that was blocked and closes now moves again, but is to get no work any more: the end first.
+    // A main that was blocked and closes now is responsive again, but is to get no work any more: the end first.
     if (message.type === "CLOSE") this.#closing.begin(message.drainMs);
     this.#stalls.heard();
     switch (message.type) {

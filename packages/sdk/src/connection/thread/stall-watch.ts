@@ -41,7 +41,7 @@ export interface StallActions {
   /** A report, also the one that says that a stall has ended; the gateway is to have it before what main says next. */
   tell(report: StallReport, stalledMs: number, ended: boolean): void;
   changed(): void;
-  /** Main moves again after a stall. */
+  /** Main is responsive again after a stall. */
   moving(): void;
 }
 
@@ -108,7 +108,7 @@ export class StallWatch {
     this.#watch();
   }
 
-  /** How long main has been standing still beyond its usual interval; 0 = it moves. */
+  /** How long main has been stalled beyond its usual interval; 0 = it moves. */
   get lagMs(): number {
     const { stillMs, lookedAtMs, pulse } = this.#driver.state.sight;
     if (this.#deps.counters.readPulse() !== pulse) return 0;
