@@ -2,7 +2,9 @@ import { defineConfig } from "vitest/config";
 import { type Kinds, testsByKind } from "./src/vitest-base.ts";
 
 export const kinds: Kinds = {
-  real: ["test/{check,counting,dev,entries,hygiene,imports,kinds,lint,processes,purity,release,setup}.test.ts"],
+  real: [
+    "test/{check,counting,dev,entries,hygiene,imports,kinds,lint,processes,purity,release,setup,subjects}.test.ts",
+  ],
 };
 
 export default defineConfig(testsByKind(kinds));

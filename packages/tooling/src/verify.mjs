@@ -34,6 +34,8 @@ export const gates = [
   gate("errors", "docs/errors.md is current", "--import", "tsx", own("docs-errors.ts"), "--check"),
   gate("api", "etc/*.api.md say what users see", own("api-report.mjs"), "--check"),
   gate("entries", "the types of each entry have the values that its modules have", own("entries.mjs")),
+  gate("named", "what how-to pages and Vitest lists name is there", own("named.mjs")),
+  gate("subjects", "commit subjects name their area, in 72 characters", own("subjects.mjs")),
   gate("registry", "no registry host in lockfile and configuration", own("hygiene.mjs"), "registry"),
   gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
   gate("casts", "product code casts nothing by way of unknown", own("hygiene.mjs"), "casts"),
