@@ -20,11 +20,26 @@ export function errorsPage(catalogue: Readonly<Record<string, { summary: string;
     "",
     `## ${code}`,
     "",
-    summary,
+    ...wrapped(summary),
     "",
-    `**Fix:** ${fix}`,
+    ...wrapped(`**Fix:** ${fix}`),
   ]);
   return `${[...head, ...sections].join("\n")}\n`;
+}
+
+const MAX_LINE = 120;
+
+/** The lines of a paragraph; a code span stays on one line. */
+function wrapped(text: string): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.match(/(?:`[^`]*`|[^\s`])+/g) ?? []) {
+    if (line !== "" && line.length + 1 + word.length > MAX_LINE) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
 }
 
 function main(): void {

@@ -1,9 +1,9 @@
 /**
  * What must not get into the repository: hosts of package registries in the lockfile and the configuration (they differ
  * from place to place), paths of a developer's machine anywhere, and in product code casts by way of `unknown`, which make
- * the compiler believe anything.
+ * the compiler believe anything. And Markdown lines that are too long to review.
  *
- *     node hygiene.mjs registry|paths|casts [folder]
+ *     node hygiene.mjs registry|paths|casts|wrap [folder]
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -50,6 +50,27 @@ export const blindCasts = (files) =>
       [...text.matchAll(castOfAnything)].map(({ index }) => `${path}:${text.slice(0, index).split("\n").length}`),
     );
 
+const MAX_LINE = 120;
+const prose = /\.md$/;
+const notProse = /(^|\/)etc\/[^/]+\.api\.md$/;
+/** Tables, and definitions of links, cannot be wrapped. */
+const unwrappable = /^\s*\||^\[[^\]]+\]: /;
+
+/**
+ * Lines of Markdown over 120 characters; code between fences, tables and link definitions may be longer.
+ * @param {readonly File[]} files
+ */
+export const longLines = (files) =>
+  files
+    .filter(({ path }) => prose.test(path) && !notProse.test(path))
+    .flatMap(({ path, text }) => {
+      let inCode = false;
+      return text.split("\n").flatMap((line, index) => {
+        if (/^\s*```/.test(line)) inCode = !inCode;
+        return inCode || unwrappable.test(line) || line.length <= MAX_LINE ? [] : [`${path}:${index + 1}`];
+      });
+    });
+
 /**
  * @param {readonly File[]} files
  * @param {RegExp} pattern
@@ -95,6 +116,7 @@ if (isProgram(import.meta.url)) {
     registry: { find: registryHosts, rule: "No package registry is named in the lockfile or in configuration" },
     paths: { find: machinePaths, rule: "No path of a particular machine is written down" },
     casts: { find: blindCasts, rule: "Nothing in product code is cast by way of `unknown`: narrow it, or check it" },
+    wrap: { find: longLines, rule: `Markdown wraps at ${MAX_LINE} characters` },
   };
   const name = /** @type {keyof typeof checks} */ (process.argv[2] ?? "");
   if (!Object.hasOwn(checks, name)) fail(`There is no check "${name}"; there are ${Object.keys(checks).join(", ")}.`);

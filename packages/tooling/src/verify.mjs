@@ -38,6 +38,7 @@ export const gates = [
   gate("subjects", "commit subjects name their area, in 72 characters", own("subjects.mjs")),
   gate("registry", "no registry host in lockfile and configuration", own("hygiene.mjs"), "registry"),
   gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
+  gate("wrap", "Markdown wraps at 120 characters", own("hygiene.mjs"), "wrap"),
   gate("casts", "product code casts nothing by way of unknown", own("hygiene.mjs"), "casts"),
 ];
 

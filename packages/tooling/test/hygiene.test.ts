@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blindCasts, machinePaths, registryHosts } from "../src/hygiene.mjs";
+import { blindCasts, longLines, machinePaths, registryHosts } from "../src/hygiene.mjs";
 import { run } from "../src/processes.mjs";
 import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
@@ -47,9 +47,19 @@ test("casts by way of unknown are found in product code, wherever their lines br
   expect(blindCasts([{ path: "packages/a/test/a.test.ts", text: cast }])).toEqual([]);
 });
 
+test("long lines are found in Markdown, but not in its tables, code and link definitions", () => {
+  const long = "x".repeat(121);
+  const find = (text: string) => longLines([{ path: "docs/a.md", text }]);
+  expect(find(`a\n${long}`)).toEqual(["docs/a.md:2"]);
+  for (const text of [long.slice(1), `| ${long} |`, `[a]: ${long}`, `\`\`\`\n${long}\n\`\`\``]) {
+    expect(find(text), text).toEqual([]);
+  }
+  expect(longLines([{ path: "a.ts", text: long }])).toEqual([]);
+});
+
 test("each of these gates fails on planted violations", async () => {
   const folder = fixture({
-    "README.md": `Look into ${home}/notes`,
+    "README.md": `Look into ${home}/notes\n${"x".repeat(121)}`,
     "pnpm-lock.yaml": `tarball: ${host}/a.tgz`,
     "src/a.ts": ["x as", "unknown as Y"].join(" "),
   });
@@ -57,6 +67,7 @@ test("each of these gates fails on planted violations", async () => {
     ["registry", "pnpm-lock.yaml:1"],
     ["paths", "README.md:1"],
     ["casts", "src/a.ts:1"],
+    ["wrap", "README.md:2"],
   ] as const) {
     const args = [inRoot("packages/tooling/src/hygiene.mjs"), gate, folder];
     const { code, output } = await run(process.execPath, args, { output: "collect" });
