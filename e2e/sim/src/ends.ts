@@ -103,6 +103,11 @@ const keyOf = (payloadJson: string | undefined): unknown =>
 function checkHadToStop(world: World, head: RunHead, { extras, stays, id }: FunctionPlan): void {
   const { oracle, tables, calmMs } = world;
   const endedMs = head.endedMs ?? 0;
+  // At a plain gateway it may have failed before that, with the worker that was at its last attempt.
+  const deadlineMs = beginMs(world, head, extras.hold) + (extras.deadlineMs ?? Infinity);
+  const finishMs = (world.flow.startMs(head.id) ?? 0) + (extras.finishMs ?? Infinity);
+  const dueMs = Math.min(deadlineMs, finishMs);
+  if (world.isPlain && LOST_WORKER.test(head.errorJson ?? "") && endedMs <= dueMs + TOLD_MS) return;
   const isLate = stays && (extras.deadlineMs !== null || extras.finishMs !== null);
   const tooLateMs = Math.max(...stopsOf(world, head).slice(0, 1), tables.epochMs + (calmMs ?? 0)) + TOLD_MS;
   const isUntold = extras.cancelOn && stopsOf(world, head).length > 0 && endedMs > tooLateMs;

@@ -213,12 +213,14 @@ export class Actor {
   suspend(forMs: number, order: WakeOrder, isMachine: boolean): void {
     const { nowMs } = this.scheduler;
     const untilMs = nowMs + forMs;
-    if (!this.alive || untilMs <= this.frozenUntilMs) return;
-    this.#wakeOrder = order;
-    if (isMachine) {
+    if (!this.alive) return;
+    // Of a machine also what stands still for longer for another reason: its clocks do as well.
+    if (isMachine && untilMs > this.#asleepUntilMs) {
       this.asleepMs += untilMs - Math.max(nowMs, this.#asleepUntilMs);
       this.#asleepUntilMs = untilMs;
     }
+    if (untilMs <= this.frozenUntilMs) return;
+    this.#wakeOrder = order;
     this.freeze(forMs);
   }
 

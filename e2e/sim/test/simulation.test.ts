@@ -4,7 +4,7 @@ import { type Bundle, bundle } from "../src/bundle.ts";
 import { GUARDS } from "../src/mutations.ts";
 import { FIRST_SCHEDULES, playSchedules } from "./play-schedules.ts";
 
-const regressions: { readonly seed: number }[] = JSON.parse(
+const regressions: { readonly seed: number; readonly with?: string }[] = JSON.parse(
   readFileSync(new URL("../regressions.json", import.meta.url), "utf8"),
 );
 
@@ -34,10 +34,13 @@ test("the guards that the simulation is tried without are where their mutations 
 });
 
 test("seeds that once broke an invariant break none", async () => {
-  const seeds = regressions.map(({ seed }) => seed);
-  const { failed, schedules } = await simulation.play("--list", seeds.join(","), "--keep-going");
-  expect(failed).toEqual([]);
-  expect(schedules).toBe(seeds.length);
+  for (const against of new Set(regressions.map((one) => one.with))) {
+    const seeds = regressions.flatMap((one) => (one.with === against ? [one.seed] : []));
+    const adversaries = against === undefined ? [] : ["--with", against];
+    const { failed, schedules } = await simulation.play("--list", seeds.join(","), "--keep-going", ...adversaries);
+    expect(failed).toEqual([]);
+    expect(schedules).toBe(seeds.length);
+  }
 });
 
 test(`${FIRST_SCHEDULES} schedules break no invariant`, () => playSchedules(simulation, 1, FIRST_SCHEDULES));
