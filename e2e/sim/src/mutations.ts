@@ -69,7 +69,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/request-manager.ts`,
-        find: 'this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");',
+        find: 'this.#refusals.nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");',
         replace: "",
       },
       // The other way back: the close code says that the worker ends.

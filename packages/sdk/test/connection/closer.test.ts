@@ -26,7 +26,7 @@ function bench(how: { readonly obeys: boolean; readonly running?: number; readon
   const did: string[] = [];
   let ended = (): void => {};
   const ledger = new Ledger(clock);
-  const signal = how.inFlight ? ledger.open(identity, "app", "lease", 1) : undefined;
+  const signal = how.inFlight ? ledger.open(identity, "app", "lease", 1, null) : undefined;
   const runner = { running: how.running ?? 0 };
   const host = {
     alive: true,

@@ -70,14 +70,16 @@ describe("the handshake machine", () => {
 });
 
 describe("the lease table", () => {
+  const at = (monotonicMs: number) => ({ monotonicMs, wallMs: 1_000_000 + monotonicMs });
+
   it("T1, T2: asks once per lease until the answer, with the newest id; again after two intervals", () => {
     const table = createLeaseTable();
     table.add("r", "l0", 0, true);
-    expect(table.sweep(100, 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
-    expect(table.sweep(200, 100)).toEqual([]);
-    expect(table.sweep(300, 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
+    expect(table.sweep(at(100), 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
+    expect(table.sweep(at(200), 100)).toEqual([]);
+    expect(table.sweep(at(300), 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
     expect(table.answer("r", "l1", 301).verdict).toBe("extended");
-    expect(table.sweep(400, 100).map((lease) => lease.leaseId)).toEqual(["l1"]);
+    expect(table.sweep(at(400), 100).map((lease) => lease.leaseId)).toEqual(["l1"]);
   });
 
   it("T3, T5: a refusal loses it once; answers for others change nothing", () => {
@@ -93,43 +95,43 @@ describe("the lease table", () => {
     const table = createLeaseTable();
     table.add("a", "a0", 0, true);
     table.add("b", "b0", 90, true);
-    expect(table.sweep(100, 100).map((lease) => lease.requestId)).toEqual(["a"]);
-    expect(table.extendAll(101).map((lease) => lease.requestId)).toEqual(["a", "b"]);
+    expect(table.sweep(at(100), 100).map((lease) => lease.requestId)).toEqual(["a"]);
+    expect(table.extendAll(at(101)).map((lease) => lease.requestId)).toEqual(["a", "b"]);
   });
 
   it("T7: after a doubt the answers to what was under way before do not confirm it, the next one does", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
-    table.sweep(100, 100);
+    table.sweep(at(100), 100);
     table.doubt(2);
-    expect(table.extendDoubtful(5_000).map((lease) => lease.leaseId)).toEqual(["l0"]);
+    expect(table.extendDoubtful(at(5_000)).map((lease) => lease.leaseId)).toEqual(["l0"]);
     // Lay in the kernel all the while.
-    expect(table.answer("r", "l1", 5_001)).toEqual({ verdict: "extended", isFresh: false });
+    expect(table.answer("r", "l1", 5_001)).toMatchObject({ verdict: "extended", isFresh: false });
     expect(table.get("r")?.epoch).toBe(1);
-    expect(table.answer("r", "l2", 5_002)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.answer("r", "l2", 5_002)).toMatchObject({ verdict: "extended", isFresh: true });
     expect(table.get("r")?.epoch).toBe(2);
   });
 
   it("T7: on a new connection every answer is new; a refusal counts at any time", () => {
     const table = createLeaseTable(1);
     for (const id of ["a", "b"]) table.add(id, `${id}0`, 0, true);
-    table.sweep(100, 100);
+    table.sweep(at(100), 100);
     table.doubt(2);
-    expect(table.answer("b", undefined, 101)).toEqual({ verdict: "lost", isFresh: false });
-    table.extendAll(200);
-    expect(table.answer("a", "a1", 201)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.answer("b", undefined, 101)).toMatchObject({ verdict: "lost", isFresh: false });
+    table.extendAll(at(200));
+    expect(table.answer("a", "a1", 201)).toMatchObject({ verdict: "extended", isFresh: true });
     expect(table.get("a")?.epoch).toBe(2);
   });
 
   it("T7: an answer that never comes delays the confirmation until the next one, not for ever", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
-    table.sweep(100, 100);
+    table.sweep(at(100), 100);
     table.doubt(2);
-    table.extendDoubtful(200);
+    table.extendDoubtful(at(200));
     // Of the two that were asked for only one is answered.
     expect(table.answer("r", "l1", 201).isFresh).toBe(false);
-    expect(table.sweep(400, 100)).toHaveLength(1);
+    expect(table.sweep(at(400), 100)).toHaveLength(1);
     expect(table.answer("r", "l2", 401).isFresh).toBe(true);
   });
 
@@ -138,9 +140,24 @@ describe("the lease table", () => {
     table.doubt(2);
     table.add("r", "l0", 0, false);
     expect(table.get("r")?.epoch).toBeNull();
-    expect(table.extend("r", 1)).toHaveLength(1);
-    expect(table.answer("r", "l1", 2)).toEqual({ verdict: "extended", isFresh: true });
+    expect(table.extend("r", at(1))).toHaveLength(1);
+    expect(table.answer("r", "l1", 2)).toMatchObject({ verdict: "extended", isFresh: true });
     expect(table.get("r")?.epoch).toBe(2);
+  });
+
+  it("T9: an answer says when the lease was ours: when the oldest of what is under way was asked for", () => {
+    const table = createLeaseTable(1);
+    table.add("r", "l0", 0, true);
+    for (const ms of [100, 1_100, 2_100]) table.extend("r", at(ms));
+    // It may have been given at once and have taken its time.
+    expect(table.answer("r", "l1", 9_000).asOf).toEqual(at(100));
+    expect(table.answer("r", "l2", 9_001).asOf).toEqual(at(1_100));
+    table.extendAll(at(9_500));
+    expect(table.answer("r", "l3", 9_501).asOf).toEqual(at(9_500));
+    expect(table.answer("r", "nobody asked for it", 9_502).asOf).toBeNull();
+    table.extend("r", at(9_600));
+    table.doubt(2);
+    expect(table.answer("r", "l4", 9_601).asOf, "asked for before the doubt").toBeNull();
   });
 });
 

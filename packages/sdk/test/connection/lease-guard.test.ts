@@ -18,33 +18,103 @@ function bench() {
   counters.epoch(EPOCH);
   alive();
   const ledger = new Ledger(clock);
-  const signal = ledger.open(identity, "app", "lease", EPOCH);
+  const signal = ledger.open(identity, "app", "lease", EPOCH, readClocks(clock));
   if (signal === undefined) throw new Error("The ledger knows it already.");
-  const gate = new LeaseGuard({ counters: () => counters, ledger, clock });
+  const wanted: boolean[] = [];
+  const gate = new LeaseGuard({
+    counters: () => counters,
+    ledger,
+    clock,
+    want: (_, isWanted) => wanted.push(isWanted),
+  });
   const wait = (): Promise<void> | undefined => gate.wait("r", signal);
   /** Whether what waits goes on once the gate has looked. */
   const goesOn = async (waiting: Promise<void> | undefined): Promise<boolean> => {
     gate.recheck();
     return Promise.race([waiting?.then(() => true) ?? true, Promise.resolve().then(() => Promise.resolve(false))]);
   };
-  return { clock, counters, alive, ledger, gate, wait, goesOn };
+  return { clock, counters, alive, ledger, gate, wait, goesOn, wanted };
 }
 
 describe("whether a body may begin", () => {
-  it("is not asked of anybody while the thread moves, however long main was blocked", async () => {
-    const { clock, alive, wait } = bench();
+  it("is not asked of anybody soon after the last word of the gateway", async () => {
+    const { clock, alive, wait, ledger, wanted } = bench();
     expect(wait()).toBeUndefined();
-    await clock.advance(60_000);
+    await clock.advance(1_900);
     alive();
+    expect(wait()).toBeUndefined();
+    ledger.extended("r", "lease 2", EPOCH, readClocks(clock));
+    await clock.advance(1_900);
+    alive();
+    expect(wait()).toBeUndefined();
+    // What is stored says that it is ours.
+    const checkpoint = ledger.addCheckpoint("r", new Uint8Array(0));
+    ledger.settleCheckpoint("r", checkpoint?.sequence ?? 0, "stored");
+    await clock.advance(1_900);
+    alive();
+    expect(wait()).toBeUndefined();
+    expect(wanted).toEqual([]);
+  });
+
+  it("B5: is asked of the gateway when its last word is old, once for each wait", async () => {
+    const { clock, alive, wait, ledger, goesOn, wanted } = bench();
+    await clock.advance(2_100);
+    alive();
+    const waiting = wait();
+    expect(await goesOn(waiting)).toBe(false);
+    expect(await goesOn(waiting)).toBe(false);
+    expect(wanted).toEqual([true]);
+    const asked = readClocks(clock);
+    await clock.advance(2_100);
+    alive();
+    ledger.extended("r", "an answer that came late", EPOCH, asked);
+    expect(await goesOn(waiting)).toBe(false);
+    ledger.extended("r", "the next", EPOCH, readClocks(clock));
+    ledger.extended("r", "held back for long", EPOCH, asked);
+    expect(await goesOn(waiting)).toBe(true);
+    expect(wanted).toEqual([true, false]);
     expect(wait()).toBeUndefined();
   });
 
+  it("B5: what was refused to be stored, and what is gone, says nothing", async () => {
+    const { clock, alive, wait, ledger, wanted } = bench();
+    const checkpoint = ledger.addCheckpoint("r", new Uint8Array(0));
+    await clock.advance(1_000);
+    ledger.settleCheckpoint("r", checkpoint?.sequence ?? 0, "invalid");
+    await clock.advance(1_500);
+    alive();
+    const waiting = wait();
+    expect(wanted).toEqual([true]);
+    ledger.loseAll(new Error("over") as never);
+    await waiting;
+    expect(wanted).toEqual([true, false]);
+  });
+
+  it("B5: a machine that slept after the last word, however young that inspectorSessions on its monotonic clock", async () => {
+    const { clock, alive, wait, wanted } = bench();
+    clock.setWallClock(clock.nowMs() + 3_600_000);
+    alive();
+    expect(wait()).toBeInstanceOf(Promise);
+    expect(wanted).toEqual([true]);
+  });
+
+  it("B5: another thread is told what is waited for", async () => {
+    const { clock, alive, gate, wait, wanted } = bench();
+    await clock.advance(2_100);
+    alive();
+    expect(wait()).toBeInstanceOf(Promise);
+    gate.newThread();
+    gate.recheck();
+    expect(wanted).toEqual([true, true]);
+  });
+
   it("B1: it may not while the thread is silent; it may when that one has found that it was not paused", async () => {
-    const { clock, alive, wait, goesOn } = bench();
+    const { clock, alive, ledger, wait, goesOn } = bench();
     await clock.advance(2_100);
     const waiting = wait();
     expect(await goesOn(waiting)).toBe(false);
     alive();
+    ledger.extended("r", "lease 2", EPOCH, readClocks(clock));
     expect(await goesOn(waiting)).toBe(true);
     expect(wait()).toBeUndefined();
   });
@@ -61,11 +131,11 @@ describe("whether a body may begin", () => {
     alive();
     const waiting = wait();
     expect(await goesOn(waiting)).toBe(false);
-    ledger.extended("r", "newer", EPOCH);
+    ledger.extended("r", "newer", EPOCH, null);
     expect(await goesOn(waiting)).toBe(false);
-    ledger.extended("r", "newest", EPOCH + 1);
+    ledger.extended("r", "newest", EPOCH + 1, null);
     expect(await goesOn(waiting)).toBe(true);
-    ledger.extended("r", "held back for long", EPOCH);
+    ledger.extended("r", "held back for long", EPOCH, null);
     expect(wait()).toBeUndefined();
     expect(ledger.adopt()[0]?.leaseId).toBe("newest");
   });

@@ -21,6 +21,7 @@ it("messages of one turn are one post; large payloads are moved, small ones copi
     request: new Uint8Array(bytes),
     extensions: [],
     epoch: 1,
+    asOf: null,
   });
   const [large, small] = [request(TRANSFER_BYTES), request(TRANSFER_BYTES - 1)];
   port.post(large);

@@ -123,6 +123,43 @@ describe.each([
   });
 });
 
+describe.each([
+  ["with extensions", ["checkpoint", "nack", "cancel"] as const],
+  ["on the plain protocol", [] as const],
+])("a request that begins long after the gateway's last word of it, %s", (_name, extensions) => {
+  it("is asked for first, again while no answer comes, and lost where somebody else has it", async () => {
+    // Leases are extended so seldom that nothing but the wait asks for them.
+    gateway.script.lease = "1h";
+    gateway.script.extensions = extensions;
+    const { calls, strategy } = manualStrategy();
+    const { connection } = await openTest(gateway.url, { strategy, config: { extensions } });
+    const peer = await gateway.peer();
+    for (let count = 0; count < 2; count++) gateway.dispatch(peer);
+    const [kept, lost] = await until(() => (calls.length === 2 ? calls : undefined), "the calls");
+    const questions = (call: typeof kept): number =>
+      peer.of("WORKER_REQUEST_EXTEND_LEASE").filter(({ requestId }) => requestId === call?.request.requestId).length;
+    expect([questions(kept), questions(lost)], "what begins at once costs nothing").toEqual([0, 0]);
+
+    gateway.script.intercept = (_to, frame) => frame.kind === "WORKER_REQUEST_EXTEND_LEASE";
+    const { waits } = await until(() => {
+      const promises = [kept?.port.untilMine?.(), lost?.port.untilMine?.()];
+      return promises.every((promise) => promise !== undefined) && { waits: promises };
+    }, "its last word to be old");
+    await until(() => questions(kept) >= 2 && questions(lost) >= 2, "more than one question");
+    gateway.script.intercept = (to, frame) => {
+      if (frame.kind !== "WORKER_REQUEST_EXTEND_LEASE" || frame.requestId !== lost?.request.requestId) return false;
+      to.send({ ...frame, kind: "WORKER_REQUEST_EXTEND_LEASE_ACK" });
+      return true;
+    };
+    await Promise.all(waits);
+    await until(() => lost?.signal.aborted === true, "the loss");
+    await until(() => kept?.port.untilMine?.() === undefined, "the answer");
+    expect(kept?.signal.aborted).toBe(false);
+    for (const { result } of calls) result.resolve(done());
+    await connection.close();
+  });
+});
+
 describe("a request that the network has kept back", () => {
   /** A lease of 20 s, granted so long ago by the gateway's clock, which is an hour off. */
   const granted = (agoMs: number) => ({ leaseId: ulidFromSeed(Date.now() + 3_600_000 + 20_000 - agoMs, entropy, 0) });

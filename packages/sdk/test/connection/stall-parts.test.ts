@@ -54,6 +54,7 @@ describe("what piles up while main takes nothing", () => {
       requestId,
       leaseId,
       epoch: 1,
+      asOf: null,
     });
     const state = (writtenAtMs: number): ThreadMessage => ({
       type: "DEBUG_STATE",

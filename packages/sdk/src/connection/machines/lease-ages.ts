@@ -1,4 +1,4 @@
-import { isUlid, ulidTimeMs } from "@holdfast/core";
+import { type ClockReading, isUlid, ulidTimeMs } from "@holdfast/core";
 
 /**
  * How much older requests are when they are read than others of the same connection: what the network, or a process that gets
@@ -9,19 +9,20 @@ import { isUlid, ulidTimeMs } from "@holdfast/core";
  * A2. One that was under way for longer than the quickest so far is late by just that much.
  * A3. A lease that was confirmed is the measure from then on: a gateway whose clock was set, or whose leases got shorter, costs
  *     one confirmation.
- * A4. Ids that are no ULIDs say nothing.
+ * A4. Ids that are no ULIDs say nothing, and the first one nothing of itself.
  */
 export class LeaseAges {
   /** The end of the lease ahead of our clock, at most so far. */
   #mostMs: number | null = null;
 
-  /** By how much it is late. */
-  lateMs(leaseId: string, nowMs: number): number {
+  /** By how much it is late; null = it cannot be told. */
+  lateMs(leaseId: string, nowMs: number): number | null {
     const aheadMs = endOf(leaseId);
-    if (aheadMs === null) return 0;
+    if (aheadMs === null) return null;
     const leftMs = aheadMs - nowMs;
-    this.#mostMs = Math.max(this.#mostMs ?? leftMs, leftMs);
-    return this.#mostMs - leftMs;
+    const mostMs = this.#mostMs;
+    this.#mostMs = Math.max(mostMs ?? leftMs, leftMs);
+    return mostMs === null ? null : this.#mostMs - leftMs;
   }
 
   /** It is ours all the same; `readMs` is when it was read. */
@@ -39,3 +40,9 @@ export class LeaseAges {
 function endOf(leaseId: string): number | null {
   return isUlid(leaseId) ? ulidTimeMs(leaseId) : null;
 }
+
+/** When somebody was there so much before. */
+export const earlier = ({ monotonicMs, wallMs }: ClockReading, byMs: number): ClockReading => ({
+  monotonicMs: monotonicMs - byMs,
+  wallMs: wallMs - byMs,
+});

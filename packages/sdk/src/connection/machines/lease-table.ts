@@ -1,3 +1,5 @@
+import type { ClockReading } from "@holdfast/core";
+
 /**
  * The leases of everything in flight. One timer serves the whole table: its owner calls `sweep` every interval.
  *
@@ -12,6 +14,7 @@
  *     answers that come first as many do not count as extensions were under way when the doubt began: they may have
  *     been given before. On a new connection all count.
  * T8. What is added counts as confirmed only if its owner says so.
+ * T9. When an answer comes the lease was ours at least when the oldest extension under way was asked for: `asOf`.
  */
 export interface Lease {
   readonly requestId: string;
@@ -19,8 +22,8 @@ export interface Lease {
   readonly grantedAtMs: number;
   /** When the extension under way was asked for; null = none is. */
   readonly askedAtMs: number | null;
-  /** Extensions under way on this connection. */
-  readonly asked: number;
+  /** When the extensions under way on this connection were asked for, oldest first. */
+  readonly asks: readonly ClockReading[];
   /** How many of their answers may be older than the last doubt. */
   readonly stale: number;
   /** The epoch as of which the gateway has said that it is ours; null = it never has. */
@@ -31,6 +34,8 @@ export interface LeaseAnswer {
   readonly verdict: "extended" | "lost" | "unknown";
   /** It was given after the last doubt began, so all that came over the connection before it is older, and what comes later is not. */
   readonly isFresh: boolean;
+  /** Nobody else had the work then; null = it does not say. */
+  readonly asOf: ClockReading | null;
 }
 
 export interface LeaseTable {
@@ -39,11 +44,11 @@ export interface LeaseTable {
   remove(requestId: string): void;
   get(requestId: string): Lease | undefined;
   /** Which leases to ask an extension for now; they count as asked. */
-  sweep(nowMs: number, intervalMs: number): readonly Lease[];
-  extendAll(nowMs: number): readonly Lease[];
+  sweep(now: ClockReading, intervalMs: number): readonly Lease[];
+  extendAll(now: ClockReading): readonly Lease[];
   /** Those that are not confirmed. */
-  extendDoubtful(nowMs: number): readonly Lease[];
-  extend(requestId: string, nowMs: number): readonly Lease[];
+  extendDoubtful(now: ClockReading): readonly Lease[];
+  extend(requestId: string, now: ClockReading): readonly Lease[];
   doubt(epoch: number): void;
   answer(requestId: string, newLeaseId: string | undefined, nowMs: number): LeaseAnswer;
 }
@@ -52,8 +57,8 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
   const leases = new Map<string, Lease>();
   let epoch = firstEpoch;
 
-  const ask = (lease: Lease, nowMs: number, asked = lease.asked + 1): Lease => {
-    const next = { ...lease, askedAtMs: nowMs, asked };
+  const ask = (lease: Lease, now: ClockReading, before = lease.asks): Lease => {
+    const next = { ...lease, askedAtMs: now.monotonicMs, asks: [...before, now] };
     leases.set(lease.requestId, next);
     return next;
   };
@@ -69,7 +74,7 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
         leaseId,
         grantedAtMs: nowMs,
         askedAtMs: null,
-        asked: 0,
+        asks: [],
         stale: 0,
         epoch: confirmed,
       });
@@ -78,34 +83,36 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
       leases.delete(requestId);
     },
     get: (requestId) => leases.get(requestId),
-    sweep: (nowMs, intervalMs) => {
+    sweep: (now, intervalMs) => {
+      const nowMs = now.monotonicMs;
       const due = [...leases.values()].filter((lease) =>
         lease.askedAtMs === null
           ? nowMs - lease.grantedAtMs >= intervalMs / 2
           : nowMs - lease.askedAtMs >= 2 * intervalMs,
       );
-      return due.map((lease) => ask(lease, nowMs));
+      return due.map((lease) => ask(lease, now));
     },
-    extendAll: (nowMs) => [...leases.values()].map((lease) => ask({ ...lease, stale: 0 }, nowMs, 1)),
-    extendDoubtful: (nowMs) =>
-      [...leases.values()].filter((lease) => lease.epoch !== epoch).map((lease) => ask(lease, nowMs)),
-    extend: (requestId, nowMs) => {
+    extendAll: (now) => [...leases.values()].map((lease) => ask({ ...lease, stale: 0 }, now, [])),
+    extendDoubtful: (now) =>
+      [...leases.values()].filter((lease) => lease.epoch !== epoch).map((lease) => ask(lease, now)),
+    extend: (requestId, now) => {
       const lease = leases.get(requestId);
-      return lease ? [ask(lease, nowMs)] : [];
+      return lease ? [ask(lease, now)] : [];
     },
     doubt: (next) => {
       epoch = next;
-      for (const lease of leases.values()) leases.set(lease.requestId, { ...lease, stale: lease.asked });
+      for (const lease of leases.values()) leases.set(lease.requestId, { ...lease, stale: lease.asks.length });
     },
     answer: (requestId, newLeaseId, nowMs) => {
       const lease = leases.get(requestId);
-      if (lease === undefined) return { verdict: "unknown", isFresh: false };
+      if (lease === undefined) return { verdict: "unknown", isFresh: false, asOf: null };
       const isFresh = lease.stale === 0;
       if (newLeaseId === undefined) {
         leases.delete(requestId);
-        return { verdict: "lost", isFresh };
+        return { verdict: "lost", isFresh, asOf: null };
       }
-      const [asked, stale] = [Math.max(0, lease.asked - 1), Math.max(0, lease.stale - 1)];
+      const [oldest, ...asks] = lease.asks;
+      const stale = Math.max(0, lease.stale - 1);
       const confirmed = isFresh ? epoch : lease.epoch;
       leases.set(requestId, {
         ...lease,
@@ -113,11 +120,11 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
         grantedAtMs: nowMs,
         // What is asked for in a doubt is asked again soon when its answer does not come.
         askedAtMs: isFresh ? null : lease.askedAtMs,
-        asked,
+        asks,
         stale,
         epoch: confirmed,
       });
-      return { verdict: "extended", isFresh };
+      return { verdict: "extended", isFresh, asOf: (isFresh && oldest) || null };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type Clock, readClocks } from "@holdfast/core";
+import { type Clock, type ClockReading, pauseBetween, readClocks } from "@holdfast/core";
 import type { StopSignal } from "../../execution/execution.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 import type { Ledger } from "./ledger.ts";
@@ -6,8 +6,15 @@ import type { Ledger } from "./ledger.ts";
 export interface LeaseGuardDeps {
   /** Of the thread that lives, or lived last. */
   readonly counters: () => SharedCounters;
-  readonly ledger: Pick<Ledger, "epochOf">;
+  readonly ledger: Pick<Ledger, "epochOf" | "asOf">;
   readonly clock: Clock;
+  /** Tells the thread whether a younger word of the request's lease is waited for. */
+  readonly want: (requestId: string, wanted: boolean) => void;
+}
+
+interface Waiting {
+  readonly resolves: (() => void)[];
+  wanted: boolean;
 }
 
 /**
@@ -18,10 +25,12 @@ export interface LeaseGuardDeps {
  * B2. Nothing begins that is not confirmed as of the thread's epoch.
  * B3. Nothing begins while a message that takes work away waits to be read.
  * B4. Who waits goes on when all of this holds, or the work is not wanted any more: then its signal has fired.
+ * B5. Nothing begins for longer than a pause after the gateway's last word of it, as of when it was asked for: the connection may be
+ *     broken without anybody here having been told. Then the thread is told to ask, once, until the wait is over.
  */
 export class LeaseGuard {
   readonly #deps: LeaseGuardDeps;
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #waiting = new Map<string, Waiting>();
   /** Messages of the thread that took work away and were read. */
   #taken = 0;
 
@@ -31,12 +40,18 @@ export class LeaseGuard {
 
   /** Undefined = it may begin; else settles when it is to be asked again. */
   wait(requestId: string, signal: StopSignal): Promise<void> | undefined {
-    if (signal.aborted || this.#isOpen(requestId)) return undefined;
+    const now = readClocks(this.#deps.clock);
+    if (signal.aborted || this.#isOpen(requestId, now)) return undefined;
     return new Promise((resolve) => {
-      const others = this.#waiting.get(requestId);
-      if (others) others.push(resolve);
-      else this.#waiting.set(requestId, [resolve]);
-      signal.addEventListener("abort", resolve, { once: true });
+      const waiting = this.#waiting.get(requestId) ?? { resolves: [], wanted: false };
+      waiting.resolves.push(resolve);
+      this.#waiting.set(requestId, waiting);
+      this.#want(requestId, waiting, now);
+      const end = (): void => {
+        this.#release(requestId, waiting);
+        resolve();
+      };
+      signal.addEventListener("abort", end, { once: true });
     });
   }
 
@@ -45,27 +60,46 @@ export class LeaseGuard {
     this.#taken += 1;
   }
 
-  /** A new thread has a memory of its own. */
+  /** A new thread has a memory of its own, and has been told nothing. */
   newThread(): void {
     this.#taken = 0;
+    for (const waiting of this.#waiting.values()) waiting.wanted = false;
   }
 
   /** Something changed, or time has passed. */
   recheck(): void {
-    for (const [requestId, resolves] of this.#waiting) {
-      if (!this.#isOpen(requestId)) continue;
-      this.#waiting.delete(requestId);
-      for (const resolve of resolves) resolve();
+    if (this.#waiting.size === 0) return;
+    const now = readClocks(this.#deps.clock);
+    for (const [requestId, waiting] of this.#waiting) {
+      if (this.#isOpen(requestId, now)) this.#release(requestId, waiting);
+      else this.#want(requestId, waiting, now);
     }
   }
 
-  #isOpen(requestId: string): boolean {
-    const { counters, ledger, clock } = this.#deps;
+  #release(requestId: string, waiting: Waiting): void {
+    if (this.#waiting.get(requestId) !== waiting) return;
+    this.#waiting.delete(requestId);
+    if (waiting.wanted) this.#deps.want(requestId, false);
+    for (const resolve of waiting.resolves) resolve();
+  }
+
+  #want(requestId: string, waiting: Waiting, now: ClockReading): void {
+    if (waiting.wanted || this.#isYoung(requestId, now)) return;
+    waiting.wanted = true;
+    this.#deps.want(requestId, true);
+  }
+
+  #isOpen(requestId: string, now: ClockReading): boolean {
+    const { counters, ledger } = this.#deps;
     const epoch = ledger.epochOf(requestId);
     const shared = counters();
     // In this order: the thread gives its sign of life last.
-    return (
-      !shared.isSilent(readClocks(clock)) && shared.readEpoch() === epoch && shared.readWorkTaken() === this.#taken
-    );
+    const isKnown = !shared.isSilent(now) && shared.readEpoch() === epoch && shared.readWorkTaken() === this.#taken;
+    return isKnown && this.#isYoung(requestId, now);
+  }
+
+  #isYoung(requestId: string, now: ClockReading): boolean {
+    const asOf = this.#deps.ledger.asOf(requestId);
+    return asOf !== null && pauseBetween(asOf, now, this.#deps.counters().readPauseLimit()) === null;
   }
 }

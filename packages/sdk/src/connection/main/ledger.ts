@@ -1,4 +1,4 @@
-import type { Clock, HoldfastError } from "@holdfast/core";
+import { type Clock, type ClockReading, type HoldfastError, readClocks } from "@holdfast/core";
 import type { StopSignal } from "../../execution/execution.ts";
 import type { AdoptedRequest, LedgerOutcome } from "../shared/messages.ts";
 import type { RequestIdentity } from "../shared/reply.ts";
@@ -9,6 +9,7 @@ export type CheckpointAnswer = "stored" | "stale" | "invalid";
 
 interface OpenCheckpoint {
   readonly ops: Uint8Array;
+  readonly sent: ClockReading;
   readonly settle: (answer: CheckpointAnswer) => void;
 }
 
@@ -20,6 +21,7 @@ interface Entry {
   readonly checkpoints: Map<number, OpenCheckpoint>;
   leaseId: string;
   epoch: number;
+  asOf: ClockReading | null;
   lastSequence: number;
   outcome: LedgerOutcome | null;
 }
@@ -33,7 +35,8 @@ interface Entry {
  *     checkpoint without an answer, the exact reply.
  * G3. A checkpoint is settled exactly once; those of an entry that goes are settled as `stale`.
  * G4. The signal of an entry fires at most once, and the outcome of an entry is set at most once.
- * G5. The epoch of an entry only rises.
+ * G5. The epoch of an entry only rises, and so does the time as of which it is known that nobody else has the work: what is
+ *     stored for it says that, too.
  */
 export class Ledger {
   readonly #clock: Clock;
@@ -58,7 +61,13 @@ export class Ledger {
   }
 
   /** The signal of the new entry; undefined when the request is known already. */
-  open(identity: RequestIdentity, appName: string, leaseId: string, epoch: number): StopSignal | undefined {
+  open(
+    identity: RequestIdentity,
+    appName: string,
+    leaseId: string,
+    epoch: number,
+    asOf: ClockReading | null,
+  ): StopSignal | undefined {
     const { requestId } = identity;
     if (this.#entries.has(requestId)) return undefined;
     const stop = new Stop();
@@ -70,6 +79,7 @@ export class Ledger {
       checkpoints: new Map(),
       leaseId,
       epoch,
+      asOf,
       lastSequence: 0,
       outcome: null,
     });
@@ -78,16 +88,21 @@ export class Ledger {
   }
 
   /** An older epoch than the entry's is what was held back while main was blocked. */
-  extended(requestId: string, leaseId: string, epoch: number): void {
+  extended(requestId: string, leaseId: string, epoch: number, asOf: ClockReading | null): void {
     const entry = this.#entries.get(requestId);
     if (entry === undefined || epoch < entry.epoch) return;
     entry.leaseId = leaseId;
     entry.epoch = epoch;
+    confirm(entry, asOf);
   }
 
   /** As of when the work is known to be ours. */
   epochOf(requestId: string): number | undefined {
     return this.#entries.get(requestId)?.epoch;
+  }
+
+  asOf(requestId: string): ClockReading | null {
+    return this.#entries.get(requestId)?.asOf ?? null;
   }
 
   /** Undefined when the entry is gone or has its outcome: the answer is `stale`. */
@@ -100,16 +115,18 @@ export class Ledger {
     entry.lastSequence += 1;
     const sequence = entry.lastSequence;
     const answer = new Promise<CheckpointAnswer>((settle) => {
-      entry.checkpoints.set(sequence, { ops, settle });
+      entry.checkpoints.set(sequence, { ops, settle, sent: readClocks(this.#clock) });
     });
     return { sequence, answer };
   }
 
   settleCheckpoint(requestId: string, sequence: number, answer: CheckpointAnswer): void {
-    const open = this.#entries.get(requestId)?.checkpoints;
-    const checkpoint = open?.get(sequence);
-    open?.delete(sequence);
-    checkpoint?.settle(answer);
+    const entry = this.#entries.get(requestId);
+    const checkpoint = entry?.checkpoints.get(sequence);
+    if (entry === undefined || checkpoint === undefined) return;
+    entry.checkpoints.delete(sequence);
+    if (answer === "stored") confirm(entry, checkpoint.sent);
+    checkpoint.settle(answer);
   }
 
   /** False when the entry is gone or has its outcome: nothing is to be sent. */
@@ -162,4 +179,8 @@ export class Ledger {
     entry.checkpoints.clear();
     return entry;
   }
+}
+
+function confirm(entry: Entry, asOf: ClockReading | null): void {
+  if (asOf !== null && asOf.monotonicMs > (entry.asOf?.monotonicMs ?? Number.NEGATIVE_INFINITY)) entry.asOf = asOf;
 }

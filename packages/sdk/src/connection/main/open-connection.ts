@@ -94,6 +94,7 @@ class ThreadedConnection implements Connection {
       stallThresholdMs: config.stall.thresholdMs,
       hangMs: deps.hangTimeoutMs ?? HANG_TIMEOUT_MS,
       closing: () => this.#closer.closing(),
+      want: (requestId, wanted) => this.#host.send({ type: "LEASE_WANTED", requestId, wanted }),
       onHung: (silentMs) => this.#onHung(silentMs),
     });
     this.#host = new ThreadHost({
@@ -235,7 +236,7 @@ class ThreadedConnection implements Connection {
       case "CHECKPOINT_ACKED":
         return ledger.settleCheckpoint(message.requestId, message.sequence, message.outcome);
       case "LEASE_EXTENDED":
-        ledger.extended(message.requestId, message.leaseId, message.epoch);
+        ledger.extended(message.requestId, message.leaseId, message.epoch, message.asOf);
         return this.#watch.gate.recheck();
       case "LEASE_LOST":
         this.#watch.gate.onRevocation();

@@ -79,12 +79,12 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     get running() {
       return running;
     },
-    take: ({ requestId, request: bytes, extensions, epoch }) => {
+    take: ({ requestId, request: bytes, extensions, epoch, asOf }) => {
       const request = decodeExecutorRequest(bytes);
       if (request === undefined) {
         throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
       }
-      const signal = ledger.open(identityOf(request), request.appName, request.leaseId, epoch);
+      const signal = ledger.open(identityOf(request), request.appName, request.leaseId, epoch, asOf);
       if (signal === undefined) return;
       running += 1;
       run(request, extensions, signal)

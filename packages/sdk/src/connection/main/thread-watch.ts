@@ -3,7 +3,7 @@ import { COUNTERS_BYTES, pulseMsFor, type SharedCounters, sharedCounters } from 
 import type { Closer } from "./closer.ts";
 import { HangWatch } from "./hang-watch.ts";
 import { isInspectorOpen } from "./inspector.ts";
-import { LeaseGuard } from "./lease-guard.ts";
+import { LeaseGuard, type LeaseGuardDeps } from "./lease-guard.ts";
 import type { Ledger } from "./ledger.ts";
 
 export interface ThreadWatchDeps {
@@ -13,6 +13,7 @@ export interface ThreadWatchDeps {
   readonly stallThresholdMs: number | null;
   readonly hangMs: number;
   readonly closing: Closer["closing"];
+  readonly want: LeaseGuardDeps["want"];
   readonly onHung: (silentMs: number) => void;
 }
 
@@ -26,11 +27,11 @@ export class ThreadWatch {
   #timer: TimerHandle | undefined;
 
   constructor(deps: ThreadWatchDeps) {
-    const { ledger, clock, stallThresholdMs } = deps;
+    const { ledger, clock, stallThresholdMs, want } = deps;
     const counters = (): SharedCounters => this.#counters;
     this.#deps = deps;
     this.#tickMs = pulseMsFor(stallThresholdMs);
-    this.gate = new LeaseGuard({ counters, ledger, clock });
+    this.gate = new LeaseGuard({ counters, ledger, clock, want });
     this.#hang = new HangWatch({ ...deps, counters, tickMs: this.#tickMs, nowMs: clock.nowMs });
   }
 

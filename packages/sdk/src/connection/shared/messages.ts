@@ -1,4 +1,4 @@
-import { HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
+import { type ClockReading, HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
 import type { CheckpointOutcome, Extension, RequestIdentity } from "@holdfast/protocol";
 import type { ConnectionState } from "./connection-state.ts";
 import type { DebugState } from "./debug-state.ts";
@@ -10,7 +10,7 @@ import type { SerializableConfig } from "./serializable-config.ts";
  */
 
 /** Raised with every change that an older thread or main could misread. */
-export const THREAD_PROTOCOL_VERSION = 2;
+export const THREAD_PROTOCOL_VERSION = 3;
 
 /** How a finished request ended: the encoded SDKResponse, or why there is none. */
 export type LedgerOutcome =
@@ -65,7 +65,9 @@ export type MainMessage =
       readonly requestId: string;
       readonly sequence: number;
       readonly ops: Uint8Array;
-    };
+    }
+  /** Whether code of the request waits for a younger word of its lease. */
+  | { readonly type: "LEASE_WANTED"; readonly requestId: string; readonly wanted: boolean };
 
 export type ThreadMessage =
   | { readonly type: "STATE_CHANGE"; readonly state: ConnectionState }
@@ -76,8 +78,9 @@ export type ThreadMessage =
       /** The GATEWAY_EXECUTOR_REQUEST frame as it came. */
       readonly request: Uint8Array;
       readonly extensions: readonly Extension[];
-      /** As of when it is known that no other worker has it. */
+      /** The doubt as of which it is known that no other worker has it, and the time. */
       readonly epoch: number;
+      readonly asOf: ClockReading | null;
     }
   | { readonly type: "REPLY_ACKED"; readonly requestId: string }
   | {
@@ -86,8 +89,14 @@ export type ThreadMessage =
       readonly sequence: number;
       readonly outcome: CheckpointOutcome;
     }
-  /** The epoch as of which the gateway has confirmed the lease; main begins nothing under an older one. */
-  | { readonly type: "LEASE_EXTENDED"; readonly requestId: string; readonly leaseId: string; readonly epoch: number }
+  /** The epoch and the time as of which the gateway has confirmed the lease; main begins nothing under older ones. */
+  | {
+      readonly type: "LEASE_EXTENDED";
+      readonly requestId: string;
+      readonly leaseId: string;
+      readonly epoch: number;
+      readonly asOf: ClockReading | null;
+    }
   | { readonly type: "LEASE_LOST"; readonly requestId: string }
   | { readonly type: "CANCEL"; readonly requestId: string; readonly reason: string }
   /** The time is the monotonic one, which all threads of a process share. */
@@ -111,6 +120,7 @@ export const MAIN_MESSAGE_TYPES = [
   "EXECUTION_ERROR",
   "EXECUTION_DROPPED",
   "CHECKPOINT",
+  "LEASE_WANTED",
 ] as const satisfies readonly MainMessage["type"][];
 
 export const THREAD_MESSAGE_TYPES = [

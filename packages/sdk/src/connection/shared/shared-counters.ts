@@ -31,6 +31,7 @@ export interface SharedCounters {
   readSilentMs(monotonicMs: number): number;
   readEpoch(): number;
   readWorkTaken(): number;
+  readPauseLimit(): number;
   /** Whether the thread has given no sign of life for longer than its pause limit, at this time. */
   isSilent(now: ClockReading): boolean;
 }
@@ -75,6 +76,7 @@ export function sharedCounters(buffer: SharedArrayBuffer): SharedCounters {
     readSilentMs: (monotonicMs) => Math.max(0, since(monotonicMs, 4)),
     readEpoch: () => load(8),
     readWorkTaken: () => load(9),
+    readPauseLimit: () => load(7),
     isSilent: ({ monotonicMs, wallMs }) => {
       const now = { monotonicMs: since(monotonicMs, 4), wallMs: since(wallMs, 5) };
       return pauseBetween(START, now, load(7)) !== null;

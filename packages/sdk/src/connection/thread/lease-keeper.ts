@@ -1,6 +1,7 @@
-import type { Clock, Log, TimerHandle, Timers } from "@holdfast/core";
+import { type Clock, type ClockReading, type Log, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
 import { type ConnectionReady, WORKER_FALLBACK_INTERVALS, type WorkerFrame } from "@holdfast/protocol";
-import { parseIntervalMs } from "../machines/intervals.ts";
+import { parseIntervalMs, pauseLimitMs } from "../machines/intervals.ts";
+import { earlier, type LeaseAges } from "../machines/lease-ages.ts";
 import type { Lease } from "../machines/lease-table.ts";
 import type { InFlightRequests } from "./in-flight-requests.ts";
 import type { MainPort } from "./main-port.ts";
@@ -12,8 +13,13 @@ const INTERVALS_PER_LEASE = 4;
 /** Leases that are shorter are only given by gateways that never extend what is over. */
 const MIN_PLAIN_LEASE_MS = 60_000;
 
+/** A main that is blocked for longer than this many words of a lease take is told the newest when it moves. */
+const MOST_WORDS = 60;
+
 export interface LeaseKeeperDeps {
   readonly inFlight: InFlightRequests;
+  /** How late what comes over the present connection is. */
+  readonly ages: Pick<LeaseAges, "lateMs">;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -22,7 +28,7 @@ export interface LeaseKeeperDeps {
   readonly coalescing: Pick<MainPort, "post">;
   readonly send: (frame: WorkerFrame) => void;
   /** It has been confirmed that no other worker has the work. Called before main is notified. */
-  readonly onConfirmed: (requestId: string) => void;
+  readonly onConfirmed: (requestId: string, asOf: ClockReading | null) => void;
   /** The work belongs to another worker now. */
   readonly onLost: (requestId: string) => void;
   readonly isShuttingDown: () => boolean;
@@ -37,6 +43,8 @@ export class LeaseKeeper {
   readonly #rounds = new Map<string, TimerHandle>();
   /** Leases that were given up while main stalls. */
   readonly #givenUp = new Map<string, string>();
+  /** What main waits with because the last word of it is too old, and how many newer ones it was posted. */
+  readonly #wanted = new Map<string, number>();
 
   constructor(deps: LeaseKeeperDeps) {
     this.#deps = deps;
@@ -45,10 +53,11 @@ export class LeaseKeeper {
   start(ready: ConnectionReady): void {
     this.stop();
     const { inFlight, clock } = this.#deps;
-    this.#extend(inFlight.leases.extendAll(clock.monotonicMs()));
+    this.#extend(inFlight.leases.extendAll(readClocks(clock)));
     const leaseMs = parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs);
     this.#intervalMs = leaseMs;
-    this.#every("lease", leaseMs, () => this.#extend(inFlight.leases.sweep(clock.monotonicMs(), leaseMs)));
+    this.#every("lease", leaseMs, () => this.#extend(inFlight.leases.sweep(readClocks(clock), leaseMs)));
+    this.#every("wanted", pauseLimitMs(leaseMs) / 2, () => this.#askWanted());
     const statusMs = parseIntervalMs(ready.statusInterval, 0);
     if (statusMs > 0) this.#every("status", Math.max(statusMs, MIN_STATUS_MS), () => this.#report());
   }
@@ -63,11 +72,21 @@ export class LeaseKeeper {
     const { inFlight, clock } = this.#deps;
     const flight = inFlight.get(requestId);
     const before = inFlight.leases.get(requestId)?.epoch;
-    const { verdict, isFresh } = inFlight.leases.answer(requestId, newLeaseId, clock.monotonicMs());
-    if (verdict === "extended" && newLeaseId !== undefined) this.#extended(requestId, newLeaseId, before);
+    const now = readClocks(clock);
+    const granted = newLeaseId === undefined ? null : this.#grantedAt(newLeaseId, now);
+    const { verdict, isFresh, asOf } = inFlight.leases.answer(requestId, newLeaseId, now.monotonicMs);
+    if (verdict === "extended" && newLeaseId !== undefined) {
+      this.#extended(requestId, newLeaseId, before, isFresh ? later(granted, asOf) : null);
+    }
     // A reply that is under way stays: its acknowledgement may have crossed, and a late result is the gateway's to judge.
     if (verdict === "lost" && flight?.state === "running") this.#lost(requestId, flight.identity.runId);
     return isFresh;
+  }
+
+  /** When, at the earliest, if the quickest of what came over the connection took no time. */
+  #grantedAt(leaseId: string, now: ClockReading): ClockReading | null {
+    const lateMs = this.#deps.ages.lateMs(leaseId, now.monotonicMs);
+    return lateMs === null ? null : earlier(now, lateMs);
   }
 
   #lost(requestId: string, runId: string): void {
@@ -81,7 +100,7 @@ export class LeaseKeeper {
     const { inFlight, clock } = this.#deps;
     this.#loseEnded();
     inFlight.leases.doubt(epoch);
-    if (this.#rounds.size > 0) this.#extend(inFlight.leases.extendDoubtful(clock.monotonicMs()));
+    if (this.#rounds.size > 0) this.#extend(inFlight.leases.extendDoubtful(readClocks(clock)));
   }
 
   /**
@@ -101,17 +120,37 @@ export class LeaseKeeper {
 
   ask(requestId: string): void {
     const { inFlight, clock } = this.#deps;
-    this.#extend(inFlight.leases.extend(requestId, clock.monotonicMs()));
+    this.#extend(inFlight.leases.extend(requestId, readClocks(clock)));
   }
 
-  #extended(requestId: string, leaseId: string, before: number | null | undefined): void {
+  /** Main waits with it: it is confirmed again and again until that one goes on, however long its turns are. */
+  want(requestId: string): void {
+    this.#wanted.set(requestId, 0);
+    if (this.#rounds.size > 0) this.ask(requestId);
+  }
+
+  wantNoMore(requestId: string): void {
+    this.#wanted.delete(requestId);
+  }
+
+  #askWanted(): void {
+    const { inFlight } = this.#deps;
+    for (const requestId of this.#wanted.keys()) {
+      if (inFlight.get(requestId)?.state === "running") this.ask(requestId);
+      else this.#wanted.delete(requestId);
+    }
+  }
+
+  #extended(requestId: string, leaseId: string, before: number | null | undefined, asOf: ClockReading | null): void {
     const { inFlight, port, coalescing } = this.#deps;
     const epoch = inFlight.leases.get(requestId)?.epoch ?? null;
     if (epoch === null) return;
-    const message = { type: "LEASE_EXTENDED", requestId, leaseId, epoch } as const;
-    // Main may wait for the first one of an epoch; of the others it needs only the newest.
-    if (epoch === before) return coalescing.post(message);
-    this.#deps.onConfirmed(requestId);
+    const message = { type: "LEASE_EXTENDED", requestId, leaseId, epoch, asOf } as const;
+    const words = this.#wanted.get(requestId) ?? MOST_WORDS;
+    if (words < MOST_WORDS) this.#wanted.set(requestId, words + 1);
+    // Main may wait for the first one of an epoch; of those that it does not wait for it needs only the newest.
+    if (epoch === before) return words < MOST_WORDS ? port.post(message) : coalescing.post(message);
+    this.#deps.onConfirmed(requestId, asOf);
     port.post(message);
   }
 
@@ -126,11 +165,11 @@ export class LeaseKeeper {
   /** Asks for what was given up: it is ours again where no other worker has it by now, and lost where another worker has. */
   takeUp(): void {
     const { inFlight, clock } = this.#deps;
-    const nowMs = clock.monotonicMs();
+    const now = readClocks(clock);
     for (const [requestId, leaseId] of this.#givenUp) {
-      if (inFlight.get(requestId)?.state === "running") inFlight.leases.add(requestId, leaseId, nowMs, false);
+      if (inFlight.get(requestId)?.state === "running") inFlight.leases.add(requestId, leaseId, now.monotonicMs, false);
     }
-    const asked = [...this.#givenUp.keys()].flatMap((requestId) => inFlight.leases.get(requestId) ?? []);
+    const asked = [...this.#givenUp.keys()].flatMap((requestId) => inFlight.leases.extend(requestId, now));
     this.#givenUp.clear();
     this.#extend(asked);
   }
@@ -160,4 +199,9 @@ export class LeaseKeeper {
     };
     again();
   }
+}
+
+function later(one: ClockReading | null, other: ClockReading | null): ClockReading | null {
+  if (one === null || other === null) return one ?? other;
+  return one.monotonicMs < other.monotonicMs ? other : one;
 }

@@ -1,18 +1,17 @@
-import { type Clock, HoldfastError, type Log, type Timers, toPlainError, unreachable } from "@holdfast/core";
+import { type Clock, type ClockReading, type Log, readClocks, type Timers, unreachable } from "@holdfast/core";
 import {
   type CheckpointOutcome,
   type ConnectionReady,
   type ExecutorRequest,
   type Extension,
   encodeWorkerFrame,
-  type NackReason,
   WORKER_FALLBACK_INTERVALS,
   type WorkerFrame,
 } from "@holdfast/protocol";
 import { decideAcceptance } from "../machines/acceptance.ts";
 import type { WorkFrame } from "../machines/frame-subjects.ts";
 import { parseIntervalMs, pauseLimitMs } from "../machines/intervals.ts";
-import { LeaseAges } from "../machines/lease-ages.ts";
+import { earlier, LeaseAges } from "../machines/lease-ages.ts";
 import { RecentIds } from "../machines/recent-ids.ts";
 import type { AdoptedRequest, MainMessage, ThreadMessage } from "../shared/messages.ts";
 import { encodeErrorReply, identityOf } from "../shared/reply.ts";
@@ -22,6 +21,7 @@ import type { GatewayHttp } from "./gateway-http.ts";
 import { type InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import type { MainPort } from "./main-port.ts";
+import { Refusals } from "./refusals.ts";
 import { ReplyDelivery } from "./reply-delivery.ts";
 
 const EMPTY = new Uint8Array(0);
@@ -45,9 +45,7 @@ export interface RequestManagerDeps {
   readonly onProgress: () => void;
 }
 
-type NackIdentity = Pick<ExecutorRequest, "requestId" | "runId">;
-
-export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" }>;
+export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" | "LEASE_WANTED" }>;
 
 /**
  * Everything about requests: taking them in, their leases, their checkpoints and replies.
@@ -66,14 +64,15 @@ export class RequestManager {
   readonly delivery: ReplyDelivery;
   readonly #deps: RequestManagerDeps;
   readonly #leases: LeaseKeeper;
+  readonly #refusals: Refusals;
   readonly #finished = new RecentIds(RECENT_IDS);
   readonly #apps: ReadonlySet<string>;
+  readonly #ages = new LeaseAges();
   /** Requests that are not main's before their leases are confirmed. */
   readonly #unconfirmed = new Map<string, ExecutorRequest & { readonly bytes: Uint8Array }>();
   #epoch: number;
   /** What is read now may have been sent before others got it. */
   #inDoubt = false;
-  readonly #ages = new LeaseAges();
   #lateMs = 0;
   #extensions: readonly Extension[] = [];
   #negotiated = false;
@@ -86,11 +85,19 @@ export class RequestManager {
     this.#epoch = deps.epoch;
     this.inFlight = new InFlightRequests(deps.clock, deps.epoch);
     this.delivery = new ReplyDelivery({ ...deps, inFlight: this.inFlight, onDelivered: (id) => this.#delivered(id) });
+    const send = (frame: WorkerFrame): void => this.#send(frame);
+    this.#refusals = new Refusals({
+      ...deps,
+      sdkVersion: deps.config.sdkVersion,
+      send,
+      extensions: () => this.#extensions,
+    });
     this.#leases = new LeaseKeeper({
       ...deps,
       inFlight: this.inFlight,
-      send: (frame) => this.#send(frame),
-      onConfirmed: (requestId) => this.#confirmed(requestId),
+      ages: this.#ages,
+      send,
+      onConfirmed: (requestId, asOf) => this.#confirmed(requestId, asOf),
       onLost: (requestId) => this.#giveUp(requestId),
       isShuttingDown: () => this.#shuttingDown,
       isPlain: () => this.#negotiated && this.#extensions.length === 0,
@@ -182,6 +189,8 @@ export class RequestManager {
         return this.#forget(requestId);
       case "CHECKPOINT":
         return this.#onCheckpoint(requestId, message.sequence, message.ops);
+      case "LEASE_WANTED":
+        return message.wanted ? this.#leases.want(requestId) : this.#leases.wantNoMore(requestId);
       default:
         return unreachable(message);
     }
@@ -190,7 +199,7 @@ export class RequestManager {
   beginShutdown(): void {
     this.#shuttingDown = true;
     for (const request of [...this.#unconfirmed.values()]) {
-      this.#refuse(request, "SHUTTING_DOWN", "This worker is shutting down.");
+      this.#refusals.refuse(request, "SHUTTING_DOWN", "This worker is shutting down.");
       this.#forget(request.requestId);
     }
     this.delivery.hurry();
@@ -202,7 +211,7 @@ export class RequestManager {
       if (state !== "running") continue;
       const { requestId, runId } = identity;
       const leaseId = this.inFlight.leases.get(requestId)?.leaseId ?? "";
-      this.#nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");
+      this.#refusals.nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");
       this.#deps.log("warn", "A request had not finished in time and was returned to the gateway.", {
         code: "DRAIN_TIMEOUT",
         requestId,
@@ -221,7 +230,7 @@ export class RequestManager {
     for (const { state, identity } of this.inFlight.values()) {
       if (state !== "running") continue;
       const leaseId = this.#leases.giveUp(identity.requestId);
-      this.#nack(identity, leaseId, "STALLED", "The worker's main thread is blocked.");
+      this.#refusals.nack(identity, leaseId, "STALLED", "The worker's main thread is blocked.");
     }
     this.doubt();
   }
@@ -238,13 +247,6 @@ export class RequestManager {
 
   #send(frame: WorkerFrame): void {
     this.#deps.send(encodeWorkerFrame(frame));
-  }
-
-  /** False = the gateway does not understand refusals. */
-  #nack({ requestId, runId }: NackIdentity, leaseId: string, reason: NackReason, message: string): boolean {
-    if (!this.#extensions.includes("nack")) return false;
-    this.#send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message });
-    return true;
   }
 
   #delivered(requestId: string): void {
@@ -276,18 +278,18 @@ export class RequestManager {
     this.#deps.port.post(message);
   }
 
-  #confirmed(requestId: string): void {
+  #confirmed(requestId: string, asOf: ClockReading | null): void {
     const request = this.#unconfirmed.get(requestId);
     if (request === undefined) return;
     this.#unconfirmed.delete(requestId);
     this.#ages.confirmed(request.leaseId, this.inFlight.get(requestId)?.startedAtMs ?? 0);
-    this.#give(request, request.bytes);
+    this.#give(request, request.bytes, asOf);
   }
 
   /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
-  #give(request: ExecutorRequest, bytes: Uint8Array): void {
+  #give(request: ExecutorRequest, bytes: Uint8Array, asOf: ClockReading | null): void {
     const [{ requestId }, extensions, epoch] = [request, this.#extensions, this.#epoch];
-    this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, epoch });
+    this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, epoch, asOf });
     this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
   }
 
@@ -309,6 +311,11 @@ export class RequestManager {
     this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome });
   }
 
+  #replyMalformed(request: ExecutorRequest, message: string): void {
+    const reply = this.#refusals.malformed(request, message);
+    this.#reply(this.inFlight.add(identityOf(request), request.leaseId, true), reply);
+  }
+
   #onRequest(request: ExecutorRequest, bytes: Uint8Array): void {
     const { requestId, leaseId } = request;
     const intake = decideAcceptance(request, {
@@ -325,9 +332,11 @@ export class RequestManager {
     switch (intake.verdict) {
       case "accept": {
         const copy = new Uint8Array(bytes);
-        const isLate = this.#ages.lateMs(leaseId, this.#deps.clock.monotonicMs()) > this.#lateMs;
+        const now = readClocks(this.#deps.clock);
+        const lateMs = this.#ages.lateMs(leaseId, now.monotonicMs) ?? 0;
+        const isLate = lateMs > this.#lateMs;
         this.inFlight.add(identityOf(request), leaseId, !this.#inDoubt && !isLate);
-        if (!this.#inDoubt && !isLate) return this.#give(request, copy);
+        if (!this.#inDoubt && !isLate) return this.#give(request, copy, earlier(now, lateMs));
         this.#unconfirmed.set(requestId, { ...request, requestPayload: EMPTY, bytes: copy });
         return this.#leases.ask(requestId);
       }
@@ -339,26 +348,11 @@ export class RequestManager {
           requestId,
         });
       case "malformed":
-        return this.#rejectMalformed(request, intake.message);
+        return this.#replyMalformed(request, intake.message);
       case "refuse":
-        return this.#refuse(request, intake.reason, intake.message);
+        return this.#refusals.refuse(request, intake.reason, intake.message);
       default:
         return unreachable(intake);
     }
-  }
-
-  #rejectMalformed(request: ExecutorRequest, message: string): void {
-    const error = new HoldfastError("REQUEST_INVALID", message);
-    const identity = identityOf(request);
-    this.#deps.log("error", message, { code: error.code, requestId: request.requestId });
-    this.#send({ ...identity, kind: "WORKER_REQUEST_ACK" });
-    const reply = encodeErrorReply(identity, toPlainError(error), this.#deps.config.sdkVersion);
-    this.#reply(this.inFlight.add(identity, request.leaseId, true), reply);
-  }
-
-  #refuse({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {
-    const answered = this.#nack({ requestId, runId }, leaseId, reason, message);
-    const level = answered && reason !== "UNKNOWN_APP" ? "debug" : "warn";
-    this.#deps.log(level, `Rejected a request: ${message}`, { requestId, runId, reason });
   }
 }

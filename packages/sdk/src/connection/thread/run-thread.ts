@@ -183,6 +183,7 @@ class Session {
       case "EXECUTION_ERROR":
       case "EXECUTION_DROPPED":
       case "CHECKPOINT":
+      case "LEASE_WANTED":
         return this.#requests.onMain(message);
       default:
         return unreachable(message);

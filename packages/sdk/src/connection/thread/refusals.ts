@@ -1,0 +1,46 @@
+import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
+import type { ExecutorRequest, Extension, NackReason, WorkerFrame } from "@holdfast/protocol";
+import { encodeErrorReply, identityOf } from "../shared/reply.ts";
+
+export interface RefusalsDeps {
+  readonly sdkVersion: string;
+  readonly log: Log;
+  readonly send: (frame: WorkerFrame) => void;
+  readonly extensions: () => readonly Extension[];
+}
+
+type NackIdentity = Pick<ExecutorRequest, "requestId" | "runId">;
+
+/** Work that goes back to the gateway. */
+export class Refusals {
+  readonly #deps: RefusalsDeps;
+
+  constructor(deps: RefusalsDeps) {
+    this.#deps = deps;
+  }
+
+  /** False = the gateway does not understand refusals. */
+  nack({ requestId, runId }: NackIdentity, leaseId: string, reason: NackReason, message: string): boolean {
+    const { extensions, send } = this.#deps;
+    if (!extensions().includes("nack")) return false;
+    send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message });
+    return true;
+  }
+
+  /** What is not taken in. */
+  refuse({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {
+    const answered = this.nack({ requestId, runId }, leaseId, reason, message);
+    const level = answered && reason !== "UNKNOWN_APP" ? "debug" : "warn";
+    this.#deps.log(level, `Rejected a request: ${message}`, { requestId, runId, reason });
+  }
+
+  /** What cannot be read is taken, and answered with this. */
+  malformed(request: ExecutorRequest, message: string): Uint8Array {
+    const { log, send, sdkVersion } = this.#deps;
+    const error = new HoldfastError("REQUEST_INVALID", message);
+    const identity = identityOf(request);
+    log("error", message, { code: error.code, requestId: request.requestId });
+    send({ ...identity, kind: "WORKER_REQUEST_ACK" });
+    return encodeErrorReply(identity, toPlainError(error), sdkVersion);
+  }
+}
