@@ -15,6 +15,8 @@ export const ADVERSARIES = {
   strangers: 0.2,
   /** The same app, events, signals and keys in a second environment, at the same time. */
   environments: 0.06,
+  /** The network swallows or holds back what goes over a connection and tells at most the gateway; see `silences.ts`. */
+  silences: 0.15,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */
@@ -24,9 +26,14 @@ export type Adversary = keyof typeof ADVERSARIES;
 
 export const isAdversary = (name: string): name is Adversary => name in ADVERSARIES;
 
-/** Drawn from streams of their own: schedules without any are as if there were none. */
-export function pickAdversaries(dice: Dice, later: Dice, always: ReadonlySet<Adversary>): ReadonlySet<Adversary> {
+/** Drawn from streams of their own, those of `own` each from another: schedules without any are as if there were none. */
+export function pickAdversaries(
+  dice: Dice,
+  later: Dice,
+  own: { readonly [Name in Adversary]?: Dice },
+  always: ReadonlySet<Adversary>,
+): ReadonlySet<Adversary> {
   const names = Object.keys(ADVERSARIES).filter(isAdversary);
-  const isIn = (name: Adversary): boolean => (LATER.has(name) ? later : dice).chance(ADVERSARIES[name]);
-  return new Set(names.filter((name) => isIn(name) || always.has(name)));
+  const diceOf = (name: Adversary): Dice => own[name] ?? (LATER.has(name) ? later : dice);
+  return new Set(names.filter((name) => diceOf(name).chance(ADVERSARIES[name]) || always.has(name)));
 }

@@ -43,7 +43,7 @@ export type LateTap = (bytes: Uint8Array) => void;
 
 const LATE_MS = 300;
 /** What is later than this shows, where another request has come over the connection in time. */
-const SHOWS_MS = 2_000;
+const SHOWS_MS = 1_000;
 
 /** Numbers of kinds, as on the wire. */
 export const WORKER_READY = 4;

@@ -39,8 +39,6 @@ export class Oracle {
   readonly #storedAt = new Map<string, number>();
   readonly #storedMs = new Map<string, number>();
   readonly #delayed = new Set<string>();
-  /** Whether a worker still takes a connection for whole over which it got this request, and which is not. */
-  isUnaware: (requestId: string) => boolean = () => false;
   readonly #dispatchedAt = new Map<string, number>();
   readonly #executedBy = new Map<string, string>();
   readonly #replies = new Map<string, { readonly runId: string; readonly hashes: readonly string[] }>();
@@ -95,7 +93,7 @@ export class Oracle {
 
   #checkRedone(name: string, what: string, requestId: string): void {
     const storedMs = this.#storedMs.get(name);
-    if (storedMs === undefined || this.#delayed.has(requestId) || this.isUnaware(requestId)) return;
+    if (storedMs === undefined || this.#delayed.has(requestId)) return;
     const agoMs = this.#scheduler.nowMs - storedMs;
     if (agoMs <= REDONE_MS) return;
     this.redone += 1;

@@ -12,12 +12,13 @@ import type { FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
 import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
-import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
+import { CALM, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { type Newcomer, planNewcomer, sendToNewcomer } from "./newcomer.ts";
 import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, randomFunction, withExtras } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
+import { type SilencedWorld, Silences } from "./silences.ts";
 import { Stranger, type StrangerWorld } from "./stranger.ts";
 import { planSuspensions, type SuspendableWorld, type Suspension, suspend } from "./suspensions.ts";
 import type { SimThread } from "./threads.ts";
@@ -28,6 +29,7 @@ const EXTRAS_RATE = 0.2;
 /** Adversaries draw from streams of their own. */
 const ADVERSARY_SEED = 1_000_000_007;
 const LATER_ADVERSARY_SEED = 2_000_000_011;
+const SILENCES_SEED = 3_000_000_019;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
 /** The second environment, where there is one. */
@@ -36,7 +38,7 @@ const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
 export class World
-  implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, SuspendableWorld, FaultyWorld, StrangerWorld
+  implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, SuspendableWorld, FaultyWorld, StrangerWorld, SilencedWorld
 {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
@@ -59,6 +61,7 @@ export class World
   readonly flow: FlowOracle;
   readonly cancelled = new Set<string>();
   suspensions: readonly Suspension[] = [];
+  #silences: Silences | null = null;
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
@@ -81,17 +84,22 @@ export class World
     this.#faultDice = createDice(dice.fork());
     // Most are small: they are quick, and say more clearly what went wrong.
     const isSmall = shape.chance(0.65);
-    this.faults = planFaults(createDice(dice.fork()), isSmall);
+    const faults = planFaults(createDice(dice.fork()), isSmall);
+    const against = createDice(seed + ADVERSARY_SEED);
+    const quiet = createDice(seed + SILENCES_SEED);
+    const later = createDice(seed + LATER_ADVERSARY_SEED);
+    this.#later = later;
+    const adversaries = pickAdversaries(against, later, { silences: quiet }, always);
+    this.isPlain = adversaries.has("plainPeer");
+    // Those that are gentle are about what must not be lost at all.
+    const hasSilences = adversaries.has("silences") && !faults.isGentle;
+    // In every other one nothing else hides what comes of them.
+    this.faults = hasSilences && quiet.chance(0.5) ? { ...faults, timed: [] } : faults;
     this.network = new Network(this.scheduler, createDice(dice.fork()), this.faults.network);
     this.storeMood = this.faults.store;
     this.tables = new Tables(() => this.scheduler.nowMs);
     this.oracle = new Oracle(this.scheduler, this.tables);
     this.calls = new GatewayCalls(this.network, () => this.gateways);
-    const against = createDice(seed + ADVERSARY_SEED);
-    const later = createDice(seed + LATER_ADVERSARY_SEED);
-    this.#later = later;
-    const adversaries = pickAdversaries(against, later, always);
-    this.isPlain = adversaries.has("plainPeer");
     const clientSeed = dice.fork();
     this.#appPlan = {
       extensions: shape.chance(0.65) && !this.isPlain ? ALL_EXTENSIONS : [],
@@ -129,6 +137,7 @@ export class World
     if (this.hasExtras) this.#planExtraEvents(extras);
     if (adversaries.has("staleCaches")) this.#distrustCaches(newcomer, against);
     if (adversaries.has("suspensions")) this.#suspend(against);
+    if (hasSilences) this.#silence(quiet, mayBlock);
   }
 
   /** From now on nothing goes wrong; what is missing comes back. */
@@ -188,6 +197,12 @@ export class World
     for (const one of this.suspensions) this.scheduler.at(one.atMs, null, () => suspend(this, one, dice));
   }
 
+  #silence(dice: Dice, mayBlock: boolean): void {
+    this.#silences = new Silences(this, dice, this.faults.windowMs, mayBlock);
+    // Somebody else who finishes what the worker has.
+    this.scheduler.after(dice.within(0, 200), null, () => this.#startApp(this.#versions[0] ?? "", this.#first));
+  }
+
   #watch(): void {
     this.scheduler.onCrash = ({ actor, error }) => {
       const owner = this.threads.get(actor);
@@ -198,12 +213,6 @@ export class World
       const frame = decodeGatewayFrame(bytes);
       if (frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.delayed(frame.requestId);
     };
-    const ways = new Map<string, Connection>();
-    // Its heartbeats are to find out.
-    this.oracle.isUnaware = (requestId) => {
-      const way = ways.get(requestId);
-      return way !== undefined && (!way.alive || way.silent) && way.worker.readyState === way.worker.OPEN;
-    };
     this.network.tap = (direction, sender, bytes, connection) => {
       this.#stranger?.sees(direction, bytes, connection);
       const worker = direction === "up" ? sender : connection.worker.actor;
@@ -211,9 +220,7 @@ export class World
       if (direction === "up") app?.watch.sends(sender, bytes, connection);
       else {
         app?.watch.isSent(bytes, connection);
-        if (frameKind(bytes) !== GATEWAY_EXECUTOR_REQUEST) return;
-        const frame = decodeGatewayFrame(bytes);
-        if (frame.kind === "GATEWAY_EXECUTOR_REQUEST") ways.set(frame.requestId, connection);
+        if (frameKind(bytes) === GATEWAY_EXECUTOR_REQUEST) this.#silences?.requested(connection);
       }
     };
   }
