@@ -95,7 +95,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/lease-keeper.ts`,
-        find: "this.#extend(inFlight.leases.extendAll(clock.monotonicMs()));",
+        find: "this.#extend(inFlight.leases.extendAll(readClocks(clock)));",
         replace: "",
       },
     ],

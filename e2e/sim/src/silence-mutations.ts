@@ -21,7 +21,18 @@ export const SILENCE_GUARDS: readonly Guard[] = [
   {
     name: "main begins nothing while the thread is silent",
     against: "suspensions",
-    edits: [{ file: `${SDK}/main/lease-guard.ts`, find: "!shared.isSilent(readClocks(clock)) && ", replace: "" }],
+    edits: [{ file: `${SDK}/main/lease-guard.ts`, find: "!shared.isSilent(now) && ", replace: "" }],
+  },
+  {
+    name: "nothing begins on a word of the gateway that is old",
+    against: "silences",
+    edits: [
+      {
+        file: `${SDK}/main/lease-guard.ts`,
+        find: "return isKnown && this.#isYoung(requestId, now);",
+        replace: "return isKnown;",
+      },
+    ],
   },
   {
     name: "an answer that was under way before the pause confirms nothing",

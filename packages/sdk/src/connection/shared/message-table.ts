@@ -46,7 +46,7 @@ export const MESSAGE_TABLE = {
     "handled",
     "the ledger keeps it and passes it to the next thread",
   ),
-  LEASE_WANTED: row("main->thread", "command", "requestId", "handled", "sent again after the respawn"),
+  LEASE_WANTED: row("main->thread", "command", "requestId", "handled", "resent after the respawn"),
   STATE_CHANGE: row("thread->main", "event", null, "handled", "rebuilt by the next thread"),
   CONNECTION_READY: row("thread->main", "event", null, "handled", "rebuilt by the next thread"),
   EXECUTION_REQUEST: row(
