@@ -45,14 +45,15 @@ const roomsOf = (folder, label, rooms) =>
 
 const heart = ["ports", "after-commit", "run-cache", "run-reads", "database-time", "parse-due", "digest"];
 const engineRooms = roomsOf("gateway-mock/src/engine", "engine", {
+  json: [],
   expressions: ["digest"],
   functions: ["expressions", "parse-due", "digest"],
   run: ["functions", "digest"],
-  decide: ["functions", "run", "parse-due", "digest"],
+  decide: ["json/json-text", "functions", "run", "parse-due", "digest"],
   workers: ["functions", "run", ...heart],
   admission: ["functions", "workers"],
-  events: ["expressions", "functions", "run", "decide", "workers", "admission", ...heart],
-  jobs: ["expressions", "functions", "run", "decide", "workers", "admission", "events", ...heart],
+  events: ["json", "expressions", "functions", "run", "decide", "workers", "admission", ...heart],
+  jobs: ["json", "expressions", "functions", "run", "decide", "workers", "admission", "events", ...heart],
 });
 const storeRooms = roomsOf("gateway-mock/src/store", "store", {
   port: [],

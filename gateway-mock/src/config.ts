@@ -118,6 +118,10 @@ export const GATEWAY_LIMITS = {
   maxBufferedBytes: 64 * 1024 * 1024,
   httpRequestTimeoutMs: 30_000,
   httpHeadersTimeoutMs: 10_000,
+  httpCheckEveryMs: 1_000,
+  maxHeaderBytes: 16 * 1024,
+  /** Of both ports together, without the sockets of workers. */
+  maxHttpConnections: 2_000,
   sessionTokenMs: 300_000,
 } as const;
 

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, Server } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
   HoldfastError,
@@ -18,6 +18,7 @@ import { createCore } from "./gateway-core.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
+import { ConnectionLimit } from "./http/connection-limit.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { CALL_LIMITS, Caller } from "./outgoing/call.ts";
@@ -128,7 +129,8 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delay.enable();
-  const { maxSockets, pending } = GATEWAY_LIMITS;
+  const { maxSockets, pending, maxHttpConnections } = GATEWAY_LIMITS;
+  const connections = new ConnectionLimit(maxHttpConnections);
   const callers = callerRules(config, [http.port, second.port]);
   const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
   const sockets = new SocketServer({ sessions, maxSockets, pending, refusal });
@@ -144,15 +146,14 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     gatewayId,
     newId,
     isDraining: () => core.isDraining,
-    process: () => ({ ...processStatus(delay, sessions.size), pendingSockets: sockets.pending() }),
+    process: () => ({
+      ...processStatus(delay, sessions.size),
+      pendingSockets: sockets.pending(),
+      http: connections.status(),
+    }),
     ...(config.virtualTime ? { skipTime } : {}),
   });
-  const listener = getRequestListener(app.fetch, LISTENER);
-  for (const { server } of [http, second]) {
-    server.removeAllListeners("request");
-    server.on("request", listener);
-    sockets.listenOn(server);
-  }
+  serve([http.server, second.server], getRequestListener(app.fetch, LISTENER), connections, sockets);
   const endSigns = startGatewayHeartbeat({ engine, store, gatewayId, log });
   const endServing = async (): Promise<void> => {
     endSigns();
@@ -178,6 +179,20 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
       return closing;
     },
   };
+}
+
+function serve(
+  servers: readonly Server[],
+  listener: ReturnType<typeof getRequestListener>,
+  connections: ConnectionLimit,
+  sockets: SocketServer,
+): void {
+  for (const server of servers) {
+    server.removeAllListeners("request");
+    connections.watch(server);
+    server.on("request", listener);
+    sockets.listenOn(server);
+  }
 }
 
 function callerRules({ host, allowedHosts, allowedOrigins }: GatewayConfig, ports: readonly number[]): CallerRules {

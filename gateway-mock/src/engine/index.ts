@@ -3,11 +3,14 @@
 export { deferredEventId } from "./decide/deferred-events.ts";
 export { Engine } from "./engine.ts";
 export type { AttachedWorker } from "./engine-types.ts";
-export type { RawEvent } from "./events/event-checks.ts";
+export { INTERNAL_FIELD, type RawEvent } from "./events/event-checks.ts";
 export type { IdSeed } from "./events/event-intake.ts";
 export { readFunctionSettings } from "./functions/function-settings.ts";
 export { VERSION_POLICIES, type VersionPolicy } from "./functions/version-policy.ts";
+export { settledOps } from "./jobs/read-reports.ts";
 export { versionName } from "./jobs/versions.ts";
+export { JsonText, jsonText } from "./json/json-text.ts";
+export { readJson, readLargeJson, SMALL_BYTES } from "./json/read-json.ts";
 export {
   type CallOutcome,
   type CallTrouble,
@@ -21,6 +24,7 @@ export {
   type RevivalMeta,
   readMeta,
   readRunCreated,
+  readStepRow,
   type StallMeta,
   type StepMeta,
 } from "./run/log-rows.ts";

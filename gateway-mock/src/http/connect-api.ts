@@ -16,7 +16,7 @@ import {
 } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
-import type { Engine } from "../engine/index.ts";
+import { type Engine, readJson, settledOps } from "../engine/index.ts";
 import { limitBody } from "./bodies.ts";
 import { errorResponse } from "./errors.ts";
 import type { Bearer } from "./keys.ts";
@@ -43,7 +43,7 @@ export function connectApi(app: Hono, parts: HttpParts): void {
   });
 
   app.post("/v1/checkpoint/:runId/async", limitBody(GATEWAY_LIMITS.maxCheckpointBodyBytes), async (c) => {
-    const { item, ops } = readCheckpoint(await bytes(c));
+    const { item, ops } = await readCheckpoint(await bytes(c));
     const { outcome, message } = await engine.byHttp.checkpoint(item, c.req.param("runId"), ops, c.get("environment"));
     switch (outcome) {
       case "stored":
@@ -107,12 +107,12 @@ const CHECKPOINT_OPS: ReadonlySet<OpName> = new Set([
   "Step",
 ] as const);
 
-function readCheckpoint(body: Uint8Array): { item: string; ops: Op[] } {
-  const value = parseJsonBytes(body, "The body");
+async function readCheckpoint(body: Uint8Array): Promise<{ item: string; ops: Op[] }> {
+  const value = await readJson(body, { what: "The body", levels: 3 });
   if (!isRecord(value)) throw new HoldfastError("BODY_INVALID", "The body is not an object.");
   const item = typeof value.qi_id === "string" && value.qi_id !== "" ? value.qi_id : value.request_id;
   if (typeof item !== "string") throw new HoldfastError("BODY_INVALID", "`qi_id` and `request_id` are missing.");
-  const ops = parseOps(value.steps, "steps");
+  const ops = parseOps(await settledOps(value.steps, "steps"), "steps");
   const foreign = ops.find((op) => !CHECKPOINT_OPS.has(op.op));
   if (foreign) throw new HoldfastError("BODY_INVALID", `A checkpoint cannot hold ${foreign.op}.`);
   return { item, ops };

@@ -2,7 +2,7 @@ import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
-import type { IdSeed, RawEvent } from "../engine/index.ts";
+import { type IdSeed, INTERNAL_FIELD, type RawEvent, readLargeJson, SMALL_BYTES } from "../engine/index.ts";
 import { limitBody } from "./bodies.ts";
 import { errorBody } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
@@ -34,32 +34,51 @@ export function refusedEvents(c: Context, error: unknown): Response {
 
 async function readEvents(c: Context): Promise<RawEvent[]> {
   const body = new Uint8Array(await c.req.arrayBuffer());
-  let value: unknown;
-  try {
-    value = parseJsonBytes(body, "The body");
-  } catch (cause) {
-    const message = HoldfastError.is(cause) ? cause.message : "The body is not JSON.";
-    throw new HoldfastError("BODY_INVALID", message, { cause });
-  }
-  const events = Array.isArray(value) ? value : [value];
-  if (events.length > WIRE_LIMITS.maxEventsPerRequest) {
-    throw new HoldfastError(
-      "BODY_TOO_LARGE",
-      `There are more than ${WIRE_LIMITS.maxEventsPerRequest} events in one request.`,
-    );
-  }
-  if (body.byteLength > WIRE_LIMITS.maxEventBytes) checkSizes(events);
+  const events = await parsedEvents(body).catch((cause: unknown) => {
+    if (!HoldfastError.is(cause) || cause.code !== "FRAME_INVALID") throw cause;
+    throw new HoldfastError("BODY_INVALID", cause.message, { cause });
+  });
   for (const [index, event] of events.entries()) {
     if (!isRecord(event)) throw new HoldfastError("EVENT_INVALID", `Event ${index}: it is not an object.`);
   }
   return events as RawEvent[];
 }
 
-function checkSizes(events: readonly unknown[]): void {
-  for (const [index, event] of events.entries()) {
-    if (Buffer.byteLength(JSON.stringify(event)) <= WIRE_LIMITS.maxEventBytes) continue;
+async function parsedEvents(body: Uint8Array): Promise<unknown[]> {
+  if (body.byteLength <= SMALL_BYTES) {
+    const value = parseJsonBytes(body, "The body");
+    const events = Array.isArray(value) ? value : [value];
+    checkCount(events);
+    return events;
+  }
+  // A list of events is one container more around their data.
+  const levels = isList(body) ? 2 : 1;
+  const { value, innermost } = await readLargeJson(body, {
+    what: "The body",
+    levels,
+    maxDepth: levels + WIRE_LIMITS.maxDataDepth,
+    dropped: { of: "data", field: INTERNAL_FIELD },
+  });
+  const events = Array.isArray(value) ? value : [value];
+  checkCount(events);
+  for (const [index, text] of innermost.entries()) {
+    if (text.length * 3 <= WIRE_LIMITS.maxEventBytes || Buffer.byteLength(text) <= WIRE_LIMITS.maxEventBytes) continue;
     throw new HoldfastError("BODY_TOO_LARGE", `Event ${index} is larger than ${WIRE_LIMITS.maxEventBytes} bytes.`);
   }
+  return events;
+}
+
+/** JSON begins with one of four kinds of space, or its first character. */
+function isList(body: Uint8Array): boolean {
+  return body.find((byte) => byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) === 0x5b;
+}
+
+function checkCount(events: readonly unknown[]): void {
+  if (events.length <= WIRE_LIMITS.maxEventsPerRequest) return;
+  throw new HoldfastError(
+    "BODY_TOO_LARGE",
+    `There are more than ${WIRE_LIMITS.maxEventsPerRequest} events in one request.`,
+  );
 }
 
 /** `<milliseconds>,<base64 of 10 bytes>`; undefined when there is none or it cannot be read. */

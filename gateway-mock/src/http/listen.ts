@@ -8,6 +8,9 @@ export function listen(host: string, port: number, flag: string): Promise<{ serv
     requestTimeout: GATEWAY_LIMITS.httpRequestTimeoutMs,
     headersTimeout: GATEWAY_LIMITS.httpHeadersTimeoutMs,
     keepAliveTimeout: 10_000,
+    // How often the two above are looked at; with Node's 30 s a limit of 10 s is one of 40.
+    connectionsCheckingInterval: GATEWAY_LIMITS.httpCheckEveryMs,
+    maxHeaderSize: GATEWAY_LIMITS.maxHeaderBytes,
   });
   server.maxHeadersCount = 100;
   server.on("request", (_, response) => {

@@ -5,10 +5,12 @@ import {
   type RevivalMeta,
   readMeta,
   readRunCreated,
+  readStepRow,
   type StallMeta,
   type StepMeta,
 } from "../engine/index.ts";
 import { environmentOf, plainName, type RunDetail, type RunHead, type StoredLogRow } from "../store/index.ts";
+import { storedJson } from "./json-answer.ts";
 import { shownEnvironment } from "./keys.ts";
 
 /** A run in lists. Times are milliseconds since the epoch. */
@@ -74,7 +76,7 @@ export function runDetailView(detail: RunDetail, withLog: boolean): object {
   return {
     ...runView(detail.head),
     version: detail.head.version,
-    event: start ? JSON.parse(start.eventText) : null,
+    event: start ? storedJson(start.eventText) : null,
     maxAttempts: start?.meta.maxAttempts ?? null,
     parent: start?.meta.parent ?? null,
     deadlineMs: detail.head.deadlineMs,
@@ -125,7 +127,7 @@ function stallViews(log: readonly StoredLogRow[]): StallView[] {
 
 function logView(row: StoredLogRow): object {
   const { seq, atMs, kind, key, attempt, iteration, dataJson } = row;
-  return { seq, atMs, kind, key, attempt, iteration, data: JSON.parse(dataJson) };
+  return { seq, atMs, kind, key, attempt, iteration, data: storedJson(dataJson) };
 }
 
 type Draft = { -readonly [K in keyof StepView]: StepView[K] } & {
@@ -193,6 +195,7 @@ interface StepRowData {
 
 function applyRow(step: Draft, row: StoredLogRow): void {
   if (step.endedMs !== null) return;
+  if (row.kind === "STEP_COMPLETED" || row.kind === "STEP_FAILED") return applyEnd(step, row, row.kind);
   const data = readMeta<StepRowData>(row.dataJson);
   const meta = data.step;
   step.name = meta?.name ?? data.name ?? step.name;
@@ -217,17 +220,22 @@ function applyRow(step: Draft, row: StoredLogRow): void {
       step.failedAttempts.push({ attempt: row.attempt, atMs: row.atMs, error: data.error });
       return;
     default:
-      step.status = row.kind === "STEP_COMPLETED" ? "completed" : "failed";
-      step.attempt = meta?.attempt ?? step.attempt;
-      step.startedMs = meta?.startedMs ?? step.openedMs ?? step.startedMs;
-      step.durationMs = meta?.durationMs ?? null;
-      step.endedMs = row.atMs;
-      step.dueMs = null;
-      if (row.kind === "STEP_COMPLETED") step.output = data.data;
-      else step.error = data.error;
   }
 }
 
+function applyEnd(step: Draft, { dataJson, atMs }: StoredLogRow, kind: "STEP_COMPLETED" | "STEP_FAILED"): void {
+  const { meta, text } = readStepRow(kind, dataJson);
+  step.name = meta.name ?? step.name;
+  step.status = kind === "STEP_COMPLETED" ? "completed" : "failed";
+  step.attempt = meta.attempt ?? step.attempt;
+  step.startedMs = meta.startedMs ?? step.openedMs ?? step.startedMs;
+  step.durationMs = meta.durationMs ?? null;
+  step.endedMs = atMs;
+  step.dueMs = null;
+  if (kind === "STEP_COMPLETED") step.output = storedJson(text);
+  else step.error = storedJson(text);
+}
+
 function parse(json: string | null): unknown {
-  return json === null ? null : JSON.parse(json);
+  return json === null ? null : storedJson(json);
 }

@@ -10,6 +10,7 @@ import {
   type RunStatus,
 } from "../store/index.ts";
 import { notFound } from "./errors.ts";
+import { answerJson, storedJson } from "./json-answer.ts";
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
 import { runDetailView, runView } from "./run-view.ts";
@@ -25,13 +26,13 @@ export function runsApi(app: Hono, parts: HttpParts): void {
 
   app.get("/v1/runs", async (c) => {
     const page = await store.listRuns(readFilter(c));
-    return c.json({ runs: page.runs.map(runView), nextCursor: page.nextCursor });
+    return answerJson(c, { runs: page.runs.map(runView), nextCursor: page.nextCursor });
   });
 
   app.get("/v1/runs/:id", async (c) => {
     const id = c.req.param("id");
     const detail = await runHere(c, id);
-    return c.json(runDetailView(detail, c.req.query("log") === "1"));
+    return answerJson(c, runDetailView(detail, c.req.query("log") === "1"));
   });
 
   app.get("/v1/events/:id", async (c) => {
@@ -39,12 +40,12 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     const event = await store.getEvent(id);
     if (!event || environmentOf(event.name) !== c.get("environment")) throw notFound(`There is no event ${id}.`);
     const { tsMs, receivedMs, payloadJson, runIds } = event;
-    return c.json({
+    return answerJson(c, {
       id: event.id,
       name: plainName(event.name),
       tsMs,
       receivedMs,
-      event: JSON.parse(payloadJson),
+      event: storedJson(payloadJson),
       runIds,
     });
   });
@@ -54,7 +55,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     await runHere(c, id);
     const outcome = await engine.retryCompensations(id);
     const detail = await runHere(c, id);
-    return c.json({ retried: outcome === "won", run: runView(detail.head) });
+    return answerJson(c, { retried: outcome === "won", run: runView(detail.head) });
   });
 
   app.post("/v1/runs/:id/cancel", async (c) => {
@@ -62,7 +63,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
     await runHere(c, id);
     const outcome = await engine.cancel(id, "The run was cancelled over the API.");
     const detail = await runHere(c, id);
-    return c.json({ cancelled: outcome === "won", run: runView(detail.head) });
+    return answerJson(c, { cancelled: outcome === "won", run: runView(detail.head) });
   });
 }
 

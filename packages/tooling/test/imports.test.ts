@@ -11,7 +11,7 @@ const rules: { name: string }[] = createRequire(import.meta.url)(config).forbidd
 /** Dependencies that the real packages have; in the fixture they are empty packages of the same names. */
 const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
 /** The lowest first. */
-const ENGINE_ROOMS = ["expressions", "functions", "run", "decide", "workers", "events", "jobs"];
+const ENGINE_ROOMS = ["json", "expressions", "functions", "run", "decide", "workers", "admission", "events", "jobs"];
 const STORE_ROOMS = ["port", "database", "batch", "queue"];
 const fileOf = (label: string, room: string): string => `gateway-mock/src/${label}/${room}/a.ts`;
 

@@ -2,6 +2,7 @@ import type { PlainError } from "@holdfast/core";
 import { backoffDelayMs } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { LogRow } from "../../store/index.ts";
+import { jsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import { begunRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import type { RunState } from "../run/run-state.ts";
@@ -25,7 +26,7 @@ export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideC
     switch (op.op) {
       case "StepRun":
       case "Step":
-        rows.push(stepCompletedRow(op.id, stepMeta(op, op.attempt ?? 0), JSON.stringify(op.data) ?? "null"));
+        rows.push(stepCompletedRow(op.id, stepMeta(op, op.attempt ?? 0), jsonText(op.data)));
         break;
       case "StepFailed":
         rows.push(stepFailedRow(op.id, stepMeta(op, op.attempt ?? 0), errorOf(op)));

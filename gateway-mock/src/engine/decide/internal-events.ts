@@ -1,5 +1,7 @@
 import type { PlainError } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
 import { environmentOf, plainName } from "../../store/index.ts";
+import { JsonText, jsonText } from "../json/json-text.ts";
 import type { Parent, RunState } from "../run/run-state.ts";
 import type { DecideContext } from "./context.ts";
 
@@ -42,7 +44,6 @@ export interface Invocation {
 export function invokedEvent(ctx: DecideContext, invocation: Invocation): MadeEvent {
   const { state, stepId, functionId, runId, payload, expiresMs } = invocation;
   const id = ctx.newId();
-  const data = typeof payload.data === "object" && payload.data !== null ? payload.data : {};
   const meta = {
     fn_id: plainName(functionId),
     correlation_id: `${state.runId}.${stepId}`,
@@ -53,18 +54,21 @@ export function invokedEvent(ctx: DecideContext, invocation: Invocation): MadeEv
     gid: "",
     name: "",
   };
-  const event = {
-    id,
-    name: INVOKED,
-    data: { ...data, _inngest: meta },
-    ts: Math.round(ctx.nowMs),
-    user: {},
-    ...(typeof payload.v === "string" ? { v: payload.v } : {}),
-    ...(payload.meta === undefined ? {} : { meta: payload.meta }),
-  };
+  const tsMs = Math.round(ctx.nowMs);
+  const v = typeof payload.v === "string" ? `,"v":${JSON.stringify(payload.v)}` : "";
+  const more = payload.meta === undefined ? v : `${v},"meta":${jsonText(payload.meta)}`;
+  const text = (): string =>
+    `{"id":"${id}","name":"${INVOKED}","data":${invokedData(payload.data, meta)},"ts":${tsMs},"user":{}${more}}`;
   const invokes = { functionId, runId, parent: { runId: state.runId, key: stepId } };
   const environment = environmentOf(state.functionId);
-  return made({ id, name: INVOKED, environment, tsMs: event.ts }, () => JSON.stringify(event), { invokes });
+  return made({ id, name: INVOKED, environment, tsMs }, text, { invokes });
+}
+
+/** Of fields with one name the last one counts. */
+function invokedData(data: unknown, meta: object): string {
+  const isEmpty = !(data instanceof JsonText) || !data.isObject || data.values === 1;
+  if (!isEmpty) return `${data.text.slice(0, -1)},"_inngest":${JSON.stringify(meta)}}`;
+  return JSON.stringify({ ...(isRecord(data) && !(data instanceof JsonText) ? data : {}), _inngest: meta });
 }
 
 export type RunEnd =

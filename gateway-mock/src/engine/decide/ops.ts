@@ -1,5 +1,6 @@
 import { type BackoffPolicy, backoffDelayMs, type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
+import { jsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import { retryingStep } from "../run/fold.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
@@ -148,7 +149,7 @@ function decideOp(context: OpContext, op: Op): void {
       if (isSettled(draft, op.id)) wishes.pass ||= draft.pending.size === 0;
       else
         wishes.pass =
-          settle(draft, op.id, stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), text(op.data))) ||
+          settle(draft, op.id, stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), jsonText(op.data))) ||
           wishes.pass;
       return;
     case "StepFailed":
@@ -169,7 +170,7 @@ function decideOp(context: OpContext, op: Op): void {
       wishes.told = true;
       return decideParked(context, op);
     case "RunComplete":
-      return complete(draft, text(op.data));
+      return complete(draft, jsonText(op.data));
     case "None":
     case "DiscoveryRequest":
       return;
@@ -192,10 +193,6 @@ function decideHandlerFailure({ draft, job, report, wishes }: OpContext, op: Op)
   wishes.isOver = true;
   if (op.op === "StepFailed") fail(draft, errorOf(op));
   else failPass(draft, job, errorOf(op), parseRetryAfterMs(op.retryAfter, draft.ctx.nowMs) ?? report.retryAfterMs);
-}
-
-function text(data: unknown): string {
-  return JSON.stringify(data) ?? "null";
 }
 
 function errorOf(op: Op): PlainError {

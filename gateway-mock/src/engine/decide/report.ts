@@ -1,16 +1,19 @@
 import { HoldfastError, messageOf, type PlainError, plainError } from "@holdfast/core";
-import { normalizeError, type Op, parseJsonBytes, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
+import { normalizeError, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import type { PassReport } from "./input.ts";
 
 const utf8 = new TextDecoder();
 
+/** Reads JSON, or throws. */
+type Parse = (bytes: Uint8Array, what: string) => unknown;
+
 /** Reads a reply. `no_retry` is looked at before the status: with DONE it means failed permanently. Never throws. */
-export function readReport(response: SdkResponse, nowMs: number): PassReport {
+export function readReport(response: SdkResponse, nowMs: number, parse: Parse): PassReport {
   const { status, body, noRetry } = response;
   try {
     if (body.byteLength > WIRE_LIMITS.maxOutputBytes && status !== "NOT_COMPLETED") throw tooLarge(body.byteLength);
-    const value = body.byteLength === 0 ? null : parseJsonBytes(body, "The reply's body");
+    const value = body.byteLength === 0 ? null : parse(body, "The reply's body");
     const retryAfterMs = parseRetryAfterMs(response.retryAfter, nowMs);
     switch (status) {
       case "DONE":
@@ -31,11 +34,6 @@ export function readReport(response: SdkResponse, nowMs: number): PassReport {
   } catch (error) {
     return { status: "INVALID", error: invalidError(error) };
   }
-}
-
-/** @throws HoldfastError `FRAME_INVALID` */
-export function readCheckpointOps(bytes: Uint8Array): Op[] {
-  return parseOps(parseJsonBytes(bytes, "The checkpoint"), "The checkpoint");
 }
 
 function tooLarge(bytes: number): HoldfastError {

@@ -1,7 +1,9 @@
 import { HoldfastError, MAX_DURATION_MS } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { JsonText } from "../json/json-text.ts";
+import { turn } from "../json/read-json.ts";
 
-/** An event as it came in by HTTP. */
+/** An event as it came in by HTTP; what is long in it may be a `JsonText`. */
 export interface RawEvent {
   readonly name?: unknown;
   readonly data?: unknown;
@@ -25,8 +27,20 @@ export interface CheckedEvent {
 
 const RESERVED = ["inngest/", "holdfast/"];
 
+/** Events of one request between whose checks others have their turn. */
+const CHECKED_A_TURN = 100;
+
 /** @throws HoldfastError `EVENT_INVALID` */
-export function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent {
+export async function checkEvents(events: readonly unknown[], nowMs: number): Promise<CheckedEvent[]> {
+  const checked: CheckedEvent[] = [];
+  for (const [index, event] of events.entries()) {
+    if (index > 0 && index % CHECKED_A_TURN === 0) await turn();
+    checked.push(checkEvent(event, index, nowMs));
+  }
+  return checked;
+}
+
+function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent {
   const refuse = (why: string): never => {
     throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
   };
@@ -39,7 +53,7 @@ export function checkEvent(event: unknown, index: number, nowMs: number): Checke
   if (name.includes("\0")) return refuse("`name` contains a NUL character.");
   if (RESERVED.some((prefix) => name.startsWith(prefix)))
     return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
-  if (data !== undefined && data !== null && !isRecord(data)) return refuse("`data` must be an object.");
+  if (data !== undefined && data !== null && !isObject(data)) return refuse("`data` must be an object.");
   if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
     return refuse("`id` must be a string of at most 256 characters.");
   if (typeof id === "string" && id.includes("\0")) return refuse("`id` contains a NUL character.");
@@ -51,10 +65,10 @@ export function checkEvent(event: unknown, index: number, nowMs: number): Checke
   }
   return {
     name,
-    data: isRecord(data) ? withoutInternal(data) : {},
+    data: isObject(data) ? withoutInternal(data) : {},
     ...(typeof id === "string" && id !== "" ? { id } : {}),
     ...(typeof ts === "number" && ts > 0 ? { ts: Math.round(ts) } : {}),
-    user: isRecord(user) ? user : {},
+    user: isObject(user) ? user : {},
     ...(typeof v === "string" ? { v } : {}),
     ...(meta === undefined ? {} : { meta }),
   };
@@ -63,13 +77,21 @@ export function checkEvent(event: unknown, index: number, nowMs: number): Checke
 const isTimestamp = (ts: unknown, nowMs: number): boolean =>
   typeof ts === "number" && ts >= 0 && ts <= nowMs + MAX_DURATION_MS;
 
+const isObject = (value: unknown): value is Record<string, unknown> | JsonText =>
+  value instanceof JsonText ? value.isObject : isRecord(value);
+
 function nestsDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  // Whoever read a long text has looked.
+  if (typeof value !== "object" || value === null || value instanceof JsonText) return false;
   return levels === 0 || Object.values(value).some((each) => nestsDeeperThan(each, levels - 1));
 }
 
-function withoutInternal(data: Record<string, unknown>): Record<string, unknown> {
-  if (!("_inngest" in data)) return data;
-  const { _inngest: _, ...rest } = data;
+/** Of the data of an event: what only the engine says. */
+export const INTERNAL_FIELD = "_inngest";
+
+/** A long text is read without it. */
+function withoutInternal(data: Record<string, unknown> | JsonText): unknown {
+  if (data instanceof JsonText || !(INTERNAL_FIELD in data)) return data;
+  const { [INTERNAL_FIELD]: _, ...rest } = data;
   return rest;
 }

@@ -13,12 +13,15 @@ import type { DatabaseTime } from "../database-time.ts";
 import type { MadeEvent } from "../decide/internal-events.ts";
 import { sha256 } from "../digest.ts";
 import type { Functions, KnownFunction } from "../functions/functions.ts";
+import { jsonText } from "../json/json-text.ts";
+import { CHARS_A_TURN, turn } from "../json/read-json.ts";
+import { seenEvent, seenText, seenTextInTurns } from "../json/seen-json.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { applyRow } from "../run/fold.ts";
 import { emptyRun } from "../run/run-state.ts";
 import type { RunCache } from "../run-cache.ts";
 import type { Workers } from "../workers/workers.ts";
-import { type CheckedEvent, checkEvent, type RawEvent } from "./event-checks.ts";
+import { type CheckedEvent, checkEvents, type RawEvent } from "./event-checks.ts";
 import type { Started, Starter } from "./starter.ts";
 
 /** How often the functions may change while one event is taken in. */
@@ -74,7 +77,7 @@ export class EventIntake {
    */
   async send(events: readonly RawEvent[], { environment = DEFAULT_ENVIRONMENT, seed }: SendOptions): Promise<string[]> {
     const nowMs = this.#parts.time.nowMs();
-    const checked = events.map((event, index) => checkEvent(event, index, nowMs));
+    const checked = await checkEvents(events, nowMs);
     this.#parts.counters.eventsReceived += events.length;
     const entropy = seed && entropyIn(environment, seed);
     const named = checked.map((event, index) => ({
@@ -130,10 +133,16 @@ export class EventIntake {
     const prepared: Prepared[] = [];
     const { counters, starter } = this.#parts;
     let stored = 0;
+    let chars = 0;
     try {
       for (const one of named) {
         if (starter.expressions.mustYield) await starter.expressions.yieldTurn();
-        prepared.push(this.#prepare(one));
+        const made = this.#prepare(one);
+        prepared.push(made);
+        chars += made.item.event.payloadJson.length;
+        if (chars < CHARS_A_TURN) continue;
+        chars = 0;
+        await turn();
       }
       const outcomes = await this.#options.store.intake(prepared.map(({ item }) => item));
       for (const [index, outcome] of outcomes.entries()) {
@@ -154,7 +163,7 @@ export class EventIntake {
   #prepare({ event, environment, id }: NamedEvent): Prepared {
     const nowMs = this.#parts.time.nowMs();
     const tsMs = event.ts ?? Math.round(nowMs);
-    const payloadJson = JSON.stringify({
+    const payload = {
       id: event.id ?? id,
       name: event.name,
       data: event.data,
@@ -162,9 +171,11 @@ export class EventIntake {
       user: event.user,
       ...(event.v === undefined ? {} : { v: event.v }),
       ...(event.meta === undefined ? {} : { meta: event.meta }),
-    });
+    };
+    const fields = Object.entries(payload).map(([name, value]) => `"${name}":${jsonText(value)}`);
+    const payloadJson = `{${fields.join(",")}}`;
     const { functions, starter } = this.#parts;
-    const reader = starter.reader({ payloadJson });
+    const reader = starter.reader(() => seenEvent(payload));
     const starting = { id, name: event.name, payloadJson };
     const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;
     const started = starter.start(functions.triggeredBy(environment, event.name, reader), starting, reader, {
@@ -195,7 +206,7 @@ export class EventIntake {
       return { item: { event: new LateEvent(made), runs: NOTHING, lease, ifAwaited: true }, leased: NOTHING };
     }
     const event = { id, name, tsMs, payloadJson: made.payload() };
-    const reader = starter.reader(event);
+    const reader = starter.reader(() => seenText(event.payloadJson));
     const invoked = invokes && functions.get(invokes.functionId);
     const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(environment, name, reader);
     const { runs, windows, leased } = starter.start(targets, event, reader, { invokes });
@@ -212,7 +223,8 @@ export class EventIntake {
     const { starter, functions, counters } = this.#parts;
     const { version: registryVersion } = functions;
     const { event, source, stored, more = [] } = from;
-    const reader = starter.reader(event);
+    const seen = await seenTextInTurns(event.payloadJson);
+    const reader = starter.reader(() => seen);
     const stage = stored ? "window" : "event";
     const { runs, windows, leased } = starter.start([fn], event, reader, { stage, more });
     const lease = this.#parts.notifyLease();

@@ -48,8 +48,9 @@ export class Starter {
     return this.#parts.expressions;
   }
 
-  reader(event: Pick<TriggerEvent, "payloadJson">): EventReader {
-    return new EventReader(event, this.#parts.expressions, this.#parts.time.nowMs());
+  /** `see` gives the event as expressions see it. */
+  reader(see: () => unknown): EventReader {
+    return new EventReader(see, this.#parts.expressions, this.#parts.time.nowMs());
   }
 
   start(

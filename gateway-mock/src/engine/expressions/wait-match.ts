@@ -59,9 +59,14 @@ const pathText = (path: Path): string => JSON.stringify(path);
 /** As expressions see it: what is not there is null. */
 function fieldOf(value: unknown, path: Path): unknown {
   let at = value;
-  for (const name of path) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return MISSING;
-    at = (at as Record<string, unknown>)[name];
+  try {
+    for (const name of path) {
+      if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return MISSING;
+      at = (at as Record<string, unknown>)[name];
+    }
+  } catch {
+    // More than expressions may look at: nothing that equals something.
+    return {};
   }
   return at;
 }

@@ -20,14 +20,14 @@ export interface TriggerEvent {
 
 /** Reads the event once, for all who ask. */
 export class EventReader {
-  readonly #payloadJson: string;
+  readonly #see: () => unknown;
   readonly #expressions: Expressions;
   readonly nowMs: number;
   readonly #spent = { steps: 0 };
   #value: { readonly event: unknown } | null = null;
 
-  constructor(event: Pick<TriggerEvent, "payloadJson">, expressions: Expressions, nowMs: number) {
-    this.#payloadJson = event.payloadJson;
+  constructor(see: () => unknown, expressions: Expressions, nowMs: number) {
+    this.#see = see;
     this.#expressions = expressions;
     this.nowMs = nowMs;
   }
@@ -56,7 +56,7 @@ export class EventReader {
   }
 
   #data(): ExpressionData {
-    this.#value ??= { event: JSON.parse(this.#payloadJson) };
+    this.#value ??= { event: this.#see() };
     return { event: this.#value.event, nowMs: this.nowMs, spent: this.#spent };
   }
 }

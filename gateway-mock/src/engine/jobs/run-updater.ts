@@ -11,6 +11,7 @@ import type { EventIntake, Prepared } from "../events/event-intake.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import type { Functions } from "../functions/functions.ts";
 import { laneOf } from "../functions/triggers.ts";
+import { seenText } from "../json/seen-json.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { type DeferMeta, readMeta } from "../run/log-rows.ts";
 import { isEnded, needsWorker, type RunState } from "../run/run-state.ts";
@@ -74,7 +75,7 @@ export class RunUpdater {
       maxStateLength,
       hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#workers.run(functionId),
       expressionProblem: (source) => expressions.problem(source),
-      waitMatch: (condition, eventText) => expressions.matchOf(condition, () => JSON.parse(eventText)),
+      waitMatch: (condition, eventText) => expressions.matchOf(condition, () => seenText(eventText)),
       isSignalTaken: (signal) => takenSignals.has(signal),
     };
   }

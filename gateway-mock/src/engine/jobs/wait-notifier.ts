@@ -13,6 +13,7 @@ import type { DatabaseTime } from "../database-time.ts";
 import type { StepResult } from "../decide/input.ts";
 import type { Expressions } from "../expressions/expressions.ts";
 import { matchesOf } from "../expressions/wait-match.ts";
+import { seenTextInTurns } from "../json/seen-json.ts";
 import type { EngineOptions } from "../ports.ts";
 import type { RunCache } from "../run-cache.ts";
 import type { RunUpdater } from "./run-updater.ts";
@@ -114,7 +115,7 @@ export class WaitNotifier {
     if (this.#stopped) return false;
     const event = known ?? (await store.getEvent(eventId));
     if (!event) return true;
-    const payload: unknown = JSON.parse(event.payloadJson);
+    const payload = await seenTextInTurns(event.payloadJson);
     const matches = matchesOf(await store.waitPaths(event.name), payload);
     return this.#forAll({ name: event.name, kinds: ["event", "cancel"], eventId, matches }, (wait) =>
       this.#eventCame(wait, event, payload),
@@ -153,9 +154,9 @@ export class WaitNotifier {
       if (expression !== null) {
         const state = expressions.readsEvent(expression) ? await runs.load(runId) : NO_STATE;
         if (!state) return;
-        const nowMs = time.nowMs();
+        const own = await seenTextInTurns(state.eventText);
         if (expressions.mustYield) await expressions.yieldTurn();
-        if (!expressions.holds(expression, { event: JSON.parse(state.eventText), async: payload, nowMs })) return;
+        if (!expressions.holds(expression, { event: own, async: payload, nowMs: time.nowMs() })) return;
       }
       if (wait.kind === "event") {
         const result = { type: "data", text: event.payloadJson } as const;

@@ -3,7 +3,7 @@ import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } fro
 import { type Fence, levelFor } from "../../store/index.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import { checkpointRows } from "../decide/checkpoint.ts";
-import { readCheckpointOps, readReport } from "../decide/report.ts";
+import type { PassReport } from "../decide/input.ts";
 import type { EngineCounters, EngineOptions } from "../ports.ts";
 import { isEnded } from "../run/run-state.ts";
 import { isLazy, isParked } from "../run/step-ops.ts";
@@ -14,6 +14,8 @@ import type { RequestName } from "../workers/lease-proofs.ts";
 import type { Ownership, Reporter } from "../workers/ownership.ts";
 import { parseRequestId } from "../workers/request-id.ts";
 import type { Slot, Workers } from "../workers/workers.ts";
+import { InOrder } from "./in-order.ts";
+import { checkpointOps, type ReadOps, reportOf } from "./read-reports.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
 type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
@@ -38,6 +40,8 @@ export class WorkerReplies {
   readonly #ownership: Ownership;
   readonly #time: DatabaseTime;
   readonly #counters: EngineCounters;
+  /** What workers say of one request over their sockets. */
+  readonly #said = new InOrder();
 
   constructor(
     options: EngineOptions,
@@ -63,8 +67,14 @@ export class WorkerReplies {
 
   /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
   replied(slot: Slot, response: SdkResponse): void {
+    const report = reportOf(response, () => this.#time.nowMs());
+    this.#said.take(response.requestId, report, (read) => this.#replied(slot, response, read));
+  }
+
+  #replied(slot: Slot, response: SdkResponse, report: PassReport): void {
     const { requestId } = response;
-    this.reply(response, slot.session.extensions.has("checkpoint"), this.#ownership.worker(slot)).then(
+    const inPlace = slot.session.extensions.has("checkpoint");
+    this.#reply(response, report, inPlace, this.#ownership.worker(slot)).then(
       () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
       (error: unknown) => {
         // No acknowledgement: the worker keeps the reply and sends it again.
@@ -81,6 +91,11 @@ export class WorkerReplies {
    * @throws HoldfastError `STORE_FAILED`
    */
   async reply(response: SdkResponse, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
+    const report = await reportOf(response, () => this.#time.nowMs());
+    return this.#reply(response, report, inPlaceHint, from);
+  }
+
+  async #reply(response: SdkResponse, report: PassReport, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
     this.#counters.replies += 1;
     const { requestId } = response;
     const fence = parseRequestId(requestId);
@@ -90,7 +105,6 @@ export class WorkerReplies {
       this.#counters.repliesStale += 1;
       return true;
     }
-    const report = readReport(response, this.#time.nowMs());
     const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
     this.#runs.retain(runId);
     try {
@@ -114,21 +128,21 @@ export class WorkerReplies {
   }
 
   checkpointed(slot: Slot, frame: CheckpointFrame): void {
+    const { requestId, runId } = frame;
+    const dispatch = this.#dispatches.get(requestId);
+    if (dispatch && holds(this.#ownership.worker(slot, frame), dispatch, runId)) {
+      this.#dispatches.heard(dispatch, slot);
+    }
+    this.#said.take(requestId, checkpointOps(frame.ops), (read) => this.#checkpointed(slot, frame, read));
+  }
+
+  #checkpointed(slot: Slot, frame: CheckpointFrame, read: ReadOps): void {
     const { requestId, sequence, runId } = frame;
     const answer = ({ outcome, message }: CheckpointResult): void => {
       slot.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
     };
-    let ops: Op[];
-    try {
-      ops = readCheckpointOps(frame.ops);
-    } catch (error) {
-      answer({ outcome: "invalid", message: messageOf(error) });
-      return;
-    }
-    const from = this.#ownership.worker(slot, frame);
-    const dispatch = this.#dispatches.get(requestId);
-    if (dispatch && holds(from, dispatch, runId)) this.#dispatches.heard(dispatch, slot);
-    this.checkpoint(frame, ops, from).then(answer, (error: unknown) => {
+    if ("problem" in read) return answer({ outcome: "invalid", message: read.problem });
+    this.checkpoint(frame, read.ops, this.#ownership.worker(slot, frame)).then(answer, (error: unknown) => {
       this.#options.log(levelFor(error, "error"), `A checkpoint could not be stored: ${messageOf(error)}`, {
         runId,
         requestId,

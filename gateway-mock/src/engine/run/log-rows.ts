@@ -190,15 +190,16 @@ const EVENT = ',"event":';
 const MORE = ',"more":[';
 const STEP = '{"step":';
 
-/** Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields and the memo entry of requests. */
+/** Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields, the memo entry of requests, and the text of the result. */
 export function readStepRow(
   kind: "STEP_COMPLETED" | "STEP_FAILED",
   dataJson: string,
-): { meta: StepMeta; memo: string } {
-  const at = dataJson.indexOf(kind === "STEP_COMPLETED" ? DATA : ERROR);
+): { meta: StepMeta; memo: string; text: string } {
+  const field = kind === "STEP_COMPLETED" ? DATA : ERROR;
+  const at = dataJson.indexOf(field);
   const meta = JSON.parse(dataJson.slice(STEP.length, at)) as StepMeta;
   const type = kind === "STEP_COMPLETED" ? "data" : "error";
-  return { meta, memo: `{"type":"${type}"${dataJson.slice(at)}` };
+  return { meta, memo: `{"type":"${type}"${dataJson.slice(at)}`, text: dataJson.slice(at + field.length, -1) };
 }
 
 /** No text inside the fields can hold the key unescaped, so the first one found is the event's. */

@@ -1,0 +1,15 @@
+/** Takes what comes about one thing in its order, also where some of it takes several turns to read. */
+export class InOrder {
+  readonly #last = new Map<string, Promise<void>>();
+
+  /** `act` is called at once when there is nothing to wait for. */
+  take<Value>(key: string, value: Value | Promise<Value>, act: (value: Value) => void): void {
+    const before = this.#last.get(key);
+    if (!before && !(value instanceof Promise)) return act(value);
+    const mine = Promise.all([value, before]).then(([read]) => {
+      if (this.#last.get(key) === mine) this.#last.delete(key);
+      act(read);
+    });
+    this.#last.set(key, mine);
+  }
+}

@@ -1,0 +1,54 @@
+import { HoldfastError } from "@holdfast/core";
+import { parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
+import { type LargeJsonOptions, LargeJsonReader } from "./large-json.ts";
+
+/** JSON up to this size is read at once: some milliseconds, whatever it holds. */
+export const SMALL_BYTES = 64 * 1024;
+/** Between two turns. */
+export const CHARS_A_TURN = 64 * 1024;
+const DECODED_BYTES = 512 * 1024;
+
+/** Everything else that is due happens. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/**
+ * Reads JSON in turns, so that nothing else waits for it.
+ * @throws HoldfastError `FRAME_INVALID`
+ */
+export async function readLargeJson(bytes: Uint8Array, options: LargeJsonOptions): Promise<LargeJson> {
+  const text = await decoded(bytes, options.what);
+  const reader = new LargeJsonReader(text, options);
+  while (!reader.scan(CHARS_A_TURN)) await turn();
+  return { value: reader.value, innermost: reader.innermost.map(({ start, end }) => text.slice(start, end)) };
+}
+
+/**
+ * Reads JSON: at once where it is small, else in turns, with what is long in it as `JsonText`.
+ * @throws HoldfastError `FRAME_INVALID`
+ */
+export async function readJson(bytes: Uint8Array, where: Pick<LargeJsonOptions, "what" | "levels">): Promise<unknown> {
+  if (bytes.byteLength <= SMALL_BYTES) return parseJsonBytes(bytes, where.what);
+  return (await readLargeJson(bytes, { ...where, maxDepth: WIRE_LIMITS.maxJsonDepth })).value;
+}
+
+export interface LargeJson {
+  /** With what is long in it as `JsonText`. */
+  readonly value: unknown;
+  /** The texts of the containers on the last level that is built. */
+  readonly innermost: readonly string[];
+}
+
+async function decoded(bytes: Uint8Array, what: string): Promise<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const parts: string[] = [];
+  try {
+    for (let at = 0; at < bytes.byteLength; at += DECODED_BYTES) {
+      if (at > 0) await turn();
+      parts.push(decoder.decode(bytes.subarray(at, at + DECODED_BYTES), { stream: true }));
+    }
+    parts.push(decoder.decode());
+  } catch (cause) {
+    throw new HoldfastError("FRAME_INVALID", `${what} is not JSON.`, { cause });
+  }
+  return parts.join("");
+}

@@ -1,0 +1,20 @@
+import type { Context } from "hono";
+import { JsonText } from "../engine/index.ts";
+
+/** JSON that is stored, to be part of an answer as it is: reading it first could take long. */
+export function storedJson(text: string): JsonText {
+  return new JsonText(text, 1, null);
+}
+
+/** Answers with a view that has stored JSON in it. */
+export function answerJson(c: Context, view: object): Response {
+  return c.body(textOf(view), 200, { "Content-Type": "application/json" });
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof JsonText) return value.text;
+  if (Array.isArray(value)) return `[${value.map(textOf).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${textOf(field)}`).join(",")}}`;
+}
