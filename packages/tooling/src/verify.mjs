@@ -42,7 +42,7 @@ export const gates = [
   gate("casts", "product code casts nothing by way of unknown", own("hygiene.mjs"), "casts"),
 ];
 
-/** What takes so long that only `npm test` runs it, and whoever names it. @type {Gate[]} */
+/** What takes so long that only `npm run test:slow` runs it, and whoever names it. @type {Gate[]} */
 export const slowGates = [
   gate("types-build", "everything type-checks by the compiler that builds", ...typeCheck({ compiler: "building" })),
 ];
@@ -59,17 +59,16 @@ function gate(name, proves, ...args) {
 
 /**
  * Runs gates and says how each went.
- * @param {readonly string[]} [names] all when empty
- * @param {{ slow?: boolean }} [options] slow: all means the slow ones too
+ * @param {readonly string[]} [names] all but the slow ones when empty
  * @returns {Promise<{ passed: number, failed: number }>}
  */
-export async function verify(names = [], { slow = false } = {}) {
+export async function verify(names = []) {
   const all = [...slowGates, ...gates];
   const unknown = names.filter((name) => !all.some((each) => each.name === name));
   if (unknown.length > 0) {
     throw new Error(`There is no gate ${unknown.join(", ")}; there are ${all.map(({ name }) => name).join(", ")}.`);
   }
-  const waiting = names.length > 0 ? all.filter(({ name }) => names.includes(name)) : slow ? all : [...gates];
+  const waiting = names.length > 0 ? all.filter(({ name }) => names.includes(name)) : [...gates];
   // A build writes files that other gates would look at.
   if (waiting.some(({ name }) => name === "api" || name === "entries")) await build();
   const counts = { passed: 0, failed: 0 };

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { suites } from "../src/ci.mjs";
-import { slowSuites } from "../src/kinds.mjs";
+import { slowFiles, slowSuites } from "../src/kinds.mjs";
 import { colours, run } from "../src/processes.mjs";
 import { inRoot, tool, unitSuites, workspaceFolders } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
@@ -76,6 +76,10 @@ test("continuous integration runs `npm test` and what that leaves out: the slow 
     (path) => existsSync(inRoot(path)) && / slow: \[/.test(readFileSync(inRoot(path), "utf8")),
   );
   expect(slow.map((path) => dirname(path)).sort()).toEqual([...slowSuites].sort());
+  for (const suite of slowSuites) {
+    expect(slowFiles(suite), suite).not.toEqual([]);
+    for (const path of slowFiles(suite)) expect(existsSync(inRoot(join(suite, path))), path).toBe(true);
+  }
   const commands = suites.map(({ command, args }) => [command, ...args].join(" "));
   expect(commands[0]).toMatch(/^npm test/);
   expect(commands.filter((each) => each.endsWith("/test-slow.mjs"))).toHaveLength(1);
