@@ -17,6 +17,7 @@ try {
     ...process.argv.slice(2),
     "--reporter=dot",
     "--clearScreen=false",
+    "--no-isolate",
   ];
   const results = await Promise.all([
     run(process.execPath, [...typeCheck(), "--watch", "--preserveWatchOutput"], options),
