@@ -71,6 +71,20 @@ export const longLines = (files) =>
       });
     });
 
+/** Tests, whose upper limits of time would judge the machine that they run on. */
+const tests = /(^|\/)(test|sim|long)\/.*\.ts$|\.test\.ts$/;
+const stopwatch = /expect\([^;]*\b(performance\.now\(\)|Date\.now\(\)|elapsed\w*|took\w*)[^;]*\)\s*\.toBeLessThan/;
+
+/**
+ * Expectations that something took less than so long. A lower limit is none: a sleep that is too short is wrong anywhere.
+ * @param {readonly File[]} files
+ */
+export const stopwatches = (files) =>
+  matches(
+    files.filter(({ path }) => tests.test(path)),
+    stopwatch,
+  );
+
 /**
  * @param {readonly File[]} files
  * @param {RegExp} pattern
@@ -116,6 +130,7 @@ if (isProgram(import.meta.url)) {
     registry: { find: registryHosts, rule: "No package registry is named in the lockfile or in configuration" },
     paths: { find: machinePaths, rule: "No path of a particular machine is written down" },
     casts: { find: blindCasts, rule: "Nothing in product code is cast by way of `unknown`: narrow it, or check it" },
+    stopwatches: { find: stopwatches, rule: "No test asks how long something took: count, or compare with a control" },
     wrap: { find: longLines, rule: `Markdown wraps at ${MAX_LINE} characters` },
   };
   const name = /** @type {keyof typeof checks} */ (process.argv[2] ?? "");

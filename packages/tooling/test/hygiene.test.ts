@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blindCasts, longLines, machinePaths, registryHosts } from "../src/hygiene.mjs";
+import { blindCasts, longLines, machinePaths, registryHosts, stopwatches } from "../src/hygiene.mjs";
 import { run } from "../src/processes.mjs";
 import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
@@ -57,17 +57,36 @@ test("long lines are found in Markdown, but not in its tables, code and link def
   expect(longLines([{ path: "a.ts", text: long }])).toEqual([]);
 });
 
+test("upper limits of time are found in tests", () => {
+  const path = "packages/a/test/a.test.ts";
+  const less = "toBeLessThan";
+  for (const text of [
+    `expect(performance.now() - from).${less}(9000);`,
+    `expect(Date.now() - from, "so long").${less}OrEqual(5);`,
+    `expect(elapsedMs).${less}(1)`,
+    `expect(tookMs).${less}(1)`,
+  ]) {
+    expect(stopwatches([{ path, text }]), text).toHaveLength(1);
+    expect(stopwatches([{ path: "packages/a/src/a.ts", text }]), text).toEqual([]);
+  }
+  for (const text of ["expect(Date.now() - from).toBeGreaterThanOrEqual(1000);", `expect(turns).${less}(10);`]) {
+    expect(stopwatches([{ path, text }]), text).toEqual([]);
+  }
+});
+
 test("each of these gates fails on planted violations", async () => {
   const folder = fixture({
     "README.md": `Look into ${home}/notes\n${"x".repeat(121)}`,
     "pnpm-lock.yaml": `tarball: ${host}/a.tgz`,
     "src/a.ts": ["x as", "unknown as Y"].join(" "),
+    "test/a.test.ts": ["expect(performance.now() - from)", "toBeLessThan(9);"].join("."),
   });
   for (const [gate, file] of [
     ["registry", "pnpm-lock.yaml:1"],
     ["paths", "README.md:1"],
     ["casts", "src/a.ts:1"],
     ["wrap", "README.md:2"],
+    ["stopwatches", "test/a.test.ts:1"],
   ] as const) {
     const args = [inRoot("packages/tooling/src/hygiene.mjs"), gate, folder];
     const { code, output } = await run(process.execPath, args, { output: "collect" });

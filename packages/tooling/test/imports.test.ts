@@ -46,9 +46,9 @@ const clean: Record<string, string> = {
   "packages/sdk/src/connection/machines/link-machine.ts":
     'import { messages } from "../shared/messages.ts";\nexport const link = messages;',
   "packages/sdk/src/connection/thread/run.ts":
-    'import { WebSocket } from "ws";\nimport { link } from "../core/link-machine.ts";\nexport const run = [WebSocket, link];',
+    'import { WebSocket } from "ws";\nimport { link } from "../machines/link-machine.ts";\nexport const run = [WebSocket, link];',
   "packages/sdk/src/connection/main/main.ts":
-    'import type { Worker } from "node:worker_threads";\nimport { link } from "../core/link-machine.ts";\nexport const main: Worker = link;',
+    'import type { Worker } from "node:worker_threads";\nimport { link } from "../machines/link-machine.ts";\nexport const main: Worker = link;',
   "packages/sdk/src/connect-thread.ts": 'import { run } from "./connection/thread/run.ts";\nexport const thread = run;',
   "gateway-mock/src/index.ts": 'import { engine } from "./engine/index.ts";\nexport const gateway = engine;',
   "gateway-mock/src/engine/index.ts": 'export { engine } from "./engine.ts";',
@@ -96,7 +96,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "sdk-functions-import-core": ["packages/sdk/src/functions/fn.ts", 'import "../connection/main/main.ts";'],
   "sdk-shared-imports-core-protocol": [
     "packages/sdk/src/connection/shared/messages.ts",
-    'import "../core/link-machine.ts";',
+    'import "../machines/link-machine.ts";',
   ],
   "sdk-link-core-imports": ["packages/sdk/src/connection/machines/link-machine.ts", 'import "../thread/run.ts";'],
   "sdk-thread-imports": ["packages/sdk/src/connection/thread/run.ts", 'import "../../functions/fn.ts";'],

@@ -48,6 +48,8 @@ export class Engine {
   readonly results: ExecutionResult[] = [];
   readonly checkpoints: Op[][] = [];
   readonly replies: Op[][] = [];
+  /** Of the timers that were set. */
+  readonly delaysMs: number[] = [];
   #pending = new Set<string>();
   #queue: { stepId: string; attempt: number }[] = [{ stepId: "step", attempt: 0 }];
   #parked: Op[] = [];
@@ -64,7 +66,12 @@ export class Engine {
   constructor(options: EngineOptions) {
     this.#options = options;
     const { client, fn, haste = 1 } = options;
-    const timers: Timers = { set: (delayMs, fire, more) => systemTimers.set(delayMs / haste, fire, more) };
+    const timers: Timers = {
+      set: (delayMs, fire, more) => {
+        this.delaysMs.push(delayMs);
+        return systemTimers.set(delayMs / haste, fire, more);
+      },
+    };
     this.#strategy = createMainThreadStrategy(createRegistry([{ client, functions: [fn] }]), { timers });
   }
 
