@@ -287,7 +287,11 @@ export class AppNode {
     const { main } = this;
     const wait = (ms: number): Promise<void> =>
       new Promise((resolve) => void main.timers.set(ms, resolve, { unref: true }));
-    const triggers = [{ event: `sim/${plan.id}` }, ...(plan.extras.hold.type === "cron" ? [{ cron: CRON }] : [])];
+    const triggers = [
+      { event: `sim/${plan.id}` },
+      ...(plan.extras.hold.type === "cron" ? [{ cron: CRON }] : []),
+      ...(plan.hearsOfFailures ? [{ event: "inngest/function.failed" }] : []),
+    ];
     const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.extras) } as const;
     return client.createFunction(options as never, async ({ step, runId, event }) => {
       const { environment } = plan;

@@ -26,17 +26,6 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "an event is decided on the functions as they are when it is written",
-    against: "staleCaches",
-    edits: [
-      {
-        file: `${STORE}/batch/plan-intake.ts`,
-        find: "if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(verdict, item, scene);",
-        replace: "",
-      },
-    ],
-  },
-  {
     name: "a run that has to fail undoes first",
     edits: [
       {

@@ -5,6 +5,7 @@ import type { EventRow, JobRow } from "./database/rows.ts";
 import type { Tables } from "./database/tables.ts";
 import { CRON_EVERY_MS, type Hold } from "./extras.ts";
 import type { InvariantId } from "./invariants.ts";
+import type { Connection } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import type { FunctionPlan } from "./programs.ts";
 
@@ -16,6 +17,8 @@ export interface FlowWorld {
   readonly versionPolicy: "prefer" | "strict";
   /** Since when nothing goes wrong any more. */
   readonly calmMs: number | null;
+  /** Connections over which workers of this version of the app are there, for them, their gateway and the database. */
+  connected(version: string): readonly Connection[];
 }
 
 type Held<Type extends Hold["type"]> = Extract<Hold, { type: Type }>;
@@ -35,6 +38,8 @@ export class FlowOracle {
   readonly #byId: ReadonlyMap<string, FunctionPlan>;
   readonly #started = new Map<string, number>();
   readonly #starts = new Map<string, number[]>();
+  /** Of runs that nobody has begun: the newest version when they were made, and who was there of it. */
+  readonly #newest = new Map<string, { readonly version: string; readonly there: readonly Connection[] }>();
 
   constructor(world: FlowWorld) {
     this.#world = world;
@@ -46,6 +51,10 @@ export class FlowOracle {
       changed: (runIds) => {
         watch.changed(runIds);
         for (const plan of world.functions) this.#checkConcurrency(plan);
+      },
+      created: (head) => {
+        watch.created(head);
+        this.#created(head);
       },
       dispatched: (job) => {
         watch.dispatched(job);
@@ -88,9 +97,26 @@ export class FlowOracle {
     const job = tables.queue.get(requestId.split(".")[0] ?? "");
     const run = tables.runs.get(job?.runId ?? "");
     if (!job || !run || `${job.id}.${job.epoch}` !== requestId || versionPolicy === "prefer") return;
+    const newest = this.#newest.get(job.runId);
+    this.#newest.delete(job.runId);
+    if (newest && newest.version !== version && newest.version === this.#newestVersion(run.head)) {
+      const still = this.#world.connected(newest.version);
+      if (newest.there.some((one) => still.includes(one)))
+        oracle.fail("S44", `Run ${run.head.id} begins with "${version}", while "${newest.version}" is there.`);
+    }
     if (run.head.appVersion !== version) {
       oracle.fail("S37", `Run ${run.head.id} of version "${run.head.appVersion}" is at a worker of "${version}".`);
     }
+  }
+
+  #created(head: RunHead): void {
+    if (this.#world.versionPolicy === "prefer") return;
+    const version = this.#newestVersion(head);
+    if (version) this.#newest.set(head.id, { version, there: this.#world.connected(version) });
+  }
+
+  #newestVersion({ appId }: RunHead): string | undefined {
+    return this.#world.tables.registry.load().deployments.find((one) => one.appId === appId)?.version;
   }
 
   #dispatched(job: JobRow): void {

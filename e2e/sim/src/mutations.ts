@@ -2,6 +2,7 @@ import { ENGINE_GUARDS } from "./engine-mutations.ts";
 import { ENVIRONMENT_GUARDS } from "./environment-mutations.ts";
 import type { Guard } from "./guard.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
+import { REGISTRY_GUARDS } from "./registry-mutations.ts";
 import { SILENCE_GUARDS } from "./silence-mutations.ts";
 
 const SDK = "packages/sdk/src/connection";
@@ -161,6 +162,7 @@ export const GUARDS: readonly Guard[] = [
   ...CONNECTION_GUARDS,
   ...SILENCE_GUARDS,
   ...ENGINE_GUARDS,
+  ...REGISTRY_GUARDS,
   ...OWNERSHIP_GUARDS,
   ...ENVIRONMENT_GUARDS,
 ];

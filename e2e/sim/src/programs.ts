@@ -39,6 +39,8 @@ export interface FunctionPlan {
   /** The handler throws at its end, permanently. */
   readonly fails: boolean;
   readonly extras: Extras;
+  /** Every run that fails starts it. */
+  readonly hearsOfFailures: boolean;
   /** It cannot end before its deadline or its timeout. */
   readonly stays: boolean;
 }
@@ -81,6 +83,7 @@ export function randomFunction(dice: Dice, index: number, mayBlock: boolean): Fu
     root: mayBlock ? root : withoutBlocks(root),
     fails,
     extras: NO_EXTRAS,
+    hearsOfFailures: false,
     stays: false,
   };
 }

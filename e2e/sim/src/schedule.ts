@@ -1,6 +1,8 @@
+import { environmentOf } from "../../../gateway-mock/src/store/port/index.ts";
 import type { Adversary } from "./adversaries.ts";
 import { checkEnds } from "./ends.ts";
 import type { FaultPlan } from "./faults.ts";
+import { slugOf } from "./flow-oracle.ts";
 import type { Violation } from "./invariants.ts";
 import { virtualiseImmediates } from "./scheduler.ts";
 import { TraceHash } from "./trace.ts";
@@ -118,6 +120,7 @@ function checkRuns(world: World): void {
   }
   world.flow.check();
   checkInvocations(world);
+  checkFailures(world);
   checkEnds(world);
 }
 
@@ -129,6 +132,21 @@ function checkInvocations({ oracle, tables }: World): void {
     log.filter(({ kind, dataJson }) => kind === "STEP_WAITING" && dataJson.includes('"op":"InvokeFunction"')),
   );
   if (invoked !== steps.length) oracle.fail("S24", `${steps.length} steps made ${invoked} runs.`);
+}
+
+/** Whoever is stored as hearing of failures heard of each from then on. */
+function checkFailures({ oracle, tables, functions }: World): void {
+  for (const plan of functions.filter(({ hearsOfFailures }) => hearsOfFailures)) {
+    const sinceMs = tables.registry.madeMs.get(slugOf(plan)) ?? Number.POSITIVE_INFINITY;
+    for (const { head } of tables.runs.values()) {
+      const isHeard =
+        environmentOf(head.functionId) === plan.environment && !head.eventName.startsWith("inngest/function.f");
+      if (head.status !== "FAILED" || !isHeard || (head.endedMs ?? 0) <= sinceMs) continue;
+      // The event is called as the run.
+      const runIds = tables.events.get(head.id)?.runIds ?? [];
+      if (runIds.length !== 1) oracle.fail("S9", `The failure of run ${head.id} started ${runIds.length} runs.`);
+    }
+  }
 }
 
 /** What is not at rest yet. */

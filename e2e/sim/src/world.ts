@@ -12,7 +12,7 @@ import type { FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
 import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
-import { CALM, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
+import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { type Newcomer, planNewcomer, sendToNewcomer } from "./newcomer.ts";
 import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, randomFunction, withExtras } from "./programs.ts";
@@ -168,6 +168,15 @@ export class World
 
   get isCalm(): boolean {
     return this.#calmMs !== null;
+  }
+
+  connected(version: string): readonly Connection[] {
+    const listed = this.tables.registry.connections().filter(({ status }) => status === "READY");
+    return this.network.connections.filter(({ worker, announced, alive, silent }) => {
+      const app = this.threads.get(worker.actor)?.app;
+      if (app?.plan.version !== version || app.plan.environment !== "" || announced?.as !== "ready") return false;
+      return alive && !silent && listed.some(({ instanceId }) => instanceId === app.name);
+    });
   }
 
   /** Since when nothing goes wrong any more and all are awake; null while something may. */

@@ -27,6 +27,8 @@ const KEPT_MS = 7 * 86_400_000;
 /** Deployments of apps, their functions, and who is connected. */
 export class Registry {
   readonly functions = new Map<string, StoredFunction>();
+  /** When each was stored first. */
+  readonly madeMs = new Map<string, number>();
   readonly #groups = new Map<string, Group[]>();
   readonly #connections = new Map<string, { record: ConnectionRecord; seenMs: number }>();
   readonly #gateways = new Map<string, number>();
@@ -170,6 +172,7 @@ export class Registry {
     const stored = { slug, name, triggersJson, configJson, appId: app.id, appVersion: app.version, uuid, active };
     if (before && JSON.stringify(before) === JSON.stringify(stored)) return "same";
     this.functions.set(slug, stored);
+    if (!before) this.madeMs.set(slug, this.#now());
     return before ? "changed" : "made";
   }
 

@@ -1,0 +1,40 @@
+import type { Guard } from "./guard.ts";
+
+const STORE = "gateway-mock/src/store";
+const ADMISSION = "gateway-mock/src/engine/admission/may-start.ts";
+
+/**
+ * Of what keeps decisions to the functions and versions that there are. Three guards have tests of their own that fail without
+ * them. `isRegistry` is SQL, which the model of the store does not have: `gateway-mock/test/store/claims.test.ts`, "take
+ * nothing when it has changed, and say so". `whyOutdated` (a run's failure is decided while a function that hears of
+ * failures is registered) and `freeKeys` (a key is taken by an event that is decided again, and its sender gives up on the
+ * answer between the two) need a meeting of rare moments: `gateway-mock/test/store/batch-plan.test.ts`, B9. Schedules have
+ * both, with a newcomer that hears of failures and senders that repeat only their own id.
+ */
+export const REGISTRY_GUARDS: readonly Guard[] = [
+  {
+    name: "an event is decided on the functions as they are when it is written",
+    against: "staleCaches",
+    edits: [
+      {
+        file: `${STORE}/batch/plan-intake.ts`,
+        find: "if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(verdict, item, scene);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "what is leased on creation goes to the version that the run is made for",
+    edits: [
+      {
+        file: ADMISSION,
+        find: "facts.hasBacklog ? BACKLOG : onlyBy(work.newestVersion)",
+        replace: "facts.hasBacklog ? BACKLOG : BY_ANY",
+      },
+    ],
+  },
+  {
+    name: "with the strict policy a run does not begin with an older version",
+    edits: [{ file: ADMISSION, find: "any: 250, strict: null }", replace: "any: 250, strict: 0 }" }],
+  },
+];
