@@ -30,7 +30,7 @@ export function checkEnds(world: World): void {
       if (!isExplained(world, run, plan)) oracle.fail("S27", `Run ${head.id} of ${plan.id}: ${head.errorJson}`);
       continue;
     }
-    checkHadToStop(world, head, plan);
+    checkHadToStop(world, run, plan);
     // A function that it invoked may have been cancelled.
     if (cancelled.size > 0 && invokes(plan.root)) continue;
     if (invokesStoppable(plan.root, functions)) continue;
@@ -100,14 +100,15 @@ const keyOf = (payloadJson: string | undefined): unknown =>
   (JSON.parse(payloadJson ?? "{}") as { data?: { key?: unknown } }).data?.key;
 
 /** A run that stays for longer than it may has to be ended. */
-function checkHadToStop(world: World, head: RunHead, { extras, stays, id }: FunctionPlan): void {
+function checkHadToStop(world: World, run: RunRow, { extras, stays, id }: FunctionPlan): void {
   const { oracle, tables, calmMs } = world;
+  const { head } = run;
   const endedMs = head.endedMs ?? 0;
-  // At a plain gateway it may have failed before that, with the worker that was at its last attempt.
+  // At a plain gateway it may have failed before that: workers that are lost take attempts with them.
   const deadlineMs = beginMs(world, head, extras.hold) + (extras.deadlineMs ?? Infinity);
   const finishMs = (world.flow.startMs(head.id) ?? 0) + (extras.finishMs ?? Infinity);
   const dueMs = Math.min(deadlineMs, finishMs);
-  if (world.isPlain && LOST_WORKER.test(head.errorJson ?? "") && endedMs <= dueMs + TOLD_MS) return;
+  if (world.isPlain && hasLostWorker(run) && endedMs <= dueMs + TOLD_MS) return;
   const isLate = stays && (extras.deadlineMs !== null || extras.finishMs !== null);
   const tooLateMs = Math.max(...stopsOf(world, head).slice(0, 1), tables.epochMs + (calmMs ?? 0)) + TOLD_MS;
   const isUntold = extras.cancelOn && stopsOf(world, head).length > 0 && endedMs > tooLateMs;
