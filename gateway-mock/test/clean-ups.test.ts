@@ -36,23 +36,23 @@ function start(needs: readonly number[]) {
 
 const HANGS = 1_000_000;
 
-test("the last comes first, with all the time that the others do not need", async () => {
+test("clean-ups run in reverse order, each with the time that the others do not need", async () => {
   const { run, ran, said } = start([50, 50, 50]);
   expect(await run(1000)).toBe(150);
   expect(ran).toEqual(["c2 800", "c1 850", "c0 900"]);
   expect(said).toEqual([]);
 });
 
-test("all hang: over after the whole time, and each had its turn", async () => {
+test("when all clean-ups hang, each is tried and the sequence ends at the time limit", async () => {
   const { run, ran, said } = start([HANGS, HANGS, HANGS]);
   expect(await run(1000)).toBe(1000);
   expect(ran).toEqual(["c2 800", "c1 100", "c0 100"]);
   expect(said).toHaveLength(3);
 });
 
-test("one that fails is told, and keeps no one from its turn", async () => {
+test("a clean-up that fails is logged and does not prevent the others", async () => {
   const { run, ran, said } = start([50, 0]);
   await run(1000);
   expect(ran).toHaveLength(2);
-  expect(said).toEqual(["While closing, c1: broken"]);
+  expect(said).toEqual(["Clean-up failed: c1: broken"]);
 });

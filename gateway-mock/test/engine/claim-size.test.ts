@@ -3,7 +3,7 @@ import { ClaimSize } from "../../src/engine/jobs/claim-size.ts";
 
 const MEBI = 1024 * 1024;
 
-test("small runs: twice as many each time, up to the limit", () => {
+test("the claim size doubles for small runs, up to the limit", () => {
   const size = new ClaimSize(200);
   const limits = [size.limit];
   for (let look = 0; look < 5; look++) {
@@ -13,7 +13,7 @@ test("small runs: twice as many each time, up to the limit", () => {
   expect(limits).toEqual([25, 50, 100, 200, 200, 200]);
 });
 
-test("large runs: as many as fit, at least one, and more again when they are small", () => {
+test("the claim size shrinks for large runs, to at least one, and grows again for small ones", () => {
   const size = new ClaimSize(200);
   size.note(25, 25 * 10 * MEBI);
   expect(size.limit).toBe(6);
@@ -29,7 +29,7 @@ test("large runs: as many as fit, at least one, and more again when they are sma
   expect(size.limit).toBe(2);
 });
 
-test("a look that brought less than it might have says nothing", () => {
+test("a claim that returned fewer jobs than asked for does not change the claim size", () => {
   const size = new ClaimSize(200);
   size.note(3, 3000);
   expect(size.limit).toBe(25);

@@ -17,7 +17,7 @@ function scheduled(world: World): Record<string, unknown>[] {
   return made.map(({ payload }) => JSON.parse(payload()) as Record<string, unknown>);
 }
 
-test("what is deferred begins when the run ends, once, with its data and where it comes from", () => {
+test("a deferred run starts when its run ends, once, with its data and origin", () => {
   const world = new World();
   world.pass(ops([add("a", { n: 1 }, { meta: { sessions: { s: "1" } } }), done("one")]));
   expect(scheduled(world)).toEqual([]);
@@ -43,7 +43,7 @@ test("what is deferred begins when the run ends, once, with its data and where i
   expect(world.state).toEqual(world.reread());
 });
 
-test("its event's id is the same whoever decides, and a ULID of the run's time", () => {
+test("the event id of a deferred run is a ULID of the run's time, the same on every gateway", () => {
   const runId = "01JZ0000000000000000000002";
   const id = deferredEventId(runId, "a");
   expect(isUlid(id)).toBe(true);
@@ -52,7 +52,7 @@ test("its event's id is the same whoever decides, and a ULID of the run's time",
   expect(deferredEventId(runId, "b")).not.toBe(id);
 });
 
-test("aborted before the end it does not begin, and stays aborted", () => {
+test("a deferred run that is aborted before the end does not start, and stays aborted", () => {
   const world = new World();
   world.pass(ops([add("a"), add("b"), done("one")]));
   world.pass(ops([abort("a"), done("two")]));
@@ -66,7 +66,7 @@ test("aborted before the end it does not begin, and stays aborted", () => {
   ]);
 });
 
-test("a run that fails or is cancelled begins it too; one that was taken up again not once more", () => {
+test("a run that fails or is cancelled starts its deferred runs too; a revived run does not start them again", () => {
   const failed = new World();
   failed.pass(ops([add("a"), done("one")]));
   failed.pass({ status: "FAILED", error: { name: "Error", message: "no" } });
@@ -77,14 +77,14 @@ test("a run that fails or is cancelled begins it too; one that was taken up agai
   expect(scheduled(cancelled)).toHaveLength(1);
 });
 
-test("workers are notified what is known", () => {
+test("workers are told which deferred runs are known", () => {
   const world = new World();
   expect(payloadOf(world.state)).not.toHaveProperty("defers");
   world.pass(ops([add("a"), add("b"), abort("b"), done("one")]));
   expect(payloadOf(world.state)).toMatchObject({ defers: { a: { abortable: true }, b: { abortable: false } } });
 });
 
-test("what cannot be deferred is on record with the reason, and does not fail the run", () => {
+test("a deferral that is rejected is recorded with the reason and does not fail the run", () => {
   const world = new World();
   const large = { text: "x".repeat(3 * 1024 * 1024) };
   const bad = [
@@ -111,7 +111,7 @@ test("what cannot be deferred is on record with the reason, and does not fail th
   expect(scheduled(world)).toHaveLength(20);
 });
 
-test("it counts for nothing in how the run goes on", () => {
+test("a deferral does not change how the run continues", () => {
   const world = new World();
   world.pass(ops([done("one"), add("a")]));
   expect(world.state.pending.size).toBe(0);
@@ -121,7 +121,7 @@ test("it counts for nothing in how the run goes on", () => {
   expect(world.state.memo.has("two")).toBe(true);
 });
 
-test("in place it is written down at once, while the pass goes on", () => {
+test("in place, a deferral is recorded at once while the pass continues", () => {
   const world = new World();
   const { version } = world.state;
   world.decide({ type: "parked", ops: [add("a")] });
@@ -133,7 +133,7 @@ test("in place it is written down at once, while the pass goes on", () => {
 
 const HANDLER = "0737c22d3bfae812339732d14d8c7dbd6dc4e09c";
 
-test("a handler that throws, told as an op because it has deferred: tried again, then failed", () => {
+test("a handler that defers and then throws is retried, then failed", () => {
   const world = new World({ maxAttempts: 2 });
   const { displayName: _, ...threw } = op("StepError", HANDLER, { error: { name: "TypeError", message: "no" } });
   world.pass(ops([add("a"), threw]));
@@ -144,7 +144,7 @@ test("a handler that throws, told as an op because it has deferred: tried again,
   expect(scheduled(world)).toHaveLength(1);
 });
 
-test("a handler that throws permanently, told as an op, fails the run at once, after what was done is undone", () => {
+test("a handler that defers and throws a final error fails the run at once, after its compensations", () => {
   const world = new World();
   const { displayName: _, ...threw } = op("StepFailed", HANDLER, { error: { name: "Error", message: "never" } });
   world.pass(ops([undoable("one"), add("a"), threw], { noRetry: true }));

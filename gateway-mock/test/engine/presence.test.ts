@@ -67,7 +67,7 @@ test("a worker that is lost again and again gets the whole grace each time", asy
   expect(given).toEqual(["r"]);
 });
 
-test("a worker of the plain protocol, too", async () => {
+test("a plain worker that is lost repeatedly gets the whole grace each time", async () => {
   const { clock, presence, given, connect, speak } = bench([]);
   const first = connect();
   speak(first);
@@ -83,7 +83,7 @@ test("a worker of the plain protocol, too", async () => {
   expect(given).toEqual(["r"]);
 });
 
-test("one that says that it ends gets none", () => {
+test("a worker that announces its shutdown gets no grace", () => {
   const { clock, presence, given, connect, speak } = bench(["checkpoint"]);
   const slot = connect();
   speak(slot);
@@ -92,7 +92,7 @@ test("one that says that it ends gets none", () => {
   expect(clock.pending).toEqual([]);
 });
 
-test("what is answered after its socket has gone is no sign of life", async () => {
+test("an answer that arrives after its socket has closed does not count as a heartbeat", async () => {
   const { clock, presence, given, connect, speak } = bench([]);
   const slot = connect();
   speak(slot);

@@ -64,7 +64,7 @@ function bench() {
   };
 }
 
-test("what a claim read before a checkpoint was stored does not take the place of what is known since", async () => {
+test("a state read by a claim before a checkpoint does not replace the newer cached state", async () => {
   const { runs, reads, read, decided, added, memo } = bench();
   runs.offer(read(), runs.mark, true);
   decided();
@@ -109,7 +109,7 @@ const COMPLETED: DecidedTransition = {
   addJobs: [],
 };
 
-test("what was decided is in memory as it was stored", async () => {
+test("the cached state after a decision equals the stored one", async () => {
   const { runs, read, memo } = bench();
   const state = runs.offer(read(), runs.mark, true) as RunState;
   expect(await runs.commit(state, COMPLETED)).toMatchObject({ won: true, version: 2 });
@@ -135,7 +135,7 @@ test("rows of a step that can be undone raise the version, here as in the store"
   expect(read().head.version).toBe(2);
 });
 
-test("where the store had a row before, the run is read again", async () => {
+test("a run is read again when the store already had one of the rows", async () => {
   const { runs, reads, read, added, repeats, memo } = bench();
   runs.offer(read(), runs.mark, true);
   await added(done("a"), false);

@@ -18,7 +18,7 @@ function bench() {
 const names = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, index) => `run-${from + index}`);
 
-test("who asks while others are read shares the next reads; what is given was read after the call", async () => {
+test("a read requested while others run shares the next batch, which starts after the call", async () => {
   const { asked, reads, moveOn } = bench();
   const results = [...names(0, 64), "none", "run-63"].map((id) => reads.read(id));
   expect(asked.map(({ ids }) => ids)).toEqual([["run-0"], ["run-1"]]);

@@ -94,14 +94,14 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
 
 const DONE: PassReport = { status: "DONE", outputText: "1" };
 
-test("the end of a run: it is over here, and no other gateway is notified", async () => {
+test("the end of a run is applied on this gateway and not broadcast to others", async () => {
   const { report, effects, runs } = bench();
   expect(await report(DONE)).toBe("won");
   expect(effects).toMatchObject([{ do: "RUN_ENDED", mayRunElsewhere: false, run: { status: "COMPLETED" } }]);
   expect(runs.peek(RUN)?.version).toBe(2);
 });
 
-test("the end of a run that has places of limits frees them first", async () => {
+test("the end of a run with concurrency slots frees them first", async () => {
   const { report, names } = bench({ slots: ["key"] });
   await report(DONE);
   expect(names()).toEqual(["CAPACITY_FREED", "RUN_ENDED"]);

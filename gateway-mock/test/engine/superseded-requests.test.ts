@@ -18,7 +18,7 @@ function bench(extensions: readonly string[] = ["cancel"]) {
 }
 
 describe("workers that may be at a request that is in no table", () => {
-  it("are told to stop when its job is given out under a later epoch, once", () => {
+  it("workers with an older dispatch are told once to stop when the job is dispatched again", () => {
     const { former, slot, cancelled } = bench();
     former.keep({ requestId: "job.3", slot });
     former.supersede({ jobId: "other", epoch: 9 }, undefined);
@@ -27,7 +27,7 @@ describe("workers that may be at a request that is in no table", () => {
     expect(cancelled).toEqual(["job.3"]);
   });
 
-  it("are told nothing of what they have under that epoch, or a later one", () => {
+  it("workers with the same or a newer dispatch are not told to stop", () => {
     const { former, slot, cancelled } = bench();
     former.keep({ requestId: "job.3", slot });
     former.supersede({ jobId: "job", epoch: 2 }, undefined);
@@ -37,7 +37,7 @@ describe("workers that may be at a request that is in no table", () => {
     expect(cancelled).toEqual(["job.3"]);
   });
 
-  it("are told nothing when they are gone, or do not understand it", () => {
+  it("workers that are gone, or do not know GATEWAY_CANCEL, are not told to stop", () => {
     const gone = bench();
     gone.former.keep({ requestId: "job.1", slot: gone.slot });
     gone.leave();
@@ -48,7 +48,7 @@ describe("workers that may be at a request that is in no table", () => {
     expect([...gone.cancelled, ...plain.cancelled]).toEqual([]);
   });
 
-  it("are forgotten, oldest first, when there are too many", () => {
+  it("tracked requests are forgotten, oldest first, beyond the limit", () => {
     const { former, slot, cancelled } = bench();
     for (let count = 0; count <= 10_000; count += 1) former.keep({ requestId: `job${count}.1`, slot });
     former.supersede({ jobId: "job0", epoch: 2 }, undefined);

@@ -26,7 +26,7 @@ test("a version is elsewhere while another gateway that lives has a worker of it
   expect(await lists({ versions: ["shop@2"] })).toEqual([false, false]);
 });
 
-test("who asks is told what is so then, not what was read before", async () => {
+test("a query for other gateways' versions reads the current state, not an earlier one", async () => {
   const answers: ((connections: readonly object[]) => void)[] = [];
   const store = { listConnections: () => new Promise((resolve) => answers.push(resolve)) };
   const options = { store, clock: fakeClock(), log: silentLog, settings: { gatewayId: "here" } };

@@ -39,7 +39,7 @@ describe("what waits are found by", () => {
     expect(expressions.matchOf(condition, () => ({ data: { id: 7, list: [1] } }))).toBe("");
   });
 
-  it("does not mix up values of different types", () => {
+  it("finding waits by value does not mix up values of different types", () => {
     const texts = [1, "1", true, "true", null, "null", "", 0, false, '"1'];
     const condition = "event.v == async.v";
     for (const own of texts)
@@ -48,7 +48,7 @@ describe("what waits are found by", () => {
       }
   });
 
-  it("never ignores an event that fulfils the condition", () => {
+  it("finding waits by value never misses an event that fulfils the condition", () => {
     const random = seededRandom(1);
     const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
     const values: readonly unknown[] = [
@@ -125,7 +125,7 @@ describe("what waits are found by", () => {
     expect(expressions.readsEvent("(")).toBe(true);
   });
 
-  it("is found by a value only when it is one", () => {
+  it("a wait is found by value only when its condition compares with one value", () => {
     const { equality } = compileExpression("event.data.id == async.data.id");
     if (!equality) throw new Error("There is no equality.");
     expect(wantedMatch(equality, { data: { id: [] } })).toBe("");

@@ -39,7 +39,7 @@ test("of a plain gateway, who was silent for two heartbeat intervals is given no
   expect(workers.unroutable(2501)).toEqual(new Set());
 });
 
-test("elsewhere silence only makes others preferred", () => {
+test("on gateways that are not plain, a silent worker is only less preferred", () => {
   const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }));
   workers.add(session("one"), true);
   expect(workers.reserve("shop-order", 1_000_000, null)?.id).toBe("one");

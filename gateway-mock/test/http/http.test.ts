@@ -103,7 +103,7 @@ test("events: what is wrong is named, and nothing is stored", async () => {
   });
 });
 
-test("keys are asked for once they are set", async () => {
+test("routes require keys once keys are configured", async () => {
   const gateway = await bench.gateway({ signingKey: SIGNING_KEY, eventKey: "secret" });
   const good = { Authorization: `Bearer ${hashSigningKey(SIGNING_KEY)}` };
   expect((await fetch(`${gateway.url}/v0/connect/start`, { method: "POST" })).status).toBe(401);
@@ -117,7 +117,7 @@ test("keys are asked for once they are set", async () => {
   expect(await call(gateway, "/e/secret", { method: "POST", body: '{"name":"a"}' })).toMatchObject({ status: 200 });
 });
 
-test("health, readiness, metrics", async () => {
+test("the health, readiness and metrics routes answer", async () => {
   const gateway = await bench.gateway();
   expect(await call(gateway, "/health")).toMatchObject({ ok: true });
   expect(await call(gateway, "/ready")).toEqual({ ready: true });

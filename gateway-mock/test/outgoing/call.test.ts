@@ -132,14 +132,14 @@ const INNER: Readonly<Record<string, readonly string[]>> = {
   "ff00::/8": ["ff02::1"],
 };
 
-test.each(Object.entries(INNER))("%s is inner", (_block, addresses) => {
+test.each(Object.entries(INNER))("%s is a private address", (_block, addresses) => {
   for (const address of addresses) {
     expect(isInnerAddress(address), address).toBe(true);
     if (address.includes(":")) expect(isInnerAddress(`[${address}]`), address).toBe(true);
   }
 });
 
-test("addresses of the internet are not, nor are names", () => {
+test("public addresses and host names are not private addresses", () => {
   const outer = [
     "8.8.8.8",
     "1.1.1.1",
@@ -182,7 +182,7 @@ const SPELLINGS = [
 ];
 
 describe("a gateway that others can reach", () => {
-  test.each(SPELLINGS)("does not call %s, asked to or redirected to", async (host) => {
+  test.each(SPELLINGS)("a gateway others can reach does not call %s, directly or by redirect", async (host) => {
     const { port, connections } = await serve((_, response) => response.end("secret"));
     const target = `http://${host}:${port}/`;
     const caller = callerWith({ allowInner: false });

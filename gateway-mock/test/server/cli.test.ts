@@ -25,13 +25,13 @@ function refusal(args: readonly string[]): string {
 }
 
 describe("the command line", () => {
-  test("defaults leave everything to the gateway", () => {
+  test("the command line without options leaves all defaults to the gateway", () => {
     const command = parseCommand(["dev"], {});
     expect(command).toMatchObject({ type: "dev", options: {}, logLevel: "info", json: false });
     expect(resolveConfig({})).toMatchObject({ host: "127.0.0.1", port: 8288, connectPort: 8289, dataDir: ".holdfast" });
   });
 
-  test("every flag ends up where it belongs", () => {
+  test("every flag sets its gateway option", () => {
     const flags =
       "--port 0 --connect-port 9 --host ::1 --data-dir d --log-level debug --log-format json --lease 20s --heartbeat 500ms --request-ack 2s --retry-base 10 --reconnect-grace 1s --drain 2s --no-extensions --json";
     expect(
@@ -59,7 +59,7 @@ describe("the command line", () => {
     });
   });
 
-  test("help and version", () => {
+  test("--help and --version are recognised", () => {
     expect(parseCommand(["--help"], {})).toEqual({ type: "help" });
     expect(parseCommand(["dev", "-h"], {})).toEqual({ type: "help" });
     expect(parseCommand(["--version"], {})).toEqual({ type: "version" });
@@ -80,7 +80,7 @@ describe("the command line", () => {
     ],
     [["dev", "--log-level", "loud"], "--log-level must be one of"],
     [["dev", "--database-url", "mysql://x"], "The database URL must look like"],
-  ])("%j is refused with one sentence", (args, text) => {
+  ])("the command line %j is rejected with one sentence", (args, text) => {
     const sentence = refusal(args);
     expect(sentence).toContain("GATEWAY_USAGE");
     expect(sentence).toContain(text);
@@ -88,7 +88,7 @@ describe("the command line", () => {
   });
 });
 
-test("a log that fails does so alone", async () => {
+test("a log function that throws breaks nothing else", async () => {
   const fail = (): never => {
     throw new Error("no log");
   };
@@ -97,7 +97,7 @@ test("a log that fails does so alone", async () => {
   await new Promise((resolve) => setImmediate(resolve));
 });
 
-test("options are checked", () => {
+test("unknown and invalid gateway options are rejected", () => {
   expect(() => resolveConfig({ host: "0.0.0.0" })).toThrow(/signing key/);
   expect(resolveConfig({ host: "0.0.0.0", signingKey: SIGNING_KEY, eventKey: "e" }).host).toBe("0.0.0.0");
   expect(() => resolveConfig({ port: 5, connectPort: 5 })).toThrow(/differ/);
@@ -152,13 +152,13 @@ test("a file of keys: read, or refused with the reason and without a key in it",
   }
 });
 
-test("a busy port is told in one sentence, and nothing is left behind", async () => {
+test("a busy port is reported in one sentence, and nothing is left behind", async () => {
   const gateway = await bench.gateway();
   const failing = startGateway({ port: gateway.port, connectPort: 0, databaseUrl: bench.db.url });
   await expect(failing).rejects.toMatchObject({ code: "PORT_BUSY", message: expect.stringContaining("--port") });
 });
 
-test("an unreachable database is told, and the ports are free again", async () => {
+test("an unreachable database is reported, and the ports are free again", async () => {
   const gateway = await bench.gateway();
   await gateway.close();
   const failing = startGateway({ port: gateway.port, connectPort: 0, databaseUrl: "postgres://x@127.0.0.1:1/x" });
@@ -167,7 +167,7 @@ test("an unreachable database is told, and the ports are free again", async () =
   expect(again.port).toBe(gateway.port);
 });
 
-test("the version is the package's", () => {
+test("the gateway's version is the package's", () => {
   const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
     version: string;
   };

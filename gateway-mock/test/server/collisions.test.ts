@@ -30,7 +30,7 @@ async function silence(): Promise<void> {
   await sql.end();
 }
 
-test("an app whose function has the full name of another app's is refused, with both named; events go on to the first", async () => {
+test("an app whose function has another app's full name is rejected with both names; events still go to the first app", async () => {
   const [gateway, other] = [await bench.gateway(), await bench.gateway()];
   const first = await bench.worker(gateway, SHOP);
   const before = await bench.store.loadRegistry();
@@ -103,7 +103,7 @@ test("the name of a function that the newest deployment no longer has is free on
   await bench.worker(gateway, SHOP_EU);
 });
 
-test("two apps of one connection may not have one full name either", () => {
+test("two apps of one connection cannot have functions with the same full name", () => {
   const [shop, eu] = [SHOP, SHOP_EU].map((app) => helloFrame({ url: "", ...app }, "01ARZ3NDEKTSV4RRFFQ69G5FAV", "i"));
   if (shop?.kind !== "WORKER_CONNECT" || eu?.kind !== "WORKER_CONNECT") throw new Error("no hello");
   const both = { ...shop, apps: [...shop.apps, ...eu.apps] };

@@ -101,7 +101,7 @@ test("a key opens its environment and no other, whatever is asked for", async ()
   }
 });
 
-test("who reads sees the key's environment, and what is sent goes there", async () => {
+test("reads and events use the environment of the key", async () => {
   const gateway = await bench.gateway({ keys });
   for (const key of [signing.preview, signing.production, signing.default]) {
     expect(await connected(gateway, key)).toBe("ready");
@@ -127,7 +127,7 @@ test("who reads sees the key's environment, and what is sent goes there", async 
 });
 
 test.each(["", "a b", "a:b", "ä", "x".repeat(129), "two, three"])(
-  "the environment %j: refused with a code, unless it is none",
+  "the invalid environment name %j is rejected with a code",
   async (name) => {
     const gateway = await bench.gateway();
     const answer = await send(gateway, "any", Buffer.from(name).toString("latin1"));
@@ -154,6 +154,6 @@ test.each([
   ["no hex", [{ name: "n", kind: "signing", key: "passwort" }], /hex digits/],
   ["no environment's name", [{ ...keys[0], environment: "a b" }], /names the environment/],
   ["text", ["signkey"], /must be/],
-] as const)("keys that cannot be meant so are refused: %s", (_, given, why) => {
+] as const)("a key configuration is rejected: %s", (_, given, why) => {
   expect(() => resolveConfig({ keys: given as never })).toThrow(why);
 });

@@ -27,7 +27,7 @@ test.each([
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 0 });
 });
 
-test("one whose connection only broke, or is replaced, is waited for", async () => {
+test("a worker whose connection broke or is being replaced is waited for", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 600_000, leaseMs: 600_000 });
   const worker = await bench.worker(gateway, { instanceId: "one" });
   const [runId = ""] = await start(gateway);

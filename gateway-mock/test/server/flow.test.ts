@@ -369,7 +369,7 @@ test("an account's limit holds over two functions, two gateways and a worker tha
   expect(most).toBe(3);
 });
 
-test("a function that its app no longer has is triggered by nothing, also after a restart", async () => {
+test("a function that its app no longer has is not triggered, even after a restart", async () => {
   const gateway = await bench.gateway();
   const worker = await connect(gateway, {});
   worker.answer(() => done);

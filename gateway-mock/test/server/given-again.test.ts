@@ -17,7 +17,7 @@ test("work that goes to a worker of another gateway is taken from the one that d
   expect((await ended(one, runId)).output).toBe("other");
 });
 
-test("and from one that is connected elsewhere than where it got it", async () => {
+test("a reassigned request is taken from a worker that has meanwhile moved to another gateway", async () => {
   const one = await bench.gateway({ leaseMs: 1_000 });
   const two = await bench.gateway({ leaseMs: 1_000 });
   const before = await bench.worker(one, { instanceId: "mover" });

@@ -50,7 +50,7 @@ test("parked steps: a sleep and a retry, each in its time; finished steps are no
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
-test("a failed attempt in a checkpoint is kept", async () => {
+test("a failed attempt reported in a checkpoint is stored", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
   const [runId = ""] = await start(gateway);
@@ -129,7 +129,7 @@ test("cancel: the run ends, the worker is told, what it says then is stale", asy
   expect(await again.json()).toMatchObject({ cancelled: false, run: { status: "CANCELLED", output: null } });
 });
 
-test("refused for want of room: another worker gets it, no attempt is spent", async () => {
+test("a request rejected for lack of capacity goes to another worker without spending an attempt", async () => {
   const gateway = await bench.gateway();
   const full = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
@@ -150,7 +150,7 @@ test("refused for want of room: another worker gets it, no attempt is spent", as
   expect(run).toMatchObject({ output: "right", leasesLost: 0, steps: [] });
 });
 
-test("not acknowledged in time and given to another agent: the first one is told to stop", async () => {
+test("a request reassigned for want of an acknowledgement is cancelled on the first worker", async () => {
   const gateway = await bench.gateway({ requestAckMs: 100 });
   const slow = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
@@ -168,7 +168,7 @@ test("not acknowledged in time and given to another agent: the first one is told
   expect((await ended(gateway, runId)).output).toBe("other");
 });
 
-test("not acknowledged in time while no other worker has taken it: who was slow goes on, and is not told to stop", async () => {
+test("a slow worker that no other has replaced continues with its request and is not told to stop", async () => {
   const gateway = await bench.gateway({ requestAckMs: 100 });
   const slow = await bench.worker(gateway, { acks: false, maxWorkerConcurrency: 1 });
   const [runId = ""] = await start(gateway);
@@ -185,7 +185,7 @@ test("not acknowledged in time while no other worker has taken it: who was slow 
   expect(slow.frames.map(({ kind }) => kind)).not.toContain("GATEWAY_CANCEL");
 });
 
-test("not acknowledged in time: it goes elsewhere", async () => {
+test("a request that is not acknowledged in time is reassigned", async () => {
   const gateway = await bench.gateway({ requestAckMs: 300 });
   const deaf = await bench.worker(gateway, { acks: false });
   const [runId = ""] = await start(gateway);
@@ -198,7 +198,7 @@ test("not acknowledged in time: it goes elsewhere", async () => {
   expect((await metrics(gateway)).engine.acksMissed).toBe(1);
 });
 
-test("a lost socket: the same instance comes back in time and goes on", async () => {
+test("a worker that reconnects within the grace period continues its request", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 20_000 });
   const before = await bench.worker(gateway, { instanceId: "app-1" });
   const [runId = ""] = await start(gateway);
@@ -217,7 +217,7 @@ test("a lost socket: the same instance comes back in time and goes on", async ()
   expect(run.steps.map(({ id }) => id)).toEqual(["a", "b"]);
 });
 
-test("a lost socket: no one comes back, the next worker resumes after the last finished step", async () => {
+test("when a lost worker does not reconnect, the next one resumes after the last finished step", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 200 });
   const dead = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -235,7 +235,7 @@ test("a lost socket: no one comes back, the next worker resumes after the last f
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 1 });
 });
 
-test("a lease that is not extended: dispatched again under the next epoch", async () => {
+test("a request whose lease is not extended is dispatched again under the next epoch", async () => {
   const gateway = await bench.gateway({ leaseMs: 400 });
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -248,7 +248,7 @@ test("a lease that is not extended: dispatched again under the next epoch", asyn
   expect(run.leasesLost).toBeGreaterThanOrEqual(1);
 });
 
-test("a late result is welcome while no other worker has the work", async () => {
+test("a late result counts while no other worker has the request", async () => {
   const gateway = await bench.gateway({ leaseMs: 300, reconnectGraceMs: 20_000 });
   const worker = await bench.worker(gateway, { instanceId: "late" });
   const [runId = ""] = await start(gateway);
@@ -261,7 +261,7 @@ test("a late result is welcome while no other worker has the work", async () => 
   expect((await ended(gateway, runId)).output).toBe("late");
 });
 
-test("the gateway restarts: the worker's work goes on at the new one", async () => {
+test("a worker's requests continue at the new gateway after a restart", async () => {
   const first = await bench.gateway();
   const before = await bench.worker(first, { instanceId: "app-2" });
   const [runId = ""] = await start(first);
@@ -303,7 +303,7 @@ test("back and forth between gateways: what the first one has in memory is found
   await ended(one, runId);
 });
 
-test("capacity: never more than the worker bears, and everything is done", async () => {
+test("a worker never gets more requests than its capacity, and all are executed", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { maxWorkerConcurrency: 3 });
   const runIds = await start(gateway, 20);

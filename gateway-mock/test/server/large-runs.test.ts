@@ -41,7 +41,7 @@ test.each([
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: 1 });
 });
 
-test("bytes count, not characters", async () => {
+test("the size of a request is measured in bytes, not characters", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -53,7 +53,7 @@ test("bytes count, not characters", async () => {
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
-test("what is fetched needs the signing key, and is that of a run", async () => {
+test("fetching a run's state requires the signing key and an existing run", async () => {
   const gateway = await bench.gateway({ signingKey: SIGNING_KEY });
   const get = async (path: string, key?: string): Promise<unknown> => {
     const headers = key === undefined ? {} : { Authorization: `Bearer ${hashSigningKey(key)}` };

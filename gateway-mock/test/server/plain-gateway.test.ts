@@ -8,7 +8,7 @@ import { helloFrame, RawWorker, replyOf } from "./raw-worker.ts";
 const bench = useGateway();
 const once = { functions: [{ id: "order", event: "shop/order", retries: 0 }] };
 
-test("its deadlines are the reference's; it grants no extensions, whoever asks", async () => {
+test("a plain gateway has the reference's deadlines and grants no extensions", async () => {
   expect(resolveConfig({ plain: true })).toMatchObject({ plain: true, extensions: [], requestAckMs: 125_000 });
   expect(resolveConfig({ plain: true, leaseMs: 1000 }).requestAckMs).toBe(6000);
   expect(() => resolveConfig({ plain: true, extensions: ["nack"] })).toThrow(/grants no extensions/);
@@ -122,7 +122,7 @@ test("leases: the present id counts, the one before it gets the present one agai
   expect(await worker.extend({ ...request, leaseId: third ?? "" }), "it is over").toBeUndefined();
 });
 
-test("greetings and flushes that it does not take", async () => {
+test("a plain gateway rejects malformed greetings and flushes", async () => {
   const gateway = await bench.gateway({ plain: true });
   const refused = async (change: (hello: ReturnType<typeof helloFrame>) => ReturnType<typeof helloFrame>) => {
     const { worker, connectionId } = await RawWorker.open({ url: gateway.url });

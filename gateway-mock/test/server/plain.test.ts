@@ -99,7 +99,7 @@ test("a step that fails is run again with its next attempt, a handler that throw
   expect(run.steps).toMatchObject([{ id: "a", status: "completed", attempt: 1, failedAttempts: [{ attempt: 0 }] }]);
 });
 
-test("an op that this gateway cannot do fails the run with a code", async () => {
+test("an op that this gateway does not support fails the run with a code", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);

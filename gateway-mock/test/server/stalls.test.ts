@@ -133,7 +133,7 @@ test("work given up by a blocked worker goes to another one at once; what the bl
   expect(engine).toMatchObject({ repliesStale: 1, checkpointsStale: 1 });
 });
 
-test("work given up by the only worker is its own again when it moves, and its result is welcome", async () => {
+test("work returned by the only worker is leased to it again when it is responsive, and its result counts", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);

@@ -41,7 +41,7 @@ test("while the connection of a plain worker lives, what it has not acknowledged
   expect(new Set(requestsOf(worker).map(({ jobId }) => jobId)).size).toBe(11);
 });
 
-test("its lease is kept for longer than it lasts, however short it is", async () => {
+test("the lease of an unacknowledged plain request is extended as long as its connection lives", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 400, heartbeatMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   const [runId = ""] = await start(gateway);
@@ -54,7 +54,7 @@ test("its lease is kept for longer than it lasts, however short it is", async ()
   expect((await ended(gateway, runId)).output).toBe("late");
 });
 
-test("another connection gets it, and what the first one says of it then is late", async () => {
+test("an unacknowledged plain request goes to another connection, and the first one's answers are late", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
   const first = await bench.worker(gateway, blocked);
   const runIds = await start(gateway, 3);
@@ -73,7 +73,7 @@ test("another connection gets it, and what the first one says of it then is late
   expect(requestsOf(first)).toHaveLength(3);
 });
 
-test("one that speaks, but for a lease's length not of the request, has dropped it: it goes out again", async () => {
+test("a request not mentioned for a lease's length by a live connection counts as dropped and is sent again", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 500, heartbeatMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   await start(gateway);
@@ -84,7 +84,7 @@ test("one that speaks, but for a lease's length not of the request, has dropped 
   expect(second?.requestId).not.toBe(first?.requestId);
 });
 
-test("a connection that ends or pauses gives it up", async () => {
+test("a plain connection that ends or pauses gives up its unacknowledged requests", async () => {
   const gateway = await bench.gateway({ requestAckMs: 60_000, leaseMs: 60_000, reconnectGraceMs: 100 });
   for (const end of [
     (worker: RawWorker) => worker.send({ kind: "WORKER_PAUSE" }),

@@ -71,7 +71,7 @@ const readOnly: readonly [string, () => Promise<void>, () => Promise<void>][] = 
   ["the disk is full", () => refuseInserts("true", "53100"), allowInserts],
 ];
 
-test.each(readOnly)("%s: an outage, told once, and work goes on afterwards", async (_what, begin, end) => {
+test.each(readOnly)("%s: an outage is logged once, and work continues afterwards", async (_what, begin, end) => {
   const { gateway, said } = await gatewayThatTells();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);

@@ -30,7 +30,7 @@ test("prefer: a run stays with the version that started it while that is connect
   expect(await ended(one, runId)).toMatchObject({ output: "moved", appVersion: "1" });
 });
 
-test("strict: it waits for a worker of its version", async () => {
+test("strict: a run waits for a worker of its version", async () => {
   const gateway = await bench.gateway({ versionPolicy: "strict" });
   const old = await bench.worker(gateway, { appVersion: "1" });
   const [runId = ""] = await start(gateway);
@@ -117,7 +117,7 @@ test("prefer: what waits for a busy worker of its version keeps no other run wai
   expect((await ended(gateway, second)).output).toBe(1);
 });
 
-test("any: whoever has room", async () => {
+test("any: a run goes to whichever worker has capacity", async () => {
   const gateway = await bench.gateway({ versionPolicy: "any" });
   const old = await bench.worker(gateway, { appVersion: "1", maxWorkerConcurrency: 1 });
   const [runId = ""] = await start(gateway);

@@ -15,7 +15,7 @@ function start() {
   return { clock, availability, said, refused };
 }
 
-it("one broken connection is no outage", async () => {
+it("one broken database connection is not an outage", async () => {
   const { clock, availability, said, refused } = start();
   availability.troubled(refused, "connection");
   await clock.advance(100);
@@ -27,7 +27,7 @@ it("one broken connection is no outage", async () => {
   expect(said).toEqual([]);
 });
 
-it("an outage is told once, and its end; claims wait until leases could be extended", async () => {
+it("an outage and its end are logged once; claims wait until leases could be extended", async () => {
   const { clock, availability, said, refused } = start();
   for (let tries = 0; tries < 10; tries++) {
     availability.troubled(refused, "connection");
@@ -50,7 +50,7 @@ it("an outage is told once, and its end; claims wait until leases could be exten
   expect(said[1]).toMatch(/^warn The database is back after 3\.0 s/);
 });
 
-it("who stops does not wait", async () => {
+it("a store that stops does not wait for the end of an outage", async () => {
   const { clock, availability, refused } = start();
   availability.troubled(refused, "connection");
   await clock.advance(1000);
@@ -59,7 +59,7 @@ it("who stops does not wait", async () => {
   await availability.settled(AbortSignal.abort());
 });
 
-it("what the server undoes is counted, and told now and then", async () => {
+it("transactions rolled back by the server are counted and logged occasionally", async () => {
   const { clock, availability, said } = start();
   const deadlock = Object.assign(new Error("deadlock detected"), { code: "40P01" });
   for (let times = 0; times < 5; times++) availability.troubled(deadlock, "conflict");

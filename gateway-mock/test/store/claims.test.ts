@@ -184,7 +184,7 @@ describe("leases", () => {
 });
 
 describe("claims that rest on the registry", () => {
-  it("take nothing when it has changed, and say so", async () => {
+  it("claims that rest on a changed registry take nothing and report it", async () => {
     const functionId = newId();
     const { jobId } = await seedRun(bench.store, { run: { functionId } });
     const { version } = await bench.store.loadRegistry();

@@ -2,7 +2,7 @@ import { setImmediate as soon } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Semaphore } from "../src/index.ts";
 
-test("at most so many tasks go on at once, in the order in which they came, also when some fail", async () => {
+test("a semaphore runs at most its limit of tasks, in order of arrival, even when some fail", async () => {
   const turns = new Semaphore(2);
   const began: number[] = [];
   let under = 0;
@@ -22,7 +22,7 @@ test("at most so many tasks go on at once, in the order in which they came, also
   expect(most).toBe(2);
 });
 
-test("what throws at once gives its turn back", async () => {
+test("a semaphore releases the slot of a task that throws synchronously", async () => {
   const turns = new Semaphore(1);
   await expect(
     turns.run(() => {

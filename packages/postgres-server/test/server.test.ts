@@ -38,7 +38,7 @@ describe("a throwaway server", () => {
     expect(await exists(server.dataDir)).toBe(false);
   });
 
-  test("tells about an end that no one asked for", async () => {
+  test("an unexpected exit of Postgres is logged", async () => {
     const lines: string[] = [];
     const server = await serve({ keep: false, log: (level, message) => lines.push(`${level} ${message}`) });
     signalProcess(server.pid, "SIGQUIT");

@@ -35,7 +35,7 @@ describe("spawnNode", () => {
     expect(node.running).toBe(false);
   });
 
-  test("says how a process ended that did not say what was waited for", async () => {
+  test("waitForLine reports how a process exited that never printed the line", async () => {
     const node = spawnNode(new URL(`file://${child}`), { args: ["end"], name: "app" });
     await expect(node.waitForLine("something else")).rejects.toMatchObject({
       code: "TEST_PROCESS_ENDED",

@@ -7,7 +7,7 @@ test("gives what the condition gives, once it gives something", async () => {
   expect(answer).toEqual({ looks: 3 });
 });
 
-test("ignores errors until the time is up, and then shows what it knows", async () => {
+test("waitFor ignores errors until the time is up, then reports the last one", async () => {
   const never = waitFor(
     () => {
       throw new Error("no table");

@@ -85,7 +85,7 @@ test("a refusal is final; what always fails is given up after five tries", async
   await expect(app().fetchRunState("r1", never)).rejects.toMatchObject({ message: expect.stringContaining("5 tries") });
 });
 
-test("it is no longer needed: the calls end", async () => {
+test("calls for a run's state end when it is no longer needed", async () => {
   answer = () => "silence";
   const unwanted = new AbortController();
   const fetched = app().fetchRunState("r1", unwanted.signal);

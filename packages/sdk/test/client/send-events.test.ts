@@ -122,7 +122,7 @@ describe("answers", () => {
     expect(seen).toHaveLength(1);
   });
 
-  test("nothing listens", async () => {
+  test("send() fails with a code when nothing listens at the address", async () => {
     const fetch = async () => {
       throw new TypeError("fetch failed", { cause: new Error("ECONNREFUSED") });
     };
@@ -150,7 +150,7 @@ describe("events that cannot be right are not sent", () => {
     expect(seen).toEqual([]);
   });
 
-  test("too many", async () => {
+  test("more events than the limit are rejected", async () => {
     await expect(app().send(Array.from({ length: 5001 }, () => ({ name: "a" })))).rejects.toMatchObject({
       code: "EVENT_INVALID",
     });
@@ -169,7 +169,7 @@ describe("events that cannot be right are not sent", () => {
     expect(seen[0]?.body).toEqual([{ name: "a/c", data: { user: "u" }, v: "3", id: "i", ts: expect.any(Number) }]);
   });
 
-  test("a schema that is none", () => {
+  test("a schema that is not a Standard Schema is rejected", () => {
     expect(() => eventType("a", { schema: {} as never })).toThrow(expect.objectContaining({ code: "EVENT_INVALID" }));
     expect(() => eventType("")).toThrow(expect.objectContaining({ code: "EVENT_INVALID" }));
   });

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 describe("a request", () => {
-  it("that is larger than a frame may be costs its connection, and nothing that is in flight", async () => {
+  it("a request larger than the frame limit ends its connection but loses nothing in flight", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy });
     const first = await gateway.peer();

@@ -59,7 +59,7 @@ describe("connect() with a thread that does not work", () => {
 });
 
 describe("a thread that keeps dying", () => {
-  it("is given up: FAILED, `closed` rejects, an error log, no further thread, and close() still returns", async () => {
+  it("a thread that keeps crashing ends in FAILED: `closed` rejects, an error is logged, no thread follows, close() returns", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection, kill, logs } = await openKillable(gateway.url, { strategy, respawn: impatient });
     gateway.dispatch(await gateway.peer());
@@ -85,7 +85,7 @@ describe("a thread that keeps dying", () => {
     calls[0]!.result.resolve(done());
   });
 
-  it("waits longer and longer, within its limits", async () => {
+  it("the delay between restarts of a crashing thread grows up to its limit", async () => {
     const delays: number[] = [];
     const opening = openTest(gateway.url, {
       script: { text: "process.exit(3)" },
@@ -111,7 +111,7 @@ describe("memory limits", () => {
 });
 
 describe("the thread's script", () => {
-  it("may come from a file: `workerUrl`", async () => {
+  it("the thread's script may come from a file: `workerUrl`", async () => {
     const { script } = await bundleThreadScript();
     const { mkdtemp, rm, writeFile } = await import("node:fs/promises");
     const { tmpdir } = await import("node:os");
@@ -131,14 +131,14 @@ describe("the thread's script", () => {
     }
   });
 
-  it("that is not there is named", async () => {
+  it("a missing thread script is named in the error", async () => {
     const url = fileURLToPath(new URL("nowhere.cjs", import.meta.url));
     const opening = openTest(gateway.url, { script: { url }, respawn: impatient });
     await expect(opening).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
     await expect(opening).rejects.toThrow(/nowhere\.cjs/);
   });
 
-  it("has its output read to the end, however much it is, and shown up to a limit", async () => {
+  it("the thread's output is read to the end and logged up to a limit", async () => {
     const noise = `for (let line = 0; line < 20_000; line += 1) process.stdout.write("x".repeat(1000) + "\\n");\n`;
     const { connection, logs } = await openTest(gateway.url, { script: { text: noise + (await loadThreadScript()) } });
     const peer = await gateway.peer();
@@ -149,7 +149,7 @@ describe("the thread's script", () => {
     await connection.close();
   });
 
-  it("sees nothing of the app's environment and flags", async () => {
+  it("the thread does not see the app's environment and flags", async () => {
     process.env.HOLDFAST_TEST_SECRET = "secret";
     try {
       const spy = `if (process.env.HOLDFAST_TEST_SECRET || process.execArgv.some((flag) => flag !== "--expose-internals")) throw new Error("It sees too much.");\n`;

@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => gateway.close());
 
 describe("a lost connection", () => {
-  it("is made again, its group excluded, its leases extended at once", async () => {
+  it("a lost connection is re-established outside its group and extends its leases at once", async () => {
     const { calls, strategy } = manualStrategy();
     await using connection = (await openTest(gateway.url, { strategy })).connection;
     const first = await gateway.peer();
@@ -28,7 +28,7 @@ describe("a lost connection", () => {
     await until(() => second.of("WORKER_REPLY")[0], "the reply on the new connection");
   });
 
-  it("delivers, over the next one, what ended in between", async () => {
+  it("results finished while disconnected are delivered over the next connection", async () => {
     const { calls, strategy } = manualStrategy();
     await using connection = (await openTest(gateway.url, { strategy })).connection;
     const first = await gateway.peer();
@@ -43,7 +43,7 @@ describe("a lost connection", () => {
     await until(() => gateway.peers.flatMap((peer) => peer.of("WORKER_REPLY"))[0] ?? gateway.flushed[0], "the reply");
   });
 
-  it("is noticed by missing heartbeats; the dead socket is really closed", async () => {
+  it("a dead connection is detected by missing heartbeats and its socket is closed", async () => {
     gateway.script.heartbeat = "200ms";
     await using connection = (await openTest(gateway.url)).connection;
     const first = await gateway.peer();
@@ -55,7 +55,7 @@ describe("a lost connection", () => {
     await until(() => connection.state === "ACTIVE" && !next.closed && gateway.openSockets === 1, "one open socket");
   });
 
-  it("survives bytes that are no frame, text frames and unknown kinds", async () => {
+  it("a connection survives invalid bytes, text frames and unknown kinds", async () => {
     const { connection, logs } = await openTest(gateway.url);
     const peer = await gateway.peer();
     peer.socket.send(Buffer.from([0xff, 0xff, 0xff, 0xff]), { binary: true });
@@ -70,7 +70,7 @@ describe("a lost connection", () => {
 });
 
 describe("a gateway that closes", () => {
-  it("keeps its connection until the replacement is ready; work started there ends well", async () => {
+  it("a closing gateway keeps its connection until the replacement is ready, and work started there completes", async () => {
     const { calls, strategy } = manualStrategy();
     await using connection = (await openTest(gateway.url, { strategy })).connection;
     const first = await gateway.peer();
@@ -103,7 +103,7 @@ describe("a gateway that closes", () => {
 const impatient = { maxCount: 100, maxBytes: 1_000_000, ackMs: 300 };
 
 describe("a reply without acknowledgement", () => {
-  it("is sent again on the healthy connection, then flushed by HTTP, and forgotten", async () => {
+  it("an unacknowledged reply is resent on the healthy connection, then flushed over HTTP, and forgotten", async () => {
     gateway.script.ackReplies = false;
     await using connection = (await openTest(gateway.url, { config: { outbox: impatient } })).connection;
     const peer = await gateway.peer();
@@ -114,7 +114,7 @@ describe("a reply without acknowledgement", () => {
     await until(() => connection.debugState().inFlight === 0, "an empty ledger");
   });
 
-  it("is flushed when there is no connection, with the fallback key if the primary one is refused", async () => {
+  it("a reply is flushed over HTTP without a connection, with the fallback key if the primary one is rejected", async () => {
     const { calls, strategy } = manualStrategy();
     await using _connection = (
       await openTest(gateway.url, {

@@ -32,7 +32,7 @@ describe.each([
   ["with extensions", ["checkpoint", "nack", "cancel"] as const],
   ["on the plain protocol", [] as const],
 ])("a connection thread that stalled, %s", (_name, extensions) => {
-  it("confirms requests that it reads after it before anything sees them", async () => {
+  it("requests read after a pause are confirmed before the main thread sees them", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
@@ -57,7 +57,7 @@ describe.each([
     await thread.connection.close();
   });
 
-  it("does not begin, and does not acknowledge, what belongs to another worker by then", async () => {
+  it("after a pause a request that another worker has by now is neither started nor acknowledged", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
@@ -80,7 +80,7 @@ describe.each([
     expect(peer.of("WORKER_REPLY").map((reply) => reply.requestId)).toEqual([requestId]);
   });
 
-  it("lets main begin no more of what it has before that is confirmed", async () => {
+  it("after a pause the main thread starts no held request before it is confirmed", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
@@ -102,7 +102,7 @@ describe.each([
     await thread.connection.close();
   });
 
-  it("main waits while it is silent, with the work that it has", async () => {
+  it("the main thread starts no held work while the connection thread is silent", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
@@ -165,7 +165,7 @@ describe("a request that the network has kept back", () => {
   const granted = (agoMs: number) => ({ leaseId: ulidFromSeed(Date.now() + 3_600_000 + 20_000 - agoMs, entropy, 0) });
   const entropy = new Uint8Array(10);
 
-  it("is confirmed first: others may have got it meanwhile", async () => {
+  it("a request delayed by the network is confirmed before it starts", async () => {
     gateway.script.lease = "5s";
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy });

@@ -73,18 +73,18 @@ describe("when main does not answer", () => {
     expect(stallText(report)).toContain("No stack is available: it is in native code.");
   });
 
-  test("of several none is named", () => {
+  test("of several running requests none is named as the culprit", () => {
     expect(makeReport(silent)).toMatchObject({ execution: null, foundBy: "none", waiting: 2 });
   });
 
-  test("what cannot be read as an execution is no one", () => {
+  test("an unreadable execution is reported as none", () => {
     for (const execution of [7, "x", {}, { requestId: 1 }, { ...one, runId: null }]) {
       expect(makeReport({ ...facts, seen: { stack: [], execution } }).execution).toBeNull();
     }
   });
 });
 
-test("what is left out, given up or waiting is said", () => {
+test("a stall report mentions suppressed reports, returned work and waiting requests", () => {
   const text = stallText(makeReport({ ...facts, suppressed: 4, leasesGivenUp: true }));
   expect(text).toContain("4 earlier reports were suppressed.");
   expect(text).toContain("Its requests were returned");

@@ -29,7 +29,7 @@ async function openKillable(changes: OpenChanges) {
 }
 
 describe("the death of the connection thread", () => {
-  it("is invisible: the next one adopts the request, keeps its lease and delivers its result once", async () => {
+  it("after a crash the next thread adopts the request, keeps its lease and delivers its result once", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection, kill } = await openKillable({ strategy });
     const first = await gateway.peer();
@@ -51,7 +51,7 @@ describe("the death of the connection thread", () => {
     expect(gateway.peers.flatMap((peer) => peer.of("WORKER_REPLY"))).toHaveLength(1);
   });
 
-  it("loses neither a result nor a checkpoint that came while no thread lived", async () => {
+  it("results and checkpoints that finish while no thread runs are not lost", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection, kill } = await openKillable({
       strategy,
@@ -73,7 +73,7 @@ describe("the death of the connection thread", () => {
     await connection.close();
   });
 
-  it("resends a reply whose acknowledgement had not come", async () => {
+  it("a new thread resends a reply that was not acknowledged", async () => {
     gateway.script.ackReplies = false;
     const { connection, kill } = await openKillable({
       config: { outbox: { maxCount: 9, maxBytes: 1e6, ackMs: 60_000 } },
@@ -125,7 +125,7 @@ describe("the death of the connection thread", () => {
     expect(third.of("WORKER_REPLY").length + gateway.flushed.length).toBeGreaterThan(0);
   });
 
-  it("again and again fails the connection: `closed` rejects, handlers are aborted, close() returns", async () => {
+  it("repeated thread crashes fail the connection: `closed` rejects, handlers are aborted, close() returns", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection, kill, logs } = await openKillable({
       strategy,
