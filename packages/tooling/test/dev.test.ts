@@ -5,7 +5,7 @@ import { inRoot } from "../src/workspace.mjs";
 
 test("`npm run dev` watches types and pure tests until it is interrupted, and leaves nothing behind", async () => {
   const marker = `dev-test-${process.pid}`;
-  const child = spawn(process.execPath, [inRoot("packages/tooling/src/dev.mjs"), "packages/core/test/turns"], {
+  const child = spawn(process.execPath, [inRoot("packages/tooling/src/dev.mjs"), "packages/tooling/test/runs"], {
     env: { ...process.env, CI: "", DEV_TEST: marker },
     stdio: ["ignore", "pipe", "pipe"],
   });
