@@ -50,6 +50,73 @@ export function checkKnown(what: string, options: object, known: readonly string
   throw new HoldfastError("OPTION_INVALID", `${what} has no option \`${extra}\`; valid options: ${list}.`);
 }
 
+/**
+ * One option, written once: which variables stand for it, what is taken, what it is when nothing is given, and what the
+ * docs say. What is known, what is read and the tables of the README come from the rows of a table of these.
+ */
+export interface OptionRow<T = unknown> {
+  readonly variables?: readonly string[];
+  readonly parse: OptionParser<T>;
+  /** As a user would write it; absent: undefined. */
+  readonly default?: unknown;
+  /** For the README: what it is for, and its default where the value does not say it. */
+  readonly doc: string;
+}
+
+/** A row for each option of a type; none more, none less. */
+export type OptionTable<Options> = { readonly [Name in keyof Required<Options>]: OptionRow };
+
+type ResolvedRow<Row> = Row extends { readonly parse: OptionParser<infer T> }
+  ? Row extends { readonly default: unknown }
+    ? T
+    : T | undefined
+  : never;
+
+export type ResolvedTable<Table> = { readonly [Name in keyof Table]: ResolvedRow<Table[Name]> };
+
+/** What one option comes to: the argument, its variables, its default. */
+export function readRow<Row extends OptionRow>(
+  name: string,
+  row: Row,
+  given: unknown,
+  env: Environment,
+): ResolvedRow<Row> {
+  const { variables = [], parse } = row;
+  const value = readOption({ name, given, variables, parse }, env);
+  const missing = value === undefined && row.default !== undefined;
+  return (missing ? parse(row.default, `the default of \`${name}\``) : value) as ResolvedRow<Row>;
+}
+
+/**
+ * What all options of a table come to.
+ * @throws HoldfastError `OPTION_INVALID`
+ */
+export function readTable<Table extends Readonly<Record<string, OptionRow>>>(
+  table: Table,
+  given: Readonly<Record<string, unknown>>,
+  env: Environment,
+  group = "",
+): ResolvedTable<Table> {
+  const names = Object.keys(table) as (keyof Table & string)[];
+  const read = names.map((name) => [name, readRow(`${group}${name}`, table[name] as OptionRow, given[name], env)]);
+  return Object.fromEntries(read) as ResolvedTable<Table>;
+}
+
+/** An option that is a group of options. Groups have no variables. */
+export function asGroup<Table extends Readonly<Record<string, OptionRow>>>(
+  name: string,
+  table: Table,
+): OptionParser<ResolvedTable<Table>> {
+  return (value, source) => {
+    if (typeof value !== "object" || value === null) throw invalidOption(source, "must be an object.");
+    checkKnown(capitalised(source), value, Object.keys(table));
+    return readTable(table, { ...value }, {}, `${name}.`);
+  };
+}
+
+/** An option that is checked elsewhere, or needs no check. */
+export const asGiven: OptionParser<unknown> = (value) => value;
+
 export function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

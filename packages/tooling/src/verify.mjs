@@ -32,6 +32,7 @@ export const gates = [
   gate("unused", "no dead code, no unused dependency", tool("knip/bin/knip.js"), "--no-progress"),
   gate("generated", "the protobuf code is current", join(root, "packages/protocol/scripts/generate.mjs"), "--check"),
   gate("errors", "docs/errors.md is current", "--import", "tsx", own("docs-errors.ts"), "--check"),
+  gate("options", "the README's tables of options are current", "--import", "tsx", own("docs-options.ts"), "--check"),
   gate("api", "etc/*.api.md say what users see", own("api-report.mjs"), "--check"),
   gate("entries", "the types of each entry have the values that its modules have", own("entries.mjs")),
   gate("named", "what how-to pages and Vitest lists name is there", own("named.mjs")),

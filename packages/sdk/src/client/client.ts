@@ -9,13 +9,9 @@ import {
 import type { FunctionOptions } from "../functions/function-options.ts";
 import type { DataOfTriggers, EventOfTriggers, TriggerInput } from "../functions/triggers.ts";
 import type { Environment } from "../options.ts";
-import {
-  type ClientOptions,
-  type FetchLike,
-  type ResolvedClientOptions,
-  resolveClientOptions,
-} from "./client-options.ts";
+import type { ClientOptions, FetchLike } from "./client-options.ts";
 import type { CheckedOutgoings, OutgoingEvent, SchemaMap } from "./event-types.ts";
+import { type ResolvedClientOptions, resolveClientOptions } from "./resolve-client-options.ts";
 import { type FetchedRunState, fetchRunState } from "./run-state.ts";
 import { eventList, type SentEvents, sendEvents } from "./send-events.ts";
 import type { SendPorts } from "./send-http.ts";

@@ -1,6 +1,6 @@
 import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, RUNS_PATH } from "@holdfast/protocol";
-import type { ResolvedClientOptions } from "./client-options.ts";
+import type { ResolvedClientOptions } from "./resolve-client-options.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 /** What a request that is too large leaves out. */

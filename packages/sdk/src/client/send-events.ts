@@ -2,8 +2,8 @@ import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } 
 import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { SDK_NAME } from "../version.ts";
-import type { ResolvedClientOptions } from "./client-options.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
+import type { ResolvedClientOptions } from "./resolve-client-options.ts";
 import { callGateway, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface SentEvents {

@@ -10,7 +10,8 @@ import {
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { SDK_NAME } from "../version.ts";
-import type { FetchLike, ResolvedClientOptions } from "./client-options.ts";
+import type { FetchLike } from "./client-options.ts";
+import type { ResolvedClientOptions } from "./resolve-client-options.ts";
 
 export interface SendPorts {
   readonly clock: Clock;

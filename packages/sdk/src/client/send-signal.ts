@@ -1,6 +1,6 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import type { ResolvedClientOptions } from "./client-options.ts";
+import type { ResolvedClientOptions } from "./resolve-client-options.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface OutgoingSignal {

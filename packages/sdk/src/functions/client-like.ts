@@ -1,5 +1,5 @@
-import type { ResolvedClientOptions } from "../client/client-options.ts";
 import type { OutgoingEvent, SchemaMap } from "../client/event-types.ts";
+import type { ResolvedClientOptions } from "../client/resolve-client-options.ts";
 import type { FetchedRunState } from "../client/run-state.ts";
 
 /** What the registry needs of a client. */

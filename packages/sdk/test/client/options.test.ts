@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { Client } from "../../src/client/client.ts";
-import { type ClientOptions, resolveClientOptions } from "../../src/client/client-options.ts";
+import type { ClientOptions } from "../../src/client/client-options.ts";
+import { resolveClientOptions } from "../../src/client/resolve-client-options.ts";
 import { hashSigningKey } from "../../src/client/signing-key.ts";
 import { asDurationMs, asInteger, asUrl, readOption } from "../../src/options.ts";
 

@@ -1,6 +1,5 @@
 import {
   HoldfastError,
-  LOG_LEVELS,
   type Log,
   type LoggerLike,
   logTo,
@@ -8,10 +7,9 @@ import {
   systemRandom,
   systemTimers,
 } from "@holdfast/core";
-import type { ResolvedClientOptions } from "../../client/client-options.ts";
+import type { ResolvedClientOptions } from "../../client/resolve-client-options.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
-import { invalidOption } from "../../options.ts";
 import { checkRuntime, nodeModule } from "../../runtime.ts";
 import { loadThreadScript } from "../../thread-script.ts";
 import { SDK_NAME } from "../../version.ts";
@@ -43,7 +41,7 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   checkRuntime();
   const client = commonClientOptions(input?.apps);
   const options = resolveConnectOptions(input, process.env);
-  const logger = checkedLogger(input.logger ?? client.logger);
+  const logger = input.logger ?? client.logger;
   const config = configOf(input.apps, client, options);
   const strategy = createMainThreadStrategy(createRegistry(input.apps));
   const script = options.workerUrl === undefined ? { text: await loadThreadScript() } : { url: options.workerUrl };
@@ -129,15 +127,6 @@ function commonClientOptions(apps: unknown): ResolvedClientOptions {
 
 function differingKey(one: ResolvedClientOptions, other: ResolvedClientOptions): string | undefined {
   return (["signingKey", "signingKeyFallback"] as const).find((name) => one[name]?.reveal() !== other[name]?.reveal());
-}
-
-function checkedLogger(logger: LoggerLike): LoggerLike {
-  const missing = LOG_LEVELS.find((level) => typeof logger[level] !== "function");
-  if (missing === undefined) return logger;
-  throw invalidOption(
-    "the option `logger`",
-    `has no method \`${missing}\`; a logger needs debug, info, warn and error.`,
-  );
 }
 
 function logWith(logger: LoggerLike): Log {

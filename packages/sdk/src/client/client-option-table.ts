@@ -1,0 +1,105 @@
+import { HoldfastError, LOG_LEVELS, type LoggerLike, readEnvironmentName } from "@holdfast/core";
+import {
+  asBoolean,
+  asName,
+  asSecretText,
+  asText,
+  asUrl,
+  capitalised,
+  invalidOption,
+  type OptionParser,
+  type OptionTable,
+} from "../options.ts";
+import type { ClientOptions } from "./client-options.ts";
+import { isStandardSchema, type SchemaMap } from "./event-types.ts";
+
+/** With the function's id it is the function's name to gateways, which take 512 characters. */
+const MAX_ID_LENGTH = 200;
+const MAX_VERSION_LENGTH = 256;
+const BRANCH_VARIABLES = [
+  "BRANCH_NAME",
+  "VERCEL_GIT_COMMIT_REF",
+  "BRANCH",
+  "CF_PAGES_BRANCH",
+  "RENDER_GIT_BRANCH",
+  "RAILWAY_GIT_BRANCH",
+];
+
+export const asAppId: OptionParser<string> = (id, source) => {
+  if (typeof id === "string" && id.trim() !== "") return asName(MAX_ID_LENGTH)(id, source);
+  throw new HoldfastError(
+    "OPTION_MISSING",
+    'The option `id` is missing: give the app an id, `new Holdfast({ id: "my-app" })`.',
+  );
+};
+
+const asEnvironmentName: OptionParser<string> = (value, source) =>
+  readEnvironmentName(asText(value, source), capitalised(source));
+
+export const asLogger: OptionParser<LoggerLike> = (logger, source) => {
+  const candidate = logger as Partial<LoggerLike> | null;
+  const missing = LOG_LEVELS.find((level) => typeof candidate?.[level] !== "function");
+  if (missing === undefined) return candidate as LoggerLike;
+  throw invalidOption(source, `has no method \`${missing}\`; a logger needs debug, info, warn and error.`);
+};
+
+const asSchemas: OptionParser<SchemaMap> = (given, source) => {
+  if (typeof given !== "object" || given === null) {
+    throw invalidOption(source, "must be an object of Standard Schemas by event name.");
+  }
+  const schemas = given as SchemaMap;
+  const wrong = Object.keys(schemas).find((name) => !isStandardSchema(schemas[name]));
+  if (wrong === undefined) return schemas;
+  throw invalidOption(
+    source,
+    `has a value for "${wrong}" that is not a Standard Schema (version 1); valibot, zod 3.24+ and arktype produce them.`,
+  );
+};
+
+const asFunction: OptionParser<unknown> = (value, source) => {
+  if (typeof value === "function") return value;
+  throw invalidOption(source, "must be a function.");
+};
+
+/** Every option of `new Holdfast()`, in the order of the README. */
+export const CLIENT_OPTIONS = {
+  id: { parse: asAppId, doc: "the app's id; required" },
+  appVersion: {
+    variables: ["_APP_VERSION"],
+    parse: asName(MAX_VERSION_LENGTH),
+    doc: "what `version` is in the handlers of runs it starts",
+  },
+  isDev: {
+    variables: ["_DEV"],
+    parse: asBoolean,
+    doc: "a gateway on this machine, keys optional; the variable also takes the gateway's address",
+  },
+  baseUrl: {
+    variables: ["_BASE_URL", "_API_BASE_URL", "_EVENT_API_BASE_URL"],
+    parse: asUrl(),
+    doc: "where the gateway is; in development `http://localhost:8288`",
+  },
+  signingKey: {
+    variables: ["_SIGNING_KEY"],
+    parse: asSecretText,
+    doc: "for connecting: at least 32 hex digits (`openssl rand -hex 32`), prefix or not; only the hash is kept; required outside development",
+  },
+  signingKeyFallback: {
+    variables: ["_SIGNING_KEY_FALLBACK"],
+    parse: asSecretText,
+    doc: "tried when the gateway refuses `signingKey`",
+  },
+  eventKey: {
+    variables: ["_EVENT_KEY"],
+    parse: asSecretText,
+    doc: "for sending events; required outside development",
+  },
+  env: {
+    variables: ["_ENV", ...BRANCH_VARIABLES],
+    parse: asEnvironmentName,
+    doc: "environment of the app, its events and its runs, such as `preview`: isolated from others; default `default`",
+  },
+  logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default the console" },
+  schemas: { parse: asSchemas, doc: "Standard Schemas of event data, by event name" },
+  fetch: { parse: asFunction, doc: "used to send events; default the global `fetch`" },
+} as const satisfies OptionTable<ClientOptions>;

@@ -1,0 +1,102 @@
+import { describeValue, HoldfastError, type LoggerLike } from "@holdfast/core";
+import {
+  asSecretText,
+  capitalised,
+  checkKnown,
+  type Environment,
+  invalidOption,
+  type OptionParser,
+  parseBoolean,
+  parseUrl,
+  readRow,
+  Secret,
+} from "../options.ts";
+import { asAppId, CLIENT_OPTIONS } from "./client-option-table.ts";
+import type { ClientOptions } from "./client-options.ts";
+import { hashSigningKey, isBranchKey } from "./signing-key.ts";
+
+export interface ResolvedClientOptions {
+  readonly id: string;
+  readonly appVersion?: string;
+  readonly mode: "dev" | "cloud";
+  /** Ends with "/". */
+  readonly apiBaseUrl: string;
+  /** Ends with "/". */
+  readonly eventBaseUrl: string;
+  readonly eventKey?: Secret;
+  /** Hashed, ready for `Authorization: Bearer`. */
+  readonly signingKey?: Secret;
+  readonly signingKeyFallback?: Secret;
+  readonly env?: string;
+  readonly logger: LoggerLike;
+}
+
+const DEV_URL = "http://localhost:8288/";
+const CLOUD_API_URL = "https://api.inngest.com/";
+const CLOUD_EVENT_URL = "https://inn.gs/";
+
+/** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`, `ENVIRONMENT_INVALID` */
+export function resolveClientOptions(options: ClientOptions, env: Environment): ResolvedClientOptions {
+  if (typeof options !== "object" || options === null) asAppId(undefined, "the option `id`");
+  checkKnown("new Holdfast()", options, Object.keys(CLIENT_OPTIONS));
+  const read = <Name extends keyof ClientOptions>(name: Name) =>
+    readRow(name, CLIENT_OPTIONS[name], options[name], env);
+  read("fetch");
+  read("schemas");
+  const { mode, devUrl } = resolveMode(options, env);
+  const baseUrl = (variables: readonly string[], fallback: string): string =>
+    withSlash(readRow("baseUrl", { ...CLIENT_OPTIONS.baseUrl, variables }, options.baseUrl, env) ?? devUrl ?? fallback);
+  const appVersion = read("appVersion");
+  const environment = read("env");
+  const eventKey = read("eventKey");
+  const parse = asSigningKey(environment);
+  const keyOf = (name: "signingKey" | "signingKeyFallback"): Secret | undefined =>
+    readRow(name, { ...CLIENT_OPTIONS[name], parse }, options[name], env);
+  const signingKey = keyOf("signingKey");
+  const signingKeyFallback = keyOf("signingKeyFallback");
+  return Object.freeze({
+    id: asAppId(options.id, "the option `id`"),
+    ...(appVersion === undefined ? {} : { appVersion }),
+    mode,
+    apiBaseUrl: baseUrl(["_API_BASE_URL", "_BASE_URL"], mode === "dev" ? DEV_URL : CLOUD_API_URL),
+    eventBaseUrl: baseUrl(["_EVENT_API_BASE_URL", "_BASE_URL"], mode === "dev" ? DEV_URL : CLOUD_EVENT_URL),
+    ...(eventKey === undefined ? {} : { eventKey: new Secret(eventKey) }),
+    ...(signingKey === undefined ? {} : { signingKey }),
+    ...(signingKeyFallback === undefined ? {} : { signingKeyFallback }),
+    ...(environment === undefined ? {} : { env: environment }),
+    logger: read("logger") ?? console,
+  });
+}
+
+function resolveMode(options: ClientOptions, env: Environment): { mode: "dev" | "cloud"; devUrl?: string } {
+  const parse = (value: unknown, source: string): { mode: "dev" | "cloud"; devUrl?: string } => {
+    const flag = parseBoolean(value);
+    if (flag !== undefined) return { mode: flag ? "dev" : "cloud" };
+    // A lone word is a mistyped switch rather than a host.
+    const url = /[.:/]|^localhost$/i.test(String(value)) ? parseUrl(value, "http") : undefined;
+    if (url?.startsWith("http")) return { mode: "dev", devUrl: url };
+    throw invalidOption(source, `must be 1, 0 or the address of a gateway, not ${describeValue(value)}.`);
+  };
+  const variable = readRow("isDev", { ...CLIENT_OPTIONS.isDev, parse }, undefined, env);
+  if (options.isDev === undefined) return variable ?? { mode: "cloud" };
+  const isDev = CLIENT_OPTIONS.isDev.parse(options.isDev, "the option `isDev`");
+  return isDev ? { ...variable, mode: "dev" } : { mode: "cloud" };
+}
+
+/** Only the hash of a signing key is kept. */
+function asSigningKey(environment: string | undefined): OptionParser<Secret> {
+  return (value, source) => {
+    const key = asSecretText(value, source);
+    if (isBranchKey(key) && environment === undefined) {
+      throw new HoldfastError(
+        "OPTION_MISSING",
+        "The signing key is for branch environments, so the name of one is required: pass `env`, or set HOLDFAST_ENV.",
+      );
+    }
+    return new Secret(hashSigningKey(key, capitalised(source)));
+  };
+}
+
+function withSlash(url: string): string {
+  return url.endsWith("/") ? url : `${url}/`;
+}

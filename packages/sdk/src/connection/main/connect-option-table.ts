@@ -1,0 +1,164 @@
+import { describeValue, HoldfastError } from "@holdfast/core";
+import { asLogger } from "../../client/client-option-table.ts";
+import {
+  asBoolean,
+  asDurationMs,
+  asGiven,
+  asGroup,
+  asInteger,
+  asName,
+  asUrl,
+  invalidOption,
+  type OptionParser,
+  type OptionTable,
+} from "../../options.ts";
+import { nodeModule } from "../../runtime.ts";
+import type { ConnectOptions } from "../shared/connect-options.ts";
+import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Gateways take no longer ones. */
+const MAX_INSTANCE_ID_LENGTH = 256;
+const MAX_CONCURRENCY = 100_000;
+/** Shorter, and a busy machine looks like a hang. */
+const MIN_HANG_MS = 1_000;
+const MIN_STALL_MS = 100;
+
+const asSwitch: OptionParser<boolean> = (value, source) => {
+  const text = typeof value === "string" ? value.trim().toLowerCase() : value;
+  if (text === "on") return true;
+  return text === "off" ? false : asBoolean(value, source);
+};
+
+/** A duration, or `false` or "off" for never. */
+function orNever(parse: OptionParser<number>): OptionParser<number | null> {
+  return (value, source) => {
+    const text = typeof value === "string" ? value.trim().toLowerCase() : value;
+    return text === false || text === "off" || text === "false" ? null : parse(value, source);
+  };
+}
+
+const asWait = (minMs: number): OptionParser<number> => asDurationMs({ minMs, maxMs: DAY_MS });
+
+const asSignals: OptionParser<readonly NodeJS.Signals[]> = (given, source) => {
+  const isSignal = (value: unknown): boolean => typeof value === "string" && /^SIG[A-Z0-9]+$/.test(value);
+  if (!Array.isArray(given) || !given.every(isSignal)) {
+    throw invalidOption(source, 'must be an array of signal names such as "SIGTERM".');
+  }
+  if (given.includes("SIGKILL") || given.includes("SIGSTOP")) {
+    throw invalidOption(source, "contains a signal that no process can handle.");
+  }
+  const { signals } = nodeModule("node:os").constants;
+  const unknown = given.find((name) => !Object.hasOwn(signals, name));
+  if (unknown !== undefined) {
+    throw invalidOption(source, `contains the signal ${unknown}, which this system does not have.`);
+  }
+  return given as readonly NodeJS.Signals[];
+};
+
+const asAbortSignal: OptionParser<AbortSignal> = (given, source) => {
+  if (given instanceof AbortSignal) return given;
+  throw invalidOption(source, "must be an AbortSignal.");
+};
+
+const asScript: OptionParser<string | URL> = (given) => {
+  if (given instanceof URL) return given;
+  if (typeof given === "string" && given !== "") return given.startsWith("file:") ? new URL(given) : given;
+  throw new HoldfastError("OPTION_INVALID", "The option `workerUrl` must be a file URL or an absolute path.");
+};
+
+const asMegabytes: OptionParser<number> = (value, source) => {
+  if (typeof value === "number" && Number.isFinite(value) && value > 0) return value;
+  throw invalidOption(source, `must be a number of megabytes above 0, not ${describeValue(value)}.`);
+};
+
+type Group<Name extends keyof ConnectOptions> = NonNullable<ConnectOptions[Name]>;
+
+const OUTBOX = {
+  maxCount: { parse: asInteger(1, 10_000_000), default: 10_000, doc: "replies and checkpoints that may wait" },
+  maxBytes: { parse: asInteger(1), default: 256 * 1024 * 1024, doc: "and their bytes" },
+  ackTimeout: { parse: asWait(50), default: "5s", doc: "when one without an acknowledgement is sent again" },
+} as const satisfies OptionTable<Group<"outbox">>;
+
+const RESPAWN = {
+  baseDelay: { parse: asWait(1), default: "100ms", doc: "before the first new thread; doubles with every crash" },
+  maxDelay: { parse: asWait(1), default: "30s", doc: "the longest such wait" },
+  maxCrashes: { parse: asInteger(1, 1_000_000), default: 10, doc: "in a row, after which the connection fails" },
+  minUptime: { parse: asWait(1), default: "10s", doc: "how long a connection must hold to end a row of crashes" },
+  hangTimeout: {
+    parse: asWait(MIN_HANG_MS),
+    default: HANG_TIMEOUT_MS,
+    doc: "a thread that is silent for so long, in milliseconds or as text, counts as crashed",
+  },
+} as const satisfies OptionTable<Group<"respawn">>;
+
+const RESOURCE_LIMITS = {
+  maxOldGenerationSizeMb: { parse: asMegabytes, doc: "as `node:worker_threads` has it" },
+  maxYoungGenerationSizeMb: { parse: asMegabytes, doc: "the same" },
+  codeRangeSizeMb: { parse: asMegabytes, doc: "the same" },
+  stackSizeMb: { parse: asMegabytes, doc: "the same" },
+} as const satisfies OptionTable<Group<"resourceLimits">>;
+
+/** Every option of `connect()`, in the order of the README. */
+export const CONNECT_OPTIONS = {
+  apps: { parse: asGiven, doc: "the apps of this process, each `{ client, functions }`; 1 to 100" },
+  gatewayUrl: {
+    variables: ["_CONNECT_GATEWAY_URL"],
+    parse: asUrl(["ws", "wss"]),
+    doc: "WebSocket address to use instead of the one that the gateway names",
+  },
+  instanceId: {
+    variables: ["_CONNECT_INSTANCE_ID"],
+    parse: asName(MAX_INSTANCE_ID_LENGTH),
+    doc: "names this process to the gateway; default: host name, process id and a random suffix",
+  },
+  maxWorkerConcurrency: {
+    variables: ["_CONNECT_MAX_WORKER_CONCURRENCY"],
+    parse: asInteger(1, MAX_CONCURRENCY),
+    default: 1000,
+    doc: "how many requests may run at once; more are refused",
+  },
+  handleShutdownSignals: {
+    parse: asSignals,
+    default: ["SIGINT", "SIGTERM"],
+    doc: "signals that close the connection: the first drains, the second forces; `[]` = none",
+  },
+  signal: { parse: asAbortSignal, doc: "an `AbortSignal` that ends `connect()`, or later closes the connection" },
+  connectTimeout: {
+    variables: ["_CONNECT_TIMEOUT"],
+    parse: asWait(1),
+    default: "30s",
+    doc: "how long `connect()` waits for a ready connection",
+  },
+  drainTimeout: {
+    variables: ["_DRAIN_TIMEOUT"],
+    parse: asWait(0),
+    default: "25s",
+    doc: "how long `close()` waits for work in flight before it is handed back",
+  },
+  stallThreshold: {
+    variables: ["_STALL_THRESHOLD"],
+    parse: orNever(asDurationMs({ minMs: MIN_STALL_MS, maxMs: HOUR_MS })),
+    default: "1s",
+    doc: "when a blocked main thread is reported; `false` or `off` = never",
+  },
+  maxStall: {
+    variables: ["_MAX_STALL"],
+    parse: orNever(asDurationMs({ minMs: MIN_STALL_MS, maxMs: DAY_MS })),
+    default: false,
+    doc: "when its work is given to other workers; `false` or `off` = never",
+  },
+  workerUrl: { parse: asScript, doc: "the connection thread's script, instead of the built-in copy" },
+  resourceLimits: {
+    parse: asGroup("resourceLimits", RESOURCE_LIMITS),
+    doc: "memory limits of the connection thread; default: Node's",
+  },
+  extensions: { variables: ["_EXTENSIONS"], parse: asSwitch, default: true, doc: "`false` = the plain protocol only" },
+  logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default: that of the first app's client" },
+  outbox: { parse: asGroup("outbox", OUTBOX), default: {}, doc: "what may wait for an acknowledgement" },
+  respawn: { parse: asGroup("respawn", RESPAWN), default: {}, doc: "how a thread that crashed or hangs is replaced" },
+} as const satisfies OptionTable<ConnectOptions & { readonly apps: unknown }>;
+
+/** Options that are groups, with their own tables. */
+export const CONNECT_GROUPS = { outbox: OUTBOX, respawn: RESPAWN, resourceLimits: RESOURCE_LIMITS } as const;

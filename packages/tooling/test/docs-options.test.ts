@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { optionTable, withTables } from "../src/docs-options.ts";
+
+const table = optionTable({
+  "": {
+    one: { variables: ["_ONE", "PLAIN"], default: "5s", doc: "the first" },
+    group: { default: {}, doc: "more" },
+  },
+  group: { two: { default: false, doc: "the second" } },
+});
+
+test("a table has an option's variables and default, and those of groups by the group's name", () => {
+  expect(table.split("\n").slice(2)).toEqual([
+    '| `one` | `HOLDFAST_ONE`, `PLAIN` | `"5s"` | the first |',
+    "| `group` |  |  | more |",
+    "| `group.two` |  | `false` | the second |",
+  ]);
+});
+
+test("a table that is out of date is replaced, and what is around it stays", () => {
+  const page = (inside: string) => `Before\n\n<!-- options x -->\n${inside}<!-- /options -->\n\nAfter\n`;
+  for (const inside of ["", "| old |\n"]) {
+    expect(withTables(page(inside), { x: table })).toBe(page(`${table}\n`));
+  }
+  expect(() => withTables("Nothing", { x: table })).toThrow("options x");
+});
