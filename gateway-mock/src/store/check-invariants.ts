@@ -13,8 +13,8 @@ export interface InvariantReport {
 /**
  * The two promises of the store, for every run it has; meant for tests, while nothing writes.
  *
- * I1. `fold(run_log) = runs`.
- * I2. A run that has not ended has a job: it cannot be forgotten. One that has ended has none, and waits for nothing.
+ * STORED-1. `fold(run_log) = runs`.
+ * STORED-2. A run that has not ended has a job: it cannot be forgotten. One that has ended has none, and waits for nothing.
  */
 export async function checkInvariants(store: Store): Promise<InvariantReport> {
   const broken: string[] = [];

@@ -28,13 +28,13 @@ function said(work: Work, facts: Partial<AdmissionFacts> = {}): string {
 test.each([
   { why: "GATEWAY_DRAINING", facts: { isDraining: true } },
   { why: "FUNCTION_PAUSED", facts: { isPaused: true } },
-] as const)("A1, A2, A3. $why: nothing is handed out but what was claimed already", ({ why, facts }) => {
+] as const)("START-1, START-2, START-3. $why: nothing is handed out but what was claimed already", ({ why, facts }) => {
   expect([NEW_RUN, NEXT_JOB, CLAIM, RECALL].map((work) => said(work, facts))).toEqual([why, why, why, why]);
   for (const work of [FIRST_PASS, BEGUN_RUN, VERSION_MISSING])
     expect(mayStart(work, { ...FACTS, ...facts }).may).toBe(true);
 });
 
-test("A4. a new run does not overtake what waits; what a run goes on with, claims and recalls do not stand behind it", () => {
+test("START-4. a new run does not overtake what waits; what a run goes on with, claims and recalls do not stand behind it", () => {
   const facts = { hasBacklog: true };
   expect(said(NEW_RUN, facts)).toBe("BACKLOG");
   expect([NEXT_JOB, CLAIM, RECALL].map((work) => mayStart(work, { ...FACTS, ...facts }).may)).toEqual([
@@ -45,7 +45,7 @@ test("A4. a new run does not overtake what waits; what a run goes on with, claim
 });
 
 test.each([NEW_RUN, NEXT_JOB])(
-  "A5. of $at only what is due, and what no limits count, is leased on creation",
+  "START-5. of $at only what is due, and what no limits count, is leased on creation",
   (work) => {
     expect(said({ ...work, isDue: false })).toBe("NOT_DUE");
     expect(said({ ...work, isLimited: true })).toBe("LIMITS");
@@ -53,13 +53,13 @@ test.each([NEW_RUN, NEXT_JOB])(
   },
 );
 
-test("A6. new runs begin on the newest version, whatever the policy", () => {
+test("START-6. new runs begin on the newest version, whatever the policy", () => {
   for (const versionPolicy of ["prefer", "strict", "any"] as const) {
     expect(said(NEW_RUN, { versionPolicy })).toBe("2, others never");
   }
 });
 
-test("A6. a first pass may have an older version after a while, by policy; at once where none is known to be connected", () => {
+test("START-6. a first pass may have an older version after a while, by policy; at once where none is known to be connected", () => {
   expect(said(FIRST_PASS)).toBe("2, others 5000");
   expect(said({ ...FIRST_PASS, waitedMs: 4_999 })).toBe("2, others 1");
   expect(said({ ...FIRST_PASS, waitedMs: 6_000 })).toBe("2, others 0");
@@ -68,7 +68,7 @@ test("A6. a first pass may have an older version after a while, by policy; at on
   expect(said({ ...FIRST_PASS, newest: null }, { versionPolicy: "strict" })).toBe("any, others 0");
 });
 
-test("A6. what has begun stays with its version, unless the policy has no such wish", () => {
+test("START-6. what has begun stays with its version, unless the policy has no such wish", () => {
   for (const work of [NEXT_JOB, BEGUN_RUN]) {
     expect(said(work)).toBe("1, others never");
     expect(said(work, { versionPolicy: "strict" })).toBe("1, others never");
@@ -76,7 +76,7 @@ test("A6. what has begun stays with its version, unless the policy has no such w
   }
 });
 
-test("A6. where no one here has the version, work waits for who has it elsewhere, and by the strict policy for anybody who may", () => {
+test("START-6. where no one here has the version, work waits for who has it elsewhere, and by the strict policy for anybody who may", () => {
   expect(said(VERSION_MISSING)).toBe("any, others 0");
   expect(mayStart(VERSION_MISSING, { ...FACTS, versionPolicy: "strict" })).toMatchObject({ isElsewhere: false });
   expect(mayStart({ ...VERSION_MISSING, isElsewhere: true }, FACTS)).toEqual({

@@ -122,7 +122,7 @@ function fetched(pick: number): FetchResult {
 }
 
 describe("decide, over random reports", () => {
-  test("keeps its invariants, and the log alone gives the state", () => {
+  test("DECIDE-1 to DECIDE-4, DECIDE-6 and DECIDE-8 hold, and the log alone gives the state", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 25 }), (moves) => {
         const world = new World({ run: moves.length % 2 === 0 ? {} : { deadlineInMs: 60_000, finishInMs: 90_000 } });
@@ -148,7 +148,7 @@ describe("decide, over random reports", () => {
     );
   });
 
-  test("a run that is over stays as it is, whatever comes", () => {
+  test("DECIDE-5: a run that is over stays as it is, whatever comes", () => {
     fc.assert(
       fc.property(report, fc.boolean(), (late, inPlace) => {
         const world = new World();

@@ -121,7 +121,7 @@ describe("what expressions may take", () => {
     },
   );
 
-  it("random expressions over large events end within their allowance", () => {
+  it("METER-1: random expressions over large events end within their allowance", () => {
     const objects = list(3_000, (i) => ({ a: { b: i } }));
     const texts = list(3_000, (i) => a(i % 400));
     const data = {

@@ -109,7 +109,7 @@ const COMPLETED: DecidedTransition = {
   addJobs: [],
 };
 
-test("the cached state after a decision equals the stored one", async () => {
+test("CACHE-1: the cached state after a decision equals the stored one", async () => {
   const { runs, read, memo } = bench();
   const state = runs.offer(read(), runs.mark, true) as RunState;
   expect(await runs.commit(state, COMPLETED)).toMatchObject({ won: true, version: 2 });
@@ -118,7 +118,7 @@ test("the cached state after a decision equals the stored one", async () => {
   expect(runs.peek(RUN)?.version).toBe(read().head.version);
 });
 
-test("a decision that lost against another one leaves no state behind, and none of its rows", async () => {
+test("CACHE-2: a decision that lost against another one leaves no state behind, and none of its rows", async () => {
   const { runs, read, decided, memo } = bench();
   const state = runs.offer(read(), runs.mark, true) as RunState;
   decided();
@@ -127,7 +127,7 @@ test("a decision that lost against another one leaves no state behind, and none 
   expect(memo()).toEqual([]);
 });
 
-test("rows of a step that can be undone raise the version, here as in the store", async () => {
+test("CACHE-3: rows of a step that can be undone raise the version, here as in the store", async () => {
   const { runs, read } = bench();
   runs.offer(read(), runs.mark, true);
   await runs.add(RUN, { fence: null, log: [done("a")], raisesVersion: true });

@@ -117,7 +117,7 @@ async function stateOf(gateway: Gateway, runId: string): Promise<unknown> {
 describe.each(["the same gateway", "another gateway"])(
   "a worker of another app at %s that knows a request's ids",
   (where) => {
-    test.each(Object.keys(ATTACKS))("%s: nothing happens", async (attack) => {
+    test.each(Object.keys(ATTACKS))("OWNER-1, OWNER-2, OWNER-3: %s: nothing happens", async (attack) => {
       // The lease is not extended meanwhile, so that a change of its end is seen.
       const here = await bench.gateway({ leaseMs: 60_000 });
       const gateway = where === "another gateway" ? await bench.gateway({ leaseMs: 60_000 }) : here;

@@ -24,7 +24,7 @@ async function overdue(gateway: Gateway, count: number): Promise<void> {
   await waitFor(async () => ((await metrics(gateway)).engine.claims ?? 0) >= claims + 5, { what: "five claims" });
 }
 
-test("while the connection of a plain worker lives, what it has not acknowledged stays with it under its id", async () => {
+test("KEPT-1: while the connection of a plain worker lives, what it has not acknowledged stays with it under its id", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   const runIds = await start(gateway, 10);
@@ -54,7 +54,7 @@ test("the lease of an unacknowledged plain request is extended as long as its co
   expect((await ended(gateway, runId)).output).toBe("late");
 });
 
-test("an unacknowledged plain request goes to another connection, and the first one's answers are late", async () => {
+test("KEPT-2: an unacknowledged plain request goes to another connection, and the first one's answers are late", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
   const first = await bench.worker(gateway, blocked);
   const runIds = await start(gateway, 3);
@@ -73,7 +73,7 @@ test("an unacknowledged plain request goes to another connection, and the first 
   expect(requestsOf(first)).toHaveLength(3);
 });
 
-test("a request not mentioned for a lease's length by a live connection counts as dropped and is sent again", async () => {
+test("KEPT-4: a request not mentioned for a lease's length by a live connection counts as dropped and is sent again", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 500, heartbeatMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   await start(gateway);
@@ -84,7 +84,7 @@ test("a request not mentioned for a lease's length by a live connection counts a
   expect(second?.requestId).not.toBe(first?.requestId);
 });
 
-test("a plain connection that ends or pauses gives up its unacknowledged requests", async () => {
+test("KEPT-5: a plain connection that ends or pauses gives up its unacknowledged requests", async () => {
   const gateway = await bench.gateway({ requestAckMs: 60_000, leaseMs: 60_000, reconnectGraceMs: 100 });
   for (const end of [
     (worker: RawWorker) => worker.send({ kind: "WORKER_PAUSE" }),

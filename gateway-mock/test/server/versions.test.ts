@@ -8,7 +8,7 @@ const bench = useGateway();
 const toldVersion = (payload: Payload): unknown => (payload.ctx.holdfast as { appVersion?: string }).appVersion;
 const wait = (id: string): object => op("WaitForEvent", id, { name: `shop/${id}`, opts: { timeout: "1h" } });
 
-test("prefer: a run stays with the version that started it while that is connected, here or elsewhere", async () => {
+test("PLACE-3: prefer: a run stays with the version that started it while that is connected, here or elsewhere", async () => {
   const [one, two] = [await bench.gateway(), await bench.gateway()];
   const old = await bench.worker(one, { appVersion: "1" });
   const [runId = ""] = await start(one);
@@ -135,7 +135,7 @@ test("any: a run goes to whichever worker has capacity", async () => {
   await Promise.all([ended(gateway, runId), ended(gateway, busy)]);
 });
 
-test("the version that starts a run is recorded before it does, also when it is not the newest", async () => {
+test("PLACE-2: the version that starts a run is recorded before it does, also when it is not the newest", async () => {
   const gateway = await bench.gateway();
   const old = await bench.worker(gateway, { appVersion: "1" });
   await old.close();

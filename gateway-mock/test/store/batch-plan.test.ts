@@ -72,7 +72,7 @@ describe("takeBatch", () => {
     );
   });
 
-  it("B3: a unit that looks at a head is the last of its run in the batch", () => {
+  it("BATCH-3: a unit that looks at a head is the last of its run in the batch", () => {
     fc.assert(
       fc.property(waiting, limits, (entries, bounds) => {
         const { batch } = takeBatch(entries, bounds);
@@ -117,7 +117,7 @@ describe("planBatch", () => {
       atMs: 100,
     }));
 
-  it("B1, B2, B4, B8: writes exactly what the winners carry, one version higher unless it repeats what is there", () => {
+  it("BATCH-1, BATCH-2, BATCH-4, BATCH-8: writes exactly what the winners carry, one version higher unless it repeats what is there", () => {
     fc.assert(
       fc.property(waiting, found, (entries, state) => {
         const units = takeBatch(entries, { maxUnits: 100, maxBytes: 1e9 }).batch.map((entry) => entry.unit);
@@ -155,7 +155,7 @@ describe("planBatch", () => {
     );
   });
 
-  it("B5: an event whose key another event holds writes nothing and names the holder", () => {
+  it("BATCH-5: an event whose key another event holds writes nothing and names the holder", () => {
     fc.assert(
       fc.property(fc.array(intake), found, (items, state) => {
         const { results, writes } = planBatch(
@@ -207,7 +207,7 @@ describe("planBatch on a registry that has changed", () => {
     },
   };
 
-  it("B9: nothing is written, and the key is free; who met the key is to decide again, too", () => {
+  it("BATCH-9: nothing is written, and the key is free; who met the key is to decide again, too", () => {
     const { results, writes } = planBatch([decision, event("e1", 7), event("e2", 8)], at(8));
     expect(results).toMatchObject([{ won: false, why: "registry" }, { outdated: true }, { outdated: true }]);
     const { freeKeys, ...rest } = writes;
@@ -215,7 +215,7 @@ describe("planBatch on a registry that has changed", () => {
     expect(freeKeys.map(({ eventId }) => eventId)).toEqual(["e1", "e2"]);
   });
 
-  it("B9: on the one that it was decided on everything wins", () => {
+  it("BATCH-9: on the one that it was decided on everything wins", () => {
     const { results, writes } = planBatch([decision, event("e1", 7)], at(7));
     expect(results).toMatchObject([{ won: true }, { outdated: false, duplicate: false, awaited: true }]);
     expect(writes.events.map(({ event: { id } }) => id)).toEqual(["e1"]);

@@ -28,7 +28,7 @@ const decide = (run: { runId: string; jobId: string }) =>
   });
 
 describe("a commit whose connection breaks", () => {
-  it("is known as committed when only the answer was lost: the version and the fence it changed do not turn it away", async () => {
+  it("RUNNER-4: is known as committed when only the answer was lost: the version and the fence it changed do not turn it away", async () => {
     const run = await seedLeased(store);
     proxy.cutAt("toClient", "COMMIT");
     expect(await decide(run)).toMatchObject({ won: true, version: 2, inserted: [true, true] });
@@ -49,7 +49,7 @@ describe("a commit whose connection breaks", () => {
     expect(proxy.cuts).toBe(cuts + 1);
   });
 
-  it("is done again when the server never saw its end", async () => {
+  it("RUNNER-4: is done again when the server never saw its end", async () => {
     const run = await seedLeased(store);
     const cuts = proxy.cuts;
     proxy.cutAt("toServer", "COMMIT");
@@ -125,7 +125,7 @@ describe("a server that stays away", () => {
     expect(await read).toHaveLength(1);
   });
 
-  it("is given up after retryForMs, with a coded error that hides the password", async () => {
+  it("RUNNER-6: is given up after retryForMs, with a coded error that hides the password", async () => {
     const url = new URL(proxy.url);
     url.password = "s3cret";
     url.port = "1";

@@ -122,7 +122,7 @@ function holds(foreseen: LockedRows, state: LockedRows, batch: readonly Unit[]):
 }
 
 describe("foresee", () => {
-  it("F1: where it is as foreseen, the plan is the one that a look would have led to, and every unit wins", () => {
+  it("EXPECT-1: where it is as foreseen, the plan is the one that a look would have led to, and every unit wins", () => {
     let seen = 0;
     fc.assert(
       fc.property(units, found, (batch, state) => {
@@ -149,7 +149,7 @@ describe("foresee", () => {
     expect(seen).toBeGreaterThan(runs(200));
   });
 
-  it("F2: where it is not, the plan is another one", () => {
+  it("EXPECT-2: where it is not, the plan is another one", () => {
     let missed = 0;
     fc.assert(
       fc.property(units, found, (batch, state) => {

@@ -4,7 +4,7 @@ import { logRow, newRun, passJob, runDone, seedLeased, stepDone, useStore } from
 const bench = useStore();
 
 describe("a write that the database refuses", () => {
-  it("fails alone, whatever was committed with it", async () => {
+  it("RUNNER-2: fails alone, whatever was committed with it", async () => {
     const runs = await Promise.all(Array.from({ length: 40 }, () => seedLeased(bench.store)));
     const poison = new Set([7, 23]);
     const settled = await Promise.allSettled(

@@ -194,7 +194,7 @@ describe("the registry", () => {
 });
 
 describe("the checker", () => {
-  it("finds a head that its log does not explain, and a run that no one would go on with", async () => {
+  it("STORED-1, STORED-2: finds a head that its log does not explain, and a run that no one would go on with", async () => {
     const changed = await seedLeased(bench.store);
     const forgotten = await seedLeased(bench.store);
     const haunted = await seedLeased(bench.store);

@@ -37,7 +37,7 @@ const end = (run: SeededRun): Promise<unknown> =>
   bench.store.commit({ ...runDone(run, "live"), fence: null, removeWaits: "all" });
 
 describe("waits", () => {
-  it("makes the job that tells those who wait with the event, and only where something waits", async () => {
+  it("BATCH-7: makes the job that tells those who wait with the event, and only where something waits", async () => {
     const run = await seedLeased(bench.store);
     expect((await sendEvent("w/none")).outcome).toMatchObject({ awaited: false });
     expect(await bench.store.commit(waiting(run, { name: "w/some", expression: "true" }))).toMatchObject({ won: true });
@@ -142,7 +142,7 @@ describe("waits", () => {
 });
 
 describe("signals", () => {
-  it("one at a time: the second one loses, or takes the place", async () => {
+  it("BATCH-6: one at a time: the second one loses, or takes the place", async () => {
     const [a, b] = [await seedLeased(bench.store), await seedLeased(bench.store)];
     const mine = { kind: "signal", name: "s/one" } as const;
     expect(await bench.store.commit(waiting(a, mine))).toMatchObject({ won: true });

@@ -26,7 +26,7 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ type: fc.constantFrom("accept" as const, "leave" as const), who }),
 );
 
-test("invariants 1 to 3 hold over random crowds", () => {
+test("PENDING-1 to PENDING-3 hold over random crowds", () => {
   fc.assert(
     fc.property(fc.array(anyMove, { maxLength: 120 }), (moves) => {
       const sockets = new PendingSockets(LIMITS);

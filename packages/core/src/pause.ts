@@ -10,10 +10,10 @@ export interface ClockReading {
  * How long whoever gave the sign `before` and then the sign `now` did nothing in between: a stopped process, a suspended
  * machine, code that did not return, no processor time. Null = it was not paused.
  *
- * Z1. More than `limitMs` between the two on the monotonic clock is a pause.
- * Z2. So is a wall clock that went further than the monotonic one by more than that, or back: while a machine is
+ * PAUSE-1. More than `limitMs` between the two on the monotonic clock is a pause.
+ * PAUSE-2. So is a wall clock that went further than the monotonic one by more than that, or back: while a machine is
  *     suspended its monotonic clock may stall. That someone merely set the clock cannot be told from it.
- * Z3. A pause is never shorter than what the monotonic clock says.
+ * PAUSE-3. A pause is never shorter than what the monotonic clock says.
  */
 export function pauseBetween(before: ClockReading, now: ClockReading, limitMs: number): number | null {
   const monotonicMs = now.monotonicMs - before.monotonicMs;

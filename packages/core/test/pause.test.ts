@@ -12,16 +12,16 @@ describe("pauses", () => {
   it.each([
     ["both clocks went on as they should", 1_999, 1_999, null],
     ["the limit itself is none", 2_000, 2_000, null],
-    ["Z1: the process was stopped", 2_001, 2_001, 2_001],
-    ["Z1: and its wall clock was set back meanwhile", 15_000, -60_000, 15_000],
-    ["Z2: the machine slept and the monotonic clock with it", 10, 3_600_000, 3_600_000],
-    ["Z2: the wall clock was set back", 10, -60_000, 10],
+    ["PAUSE-1: the process was stopped", 2_001, 2_001, 2_001],
+    ["PAUSE-1: and its wall clock was set back meanwhile", 15_000, -60_000, 15_000],
+    ["PAUSE-2: the machine slept and the monotonic clock with it", 10, 3_600_000, 3_600_000],
+    ["PAUSE-2: the wall clock was set back", 10, -60_000, 10],
     ["a wall clock that is set right by a little", 250, 1_900, null],
   ])("%s", (_what, monotonicMs, wallMs, expected) => {
     expect(pauseBetween(START, later(monotonicMs, wallMs), 2_000)).toBe(expected);
   });
 
-  it("Z3: is never shorter than what the monotonic clock says, nor unnoticed when that is over the limit", () => {
+  it("PAUSE-3: is never shorter than what the monotonic clock says, nor unnoticed when that is over the limit", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: -1e9, max: 1e9 }), (monotonicMs, wallMs) => {
         const pausedMs = pauseBetween(START, later(monotonicMs, wallMs), 2_000);

@@ -74,12 +74,12 @@ const OLDER_AFTER_MS = { prefer: 5_000, any: 250, strict: null } as const satisf
 /**
  * Whether work may be handed out, and to which version of its app. Pure.
  *
- * A1. What was claimed is handed out, whatever has begun since: who claims has asked before.
- * A2. Nothing else is handed out by a gateway that drains.
- * A3. Nothing of a paused function is handed out.
- * A4. A new run does not overtake older jobs of its function that wait. What a run goes on with does: it is older than they are.
- * A5. What limits count is handed out by the claim alone.
- * A6. New runs begin on the newest version; what has begun stays with its own, as the policy says.
+ * START-1. What was claimed is handed out, whatever has begun since: who claims has asked before.
+ * START-2. Nothing else is handed out by a gateway that drains.
+ * START-3. Nothing of a paused function is handed out.
+ * START-4. A new run does not overtake older jobs of its function that wait. What a run goes on with does: it is older than they are.
+ * START-5. What limits count is handed out by the claim alone.
+ * START-6. New runs begin on the newest version; what has begun stays with its own, as the policy says.
  */
 export function mayStart(work: Work, facts: AdmissionFacts): Admittance {
   switch (work.at) {

@@ -36,16 +36,16 @@ import { park } from "./waits.ts";
  * What a fact means for a run. Pure: reads `state`, changes nothing; null = nothing to do (the run is over, or the job
  * that the input speaks of is settled). Invariants, for the state that results:
  *
- *  1. A run that has not ended has at least one job.
- *  2. It has at most one pass job.
- *  3. A finished step has no job, and its first result stays.
- *  4. The same input again decides nothing.
- *  5. After the end nothing changes, and no job is left.
+ * DECIDE-1. A run that has not ended has at least one job.
+ * DECIDE-2. It has at most one pass job.
+ * DECIDE-3. A finished step has no job, and its first result stays.
+ * DECIDE-4. The same input again decides nothing.
+ * DECIDE-5. After the end nothing changes, and no job is left.
  *     (But for the job that tells whoever invoked it of its end; that one is no longer the run's own.)
- *  6. A pass job that may be running is never removed but by its own report or the run's end.
- *  7. What a run waits for from outside ends a step once: what has come, or its timeout, whichever is decided on first.
- *  8. A finished step waits for nothing, and an ended run neither.
- *  9. No two waits of a decision are for one signal: the first step keeps it, or the last one that replaces has it.
+ * DECIDE-6. A pass job that may be running is never removed but by its own report or the run's end.
+ * DECIDE-7. What a run waits for from outside ends a step once: what has come, or its timeout, whichever is decided on first.
+ * DECIDE-8. A finished step waits for nothing, and an ended run neither.
+ * DECIDE-9. No two waits of a decision are for one signal: the first step keeps it, or the last one that replaces has it.
  */
 export function decide(state: RunState, input: Input, ctx: DecideContext): Decision | null {
   if (input.type === "revive") return revive(state, ctx);

@@ -33,10 +33,10 @@ const HOLD_UNTOLD_MS = 1_000;
 /**
  * Gives claimed jobs to workers.
  *
- * V1. The first pass of a run goes to the newest version of its function that is connected anywhere, whichever it was made
+ * PLACE-1. The first pass of a run goes to the newest version of its function that is connected anywhere, whichever it was made
  *     for. To an older one it goes only when it has waited as long as the policy says (`Admission`).
- * V2. The version that begins a run is written down before it does; the run has that version's options.
- * V3. From then on it stays with that version, as the policy says.
+ * PLACE-2. The version that begins a run is written down before it does; the run has that version's options.
+ * PLACE-3. From then on it stays with that version, as the policy says.
  */
 export class Placement {
   readonly #options: EngineOptions;

@@ -25,11 +25,11 @@ export interface KeptRequestsParts {
  * connection that shares a blocked main thread, and nothing can tell it to drop them: under another request id the same
  * worker would run the same work twice.
  *
- * K1. While its connection lives the request stays with it, under its id; its lease is kept here.
- * K2. The job goes to another connection as soon as one has room. What comes under the old id is late from then on.
- * K3. The worker gets nothing new until it has spoken of what it has.
- * K4. A worker that says other things, but nothing of the request for as long as a lease, has dropped it: anybody may have it.
- * K5. When the connection ends or pauses, its requests go the way of all its requests.
+ * KEPT-1. While its connection lives the request stays with it, under its id; its lease is kept here.
+ * KEPT-2. The job goes to another connection as soon as one has room. What comes under the old id is late from then on.
+ * KEPT-3. The worker gets nothing new until it has spoken of what it has.
+ * KEPT-4. A worker that says other things, but nothing of the request for as long as a lease, has dropped it: anybody may have it.
+ * KEPT-5. When the connection ends or pauses, its requests go the way of all its requests.
  */
 export class KeptRequests {
   readonly #options: EngineOptions;

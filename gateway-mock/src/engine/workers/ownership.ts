@@ -27,10 +27,10 @@ export interface Reporter {
 /**
  * What workers may act on. Whoever knows a request's id has no claim to the request. Invariants:
  *
- *  1. A worker's word about a request counts only if the request's run is one of an app that its session registered, and is
+ * OWNER-1. A worker's word about a request counts only if the request's run is one of an app that its session registered, and is
  *     the run that the worker names. By HTTP, where there is no session, the request's lease or its app's id shows it.
- *  2. A lease is extended, and work handed back, only with a lease id of that very request, run and app.
- *  3. What is refused changes nothing: neither the run, nor who holds the work, nor when its lease ends.
+ * OWNER-2. A lease is extended, and work handed back, only with a lease id of that very request, run and app.
+ * OWNER-3. What is refused changes nothing: neither the run, nor who holds the work, nor when its lease ends.
  */
 export class Ownership {
   readonly #parts: OwnershipParts;

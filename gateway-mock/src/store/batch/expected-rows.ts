@@ -16,8 +16,8 @@ const NOTHING_ELSE: Omit<LockedRows, "jobs" | "runs" | "registryVersion"> = {
  * events. Such a batch needs no look before it is planned; it is planned on what it expects, and written under the
  * condition that this is so. Null: whether a unit wins, or what it writes, depends on more than that.
  *
- * F1. What `planBatch` makes of it is what it would make of the same things found under locks: every unit wins.
- * F2. Everything that decides about a win or a write is in `jobs`, `runs`, the registry's version, or the names of events.
+ * EXPECT-1. What `planBatch` makes of it is what it would make of the same things found under locks: every unit wins.
+ * EXPECT-2. Everything that decides about a win or a write is in `jobs`, `runs`, the registry's version, or the names of events.
  */
 export function expectRows(units: readonly Unit[], needs: Needs, awaited: ReadonlySet<string>): LockedRows | null {
   const { eventKeys, signals, flowRules, rows, eventNames, registryVersions } = needs;

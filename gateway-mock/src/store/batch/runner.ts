@@ -41,16 +41,16 @@ export interface BatchRunner {
 /**
  * Carries one batch after the other to its end, over as many connections as that takes.
  *
- * G1. One batch at a time, so the mark of the last one is the mark of the only one whose fate can be unknown.
- * G2. A batch that the server refuses for its data is split in halves until the culprit stands alone and fails alone.
- * G3. A batch undone by a deadlock, a serialization failure or a timeout is tried again as it is.
- * G4. After a lost connection: COMMIT was not sent: try again. It was sent: read the mark. Ours: it was
+ * RUNNER-1. One batch at a time, so the mark of the last one is the mark of the only one whose fate can be unknown.
+ * RUNNER-2. A batch that the server refuses for its data is split in halves until the culprit stands alone and fails alone.
+ * RUNNER-3. A batch undone by a deadlock, a serialization failure or a timeout is tried again as it is.
+ * RUNNER-4. After a lost connection: COMMIT was not sent: try again. It was sent: read the mark. Ours: it was
  *     committed, and its outcomes are those that were planned under its locks (fences, versions and event keys were
  *     decided then, so a version that the batch itself raised cannot turn its own retry away); which log rows were new
  *     is read from the rows, which carry their transaction's number. Not ours: it was not committed, try again.
- * G5. A batch that is refused as if nothing could be written (disk full, read-only) is tried again as after a lost
+ * RUNNER-5. A batch that is refused as if nothing could be written (disk full, read-only) is tried again as after a lost
  *     connection, for as long as a write of the database's own is refused too; when that one works it is the batch.
- * G6. Every unit is settled, at the latest `retryForMs` after its batch began (plus the limit of one last try).
+ * RUNNER-6. Every unit is settled, at the latest `retryForMs` after its batch began (plus the limit of one last try).
  */
 export function createBatchRunner(database: Database, writerId: string): BatchRunner {
   const { timers, monotonicMs, url, log } = database.options;

@@ -4,9 +4,9 @@
  * limits, windows, schedules, waits, ids that senders gave, versions of apps) is kept apart by that, and no statement
  * has to think of it.
  *
- * 1. Different pairs of environment and name give different texts: environments hold no ":", and a plain name that begins with
+ * ENV-1. Different pairs of environment and name give different texts: environments hold no ":", and a plain name that begins with
  *    the mark is written with an empty environment.
- * 2. Names of the default environment are what they are, as before there were others.
+ * ENV-2. Names of the default environment are what they are, as before there were others.
  */
 const MARK = "@@";
 const END = ":";

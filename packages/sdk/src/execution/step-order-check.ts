@@ -11,11 +11,11 @@ interface Recorded {
  * The order in which a pass finds steps, compared with the order on record: a changed sequence of steps must be told,
  * and nothing of it run, but a race that comes out otherwise or code between steps that takes its time is no change.
  *
- * N1. A step is numbered when its place cannot depend on time: it was found in the same breath as a numbered step
+ * ORDER-1. A step is numbered when its place cannot depend on time: it was found in the same breath as a numbered step
  *     settled, or when no other step was open. Others have no number and are not compared.
- * N2. A new step is held back while a step with its number or a lower one is on record that has not been asked for. What
+ * ORDER-2. A new step is held back while a step with its number or a lower one is on record that has not been asked for. What
  *     is on record was found without the new step's result, so code that has not changed asks for it sooner or later.
- * N3. No one is held for a step on record that has no number, nor a step that the run knows already.
+ * ORDER-3. No one is held for a step on record that has no number, nor a step that the run knows already.
  */
 export class StepOrderCheck {
   readonly #recorded: readonly Recorded[];

@@ -7,27 +7,27 @@ import { type AppendList, concat, listLength, push, toArray } from "./append-lis
  * from earlier passes never come here.
  *
  * In place (`checkpoint` agreed on):
- *  P1. A found step that has a body and is due starts at once; others are parked and reported when the pass ends. While
+ * PASS-1. A found step that has a body and is due starts at once; others are parked and reported when the pass ends. While
  *      bodies run, what was newly parked is told in a checkpoint too, so that a sleep or a retry is timed from now on.
- *  P2. At most one checkpoint is unanswered; what finishes meanwhile goes into the next one, in the order of finishing.
- *  P3. A step settles only after the checkpoint that carries it was stored.
- *  P4. The pass ends with all parked ops when nothing runs, nothing is unanswered or unsent, and it is quiet.
- *  P5. A stale answer, or `stop`, ends it without a reply, once no body runs any more.
- *  P6. After an invalid answer nothing starts and nothing is checkpointed; the reply carries what finished.
- *  P7. The handler's value or final failure ends it at once. A failure that will be tried again, or after which steps
+ * PASS-2. At most one checkpoint is unanswered; what finishes meanwhile goes into the next one, in the order of finishing.
+ * PASS-3. A step settles only after the checkpoint that carries it was stored.
+ * PASS-4. The pass ends with all parked ops when nothing runs, nothing is unanswered or unsent, and it is quiet.
+ * PASS-5. A stale answer, or `stop`, ends it without a reply, once no body runs any more.
+ * PASS-6. After an invalid answer nothing starts and nothing is checkpointed; the reply carries what finished.
+ * PASS-7. The handler's value or final failure ends it at once. A failure that will be tried again, or after which steps
  *      are undone, waits for the bodies that run and for their checkpoints: the next pass must not run them a second
  *      time. So does a value as long as steps are unfinished that were never awaited; if such a step is parked, the parked
  *      ops end the pass instead of the value.
  * Plain:
- *  P8. When it is quiet, a single new step with a body runs (unless planning is forced) and its op ends the pass;
+ * PASS-8. When it is quiet, a single new step with a body runs (unless planning is forced) and its op ends the pass;
  *      otherwise the ops of all new steps end it.
- *  P9. A handler that returns while new steps are unreported ends with their ops, unless they are only waits that lost
+ * PASS-9. A handler that returns while new steps are unreported ends with their ops, unless they are only waits that lost
  *      a race: then the run need not last as long as they.
  * Targeted:
- *  P10. Exactly the step with the asked hash runs, and its op ends the pass; if it stays quiet without that step,
+ * PASS-10. Exactly the step with the asked hash runs, and its op ends the pass; if it stays quiet without that step,
  *      the pass ends with an error.
  * All:
- *  P11. There is exactly one reply; after it no step starts and none settles.
+ * PASS-11. There is exactly one reply; after it no step starts and none settles.
  */
 
 export interface FoundStep {

@@ -60,7 +60,7 @@ function bench(how: { readonly obeys: boolean; readonly running?: number; readon
 }
 
 describe("main's half of close()", () => {
-  it("is over within a second of the deadline, also with a thread that does nothing, and work that never ends", async () => {
+  it("CLOSE-1: is over within a second of the deadline, also with a thread that does nothing, and work that never ends", async () => {
     const { clock, did, begin, overAtMs, sent, signal } = bench({ obeys: false, running: 1, inFlight: true });
     begin(25_000);
     expect(sent).toEqual([{ type: "CLOSE", drainMs: 25_000 }]);
@@ -81,7 +81,7 @@ describe("main's half of close()", () => {
     expect(clock.pending).toEqual([]);
   });
 
-  it("waits for handlers whose result is no longer needed, as for any other, and not beyond the deadline", async () => {
+  it("CLOSE-4: waits for handlers whose result is no longer needed, as for any other, and not beyond the deadline", async () => {
     const patient = bench({ obeys: true, running: 1 });
     patient.begin(25_000);
     await patient.clock.advance(10_000);
@@ -107,7 +107,7 @@ describe("main's half of close()", () => {
     expect(overAtMs()).toBeLessThanOrEqual(6_000);
   });
 
-  it("asks for a thread when the last one died with work in the ledger, and greets it with what is left of the time", async () => {
+  it("CLOSE-2: asks for a thread when the last one died with work in the ledger, and greets it with what is left of the time", async () => {
     const { clock, closer, begin, did } = bench({ obeys: false, inFlight: true });
     begin(10_000);
     await clock.advance(4_000);

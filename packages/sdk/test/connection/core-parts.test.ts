@@ -40,7 +40,7 @@ describe("the handshake machine", () => {
     { maxLength: 12 },
   );
 
-  it("H1, H2, H4, H5: holds for any sequence of events", () => {
+  it("HANDSHAKE-1, HANDSHAKE-2, HANDSHAKE-4, HANDSHAKE-5: holds for any sequence of events", () => {
     fc.assert(
       fc.property(events, (sequence) => {
         let state = HANDSHAKE_START;
@@ -48,22 +48,22 @@ describe("the handshake machine", () => {
         for (const event of sequence) {
           const [next, effects] = stepHandshake(state, event);
           if (done.includes("BECOME_READY") || done.includes("GIVE_UP")) {
-            expect(effects, "H4").toEqual([]);
-            expect(next, "H4").toBe(state);
+            expect(effects, "HANDSHAKE-4").toEqual([]);
+            expect(next, "HANDSHAKE-4").toBe(state);
           }
           for (const effect of effects) {
-            if (effect.do === "BECOME_READY") expect(done, "H2").toEqual(["SEND_CONNECT"]);
+            if (effect.do === "BECOME_READY") expect(done, "HANDSHAKE-2").toEqual(["SEND_CONNECT"]);
             if (effect.do === "GIVE_UP" && effect.permanent) {
               const isRefusal =
                 (event.type === "FRAME" && event.frame.kind === "SYNC_FAILED") ||
                 (event.type === "CLOSED" && event.reason === "config_invalid");
-              expect(isRefusal, "H5").toBe(true);
+              expect(isRefusal, "HANDSHAKE-5").toBe(true);
             }
             done.push(effect.do);
           }
           state = next;
         }
-        expect(done.filter((effect) => effect === "SEND_CONNECT").length, "H1").toBeLessThanOrEqual(1);
+        expect(done.filter((effect) => effect === "SEND_CONNECT").length, "HANDSHAKE-1").toBeLessThanOrEqual(1);
       }),
     );
   });
@@ -72,7 +72,7 @@ describe("the handshake machine", () => {
 describe("the lease table", () => {
   const at = (monotonicMs: number) => ({ monotonicMs, wallMs: 1_000_000 + monotonicMs });
 
-  it("T1, T2: asks once per lease until the answer, with the newest id; again after two intervals", () => {
+  it("LEASE-1, LEASE-2: asks once per lease until the answer, with the newest id; again after two intervals", () => {
     const table = createLeaseTable();
     table.add("r", "l0", 0, true);
     expect(table.sweep(at(100), 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
@@ -82,7 +82,7 @@ describe("the lease table", () => {
     expect(table.sweep(at(400), 100).map((lease) => lease.leaseId)).toEqual(["l1"]);
   });
 
-  it("T3, T5: a refusal loses it once; answers for others change nothing", () => {
+  it("LEASE-3, LEASE-5: a refusal loses it once; answers for others change nothing", () => {
     const table = createLeaseTable();
     table.add("r", "l0", 0, true);
     expect(table.answer("other", "x", 1).verdict).toBe("unknown");
@@ -91,7 +91,7 @@ describe("the lease table", () => {
     expect(table.size).toBe(0);
   });
 
-  it("T4, T6: after a reconnect all are asked for; a sweep spares fresh ones", () => {
+  it("LEASE-4, LEASE-6: after a reconnect all are asked for; a sweep spares fresh ones", () => {
     const table = createLeaseTable();
     table.add("a", "a0", 0, true);
     table.add("b", "b0", 90, true);
@@ -99,7 +99,7 @@ describe("the lease table", () => {
     expect(table.extendAll(at(101)).map((lease) => lease.requestId)).toEqual(["a", "b"]);
   });
 
-  it("T7: after a doubt the answers to what was under way before do not confirm it, the next one does", () => {
+  it("LEASE-7: after a doubt the answers to what was under way before do not confirm it, the next one does", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     table.sweep(at(100), 100);
@@ -112,7 +112,7 @@ describe("the lease table", () => {
     expect(table.get("r")?.epoch).toBe(2);
   });
 
-  it("T7: on a new connection every answer is new; a refusal counts at any time", () => {
+  it("LEASE-7: on a new connection every answer is new; a refusal counts at any time", () => {
     const table = createLeaseTable(1);
     for (const id of ["a", "b"]) table.add(id, `${id}0`, 0, true);
     table.sweep(at(100), 100);
@@ -123,7 +123,7 @@ describe("the lease table", () => {
     expect(table.get("a")?.epoch).toBe(2);
   });
 
-  it("T7: an answer that never comes delays the confirmation until the next one, not for ever", () => {
+  it("LEASE-7: an answer that never comes delays the confirmation until the next one, not for ever", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     table.sweep(at(100), 100);
@@ -135,7 +135,7 @@ describe("the lease table", () => {
     expect(table.answer("r", "l2", 401).isFresh).toBe(true);
   });
 
-  it("T8: what is added in doubt is confirmed by the answer to its own extension", () => {
+  it("LEASE-8: what is added in doubt is confirmed by the answer to its own extension", () => {
     const table = createLeaseTable(1);
     table.doubt(2);
     table.add("r", "l0", 0, false);
@@ -145,7 +145,7 @@ describe("the lease table", () => {
     expect(table.get("r")?.epoch).toBe(2);
   });
 
-  it("T9: an answer says when the lease was ours: when the oldest of what is under way was asked for", () => {
+  it("LEASE-9: an answer says when the lease was ours: when the oldest of what is under way was asked for", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     for (const ms of [100, 1_100, 2_100]) table.extend("r", at(ms));
@@ -184,7 +184,7 @@ describe("the outbox", () => {
     { maxLength: 80 },
   );
 
-  it("O1, O2, O3, O6, O7: holds for any sequence", () => {
+  it("OUTBOX-1, OUTBOX-2, OUTBOX-3, OUTBOX-6, OUTBOX-7: holds for any sequence", () => {
     fc.assert(
       fc.property(ops, (sequence) => {
         const outbox = new Outbox(limits);
@@ -194,10 +194,10 @@ describe("the outbox", () => {
         const check = (actions: ReturnType<Outbox["due"]>): void => {
           for (const { do: what, item } of actions) {
             const known = model.get(item.key)!;
-            if (what === "SEND") expect(linked, "O3").toBe(true);
+            if (what === "SEND") expect(linked, "OUTBOX-3").toBe(true);
             if (what !== "FLUSH") continue;
-            expect(item.kind, "O6").toBe("reply");
-            expect(known.flushing, "O7").toBe(false);
+            expect(item.kind, "OUTBOX-6").toBe("reply");
+            expect(known.flushing, "OUTBOX-7").toBe(false);
             known.flushing = true;
           }
         };
@@ -223,7 +223,7 @@ describe("the outbox", () => {
             case "up": {
               linked = true;
               const actions = outbox.linkUp(nowMs);
-              expect(actions.length, "O3").toBe(model.size);
+              expect(actions.length, "OUTBOX-3").toBe(model.size);
               check(actions);
               break;
             }
@@ -236,10 +236,10 @@ describe("the outbox", () => {
               check(outbox.due(nowMs, op.urgent));
               break;
           }
-          expect(outbox.count, "O1").toBe(model.size);
+          expect(outbox.count, "OUTBOX-1").toBe(model.size);
           const bytes = [...model.values()].reduce((sum, entry) => sum + entry.bytes, 0);
           expect(outbox.bytes).toBe(bytes);
-          expect(outbox.full, "O2").toBe(model.size >= limits.maxCount || bytes >= limits.maxBytes);
+          expect(outbox.full, "OUTBOX-2").toBe(model.size >= limits.maxCount || bytes >= limits.maxBytes);
           const dueMs = outbox.nextDueMs();
           expect(dueMs === null).toBe(model.size === 0);
           if (dueMs !== null) expect(dueMs).toBeLessThanOrEqual(nowMs + limits.ackMs);
@@ -249,7 +249,7 @@ describe("the outbox", () => {
     );
   });
 
-  it("O4, O5: sends again after the deadline, then flushes a reply; without a link after the deadline, or at once", () => {
+  it("OUTBOX-4, OUTBOX-5: sends again after the deadline, then flushes a reply; without a link after the deadline, or at once", () => {
     const outbox = new Outbox(limits);
     const item = { key: "k", requestId: "r", kind: "reply", bytes: 1 } as const;
     expect(outbox.add(item, 0)).toEqual([]);
@@ -286,7 +286,7 @@ describe("the respawn machine", () => {
     }),
   );
 
-  it("R1, R2, R4, R5, R7, R8: holds for any sequence", () => {
+  it("RESPAWN-1, RESPAWN-2, RESPAWN-4, RESPAWN-5, RESPAWN-7, RESPAWN-8: holds for any sequence", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (sequence) => {
         let state: RespawnState = RESPAWN_START;
@@ -299,35 +299,35 @@ describe("the respawn machine", () => {
           const [after, effects] = step(state, next);
           state = after;
           if ("generation" in next && next.generation !== living) {
-            expect(after, "R7").toBe(before);
-            expect(effects, "R7").toEqual([]);
+            expect(after, "RESPAWN-7").toBe(before);
+            expect(effects, "RESPAWN-7").toEqual([]);
           }
           if (next.type === "EXITED" && next.generation === living) {
             living = null;
-            if (!stopped) expect(after.crashes, "R2").toBe(before.crashes + 1);
+            if (!stopped) expect(after.crashes, "RESPAWN-2").toBe(before.crashes + 1);
           }
           if (next.type === "STOP") stopped = true;
           for (const effect of effects) {
             if (effect.do === "SPAWN") {
-              expect(living, "R1").toBeNull();
-              expect(stopped, "R5").toBe(false);
+              expect(living, "RESPAWN-1").toBeNull();
+              expect(stopped, "RESPAWN-5").toBe(false);
               living = effect.generation;
             }
             if (effect.do === "TERMINATE") {
-              expect(terminated, "R8").not.toBe(living);
+              expect(terminated, "RESPAWN-8").not.toBe(living);
               terminated = living;
             }
             if (effect.do === "FAIL" || effect.do === "STOPPED") ends += 1;
           }
           expect(ends, "R4, R5").toBeLessThanOrEqual(1);
-          if (after.crashes > 3) expect(after.phase, "R4").toBe("failed");
+          if (after.crashes > 3) expect(after.phase, "RESPAWN-4").toBe("failed");
         }
       }),
       { numRuns: runs(500) },
     );
   });
 
-  it("R3: a thread that only started clears nothing; one that held its connection does", () => {
+  it("RESPAWN-3: a thread that only started clears nothing; one that held its connection does", () => {
     const play = (...events: RespawnEvent[]): RespawnState =>
       events.reduce<RespawnState>((state, next) => step(state, next)[0], RESPAWN_START);
     const crash: RespawnEvent[] = [{ type: "BEGIN" }, { type: "EXITED", generation: 1 }, { type: "BACKOFF_OVER" }];
@@ -335,7 +335,7 @@ describe("the respawn machine", () => {
     expect(play(...crash, { type: "READY", generation: 2 }, { type: "UPTIME", generation: 2 }).crashes).toBe(0);
   });
 
-  it("R6: HURRY spawns at once and keeps the count", () => {
+  it("RESPAWN-6: HURRY spawns at once and keeps the count", () => {
     const [waiting] = step(
       { phase: "up", crashes: 0, generation: 1, stopping: false, hung: false },
       { type: "EXITED", generation: 1 },

@@ -36,7 +36,7 @@ const ticks = (count: number, signs: number, more = {}): HangEvent[] =>
 const STARTED: HangEvent = { type: "STARTED", signs: 0 };
 
 describe("a thread that lives and does nothing", () => {
-  it("K1: is found after so many ticks of main in a row, once", () => {
+  it("HANG-1: is found after so many ticks of main in a row, once", () => {
     const begun = [STARTED, tick(1)];
     expect(play([...begun, ...ticks(LIMIT - 1, 1)])).toEqual([]);
     expect(play([...begun, ...ticks(LIMIT, 1)])).toEqual([{ do: "HUNG" }]);
@@ -44,27 +44,27 @@ describe("a thread that lives and does nothing", () => {
     expect(play([...begun, ...ticks(LIMIT - 1, 1), tick(2), ...ticks(LIMIT - 1, 2)])).toEqual([]);
   });
 
-  it("K1: the limit is that of the last tick: while closing it falls", () => {
+  it("HANG-1: the limit is that of the last tick: while closing it falls", () => {
     expect(play([STARTED, tick(1), ...ticks(3, 1), tick(1, { limitTicks: 2 })])).toEqual([{ do: "HUNG" }]);
   });
 
-  it("K3: not while an inspector is open, and anew after it", () => {
+  it("HANG-3: not while an inspector is open, and anew after it", () => {
     const open = ticks(50, 1, { debugged: true });
     expect(play([STARTED, tick(1), ...ticks(LIMIT - 1, 1), ...open, ...ticks(LIMIT - 1, 1)])).toEqual([]);
   });
 
-  it("K4: while it looks at main it has twice as long", () => {
+  it("HANG-4: while it looks at main it has twice as long", () => {
     const looking = { looking: true };
     expect(play([STARTED, tick(1), ...ticks(2 * LIMIT - 1, 1, looking)])).toEqual([]);
     expect(play([STARTED, tick(1), ...ticks(2 * LIMIT, 1, looking)])).toEqual([{ do: "HUNG" }]);
   });
 
-  it("K5: it may take longer to start", () => {
+  it("HANG-5: it may take longer to start", () => {
     expect(play([STARTED, ...ticks(STARTING * LIMIT - 1, 0)])).toEqual([]);
     expect(play([STARTED, ...ticks(STARTING * LIMIT, 0)])).toEqual([{ do: "HUNG" }]);
   });
 
-  it("K1, K6: for any sequence: never without a thread that gave no sign for the limit, at most once a thread", () => {
+  it("HANG-1, HANG-6: for any sequence: never without a thread that gave no sign for the limit, at most once a thread", () => {
     const event = fc.oneof(
       { weight: 1, arbitrary: fc.constantFrom<HangEvent>(STARTED, { type: "ENDED" }) },
       { weight: 12, arbitrary: fc.record({ sign: fc.boolean(), debugged: fc.boolean(), looking: fc.boolean() }) },
@@ -86,9 +86,9 @@ describe("a thread that lives and does nothing", () => {
           const [after, effects] = stepHang(state, sent);
           state = after;
           if (effects.length === 0) continue;
-          expect(living, "K6").toBe(true);
-          expect(told, "K1: once").toBe(false);
-          expect(still, "K1").toBeGreaterThanOrEqual(LIMIT);
+          expect(living, "HANG-6").toBe(true);
+          expect(told, "HANG-1: once").toBe(false);
+          expect(still, "HANG-1").toBeGreaterThanOrEqual(LIMIT);
           told = true;
         }
       }),

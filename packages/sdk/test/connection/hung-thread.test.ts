@@ -63,15 +63,18 @@ describe("a connection thread that lives and does nothing", () => {
     expect(first.of("WORKER_REQUEST_ACK")).toHaveLength(1);
   });
 
-  it.each(["hang", "native"] as const)("does not keep close() waiting when nothing is in flight (%s)", async (how) => {
-    const thread = await openKillable(gateway.url, { hangTimeoutMs: HOUR_MS, drainTimeoutMs: HOUR_MS });
-    await gateway.peer();
-    thread.kill(how);
-    await until(() => thread.hangs, "the thread to hang");
-    await thread.connection.close();
-    expect(thread.connection.state).toBe("CLOSED");
-    thread.wake();
-  });
+  it.each(["hang", "native"] as const)(
+    "CLOSE-3: does not keep close() waiting when nothing is in flight (%s)",
+    async (how) => {
+      const thread = await openKillable(gateway.url, { hangTimeoutMs: HOUR_MS, drainTimeoutMs: HOUR_MS });
+      await gateway.peer();
+      thread.kill(how);
+      await until(() => thread.hangs, "the thread to hang");
+      await thread.connection.close();
+      expect(thread.connection.state).toBe("CLOSED");
+      thread.wake();
+    },
+  );
 
   it("with a result that no one has: another one delivers it before close() is over", async () => {
     const { calls, strategy } = manualStrategy();
@@ -86,7 +89,7 @@ describe("a connection thread that lives and does nothing", () => {
     expect(replies.map(({ requestId }) => requestId)).toContain(request.requestId);
   });
 
-  it("is not what a thread looks like to a main thread that was blocked itself", async () => {
+  it("HANG-2: is not what a thread looks like to a main thread that was blocked itself", async () => {
     const thread = await openKillable(gateway.url, { hangTimeoutMs: HANG_MS });
     await gateway.peer();
     const { connection } = thread;

@@ -56,7 +56,7 @@ describe("whether a body may begin", () => {
     expect(wanted).toEqual([]);
   });
 
-  it("B5: is asked of the gateway when its last word is old, once for each wait", async () => {
+  it("GUARD-5: is asked of the gateway when its last word is old, once for each wait", async () => {
     const { clock, alive, wait, ledger, goesOn, wanted } = bench();
     await clock.advance(2_100);
     alive();
@@ -76,7 +76,7 @@ describe("whether a body may begin", () => {
     expect(wait()).toBeUndefined();
   });
 
-  it("B5: what was refused to be stored, and what is gone, says nothing", async () => {
+  it("GUARD-5: what was refused to be stored, and what is gone, says nothing", async () => {
     const { clock, alive, wait, ledger, wanted } = bench();
     const checkpoint = ledger.addCheckpoint("r", new Uint8Array(0));
     await clock.advance(1_000);
@@ -90,7 +90,7 @@ describe("whether a body may begin", () => {
     expect(wanted).toEqual([true, false]);
   });
 
-  it("B5: a machine that slept after the last word, however young that inspectorSessions on its monotonic clock", async () => {
+  it("GUARD-5: a machine that slept after the last word, however young that inspectorSessions on its monotonic clock", async () => {
     const { clock, alive, wait, wanted } = bench();
     clock.setWallClock(clock.nowMs() + 3_600_000);
     alive();
@@ -98,7 +98,7 @@ describe("whether a body may begin", () => {
     expect(wanted).toEqual([true]);
   });
 
-  it("B5: another thread is told what is waited for", async () => {
+  it("GUARD-5: another thread is told what is waited for", async () => {
     const { clock, alive, gate, wait, wanted } = bench();
     await clock.advance(2_100);
     alive();
@@ -108,7 +108,7 @@ describe("whether a body may begin", () => {
     expect(wanted).toEqual([true, true]);
   });
 
-  it("B1: it may not while the thread is silent; it may when that one has found that it was not paused", async () => {
+  it("GUARD-1: it may not while the thread is silent; it may when that one has found that it was not paused", async () => {
     const { clock, alive, ledger, wait, goesOn } = bench();
     await clock.advance(2_100);
     const waiting = wait();
@@ -119,13 +119,13 @@ describe("whether a body may begin", () => {
     expect(wait()).toBeUndefined();
   });
 
-  it("B1: a machine that slept, and main wakes first: its wall clock tells", async () => {
+  it("GUARD-1: a machine that slept, and main wakes first: its wall clock tells", async () => {
     const { clock, wait } = bench();
     clock.setWallClock(clock.nowMs() + 3_600_000);
     expect(wait()).toBeInstanceOf(Promise);
   });
 
-  it("B2: it may not under an older epoch, until the lease is confirmed as of the new one", async () => {
+  it("GUARD-2: it may not under an older epoch, until the lease is confirmed as of the new one", async () => {
     const { counters, alive, ledger, wait, goesOn } = bench();
     counters.epoch(EPOCH + 1);
     alive();
@@ -140,7 +140,7 @@ describe("whether a body may begin", () => {
     expect(ledger.adopt()[0]?.leaseId).toBe("newest");
   });
 
-  it("B3: it may not while a message that takes work away waits to be read", async () => {
+  it("GUARD-3: it may not while a message that takes work away waits to be read", async () => {
     const { counters, gate, wait, goesOn } = bench();
     counters.tookWork();
     const waiting = wait();
@@ -149,7 +149,7 @@ describe("whether a body may begin", () => {
     expect(await goesOn(waiting)).toBe(true);
   });
 
-  it("B4: who waits for what is no longer needed is let go", async () => {
+  it("GUARD-4: who waits for what is no longer needed is let go", async () => {
     const { counters, ledger, wait } = bench();
     counters.epoch(EPOCH + 1);
     const waiting = wait();

@@ -75,7 +75,7 @@ describe("the link machine", () => {
     expect(sent(link.effects)).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
   });
 
-  it("L11: pauses while main stalls, also on a connection made meanwhile, and is ready again afterwards", () => {
+  it("LINK-11: pauses while main stalls, also on a connection made meanwhile, and is ready again afterwards", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const first = link.becomeReady();
@@ -88,7 +88,7 @@ describe("the link machine", () => {
     expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
   });
 
-  it("L12: says nothing of a stall to a gateway of the base protocol, for which a pause is final", () => {
+  it("LINK-12: says nothing of a stall to a gateway of the base protocol, for which a pause is final", () => {
     for (const [frame, offered] of [
       [plainReady, EXTENSIONS],
       [ready, []],
@@ -106,7 +106,7 @@ describe("the link machine", () => {
     }
   });
 
-  it("L11, L12: a stall goes on over a move from one kind of gateway to the other", () => {
+  it("LINK-11, LINK-12: a stall goes on over a move from one kind of gateway to the other", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const first = link.becomeReady();
@@ -121,7 +121,7 @@ describe("the link machine", () => {
     expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
   });
 
-  it("L3, L11: a stall that ends while shutting down makes nothing ready", () => {
+  it("LINK-3, LINK-11: a stall that ends while shutting down makes nothing ready", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     link.becomeReady();
@@ -130,7 +130,7 @@ describe("the link machine", () => {
     expect(link.send({ type: "STALL", stalled: false })).toEqual([]);
   });
 
-  it("L5: destroys the socket of a peer that left two heartbeats unanswered", () => {
+  it("LINK-5: destroys the socket of a peer that left two heartbeats unanswered", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const generation = link.becomeReady();
@@ -142,7 +142,7 @@ describe("the link machine", () => {
     expect(kinds(beat())).toEqual(expect.arrayContaining(["DESTROY_SOCKET", "LINK_DOWN", "WAIT"]));
   });
 
-  it("L4: keeps a draining connection until its replacement is ready; a second CLOSING changes nothing", () => {
+  it("LINK-4: keeps a draining connection until its replacement is ready; a second CLOSING changes nothing", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const old = link.becomeReady();
@@ -160,7 +160,7 @@ describe("the link machine", () => {
     expect(link.send({ type: "FRAME", generation: old, frame: closing })).toEqual([]);
   });
 
-  it("L6: only a connection that held clears the failures", () => {
+  it("LINK-6: only a connection that held clears the failures", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     for (const failures of [1, 2, 3]) {
@@ -174,7 +174,7 @@ describe("the link machine", () => {
     expect(link.open.memory.failures).toBe(1);
   });
 
-  it("L7: excludes the group of a broken connection until one of that group is ready", () => {
+  it("LINK-7: excludes the group of a broken connection until one of that group is ready", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const generation = link.becomeReady("bad");
@@ -184,7 +184,7 @@ describe("the link machine", () => {
     expect(link.open.memory.excluded).toEqual([]);
   });
 
-  it("L8, L9: tries the other key at once; all refused is permanent, but only before the first connection", () => {
+  it("LINK-8, LINK-9: tries the other key at once; all refused is permanent, but only before the first connection", () => {
     const refused = (link: ReturnType<typeof machine>): readonly LinkEffect[] => {
       const { attempt } = link.open;
       const generation = attempt.step === "none" ? -1 : attempt.generation;
@@ -201,7 +201,7 @@ describe("the link machine", () => {
     expect(kinds(refused(resumed))).toEqual(["LOG", "WAIT", "STATE_CHANGED"]);
   });
 
-  it("L6: a gateway that accepts and drops at once sees few connections, and never many workers at the same time", () => {
+  it("LINK-6: a gateway that accepts and drops at once sees few connections, and never many workers at the same time", () => {
     const policy = { baseMs: 100, factor: 2, maxMs: 30_000, jitter: 0.5 };
     const play = (seed: number, dropAfterMs: number, hours: number) => {
       const link = machine();
@@ -319,28 +319,28 @@ describe("the link machine", () => {
       const current = [active?.generation, attempt.step === "none" ? undefined : attempt.generation];
       const made = link.send(real);
       if ("generation" in real && !current.includes(real.generation)) {
-        expect(made, "L1").toEqual([]);
-        expect(link.state, "L1").toBe(before);
+        expect(made, "LINK-1").toEqual([]);
+        expect(link.state, "LINK-1").toBe(before);
       }
       if (real.type === "SOCKET_CLOSED") left.add(real.generation);
       for (const effect of made) {
         if (effect.do === "OPEN") {
-          expect(opened.has(effect.generation), "L1").toBe(false);
+          expect(opened.has(effect.generation), "LINK-1").toBe(false);
           opened.add(effect.generation);
         }
         if (effect.do === "CLOSE_SOCKET" || effect.do === "DESTROY_SOCKET") left.add(effect.generation);
       }
       paused ||= real.type === "SHUTDOWN";
-      if (paused) expect(sent(made), "L3").not.toContain("WORKER_READY");
+      if (paused) expect(sent(made), "LINK-3").not.toContain("WORKER_READY");
       const { state } = link;
       if (state.phase !== "open" || sent(made).length === 0) continue;
-      if (!state.active?.pausesForStalls && !paused) expect(sent(made), "L12").not.toContain("WORKER_PAUSE");
-      if (state.active?.pausesForStalls && state.stalled) expect(sent(made), "L11").not.toContain("WORKER_READY");
+      if (!state.active?.pausesForStalls && !paused) expect(sent(made), "LINK-12").not.toContain("WORKER_PAUSE");
+      if (state.active?.pausesForStalls && state.stalled) expect(sent(made), "LINK-11").not.toContain("WORKER_READY");
     }
     return { link, opened, left };
   }
 
-  it("L1, L2, L3, L11, L12: holds for any sequence of events", () => {
+  it("LINK-1, LINK-2, LINK-3, LINK-11, LINK-12: holds for any sequence of events", () => {
     fc.assert(
       fc.property(aimed, fc.boolean(), (events, hasFallbackKey) => {
         const { link, opened, left } = play(events, hasFallbackKey);
@@ -350,14 +350,14 @@ describe("the link machine", () => {
             ? [state.active?.generation, state.attempt.step === "opening" ? state.attempt.generation : undefined]
             : [];
         for (const generation of opened) {
-          expect(left.has(generation) || kept.includes(generation), `L2: socket ${generation}`).toBe(true);
+          expect(left.has(generation) || kept.includes(generation), `LINK-2: socket ${generation}`).toBe(true);
         }
       }),
       { numRuns: runs(500) },
     );
   });
 
-  it("L10: FINISH closes what is open, and nothing happens after it", () => {
+  it("LINK-10: FINISH closes what is open, and nothing happens after it", () => {
     fc.assert(
       fc.property(aimed, anyEvent, (events, after) => {
         const { link, opened, left } = play(events, false);
@@ -373,7 +373,7 @@ describe("the link machine", () => {
     );
   });
 
-  it("L6: never makes a second attempt without waiting as its count says", () => {
+  it("LINK-6: never makes a second attempt without waiting as its count says", () => {
     fc.assert(
       fc.property(aimed, (events) => {
         const { link } = play(events, false);

@@ -32,7 +32,7 @@ describe.each([
   ["with extensions", ["checkpoint", "nack", "cancel"] as const],
   ["on the plain protocol", [] as const],
 ])("a connection thread that stalled, %s", (_name, extensions) => {
-  it("requests read after a pause are confirmed before the main thread sees them", async () => {
+  it("DOUBT-2: requests read after a pause are confirmed before the main thread sees them", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
@@ -80,7 +80,7 @@ describe.each([
     expect(peer.of("WORKER_REPLY").map((reply) => reply.requestId)).toEqual([requestId]);
   });
 
-  it("after a pause the main thread starts no held request before it is confirmed", async () => {
+  it("DOUBT-1: after a pause the main thread starts no held request before it is confirmed", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });

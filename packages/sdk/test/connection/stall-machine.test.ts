@@ -57,7 +57,7 @@ class Play {
 }
 
 describe("a stall", () => {
-  test("begins after the threshold and one pulse, and is reported and paused for at once (W1)", () => {
+  test("begins after the threshold and one pulse, and is reported and paused for at once (STALL-1)", () => {
     const play = new Play();
     play.stand(1_100);
     expect(play.names).toEqual([]);
@@ -81,7 +81,7 @@ describe("a stall", () => {
     expect(play.heard(20).map((effect) => effect.do)).toEqual(["RESUME", "ENDED"]);
   });
 
-  test("is reported again at distances that double, up to a minute (W4)", () => {
+  test("is reported again at distances that double, up to a minute (STALL-4)", () => {
     const play = new Play();
     play.stand(400_000);
     const times = play.effects.flatMap(({ atMs, effect }) => (effect.do === "REPORT" ? [atMs] : []));
@@ -89,7 +89,7 @@ describe("a stall", () => {
     expect(times.slice(6).every((at, index) => at - (times[index + 5] as number) === 60_000 || index === 0)).toBe(true);
   });
 
-  test("gives the work up once, and takes it up again at its end (W3, W6)", () => {
+  test("gives the work up once, and takes it up again at its end (STALL-3, STALL-6)", () => {
     const play = new Play({ maxStallMs: 3_000 });
     play.stand(10_000);
     play.look(125, { moves: true });
@@ -97,7 +97,7 @@ describe("a stall", () => {
     expect(play.effects.find(({ effect }) => effect.do === "GIVE_UP")?.atMs).toBe(3_000);
   });
 
-  test("is none while no one looked: a process that was stopped has not stalled (W2)", () => {
+  test("is none while no one looked: a process that was stopped has not stalled (STALL-2)", () => {
     const play = new Play();
     play.look(60_000);
     expect(play.names).toEqual([]);
@@ -106,7 +106,7 @@ describe("a stall", () => {
     expect(play.names).toEqual([]);
   });
 
-  test("is none while a debugger may be what stops main (W7)", () => {
+  test("is none while a debugger may be what stops main (STALL-7)", () => {
     const play = new Play();
     for (let turn = 0; turn < 100; turn++) play.look(125, { debugged: true });
     expect(play.names).toEqual([]);
@@ -120,7 +120,7 @@ describe("a stall", () => {
   });
 });
 
-test("many short stalls: reports are bounded, what is left out is counted and reported (W5)", () => {
+test("many short stalls: reports are bounded, what is left out is counted and reported (STALL-5)", () => {
   const play = new Play();
   for (let stall = 0; stall < 40; stall++) {
     play.stand(1_125);
@@ -146,7 +146,7 @@ const anyTurn = fc.oneof(
   },
 );
 
-test("W1 to W7 hold over random lives", () => {
+test("STALL-1 to STALL-7 hold over random lives", () => {
   fc.assert(
     fc.property(
       fc.array(anyTurn, { maxLength: 300 }),
@@ -171,34 +171,36 @@ test("W1 to W7 hold over random lives", () => {
               reportsOfStall = 0;
             }
             if (effect.do === "REPORT") {
-              expect(effect.suppressed, "W5").toBe(untold);
+              expect(effect.suppressed, "STALL-5").toBe(untold);
               untold = 0;
               if (reportsOfStall > 0) {
-                expect(effect.stalledMs - lastReportMs, "W4").toBeGreaterThanOrEqual(Math.min(lastReportMs, 60_000));
+                expect(effect.stalledMs - lastReportMs, "STALL-4").toBeGreaterThanOrEqual(
+                  Math.min(lastReportMs, 60_000),
+                );
               }
               reportsOfStall += 1;
               lastReportMs = effect.stalledMs;
             }
             if (effect.do === "GIVE_UP") {
-              expect(maxStallMs, "W6").not.toBeNull();
-              expect(quietMs, "W6").toBeGreaterThanOrEqual(maxStallMs ?? 0);
+              expect(maxStallMs, "STALL-6").not.toBeNull();
+              expect(quietMs, "STALL-6").toBeGreaterThanOrEqual(maxStallMs ?? 0);
             }
             if (effect.do === "ENDED") expect(effect.reports).toBe(reportsOfStall);
           }
-          if (kind === "debugged") expect(play.state.phase, "W7").toBe("moving");
+          if (kind === "debugged") expect(play.state.phase, "STALL-7").toBe("moving");
           const { suppressed } = play.state.told;
           expect(suppressed).toBeGreaterThanOrEqual(untold);
           untold = suppressed;
           if (before.phase === "moving" && play.state.phase === "moving") expect(effects).toEqual([]);
         }
         const turnsOf = (...names: string[]): string => play.names.filter((name) => names.includes(name)).join(" ");
-        expect(turnsOf("PAUSE", "RESUME"), "W3").toMatch(/^(PAUSE RESUME ?)*(PAUSE)?$/);
-        expect(turnsOf("GIVE_UP", "TAKE_UP"), "W3").toMatch(/^(GIVE_UP TAKE_UP ?)*(GIVE_UP)?$/);
-        expect(turnsOf("PAUSE", "ENDED"), "W3").toMatch(/^(PAUSE ENDED ?)*(PAUSE)?$/);
+        expect(turnsOf("PAUSE", "RESUME"), "STALL-3").toMatch(/^(PAUSE RESUME ?)*(PAUSE)?$/);
+        expect(turnsOf("GIVE_UP", "TAKE_UP"), "STALL-3").toMatch(/^(GIVE_UP TAKE_UP ?)*(GIVE_UP)?$/);
+        expect(turnsOf("PAUSE", "ENDED"), "STALL-3").toMatch(/^(PAUSE ENDED ?)*(PAUSE)?$/);
         const times = play.effects.flatMap(({ atMs, effect }) => (effect.do === "REPORT" ? [atMs] : []));
         for (const [index, at] of times.entries()) {
           const earlier = times[index - STALL_LIMITS.reportsPerMinute];
-          if (earlier !== undefined) expect(at - earlier, "W5").toBeGreaterThanOrEqual(60_000);
+          if (earlier !== undefined) expect(at - earlier, "STALL-5").toBeGreaterThanOrEqual(60_000);
         }
       },
     ),

@@ -53,7 +53,7 @@ function bench() {
 }
 
 describe("a thread that does not end when it is terminated", () => {
-  it("R8: counts as ended after a while; another one takes its place, and what it says is not heard", async () => {
+  it("RESPAWN-8: counts as ended after a while; another one takes its place, and what it says is not heard", async () => {
     const { clock, host, threads, heard, crashes } = bench();
     host.hung(10_000);
     host.hung(10_000);

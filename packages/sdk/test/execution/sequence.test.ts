@@ -82,7 +82,7 @@ describe("a changed sequence of steps", () => {
       /"run:b".*"waitForEvent:b"/,
     ],
   ] as readonly [string, Handler, RegExp][])(
-    "%s: typed, final, and nothing of it runs",
+    "ORDER-2: %s: typed, final, and nothing of it runs",
     async (_name, after, message) => {
       ran.length = 0;
       const { engine, end } = await deploy(before, after);
@@ -108,7 +108,7 @@ describe("a changed sequence of steps", () => {
 });
 
 describe("no change", () => {
-  test("a step in a branch that time alone held up the first time", async () => {
+  test("ORDER-1: a step in a branch that time alone held up the first time", async () => {
     ran.length = 0;
     let slowMs = 60;
     const handler: Handler = async ({ step }) => {
@@ -173,7 +173,7 @@ describe("no change", () => {
     expect(tries).toBe(1);
   });
 
-  test("a gateway that keeps no numbers, and a step that was tried before", async () => {
+  test("ORDER-3: a gateway that keeps no numbers, and a step that was tried before", async () => {
     const engine = engineFor(async ({ step }) => {
       await step.run("a", () => 1);
       return step.run("b", () => 2);

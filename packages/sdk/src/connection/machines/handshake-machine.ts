@@ -5,12 +5,12 @@ import { isLinkFrame } from "./frame-subjects.ts";
 /**
  * The handshake of one socket: GATEWAY_HELLO, then WORKER_CONNECT, then GATEWAY_CONNECTION_READY.
  *
- * H1. WORKER_CONNECT is sent exactly once, and only as the answer to the first HELLO.
- * H2. Only CONNECTION_READY after WORKER_CONNECT makes it ready.
- * H3. Any other known frame, bytes that are no frame, the end of the socket or of the time fail it, with the reason.
+ * HANDSHAKE-1. WORKER_CONNECT is sent exactly once, and only as the answer to the first HELLO.
+ * HANDSHAKE-2. Only CONNECTION_READY after WORKER_CONNECT makes it ready.
+ * HANDSHAKE-3. Any other known frame, bytes that are no frame, the end of the socket or of the time fail it, with the reason.
  *     A kind that this version does not know is ignored.
- * H4. `ready` and `failed` are final: later events change nothing and have no effects.
- * H5. It is permanent (retrying will not help) only if the gateway said so: SYNC_FAILED, or a close with code
+ * HANDSHAKE-4. `ready` and `failed` are final: later events change nothing and have no effects.
+ * HANDSHAKE-5. It is permanent (retrying will not help) only if the gateway said so: SYNC_FAILED, or a close with code
  *     1008 and a reason other than its hello timeout.
  */
 export type HandshakeState = { readonly phase: "hello" | "welcome" | "ready" | "failed" };

@@ -4,13 +4,13 @@ import { unreachable } from "@holdfast/core";
  * Whether the connection thread hangs: it lives and does nothing. Main counts its own ticks in which it saw no sign of
  * life, never time.
  *
- * K1. HUNG comes when the ticks without a sign, in a row, are as many as the limit of the last tick, and once for each thread.
- * K2. Time in which main made no tick counts for nothing: a suspended machine, a stopped process and a blocked main are
+ * HANG-1. HUNG comes when the ticks without a sign, in a row, are as many as the limit of the last tick, and once for each thread.
+ * HANG-2. Time in which main made no tick counts for nothing: a suspended machine, a stopped process and a blocked main are
  *     no hang of the thread.
- * K3. A tick while an inspector is open begins the count anew: a debugger may hold the thread.
- * K4. A tick while the thread looks at main's stack counts half.
- * K5. Before its first sign a thread has `STARTING` times as many ticks: it is being loaded.
- * K6. Without a thread, and after HUNG until the next one, ticks mean nothing.
+ * HANG-3. A tick while an inspector is open begins the count anew: a debugger may hold the thread.
+ * HANG-4. A tick while the thread looks at main's stack counts half.
+ * HANG-5. Before its first sign a thread has `STARTING` times as many ticks: it is being loaded.
+ * HANG-6. Without a thread, and after HUNG until the next one, ticks mean nothing.
  */
 export type HangState =
   | { readonly phase: "none" }

@@ -5,11 +5,11 @@ import { type ClockReading, isUlid, ulidTimeMs } from "@holdfast/core";
  * little processor time, has kept back. A lease id says when the lease ends, by the gateway's clock; how far that lies ahead of ours
  * is the same for all requests that came at once, whatever the two clocks are, and less for one that was kept back.
  *
- * A1. Of requests that all were under way for the same time none is late.
- * A2. One that was under way for longer than the quickest so far is late by just that much.
- * A3. A lease that was confirmed is the measure from then on: a gateway whose clock was set, or whose leases got shorter, costs
+ * AGE-1. Of requests that all were under way for the same time none is late.
+ * AGE-2. One that was under way for longer than the quickest so far is late by just that much.
+ * AGE-3. A lease that was confirmed is the measure from then on: a gateway whose clock was set, or whose leases got shorter, costs
  *     one confirmation.
- * A4. Ids that are no ULIDs say nothing, and the first one nothing of itself.
+ * AGE-4. Ids that are no ULIDs say nothing, and the first one nothing of itself.
  */
 export class LeaseAges {
   /** The end of the lease ahead of our clock, at most so far. */

@@ -3,18 +3,18 @@ import type { ClockReading } from "@holdfast/core";
 /**
  * The leases of everything in flight. One timer serves the whole table: its owner calls `sweep` every interval.
  *
- * T1. At most one extension per lease is under way on one connection; one whose answer did not come for two intervals
+ * LEASE-1. At most one extension per lease is under way on one connection; one whose answer did not come for two intervals
  *     is asked again with the same lease id, which the gateway answers as it did before.
- * T2. An extension carries the newest lease id.
- * T3. A refusal loses the lease, once: it is in the table no more.
- * T4. After a reconnect `extendAll` asks for every lease, whatever was under way on the old connection.
- * T5. An answer for a request that is not in the table changes nothing.
- * T6. A sweep ignores leases that were granted less than half an interval ago.
- * T7. `doubt` begins a new epoch: from then on a lease is confirmed only by an answer that was given later. Of the
+ * LEASE-2. An extension carries the newest lease id.
+ * LEASE-3. A refusal loses the lease, once: it is in the table no more.
+ * LEASE-4. After a reconnect `extendAll` asks for every lease, whatever was under way on the old connection.
+ * LEASE-5. An answer for a request that is not in the table changes nothing.
+ * LEASE-6. A sweep ignores leases that were granted less than half an interval ago.
+ * LEASE-7. `doubt` begins a new epoch: from then on a lease is confirmed only by an answer that was given later. Of the
  *     answers that come first as many do not count as extensions were under way when the doubt began: they may have
  *     been given before. On a new connection all count.
- * T8. What is added counts as confirmed only if its owner says so.
- * T9. When an answer comes the lease was ours at least when the oldest extension under way was asked for: `asOf`.
+ * LEASE-8. What is added counts as confirmed only if its owner says so.
+ * LEASE-9. When an answer comes the lease was ours at least when the oldest extension under way was asked for: `asOf`.
  */
 export interface Lease {
   readonly requestId: string;

@@ -13,23 +13,23 @@ export const LINK_START: LinkState = { phase: "idle", paused: false };
 /**
  * The connection to "a gateway": making it, making it again, replacing it while its gateway drains, ending it.
  *
- * L1. A generation is used once. An event of a generation that is neither the active connection's nor the attempt's
+ * LINK-1. A generation is used once. An event of a generation that is neither the active connection's nor the attempt's
  *     changes nothing and has no effects.
- * L2. At most one active connection and one attempt. Every socket that is left, for whatever reason, is closed.
- * L3. Once shutdown began no WORKER_READY is sent: a connection announces itself with WORKER_PAUSE.
- * L4. While a gateway drains, its connection stays the active one until its replacement is ready; then it is closed.
+ * LINK-2. At most one active connection and one attempt. Every socket that is left, for whatever reason, is closed.
+ * LINK-3. Once shutdown began no WORKER_READY is sent: a connection announces itself with WORKER_PAUSE.
+ * LINK-4. While a gateway drains, its connection stays the active one until its replacement is ready; then it is closed.
  *     A second GATEWAY_CLOSING, or one of an old connection, changes nothing.
- * L5. A peer that answered none of the last two heartbeats when the next is due is dead: its socket is destroyed.
- * L6. Failures are counted up by every attempt that fails and every connection that ends before it held for the minimum
+ * LINK-5. A peer that answered none of the last two heartbeats when the next is due is dead: its socket is destroyed.
+ * LINK-6. Failures are counted up by every attempt that fails and every connection that ends before it held for the minimum
  *     uptime; only such a steady connection clears them. Every attempt but the first one waits as its count says, and
  *     no less than the gateway asked for.
- * L7. The group of a connection that failed, broke or drains is excluded until one of that group becomes ready.
- * L8. A refused key is replaced by the other one at once, if there is one; when all are refused that is permanent.
- * L9. A permanent refusal before the first connection ends everything (REFUSED); after it, it is logged and tried on.
- * L10. After FINISH there is no effect but those that end sockets, timers and calls; then none at all.
- * L11. While main stalls (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
+ * LINK-7. The group of a connection that failed, broke or drains is excluded until one of that group becomes ready.
+ * LINK-8. A refused key is replaced by the other one at once, if there is one; when all are refused that is permanent.
+ * LINK-9. A permanent refusal before the first connection ends everything (REFUSED); after it, it is logged and tried on.
+ * LINK-10. After FINISH there is no effect but those that end sockets, timers and calls; then none at all.
+ * LINK-11. While main stalls (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
  *      follows when it moves, unless shutdown began.
- * L12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
+ * LINK-12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
  */
 export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Turn {
   return (state, event) => {

@@ -30,15 +30,15 @@ interface Entry {
  * Replies and checkpoints that the gateway has not acknowledged yet. It holds keys and sizes; the bytes are the
  * owner's. Its owner carries out the actions and calls `due` when `nextDueMs` has come.
  *
- * O1. What was added stays until it is acknowledged or withdrawn: nothing is ever dropped to make room.
- * O2. `full` is true exactly when count or bytes are at their limit; whoever takes in new work looks at it.
- * O3. With a link everything is sent at once; without one it is queued, and sent when a link comes up, oldest first.
- * O4. What was sent and not acknowledged within `ackMs` is sent again on a healthy link; a reply that was sent
+ * OUTBOX-1. What was added stays until it is acknowledged or withdrawn: nothing is ever dropped to make room.
+ * OUTBOX-2. `full` is true exactly when count or bytes are at their limit; whoever takes in new work looks at it.
+ * OUTBOX-3. With a link everything is sent at once; without one it is queued, and sent when a link comes up, oldest first.
+ * OUTBOX-4. What was sent and not acknowledged within `ackMs` is sent again on a healthy link; a reply that was sent
  *     `MAX_SENDS` times on one link in vain is flushed instead.
- * O5. Without a link a reply is flushed once it has waited for `ackMs`, or at once when that is urgent.
- * O6. A checkpoint is never flushed.
- * O7. At most one flush per reply is under way; after a failed one the next try waits for `ackMs`.
- * O8. `flushAll` flushes every reply at once, whatever it waits for: the last resort when time runs out.
+ * OUTBOX-5. Without a link a reply is flushed once it has waited for `ackMs`, or at once when that is urgent.
+ * OUTBOX-6. A checkpoint is never flushed.
+ * OUTBOX-7. At most one flush per reply is under way; after a failed one the next try waits for `ackMs`.
+ * OUTBOX-8. `flushAll` flushes every reply at once, whatever it waits for: the last resort when time runs out.
  */
 export class Outbox {
   readonly #limits: OutboxLimits;

@@ -3,15 +3,15 @@ import { unreachable } from "@holdfast/core";
 /**
  * Keeps one connection thread alive.
  *
- * R1. At most one thread lives: SPAWN is asked for only when none does.
- * R2. A crash is counted with every exit that no one asked for; the wait before the next SPAWN rises with the count.
- * R3. The count is cleared only by a CONNECTION_READY that held for the minimum uptime (the UPTIME timer of this very
+ * RESPAWN-1. At most one thread lives: SPAWN is asked for only when none does.
+ * RESPAWN-2. A crash is counted with every exit that no one asked for; the wait before the next SPAWN rises with the count.
+ * RESPAWN-3. The count is cleared only by a CONNECTION_READY that held for the minimum uptime (the UPTIME timer of this very
  *     thread), never by a thread that merely started.
- * R4. With more crashes in a row than `maxCrashes` it is FAILED, once and permanently.
- * R5. After STOP nothing is spawned any more; STOPPED follows once, when no thread lives.
- * R6. HURRY while waiting spawns at once (work is left that only a thread can deliver); the crash count stays.
- * R7. An event of a thread that is gone (another generation) changes nothing.
- * R8. A thread that hangs is terminated, once. Its end is a crash as any other; one that does not end by then can do
+ * RESPAWN-4. With more crashes in a row than `maxCrashes` it is FAILED, once and permanently.
+ * RESPAWN-5. After STOP nothing is spawned any more; STOPPED follows once, when no thread lives.
+ * RESPAWN-6. HURRY while waiting spawns at once (work is left that only a thread can deliver); the crash count stays.
+ * RESPAWN-7. An event of a thread that is gone (another generation) changes nothing.
+ * RESPAWN-8. A thread that hangs is terminated, once. Its end is a crash as any other; one that does not end by then can do
  *     nothing any more, and counts as ended.
  */
 export type RespawnState =

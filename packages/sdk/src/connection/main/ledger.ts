@@ -29,13 +29,13 @@ interface Entry {
 /**
  * The truth about every request in flight: the connection thread is a restartable front for it.
  *
- * G1. An entry lives from the moment main took the request until its reply was acknowledged, its lease was lost or
+ * LEDGER-1. An entry lives from the moment main took the request until its reply was acknowledged, its lease was lost or
  *     the work was dropped.
- * G2. `adopt()` gives a new thread everything that an old one could have held: identity, newest lease, every
+ * LEDGER-2. `adopt()` gives a new thread everything that an old one could have held: identity, newest lease, every
  *     checkpoint without an answer, the exact reply.
- * G3. A checkpoint is settled exactly once; those of an entry that goes are settled as `stale`.
- * G4. The signal of an entry fires at most once, and the outcome of an entry is set at most once.
- * G5. The epoch of an entry only rises, and so does the time as of which it is known that nobody else has the work: what is
+ * LEDGER-3. A checkpoint is settled exactly once; those of an entry that goes are settled as `stale`.
+ * LEDGER-4. The signal of an entry fires at most once, and the outcome of an entry is set at most once.
+ * LEDGER-5. The epoch of an entry only rises, and so does the time as of which it is known that nobody else has the work: what is
  *     stored for it says that, too.
  */
 export class Ledger {

@@ -50,14 +50,14 @@ export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "
 /**
  * Everything about requests: taking them in, their leases, their checkpoints and replies.
  *
- * D1. After a doubt (`doubt`) main begins nothing until the lease of the request is confirmed: main sees the epoch in
+ * DOUBT-1. After a doubt (`doubt`) main begins nothing until the lease of the request is confirmed: main sees the epoch in
  *     shared memory before it gets anything else.
- * D2. A request that is read while in doubt goes to main, and is acknowledged, only when its lease is confirmed; nothing
+ * DOUBT-2. A request that is read while in doubt goes to main, and is acknowledged, only when its lease is confirmed; nothing
  *     of one that is lost or cancelled before that is seen by main.
- * D3. The doubt about what is read ends with the first answer that was given after it began: all that comes over the
+ * DOUBT-3. The doubt about what is read ends with the first answer that was given after it began: all that comes over the
  *     connection later was sent later.
- * D4. So is a request that comes later than others came by more than a pause.
- * D5. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
+ * DOUBT-4. So is a request that comes later than others came by more than a pause.
+ * DOUBT-5. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
  */
 export class RequestManager {
   readonly inFlight: InFlightRequests;
