@@ -193,6 +193,8 @@ describe("events that would be lost, or never start, are refused before they are
     ["the year 275760", { name: "a", ts: 8.64e15 }, "at most a year ahead"],
     ["two years ahead", { name: "a", ts: Date.now() + 2 * 366 * 86_400_000 }, "at most a year ahead"],
     ["before 1970", { name: "a", ts: -1 }, "since 1970"],
+    ["a NUL in its name", { name: "a\0b" }, "contains a NUL character"],
+    ["a NUL in its id", { name: "a", id: "b\0c" }, 'The id of event "a" contains a NUL character'],
     ["data of 181 levels", { name: "a", data: nested(181) }, "nests deeper than 180 levels"],
   ])("%s", async (_name, event, text) => {
     await expect(app().send(event as never)).rejects.toMatchObject({
