@@ -69,8 +69,8 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "unfinished work is handed back at the end of a drain",
     edits: [
       {
-        file: `${SDK}/thread/request-manager.ts`,
-        find: 'this.#refusals.nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");',
+        file: `${SDK}/thread/refusals.ts`,
+        find: 'this.nack({ requestId, runId }, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");',
         replace: "",
       },
       // The other way back: the close code says that the worker ends.

@@ -12,8 +12,8 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     against: "suspensions",
     edits: [
       {
-        file: `${SDK}/thread/run-thread.ts`,
-        find: "    this.#requests.doubt();\n    const message",
+        file: `${SDK}/thread/connection-thread.ts`,
+        find: "    requests.doubt();\n    const message",
         replace: "    const message",
       },
     ],

@@ -2,6 +2,9 @@ import type { Clock, Log, TimerHandle, Timers } from "@holdfast/core";
 import type { GatewayHttp } from "./gateway-http.ts";
 import type { LinkDriver } from "./link-driver.ts";
 import type { RequestManager } from "./request-manager.ts";
+import type { Emit, ThreadEffect } from "./thread-effect.ts";
+
+type Closed = Extract<ThreadEffect, { do: "CLOSED" }>;
 
 /** How long before the deadline replies without acknowledgement go by HTTP as well. */
 const LAST_FLUSH_MS = 1_500;
@@ -12,14 +15,15 @@ const MAX_CLOSE_MS = 2_000;
 const MIN_CLOSE_MS = 250;
 
 export interface ClosingDeps {
-  readonly requests: RequestManager;
-  readonly link: LinkDriver;
+  readonly requests: Pick<
+    RequestManager,
+    "count" | "undelivered" | "beginShutdown" | "handBack" | "flushReplies" | "stop"
+  >;
+  readonly link: Pick<LinkDriver, "beginShutdown" | "finish" | "hurry">;
   readonly http: Pick<GatewayHttp, "abort">;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
-  /** Everything is closed; these requests' replies never got an acknowledgement. */
-  readonly onClosed: (undelivered: readonly string[]) => void;
 }
 
 /**
@@ -36,7 +40,7 @@ export interface Closing {
   look(): void;
 }
 
-export function createClosing(deps: ClosingDeps): Closing {
+export function createClosing(deps: ClosingDeps, emit: Emit<Closed>): Closing {
   const { requests, link, clock, timers, log } = deps;
   let phase: "open" | "draining" | "lastCall" | "ending" = "open";
   let deadlineMs = 0;
@@ -49,7 +53,7 @@ export function createClosing(deps: ClosingDeps): Closing {
     phase = "ending";
     alarm?.cancel();
     flushAlarm?.cancel();
-    const left = requests.delivery.undelivered();
+    const left = requests.undelivered();
     if (left.length > 0) {
       log("error", `${left.length} replies could not be delivered before the connection was closed.`, {
         code: "FLUSH_FAILED",
@@ -64,18 +68,18 @@ export function createClosing(deps: ClosingDeps): Closing {
   };
 
   const tellClosed = (): void => {
-    if (asked && undelivered !== null) deps.onClosed(undelivered);
+    if (asked && undelivered !== null) emit({ do: "CLOSED", undelivered });
   };
 
   const look = (): void => {
-    if ((phase === "draining" || phase === "lastCall") && requests.inFlight.count === 0) void end();
+    if ((phase === "draining" || phase === "lastCall") && requests.count === 0) void end();
   };
 
   const drainOver = (): void => {
     phase = "lastCall";
     alarm = timers.set(LAST_CALL_MS, () => void end());
     requests.handBack();
-    requests.delivery.flushAll();
+    requests.flushReplies();
     look();
   };
 
@@ -88,7 +92,7 @@ export function createClosing(deps: ClosingDeps): Closing {
     alarm?.cancel();
     alarm = timers.set(drainMs, drainOver);
     flushAlarm?.cancel();
-    flushAlarm = timers.set(Math.max(0, drainMs - LAST_FLUSH_MS), () => requests.delivery.flushAll());
+    flushAlarm = timers.set(Math.max(0, drainMs - LAST_FLUSH_MS), () => requests.flushReplies());
     if (phase === "open") {
       phase = "draining";
       link.beginShutdown();

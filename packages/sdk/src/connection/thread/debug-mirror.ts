@@ -1,4 +1,4 @@
-import { type Clock, type PlainError, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
+import { type Clock, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
 import type { LinkState } from "../machines/link-types.ts";
 import type { ConnectionState } from "../shared/connection-state.ts";
 import type { DebugState } from "../shared/debug-state.ts";
@@ -7,15 +7,11 @@ import type { MainPort } from "./main-port.ts";
 import type { RequestManager } from "./request-manager.ts";
 import type { StallWatch } from "./stall-watch.ts";
 
-/** How many requests the debug state lists; it counts them all. */
-const MAX_LISTED = 100;
-
 export interface DebugSources {
   readonly link: LinkDriver;
-  readonly requests: RequestManager;
+  readonly requests: Pick<RequestManager, "extensions" | "debugState">;
   readonly clock: Clock;
   readonly crashes: number;
-  readonly lastError: () => PlainError | null;
   readonly stalls: Pick<StallWatch, "lagMs" | "debugState">;
   readonly logsDropped: () => number;
 }
@@ -38,7 +34,6 @@ export function stateOf(link: LinkState): ConnectionState {
 function snapshot({ link, requests, clock, ...rest }: DebugSources): DebugState {
   const { state, heartbeat } = link;
   const active = state.phase === "open" ? state.active : null;
-  const nowMs = clock.monotonicMs();
   return {
     writtenAtMs: clock.nowMs(),
     state: stateOf(state),
@@ -52,21 +47,10 @@ function snapshot({ link, requests, clock, ...rest }: DebugSources): DebugState 
       roundTripMs: heartbeat.roundTripMs,
       unanswered: active?.unanswered ?? 0,
     },
-    inFlight: [...requests.inFlight.values()]
-      .slice(0, MAX_LISTED)
-      .map(({ identity, startedAtMs, state: flightState }) => ({
-        requestId: identity.requestId,
-        runId: identity.runId,
-        functionSlug: identity.functionSlug,
-        state: flightState,
-        ageMs: Math.round(nowMs - startedAtMs),
-        leaseAgeMs: Math.round(nowMs - (requests.inFlight.leases.get(identity.requestId)?.grantedAtMs ?? startedAtMs)),
-      })),
-    inFlightCount: requests.inFlight.count,
-    outbox: { count: requests.delivery.count, bytes: requests.delivery.bytes, full: requests.delivery.full },
+    ...requests.debugState(),
     reconnectAttempts: state.phase === "open" ? state.memory.failures : 0,
     crashes: rest.crashes,
-    lastError: rest.lastError(),
+    lastError: link.lastError,
     mainLagMs: rest.stalls.lagMs,
     stalls: rest.stalls.debugState(),
     logsDropped: rest.logsDropped(),

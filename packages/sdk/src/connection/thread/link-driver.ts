@@ -15,15 +15,13 @@ import {
   unreachable,
 } from "@holdfast/core";
 import {
-  type ConnectionReady,
   decodeGatewayFrame,
   encodeWorkerFrame,
   type GatewayFrame,
-  type StartResponse,
   type UnknownFrame,
   type WorkerFrame,
 } from "@holdfast/protocol";
-import { isLinkFrame, type WorkFrame } from "../machines/frame-subjects.ts";
+import { isLinkFrame } from "../machines/frame-subjects.ts";
 import { createLinkStep, LINK_START } from "../machines/link-machine.ts";
 import type { LinkEffect, LinkEvent, LinkState } from "../machines/link-types.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
@@ -31,16 +29,8 @@ import type { GatewayHttp } from "./gateway-http.ts";
 import { type GatewaySocket, type OpenWebSocket, openGatewaySocket } from "./gateway-socket.ts";
 import { createHeartbeatLog, type HeartbeatLog } from "./heartbeat-log.ts";
 import { LinkClock } from "./link-clock.ts";
+import type { Emit, LinkNews } from "./thread-effect.ts";
 import { workerConnectFrame } from "./worker-connect.ts";
-
-export interface LinkListener {
-  onUp(ready: ConnectionReady, start: StartResponse): void;
-  onDown(): void;
-  /** A frame about work, from the active connection; `bytes` is a view that is only good during the call. */
-  onFrame(frame: WorkFrame, bytes: Uint8Array): void;
-  onStateChanged(): void;
-  onRefused(error: HoldfastError): void;
-}
 
 export interface LinkDriverDeps {
   readonly config: SerializableConfig;
@@ -50,7 +40,6 @@ export interface LinkDriverDeps {
   readonly random: Random;
   readonly log: Log;
   readonly openWebSocket: OpenWebSocket;
-  readonly listener: LinkListener;
   /** Called whenever something was sent: the end of the turn must release it. */
   readonly touch: () => void;
 }
@@ -59,17 +48,21 @@ export interface LinkDriverDeps {
 export class LinkDriver {
   readonly heartbeat: HeartbeatLog;
   readonly #deps: LinkDriverDeps;
+  readonly #emit: Emit<LinkNews>;
   readonly #driver: Driver<LinkState, LinkEvent>;
   readonly #clock: LinkClock;
   readonly #sockets = new Map<number, GatewaySocket>();
   readonly #starts = new Map<number, AbortController>();
   #active: { readonly generation: number; readonly socket: GatewaySocket } | undefined;
   #lastError: PlainError | null = null;
+  /** Why the gateway will not have this worker. */
+  #refusal: PlainError | null = null;
   #onAllClosed: (() => void) | undefined;
   #patience: TimerHandle | undefined;
 
-  constructor(deps: LinkDriverDeps) {
+  constructor(deps: LinkDriverDeps, emit: Emit<LinkNews>) {
     this.#deps = deps;
+    this.#emit = emit;
     this.heartbeat = createHeartbeatLog(deps.clock);
     this.#clock = new LinkClock(deps.timers, deps.clock, (timer, generation) =>
       this.#driver.send({ type: "TIMER", timer, generation }),
@@ -94,7 +87,7 @@ export class LinkDriver {
   }
 
   get lastError(): PlainError | null {
-    return this.#lastError;
+    return this.#refusal ?? this.#lastError;
   }
 
   trace(): readonly TraceEntry[] {
@@ -150,7 +143,7 @@ export class LinkDriver {
   }
 
   #run(effect: LinkEffect): void {
-    const { config, listener, log } = this.#deps;
+    const { config, log } = this.#deps;
     switch (effect.do) {
       case "START":
         return this.#start(effect);
@@ -181,20 +174,21 @@ export class LinkDriver {
       case "LINK_UP": {
         const socket = this.#sockets.get(effect.generation);
         this.#active = socket && { generation: effect.generation, socket };
-        return listener.onUp(effect.ready, effect.start);
+        return this.#emit({ do: "LINK_UP", ready: effect.ready, start: effect.start });
       }
       case "LINK_DOWN":
         this.#leave(effect.generation);
-        return listener.onDown();
+        return this.#emit({ do: "LINK_DOWN" });
       case "HEARTBEAT_ANSWERED":
         return this.heartbeat.answered();
       case "REFUSED":
-        return listener.onRefused(new HoldfastError(effect.code, effect.message));
+        this.#refusal = toPlainError(new HoldfastError(effect.code, effect.message));
+        return this.#emit({ do: "LINK_REFUSED", error: this.#refusal });
       case "LOG":
         if (effect.code) this.#lastError = toPlainError(new HoldfastError(effect.code, effect.message));
         return log(effect.level, effect.message, effect.code ? { code: effect.code } : undefined);
       case "STATE_CHANGED":
-        return listener.onStateChanged();
+        return this.#emit({ do: "LINK_STATE_CHANGED" });
       default:
         return unreachable(effect);
     }
@@ -249,7 +243,7 @@ export class LinkDriver {
       return this.#deps.log("warn", `Ignored a frame of unknown kind ${frame.number}.`);
     }
     if (isLinkFrame(frame)) return this.#driver.send({ type: "FRAME", generation, frame });
-    this.#deps.listener.onFrame(frame, bytes);
+    this.#emit({ do: "WORK_FRAME", frame, bytes });
   }
 
   #sendFrame(generation: number, frame: WorkerFrame): void {

@@ -1,6 +1,7 @@
 import { type Clock, type ClockReading, pauseBetween, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
 import { pauseLimitMs } from "../machines/intervals.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
+import type { Emit, ThreadEffect } from "./thread-effect.ts";
 
 /** Signs per limit, so that only a pause looks like one. */
 const SIGNS = 8;
@@ -9,19 +10,21 @@ export interface PauseDetectorDeps {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly counters: Pick<SharedCounters, "alive" | "pauseLimit">;
-  /** The thread, or all of its process, did nothing for so long. Called before anything that came meanwhile is looked at. */
-  readonly onPaused: (pausedMs: number) => void;
 }
+
+type Paused = Extract<ThreadEffect, { do: "THREAD_PAUSED" }>;
 
 /** The thread's sign of life for main; and it notices when it has given none. */
 export class PauseDetector {
   readonly #deps: PauseDetectorDeps;
+  readonly #emit: Emit<Paused>;
   #limitMs = pauseLimitMs();
   #last: ClockReading;
   #timer: TimerHandle | undefined;
 
-  constructor(deps: PauseDetectorDeps) {
+  constructor(deps: PauseDetectorDeps, emit: Emit<Paused>) {
     this.#deps = deps;
+    this.#emit = emit;
     this.#last = readClocks(deps.clock);
     deps.counters.pauseLimit(this.#limitMs);
     deps.counters.alive(this.#last);
@@ -30,11 +33,11 @@ export class PauseDetector {
 
   /** Called by the timer, and before anything from outside is looked at: after a pause that may come first. */
   check(): void {
-    const { clock, counters, onPaused } = this.#deps;
+    const { clock, counters } = this.#deps;
     const now = readClocks(clock);
     const pausedMs = pauseBetween(this.#last, now, this.#limitMs);
     this.#last = now;
-    if (pausedMs !== null) onPaused(pausedMs);
+    if (pausedMs !== null) this.#emit({ do: "THREAD_PAUSED", pausedMs });
     // The last thing: who sees the sign sees what followed from the pause.
     counters.alive(now);
   }

@@ -1,9 +1,10 @@
 import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
 import type { ExecutorRequest, Extension, NackReason, WorkerFrame } from "@holdfast/protocol";
 import { encodeErrorReply, identityOf } from "../shared/reply.ts";
+import type { SerializableConfig } from "../shared/serializable-config.ts";
 
 export interface RefusalsDeps {
-  readonly sdkVersion: string;
+  readonly config: Pick<SerializableConfig, "sdkVersion">;
   readonly log: Log;
   readonly send: (frame: WorkerFrame) => void;
   readonly extensions: () => readonly Extension[];
@@ -27,6 +28,13 @@ export class Refusals {
     return true;
   }
 
+  /** What was not done in time. */
+  handBack({ requestId, runId }: NackIdentity, leaseId: string): void {
+    this.nack({ requestId, runId }, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");
+    const data = { code: "DRAIN_TIMEOUT", requestId, runId };
+    this.#deps.log("warn", "A request had not finished in time and was returned to the gateway.", data);
+  }
+
   /** What is not taken in. */
   refuse({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {
     const answered = this.nack({ requestId, runId }, leaseId, reason, message);
@@ -36,11 +44,11 @@ export class Refusals {
 
   /** What cannot be read is taken, and answered with this. */
   malformed(request: ExecutorRequest, message: string): Uint8Array {
-    const { log, send, sdkVersion } = this.#deps;
+    const { log, send, config } = this.#deps;
     const error = new HoldfastError("REQUEST_INVALID", message);
     const identity = identityOf(request);
     log("error", message, { code: error.code, requestId: request.requestId });
     send({ ...identity, kind: "WORKER_REQUEST_ACK" });
-    return encodeErrorReply(identity, toPlainError(error), sdkVersion);
+    return encodeErrorReply(identity, toPlainError(error), config.sdkVersion);
   }
 }

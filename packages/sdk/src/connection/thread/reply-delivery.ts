@@ -12,7 +12,7 @@ export interface ReplyDeliveryDeps {
   readonly timers: Timers;
   readonly log: Log;
   readonly inFlight: InFlightRequests;
-  readonly send: (bytes: Uint8Array) => boolean;
+  readonly send: (bytes: Uint8Array) => void;
   /** The gateway has the reply, by whichever way. */
   readonly onDelivered: (requestId: string) => void;
 }

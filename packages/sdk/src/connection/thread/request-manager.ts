@@ -18,11 +18,13 @@ import { encodeErrorReply, identityOf } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
-import { type InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
+import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import type { MainPort } from "./main-port.ts";
 import { Refusals } from "./refusals.ts";
 import { ReplyDelivery } from "./reply-delivery.ts";
+import { type RequestsDebugState, requestsDebugState } from "./requests-debug-state.ts";
+import type { Emit, RequestEffect } from "./thread-effect.ts";
 
 const EMPTY = new Uint8Array(0);
 /** Dispatches that were answered and may still be delivered twice. */
@@ -40,9 +42,8 @@ export interface RequestManagerDeps {
   readonly counters: Pick<SharedCounters, "epoch" | "tookWork">;
   /** Of the first doubt, which everything that is adopted is in. */
   readonly epoch: number;
-  readonly send: (bytes: Uint8Array) => boolean;
-  /** Something in flight ended. */
-  readonly onProgress: () => void;
+  /** Nobody else adds to it, or takes away. */
+  readonly inFlight: InFlightRequests;
 }
 
 export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" | "LEASE_WANTED" }>;
@@ -60,8 +61,9 @@ export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "
  * DOUBT-5. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
  */
 export class RequestManager {
-  readonly inFlight: InFlightRequests;
-  readonly delivery: ReplyDelivery;
+  readonly #inFlight: InFlightRequests;
+  readonly #delivery: ReplyDelivery;
+  readonly #emit: Emit<RequestEffect>;
   readonly #deps: RequestManagerDeps;
   readonly #leases: LeaseKeeper;
   readonly #refusals: Refusals;
@@ -79,22 +81,18 @@ export class RequestManager {
   #stalled = false;
   #shuttingDown = false;
 
-  constructor(deps: RequestManagerDeps) {
+  constructor(deps: RequestManagerDeps, emit: Emit<RequestEffect>) {
     this.#deps = deps;
+    this.#emit = emit;
     this.#apps = new Set(deps.config.apps.map((app) => app.appName));
     this.#epoch = deps.epoch;
-    this.inFlight = new InFlightRequests(deps.clock, deps.epoch);
-    this.delivery = new ReplyDelivery({ ...deps, inFlight: this.inFlight, onDelivered: (id) => this.#delivered(id) });
+    this.#inFlight = deps.inFlight;
+    const sendBytes = (bytes: Uint8Array): void => emit({ do: "SEND", bytes });
+    this.#delivery = new ReplyDelivery({ ...deps, send: sendBytes, onDelivered: (id) => this.#delivered(id) });
     const send = (frame: WorkerFrame): void => this.#send(frame);
-    this.#refusals = new Refusals({
-      ...deps,
-      sdkVersion: deps.config.sdkVersion,
-      send,
-      extensions: () => this.#extensions,
-    });
+    this.#refusals = new Refusals({ ...deps, send, extensions: () => this.#extensions });
     this.#leases = new LeaseKeeper({
       ...deps,
-      inFlight: this.inFlight,
       ages: this.#ages,
       send,
       onConfirmed: (requestId, asOf) => this.#confirmed(requestId, asOf),
@@ -109,10 +107,29 @@ export class RequestManager {
     return this.#extensions;
   }
 
+  /** How many requests are in flight. */
+  get count(): number {
+    return this.#inFlight.count;
+  }
+
+  /** Requests whose reply nobody has acknowledged. */
+  undelivered(): readonly string[] {
+    return this.#delivery.undelivered();
+  }
+
+  /** Time runs out: every reply without acknowledgement goes by HTTP now, also while there is a link. */
+  flushReplies(): void {
+    this.#delivery.flushAll();
+  }
+
+  debugState(): RequestsDebugState {
+    return requestsDebugState(this.#inFlight, this.#delivery, this.#deps.clock.monotonicMs());
+  }
+
   adopt(requests: readonly AdoptedRequest[]): void {
     for (const { identity, leaseId, ageMs, outcome, checkpoints } of requests) {
-      const flight = this.inFlight.add(identity, leaseId, false, ageMs);
-      for (const { sequence, ops } of checkpoints) this.delivery.addCheckpoint(identity.requestId, sequence, ops);
+      const flight = this.#inFlight.add(identity, leaseId, false, ageMs);
+      for (const { sequence, ops } of checkpoints) this.#delivery.addCheckpoint(identity.requestId, sequence, ops);
       if (outcome?.kind === "response") this.#reply(flight, outcome.response);
       if (outcome?.kind === "error") {
         this.#reply(flight, encodeErrorReply(identity, outcome.error, this.#deps.config.sdkVersion));
@@ -129,16 +146,16 @@ export class RequestManager {
     this.#negotiated = true;
     this.#leases.start(ready);
     if (!this.#extensions.includes("checkpoint")) {
-      for (const { requestId, sequence } of this.delivery.checkpoints()) {
+      for (const { requestId, sequence } of this.#delivery.checkpoints()) {
         this.#answerCheckpoint(requestId, sequence, "invalid");
       }
     }
-    this.delivery.linkUp();
+    this.#delivery.linkUp();
   }
 
   onDown(): void {
     this.#leases.stop();
-    this.delivery.linkDown();
+    this.#delivery.linkDown();
     this.#forgetUnconfirmed();
     // Without a connection for long enough the gateway gives the work to others.
     this.doubt();
@@ -167,7 +184,7 @@ export class RequestManager {
       case "GATEWAY_CANCEL": {
         const { requestId, reason } = frame;
         if (this.#unconfirmed.has(requestId)) return this.#forget(requestId);
-        if (this.inFlight.has(requestId)) this.#takeFromMain({ type: "CANCEL", requestId, reason });
+        if (this.#inFlight.has(requestId)) this.#takeFromMain({ type: "CANCEL", requestId, reason });
         return;
       }
       default:
@@ -177,7 +194,7 @@ export class RequestManager {
 
   onMain(message: WorkMessage): void {
     const { requestId } = message;
-    const flight = this.inFlight.get(requestId);
+    const flight = this.#inFlight.get(requestId);
     // Its lease was lost while the message was under way; main is being told.
     if (flight === undefined) return;
     switch (message.type) {
@@ -202,21 +219,15 @@ export class RequestManager {
       this.#refusals.refuse(request, "SHUTTING_DOWN", "This worker is shutting down.");
       this.#forget(request.requestId);
     }
-    this.delivery.hurry();
+    this.#delivery.hurry();
   }
 
   /** Gives back what still runs, so that another worker can start at once. */
   handBack(): void {
-    for (const { state, identity } of [...this.inFlight.values()]) {
+    for (const { state, identity } of [...this.#inFlight.values()]) {
       if (state !== "running") continue;
-      const { requestId, runId } = identity;
-      const leaseId = this.inFlight.leases.get(requestId)?.leaseId ?? "";
-      this.#refusals.nack(identity, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");
-      this.#deps.log("warn", "A request had not finished in time and was returned to the gateway.", {
-        code: "DRAIN_TIMEOUT",
-        requestId,
-        runId,
-      });
+      const { requestId } = identity;
+      this.#refusals.handBack(identity, this.#inFlight.leases.get(requestId)?.leaseId ?? "");
       this.#giveUp(requestId);
     }
   }
@@ -227,7 +238,7 @@ export class RequestManager {
    */
   giveUpStalled(): void {
     this.#stalled = true;
-    for (const { state, identity } of this.inFlight.values()) {
+    for (const { state, identity } of this.#inFlight.values()) {
       if (state !== "running") continue;
       const leaseId = this.#leases.giveUp(identity.requestId);
       this.#refusals.nack(identity, leaseId, "STALLED", "The worker's main thread is blocked.");
@@ -242,26 +253,26 @@ export class RequestManager {
 
   stop(): void {
     this.#leases.stop();
-    this.delivery.stop();
+    this.#delivery.stop();
   }
 
   #send(frame: WorkerFrame): void {
-    this.#deps.send(encodeWorkerFrame(frame));
+    this.#emit({ do: "SEND", bytes: encodeWorkerFrame(frame) });
   }
 
   #delivered(requestId: string): void {
-    this.delivery.withdraw(requestId);
-    if (this.inFlight.remove(requestId) === undefined) return;
+    this.#delivery.withdraw(requestId);
+    if (this.#inFlight.remove(requestId) === undefined) return;
     this.#finished.add(requestId);
     this.#deps.port.post({ type: "REPLY_ACKED", requestId });
-    this.#deps.onProgress();
+    this.#emit({ do: "REQUEST_ENDED" });
   }
 
   #forget(requestId: string): void {
-    this.delivery.withdraw(requestId);
-    this.inFlight.remove(requestId);
+    this.#delivery.withdraw(requestId);
+    this.#inFlight.remove(requestId);
     this.#unconfirmed.delete(requestId);
-    this.#deps.onProgress();
+    this.#emit({ do: "REQUEST_ENDED" });
   }
 
   #forgetUnconfirmed(): void {
@@ -282,7 +293,7 @@ export class RequestManager {
     const request = this.#unconfirmed.get(requestId);
     if (request === undefined) return;
     this.#unconfirmed.delete(requestId);
-    this.#ages.confirmed(request.leaseId, this.inFlight.get(requestId)?.startedAtMs ?? 0);
+    this.#ages.confirmed(request.leaseId, this.#inFlight.get(requestId)?.startedAtMs ?? 0);
     this.#give(request, request.bytes, asOf);
   }
 
@@ -294,38 +305,38 @@ export class RequestManager {
   }
 
   #reply(flight: InFlightRequest, response: Uint8Array): void {
-    this.inFlight.replied(flight);
-    this.delivery.addReply(flight.identity.requestId, response);
+    this.#inFlight.replied(flight);
+    this.#delivery.addReply(flight.identity.requestId, response);
   }
 
   /** A gateway that did not agree to checkpoints is never sent one. */
   #onCheckpoint(requestId: string, sequence: number, ops: Uint8Array): void {
     if (!this.#negotiated || this.#extensions.includes("checkpoint")) {
-      return this.delivery.addCheckpoint(requestId, sequence, ops);
+      return this.#delivery.addCheckpoint(requestId, sequence, ops);
     }
     this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome: "invalid" });
   }
 
   #answerCheckpoint(requestId: string, sequence: number, outcome: CheckpointOutcome): void {
-    if (!this.delivery.settleCheckpoint(requestId, sequence)) return;
+    if (!this.#delivery.settleCheckpoint(requestId, sequence)) return;
     this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome });
   }
 
   #replyMalformed(request: ExecutorRequest, message: string): void {
     const reply = this.#refusals.malformed(request, message);
-    this.#reply(this.inFlight.add(identityOf(request), request.leaseId, true), reply);
+    this.#reply(this.#inFlight.add(identityOf(request), request.leaseId, true), reply);
   }
 
   #onRequest(request: ExecutorRequest, bytes: Uint8Array): void {
     const { requestId, leaseId } = request;
     const intake = decideAcceptance(request, {
       apps: this.#apps,
-      running: this.inFlight.running,
+      running: this.#inFlight.running,
       maxRunning: this.#deps.config.maxWorkerConcurrency,
       shuttingDown: this.#shuttingDown,
-      outboxFull: this.delivery.full,
+      outboxFull: this.#delivery.full,
       stalled: this.#stalled,
-      isInFlight: (id) => this.inFlight.has(id),
+      isInFlight: (id) => this.#inFlight.has(id),
       // Only gateways with our extensions name every dispatch anew.
       isFinished: (id) => this.#extensions.length > 0 && this.#finished.has(id),
     });
@@ -335,7 +346,7 @@ export class RequestManager {
         const now = readClocks(this.#deps.clock);
         const lateMs = this.#ages.lateMs(leaseId, now.monotonicMs) ?? 0;
         const isLate = lateMs > this.#lateMs;
-        this.inFlight.add(identityOf(request), leaseId, !this.#inDoubt && !isLate);
+        this.#inFlight.add(identityOf(request), leaseId, !this.#inDoubt && !isLate);
         if (!this.#inDoubt && !isLate) return this.#give(request, copy, earlier(now, lateMs));
         this.#unconfirmed.set(requestId, { ...request, requestPayload: EMPTY, bytes: copy });
         return this.#leases.ask(requestId);
@@ -344,9 +355,7 @@ export class RequestManager {
         if (this.#unconfirmed.has(requestId)) return;
         return this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
       case "finished":
-        return this.#deps.log("debug", "Ignored a request that was already answered.", {
-          requestId,
-        });
+        return this.#deps.log("debug", "Ignored a request that was already answered.", { requestId });
       case "malformed":
         return this.#replyMalformed(request, intake.message);
       case "refuse":

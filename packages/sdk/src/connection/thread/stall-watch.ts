@@ -28,22 +28,10 @@ import type { EmergencyChannel } from "./emergency.ts";
 import type { InspectorSessions } from "./inspector-sessions.ts";
 import type { captureMainStack, MainCapture, MainSnapshot } from "./main-stack.ts";
 import type { SourceMaps } from "./source-maps.ts";
+import type { Emit, StallAction } from "./thread-effect.ts";
 
 /** A main that does not answer its debugger for this long is in native code: the report goes out without a stack. */
 const CAPTURE_MS = 400;
-
-/** What a stall does to the rest of the thread. */
-export interface StallActions {
-  /** No new work, or work again. */
-  setIntake(open: boolean): void;
-  giveUp(stalledMs: number): void;
-  takeUp(): void;
-  /** A report, also the one that says that a stall has ended; the gateway is to have it before what main says next. */
-  tell(report: StallReport, stalledMs: number, ended: boolean): void;
-  changed(): void;
-  /** Main is responsive again after a stall. */
-  moving(): void;
-}
 
 /** How to look at main, and where to tell of it. */
 export interface StallPorts {
@@ -61,8 +49,7 @@ export interface StallWatchDeps extends StallPorts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
-  readonly running: () => readonly RunningRequest[];
-  readonly actions: StallActions;
+  readonly inFlight: { unfinished(): readonly RunningRequest[] };
 }
 
 /** One stall, from its first report to its end. */
@@ -83,6 +70,7 @@ const newStall = (): Stall => ({ report: null, capture: null, making: 0, account
 /** Watches main's sign of life, and names what blocks it. */
 export class StallWatch {
   readonly #deps: StallWatchDeps;
+  readonly #emit: Emit<StallAction>;
   readonly #pulseMs: number;
   readonly #driver: Driver<StallState, StallEvent>;
   #timer: TimerHandle | undefined;
@@ -93,9 +81,10 @@ export class StallWatch {
   #unsettled = 0;
   #counts = { count: 0, reports: 0, suppressed: 0 };
 
-  constructor(deps: StallWatchDeps) {
+  constructor(deps: StallWatchDeps, emit: Emit<StallAction>) {
     const { policy, counters, clock } = deps;
     this.#deps = deps;
+    this.#emit = emit;
     this.#sequence = deps.firstSequence;
     this.#pulseMs = pulseMsFor(policy.thresholdMs);
     this.#driver = createDriver<StallState, StallEvent, StallEffect>({
@@ -154,18 +143,17 @@ export class StallWatch {
   }
 
   #run(effect: StallEffect): void {
-    const { actions } = this.#deps;
     switch (effect.do) {
       case "PAUSE":
         this.#stall = newStall();
         this.#counts.count += 1;
-        return actions.setIntake(false);
+        return this.#emit({ do: "SET_INTAKE", open: false });
       case "RESUME":
-        return actions.setIntake(true);
+        return this.#emit({ do: "SET_INTAKE", open: true });
       case "GIVE_UP":
-        return actions.giveUp(effect.stalledMs);
+        return this.#emit({ do: "GIVE_UP_LEASES" });
       case "TAKE_UP":
-        return actions.takeUp();
+        return this.#emit({ do: "TAKE_UP_LEASES" });
       case "REPORT":
         return this.#look(effect);
       case "ENDED":
@@ -248,24 +236,23 @@ export class StallWatch {
       stalledMs: Math.max(effect.stalledMs, now.sight.stillMs),
       suppressed: effect.suppressed,
       leasesGivenUp: now.gaveUp,
-      running: this.#deps.running(),
+      running: this.#deps.inFlight.unfinished(),
       seen,
       problem,
     });
   }
 
   #tell({ report, account }: Stall): void {
-    const { emergency, actions } = this.#deps;
     if (report === null || account !== null) return;
     this.#counts.reports += 1;
-    emergency.write(stallText(report));
-    actions.tell(report, report.stalledMs, false);
-    actions.changed();
+    this.#deps.emergency.write(stallText(report));
+    this.#emit({ do: "SEND_STALL_REPORT", report, stalledMs: report.stalledMs, ended: false });
+    this.#emit({ do: "STALL_STATE_CHANGED" });
   }
 
   #ended(effect: Extract<StallEffect, { do: "ENDED" }>): void {
     const stall = this.#stall;
-    this.#deps.actions.moving();
+    this.#emit({ do: "MAIN_MOVES" });
     // A look that has not stopped main yet would now show code that has nothing to do with it.
     if (stall.capture && !stall.capture.stopped) {
       stall.capture.cancel();
@@ -281,11 +268,11 @@ export class StallWatch {
   }
 
   #account(stall: Stall, { stalledMs, reports, gaveUp }: Extract<StallEffect, { do: "ENDED" }>): void {
-    const { log, clock, actions } = this.#deps;
+    const { log, clock } = this.#deps;
     if (reports > 0) {
       const report = stall.report ?? this.#make(stall, { do: "REPORT", stalledMs, suppressed: 0 }, null, NATIVE);
       stall.report = { ...report, sequence: this.#nextSequence(), leasesGivenUp: gaveUp };
-      actions.tell(stall.report, Math.round(stalledMs), true);
+      this.#emit({ do: "SEND_STALL_REPORT", report: stall.report, stalledMs: Math.round(stalledMs), ended: true });
       const { execution, culprit, stack } = stall.report;
       log("warn", `${stallHeadline(report, stalledMs)} It is responsive again.`, {
         code: "MAIN_BLOCKED",
@@ -295,7 +282,7 @@ export class StallWatch {
       });
     }
     this.#last = { endedAtMs: clock.nowMs(), stalledMs: Math.round(stalledMs), report: stall.report };
-    actions.changed();
+    this.#emit({ do: "STALL_STATE_CHANGED" });
   }
 
   #nextSequence(): number {

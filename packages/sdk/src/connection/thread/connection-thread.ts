@@ -1,0 +1,139 @@
+import { unreachable } from "@holdfast/core";
+import { type ConnectionReady, type StartResponse, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
+import { parseIntervalMs } from "../machines/intervals.ts";
+import type { ConnectionState } from "../shared/connection-state.ts";
+import type { InitMessage, MainMessage } from "../shared/messages.ts";
+import type { StallReport } from "../shared/stall.ts";
+import { stateOf } from "./debug-mirror.ts";
+import type { MainPort } from "./main-port.ts";
+import { stallFrame } from "./stall-frame.ts";
+import type { ThreadEffect } from "./thread-effect.ts";
+import { createThreadParts, type ThreadParts, type ThreadPorts } from "./thread-parts.ts";
+
+export interface ThreadLife {
+  /** Makes sure that what was sent leaves. */
+  readonly touch: () => void;
+  readonly end: () => void;
+}
+
+/** A connection thread between INIT and its end. Its parts emit what follows from what they see; `#apply` carries it out. */
+export class ConnectionThread {
+  readonly #port: MainPort;
+  readonly #parts: ThreadParts;
+  readonly #life: ThreadLife;
+  #state: ConnectionState = "CONNECTING";
+
+  constructor(init: InitMessage, port: MainPort, outside: ThreadPorts, life: ThreadLife) {
+    this.#port = port;
+    this.#life = life;
+    this.#parts = createThreadParts(init, port, outside, life.touch, (effect) => this.#apply(effect));
+    this.#parts.requests.adopt(init.adopted);
+  }
+
+  /** Lets what was sent in this turn go. */
+  release(): void {
+    this.#parts.link.release();
+  }
+
+  onMessage(message: Exclude<MainMessage, InitMessage>): void {
+    const { closing, link, pauses, requests, stalls } = this.#parts;
+    pauses.check();
+    // A main that was blocked and closes now is responsive again, but is to get no work any more: the end first.
+    if (message.type === "CLOSE") closing.begin(message.drainMs);
+    stalls.heard();
+    switch (message.type) {
+      case "CLOSE":
+        return;
+      case "CONNECT":
+        return link.connect(message.resumed);
+      case "EXECUTION_RESPONSE":
+      case "EXECUTION_ERROR":
+      case "EXECUTION_DROPPED":
+      case "CHECKPOINT":
+      case "LEASE_WANTED":
+        return requests.onMain(message);
+      default:
+        return unreachable(message);
+    }
+  }
+
+  /** The one place that says what follows in this thread. */
+  #apply(effect: ThreadEffect): void {
+    const { closing, coalescing, link, logger, mirror, pauses, requests } = this.#parts;
+    switch (effect.do) {
+      case "THREAD_PAUSED":
+        return this.#paused(effect.pausedMs);
+      case "LINK_UP":
+        return this.#linkUp(effect.ready, effect.start);
+      case "LINK_DOWN":
+        return requests.onDown();
+      case "WORK_FRAME":
+        pauses.check();
+        return requests.onFrame(effect.frame, effect.bytes);
+      case "LINK_STATE_CHANGED":
+        return this.#linkStateChanged();
+      case "LINK_REFUSED":
+        return this.#port.post({ type: "ERROR", error: effect.error, fatal: true });
+      case "SEND":
+        link.send(effect.bytes);
+        return;
+      case "REQUEST_ENDED":
+        return closing.look();
+      case "SET_INTAKE":
+        return link.stalled(!effect.open);
+      case "GIVE_UP_LEASES":
+        return requests.giveUpStalled();
+      case "TAKE_UP_LEASES":
+        return requests.takeUpStalled();
+      case "SEND_STALL_REPORT":
+        return this.#sendStallReport(effect.report, effect.stalledMs, effect.ended);
+      case "STALL_STATE_CHANGED":
+        return mirror.changed();
+      case "MAIN_MOVES":
+        coalescing.flush();
+        return logger.tellDropped();
+      case "CLOSED":
+        return this.#closed(effect.undelivered);
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #paused(pausedMs: number): void {
+    const { requests, log } = this.#parts;
+    requests.doubt();
+    const message = `The connection thread did not run for ${Math.round(pausedMs)} ms; each request it holds is confirmed before it starts.`;
+    log("warn", message, { code: "PROCESS_PAUSED", pausedMs: Math.round(pausedMs) });
+  }
+
+  #linkUp(ready: ConnectionReady, { connectionId }: StartResponse): void {
+    const { pauses, requests } = this.#parts;
+    pauses.setLeaseInterval(parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs));
+    requests.onUp(ready);
+    this.#port.post({ type: "CONNECTION_READY", connectionId, extensions: requests.extensions });
+  }
+
+  #linkStateChanged(): void {
+    const { link, mirror } = this.#parts;
+    const next = stateOf(link.state);
+    if (next !== this.#state) this.#port.post({ type: "STATE_CHANGE", state: next });
+    this.#state = next;
+    mirror.changed();
+  }
+
+  #sendStallReport(report: StallReport, stalledMs: number, ended: boolean): void {
+    const { link, requests } = this.#parts;
+    if (requests.extensions.includes("stall")) link.send(stallFrame(report, stalledMs, ended));
+  }
+
+  #closed(undelivered: readonly string[]): void {
+    const { endShutdownWatch, mirror, pauses, stalls } = this.#parts;
+    endShutdownWatch();
+    mirror.changed();
+    mirror.stop();
+    stalls.stop();
+    pauses.stop();
+    this.#port.post({ type: "CLOSED", undelivered });
+    this.#life.end();
+  }
+}

@@ -1,0 +1,53 @@
+import type { PlainError } from "@holdfast/core";
+import type { ConnectionReady, StartResponse } from "@holdfast/protocol";
+import type { WorkFrame } from "../machines/frame-subjects.ts";
+import type { StallReport } from "../shared/stall.ts";
+
+/** Of the connection to the gateway. */
+export type LinkNews =
+  | { readonly do: "LINK_UP"; readonly ready: ConnectionReady; readonly start: StartResponse }
+  | { readonly do: "LINK_DOWN" }
+  /** A frame about work, from the active connection; `bytes` is a view that is only good until the effect is carried out. */
+  | { readonly do: "WORK_FRAME"; readonly frame: WorkFrame; readonly bytes: Uint8Array }
+  | { readonly do: "LINK_STATE_CHANGED" }
+  /** The gateway will not have this worker; trying again does not help. */
+  | { readonly do: "LINK_REFUSED"; readonly error: PlainError };
+
+/** Of requests. */
+export type RequestEffect =
+  /** Over the active connection, if there is one. */
+  | { readonly do: "SEND"; readonly bytes: Uint8Array }
+  /** Something in flight has ended. */
+  | { readonly do: "REQUEST_ENDED" };
+
+/** What a main thread that is blocked, or responsive again, means for the rest of the thread. */
+export type StallAction =
+  /** No new work, or work again. */
+  | { readonly do: "SET_INTAKE"; readonly open: boolean }
+  | { readonly do: "GIVE_UP_LEASES" }
+  | { readonly do: "TAKE_UP_LEASES" }
+  /** Also the report that says that a stall has ended; the gateway is to have it before what main says next. */
+  | {
+      readonly do: "SEND_STALL_REPORT";
+      readonly report: StallReport;
+      readonly stalledMs: number;
+      readonly ended: boolean;
+    }
+  | { readonly do: "STALL_STATE_CHANGED" }
+  /** Main is responsive again after a stall. */
+  | { readonly do: "MAIN_MOVES" };
+
+/**
+ * What follows for the rest of the connection thread from what one of its parts has seen or done. The parts emit it; the
+ * thread alone carries it out, at once and in the order in which it is emitted.
+ */
+export type ThreadEffect =
+  | LinkNews
+  | RequestEffect
+  | StallAction
+  /** The thread, or all of its process, did nothing for so long. Comes before anything that came meanwhile is looked at. */
+  | { readonly do: "THREAD_PAUSED"; readonly pausedMs: number }
+  /** Everything is closed; these requests' replies never got an acknowledgement. */
+  | { readonly do: "CLOSED"; readonly undelivered: readonly string[] };
+
+export type Emit<Effect> = (effect: Effect) => void;

@@ -1,0 +1,81 @@
+import type { Clock, Log, Random, Timers } from "@holdfast/core";
+import type { InitMessage } from "../shared/messages.ts";
+import { sharedCounters } from "../shared/shared-counters.ts";
+import { type Closing, createClosing } from "./closing.ts";
+import { type CoalescingPort, createCoalescingPort } from "./coalescing-port.ts";
+import { createDebugMirror, type DebugMirror } from "./debug-mirror.ts";
+import { createGatewayHttp, type GatewayFetch } from "./gateway-http.ts";
+import type { OpenWebSocket } from "./gateway-socket.ts";
+import { InFlightRequests } from "./in-flight-requests.ts";
+import { LinkDriver } from "./link-driver.ts";
+import type { MainPort } from "./main-port.ts";
+import { PauseDetector } from "./pause-detector.ts";
+import { createPortLogger, type PortLogger } from "./port-logger.ts";
+import type { ListenToSignals } from "./process-signals.ts";
+import { RequestManager } from "./request-manager.ts";
+import { watchForShutdown } from "./shutdown-watch.ts";
+import { type StallPorts, StallWatch } from "./stall-watch.ts";
+import type { Emit, ThreadEffect } from "./thread-effect.ts";
+
+/** Everything that the thread has to do with but main. */
+export interface ThreadPorts {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly fetch: GatewayFetch;
+  readonly openWebSocket: OpenWebSocket;
+  readonly stalls: StallPorts;
+  readonly listenToSignals: ListenToSignals;
+  readonly exit: (code: number) => void;
+}
+
+export interface ThreadParts {
+  readonly log: Log;
+  readonly logger: PortLogger;
+  readonly pauses: PauseDetector;
+  readonly stalls: StallWatch;
+  readonly coalescing: CoalescingPort;
+  readonly requests: RequestManager;
+  readonly link: LinkDriver;
+  readonly closing: Closing;
+  readonly mirror: DebugMirror;
+  readonly endShutdownWatch: () => void;
+}
+
+/** So that reports of a process keep different numbers when its connection thread is replaced. */
+const SEQUENCES_PER_THREAD = 1_000_000;
+
+/**
+ * Makes the parts of a connection thread: none knows one that is made after it. What is to happen there it emits, and the
+ * thread carries it out. `touch` makes sure that what was sent leaves.
+ */
+export function createThreadParts(
+  init: InitMessage,
+  port: MainPort,
+  outside: ThreadPorts,
+  touch: () => void,
+  emit: Emit<ThreadEffect>,
+): ThreadParts {
+  const { config, epoch, crashes } = init;
+  const counters = sharedCounters(init.counters);
+  const logger = createPortLogger(port, counters);
+  const { log } = logger;
+  const ports = { ...outside, log };
+  const { clock, timers } = outside;
+  const http = createGatewayHttp(config, clock, timers, outside.fetch);
+  counters.epoch(epoch);
+  const pauses = new PauseDetector({ clock, timers, counters }, emit);
+  const inFlight = new InFlightRequests(clock, epoch);
+  const firstSequence = crashes * SEQUENCES_PER_THREAD;
+  const stallPorts = { ...ports, ...outside.stalls };
+  const stalls = new StallWatch({ ...stallPorts, policy: config.stall, firstSequence, counters, inFlight }, emit);
+  const coalescing = createCoalescingPort(port, () => stalls.lagMs);
+  const requests = new RequestManager({ ...ports, config, http, port, coalescing, counters, epoch, inFlight }, emit);
+  const link = new LinkDriver({ ...ports, config, http, touch }, emit);
+  const closing = createClosing({ ...ports, requests, link, http }, emit);
+  const listen = outside.listenToSignals;
+  const endShutdownWatch = watchForShutdown({ ...ports, ...init.shutdown, listen, closing });
+  const sources = { link, requests, clock, crashes, stalls, logsDropped: () => logger.dropped };
+  const mirror = createDebugMirror(sources, coalescing, timers, config.debugMs);
+  return { log, logger, pauses, stalls, coalescing, requests, link, closing, mirror, endShutdownWatch };
+}
