@@ -128,13 +128,13 @@ describe.each(["the same gateway", "another gateway"])(
       await send(gateway, "evil/own");
       const { request: own } = await worker.request();
       const foreigner = { gateway, worker, own, victim };
-      await heard({ ...foreigner, worker: worker });
+      await heard({ ...foreigner, worker: owner });
       const before = await stateOf(here, runId);
       await ATTACKS[attack]?.(foreigner);
       expect(await stateOf(here, runId)).toEqual(before);
       // The worker goes on as if nothing had been.
-      expect(await worker.extend(victim)).toBeDefined();
-      await worker.replied(victim, { status: "DONE", value: "mine" });
+      expect(await owner.extend(victim)).toBeDefined();
+      await owner.replied(victim, { status: "DONE", value: "mine" });
       await worker.replied(own, { status: "DONE", value: "own" });
       expect(await ended(here, runId)).toMatchObject({ status: "COMPLETED", output: "mine" });
     });
