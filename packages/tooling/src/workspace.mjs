@@ -19,6 +19,8 @@ export const publishedPackages = ["packages/sdk", "packages/testing", "gateway-m
 export const unitSuites = [
   "packages/tooling",
   "packages/core",
+  "packages/store",
+  "packages/engine",
   "packages/protocol",
   "packages/postgres-server",
   "packages/testing",

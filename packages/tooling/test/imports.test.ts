@@ -10,14 +10,21 @@ const rules: { name: string }[] = createRequire(import.meta.url)(config).forbidd
 
 /** Dependencies that the real packages have; in the fixture they are empty packages of the same names. */
 const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
-/** The lowest first. */
-const ENGINE_ROOMS = ["json", "expressions", "functions", "run", "decide", "workers", "admission", "events", "jobs"];
-const STORE_ROOMS = ["port", "database", "batch", "queue"];
-const fileOf = (label: string, room: string): string => `gateway-mock/src/${label}/${room}/a.ts`;
+/** The rooms of each wing, the lowest first. */
+const WINGS = {
+  engine: ["packages/engine/src", ["json", "expressions", "flow", "run", "decide"]],
+  store: ["packages/store/src", ["port", "rules"]],
+  dispatch: ["gateway-mock/src/dispatch", ["registry", "workers", "admission", "events", "queue"]],
+  "store-postgres": ["gateway-mock/src/store-postgres", ["connection", "writer", "queue"]],
+} as const;
+const fileOf = (label: keyof typeof WINGS, room: string): string => `${WINGS[label][0]}/${room}/a.ts`;
+const labels = Object.keys(WINGS) as (keyof typeof WINGS)[];
 
 const workspaceNames: Record<string, string> = {
   "@holdfast/core": "packages/core",
   "@holdfast/protocol": "packages/protocol",
+  "@holdfast/store": "packages/store",
+  "@holdfast/engine": "packages/engine",
   "@holdfast/postgres-server": "packages/postgres-server",
   "@holdfast/testing": "packages/testing",
   "@holdfast/gateway-mock": "gateway-mock",
@@ -50,26 +57,34 @@ const clean: Record<string, string> = {
   "packages/sdk/src/connection/main/main.ts":
     'import type { Worker } from "node:worker_threads";\nimport { link } from "../machines/link-machine.ts";\nexport const main: Worker = link;',
   "packages/sdk/src/connect-thread.ts": 'import { run } from "./connection/thread/run.ts";\nexport const thread = run;',
-  "gateway-mock/src/index.ts": 'import { engine } from "./engine/index.ts";\nexport const gateway = engine;',
-  "gateway-mock/src/engine/index.ts": 'export { engine } from "./engine.ts";',
-  "gateway-mock/src/engine/engine.ts":
-    'import { step } from "./run-machine.ts";\nimport type { Store } from "../store/index.ts";\nexport const engine = (store: Store) => [step, store];',
-  "gateway-mock/src/engine/run-machine.ts": 'import { a } from "@holdfast/core";\nexport const step = a;',
-  "gateway-mock/src/store/index.ts": 'export type { Store } from "./store.ts";',
-  "gateway-mock/src/store/store.ts": 'import postgres from "postgres";\nexport type Store = typeof postgres;',
-  ...Object.fromEntries(ENGINE_ROOMS.map((room) => [fileOf("engine", room), "export const a = 1;"])),
-  ...Object.fromEntries(STORE_ROOMS.map((room) => [fileOf("store", room), "export const a = 1;"])),
+  "packages/store/src/index.ts": 'export type { Store } from "./port/store.ts";',
+  "packages/store/src/port/store.ts": "export type Store = string;",
+  "packages/store/src/store.ts": 'import { a } from "@holdfast/core";\nexport const store = a;',
+  "packages/engine/src/index.ts": 'export { decide } from "./engine.ts";',
+  "packages/engine/src/engine.ts":
+    'import type { Store } from "@holdfast/store";\nexport const decide = (store: Store) => store;',
+  "gateway-mock/src/index.ts": 'import { dispatcher } from "./dispatch/index.ts";\nexport const gateway = dispatcher;',
+  "gateway-mock/src/dispatch/index.ts": 'export { dispatcher } from "./dispatcher.ts";',
+  "gateway-mock/src/dispatch/dispatcher.ts":
+    'import { decide } from "@holdfast/engine";\nimport { step } from "./run-machine.ts";\nexport const dispatcher = [step, decide];',
+  "gateway-mock/src/dispatch/run-machine.ts": 'import { a } from "@holdfast/core";\nexport const step = a;',
+  "gateway-mock/src/store-postgres/index.ts": 'export { store } from "./store.ts";',
+  "gateway-mock/src/store-postgres/store.ts": 'import postgres from "postgres";\nexport const store = postgres;',
+  ...Object.fromEntries(
+    labels.flatMap((label) => WINGS[label][1].map((room) => [fileOf(label, room), "export const a = 1;"])),
+  ),
   "gateway-mock/src/http/server.ts": 'import { Hono } from "hono";\nexport const http = Hono;',
   "gateway-mock/src/postgres.ts":
     'import { server } from "@holdfast/postgres-server";\nexport const postgres = server;',
   "e2e/sim/src/world.ts":
-    'import { engine } from "../../../gateway-mock/src/engine/engine.ts";\nexport const world = engine;',
+    'import { dispatcher } from "../../../gateway-mock/src/dispatch/dispatcher.ts";\nexport const world = dispatcher;',
   "e2e/run.test.ts":
     'import { sdk } from "holdfast";\nimport { parts } from "@holdfast/testing";\nexport const e = [sdk, parts];',
 };
 
 /** @returns a violation for each room: it imports the next one, the last one the file above them all */
-function plantedAbove(label: string, rooms: readonly string[], top: string): Record<string, [string, string]> {
+function plantedAbove(label: keyof typeof WINGS, top: string): Record<string, [string, string]> {
+  const rooms: readonly string[] = WINGS[label][1];
   const imported = [...rooms.slice(1).map((room) => `../${room}/a.ts`), top];
   return Object.fromEntries(
     rooms.map((room, index) => [`${label}-${room}`, [fileOf(label, room), `import "${imported[index]}";`]]),
@@ -83,8 +98,8 @@ const planted: Record<string, [file: string, line: string]> = {
   declared: ["packages/testing/src/index.ts", 'import "pino";'],
   "no-tests-in-sources": ["packages/sdk/src/index.ts", 'import "../test/helper.ts";'],
   "pure-no-node": ["packages/sdk/src/connection/machines/link-machine.ts", 'import "node:net";'],
-  "pure-no-npm": ["gateway-mock/src/engine/run-machine.ts", 'import "hono";'],
-  "machines-import-pure-files": ["gateway-mock/src/engine/run-machine.ts", 'import "../store/store.ts";'],
+  "pure-no-npm": ["gateway-mock/src/dispatch/run-machine.ts", 'import "hono";'],
+  "machines-import-pure-files": ["gateway-mock/src/dispatch/run-machine.ts", 'import "../store-postgres/store.ts";'],
   "core-imports-nothing": ["packages/core/src/a.ts", 'import "@holdfast/protocol";'],
   "core-npm": ["packages/core/src/clock.ts", 'import "ws";'],
   "protocol-imports-core": ["packages/protocol/src/codec.ts", 'import "@holdfast/postgres-server";'],
@@ -108,14 +123,20 @@ const planted: Record<string, [file: string, line: string]> = {
   "sdk-stands-alone": ["packages/sdk/src/index.ts", 'import "@holdfast/testing";'],
   "testing-imports": ["packages/testing/src/index.ts", 'import "holdfast";'],
   "gateway-imports": ["gateway-mock/src/index.ts", 'import "holdfast";'],
-  "gateway-postgres-server": ["gateway-mock/src/engine/engine.ts", 'import "@holdfast/postgres-server";'],
+  "gateway-postgres-server": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "@holdfast/postgres-server";'],
   "sql-only-in-store": ["gateway-mock/src/http/server.ts", 'import "postgres";'],
-  "store-imports-core": ["gateway-mock/src/store/store.ts", 'import "../http/server.ts";'],
-  "engine-behind-ports": ["gateway-mock/src/engine/engine.ts", 'import "../http/server.ts";'],
-  "engine-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../engine/engine.ts";'],
-  "store-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../store/store.ts";'],
-  ...plantedAbove("engine", ENGINE_ROOMS, "../engine.ts"),
-  ...plantedAbove("store", STORE_ROOMS, "../store.ts"),
+  "store-imports-core": ["packages/store/src/store.ts", 'import "@holdfast/protocol";'],
+  "store-npm": ["packages/store/src/store.ts", 'import "ws";'],
+  "engine-imports": ["packages/engine/src/engine.ts", 'import "@holdfast/postgres-server";'],
+  "engine-npm": ["packages/engine/src/engine.ts", 'import "ws";'],
+  "store-postgres-imports": ["gateway-mock/src/store-postgres/store.ts", 'import "../http/server.ts";'],
+  "dispatch-behind-ports": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "../http/server.ts";'],
+  "dispatch-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../dispatch/dispatcher.ts";'],
+  "store-postgres-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../store-postgres/store.ts";'],
+  ...plantedAbove("engine", "../engine.ts"),
+  ...plantedAbove("store", "../store.ts"),
+  ...plantedAbove("dispatch", "../dispatcher.ts"),
+  ...plantedAbove("store-postgres", "../store.ts"),
   "simulation-imports": ["e2e/sim/src/world.ts", 'import "../../run.test.ts";'],
   "e2e-imports": ["e2e/run.test.ts", 'import "../packages/core/src/index.ts";'],
 };

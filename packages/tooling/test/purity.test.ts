@@ -10,8 +10,8 @@ test("pure are the core but its ports, the link's core, the gateway's decisions,
     "packages/sdk/src/connection/machines/outbox.ts",
     "packages/sdk/src/connection/main/respawn-machine.ts",
     "gateway-mock/src/ws/session-machine.ts",
-    "gateway-mock/src/engine/decide/decide.ts",
-    "gateway-mock/src/engine/run/fold.ts",
+    "packages/engine/src/decide/decide.ts",
+    "packages/engine/src/run/fold.ts",
   ]) {
     expect(isPure(path), path).toBe(true);
   }
@@ -20,7 +20,7 @@ test("pure are the core but its ports, the link's core, the gateway's decisions,
     "packages/core/src/random.ts",
     "packages/core/test/backoff.test.ts",
     "packages/sdk/src/connection/main/host.ts",
-    "gateway-mock/src/engine/engine.ts",
+    "gateway-mock/src/dispatch/dispatcher.ts",
   ]) {
     expect(isPure(path), path).toBe(false);
   }

@@ -28,7 +28,7 @@ export interface KnownFunction extends RunOptions {
   readonly appId: string;
   readonly appVersion: string;
   readonly plan: FunctionSettings;
-  /** Nothing in the plan concerns a single run: neither limits nor flowRules nor windows nor a priority. */
+  /** Nothing in the plan concerns a single run: neither limits nor flow rules nor windows nor a priority. */
   readonly plain: boolean;
   /** What claims of its jobs have to heed. */
   readonly limits: ClaimLimits | null;

@@ -1,16 +1,13 @@
-import type { Query } from "../database/database.ts";
-import { msOf, numberArray, textArray, timeOf } from "../database/pg-values.ts";
 import {
   type FlowRule,
   MAX_BATCH_LENGTH,
   type NewJob,
-  type RunStatus,
   type WindowEntry,
   type WindowKey,
   windowKeyText,
 } from "../port/index.ts";
 
-/** A row of `flowRules` while a batch is planned. */
+/** The row of a flow rule while a batch is planned. */
 export interface FlowRuleState {
   readonly functionId: string;
   readonly kind: string;
@@ -47,7 +44,7 @@ export const keyOfFlowRule = (flowRule: FlowRule): FlowRuleKey => ({
 
 const HOUR_MS = 3_600_000;
 
-/** Whether a run may be made; if so its flowRules are marked. Jobs that cancel another run for it are returned. */
+/** Whether a run may be made; if so its flow rules are marked. Jobs that cancel another run for it are returned. */
 export function passFlowRules(
   flowRules: FlowRules,
   wanted: readonly FlowRule[],
@@ -151,87 +148,11 @@ function reset(state: FlowRuleState, atMs: number): void {
 
 function stateOf(flowRules: FlowRules, key: FlowRuleKey): FlowRuleState {
   const known = flowRules.get(flowRuleKeyOf(key));
-  if (!known) throw new Error(`The flowRule ${flowRuleKeyOf(key)} was not locked`);
+  if (!known) throw new Error(`The flow rule ${flowRuleKeyOf(key)} was not locked`);
   return known;
 }
 
 /** A job of no run, for any gateway. */
 function looseJob(id: string, kind: NewJob["kind"], key: string): NewJob {
   return { id, runId: "", kind, key, functionId: "", attempt: 0, iteration: 0 };
-}
-
-const COLUMNS = "function_id, kind, key, count, at, run_id, data, due_at, expires_at";
-
-/** Makes the rows that are missing and locks all of them, in the order given. */
-const HOLD_GATES = `INSERT INTO holdfast.gates AS g (${COLUMNS})
-SELECT function_id, kind, key, 0, now(), '', '', NULL, now() FROM unnest($1::text[], $2::text[], $3::text[]) AS n(function_id, kind, key)
-ON CONFLICT (function_id, kind, key) DO UPDATE SET count = g.count WHERE false`;
-
-const READ_GATES = `SELECT g.function_id, g.kind, g.key, g.count, ${msOf("g.at")} AS at_ms, g.run_id, g.data,
-  ${msOf("g.due_at")} AS due_ms, COALESCE(r.ended_at IS NULL AND r.id IS NOT NULL, false) AS live
-FROM unnest($1::text[], $2::text[], $3::text[]) AS n(function_id, kind, key)
-JOIN holdfast.gates g USING (function_id, kind, key) LEFT JOIN holdfast.runs r ON r.id = g.run_id`;
-
-interface FlowRuleRow {
-  readonly function_id: string;
-  readonly kind: string;
-  readonly key: string;
-  readonly count: number;
-  readonly at_ms: number;
-  readonly run_id: string;
-  readonly data: string;
-  readonly due_ms: number | null;
-  readonly live: boolean;
-  readonly status?: RunStatus;
-}
-
-/** Two statements: the second one sees what those have written whom the first one waited for. */
-export function lockFlowRules(query: Query, keys: readonly FlowRuleKey[]): Promise<FlowRules> {
-  const params = [
-    textArray(keys.map((one) => one.functionId)),
-    textArray(keys.map((one) => one.kind)),
-    textArray(keys.map((one) => one.key)),
-  ];
-  const held = query(HOLD_GATES, params);
-  const read = query<FlowRuleRow>(READ_GATES, params);
-  return Promise.all([held, read]).then(([, rows]) => new Map(rows.map((row) => [keyOfRow(row), stateOfRow(row)])));
-}
-
-const keyOfRow = (row: FlowRuleRow): string =>
-  flowRuleKeyOf({ functionId: row.function_id, kind: row.kind, key: row.key });
-
-const stateOfRow = (row: FlowRuleRow): FlowRuleState => ({
-  functionId: row.function_id,
-  kind: row.kind,
-  key: row.key,
-  count: Number(row.count),
-  atMs: row.at_ms,
-  runId: row.run_id,
-  data: row.data,
-  dueMs: row.due_ms,
-  expiresMs: Infinity,
-  live: row.live,
-  changed: false,
-});
-
-export function writeFlowRules(states: readonly FlowRuleState[]): { readonly text: string; readonly params: string[] } {
-  return {
-    text: `INSERT INTO holdfast.gates (${COLUMNS})
-SELECT function_id, kind, key, count, ${timeOf("at")}, run_id, data, ${timeOf("due")}, COALESCE(${timeOf("expires")}, 'infinity')
-FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::float8[], $6::text[], $7::text[], $8::float8[], $9::float8[])
-  AS n(function_id, kind, key, count, at, run_id, data, due, expires)
-ON CONFLICT (function_id, kind, key) DO UPDATE SET count = excluded.count, at = excluded.at, run_id = excluded.run_id,
-  data = excluded.data, due_at = excluded.due_at, expires_at = excluded.expires_at`,
-    params: [
-      textArray(states.map((one) => one.functionId)),
-      textArray(states.map((one) => one.kind)),
-      textArray(states.map((one) => one.key)),
-      numberArray(states.map((one) => one.count)),
-      numberArray(states.map((one) => one.atMs)),
-      textArray(states.map((one) => one.runId)),
-      textArray(states.map((one) => one.data)),
-      numberArray(states.map((one) => one.dueMs)),
-      numberArray(states.map((one) => (one.expiresMs === Infinity ? null : one.expiresMs))),
-    ],
-  };
 }

@@ -3,7 +3,8 @@ import { ConnectionLost } from "../database/pg-errors.ts";
 import { booleanArray, jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "../database/pg-values.ts";
 import type { Statement } from "../database/statement.ts";
 import type { CronTick, LogKind } from "../port/index.ts";
-import { eventKeyOf, type FlowRules, lockFlowRules, writeFlowRules } from "./flow-rules.ts";
+import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
+import { eventKeyOf, type FlowRules } from "./flow-rules.ts";
 import { insertJobs } from "./jobs.ts";
 import type { LockedJob, LockedRows, LockedRun } from "./locked-rows.ts";
 import type { Needs, RowOfRun } from "./plan.ts";
@@ -68,7 +69,7 @@ export async function lookUp(
     eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, textArray(eventKeys.map((entry) => entry.eventId))]) : [],
     eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
     signals.length > 0 ? lockSignals(query, signals) : [],
-    needs.flowRules.length > 0 ? lockFlowRules(query, needs.flowRules) : NO_GATES,
+    needs.flowRules.length > 0 ? lockFlowRules(query, needs.flowRules) : NO_FLOW_RULES,
   ]);
   const [marks, jobs, runs, rows, , held, signalRows, flowRules] = answers;
   const written = writtenOf(marks[0]);
@@ -86,7 +87,7 @@ export async function lookUp(
   return { found, written };
 }
 
-const NO_GATES: FlowRules = new Map();
+const NO_FLOW_RULES: FlowRules = new Map();
 
 /** Names a batch in its transaction. */
 export interface BatchMark {
