@@ -106,8 +106,8 @@ async function checkDispatches(cluster: Cluster, runs: readonly Run[]): Promise<
   let sent = 0;
   for (const { url } of cluster.members) {
     const response = await fetch(new URL("/v1/metrics", url));
-    const { engine } = (await response.json()) as { engine: { dispatches: number } };
-    sent += engine.dispatches;
+    const { dispatcher } = (await response.json()) as { dispatcher: { dispatches: number } };
+    sent += dispatcher.dispatches;
   }
   expect(sent).toBe(planned);
   expect(await cluster.logged("LEASE_LOST")).toBe(0);

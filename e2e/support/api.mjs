@@ -88,7 +88,7 @@ export function gatewayApi(url) {
      * Counters of the gateway's engine.
      * @returns {Promise<Record<string, number>>}
      */
-    counters: async () => (await call("/v1/metrics")).engine,
+    counters: async () => (await call("/v1/metrics")).dispatcher,
     /**
      * How late the gateway's event loop was, milliseconds.
      * @returns {Promise<{ mean: number, p50: number, p99: number, max: number }>}

@@ -112,7 +112,7 @@ describe("a process that is stopped for longer than its lease, and continued", (
     // Either the gateway gives it up with the silent worker, or it ended just before and was claimed again.
     await world.until("the lease to be given up", async () => {
       const [metrics, run] = [await world.api.metrics(), await world.api.run(runId)];
-      return metrics.engine.leasesLost > 0 || run.leasesLost > 0;
+      return metrics.dispatcher.leasesLost > 0 || run.leasesLost > 0;
     });
     return { app, runId };
   }
@@ -134,7 +134,7 @@ describe("a process that is stopped for longer than its lease, and continued", (
       const other = await world.startApp();
       await world.noted(runId, "at long", 2);
       app.signal("SIGCONT");
-      await world.until("both to be connected", async () => (await world.api.metrics()).engine.workers === 2);
+      await world.until("both to be connected", async () => (await world.api.metrics()).dispatcher.workers === 2);
       world.journal.open("long");
       expect((await world.ended(runId)).output).toBe("bl");
       expect(world.journal.counts(runId).before, "the finished step").toBe(1);

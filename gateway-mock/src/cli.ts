@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
+import { VERSION_POLICIES } from "@holdfast/engine";
 import { DEFAULT_PORT, type GatewayOptions, MAX_OPTION_MS, MIN_DURATIONS_MS } from "./config.ts";
-import { VERSION_POLICIES } from "./engine/index.ts";
 
 export const LOG_LEVEL_NAMES = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevelName = (typeof LOG_LEVEL_NAMES)[number];
@@ -24,7 +24,7 @@ export type Command =
 
 export const HELP = `Usage: holdfast-gateway dev [options]
 
-Runs a gateway on this machine: HTTP, WebSocket, engine and store, with an embedded Postgres unless you name another.
+Runs a gateway on this machine: HTTP, WebSocket, dispatcher and store, with an embedded Postgres unless you name another.
 
 Options
   --port <n>                    HTTP and WebSocket port (default ${DEFAULT_PORT}; 0 = any free port)

@@ -1,6 +1,7 @@
 import { HoldfastError, type Log, silentLog } from "@holdfast/core";
+import { VERSION_POLICIES, type VersionPolicy } from "@holdfast/engine";
 import { EXTENSIONS, type Extension, PLAIN_INTERVALS, TIMEOUTS } from "@holdfast/protocol";
-import { VERSION_POLICIES, type VersionPolicy } from "./engine/index.ts";
+
 import { readAllowedHosts, readAllowedOrigins } from "./http/callers.ts";
 import { type GatewayKey, type GatewayKeys, readGatewayKeys } from "./keys-config.ts";
 

@@ -1,9 +1,10 @@
 import { type Clock, createUlidFactory, type Random, sleep, type Timers } from "@holdfast/core";
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
+import type { Store } from "@holdfast/store";
 import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
-import { DEFAULT_ENGINE_SETTINGS, Engine, type EngineOptions } from "./engine/index.ts";
+import { DEFAULT_DISPATCHER_SETTINGS, Dispatcher, type DispatcherOptions } from "./dispatch/index.ts";
 import { EVERYBODY, environmentFor, Keys } from "./http/keys.ts";
-import type { Store } from "./store/index.ts";
+
 import { ConnectionList } from "./ws/connection-list.ts";
 import { chooseSession } from "./ws/routing.ts";
 import { Sessions } from "./ws/sessions.ts";
@@ -14,13 +15,13 @@ export interface CorePorts {
   readonly timers: Timers;
   readonly random: Random;
   /** Makes the HTTP calls of `step.fetch`. */
-  readonly call: EngineOptions["call"];
+  readonly call: DispatcherOptions["call"];
 }
 
 /** A gateway without its servers and its database: engine, keys and the sessions of sockets that were accepted. */
 export interface GatewayCore {
   readonly id: string;
-  readonly engine: Engine;
+  readonly dispatcher: Dispatcher;
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly newId: () => string;
@@ -35,17 +36,17 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
   const { clock, random, timers } = ports;
   const newId = createUlidFactory(clock, random);
   const id = newId();
-  const engine = createEngine(config, ports, id);
+  const dispatcher = createEngine(config, ports, id);
   const keys = new Keys({
     signingKeys: config.signingKeys,
     eventKeys: config.eventKeys,
     tokenMs: GATEWAY_LIMITS.sessionTokenMs,
   });
-  const sessions = createSessions(config, ports, { engine, keys, gatewayId: id });
+  const sessions = createSessions(config, ports, { dispatcher, keys, gatewayId: id });
   let draining = false;
   return {
     id,
-    engine,
+    dispatcher,
     keys,
     sessions,
     newId,
@@ -61,9 +62,9 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
       const over = sleep(timers, config.drainMs, end.signal);
       const gone = sessions.drain(config.drainMs);
       const done = async (): Promise<void> => {
-        await engine.drain();
-        await Promise.race([gone, quiet(engine, timers, gone)]);
-        await engine.settled();
+        await dispatcher.drain();
+        await Promise.race([gone, quiet(dispatcher, timers, gone)]);
+        await dispatcher.settled();
       };
       // A database that hangs holds up all of it.
       await Promise.race([done(), over]);
@@ -72,15 +73,15 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
   };
 }
 
-function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string): Engine {
-  return new Engine({
+function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string): Dispatcher {
+  return new Dispatcher({
     ...ports,
     log: config.log,
     chooseSlot: (candidates, nowMs) => chooseSession(candidates, { nowMs }),
     settings: {
-      ...DEFAULT_ENGINE_SETTINGS,
+      ...DEFAULT_DISPATCHER_SETTINGS,
       gatewayId,
-      retry: { ...DEFAULT_ENGINE_SETTINGS.retry, baseMs: config.retryBaseMs },
+      retry: { ...DEFAULT_DISPATCHER_SETTINGS.retry, baseMs: config.retryBaseMs },
       maxSteps: WIRE_LIMITS.maxStepsPerRun,
       requestAckMs: config.requestAckMs,
       reconnectGraceMs: config.reconnectGraceMs,
@@ -93,13 +94,18 @@ function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string
 function createSessions(
   config: GatewayConfig,
   { store, clock, timers }: CorePorts,
-  parts: { engine: Engine; keys: Keys; gatewayId: string },
+  parts: { dispatcher: Dispatcher; keys: Keys; gatewayId: string },
 ): Sessions {
-  const { engine, keys, gatewayId } = parts;
+  const { dispatcher, keys, gatewayId } = parts;
   const { log } = config;
-  const list = new ConnectionList({ store, gatewayId, log, onGone: (functionIds) => engine.workerGone(functionIds) });
+  const list = new ConnectionList({
+    store,
+    gatewayId,
+    log,
+    onGone: (functionIds) => dispatcher.workerGone(functionIds),
+  });
   return new Sessions({
-    engine,
+    dispatcher,
     clock,
     timers,
     log,
@@ -138,13 +144,13 @@ function createSessions(
  * Resolves when nothing has been in flight for a second: workers that have somewhere else to go are there by then, and
  * the others lose nothing with their socket.
  */
-async function quiet(engine: Engine, timers: Timers, gone: Promise<void>): Promise<void> {
+async function quiet(dispatcher: Dispatcher, timers: Timers, gone: Promise<void>): Promise<void> {
   let over = false;
   void gone.then(() => {
     over = true;
   });
   for (let looks = 0; looks < 10 && !over; ) {
     await sleep(timers, 100);
-    looks = engine.status().inFlight === 0 ? looks + 1 : 0;
+    looks = dispatcher.status().inFlight === 0 ? looks + 1 : 0;
   }
 }

@@ -1,22 +1,22 @@
 import { type Log, messageOf } from "@holdfast/core";
-import type { Engine } from "./engine/index.ts";
-import type { Store } from "./store/index.ts";
+import type { Store } from "@holdfast/store";
+import type { Dispatcher } from "./dispatch/index.ts";
 
 const STALE_CONNECTION_MS = 60_000;
 const TOUCH_EVERY_MS = 15_000;
 const SIGN_EVERY_MS = 5_000;
 
 export interface GatewayHeartbeatParts {
-  readonly engine: Engine;
+  readonly dispatcher: Dispatcher;
   readonly store: Store;
   readonly gatewayId: string;
   readonly log: Log;
 }
 
 /** Writes now and then that this gateway, its connections and their apps are there; returns what ends it. */
-export function startGatewayHeartbeat({ engine, store, gatewayId, log }: GatewayHeartbeatParts): () => void {
+export function startGatewayHeartbeat({ dispatcher, store, gatewayId, log }: GatewayHeartbeatParts): () => void {
   const touch = oneAtATime(async () => {
-    await engine.touchApps();
+    await dispatcher.touchApps();
     await store.touchConnections(gatewayId, STALE_CONNECTION_MS);
   }, "The list of connections was not updated");
   const sign = oneAtATime(() => store.touchGateway(gatewayId), "The gateway's heartbeat could not be written");

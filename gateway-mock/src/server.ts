@@ -10,10 +10,11 @@ import {
   withTimeout,
 } from "@holdfast/core";
 import { CONNECT_PATH } from "@holdfast/protocol";
+import type { Store } from "@holdfast/store";
 import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig, type GatewayOptions, isLoopback, resolveConfig } from "./config.ts";
-import type { EngineOptions } from "./engine/index.ts";
+import type { DispatcherOptions } from "./dispatch/index.ts";
 import { createCore } from "./gateway-core.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
 import { httpApp } from "./http/app.ts";
@@ -23,7 +24,7 @@ import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import { CALL_LIMITS, Caller } from "./outgoing/call.ts";
 import { type Database, openDatabase } from "./postgres.ts";
-import { openPostgresStore, type PostgresStore, type Store } from "./store/index.ts";
+import { openPostgresStore, type PostgresStore } from "./store-postgres/index.ts";
 import { VERSION } from "./version.ts";
 import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
 
@@ -121,11 +122,11 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
 
   const caller = new Caller({ ...CALL_LIMITS, allowInner: config.allowPrivateFetch });
   cleanUps.add({ what: "ending HTTP calls of steps", leastMs: 100, run: () => caller.close() });
-  const call: EngineOptions["call"] = (what, signal) => caller.call(what, signal);
+  const call: DispatcherOptions["call"] = (what, signal) => caller.call(what, signal);
   const core = createCore(config, { store: storeFor(store), clock: systemClock, timers, random: systemRandom, call });
-  const { engine, keys, sessions, id: gatewayId, newId } = core;
-  cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => engine.stop() });
-  await engine.start();
+  const { dispatcher, keys, sessions, id: gatewayId, newId } = core;
+  cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => dispatcher.stop() });
+  await dispatcher.start();
 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delay.enable();
@@ -134,9 +135,9 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const callers = callerRules(config, [http.port, second.port]);
   const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
   const sockets = new SocketServer({ sessions, maxSockets, pending, refusal });
-  const skipTime = async (ms: number): Promise<void> => engine.timeMoved(await store.skipTime(checkSkip(ms)));
+  const skipTime = async (ms: number): Promise<void> => dispatcher.timeMoved(await store.skipTime(checkSkip(ms)));
   const app = httpApp({
-    engine,
+    dispatcher,
     store,
     keys,
     callers,
@@ -154,7 +155,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     ...(config.virtualTime ? { skipTime } : {}),
   });
   serve([http.server, second.server], getRequestListener(app.fetch, LISTENER), connections, sockets);
-  const endSigns = startGatewayHeartbeat({ engine, store, gatewayId, log });
+  const endSigns = startGatewayHeartbeat({ dispatcher, store, gatewayId, log });
   const endServing = async (): Promise<void> => {
     endSigns();
     delay.disable();

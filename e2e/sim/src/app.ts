@@ -1,4 +1,4 @@
-import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
+import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-checks.ts";
 import { hashSigningKey } from "../../../gateway-mock/src/http/keys.ts";
 import type { Log } from "../../../packages/core/src/index.ts";
 import type { Extension } from "../../../packages/protocol/src/index.ts";

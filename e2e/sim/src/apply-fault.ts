@@ -98,5 +98,5 @@ function cancel({ tables, gateways, cancelled }: FaultyWorld, dice: Dice): void 
   const { id } = dice.pick(live).head;
   const gateway = dice.pick(up);
   cancelled.add(id);
-  gateway.actor.soon(() => void gateway.core.engine.cancel(id, "asked for").catch(() => {}));
+  gateway.actor.soon(() => void gateway.core.dispatcher.cancel(id, "asked for").catch(() => {}));
 }

@@ -1,4 +1,4 @@
-import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
+import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-checks.ts";
 import type { GatewayFetch } from "../../../packages/sdk/src/connection/thread/gateway-http.ts";
 import type { GatewayNode, HttpAnswer } from "./gateway.ts";
 import type { Network } from "./network.ts";
@@ -38,7 +38,7 @@ export class GatewayCalls {
         const answer = (ids: string[] | null): void => {
           if (gateway.actor.acts()) later(isAnswerLost ? null : ids);
         };
-        gateway.core.engine.sendEvents(events, { environment }).then(answer, () => answer(null));
+        gateway.core.dispatcher.sendEvents(events, { environment }).then(answer, () => answer(null));
       });
     });
   }

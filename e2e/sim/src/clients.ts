@@ -1,4 +1,5 @@
-import { environmentOf, qualify } from "../../../gateway-mock/src/store/port/index.ts";
+import { environmentOf, qualify } from "@holdfast/store";
+
 import type { Registry } from "./database/registry.ts";
 import type { Tables } from "./database/tables.ts";
 import type { GatewayNode } from "./gateway.ts";
@@ -115,7 +116,7 @@ export class Clients {
   #reach(dice: Dice, environment: string): GatewayNode | undefined {
     const { network, gateways } = this.#world;
     const known = ({ core }: GatewayNode): boolean =>
-      this.sendsToAny || [...core.engine.functions.all()].some((fn) => fn.environment === environment);
+      this.sendsToAny || [...core.dispatcher.functions.all()].some((fn) => fn.environment === environment);
     const up = gateways.filter((one) => one.isUp && known(one));
     if (up.length === 0 || dice.chance(network.mood.httpFailRate / 2)) return undefined;
     return dice.pick(up);
@@ -145,7 +146,9 @@ export class Clients {
     this.#sayLater(awaited);
     const gateway = this.#reach(this.#dice, environment);
     if (by === "event" || !gateway) return;
-    gateway.actor.soon(() => void gateway.core.engine.signal(environment, name, JSON.stringify(says)).catch(() => {}));
+    gateway.actor.soon(
+      () => void gateway.core.dispatcher.signal(environment, name, JSON.stringify(says)).catch(() => {}),
+    );
   }
 }
 

@@ -1,5 +1,6 @@
-import { readStepRow } from "../../../gateway-mock/src/engine/run/log-rows.ts";
-import { environmentOf, plainName, qualify, type RunHead } from "../../../gateway-mock/src/store/port/index.ts";
+import { readStepRow } from "@holdfast/engine";
+import { environmentOf, plainName, qualify, type RunHead } from "@holdfast/store";
+
 import type { RunRow } from "./database/rows.ts";
 import { type Hold, STOP } from "./extras.ts";
 import { slugOf } from "./flow-oracle.ts";

@@ -1,15 +1,12 @@
 import type { Guard } from "./guard.ts";
 
-const ENGINE = "gateway-mock/src/engine";
-const STORE = "gateway-mock/src/store";
-
 /** Of what functions ask of the engine. */
 export const ENGINE_GUARDS: readonly Guard[] = [
   {
     name: "a worker that is told it is late holds nothing any more",
     edits: [
       {
-        file: `${ENGINE}/jobs/worker-replies.ts`,
+        file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
         find: 'if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);',
         replace: "",
       },
@@ -19,7 +16,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "a deadline has a timer of its own",
     edits: [
       {
-        file: `${ENGINE}/events/new-run.ts`,
+        file: "gateway-mock/src/dispatch/events/new-run.ts",
         find: 'if (fn.deadlineInMs !== null) add("timer", DEADLINE, fn.deadlineInMs);',
         replace: "",
       },
@@ -29,7 +26,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "a run that has to fail undoes first",
     edits: [
       {
-        file: `${ENGINE}/decide/run-ends.ts`,
+        file: "packages/engine/src/decide/run-ends.ts",
         find: "if (state.undoable.length === 0 && !draft.log.some(isUndoable)) return end(draft, error);",
         replace: "return end(draft, error);",
       },
@@ -39,7 +36,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "an event whose time lies ahead starts its runs then",
     edits: [
       {
-        file: `${ENGINE}/events/event-intake.ts`,
+        file: "gateway-mock/src/dispatch/events/event-intake.ts",
         find: "const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;",
         replace: "const startMs = null;",
       },
@@ -49,7 +46,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "work of functions with limits is not leased on creation",
     edits: [
       {
-        file: `${ENGINE}/events/starter.ts`,
+        file: "gateway-mock/src/dispatch/events/starter.ts",
         find: "const isLimited = start.lane !== null || start.flowRules.length > 0;",
         replace: "const isLimited = false;",
       },
@@ -57,13 +54,19 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "all jobs of a run keep its places",
-    edits: [{ file: `${ENGINE}/jobs/run-updater.ts`, find: "laneOf(flow?.slots ?? [])", replace: "laneOf([])" }],
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/queue/run-updater.ts",
+        find: "laneOf(flow?.slots ?? [])",
+        replace: "laneOf([])",
+      },
+    ],
   },
   {
     name: "a throttle paces starts",
     edits: [
       {
-        file: `${ENGINE}/functions/triggers.ts`,
+        file: "packages/engine/src/flow/triggers.ts",
         find: "const throttle = plan.throttle ? digest(reader.key(plan.throttle.key)) : null;",
         replace: "const throttle = null;",
       },
@@ -73,7 +76,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "a rate limit counts",
     edits: [
       {
-        file: `${STORE}/batch/flow-rules.ts`,
+        file: "packages/store/src/rules/flow-rules.ts",
         find: "atMs) >= flowRule.limit",
         replace: "atMs) > flowRule.limit",
       },
@@ -83,12 +86,12 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "a debounced window is not over before its time",
     edits: [
       {
-        file: `${STORE}/batch/flow-rules.ts`,
+        file: "packages/store/src/rules/flow-rules.ts",
         find: 'if (wanted.kind === "debounce" && (state.dueMs ?? 0) > atMs) return false;',
         replace: "",
       },
       {
-        file: `${ENGINE}/jobs/scheduler.ts`,
+        file: "gateway-mock/src/dispatch/queue/scheduler.ts",
         find: 'if (window.kind === "debounce" && window.dueInMs > 0) {',
         replace: "if (false) {",
       },
@@ -96,17 +99,29 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "a full batch is closed",
-    edits: [{ file: `${STORE}/batch/flow-rules.ts`, find: "if (state.count >= entry.maxSize)", replace: "if (false)" }],
+    edits: [
+      {
+        file: "packages/store/src/rules/flow-rules.ts",
+        find: "if (state.count >= entry.maxSize)",
+        replace: "if (false)",
+      },
+    ],
   },
   {
     name: "a singleton skips while a run is live",
-    edits: [{ file: `${STORE}/batch/flow-rules.ts`, find: 'flowRule.mode === "skip" && state.live', replace: "false" }],
+    edits: [
+      {
+        file: "packages/store/src/rules/flow-rules.ts",
+        find: 'flowRule.mode === "skip" && state.live',
+        replace: "false",
+      },
+    ],
   },
   {
     name: "a singleton that cancels cancels the run before",
     edits: [
       {
-        file: `${STORE}/batch/flow-rules.ts`,
+        file: "packages/store/src/rules/flow-rules.ts",
         find: "if (state.live) jobs.push(looseJob(",
         replace: "if (false) jobs.push(looseJob(",
       },
@@ -114,13 +129,19 @@ export const ENGINE_GUARDS: readonly Guard[] = [
   },
   {
     name: "a run is notified of the event that cancels it",
-    edits: [{ file: `${ENGINE}/events/new-run.ts`, find: "...(waits.length > 0 ? { waits } : {}),", replace: "" }],
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/events/new-run.ts",
+        find: "...(waits.length > 0 ? { waits } : {}),",
+        replace: "",
+      },
+    ],
   },
   {
     name: "with the strict policy work waits for its version",
     edits: [
       {
-        file: `${ENGINE}/admission/may-start.ts`,
+        file: "gateway-mock/src/dispatch/admission/may-start.ts",
         find: 'if (facts.versionPolicy === "strict") return { may: false, why: "VERSION", isElsewhere: false };',
         replace: "",
       },
@@ -130,7 +151,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     name: "only a run that no worker has started is cancelled by its start timeout",
     edits: [
       {
-        file: `${ENGINE}/jobs/scheduler.ts`,
+        file: "gateway-mock/src/dispatch/queue/scheduler.ts",
         find: "      jobId: key,\n      epoch: 0,\n    });",
         replace: "      jobId: key,\n      epoch: 1,\n    });",
       },

@@ -1,6 +1,5 @@
 import type { Guard } from "./guard.ts";
 
-const ENGINE = "gateway-mock/src/engine";
 const against = "environments";
 
 /** Of what keeps environments apart: wherever something is looked up by a name, the name says whose it is. */
@@ -9,7 +8,11 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     name: "an event starts the functions of its environment",
     against,
     edits: [
-      { file: `${ENGINE}/functions/functions.ts`, find: "        fn.environment === environment &&\n", replace: "" },
+      {
+        file: "gateway-mock/src/dispatch/registry/functions.ts",
+        find: "        fn.environment === environment &&\n",
+        replace: "",
+      },
     ],
   },
   {
@@ -17,7 +20,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/events/event-intake.ts`,
+        file: "gateway-mock/src/dispatch/events/event-intake.ts",
         find: "event: { ...starting, name: qualify(environment, event.name), idempotencyKey, tsMs },",
         replace: "event: { ...starting, idempotencyKey, tsMs },",
       },
@@ -28,7 +31,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/events/event-intake.ts`,
+        file: "gateway-mock/src/dispatch/events/event-intake.ts",
         find: "if (environment === DEFAULT_ENVIRONMENT) return entropy;",
         replace: "return entropy;",
       },
@@ -39,7 +42,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/decide/waits.ts`,
+        file: "packages/engine/src/decide/waits.ts",
         find: 'wait.kind === "invoke" ? wait.name : qualify(environmentOf(draft.state.functionId), wait.name);',
         replace: "wait.name;",
       },
@@ -50,7 +53,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/jobs/wait-notifier.ts`,
+        file: "gateway-mock/src/dispatch/queue/wait-notifier.ts",
         find: "const waited = qualify(environment, name);",
         replace: "const waited = name;",
       },
@@ -61,7 +64,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/functions/cancel-rules.ts`,
+        file: "packages/engine/src/flow/cancel-rules.ts",
         find: "name: qualify(environmentOf(functionId), event),",
         replace: "name: event,",
       },
@@ -72,7 +75,7 @@ export const ENVIRONMENT_GUARDS: readonly Guard[] = [
     against,
     edits: [
       {
-        file: `${ENGINE}/decide/waits.ts`,
+        file: "packages/engine/src/decide/waits.ts",
         find: "const functionId = qualify(environmentOf(state.functionId), slug);",
         replace: "const functionId = slug;",
       },

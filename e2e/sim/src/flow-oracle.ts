@@ -1,4 +1,5 @@
-import { qualify, type RunHead } from "../../../gateway-mock/src/store/port/index.ts";
+import { qualify, type RunHead } from "@holdfast/store";
+
 import { APP_ID } from "./app.ts";
 import type { Clients } from "./clients.ts";
 import type { EventRow, JobRow } from "./database/rows.ts";

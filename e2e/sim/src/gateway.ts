@@ -1,5 +1,5 @@
 import { resolveConfig } from "../../../gateway-mock/src/config.ts";
-import type { RawEvent } from "../../../gateway-mock/src/engine/events/event-checks.ts";
+import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-checks.ts";
 import { type CorePorts, createCore, type GatewayCore } from "../../../gateway-mock/src/gateway-core.ts";
 import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";
 import { environmentFor } from "../../../gateway-mock/src/http/keys.ts";
@@ -86,7 +86,7 @@ export class GatewayNode {
 
   async #start(): Promise<void> {
     try {
-      await this.core.engine.start();
+      await this.core.dispatcher.start();
     } catch {
       // As a process that cannot reach its database at the start: it ends, and is started again.
       this.actor.die();
@@ -116,15 +116,15 @@ export class GatewayNode {
           startAnswer({ keys, clock: this.actor.clock, gatewayId, newId }, endpoint, signer, environment),
         );
       }
-      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.engine.byHttp, body, environment));
+      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.dispatcher.byHttp, body, environment));
     } catch (error) {
       return answer(HoldfastError.is(error) && error.code === "STORE_FAILED" ? 503 : 500);
     }
     return answer(404);
   }
 
-  sendEvent(event: RawEvent, how: Parameters<GatewayCore["engine"]["sendEvents"]>[1]): Promise<string[]> {
-    return this.core.engine.sendEvents([event], how);
+  sendEvent(event: RawEvent, how: Parameters<GatewayCore["dispatcher"]["sendEvents"]>[1]): Promise<string[]> {
+    return this.core.dispatcher.sendEvents([event], how);
   }
 
   /** As on SIGTERM: workers go elsewhere, then everything ends. */
@@ -137,7 +137,7 @@ export class GatewayNode {
   async #stop(): Promise<void> {
     await this.core.drain();
     this.core.sessions.close();
-    await this.core.engine.stop();
+    await this.core.dispatcher.stop();
     // The last frames leave before the process ends.
     this.actor.timers.set(20, () => this.actor.die());
   }

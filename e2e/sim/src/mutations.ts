@@ -6,8 +6,6 @@ import { REGISTRY_GUARDS } from "./registry-mutations.ts";
 import { SILENCE_GUARDS } from "./silence-mutations.ts";
 
 const SDK = "packages/sdk/src/connection";
-const ENGINE = "gateway-mock/src/engine";
-const STORE = "gateway-mock/src/store";
 
 const CONNECTION_GUARDS: readonly Guard[] = [
   {
@@ -22,7 +20,9 @@ const CONNECTION_GUARDS: readonly Guard[] = [
   },
   {
     name: "a write carries the epoch of its dispatch",
-    edits: [{ file: `${STORE}/batch/plan.ts`, find: " || job.epoch !== fence.epoch) return", replace: ") return" }],
+    edits: [
+      { file: "packages/store/src/rules/plan.ts", find: " || job.epoch !== fence.epoch) return", replace: ") return" },
+    ],
   },
   {
     name: "a request that is known is not run again",
@@ -75,7 +75,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
       },
       // The other way back: the close code says that the worker ends.
       {
-        file: `${ENGINE}/workers/presence.ts`,
+        file: "gateway-mock/src/dispatch/workers/presence.ts",
         find: "=> final || sentMs === null;",
         replace: "=> sentMs === null;",
       },
@@ -105,7 +105,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "a decision holds only for the version it was made on",
     edits: [
       {
-        file: `${STORE}/batch/plan.ts`,
+        file: "packages/store/src/rules/plan.ts",
         find: 'return cas === "live" || cas === run.version ? undefined : "version";',
         replace: "return undefined;",
       },
@@ -123,13 +123,19 @@ const CONNECTION_GUARDS: readonly Guard[] = [
   },
   {
     name: "a request that was not acknowledged goes elsewhere",
-    edits: [{ file: `${ENGINE}/workers/dispatches.ts`, find: "    this.giveUp(late, () => false);", replace: "" }],
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/workers/dispatches.ts",
+        find: "    this.giveUp(late, () => false);",
+        replace: "",
+      },
+    ],
   },
   {
     name: "time is the database's",
     edits: [
       {
-        file: `${ENGINE}/database-time.ts`,
+        file: "gateway-mock/src/dispatch/database-time.ts",
         find: "if (this.#offset === null) return this.#clock.nowMs();",
         replace: "if (true) return this.#clock.nowMs();",
       },
@@ -139,7 +145,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "a pass that may have been claimed is not replaced",
     edits: [
       {
-        file: `${ENGINE}/decide/draft.ts`,
+        file: "packages/engine/src/decide/draft.ts",
         find: "Math.max(CLAIM_MARGIN_MS, delayMs)",
         replace: "Math.max(-60_000, delayMs - 60_000)",
       },

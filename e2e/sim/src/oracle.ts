@@ -1,5 +1,5 @@
-import { foldHead } from "../../../gateway-mock/src/store/fold-head.ts";
-import { environmentOf, type StoredLogRow } from "../../../gateway-mock/src/store/port/index.ts";
+import { environmentOf, foldHead, type StoredLogRow } from "@holdfast/store";
+
 import { parseJsonBytes } from "../../../packages/protocol/src/index.ts";
 import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
 import type { ExecutionResult } from "../../../packages/sdk/src/execution/execution.ts";

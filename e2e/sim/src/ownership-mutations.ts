@@ -1,7 +1,5 @@
 import type { Guard } from "./guard.ts";
 
-const ENGINE = "gateway-mock/src/engine";
-
 /** Of what keeps workers to the requests of their own apps, and sessions to those whose they are. */
 export const OWNERSHIP_GUARDS: readonly Guard[] = [
   {
@@ -9,7 +7,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/jobs/worker-replies.ts`,
+        file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
         find: "if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOf(from, runId))) {",
         replace: "if (false) {",
       },
@@ -20,7 +18,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/jobs/worker-replies.ts`,
+        file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
         find: "if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#owns(from, runId))) {",
         replace: "if (false) {",
       },
@@ -31,7 +29,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/workers/leases.ts`,
+        file: "gateway-mock/src/dispatch/workers/leases.ts",
         find: "const appId = fence && this.#ownership.leaseholder(asked.slot, asked.frame);",
         replace: 'const appId = fence && (this.#dispatches.get(asked.frame.requestId)?.appId ?? "sim");',
       },
@@ -40,14 +38,20 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   {
     name: "work is handed back by a worker of its app",
     against: "strangers",
-    edits: [{ file: `${ENGINE}/jobs/worker-replies.ts`, find: "if (!isTheirs) return", replace: "if (false) return" }],
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
+        find: "if (!isTheirs) return",
+        replace: "if (false) return",
+      },
+    ],
   },
   {
     name: "a lease is shown by what its request, run and app come to",
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/workers/lease-proofs.ts`,
+        file: "gateway-mock/src/dispatch/workers/lease-proofs.ts",
         find: 'this.#digest("lease", request.requestId, request.runId, appId, endsMs)',
         replace: 'this.#digest("lease", appId, endsMs)',
       },
@@ -58,7 +62,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/workers/ownership.ts`,
+        file: "gateway-mock/src/dispatch/workers/ownership.ts",
         find: "environmentOf(appId) === environment && holds(appId)",
         replace: "holds(appId)",
       },
@@ -69,7 +73,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/workers/ownership.ts`,
+        file: "gateway-mock/src/dispatch/workers/ownership.ts",
         find: "environmentOf(appId) === environment && proofs.isAppUuid(uuid, appId)",
         replace: "environmentOf(appId) === environment",
       },
@@ -80,12 +84,12 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/workers/stalls.ts`,
+        file: "gateway-mock/src/dispatch/workers/stalls.ts",
         find: "if (!isUlid(runId) || !slot.functionIds.has(qualify(slot.session.environment, functionSlug))) return;",
         replace: "",
       },
       {
-        file: `${ENGINE}/workers/stalls.ts`,
+        file: "gateway-mock/src/dispatch/workers/stalls.ts",
         find: "if (!known || known.functionId !== qualify(slot.session.environment, functionSlug) || !slot.appIds.has(known.appId))",
         replace: "if (!known)",
       },
@@ -96,7 +100,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     against: "strangers",
     edits: [
       {
-        file: `${ENGINE}/engine.ts`,
+        file: "gateway-mock/src/dispatch/dispatcher.ts",
         find: "if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.heard(dispatch, slot);",
         replace: "if (dispatch) this.#parts.dispatches.heard(dispatch, slot);",
       },

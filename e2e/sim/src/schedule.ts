@@ -1,4 +1,5 @@
-import { environmentOf } from "../../../gateway-mock/src/store/port/index.ts";
+import { environmentOf } from "@holdfast/store";
+
 import type { Adversary } from "./adversaries.ts";
 import { checkEnds } from "./ends.ts";
 import type { FaultPlan } from "./faults.ts";
@@ -154,7 +155,7 @@ function unrest(world: World): string | undefined {
   // A schedule's next request comes before one that a plain worker has refused, which it cannot say, is given up.
   const mayWait = world.isPlain && world.functions.some(({ extras }) => extras.hold.type === "cron");
   for (const gateway of mayWait ? [] : world.liveGateways) {
-    const { inFlight, runsInMemory } = gateway.core.engine.status();
+    const { inFlight, runsInMemory } = gateway.core.dispatcher.status();
     if (inFlight > 0 || runsInMemory > 0) return `${gateway.name}: ${inFlight} dispatches, ${runsInMemory} runs.`;
   }
   for (const { name, connection, closing, watch } of world.liveApps) {

@@ -1,7 +1,8 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
+import { plainName } from "@holdfast/store";
 import { Hono } from "hono";
-import { levelFor, plainName } from "../store/index.ts";
+import { levelFor } from "../store-postgres/index.ts";
 import { endEndlessBodies, limitBody } from "./bodies.ts";
 import { connectApi } from "./connect-api.ts";
 import { errorResponse, notFound, statusOf } from "./errors.ts";
@@ -52,7 +53,7 @@ function testingApi(app: Hono, skipTime: (ms: number) => Promise<void>): void {
 }
 
 function statusApi(app: Hono, parts: HttpParts): void {
-  const { engine, store, version } = parts;
+  const { dispatcher, store, version } = parts;
   // Restarting the gateway does not bring a database back: without one it is alive, and says what it waits for.
   app.get("/health", (c) => c.json({ ok: true, version, database: store.health() }));
 
@@ -70,11 +71,11 @@ function statusApi(app: Hono, parts: HttpParts): void {
   app.get("/v1/metrics", async (c) => {
     const database = store.health();
     const queue = database.ok ? await store.queueDepth() : null;
-    return c.json({ engine: engine.status(), store: store.stats(), database, queue, process: parts.process() });
+    return c.json({ dispatcher: dispatcher.status(), store: store.stats(), database, queue, process: parts.process() });
   });
 
   app.get("/dev", (c) => {
-    const here = [...engine.functions.all()].filter(({ environment }) => environment === c.get("environment"));
+    const here = [...dispatcher.functions.all()].filter(({ environment }) => environment === c.get("environment"));
     const functions = here.map(({ id, appId, plan }) => ({
       id: plainName(id),
       appId: plainName(appId),

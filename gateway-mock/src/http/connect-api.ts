@@ -1,4 +1,5 @@
 import { HoldfastError } from "@holdfast/core";
+import { readJson } from "@holdfast/engine";
 import {
   CONNECT_PATH,
   decodeSdkResponse,
@@ -16,7 +17,7 @@ import {
 } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
-import { type Engine, readJson, settledOps } from "../engine/index.ts";
+import { type Dispatcher, settledOps } from "../dispatch/index.ts";
 import { limitBody } from "./bodies.ts";
 import { errorResponse } from "./errors.ts";
 import type { Bearer } from "./keys.ts";
@@ -26,7 +27,7 @@ const BINARY = { "Content-Type": "application/octet-stream" };
 
 /** What workers call: start, flush, and checkpoints of the plain protocol. */
 export function connectApi(app: Hono, parts: HttpParts): void {
-  const { engine } = parts;
+  const { dispatcher } = parts;
 
   app.post(START_PATH, limitBody(WIRE_LIMITS.maxStartBodyBytes), async (c) => {
     if (parts.isDraining())
@@ -38,13 +39,18 @@ export function connectApi(app: Hono, parts: HttpParts): void {
   app.post(FLUSH_PATH, limitBody(WIRE_LIMITS.maxFlushBodyBytes), async (c) => {
     const body = await bytes(c);
     if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; expected an SDKResponse.");
-    if (engine.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
-    return c.body(await flushAnswer(engine.byHttp, body, c.get("environment")), 200, BINARY);
+    if (dispatcher.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
+    return c.body(await flushAnswer(dispatcher.byHttp, body, c.get("environment")), 200, BINARY);
   });
 
   app.post("/v1/checkpoint/:runId/async", limitBody(GATEWAY_LIMITS.maxCheckpointBodyBytes), async (c) => {
     const { item, ops } = await readCheckpoint(await bytes(c));
-    const { outcome, message } = await engine.byHttp.checkpoint(item, c.req.param("runId"), ops, c.get("environment"));
+    const { outcome, message } = await dispatcher.byHttp.checkpoint(
+      item,
+      c.req.param("runId"),
+      ops,
+      c.get("environment"),
+    );
     switch (outcome) {
       case "stored":
         return c.body(null, 200);
@@ -78,7 +84,7 @@ export function startAnswer(
  * @throws HoldfastError `FRAME_INVALID`, `REQUEST_NOT_OWNED`, `STORE_FAILED`
  */
 export async function flushAnswer(
-  reports: Engine["byHttp"],
+  reports: Dispatcher["byHttp"],
   body: Uint8Array,
   environment: string,
 ): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,8 +1,9 @@
 import { HoldfastError } from "@holdfast/core";
+import { readLargeJson, SMALL_BYTES } from "@holdfast/engine";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
-import { type IdSeed, INTERNAL_FIELD, type RawEvent, readLargeJson, SMALL_BYTES } from "../engine/index.ts";
+import { type IdSeed, INTERNAL_FIELD, type RawEvent } from "../dispatch/index.ts";
 import { limitBody } from "./bodies.ts";
 import { errorBody } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
@@ -15,7 +16,7 @@ export function eventsApi(app: Hono, parts: HttpParts): void {
     try {
       const events = await readEvents(c);
       const seed = readSeed(c.req.header(SEED_HEADER));
-      const ids = await parts.engine.sendEvents(events, {
+      const ids = await parts.dispatcher.sendEvents(events, {
         environment: c.get("environment"),
         ...(seed ? { seed } : {}),
       });

@@ -1,5 +1,5 @@
+import { JsonText } from "@holdfast/engine";
 import type { Context } from "hono";
-import { JsonText } from "../engine/index.ts";
 
 /** JSON that is stored, to be part of an answer as it is: reading it first could take long. */
 export function storedJson(text: string): JsonText {

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { DEFAULT_ENVIRONMENT_NAME, HoldfastError, readEnvironmentName, readSigningKey } from "@holdfast/core";
-import { DEFAULT_ENVIRONMENT } from "../store/index.ts";
+import { DEFAULT_ENVIRONMENT } from "@holdfast/store";
 
 /**
  * What workers send instead of a signing key: its prefix, and SHA-256 of the bytes that its digits stand for.

@@ -1,12 +1,13 @@
 import type { Clock, Log } from "@holdfast/core";
-import type { Engine } from "../engine/index.ts";
-import type { Store } from "../store/index.ts";
+import type { Store } from "@holdfast/store";
+import type { Dispatcher } from "../dispatch/index.ts";
+
 import type { CallerRules } from "./callers.ts";
 import type { Keys } from "./keys.ts";
 
 /** What the HTTP side is given. */
 export interface HttpParts {
-  readonly engine: Engine;
+  readonly dispatcher: Dispatcher;
   readonly store: Store;
   readonly keys: Keys;
   readonly callers: CallerRules;

@@ -1,5 +1,6 @@
+import { environmentOf } from "@holdfast/store";
 import type { Context } from "hono";
-import { environmentOf } from "../store/index.ts";
+
 import { notFound } from "./errors.ts";
 
 /**

@@ -1,6 +1,7 @@
+import { foldRun, type RunState } from "@holdfast/engine";
 import { RUNS_PATH } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
-import { eventsText, foldRun, type RunState, stepsText } from "../engine/index.ts";
+import { eventsText, stepsText } from "../dispatch/index.ts";
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
 

@@ -8,8 +8,9 @@ import {
   readStepRow,
   type StallMeta,
   type StepMeta,
-} from "../engine/index.ts";
-import { environmentOf, plainName, type RunDetail, type RunHead, type StoredLogRow } from "../store/index.ts";
+} from "@holdfast/engine";
+import { environmentOf, plainName, type RunDetail, type RunHead, type StoredLogRow } from "@holdfast/store";
+
 import { storedJson } from "./json-answer.ts";
 import { shownEnvironment } from "./keys.ts";
 

@@ -1,5 +1,4 @@
 import { HoldfastError } from "@holdfast/core";
-import type { Context, Hono } from "hono";
 import {
   environmentOf,
   plainName,
@@ -8,7 +7,9 @@ import {
   type RunDetail,
   type RunFilter,
   type RunStatus,
-} from "../store/index.ts";
+} from "@holdfast/store";
+import type { Context, Hono } from "hono";
+
 import { notFound } from "./errors.ts";
 import { answerJson, storedJson } from "./json-answer.ts";
 import type { HttpParts } from "./parts.ts";
@@ -20,7 +21,7 @@ const MAX_LIMIT = 1000;
 
 /** What people, tests and dashboards read, and cancel. */
 export function runsApi(app: Hono, parts: HttpParts): void {
-  const { store, engine } = parts;
+  const { store, dispatcher } = parts;
 
   const runHere = (c: Context, id: string): Promise<RunDetail> => runOr404(c, id, (runId) => store.getRun(runId));
 
@@ -53,7 +54,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   app.post("/v1/runs/:id/compensations/retry", async (c) => {
     const id = c.req.param("id");
     await runHere(c, id);
-    const outcome = await engine.retryCompensations(id);
+    const outcome = await dispatcher.retryCompensations(id);
     const detail = await runHere(c, id);
     return answerJson(c, { retried: outcome === "won", run: runView(detail.head) });
   });
@@ -61,7 +62,7 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   app.post("/v1/runs/:id/cancel", async (c) => {
     const id = c.req.param("id");
     await runHere(c, id);
-    const outcome = await engine.cancel(id, "The run was cancelled over the API.");
+    const outcome = await dispatcher.cancel(id, "The run was cancelled over the API.");
     const detail = await runHere(c, id);
     return answerJson(c, { cancelled: outcome === "won", run: runView(detail.head) });
   });

@@ -1,13 +1,14 @@
 import { HoldfastError } from "@holdfast/core";
+import { isStorableName, jsonText, readJson } from "@holdfast/engine";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Hono } from "hono";
-import { isStorableName, jsonText, readJson } from "../engine/index.ts";
+
 import { limitBody } from "./bodies.ts";
 import { notFound } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
 /** Signals: each goes to the one step that waits for it. */
-export function signalsApi(app: Hono, { engine }: HttpParts): void {
+export function signalsApi(app: Hono, { dispatcher }: HttpParts): void {
   app.post("/v1/signals", limitBody(WIRE_LIMITS.maxEventBytes), async (c) => {
     const body = await readJson(new Uint8Array(await c.req.arrayBuffer()), { what: "The body", levels: 1 });
     if (!isRecord(body) || typeof body.signal !== "string" || body.signal === "") {
@@ -18,7 +19,7 @@ export function signalsApi(app: Hono, { engine }: HttpParts): void {
       const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL`;
       throw new HoldfastError("BODY_INVALID", `\`signal\` ${problem}.`);
     }
-    const taker = await engine.signal(c.get("environment"), body.signal, jsonText(body.data));
+    const taker = await dispatcher.signal(c.get("environment"), body.signal, jsonText(body.data));
     if (!taker) throw notFound(`No step is waiting for the signal "${body.signal}".`);
     return c.json({ data: { run_id: taker.runId } });
   });

@@ -4,7 +4,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { messageOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { type Dispatcher, errors, request } from "undici";
-import type { CallOutcome, CallTrouble, OutgoingCall } from "../engine/index.ts";
+import type { CallOutcome, CallTrouble, OutgoingCall } from "../dispatch/index.ts";
 import { isInnerAddress } from "./addresses.ts";
 import { connectionsFor, InnerAddressError, type Lookup } from "./connections.ts";
 

@@ -1,5 +1,5 @@
 import { type Log, messageOf } from "@holdfast/core";
-import type { Store } from "../store/index.ts";
+import type { Store } from "@holdfast/store";
 
 /** A connection as it is listed. */
 export interface SessionInfo {

@@ -1,7 +1,8 @@
 import { describeValue, HoldfastError, hasControlCharacter, isUlid, messageOf } from "@holdfast/core";
+import { readFunctionSettings } from "@holdfast/engine";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
-import { readFunctionSettings } from "../engine/index.ts";
-import { type AppRecord, type FunctionRecord, functionTaken, qualify } from "../store/index.ts";
+import { type AppRecord, type FunctionRecord, functionTaken, qualify } from "@holdfast/store";
+
 import { negotiate } from "./intervals.ts";
 import type { Refusal } from "./session-machine.ts";
 

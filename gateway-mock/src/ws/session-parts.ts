@@ -1,9 +1,10 @@
 import type { Duplex } from "node:stream";
 import type { Clock, Log, Timers } from "@holdfast/core";
 import type { WorkerConnect } from "@holdfast/protocol";
+import type { AppRecord } from "@holdfast/store";
 import type { WebSocket } from "ws";
-import type { AttachedWorker, WorkerSession } from "../engine/index.ts";
-import type { AppRecord } from "../store/index.ts";
+import type { AttachedWorker, WorkerSession } from "../dispatch/index.ts";
+
 import type { ConnectionStatus, SessionInfo } from "./connection-list.ts";
 import type { HelloRules } from "./hello.ts";
 import type { IntervalOverrides } from "./intervals.ts";
@@ -16,7 +17,7 @@ export type SessionSocket = Pick<
 export type SessionStream = Pick<Duplex, "cork" | "uncork"> & { on(event: "drain", listener: () => void): unknown };
 
 /** What a session needs of the engine. */
-export interface SessionEngine {
+export interface SessionDispatcher {
   register(apps: readonly AppRecord[]): Promise<void>;
   attach(session: WorkerSession, open: boolean): AttachedWorker;
 }
@@ -36,7 +37,7 @@ export interface SessionSettings {
 }
 
 export interface SessionParts {
-  readonly engine: SessionEngine;
+  readonly dispatcher: SessionDispatcher;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;

@@ -7,8 +7,8 @@ import {
   type GatewayFrame,
   type WorkerConnect,
 } from "@holdfast/protocol";
-import { type AttachedWorker, versionName, type WorkerSession } from "../engine/index.ts";
-import { levelFor } from "../store/index.ts";
+import { type AttachedWorker, versionName, type WorkerSession } from "../dispatch/index.ts";
+import { levelFor } from "../store-postgres/index.ts";
 import { Allowance } from "./allowance.ts";
 import type { ConnectionStatus, SessionInfo } from "./connection-list.ts";
 import { readHello, refusalOf } from "./hello.ts";
@@ -130,7 +130,7 @@ export class Session {
         return;
       case "open":
         if (this.#attached) this.#attached.resume();
-        else if (this.#worker) this.#attached = this.#parts.engine.attach(this.#worker, true);
+        else if (this.#worker) this.#attached = this.#parts.dispatcher.attach(this.#worker, true);
         return this.#status("READY");
       case "pause":
         this.#attached?.pause(effect.said === true);
@@ -153,12 +153,12 @@ export class Session {
 
   #deliver(frame: RequestFrame): void {
     if (!this.#worker) return;
-    this.#attached ??= this.#parts.engine.attach(this.#worker, false);
+    this.#attached ??= this.#parts.dispatcher.attach(this.#worker, false);
     this.#attached.receive(frame);
   }
 
   async #register(connect: WorkerConnect): Promise<void> {
-    const { settings, engine, clock } = this.#parts;
+    const { settings, dispatcher, clock } = this.#parts;
     const log = this.#log;
     const result = readHello(connect, settings.hello);
     if (!result.ok) {
@@ -174,7 +174,7 @@ export class Session {
         this.#driver.send({ type: "refused", refusal: { code: "connect_authentication_failed", closeCode: 1008 } });
         return;
       }
-      await engine.register(apps);
+      await dispatcher.register(apps);
     } catch (error) {
       const { instanceId } = connect;
       log(levelFor(error, "error"), `The functions of a connection could not be stored: ${messageOf(error)}`, {

@@ -98,7 +98,7 @@ describe("a body that is refused", () => {
       sent += 1;
     }
     expect(sent).toBeLessThan(120);
-    expect((await metrics(gateway)).engine.eventsReceived).toBe(0);
+    expect((await metrics(gateway)).dispatcher.eventsReceived).toBe(0);
   });
 
   test("that is said to be huge ends the connection, on every route", async () => {

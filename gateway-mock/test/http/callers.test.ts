@@ -37,7 +37,7 @@ describe("pages that have no business here", () => {
       );
       expect([what, answers]).toEqual([what, routes.map(({ name }) => [name, code])]);
     }
-    expect((await metrics(keyless)).engine.eventsReceived).toBe(0);
+    expect((await metrics(keyless)).dispatcher.eventsReceived).toBe(0);
   });
 
   test("reach no route that is added, and none that does not exist", async () => {
@@ -69,7 +69,7 @@ test("a host that cannot be read is refused before anything is asked for", async
     expect([host, event.status]).toEqual([host, 400]);
     expect([host, await upgrade(gateway.connectUrl, { Host: host })]).toEqual([host, 421]);
   }
-  expect((await metrics(gateway)).engine.eventsReceived).toBe(0);
+  expect((await metrics(gateway)).dispatcher.eventsReceived).toBe(0);
 });
 
 describe("who may call", () => {

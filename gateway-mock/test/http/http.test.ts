@@ -96,7 +96,7 @@ test("events: what is wrong is named, and nothing is stored", async () => {
   const many = Array.from({ length: 5001 }, () => ({ name: "a" }));
   expect(await send(many)).toMatchObject({ status: 413, code: "BODY_TOO_LARGE" });
   expect(await send({ name: "a", data: { text: "x".repeat(4_000_000) } })).toMatchObject({ status: 413 });
-  expect((await metrics(gateway)).engine.eventsReceived).toBe(0);
+  expect((await metrics(gateway)).dispatcher.eventsReceived).toBe(0);
   expect(await send({ name: "a", data: { _inngest: 1, kept: 2 } })).toMatchObject({
     status: 200,
     ids: [expect.any(String)],
@@ -122,7 +122,7 @@ test("the health, readiness and metrics routes answer", async () => {
   expect(await call(gateway, "/health")).toMatchObject({ ok: true });
   expect(await call(gateway, "/ready")).toEqual({ ready: true });
   expect(await call(gateway, "/v1/metrics")).toMatchObject({
-    engine: { workers: 0 },
+    dispatcher: { workers: 0 },
     process: { eventLoopDelayMs: { p99: expect.any(Number) } },
   });
   expect(await call(gateway, "/dev")).toMatchObject({ functions: [] });

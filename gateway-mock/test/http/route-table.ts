@@ -1,10 +1,10 @@
 import { request } from "node:http";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import type { Store } from "@holdfast/store";
 import type { Hono } from "hono";
 import { type GatewayOptions, resolveConfig } from "../../src/config.ts";
 import { type CorePorts, createCore } from "../../src/gateway-core.ts";
 import { httpApp } from "../../src/http/app.ts";
-import type { Store } from "../../src/store/index.ts";
 
 export interface Route {
   readonly name: string;
@@ -22,9 +22,9 @@ export function routeTable(
   const config = resolveConfig(options);
   const call: CorePorts["call"] = () => Promise.reject(new Error("nothing is called here"));
   const ports = { store, clock: systemClock, timers: systemTimers, random: systemRandom, call };
-  const { engine, keys, newId, id } = createCore(config, ports);
+  const { dispatcher, keys, newId, id } = createCore(config, ports);
   const app = httpApp({
-    engine,
+    dispatcher,
     keys,
     newId,
     store,

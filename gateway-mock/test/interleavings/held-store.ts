@@ -1,4 +1,5 @@
-import type { ClaimRequest, Store, Wake } from "../../src/store/index.ts";
+import type { ClaimRequest, Store, Wake } from "@holdfast/store";
+
 import type { Moves } from "./moves.ts";
 
 /** What a gateway decides and reads with. */

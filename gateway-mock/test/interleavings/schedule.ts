@@ -1,8 +1,9 @@
 import { type Clock, seededRandom, silentLog, type Timers } from "@holdfast/core";
-import { Engine } from "../../src/engine/engine.ts";
-import { DEFAULT_ENGINE_SETTINGS } from "../../src/engine/ports.ts";
-import type { WorkerSession } from "../../src/engine/workers/workers.ts";
-import type { openPostgresStore, Wake } from "../../src/store/index.ts";
+import type { Wake } from "@holdfast/store";
+import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
+import { DEFAULT_DISPATCHER_SETTINGS } from "../../src/dispatch/ports.ts";
+import type { WorkerSession } from "../../src/dispatch/workers/workers.ts";
+import type { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { FOCUSES, type Focus, STEPS, type Trouble, USUAL } from "./focus.ts";
 import { type HeldStore, heldStore } from "./held-store.ts";
 import { Moves } from "./moves.ts";
@@ -25,7 +26,7 @@ export interface Played {
 
 interface Gateway {
   readonly name: string;
-  readonly engine: Engine;
+  readonly dispatcher: Dispatcher;
   readonly held: HeldStore;
   alive: boolean;
 }
@@ -108,18 +109,18 @@ export class Schedule {
     for (let index = 0; index < count; index++) {
       const gateway = this.#gateway(index);
       this.#gateways.push(gateway);
-      await this.#driven(gateway.engine.start());
+      await this.#driven(gateway.dispatcher.start());
     }
-    await this.#driven(this.#gateways[0]?.engine.register(this.#apps) ?? Promise.resolve());
-    for (const { engine } of this.#gateways) await this.#driven(engine.functions.load());
+    await this.#driven(this.#gateways[0]?.dispatcher.register(this.#apps) ?? Promise.resolve());
+    for (const { dispatcher } of this.#gateways) await this.#driven(dispatcher.functions.load());
     for (let index = 0; index < 2; index++) {
       const worker = new Worker(`worker ${index}`, { moves, program: this.#program, hooks, inPlace });
-      worker.connect(this.#gateways[index]?.engine as Engine, this.#apps);
+      worker.connect(this.#gateways[index]?.dispatcher as Dispatcher, this.#apps);
       this.#workers.push(worker);
     }
     const [first] = this.#gateways;
     const orders = Array.from({ length: moves.chance(0.5) ? 2 : 1 }, () => ({ name: "shop/order", data: {} }));
-    for (const order of orders) this.#at(0, "a run is started", () => first?.engine.sendEvents([order]));
+    for (const order of orders) this.#at(0, "a run is started", () => first?.dispatcher.sendEvents([order]));
     this.#planTroubles();
   }
 
@@ -129,22 +130,22 @@ export class Schedule {
       const [part, most] = this.#focus.troubles[trouble] ?? USUAL[trouble];
       for (let times = 0; times < most; times++) if (this.#moves.chance(part)) this.#sometime(what, act);
     };
-    const send = (name: string, data: object) => () => this.#any().engine.sendEvents([{ name, data }]);
+    const send = (name: string, data: object) => () => this.#any().dispatcher.sendEvents([{ name, data }]);
     often("event", "the event comes", send("shop/paid", { counts: true }));
     often("other", "an event comes that does not count", send("shop/paid", { counts: false }));
     often("stop", "the event that cancels comes", send("shop/stop", {}));
     for (const data of ['"one"', '"two"']) often("signal", `signal ${data}`, () => this.#signal(data));
     often("cancel", "somebody cancels", () => this.#cancel());
     often("time", "time moves", () => this.#skip(this.#moves.pick([11, 21, 31])));
-    often("look", "a gateway looks into the queue", () => this.#any().engine.tick());
+    often("look", "a gateway looks into the queue", () => this.#any().dispatcher.tick());
     often("leases", "the leases end", () => this.#moves.during(() => this.#ground.endLeases()));
     often("death", "a worker dies and comes back", () => {
       const worker = this.#moves.pick(this.#workers);
       worker.die();
-      worker.connect(this.#any().engine, this.#apps);
+      worker.connect(this.#any().dispatcher, this.#apps);
     });
     often("move", "a worker goes elsewhere", () =>
-      this.#moves.pick(this.#workers).connect(this.#any().engine, this.#apps),
+      this.#moves.pick(this.#workers).connect(this.#any().dispatcher, this.#apps),
     );
     often("kill", "a gateway dies", () => this.#kill());
   }
@@ -156,8 +157,8 @@ export class Schedule {
       onCarried: (call) => this.#witness.carried(call),
       onTold: (wake) => this.#tell(name, wake),
     });
-    const settings = { ...DEFAULT_ENGINE_SETTINGS, gatewayId: `${name} of ${this.#seed}` };
-    const engine = new Engine({
+    const settings = { ...DEFAULT_DISPATCHER_SETTINGS, gatewayId: `${name} of ${this.#seed}` };
+    const dispatcher = new Dispatcher({
       store: held.store,
       clock: this.#clock(),
       timers: noTimers,
@@ -167,7 +168,7 @@ export class Schedule {
       chooseSlot: (slots) => [...slots][0],
       settings: { ...settings, requestAckMs: 3_600_000, reconnectGraceMs: 3_600_000 },
     });
-    return { name, engine, held, alive: true };
+    return { name, dispatcher, held, alive: true };
   }
 
   #clock(): Clock {
@@ -197,7 +198,7 @@ export class Schedule {
   }
 
   async #signal(data: string): Promise<void> {
-    const found = await this.#any().engine.signal("", this.#program.signal, data);
+    const found = await this.#any().dispatcher.signal("", this.#program.signal, data);
     this.#witness.signalled(data, found?.runId ?? null);
   }
 
@@ -205,7 +206,7 @@ export class Schedule {
     const { runIds } = this.#witness;
     if (runIds.length === 0) return;
     const runId = this.#moves.pick(runIds);
-    this.#witness.cancelled(runId, await this.#any().engine.cancel(runId, "Somebody wanted it."));
+    this.#witness.cancelled(runId, await this.#any().dispatcher.cancel(runId, "Somebody wanted it."));
   }
 
   async #skip(minutes: number): Promise<void> {
@@ -218,7 +219,7 @@ export class Schedule {
     const gateway = this.#any();
     gateway.alive = false;
     gateway.held.kill();
-    for (const worker of this.#workers) worker.connect(this.#any().engine, this.#apps);
+    for (const worker of this.#workers) worker.connect(this.#any().dispatcher, this.#apps);
   }
 
   async #driven<T>(work: Promise<T>): Promise<T> {
@@ -251,7 +252,7 @@ export class Schedule {
       // Who has just connected is given nothing at first.
       this.#restedMs += 100;
       let taken = 0;
-      for (const { alive, engine } of this.#gateways) if (alive) taken += await this.#driven(engine.tick());
+      for (const { alive, dispatcher } of this.#gateways) if (alive) taken += await this.#driven(dispatcher.tick());
       if (taken === 0 && this.#moves.isOver) return enough();
     }
     return false;

@@ -1,5 +1,5 @@
+import { FAILURE_KEY } from "@holdfast/engine";
 import type { ExecutorRequest } from "@holdfast/protocol";
-import { FAILURE_KEY } from "../../src/engine/run/saga.ts";
 import type {
   ClaimedJob,
   CommitOutcome,
@@ -9,7 +9,8 @@ import type {
   Store,
   StoredRun,
   Transition,
-} from "../../src/store/index.ts";
+} from "@holdfast/store";
+
 import type { Payload } from "../server/raw-worker.ts";
 import type { Carried } from "./held-store.ts";
 import { UNDO_KEY } from "./worker.ts";

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { silentLog } from "@holdfast/core";
+import { FAILURE_KEY } from "@holdfast/engine";
 import { type ExecutorRequest, encodeJsonBytes, type GatewayFrame, type Op, parseJsonBytes } from "@holdfast/protocol";
-import type { Engine } from "../../src/engine/engine.ts";
-import type { AttachedWorker, EngineFrame } from "../../src/engine/engine-types.ts";
-import { FAILURE_KEY } from "../../src/engine/run/saga.ts";
-import type { WorkerSession } from "../../src/engine/workers/workers.ts";
+import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
+import type { AttachedWorker, DispatcherFrame } from "../../src/dispatch/dispatcher-types.ts";
+
+import type { WorkerSession } from "../../src/dispatch/workers/workers.ts";
 import { did, op, plan } from "../server/harness.ts";
 import { type Payload, replyOf } from "../server/raw-worker.ts";
 import type { Moves } from "./moves.ts";
@@ -38,7 +39,7 @@ export class Worker {
   readonly #moves: Moves;
   readonly #program: Program;
   readonly #hooks: WorkerHooks;
-  readonly #unacked = new Map<string, EngineFrame>();
+  readonly #unacked = new Map<string, DispatcherFrame>();
   readonly #acks = new Map<string, (outcome: string) => void>();
   readonly #cancelled = new Set<string>();
   readonly #inPlace: boolean;
@@ -55,7 +56,7 @@ export class Worker {
   }
 
   /** Connects to a gateway, also when it was connected before: then it goes on with its work over the new socket. */
-  connect(engine: Engine, apps: WorkerSession["apps"]): void {
+  connect(dispatcher: Dispatcher, apps: WorkerSession["apps"]): void {
     this.#socket += 1;
     const socket = this.#socket;
     const send = (frame: GatewayFrame): void => {
@@ -83,7 +84,7 @@ export class Worker {
       },
     };
     this.#attached?.lost();
-    this.#attached = engine.attach(session, true);
+    this.#attached = dispatcher.attach(session, true);
     for (const frame of this.#unacked.values()) this.#attached.receive(frame);
   }
 
@@ -116,7 +117,7 @@ export class Worker {
     }
   }
 
-  #send(frame: EngineFrame): void {
+  #send(frame: DispatcherFrame): void {
     if (frame.kind === "WORKER_REPLY") this.#unacked.set(frame.requestId, frame);
     if (frame.kind === "WORKER_CHECKPOINT") this.#unacked.set(`${frame.requestId} ${frame.sequence}`, frame);
     this.#attached?.receive(frame);
@@ -149,7 +150,7 @@ class Over extends Error {}
 interface PassPorts {
   /** Resolves when it is this pass's turn; throws when it is over. */
   turn(what: string): Promise<void>;
-  send(frame: EngineFrame): void;
+  send(frame: DispatcherFrame): void;
   acked(sequence: number): Promise<string>;
   ran(stepId: string): void;
 }

@@ -113,5 +113,5 @@ test("frames that workers send twice: readiness, acknowledgement, extension, sta
   for (let times = 0; times < 2; times++) worker.send({ kind: "WORKER_PAUSE" });
   await heard();
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 0 });
-  expect((await metrics(gateway)).engine.dispatches).toBe(2);
+  expect((await metrics(gateway)).dispatcher.dispatches).toBe(2);
 });

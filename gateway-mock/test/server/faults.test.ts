@@ -60,7 +60,7 @@ test.each([3_600_000, -3_600_000])(
     const { request } = await worker.request();
     await worker.replied(request, { status: "DONE", value: 1 });
     expect((await ended(gateway, runId)).status).toBe("COMPLETED");
-    expect((await metrics(gateway)).engine.workers).toBe(1);
+    expect((await metrics(gateway)).dispatcher.workers).toBe(1);
   },
 );
 

@@ -100,7 +100,7 @@ test("rateLimit: what is over the limit is skipped until the period is over", as
   worker.answer(() => done);
   await send(gateway, [{ user: 1 }, { user: 1 }, { user: 1 }, { user: 2 }]);
   expect(await runIds()).toHaveLength(3);
-  expect((await metrics(gateway)).engine.runsSkipped).toBe(1);
+  expect((await metrics(gateway)).dispatcher.runsSkipped).toBe(1);
   await gateway.skipTime(HOUR_MS);
   await send(gateway, [{ user: 1 }]);
   expect(await runIds()).toHaveLength(4);

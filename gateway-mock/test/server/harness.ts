@@ -1,11 +1,12 @@
+import { foldRun, isEnded } from "@holdfast/engine";
+import type { Store, StoredRun } from "@holdfast/store";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject } from "vitest";
 import type { GatewayOptions } from "../../src/config.ts";
-import { foldRun } from "../../src/engine/run/fold.ts";
-import { isEnded } from "../../src/engine/run/run-state.ts";
+
 import type { DeferView, RunView, StallView, StepView } from "../../src/http/run-view.ts";
 import { type Gateway, type GatewayPorts, REAL_PORTS, startGatewayOn } from "../../src/server.ts";
-import { checkInvariants, openPostgresStore, type Store, type StoredRun } from "../../src/store/index.ts";
+import { checkInvariants, openPostgresStore } from "../../src/store-postgres/index.ts";
 import { RawWorker, type WorkerOptions } from "./raw-worker.ts";
 
 export interface RunDetailView extends RunView {
@@ -96,7 +97,7 @@ function checkFold(run: StoredRun): void {
 }
 
 export interface Metrics {
-  readonly engine: Readonly<Record<string, number>> & { readonly workers: number; readonly inFlight: number };
+  readonly dispatcher: Readonly<Record<string, number>> & { readonly workers: number; readonly inFlight: number };
   readonly queue: { readonly due: number; readonly leased: number; readonly later: number };
 }
 

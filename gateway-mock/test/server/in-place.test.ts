@@ -174,7 +174,9 @@ test("a slow worker that no other has replaced continues with its request and is
   const [runId = ""] = await start(gateway);
   const { request } = await slow.request();
   slow.send({ kind: "WORKER_PAUSE" });
-  await waitFor(async () => (await metrics(gateway)).engine.acksMissed === 1, { what: "the request to be given up" });
+  await waitFor(async () => (await metrics(gateway)).dispatcher.acksMissed === 1, {
+    what: "the request to be given up",
+  });
   slow.ack(request);
   expect(await slow.extend(request)).toBeDefined();
   slow.send({ kind: "WORKER_READY" });
@@ -195,7 +197,7 @@ test("a request that is not acknowledged in time is reassigned", async () => {
   expect(request.jobId).toBe(first.request.jobId);
   await other.replied(request, { status: "DONE", value: 1 });
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
-  expect((await metrics(gateway)).engine.acksMissed).toBe(1);
+  expect((await metrics(gateway)).dispatcher.acksMissed).toBe(1);
 });
 
 test("a worker that reconnects within the grace period continues its request", async () => {
@@ -328,7 +330,7 @@ test("work waits for a worker that knows the function", async () => {
   const gateway = await bench.gateway();
   const before = await bench.worker(gateway);
   await before.close();
-  await waitFor(async () => (await metrics(gateway)).engine.workers === 0, { what: "the worker to be gone" });
+  await waitFor(async () => (await metrics(gateway)).dispatcher.workers === 0, { what: "the worker to be gone" });
   const [first = ""] = await start(gateway);
   expect((await runDetail(gateway, first)).status).toBe("PENDING");
   const worker = await bench.worker(gateway);
@@ -348,5 +350,5 @@ test("a worker that learns from a checkpoint that its run has ended holds no pla
   expect(await ended(gateway, runId)).toMatchObject({ status: "CANCELLED" });
   worker.checkpoint(request, 1, [did("a")]);
   expect(await worker.frame("GATEWAY_CHECKPOINT_ACK")).toMatchObject({ outcome: "stale" });
-  expect((await metrics(gateway)).engine).toMatchObject({ inFlight: 0, runsInMemory: 0 });
+  expect((await metrics(gateway)).dispatcher).toMatchObject({ inFlight: 0, runsInMemory: 0 });
 });

@@ -1,6 +1,6 @@
+import { CHARS_A_TURN, SMALL_BYTES } from "@holdfast/engine";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { SMALL_BYTES } from "../../src/engine/index.ts";
-import { CHARS_A_TURN } from "../../src/engine/json/read-json.ts";
+
 import type { Gateway } from "../../src/server.ts";
 import { type RunDetailView, runDetail, useGateway } from "./harness.ts";
 

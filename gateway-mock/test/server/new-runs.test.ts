@@ -1,6 +1,7 @@
+import type { VersionPolicy } from "@holdfast/engine";
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import type { VersionPolicy } from "../../src/engine/index.ts";
+
 import type { Gateway } from "../../src/server.ts";
 import { ended, metrics, runDetail, start, useGateway } from "./harness.ts";
 import type { RawWorker } from "./raw-worker.ts";

@@ -47,8 +47,8 @@ test("work for an app none of whose workers is connected waits", async () => {
   const worker = await bench.worker(gateway, once);
   await worker.close();
   const [runId = ""] = await start(gateway);
-  const { claims = 0 } = (await metrics(gateway)).engine;
-  await waitFor(async () => ((await metrics(gateway)).engine.claims ?? 0) >= claims + 15, { what: "15 claims" });
+  const { claims = 0 } = (await metrics(gateway)).dispatcher;
+  await waitFor(async () => ((await metrics(gateway)).dispatcher.claims ?? 0) >= claims + 15, { what: "15 claims" });
   const later = await bench.worker(gateway, once);
   const { request } = await later.request();
   await later.replied(request, { status: "DONE", value: 1 });

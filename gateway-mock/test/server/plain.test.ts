@@ -187,7 +187,7 @@ test("a plain worker that comes back keeps its work without a word, as long as a
   before.cut();
   await before.gone();
   const after = await bench.worker(gateway, { ...plain, instanceId: "host-1" });
-  await waitFor(async () => (await metrics(gateway)).engine.inFlight === 2, { what: "the work to be kept" });
+  await waitFor(async () => (await metrics(gateway)).dispatcher.inFlight === 2, { what: "the work to be kept" });
   // Another one is lost later, and not waited for any more: the time of the first one is long over then.
   other.cut();
   const { request: again } = await after.request();
@@ -211,7 +211,7 @@ test("lost twenty times in a row without progress: the run fails with a code", a
     expect(await worker.extend(request)).toBeDefined();
     worker.cut();
     await worker.gone();
-    await waitFor(async () => (await metrics(gateway)).engine.workers === 0, { what: "the worker to be gone" });
+    await waitFor(async () => (await metrics(gateway)).dispatcher.workers === 0, { what: "the worker to be gone" });
     worker = await bench.worker(gateway);
   }
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_LOST" }, leasesLost: 20 });

@@ -6,12 +6,13 @@ import {
   type GatewayFrame,
   parseJsonBytes,
 } from "@holdfast/protocol";
+import type { AppRecord, Store } from "@holdfast/store";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { Engine } from "../../src/engine/engine.ts";
-import { DEFAULT_ENGINE_SETTINGS } from "../../src/engine/ports.ts";
-import type { WorkerSession } from "../../src/engine/workers/workers.ts";
-import { type AppRecord, openPostgresStore, type Store } from "../../src/store/index.ts";
+import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
+import { DEFAULT_DISPATCHER_SETTINGS } from "../../src/dispatch/ports.ts";
+import type { WorkerSession } from "../../src/dispatch/workers/workers.ts";
+import { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { did, op } from "./harness.ts";
 import { type Payload, replyOf } from "./raw-worker.ts";
 
@@ -29,8 +30,8 @@ const appWith = (more: object): AppRecord => ({
   ],
 });
 
-function engineOf(store: Store, gatewayId: string): Engine {
-  return new Engine({
+function engineOf(store: Store, gatewayId: string): Dispatcher {
+  return new Dispatcher({
     store,
     clock: systemClock,
     timers: systemTimers,
@@ -38,7 +39,7 @@ function engineOf(store: Store, gatewayId: string): Engine {
     log: silentLog,
     call: () => Promise.reject(new Error("nothing is fetched here")),
     chooseSlot: (slots) => [...slots][0],
-    settings: { ...DEFAULT_ENGINE_SETTINGS, gatewayId, requestAckMs: 60_000, reconnectGraceMs: 60_000 },
+    settings: { ...DEFAULT_DISPATCHER_SETTINGS, gatewayId, requestAckMs: 60_000, reconnectGraceMs: 60_000 },
   });
 }
 
@@ -69,7 +70,7 @@ function holdingClaims(store: Store) {
 }
 
 /** A worker of an engine, without a socket. */
-function workerOf(engine: Engine, extensions: readonly Extension[] = ["checkpoint"]) {
+function workerOf(dispatcher: Dispatcher, extensions: readonly Extension[] = ["checkpoint"]) {
   const frames: GatewayFrame[] = [];
   const session: WorkerSession = {
     id: "session",
@@ -92,7 +93,7 @@ function workerOf(engine: Engine, extensions: readonly Extension[] = ["checkpoin
       if (frame) frames.push(frame);
     },
   };
-  const worker = engine.attach(session, true);
+  const worker = dispatcher.attach(session, true);
   const next = <Kind extends GatewayFrame["kind"]>(kind: Kind) =>
     waitFor(
       () => {

@@ -40,7 +40,7 @@ test("plain protocol: large passes of many runs wait for room on the socket; no 
   expect(sent).toBeLessThan(RUNS * 0.6);
   for (const runId of runIds) expect((await ended(gateway, runId)).status).toBe("COMPLETED");
   // Those that were on their way were lost, since their leases were not extended.
-  expect((await metrics(gateway)).engine.leasesLost ?? 0).toBeLessThanOrEqual(sent);
+  expect((await metrics(gateway)).dispatcher.leasesLost ?? 0).toBeLessThanOrEqual(sent);
   expect(worker.closed).toBeNull();
 });
 
@@ -53,9 +53,9 @@ test("new work is not claimed for a worker while requests wait for room on its s
       await call(gateway, "/e/test", { method: "POST", body });
     }
     await sleep(300);
-    const { queue, engine } = await metrics(gateway);
+    const { queue, dispatcher } = await metrics(gateway);
     expect(queue.due).toBeGreaterThan(RUNS / 3);
-    expect(engine.inFlight).toBe(RUNS - queue.due);
+    expect(dispatcher.inFlight).toBe(RUNS - queue.due);
   });
   const other = await bench.worker(gateway, { extensions: [], maxWorkerConcurrency: 1000 });
   const seen = new Set<string>();
@@ -69,7 +69,7 @@ test("new work is not claimed for a worker while requests wait for room on its s
   };
   await Promise.race([take(worker), take(other)]);
   expect(seen.size).toBe(RUNS);
-  expect((await metrics(gateway)).engine.leasesLost ?? 0).toBe(0);
+  expect((await metrics(gateway)).dispatcher.leasesLost ?? 0).toBe(0);
 });
 
 test("what waits for room on a socket that breaks goes to the next worker at once", async () => {
@@ -95,7 +95,7 @@ test("what is cancelled while it waits for room is not sent", async () => {
     await secondPasses(gateway, born);
     sent = (await sentTo(gateway)) - RUNS;
     for (const runId of runIds) await call(gateway, `/v1/runs/${runId}/cancel`, { method: "POST" });
-    expect((await metrics(gateway)).engine.inFlight).toBe(sent);
+    expect((await metrics(gateway)).dispatcher.inFlight).toBe(sent);
   });
   await requests(worker, sent);
   worker.send({ kind: "WORKER_HEARTBEAT" });
@@ -109,7 +109,7 @@ async function firstPasses(options: Parameters<typeof bench.gateway>[0]) {
   const worker = await bench.worker(gateway, { extensions: [], maxWorkerConcurrency: RUNS });
   const runIds = await start(gateway, RUNS);
   const first = await requests(worker, RUNS);
-  const { leasedOnCreation: born = 0 } = (await metrics(gateway)).engine;
+  const { leasedOnCreation: born = 0 } = (await metrics(gateway)).dispatcher;
   return { gateway, worker, runIds, first, born };
 }
 
@@ -122,12 +122,12 @@ async function requests(worker: RawWorker, count: number): Promise<Awaited<Retur
 /** Until all replies to the first passes are decided on. */
 async function secondPasses(gateway: Gateway, bornBefore: number): Promise<void> {
   const isOn = async (): Promise<boolean> => {
-    const { inFlight, leasedOnCreation = 0 } = (await metrics(gateway)).engine;
+    const { inFlight, leasedOnCreation = 0 } = (await metrics(gateway)).dispatcher;
     return inFlight === RUNS && leasedOnCreation - bornBefore === RUNS;
   };
   await waitFor(isOn, { what: "the second passes", context: async () => JSON.stringify(await metrics(gateway)) });
 }
 
 async function sentTo(gateway: Gateway): Promise<number> {
-  return (await metrics(gateway)).engine.dispatches ?? 0;
+  return (await metrics(gateway)).dispatcher.dispatches ?? 0;
 }

@@ -188,5 +188,5 @@ test("with keys, a socket needs the token of its start call", async () => {
   await good.close();
   expect(await (await greet(() => "")).gone()).toMatchObject({ reason: "connect_authentication_failed" });
   expect(await (await greet((token) => `${token}0`)).gone()).toMatchObject({ reason: "connect_authentication_failed" });
-  expect((await metrics(gateway, { headers })).engine.workers).toBe(0);
+  expect((await metrics(gateway, { headers })).dispatcher.workers).toBe(0);
 });

@@ -1,7 +1,7 @@
 import { systemTimers } from "@holdfast/core";
 import type { ExecutorRequest } from "@holdfast/protocol";
 import { expect, test } from "vitest";
-import { FUNCTIONS_EVERY_MS } from "../../src/engine/functions/registry-poller.ts";
+import { FUNCTIONS_EVERY_MS } from "../../src/dispatch/registry/registry-poller.ts";
 import type { Gateway, GatewayPorts } from "../../src/server.ts";
 import { call, ended, metrics, op, send, start, triggered, useGateway } from "./harness.ts";
 
@@ -31,7 +31,7 @@ function aged(frozen = true): Aged {
   return self;
 }
 
-const moved = async (gateway: Gateway): Promise<number> => (await metrics(gateway)).engine.registryMoved ?? 0;
+const moved = async (gateway: Gateway): Promise<number> => (await metrics(gateway)).dispatcher.registryMoved ?? 0;
 
 test("an event is never taken in by a gateway that does not know what it starts", async () => {
   const here = await bench.gateway();

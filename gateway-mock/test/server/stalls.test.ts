@@ -67,7 +67,7 @@ test("a blocked worker is shown with its run, once for each report, and changes 
   await waitFor(async () => (await runDetail(gateway, runId)).stalls.length === 4, {
     what: "the last account in the run",
   });
-  expect((await metrics(gateway)).engine.stalls).toBe(3);
+  expect((await metrics(gateway)).dispatcher.stalls).toBe(3);
 });
 
 test("a report that names no run of ours, or a stranger's, is only logged; a flood of them is bounded", async () => {
@@ -85,7 +85,7 @@ test("a report that names no run of ours, or a stranger's, is only logged; a flo
   const { stalls } = await ended(gateway, runId);
   expect(stalls.length).toBeGreaterThan(0);
   expect(stalls.length).toBeLessThanOrEqual(30);
-  expect((await metrics(gateway)).engine.stalls).toBe(104);
+  expect((await metrics(gateway)).dispatcher.stalls).toBe(104);
 });
 
 test("a worker that pauses gets nothing until it is ready again", async () => {
@@ -129,8 +129,8 @@ test("work given up by a blocked worker goes to another one at once; what the bl
   await other.replied(again.request, { status: "DONE", value: "of the other one" });
   const run = await ended(gateway, runId);
   expect(run).toMatchObject({ output: "of the other one", leasesLost: 1, steps: [] });
-  const { engine } = await metrics(gateway);
-  expect(engine).toMatchObject({ repliesStale: 1, checkpointsStale: 1 });
+  const { dispatcher } = await metrics(gateway);
+  expect(dispatcher).toMatchObject({ repliesStale: 1, checkpointsStale: 1 });
 });
 
 test("work returned by the only worker is leased to it again when it is responsive, and its result counts", async () => {

@@ -19,9 +19,11 @@ async function sent(worker: RawWorker, count: number) {
 
 /** The gateway has missed so many acknowledgements, and has looked after its leases a few times since. */
 async function overdue(gateway: Gateway, count: number): Promise<void> {
-  await waitFor(async () => (await metrics(gateway)).engine.acksMissed === count, { what: "missed acknowledgements" });
-  const { claims = 0 } = (await metrics(gateway)).engine;
-  await waitFor(async () => ((await metrics(gateway)).engine.claims ?? 0) >= claims + 5, { what: "five claims" });
+  await waitFor(async () => (await metrics(gateway)).dispatcher.acksMissed === count, {
+    what: "missed acknowledgements",
+  });
+  const { claims = 0 } = (await metrics(gateway)).dispatcher;
+  await waitFor(async () => ((await metrics(gateway)).dispatcher.claims ?? 0) >= claims + 5, { what: "five claims" });
 }
 
 test("KEPT-1: while the connection of a plain worker lives, what it has not acknowledged stays with it under its id", async () => {
@@ -69,7 +71,7 @@ test("KEPT-2: an unacknowledged plain request goes to another connection, and th
   }
   for (const request of requests) await first.replied(request, { status: "DONE", value: "first" });
   for (const runId of runIds) expect((await ended(gateway, runId)).output).toBe("second");
-  expect((await metrics(gateway)).engine.repliesStale).toBe(3);
+  expect((await metrics(gateway)).dispatcher.repliesStale).toBe(3);
   expect(requestsOf(first)).toHaveLength(3);
 });
 

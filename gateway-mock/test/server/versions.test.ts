@@ -77,7 +77,7 @@ test("strict: runs that wait for their version keep no other run waiting, and ar
     await fresh.replied(request, { status: "DONE", value: 2 });
   }
   await waitFor(async () => (await metrics(gateway)).queue.due === 0, { what: "everything to be put off" });
-  const { claimedJobs } = (await metrics(gateway)).engine;
+  const { claimedJobs } = (await metrics(gateway)).dispatcher;
   const passes = (await Promise.all(held.map((id) => runDetail(gateway, id)))).flatMap(({ jobs }) => jobs);
   expect(passes.map(({ epoch }) => epoch)).toEqual(held.map(() => 1));
   // A worker of their version, at another gateway, gets them long before they would be due again.

@@ -1,11 +1,9 @@
 import {
+  type CronTick,
+  cronKey,
   type FlowRuleKey,
   type FlowRuleState,
   flowRuleKeyOf,
-} from "../../../../gateway-mock/src/store/batch/flow-rules.ts";
-import {
-  type CronTick,
-  cronKey,
   type NewCron,
   type OpenWindow,
   type RegisteredCron,
@@ -13,7 +11,8 @@ import {
   type StoredCron,
   scheduleText,
   type WindowKey,
-} from "../../../../gateway-mock/src/store/port/index.ts";
+} from "@holdfast/store";
+
 import type { Queue } from "./queue.ts";
 import type { Now } from "./rows.ts";
 import type { Runs } from "./runs.ts";

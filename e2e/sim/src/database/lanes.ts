@@ -1,4 +1,5 @@
-import type { ClaimLimits, LimitedClaimRequest } from "../../../../gateway-mock/src/store/port/index.ts";
+import type { ClaimLimits, LimitedClaimRequest } from "@holdfast/store";
+
 import type { FlowRules } from "./flow-rules.ts";
 import type { Queue } from "./queue.ts";
 import { byText, type JobRow, placeOf, type Taken } from "./rows.ts";

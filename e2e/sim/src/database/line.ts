@@ -1,5 +1,5 @@
-import type { Unit, UnitOutcome } from "../../../../gateway-mock/src/store/batch/plan.ts";
-import { takeBatch } from "../../../../gateway-mock/src/store/batch/take-batch.ts";
+import { takeBatch, type Unit, type UnitOutcome } from "@holdfast/store";
+
 import { deferred, HoldfastError } from "../../../../packages/core/src/index.ts";
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";

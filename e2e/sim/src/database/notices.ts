@@ -1,4 +1,5 @@
-import type { Wake } from "../../../../gateway-mock/src/store/port/index.ts";
+import type { Wake } from "@holdfast/store";
+
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";
 import type { StoreMood } from "./mood.ts";

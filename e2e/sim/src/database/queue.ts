@@ -6,7 +6,8 @@ import type {
   NewJob,
   QueueDepth,
   RecallWant,
-} from "../../../../gateway-mock/src/store/port/index.ts";
+} from "@holdfast/store";
+
 import { byText, type JobRow, jobKey, type Now, placeOf, type TableWatch, type Taken } from "./rows.ts";
 import type { Runs } from "./runs.ts";
 

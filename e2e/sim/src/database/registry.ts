@@ -1,13 +1,14 @@
-import { functionTaken } from "../../../../gateway-mock/src/store/function-taken.ts";
-import type {
-  AppRecord,
-  ConnectionRecord,
-  FunctionRecord,
-  ListedConnection,
-  RunHead,
-  StoredFunction,
-  StoredRegistry,
-} from "../../../../gateway-mock/src/store/port/index.ts";
+import {
+  type AppRecord,
+  type ConnectionRecord,
+  type FunctionRecord,
+  functionTaken,
+  type ListedConnection,
+  type RunHead,
+  type StoredFunction,
+  type StoredRegistry,
+} from "@holdfast/store";
+
 import { HoldfastError } from "../../../../packages/core/src/index.ts";
 import { byText, type Now } from "./rows.ts";
 

@@ -1,11 +1,4 @@
-import type {
-  JobKind,
-  LogRow,
-  NewEvent,
-  RunHead,
-  StoredLogRow,
-  StoredWait,
-} from "../../../../gateway-mock/src/store/port/index.ts";
+import type { JobKind, LogRow, NewEvent, RunHead, StoredLogRow, StoredWait } from "@holdfast/store";
 
 /** Rows of the model's tables. */
 

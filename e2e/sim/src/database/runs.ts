@@ -1,16 +1,18 @@
-import type { HeadWrite, RunWrite } from "../../../../gateway-mock/src/store/batch/write-set.ts";
-import type {
-  LogRow,
-  NewWait,
-  RunFilter,
-  RunHead,
-  RunPage,
-  RunStatus,
-  StoredLogRow,
-  StoredWait,
-  WaitQuery,
-} from "../../../../gateway-mock/src/store/port/index.ts";
-import { environmentOf } from "../../../../gateway-mock/src/store/port/index.ts";
+import {
+  environmentOf,
+  type HeadWrite,
+  type LogRow,
+  type NewWait,
+  type RunFilter,
+  type RunHead,
+  type RunPage,
+  type RunStatus,
+  type RunWrite,
+  type StoredLogRow,
+  type StoredWait,
+  type WaitQuery,
+} from "@holdfast/store";
+
 import { byText, type EventRow, type JobRow, type Now, type RunRow, rowKey, type TableWatch } from "./rows.ts";
 
 /** Heads, logs and waits. */

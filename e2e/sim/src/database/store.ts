@@ -1,17 +1,16 @@
-import { checkTransition } from "../../../../gateway-mock/src/store/check-transition.ts";
 import {
   type AnnouncedJob,
+  type ClaimedJob,
+  checkTransition,
   functionsToAnnounce,
   jobsOfItem,
-} from "../../../../gateway-mock/src/store/jobs-to-announce.ts";
-import type {
-  ClaimedJob,
-  Store,
-  StoredFunction,
-  StoredRun,
-  Transition,
-  Wake,
-} from "../../../../gateway-mock/src/store/port/index.ts";
+  type Store,
+  type StoredFunction,
+  type StoredRun,
+  type Transition,
+  type Wake,
+} from "@holdfast/store";
+
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";
 import { claimLimited } from "./lanes.ts";

@@ -1,18 +1,19 @@
-import { FAILURE_KEY } from "../../../../gateway-mock/src/engine/run/saga.ts";
-import { eventKeyOf } from "../../../../gateway-mock/src/store/batch/flow-rules.ts";
-import type { LockedRows } from "../../../../gateway-mock/src/store/batch/locked-rows.ts";
-import { outcomesOf } from "../../../../gateway-mock/src/store/batch/outcome.ts";
+import { FAILURE_KEY } from "@holdfast/engine";
 import {
   type BatchPlan,
+  eventKeyOf,
+  type LockedRows,
   type Needs,
   needsOf,
+  outcomesOf,
   planBatch,
   type RowOfRun,
   rowKeyOf,
+  type StoredRun,
   type Unit,
   type UnitOutcome,
-} from "../../../../gateway-mock/src/store/batch/plan.ts";
-import type { StoredRun } from "../../../../gateway-mock/src/store/port/index.ts";
+} from "@holdfast/store";
+
 import { Crons, FlowRules } from "./flow-rules.ts";
 import { Queue } from "./queue.ts";
 import { Registry } from "./registry.ts";

@@ -8,7 +8,8 @@ import type {
   NewJob,
   NewWait,
   WindowEntry,
-} from "../../../../gateway-mock/src/store/index.ts";
+} from "@holdfast/store";
+
 import type { Dice } from "../../src/random.ts";
 import type { Pair } from "./pair.ts";
 

@@ -1,4 +1,5 @@
-import type { Store } from "../../../../gateway-mock/src/store/index.ts";
+import type { Store } from "@holdfast/store";
+
 import { CALM_STORE } from "../../src/database/mood.ts";
 import { Notices } from "../../src/database/notices.ts";
 import { ModelStore } from "../../src/database/store.ts";

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Store } from "@holdfast/store";
 import { expect } from "vitest";
-import type { Store } from "../../../../gateway-mock/src/store/index.ts";
+
 import { type Model, openModel } from "./model.ts";
 import type { Real } from "./postgres.ts";
 

@@ -1,9 +1,5 @@
-import {
-  type ClaimedJob,
-  type ClaimLimits,
-  readWindowKey,
-  type Store,
-} from "../../../../gateway-mock/src/store/index.ts";
+import { type ClaimedJob, type ClaimLimits, readWindowKey, type Store } from "@holdfast/store";
+
 import type { JobRow } from "../../src/database/rows.ts";
 import type { Dice } from "../../src/random.ts";
 import { Items } from "./items.ts";

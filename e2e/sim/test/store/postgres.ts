@@ -1,6 +1,7 @@
+import type { Store } from "@holdfast/store";
 import { createDatabase, startTestPostgres } from "@holdfast/testing";
 import postgres from "postgres";
-import { openPostgresStore, type Store } from "../../../../gateway-mock/src/store/index.ts";
+import { openPostgresStore } from "../../../../gateway-mock/src/store-postgres/index.ts";
 
 /** The store on a real Postgres whose clock is where it is put. */
 export interface Real {

@@ -1,4 +1,5 @@
-import { RUN_STATUSES, type Store } from "../../../../gateway-mock/src/store/index.ts";
+import { RUN_STATUSES, type Store } from "@holdfast/store";
+
 import type { Dice } from "../../src/random.ts";
 import { FUNCTIONS, MATCHES } from "./items.ts";
 import type { Pair } from "./pair.ts";

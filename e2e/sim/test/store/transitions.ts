@@ -1,4 +1,5 @@
-import type { LogKind, Transition } from "../../../../gateway-mock/src/store/index.ts";
+import type { LogKind, Transition } from "@holdfast/store";
+
 import type { Dice } from "../../src/random.ts";
 import type { Items } from "./items.ts";
 import type { Pair } from "./pair.ts";

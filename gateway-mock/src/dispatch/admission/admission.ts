@@ -1,0 +1,60 @@
+import type { Clock } from "@holdfast/core";
+import type { VersionPolicy } from "@holdfast/engine";
+
+import type { Slot, Workers } from "../workers/workers.ts";
+import type { Backlog } from "./backlog.ts";
+import { type Admittance, mayStart, NO_ROOM, type Waiting, type Work } from "./may-start.ts";
+
+export interface AdmissionParts {
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly versionPolicy: VersionPolicy;
+  readonly workers: Pick<Workers, "reserve">;
+  readonly backlog: Pick<Backlog, "has">;
+  /** Where pausing a function comes in: nothing of such a function is handed out. */
+  readonly isPaused: (functionId: string) => boolean;
+}
+
+/** A place of a worker that is taken for the work. */
+export interface Reserved {
+  readonly may: true;
+  readonly slot: Slot;
+}
+
+/** The one question that everybody asks who hands out work: may it start, and if not, what does it wait for? */
+export class Admission {
+  readonly #parts: AdmissionParts;
+  #isDraining = false;
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  /** From now on this gateway hands out no more work. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  mayStart(work: Work): Admittance {
+    const { versionPolicy, backlog, isPaused } = this.#parts;
+    const { functionId } = work;
+    return mayStart(work, {
+      versionPolicy,
+      isDraining: this.#isDraining,
+      isPaused: isPaused(functionId),
+      hasBacklog: work.at === "NEW_RUN" && backlog.has(functionId),
+    });
+  }
+
+  /** Takes a place for work that is to be leased on creation. With `mayWait` also where requests wait for room. */
+  reserve(work: Extract<Work, { at: "NEW_RUN" | "NEXT_JOB" }>, mayWait = false): Reserved | Waiting {
+    const admittance = this.mayStart(work);
+    if (!admittance.may) return admittance;
+    const { workers, clock } = this.#parts;
+    const slot = workers.reserve(work.functionId, clock.monotonicMs(), admittance.version, mayWait);
+    return slot ? { may: true, slot } : NO_ROOM;
+  }
+}

@@ -1,0 +1,49 @@
+import type { RunState } from "@holdfast/engine";
+import type { Fence, NewEvent, NewJob } from "@holdfast/store";
+
+import type { Dispatch } from "./workers/dispatch.ts";
+import type { Slot } from "./workers/workers.ts";
+
+/** A job that was leased to this gateway on creation, for a worker whose place is reserved. */
+export interface LeasedJob {
+  readonly job: NewJob;
+  readonly slot: Slot;
+}
+
+/**
+ * What follows from a commit for the rest of this gateway. Whoever commits emits it, in the order in which it is to be
+ * carried out; the engine alone carries it out.
+ */
+export type AfterCommit =
+  /** Give these to their workers now. */
+  | { readonly do: "DISPATCH"; readonly run: RunState; readonly jobs: readonly LeasedJob[] }
+  /** Jobs of the function were made that no worker here took; the earliest is due in this long. */
+  | { readonly do: "WAKE_QUEUE"; readonly functionId: string; readonly dueInMs: number }
+  /** Places of this function's limits may be free again, here and at other gateways. */
+  | { readonly do: "CAPACITY_FREED"; readonly functionId: string }
+  /** These jobs are no more, though a worker may be at them, here or elsewhere. */
+  | { readonly do: "CANCEL_JOBS"; readonly jobIds: readonly string[] }
+  /** The end of this run is to be told to whoever invoked it; the job for that is leased to this gateway. */
+  | { readonly do: "NOTIFY_PARENT"; readonly runId: string; readonly jobId: string }
+  /** The event is to be told to those who wait for it; the job for that is leased to this gateway, and has the event's id. */
+  | { readonly do: "NOTIFY_WAITERS"; readonly event: NewEvent }
+  /** `mayRunElsewhere`: a worker of another gateway may be at one of its jobs. */
+  | { readonly do: "RUN_ENDED"; readonly run: RunState; readonly mayRunElsewhere: boolean };
+
+/** What follows for the rest of this gateway from what becomes of a request, or of a call. */
+export type AfterRequest =
+  /** A worker has room again. */
+  | { readonly do: "WORKER_FREED" }
+  /** Jobs became due, or may be claimed. */
+  | { readonly do: "JOBS_DUE" }
+  /** The run's state alone is more than a request can hold. */
+  | {
+      readonly do: "REQUEST_TOO_LARGE";
+      readonly job: { readonly runId: string; readonly fence: Fence };
+      readonly bytes: number;
+    }
+  /** A plain gateway has found no one who acknowledges it. */
+  | { readonly do: "REQUEST_UNACKNOWLEDGED"; readonly dispatch: Dispatch };
+
+export type EngineEffect = AfterCommit | AfterRequest;
+export type Emit<Effect> = (effect: Effect) => void;

@@ -1,0 +1,102 @@
+import { createUlidFactory } from "@holdfast/core";
+import { Expressions } from "@holdfast/engine";
+import { Admission } from "./admission/admission.ts";
+import { Backlog } from "./admission/backlog.ts";
+import type { Emit, EngineEffect } from "./after-commit.ts";
+import { DatabaseTime } from "./database-time.ts";
+import { EventIntake } from "./events/event-intake.ts";
+import { Starter } from "./events/starter.ts";
+import { type DispatcherCounters, type DispatcherOptions, newCounters } from "./ports.ts";
+import { FailedAttempts } from "./queue/failed-attempts.ts";
+import { Fetches } from "./queue/fetches.ts";
+import { HttpReports } from "./queue/http-reports.ts";
+import { QueueLoop } from "./queue/queue-loop.ts";
+import { RunUpdater } from "./queue/run-updater.ts";
+import { Scheduler } from "./queue/scheduler.ts";
+import { VersionHolds } from "./queue/version-holds.ts";
+import { NOTIFY_LEASE_MS, WaitNotifier } from "./queue/wait-notifier.ts";
+import { WorkerReplies } from "./queue/worker-replies.ts";
+import { Functions } from "./registry/functions.ts";
+import { RunCache } from "./run-cache.ts";
+import { Dispatches } from "./workers/dispatches.ts";
+import { LeaseProofs } from "./workers/lease-proofs.ts";
+import { Leases } from "./workers/leases.ts";
+import { Ownership } from "./workers/ownership.ts";
+import { Presence } from "./workers/presence.ts";
+import { Stalls } from "./workers/stalls.ts";
+import { Workers } from "./workers/workers.ts";
+
+/** A plain gateway gives nothing to who was silent for longer, as the reference's router. */
+const MAX_SILENT_BEATS = 2;
+
+export interface EngineParts {
+  readonly counters: DispatcherCounters;
+  readonly proofs: LeaseProofs;
+  readonly time: DatabaseTime;
+  readonly runs: RunCache;
+  readonly workers: Workers;
+  readonly admission: Admission;
+  readonly functions: Functions;
+  readonly intake: EventIntake;
+  readonly updater: RunUpdater;
+  readonly dispatches: Dispatches;
+  readonly ownership: Ownership;
+  readonly failed: FailedAttempts;
+  readonly fanOut: WaitNotifier;
+  readonly fetches: Fetches;
+  readonly scheduler: Scheduler;
+  readonly replies: WorkerReplies;
+  readonly byHttp: HttpReports;
+  readonly stalls: Stalls;
+  readonly leases: Leases;
+  readonly presence: Presence;
+  readonly loop: QueueLoop;
+}
+
+/**
+ * Makes the parts of an engine, each of those above it: none knows one that is made later. What is to happen there it
+ * emits, and the engine carries it out.
+ */
+export function createEngineParts(options: DispatcherOptions, emit: Emit<EngineEffect>): EngineParts {
+  const { store, log, clock, random, settings } = options;
+  const counters = newCounters();
+  const proofs = new LeaseProofs();
+  const time = new DatabaseTime(clock);
+  const runs = new RunCache(store, time);
+  const workers = new Workers(options.chooseSlot, settings.plain ? MAX_SILENT_BEATS : undefined);
+  const expressions = new Expressions(log);
+  const newId = createUlidFactory(clock, random);
+  const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs() });
+  const held = new VersionHolds(store, workers);
+  const backlog = new Backlog(held);
+  const { gatewayId, versionPolicy } = settings;
+  const admission = new Admission({ clock, versionPolicy, workers, backlog, isPaused: () => false });
+  const notifyLease = () => (admission.isDraining ? null : { gatewayId, leaseMs: NOTIFY_LEASE_MS });
+  const shared = { counters, proofs, time, runs, workers, expressions, functions };
+  const base = { ...shared, held, backlog, admission, notifyLease, newId };
+
+  const starter = new Starter(options, base);
+  const intake = new EventIntake(options, { ...base, starter }, emit);
+  const updater = new RunUpdater(options, { ...base, intake }, emit);
+  const dispatches = new Dispatches(options, base, emit);
+  const ownership = new Ownership({ proofs, dispatches, counters, log });
+  const failed = new FailedAttempts(options, updater);
+  const parts = { ...base, intake, updater, dispatches, ownership, failed };
+
+  const fanOut = new WaitNotifier(options, parts);
+  const fetches = new Fetches(options, parts, emit);
+  const scheduler = new Scheduler(options, parts);
+  const replies = new WorkerReplies(options, parts);
+  return {
+    ...parts,
+    fanOut,
+    fetches,
+    scheduler,
+    replies,
+    byHttp: new HttpReports(replies, ownership),
+    stalls: new Stalls(options, runs, counters),
+    leases: new Leases(options, parts),
+    presence: new Presence(options, workers, dispatches),
+    loop: new QueueLoop(options, { ...parts, fanOut, fetches, scheduler }),
+  };
+}

@@ -1,0 +1,28 @@
+import type { WorkerFrame } from "@holdfast/protocol";
+import type { DispatcherCounters } from "./ports.ts";
+
+/** Frames about requests, as the socket's side hands them over. */
+export type DispatcherFrame = Exclude<
+  WorkerFrame,
+  { readonly kind: "WORKER_CONNECT" | "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT" }
+>;
+
+/** A connected worker, from its readiness to the end of its socket. */
+export interface AttachedWorker {
+  /** A frame about requests came in. */
+  receive(frame: DispatcherFrame): void;
+  /** No new work for it; with `said` it has asked for that itself. */
+  pause(said?: boolean): void;
+  /** New work for it again. */
+  resume(): void;
+  /** No request waits for room on its socket any more. */
+  hasRoom(): void;
+  /** Its socket is gone; with `final` it said that it does not come back. */
+  lost(final?: boolean): void;
+}
+
+export interface DispatcherStatus extends Readonly<DispatcherCounters> {
+  readonly workers: number;
+  readonly inFlight: number;
+  readonly runsInMemory: number;
+}

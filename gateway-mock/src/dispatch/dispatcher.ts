@@ -1,0 +1,268 @@
+import { messageOf, unreachable } from "@holdfast/core";
+import type { Input, RunState } from "@holdfast/engine";
+import type { AppRecord } from "@holdfast/store";
+import { levelFor } from "../store-postgres/index.ts";
+import type { EngineEffect } from "./after-commit.ts";
+
+import { createEngineParts, type EngineParts } from "./dispatcher-parts.ts";
+import type { AttachedWorker, DispatcherFrame, DispatcherStatus } from "./dispatcher-types.ts";
+import type { RawEvent } from "./events/event-checks.ts";
+import type { SendOptions } from "./events/event-intake.ts";
+import type { DispatcherOptions } from "./ports.ts";
+import type { HttpReports } from "./queue/http-reports.ts";
+import { onWake } from "./queue/on-wake.ts";
+import type { DecideOutcome } from "./queue/run-updater.ts";
+import type { Functions } from "./registry/functions.ts";
+import { RegistryPoller } from "./registry/registry-poller.ts";
+
+import { stopJobs, stopWork } from "./workers/stop-work.ts";
+import type { Slot, WorkerSession } from "./workers/workers.ts";
+
+/** A worker that has just become ready is given nothing for this long. */
+const NEWCOMER_REST_MS = 50;
+
+/**
+ * The engine: takes events in, gives work to workers, decides on what they report. All truth is in the store; what is kept
+ * here may be lost at any moment. Its parts emit what follows from what they did; `#apply` carries it out.
+ */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #parts: EngineParts;
+  #reading: RegistryPoller | null = null;
+  #stopWaking: (() => void) | null = null;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#parts = createEngineParts(options, (effect) => this.#apply(effect));
+  }
+
+  /** What workers report by HTTP. */
+  get byHttp(): HttpReports {
+    return this.#parts.byHttp;
+  }
+
+  /** As strict as the reference's. */
+  get isPlain(): boolean {
+    return this.#options.settings.plain;
+  }
+
+  get functions(): Functions {
+    return this.#parts.functions;
+  }
+
+  async start(): Promise<void> {
+    await this.#parts.proofs.open(this.#options.store);
+    const reading = new RegistryPoller(this.#options, this.#parts.functions);
+    this.#reading = reading;
+    await this.#parts.functions.load();
+    this.#parts.time.observe(await this.#options.store.nowMs());
+    this.#stopWaking = this.#options.store.onWake((wake) => {
+      onWake(wake, { ...this.#parts, reload: () => void reading.now() });
+    });
+    reading.start();
+    this.#parts.loop.wake();
+  }
+
+  /** One look into the queue; what the loop does by itself. Returns how many jobs were taken. */
+  tick(): Promise<number> {
+    return this.#parts.loop.tick();
+  }
+
+  /** Stores the apps that a worker brought, before it may take work. */
+  async register(apps: readonly AppRecord[]): Promise<void> {
+    await this.#parts.proofs.open(this.#options.store);
+    await this.#parts.functions.save(apps);
+  }
+
+  /** Says that the apps which are connected here still are; call it every quarter of a minute or so. */
+  touchApps(): Promise<void> {
+    return this.#parts.functions.touch([...this.#parts.workers.all()].flatMap(({ session }) => session.apps));
+  }
+
+  /** A worker is there; with `open` it takes work. */
+  attach(session: WorkerSession, open: boolean): AttachedWorker {
+    const slot = this.#parts.workers.add(session, open);
+    // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
+    slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
+    if (open) this.#came(session);
+    return {
+      receive: (frame) => this.#receive(slot, frame),
+      pause: (said = false) => this.#parts.dispatches.paused(slot, said),
+      resume: () => {
+        slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
+        this.#parts.workers.reopen(slot);
+        this.#came(session);
+      },
+      hasRoom: () => this.#parts.loop.wakeIfBacklogged(),
+      lost: (final = false) => this.#parts.presence.lost(slot, final),
+    };
+  }
+
+  /**
+   * Stores events and starts the runs they trigger.
+   * @throws HoldfastError `EVENT_INVALID`, `STORE_FAILED`
+   */
+  sendEvents(events: readonly RawEvent[], how: SendOptions = {}): Promise<string[]> {
+    return this.#parts.intake.send(events, how);
+  }
+
+  /** Ends a run. `nothing`: it had ended already. */
+  cancel(runId: string, reason: string): Promise<DecideOutcome> {
+    return this.#decide(runId, { type: "cancel", reason });
+  }
+
+  /** Makes a failed run try again what it could not undo. `nothing`: there is nothing of the kind. */
+  retryCompensations(runId: string): Promise<DecideOutcome> {
+    return this.#decide(runId, { type: "revive" });
+  }
+
+  async #decide(runId: string, input: Input): Promise<DecideOutcome> {
+    this.#parts.runs.retain(runId);
+    try {
+      return await this.#parts.updater.apply(runId, input, null);
+    } finally {
+      this.#parts.runs.release(runId);
+    }
+  }
+
+  /** Gives a signal to the step of this environment that waits for it; null when none does. */
+  signal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
+    return this.#parts.fanOut.signal(environment, name, dataJson);
+  }
+
+  status(): DispatcherStatus {
+    return {
+      ...this.#parts.counters,
+      workers: this.#parts.workers.size,
+      inFlight: this.#parts.dispatches.size,
+      runsInMemory: this.#parts.runs.size,
+    };
+  }
+
+  /** It is `nowMs` now, whatever it was a moment ago: what is due by then is looked for at once. */
+  timeMoved(nowMs: number): void {
+    this.#parts.time.observe(nowMs);
+    this.#parts.loop.wake();
+  }
+
+  /** No new work is given out; reports are still taken. */
+  async drain(): Promise<void> {
+    this.#parts.admission.drain();
+    this.#reading?.stop();
+    await this.#parts.loop.stop();
+  }
+
+  /** Resolves when workers whose socket is gone have had the time to go on with their work at another gateway. */
+  settled(): Promise<void> {
+    return this.#parts.presence.settled();
+  }
+
+  /**
+   * Stops, and hands back what workers still have, so that other gateways take it at once. What a worker is known to have
+   * taken elsewhere keeps its lease: it is reported there.
+   */
+  async stop(): Promise<void> {
+    await this.drain();
+    this.#stopWaking?.();
+    await Promise.all([this.#parts.fanOut.stop(), this.#parts.fetches.stop(), this.#parts.scheduler.stop()]);
+    this.#parts.presence.stop();
+    this.#parts.dispatches.stop();
+    const left = [...this.#parts.dispatches.all()];
+    const heldBy = this.#options.settings.gatewayId;
+    const here = left.filter(({ elsewhere }) => !elsewhere);
+    const releases = here.map(({ fence }) => ({ ...fence, lost: false, heldBy }));
+    for (const dispatch of left) this.#parts.dispatches.finish(dispatch);
+    if (releases.length === 0) return;
+    await this.#options.store.releaseLeases(releases).catch((error: unknown) => {
+      this.#options.log(
+        levelFor(error, "warn"),
+        `${releases.length} lease(s) could not be released: ${messageOf(error)}`,
+      );
+    });
+  }
+
+  /** What waits for its version is asked for; so is what no worker has had yet, for which it may be the newest. */
+  #came({ functionIds }: WorkerSession): void {
+    this.#parts.loop.noteHeld(functionIds);
+    this.#parts.loop.review(functionIds);
+    this.#parts.loop.wake(NEWCOMER_REST_MS);
+  }
+
+  /** A worker that had these functions is gone, and no longer listed: another version of them may be the newest now. */
+  workerGone(functionIds: readonly string[]): void {
+    this.#parts.loop.review(functionIds);
+    this.#options.store.notify({ type: "unplaced", functionIds });
+  }
+
+  #receive(slot: Slot, frame: DispatcherFrame): void {
+    switch (frame.kind) {
+      case "WORKER_REQUEST_ACK": {
+        const dispatch = this.#parts.dispatches.get(frame.requestId);
+        if (!dispatch) return;
+        if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.heard(dispatch, slot);
+        else this.#parts.ownership.refused(slot, "An acknowledgement", frame);
+        return;
+      }
+      case "WORKER_REPLY":
+        return this.#parts.replies.replied(slot, frame);
+      case "WORKER_CHECKPOINT":
+        return this.#parts.replies.checkpointed(slot, frame);
+      case "WORKER_REQUEST_EXTEND_LEASE":
+        return this.#parts.leases.extend(slot, frame);
+      case "WORKER_REQUEST_NACK":
+        return this.#parts.replies.nacked(slot, frame);
+      case "WORKER_STALL":
+        return this.#parts.stalls.told(slot, frame);
+      case "WORKER_STATUS":
+        return;
+      default:
+        return unreachable(frame);
+    }
+  }
+
+  /** The one place that says what follows here from a commit, or from what becomes of a request. */
+  #apply(effect: EngineEffect): void {
+    const { dispatches, failed, fanOut, functions, loop } = this.#parts;
+    const { store } = this.#options;
+    switch (effect.do) {
+      case "DISPATCH":
+        for (const { job, slot } of effect.jobs) dispatches.start(job, 1, slot, effect.run);
+        return;
+      case "WAKE_QUEUE":
+        if (effect.dueInMs <= 0 && functions.get(effect.functionId)) loop.noteBacklog(effect.functionId);
+        return loop.wake(effect.dueInMs);
+      case "CAPACITY_FREED":
+        loop.wake();
+        return store.notify({ type: "jobs", functionIds: [effect.functionId] });
+      case "CANCEL_JOBS":
+        if (!stopJobs(dispatches, effect.jobIds)) store.notify({ type: "removed", jobIds: effect.jobIds });
+        return;
+      case "NOTIFY_PARENT":
+        return fanOut.take({ kind: "child", key: effect.runId }, { jobId: effect.jobId, epoch: 1 });
+      case "NOTIFY_WAITERS": {
+        const { event } = effect;
+        return fanOut.take({ kind: "event", key: event.id, event }, { jobId: event.id, epoch: 1 });
+      }
+      case "RUN_ENDED":
+        return this.#runEnded(effect.run, effect.mayRunElsewhere);
+      case "WORKER_FREED":
+        return loop.wakeIfBacklogged();
+      case "JOBS_DUE":
+        return loop.wake();
+      case "REQUEST_TOO_LARGE":
+        return failed.tooLarge(effect.job, effect.bytes);
+      case "REQUEST_UNACKNOWLEDGED":
+        return failed.add(effect.dispatch, "connect_worker_stopped_responding");
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #runEnded({ runId, status }: RunState, mayRunElsewhere: boolean): void {
+    const { counters, dispatches, runs } = this.#parts;
+    counters.runsEnded += 1;
+    runs.forget(runId);
+    stopWork(dispatches, dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
+    if (mayRunElsewhere) this.#options.store.notify({ type: "ended", runIds: [runId] });
+  }
+}

@@ -1,0 +1,96 @@
+import { HoldfastError, MAX_DURATION_MS } from "@holdfast/core";
+import { JsonText, turn } from "@holdfast/engine";
+import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+
+/** An event as it came in by HTTP; what is long in it may be a `JsonText`. */
+export interface RawEvent {
+  readonly name?: unknown;
+  readonly data?: unknown;
+  readonly id?: unknown;
+  readonly ts?: unknown;
+  readonly user?: unknown;
+  readonly v?: unknown;
+  readonly meta?: unknown;
+}
+
+/** An event that may be stored. */
+export interface CheckedEvent {
+  readonly name: string;
+  readonly data: unknown;
+  readonly id?: string;
+  readonly ts?: number;
+  readonly user: unknown;
+  readonly v?: string;
+  readonly meta?: unknown;
+}
+
+const RESERVED = ["inngest/", "holdfast/"];
+
+/** Events of one request between whose checks others have their turn. */
+const CHECKED_A_TURN = 100;
+
+/** @throws HoldfastError `EVENT_INVALID` */
+export async function checkEvents(events: readonly unknown[], nowMs: number): Promise<CheckedEvent[]> {
+  const checked: CheckedEvent[] = [];
+  for (const [index, event] of events.entries()) {
+    if (index > 0 && index % CHECKED_A_TURN === 0) await turn();
+    checked.push(checkEvent(event, index, nowMs));
+  }
+  return checked;
+}
+
+function checkEvent(event: unknown, index: number, nowMs: number): CheckedEvent {
+  const refuse = (why: string): never => {
+    throw new HoldfastError("EVENT_INVALID", `Event ${index}: ${why}`);
+  };
+  if (!isRecord(event)) return refuse("it is not an object.");
+  const { name, data, id, ts, user, v, meta } = event;
+  if (typeof name !== "string" || name.trim() === "") return refuse("`name` must be a non-empty string.");
+  if (name.length > WIRE_LIMITS.maxEventNameLength) {
+    return refuse(`\`name\` is longer than ${WIRE_LIMITS.maxEventNameLength} characters.`);
+  }
+  if (name.includes("\0")) return refuse("`name` contains a NUL character.");
+  if (RESERVED.some((prefix) => name.startsWith(prefix)))
+    return refuse(`names starting with "${name.split("/")[0]}/" are reserved.`);
+  if (data !== undefined && data !== null && !isObject(data)) return refuse("`data` must be an object.");
+  if (id !== undefined && id !== null && (typeof id !== "string" || id.length > 256))
+    return refuse("`id` must be a string of at most 256 characters.");
+  if (typeof id === "string" && id.includes("\0")) return refuse("`id` contains a NUL character.");
+  if (ts !== undefined && ts !== null && !isTimestamp(ts, nowMs))
+    return refuse("`ts` must be milliseconds since 1970, at most a year ahead.");
+  // A run that it starts could not be given to a worker.
+  if ([data, user, meta].some((part) => nestsDeeperThan(part, WIRE_LIMITS.maxDataDepth))) {
+    return refuse(`it nests deeper than ${WIRE_LIMITS.maxDataDepth} levels.`);
+  }
+  return {
+    name,
+    data: isObject(data) ? withoutInternal(data) : {},
+    ...(typeof id === "string" && id !== "" ? { id } : {}),
+    ...(typeof ts === "number" && ts > 0 ? { ts: Math.round(ts) } : {}),
+    user: isObject(user) ? user : {},
+    ...(typeof v === "string" ? { v } : {}),
+    ...(meta === undefined ? {} : { meta }),
+  };
+}
+
+const isTimestamp = (ts: unknown, nowMs: number): boolean =>
+  typeof ts === "number" && ts >= 0 && ts <= nowMs + MAX_DURATION_MS;
+
+const isObject = (value: unknown): value is Record<string, unknown> | JsonText =>
+  value instanceof JsonText ? value.isObject : isRecord(value);
+
+function nestsDeeperThan(value: unknown, levels: number): boolean {
+  // Whoever read a long text has looked.
+  if (typeof value !== "object" || value === null || value instanceof JsonText) return false;
+  return levels === 0 || Object.values(value).some((each) => nestsDeeperThan(each, levels - 1));
+}
+
+/** Of the data of an event: what only the engine says. */
+export const INTERNAL_FIELD = "_inngest";
+
+/** A long text is read without it. */
+function withoutInternal(data: Record<string, unknown> | JsonText): unknown {
+  if (data instanceof JsonText || !(INTERNAL_FIELD in data)) return data;
+  const { [INTERNAL_FIELD]: _, ...rest } = data;
+  return rest;
+}

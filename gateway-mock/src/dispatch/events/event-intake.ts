@@ -1,0 +1,352 @@
+import { createUlidFactory, HoldfastError, type UlidFactory, ulidFromSeed } from "@holdfast/core";
+import {
+  applyRow,
+  CHARS_A_TURN,
+  emptyRun,
+  jsonText,
+  type MadeEvent,
+  seenEvent,
+  seenText,
+  seenTextInTurns,
+  sha256,
+  turn,
+} from "@holdfast/engine";
+import {
+  DEFAULT_ENVIRONMENT,
+  type IntakeItem,
+  type IntakeOutcome,
+  type IntakeSource,
+  type NewEvent,
+  type NewJob,
+  qualify,
+} from "@holdfast/store";
+
+import type { AfterCommit, Emit } from "../after-commit.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
+import type { Functions, KnownFunction } from "../registry/functions.ts";
+
+import type { RunCache } from "../run-cache.ts";
+import type { Workers } from "../workers/workers.ts";
+import { type CheckedEvent, checkEvents, type RawEvent } from "./event-checks.ts";
+import type { Started, Starter } from "./starter.ts";
+
+/** How often the functions may change while one event is taken in. */
+const REGISTRY_TRIES = 16;
+/** An event with a time so far ahead starts its runs then. */
+const FUTURE_MS = 500;
+
+/** Makes the ids of one request's events predictable, so that a repeated request can be recognised. */
+export interface IdSeed {
+  readonly atMs: number;
+  readonly entropy: Uint8Array;
+}
+
+export interface SendOptions {
+  readonly environment?: string;
+  readonly seed?: IdSeed;
+}
+
+/** An event with the runs that it starts, places for some of them reserved. Ends with `begin` or `giveBack`. */
+export interface Prepared {
+  readonly item: IntakeItem;
+  readonly leased: Started["leased"];
+}
+
+export interface EventIntakeParts {
+  readonly runs: RunCache;
+  readonly workers: Workers;
+  readonly functions: Functions;
+  readonly time: DatabaseTime;
+  readonly starter: Starter;
+  readonly counters: DispatcherCounters;
+  /** The lease of jobs that tell those who wait for an event; null when this gateway takes no more of them. */
+  readonly notifyLease: () => NewJob["lease"];
+}
+
+/** Turns events into runs. */
+export class EventIntake {
+  readonly #options: DispatcherOptions;
+  readonly #parts: EventIntakeParts;
+  readonly #emit: Emit<AfterCommit>;
+  readonly #newId: UlidFactory;
+
+  constructor(options: DispatcherOptions, parts: EventIntakeParts, emit: Emit<AfterCommit>) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#emit = emit;
+    this.#newId = createUlidFactory(options.clock, options.random);
+  }
+
+  /**
+   * Stores the events and the runs they trigger; the ids are those of the stored events, in order.
+   * @throws HoldfastError `EVENT_INVALID` (nothing is stored then), `STORE_FAILED`
+   */
+  async send(events: readonly RawEvent[], { environment = DEFAULT_ENVIRONMENT, seed }: SendOptions): Promise<string[]> {
+    const nowMs = this.#parts.time.nowMs();
+    const checked = await checkEvents(events, nowMs);
+    this.#parts.counters.eventsReceived += events.length;
+    const entropy = seed && entropyIn(environment, seed);
+    const named = checked.map((event, index) => ({
+      event,
+      environment,
+      id: seed && entropy ? ulidFromSeed(seed.atMs, entropy, index + 1) : this.#newId(),
+    }));
+    try {
+      return await this.#store(named);
+    } catch (error) {
+      if (!seed) throw error;
+      return this.#storeMissing(named, error);
+    }
+  }
+
+  /** With ids that the sender chose, the same request may have come before: what is there already is not made again. */
+  async #storeMissing(named: readonly NamedEvent[], error: unknown): Promise<string[]> {
+    const found = await Promise.all(named.map(({ id }) => this.#options.store.getEvent(id)));
+    const missing = named.filter((_, index) => !found[index]);
+    if (missing.length === named.length) throw error;
+    this.#parts.counters.eventsDuplicate += named.length - missing.length;
+    const ids = missing.length === 0 ? [] : await this.#store(missing);
+    return named.map(({ id }, index) => (found[index] ? id : (ids[missing.findIndex((one) => one.id === id)] ?? id)));
+  }
+
+  /** What was decided on functions that have changed meanwhile is decided again. */
+  async #store(named: readonly NamedEvent[]): Promise<string[]> {
+    const { functions, time } = this.#parts;
+    const { store } = this.#options;
+    // An event's time may lie ahead, or have passed while this machine was suspended.
+    if (time.isDoubtful) time.observe(await store.nowMs());
+    const ids = new Map<string, string>();
+    let left = named;
+    for (let tries = 0; tries < REGISTRY_TRIES; tries += 1) {
+      const { version } = functions;
+      const outcomes = await this.#storeOnce(left);
+      for (const [index, { id }] of left.entries()) {
+        const outcome = outcomes[index];
+        if (outcome && !outcome.outdated) ids.set(id, outcome.eventId);
+      }
+      left = left.filter(({ id }) => !ids.has(id));
+      if (left.length === 0) return named.map(({ id }) => ids.get(id) ?? id);
+      await functions.renew(version);
+    }
+    const which = ids.size === 0 ? "Nothing was stored" : `${left.length} of ${named.length} events were not stored`;
+    throw new HoldfastError(
+      "STORE_FAILED",
+      `The registered functions kept changing during the write. ${which}; retry.`,
+    );
+  }
+
+  async #storeOnce(named: readonly NamedEvent[]): Promise<readonly IntakeOutcome[]> {
+    const prepared: Prepared[] = [];
+    const { counters, starter } = this.#parts;
+    let stored = 0;
+    let chars = 0;
+    try {
+      for (const one of named) {
+        if (starter.expressions.mustYield) await starter.expressions.yieldTurn();
+        const made = this.#prepare(one);
+        prepared.push(made);
+        chars += made.item.event.payloadJson.length;
+        if (chars < CHARS_A_TURN) continue;
+        chars = 0;
+        await turn();
+      }
+      const outcomes = await this.#options.store.intake(prepared.map(({ item }) => item));
+      for (const [index, outcome] of outcomes.entries()) {
+        const one = prepared[index];
+        if (!one) continue;
+        stored = index + 1;
+        if (outcome.duplicate || outcome.outdated) this.giveBack(one);
+        else this.begin(one, outcome);
+        if (outcome.duplicate) counters.eventsDuplicate += 1;
+        if (outcome.outdated) counters.registryMoved += 1;
+      }
+      return outcomes;
+    } finally {
+      for (const one of prepared.slice(stored)) this.giveBack(one);
+    }
+  }
+
+  #prepare({ event, environment, id }: NamedEvent): Prepared {
+    const nowMs = this.#parts.time.nowMs();
+    const tsMs = event.ts ?? Math.round(nowMs);
+    const payload = {
+      id: event.id ?? id,
+      name: event.name,
+      data: event.data,
+      ts: tsMs,
+      user: event.user,
+      ...(event.v === undefined ? {} : { v: event.v }),
+      ...(event.meta === undefined ? {} : { meta: event.meta }),
+    };
+    const fields = Object.entries(payload).map(([name, value]) => `"${name}":${jsonText(value)}`);
+    const payloadJson = `{${fields.join(",")}}`;
+    const { functions, starter } = this.#parts;
+    const reader = starter.reader(() => seenEvent(payload));
+    const starting = { id, name: event.name, payloadJson };
+    const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;
+    const started = starter.start(functions.triggeredBy(environment, event.name, reader), starting, reader, {
+      startMs,
+    });
+    const idempotencyKey = event.id ?? null;
+    const { runs, windows, leased } = started;
+    const lease = this.#parts.notifyLease();
+    const { version: registryVersion } = functions;
+    return {
+      item: {
+        event: { ...starting, name: qualify(environment, event.name), idempotencyKey, tsMs },
+        runs,
+        windows,
+        lease,
+        registryVersion,
+      },
+      leased,
+    };
+  }
+
+  /** An event that the engine makes. */
+  prepareMade(made: MadeEvent): Prepared {
+    const { id, name, environment, tsMs, invokes } = made;
+    const { functions, starter } = this.#parts;
+    const lease = this.#parts.notifyLease();
+    if (made.ifWanted && !functions.mayTrigger(environment, name)) {
+      return { item: { event: new LateEvent(made), runs: NOTHING, lease, ifAwaited: true }, leased: NOTHING };
+    }
+    const event = { id, name, tsMs, payloadJson: made.payload() };
+    const reader = starter.reader(() => seenText(event.payloadJson));
+    const invoked = invokes && functions.get(invokes.functionId);
+    const targets = invokes ? (invoked ? [invoked] : []) : functions.triggeredBy(environment, name, reader);
+    const { runs, windows, leased } = starter.start(targets, event, reader, { invokes });
+    const ifAwaited = made.ifWanted && runs.length + windows.length === 0;
+    return { item: { event: { ...event, name: qualify(environment, name) }, runs, windows, lease, ifAwaited }, leased };
+  }
+
+  /**
+   * Makes one run of events that were collected, or of a schedule's tick, and ends the job it comes from. `lost`: someone
+   * else has the job, or what was collected has changed. `outdated`: the function may be another one by now, and is known here.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async fromJob(fn: KnownFunction, from: JobEvent): Promise<"made" | "lost" | "outdated"> {
+    const { starter, functions, counters } = this.#parts;
+    const { version: registryVersion } = functions;
+    const { event, source, stored, more = [] } = from;
+    const seen = await seenTextInTurns(event.payloadJson);
+    const reader = starter.reader(() => seen);
+    const stage = stored ? "window" : "event";
+    const { runs, windows, leased } = starter.start([fn], event, reader, { stage, more });
+    const lease = this.#parts.notifyLease();
+    const base = {
+      event: { ...event, name: qualify(fn.environment, event.name) },
+      runs,
+      windows,
+      source,
+      lease,
+      registryVersion,
+    };
+    const prepared: Prepared = { item: stored ? { ...base, storedEvents: stored } : base, leased };
+    try {
+      const [outcome] = await this.#options.store.intake([prepared.item]);
+      if (outcome && !outcome.lost && !outcome.outdated) {
+        this.begin(prepared, outcome);
+        return "made";
+      }
+      this.giveBack(prepared);
+      if (!outcome?.outdated) return "lost";
+      counters.registryMoved += 1;
+    } catch (error) {
+      this.giveBack(prepared);
+      throw error;
+    }
+    await functions.renew(registryVersion);
+    return "outdated";
+  }
+
+  /** It is stored: what was leased on creation goes to its workers, and the queue and those who wait are told. */
+  begin(one: Prepared, outcome: BeginOutcome): void {
+    const { runs, counters } = this.#parts;
+    const { atMs, awaited, skipped = [], skippedWindows = 0 } = outcome;
+    counters.runsCreated += one.item.runs.length - skipped.length;
+    if (skipped.length + skippedWindows > 0) this.#tellOfSkipped(one, skipped, skippedWindows);
+    for (const { run, job, slot } of one.leased) {
+      counters.leasedOnCreation += 1;
+      const { id: runId, functionId, appId, appVersion } = run.run;
+      const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
+      for (const row of run.log) applyRow(state, row, atMs);
+      runs.retain(runId);
+      runs.start(state);
+      this.#emit({ do: "DISPATCH", run: state, jobs: [{ job, slot }] });
+      runs.release(runId);
+    }
+    if (awaited && one.item.lease) this.#emit({ do: "NOTIFY_WAITERS", event: one.item.event });
+    if (one.item.runs.length === one.leased.length) return;
+    for (const { run, jobs } of one.item.runs) {
+      const [job] = jobs;
+      if (job?.lease || job?.notBeforeMs || skipped.includes(run.id)) continue;
+      this.#emit({ do: "WAKE_QUEUE", functionId: run.functionId, dueInMs: 0 });
+    }
+  }
+
+  #tellOfSkipped({ item }: Prepared, skipped: readonly string[], windows: number): void {
+    this.#parts.counters.runsSkipped += skipped.length + windows;
+    const functions = item.runs.filter(({ run }) => skipped.includes(run.id)).map(({ run }) => run.functionId);
+    this.#options.log("debug", `Event ${item.event.id} (${item.event.name}) starts no run where another is pending.`, {
+      eventId: item.event.id,
+      functions: functions.join(", "),
+    });
+  }
+
+  /** It was not stored. */
+  giveBack(one: Prepared): void {
+    for (const { slot } of one.leased) this.#parts.workers.release(slot);
+  }
+}
+
+const NOTHING: readonly never[] = [];
+
+/** A request that is repeated in another environment makes other events there. */
+function entropyIn(environment: string, { entropy }: IdSeed): Uint8Array {
+  if (environment === DEFAULT_ENVIRONMENT) return entropy;
+  return sha256(`${environment}\n${Buffer.from(entropy).toString("hex")}`).subarray(0, 10);
+}
+
+/** Its text is put together when it is written, which it mostly is not. */
+class LateEvent implements NewEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly tsMs: number;
+  readonly #payload: () => string;
+
+  constructor({ id, name, environment, tsMs, payload }: MadeEvent) {
+    this.id = id;
+    this.name = qualify(environment, name);
+    this.tsMs = tsMs;
+    this.#payload = payload;
+  }
+
+  get payloadJson(): string {
+    return this.#payload();
+  }
+}
+
+interface NamedEvent {
+  readonly event: CheckedEvent;
+  readonly environment: string;
+  readonly id: string;
+}
+
+/** What a job of no run makes a run of. */
+export interface JobEvent {
+  readonly event: NewEvent;
+  readonly source: IntakeSource;
+  /** Ids of the events, when they are stored already. */
+  readonly stored?: readonly string[];
+  /** Payloads of the other events of a batch. */
+  readonly more?: readonly string[];
+}
+
+interface BeginOutcome {
+  readonly atMs: number;
+  readonly awaited: boolean;
+  readonly skipped?: readonly string[];
+  readonly skippedWindows?: number;
+}

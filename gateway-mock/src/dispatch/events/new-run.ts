@@ -1,0 +1,105 @@
+import {
+  announcesEnd,
+  cancelWaits,
+  DEADLINE,
+  type DispatchedMeta,
+  type EventReader,
+  FINISH_TIMEOUT,
+  jsonRow,
+  type MadeEvent,
+  type RunMeta,
+  runCreatedRow,
+  type Start,
+  type TriggerEvent,
+} from "@holdfast/engine";
+import type { IntakeRun, NewJob } from "@holdfast/store";
+
+import type { KnownFunction } from "../registry/functions.ts";
+
+export interface NewRunOptions {
+  readonly fn: KnownFunction;
+  readonly event: TriggerEvent;
+  readonly reader: EventReader;
+  /** How it is held back. */
+  readonly start: Start;
+  /** Payloads of the other events of a batch. */
+  readonly more: readonly string[];
+  /** Not before this instant. */
+  readonly startMs: number | null;
+  /** Set when a step invokes the function. */
+  readonly invokes: MadeEvent["invokes"];
+  /** Of its first pass. */
+  readonly lease: NonNullable<NewJob["lease"]> | null;
+  readonly newId: () => string;
+}
+
+/** Everything that a run has from the beginning: its first rows, its first pass, its timers, what cancels it. */
+export function newRun(options: NewRunOptions): IntakeRun {
+  const { fn, event, reader, start, more, startMs, invokes, lease, newId } = options;
+  const { nowMs } = reader;
+  const runId = invokes?.runId ?? newId();
+  const jobs: NewJob[] = [];
+  const log: IntakeRun["log"][number][] = [];
+  const add = (kind: "pass" | "timer", key: string, delayMs: number): void => {
+    const id = newId();
+    const iteration = jobs.length + 1;
+    const due = { ...(delayMs > 0 ? { delayMs } : {}), ...(startMs ? { untilMs: startMs + delayMs } : {}) };
+    const notBefore = startMs ? { notBeforeMs: startMs + delayMs } : {};
+    const wait = delayMs > 0 ? { delayMs } : {};
+    const job = { id, runId, kind, key, attempt: 0, iteration, ...wait, ...notBefore };
+    jobs.push(kind === "pass" ? { ...job, functionId: fn.id, ...passOf(start, lease) } : { ...job, functionId: "" });
+    log.push(jsonRow("DISPATCHED", key, 0, iteration, { job: id, kind, ...due } satisfies DispatchedMeta));
+  };
+  add("pass", "", 0);
+  if (fn.deadlineInMs !== null) add("timer", DEADLINE, fn.deadlineInMs);
+  if (fn.finishInMs !== null) add("timer", FINISH_TIMEOUT, fn.finishInMs);
+  const waits = cancelWaits(
+    { runId, functionId: fn.id },
+    fn.cancelRules,
+    (condition) => reader.match(condition),
+    nowMs,
+  );
+  const meta: RunMeta = {
+    maxAttempts: fn.maxAttempts,
+    ...(invokes ? { parent: invokes.parent } : {}),
+    ...(announcesEnd(event.name) ? { quiet: true } : {}),
+    ...(waits.length > 0 ? { cancels: waits.map(({ key }) => key) } : {}),
+    ...(fn.deadlineInMs === null ? {} : { deadlineInMs: fn.deadlineInMs }),
+    ...(fn.deadlineInMs === null || !startMs ? {} : { startMs }),
+    ...(fn.finishInMs === null ? {} : { finishInMs: fn.finishInMs }),
+    ...(start.flow ? { flow: start.flow } : {}),
+  };
+  if (!lease) jobs.push(...startTimeout(options, jobs[0]));
+  return {
+    run: {
+      id: runId,
+      functionId: fn.id,
+      appId: fn.appId,
+      appVersion: fn.appVersion,
+      eventId: event.id,
+      eventName: event.name,
+      ...(fn.deadlineInMs === null ? {} : { deadlineMs: Math.max(nowMs, startMs ?? 0) + fn.deadlineInMs }),
+    },
+    log: [runCreatedRow(meta, event.payloadJson, more), ...log],
+    jobs,
+    ...(waits.length > 0 ? { waits } : {}),
+    ...(start.flowRules.length > 0 ? { flowRules: start.flowRules } : {}),
+  };
+}
+
+function passOf({ flow, lane }: Start, lease: NewRunOptions["lease"]): Partial<NewJob> {
+  return {
+    ...(flow?.priority ? { priority: flow.priority } : {}),
+    ...(lane ? { lane } : {}),
+    ...(lease ? { lease } : {}),
+  };
+}
+
+/** Cancels the run if no worker has started its first pass by then. */
+function startTimeout({ fn, startMs, newId }: NewRunOptions, pass: NewJob | undefined): NewJob[] {
+  const { startTimeoutMs } = fn.plan;
+  if (startTimeoutMs === null || !pass) return [];
+  const due = startMs ? { notBeforeMs: startMs + startTimeoutMs } : { delayMs: startTimeoutMs };
+  const { runId, id: key } = pass;
+  return [{ id: newId(), runId, kind: "start", key, functionId: "", attempt: 0, iteration: 0, ...due }];
+}

@@ -1,0 +1,105 @@
+import { createUlidFactory, type UlidFactory } from "@holdfast/core";
+import {
+  EventReader,
+  type Expressions,
+  type MadeEvent,
+  PLAIN_START,
+  startOf,
+  type TriggerEvent,
+} from "@holdfast/engine";
+import type { IntakeRun, NewJob, WindowEntry } from "@holdfast/store";
+
+import type { Admission } from "../admission/admission.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import type { DispatcherOptions } from "../ports.ts";
+import type { KnownFunction } from "../registry/functions.ts";
+import { leaseOf, type Slot } from "../workers/workers.ts";
+import { newRun } from "./new-run.ts";
+
+export interface StarterParts {
+  readonly time: DatabaseTime;
+  readonly expressions: Expressions;
+  readonly admission: Admission;
+}
+
+/** Runs to be made of an event, places for some of them reserved. */
+export interface Started {
+  readonly runs: readonly IntakeRun[];
+  readonly windows: readonly WindowEntry[];
+  readonly leased: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
+}
+
+export interface StartOptions {
+  readonly invokes?: MadeEvent["invokes"];
+  readonly stage?: "event" | "window";
+  /** Payloads of the other events of a batch. */
+  readonly more?: readonly string[];
+  /** Not before this instant. */
+  readonly startMs?: number | null;
+}
+
+/** Makes the runs that an event starts. */
+export class Starter {
+  readonly #options: DispatcherOptions;
+  readonly #parts: StarterParts;
+  readonly #newId: UlidFactory;
+
+  constructor(options: DispatcherOptions, parts: StarterParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#newId = createUlidFactory(options.clock, options.random);
+  }
+
+  get expressions(): Expressions {
+    return this.#parts.expressions;
+  }
+
+  /** `see` gives the event as expressions see it. */
+  reader(see: () => unknown): EventReader {
+    return new EventReader(see, this.#parts.expressions, this.#parts.time.nowMs());
+  }
+
+  start(
+    functions: readonly KnownFunction[],
+    event: TriggerEvent,
+    reader: EventReader,
+    options: StartOptions = {},
+  ): Started {
+    const runs: IntakeRun[] = [];
+    const windows: WindowEntry[] = [];
+    const leased: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
+    const stage = options.invokes ? "invoked" : (options.stage ?? "event");
+    for (const fn of functions) {
+      const start = fn.plain ? PLAIN_START : startOf(fn.id, fn.plan, reader, stage, this.#newId);
+      if (start.window) {
+        windows.push(start.window);
+        continue;
+      }
+      const isLimited = start.lane !== null || start.flowRules.length > 0;
+      const slot = this.#reserve(fn, isLimited, !options.startMs);
+      const lease = slot ? leaseOf(slot, this.#options.settings.gatewayId) : null;
+      const run = newRun({
+        fn,
+        event,
+        reader,
+        start,
+        more: options.more ?? [],
+        startMs: options.startMs ?? null,
+        invokes: options.invokes ?? null,
+        lease,
+        newId: this.#newId,
+      });
+      const [job] = run.jobs;
+      if (slot && job) leased.push({ run, job, slot });
+      runs.push(run);
+    }
+    return { runs, windows, leased };
+  }
+
+  /** New runs begin on the newest version. Where that has no place here they queue up. */
+  #reserve({ id: functionId, appVersion }: KnownFunction, isLimited: boolean, isDue: boolean): Slot | undefined {
+    const work = { at: "NEW_RUN", functionId, newestVersion: appVersion, isLimited, isDue } as const;
+    const reserved = this.#parts.admission.reserve(work);
+    return reserved.may ? reserved.slot : undefined;
+  }
+}

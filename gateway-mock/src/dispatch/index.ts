@@ -1,0 +1,18 @@
+/** The engine, as the rest of the gateway sees it. */
+
+export { Dispatcher } from "./dispatcher.ts";
+export type { AttachedWorker } from "./dispatcher-types.ts";
+export { INTERNAL_FIELD, type RawEvent } from "./events/event-checks.ts";
+export type { IdSeed } from "./events/event-intake.ts";
+export {
+  type CallOutcome,
+  type CallTrouble,
+  DEFAULT_DISPATCHER_SETTINGS,
+  type DispatcherOptions,
+  type OutgoingCall,
+} from "./ports.ts";
+export { settledOps } from "./queue/read-reports.ts";
+export { versionName } from "./queue/versions.ts";
+
+export { eventsText, stepsText } from "./workers/payload.ts";
+export type { WorkerSession } from "./workers/workers.ts";

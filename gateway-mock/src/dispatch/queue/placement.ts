@@ -1,0 +1,194 @@
+import { messageOf } from "@holdfast/core";
+import { type PinOptions, type RunState, readRunOptions } from "@holdfast/engine";
+import type { ClaimedJob } from "@holdfast/store";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { Waiting } from "../admission/may-start.ts";
+import type { DispatcherOptions } from "../ports.ts";
+import type { Functions } from "../registry/functions.ts";
+
+import type { RunCache } from "../run-cache.ts";
+import type { Dispatches } from "../workers/dispatches.ts";
+import type { Slot, Workers } from "../workers/workers.ts";
+import type { RunUpdater } from "./run-updater.ts";
+import { Versions, versionName } from "./versions.ts";
+
+/** How long work is put off that waits for a worker of its version: one is connected, but has no room or is elsewhere ... */
+const HOLD_MS = 10_000;
+/** ... or none is. One that connects meanwhile gets it at once. */
+const HOLD_FOR_NOBODY_MS = 60_000;
+
+export interface PlacementParts {
+  readonly runs: RunCache;
+  readonly workers: Workers;
+  readonly admission: Admission;
+  readonly dispatches: Dispatches;
+  readonly updater: RunUpdater;
+  readonly functions: Functions;
+}
+
+/** After the connections of other gateways could not be read. */
+const HOLD_UNTOLD_MS = 1_000;
+
+/**
+ * Gives claimed jobs to workers.
+ *
+ * PLACE-1. The first pass of a run goes to the newest version of its function that is connected anywhere, whichever it was made
+ *     for. To an older one it goes only when it has waited as long as the policy says (`Admission`).
+ * PLACE-2. The version that begins a run is written down before it does; the run has that version's options.
+ * PLACE-3. From then on it stays with that version, as the policy says.
+ */
+export class Placement {
+  readonly #options: DispatcherOptions;
+  readonly #parts: PlacementParts;
+  readonly #versions: Versions;
+  readonly #onHeld: (functionId: string) => void;
+
+  constructor(options: DispatcherOptions, parts: PlacementParts, onHeld: (functionId: string) => void) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#onHeld = onHeld;
+    this.#versions = new Versions(options);
+  }
+
+  /** The run is retained by the caller for as long as this call takes. */
+  place(job: ClaimedJob, state: RunState): void {
+    const { admission, workers, dispatches } = this.#parts;
+    const { clock, log } = this.#options;
+    const { functionId } = job;
+    if (job.kind === "pass" && job.iteration === 1 && job.unplacedMs !== null) return this.#placeFirst(job, state);
+    const admittance = admission.mayStart({ at: "BEGUN_RUN", functionId, version: state.appVersion });
+    if (!admittance.may) return this.#wait(job, admittance);
+    const { version } = admittance;
+    const slot = workers.reserve(job.functionId, clock.monotonicMs(), version);
+    if (slot) dispatches.start(job, job.epoch, slot, state);
+    else if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
+    else if (workers.hasVersion(job.functionId, version)) this.#hold(job, HOLD_MS);
+    else {
+      this.#inTurn(job, this.#placeElsewhere(job, state));
+      log("debug", `Run ${job.runId} belongs to version "${version}" of its app, which is not connected here.`);
+    }
+  }
+
+  /** No worker has started the run. */
+  #placeFirst(job: ClaimedJob, state: RunState): void {
+    const { workers, functions } = this.#parts;
+    const versions = functions.versionsOf(job.functionId);
+    const [newest] = versions;
+    if (newest !== undefined && workers.connects(job.functionId, newest)) this.#offer(job, state, newest);
+    else this.#inTurn(job, this.#offerNewest(job, state, versions));
+  }
+
+  /** The newest that is known is not here: it may be elsewhere, or gone. */
+  async #offerNewest(job: ClaimedJob, state: RunState, versions: readonly string[]): Promise<void> {
+    const elsewhere = await this.#versions.elsewhere();
+    const { functionId } = job;
+    if (!elsewhere) return this.#hold(job, HOLD_UNTOLD_MS, versions[0]);
+    const isThere = (version: string): boolean =>
+      this.#parts.workers.connects(functionId, version) || elsewhere.all.has(versionName(state.appId, version));
+    this.#offer(job, state, versions.find(isThere) ?? null);
+  }
+
+  /** `wanted` = the newest version that is there; null: none that is known. */
+  #offer(job: ClaimedJob, state: RunState, wanted: string | null): void {
+    const { admission, workers, dispatches } = this.#parts;
+    const nowMs = this.#options.clock.monotonicMs();
+    const { id: jobId, epoch, functionId, unplacedMs } = job;
+    const waitedMs = unplacedMs ?? 0;
+    const admittance = admission.mayStart({ at: "FIRST_PASS", functionId, newest: wanted, waitedMs });
+    if (!admittance.may) return this.#wait(job, admittance);
+    const spillInMs = admittance.anyVersionInMs ?? Number.POSITIVE_INFINITY;
+    const mayBeAny = spillInMs === 0;
+    const slot =
+      workers.reserve(functionId, nowMs, wanted) ?? (mayBeAny ? this.#reserveOlder(functionId, nowMs) : undefined);
+    if (slot) {
+      const version = workers.versionOf(slot, functionId);
+      if (version === state.appVersion) dispatches.start(job, epoch, slot, state);
+      else this.#inTurn(job, this.#pin(job, state, slot, version));
+    } else if (wanted !== null && !mayBeAny && !workers.isOnly(functionId, wanted)) {
+      this.#hold(job, Math.min(spillInMs, HOLD_MS), wanted);
+    } else {
+      // There is no room at all: who has some next claims it.
+      const unplaced = { sinceMs: waitedMs, version: wanted ?? state.appVersion };
+      dispatches.release([{ jobId, epoch, lost: false, unplaced }]);
+    }
+  }
+
+  /** The newer the better. */
+  #reserveOlder(functionId: string, nowMs: number): Slot | undefined {
+    const { workers, functions } = this.#parts;
+    for (const version of functions.versionsOf(functionId)) {
+      const slot = workers.reserve(functionId, nowMs, version);
+      if (slot) return slot;
+    }
+    return workers.reserve(functionId, nowMs, null);
+  }
+
+  async #pin(job: ClaimedJob, before: RunState, slot: Slot, version: string): Promise<void> {
+    const { workers, updater, dispatches, runs } = this.#parts;
+    const fence = { jobId: job.id, epoch: job.epoch };
+    let started = false;
+    try {
+      const options = this.#optionsOf(slot, job.functionId, before);
+      const outcome = await updater.apply(job.runId, { type: "pin", jobId: job.id, version, options }, fence);
+      const state = outcome === "won" ? await runs.load(job.runId) : null;
+      if (!state) return;
+      started = true;
+      dispatches.start(job, job.epoch, slot, state);
+    } finally {
+      if (!started) workers.release(slot);
+    }
+  }
+
+  /** As the worker's app has them. What cancels the run is left as it is where it would be the same. */
+  #optionsOf(slot: Slot, functionId: string, { appVersion }: RunState): PinOptions {
+    const { workers, functions } = this.#parts;
+    const before = functions.get(functionId);
+    const config = workers.configOf(slot, functionId);
+    const own = config === undefined && before ? before : readRunOptions(config ?? "{}");
+    const { cancelRules, maxAttempts, deadlineInMs, finishInMs } = own;
+    const options = { maxAttempts, deadlineInMs, finishInMs };
+    const isSame =
+      before?.appVersion === appVersion && JSON.stringify(before.cancelRules) === JSON.stringify(cancelRules);
+    return isSame ? options : { ...options, cancelRules };
+  }
+
+  async #placeElsewhere(job: ClaimedJob, state: RunState): Promise<void> {
+    const { admission, workers, dispatches } = this.#parts;
+    const { functionId } = job;
+    const elsewhere = await this.#versions.elsewhere();
+    const isElsewhere = elsewhere?.open.has(versionName(state.appId, state.appVersion)) === true;
+    const admittance = admission.mayStart({ at: "VERSION_MISSING", functionId, isElsewhere });
+    if (!admittance.may) return this.#wait(job, admittance);
+    const slot = workers.reserve(functionId, this.#options.clock.monotonicMs(), admittance.version);
+    if (slot) dispatches.start(job, job.epoch, slot, state);
+    else dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
+  }
+
+  #wait(job: ClaimedJob, waiting: Waiting): void {
+    this.#hold(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_FOR_NOBODY_MS : HOLD_MS);
+  }
+
+  /** Puts work off that no worker here may take, so that it is not claimed again and again, and keeps no other work waiting. */
+  #hold({ id: jobId, epoch, functionId, unplacedMs }: ClaimedJob, holdMs: number, version?: string): void {
+    const unplaced = unplacedMs === null || version === undefined ? {} : { unplaced: { sinceMs: unplacedMs, version } };
+    this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs, ...unplaced }], () => {
+      this.#onHeld(functionId);
+      this.#options.store.notify({ type: "held", functionIds: [functionId] });
+    });
+  }
+
+  #inTurn(job: ClaimedJob, work: Promise<void>): void {
+    const { runs } = this.#parts;
+    runs.retain(job.runId);
+    work
+      .catch((error: unknown) => {
+        // Its lease ends, and another gateway claims it again.
+        this.#options.log(
+          levelFor(error, "warn"),
+          `Run ${job.runId} could not be dispatched to a worker: ${messageOf(error)}`,
+        );
+      })
+      .finally(() => runs.release(job.runId));
+  }
+}

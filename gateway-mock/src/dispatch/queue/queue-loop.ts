@@ -1,0 +1,290 @@
+import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
+import { FETCH_QUEUE, FINISH_TIMEOUT, needsWorker, type RunState } from "@holdfast/engine";
+import type { ClaimedJob, Fence } from "@holdfast/store";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { Backlog } from "../admission/backlog.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
+import type { Functions } from "../registry/functions.ts";
+
+import type { RunCache } from "../run-cache.ts";
+import type { Dispatches } from "../workers/dispatches.ts";
+import type { Workers } from "../workers/workers.ts";
+import { ClaimSize } from "./claim-size.ts";
+import { Claims, TIMER_LEASE_MS } from "./claims.ts";
+import type { FailedAttempts } from "./failed-attempts.ts";
+import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
+import { Placement } from "./placement.ts";
+import type { RunUpdater } from "./run-updater.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { Unroutable } from "./unroutable.ts";
+import type { VersionHolds } from "./version-holds.ts";
+import type { WaitNotifier } from "./wait-notifier.ts";
+
+const TIMER = "";
+/** What is put off at the same time is asked for together. */
+const RECALL_REST_MS = 20;
+
+export interface QueueLoopParts {
+  readonly runs: RunCache;
+  readonly workers: Workers;
+  readonly admission: Admission;
+  readonly dispatches: Dispatches;
+  readonly updater: RunUpdater;
+  readonly time: DatabaseTime;
+  readonly fanOut: WaitNotifier;
+  readonly fetches: Fetches;
+  readonly functions: Functions;
+  readonly scheduler: Scheduler;
+  readonly counters: DispatcherCounters;
+  readonly failed: FailedAttempts;
+  readonly held: VersionHolds;
+  readonly backlog: Backlog;
+}
+
+/**
+ * Takes due jobs out of the queue: at once when woken, else after a wait that grows from `pollMinMs` to `pollMaxMs`
+ * while nothing happens, and never longer than until the next job is due.
+ */
+export class QueueLoop {
+  readonly #options: DispatcherOptions;
+  readonly #parts: QueueLoopParts;
+  readonly #placing: Placement;
+  readonly #held: VersionHolds;
+  readonly #unroutable: Unroutable | null;
+  readonly #claims: Claims;
+  readonly #backlog: Backlog;
+  #timer: TimerHandle | null = null;
+  #timerAtMs = Number.POSITIVE_INFINITY;
+  #idleMs: number;
+  /** When a throttle lets the next run start. */
+  #retryInMs: number | null = null;
+  #ticking: Promise<void> | null = null;
+  #again = false;
+  /** Timers that are being decided on. */
+  #firing = 0;
+  #timersLeft = false;
+  readonly #size: ClaimSize;
+  #stopped = false;
+
+  constructor(options: DispatcherOptions, parts: QueueLoopParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#placing = new Placement(options, parts, (functionId) => this.noteHeld([functionId]));
+    this.#held = parts.held;
+    this.#backlog = parts.backlog;
+    this.#unroutable = options.settings.plain ? new Unroutable(options, parts) : null;
+    this.#claims = new Claims(options, parts);
+    this.#idleMs = options.settings.pollMinMs;
+    this.#size = new ClaimSize(options.settings.maxClaim);
+  }
+
+  /** A worker has capacity for what waits. */
+  wakeIfBacklogged(): void {
+    if (!this.#backlog.isEmpty) this.wake();
+  }
+
+  /** Jobs of these functions were put off; some may be for versions that are connected here. */
+  noteHeld(functionIds: Iterable<string>): void {
+    if (this.#held.note(functionIds)) this.wake(RECALL_REST_MS);
+  }
+
+  /** Jobs of these functions that no worker has had yet may find a place, now that a worker came or went. */
+  review(functionIds: Iterable<string>): void {
+    if (this.#held.review(functionIds)) this.wake(RECALL_REST_MS);
+  }
+
+  /** Jobs of this function are in the queue because no worker had capacity. */
+  noteBacklog(functionId: string): void {
+    this.#backlog.add(functionId);
+  }
+
+  /** Looks into the queue now, or after `delayMs`. */
+  wake(delayMs = 0): void {
+    if (this.#stopped) return;
+    if (delayMs <= 0) {
+      this.#idleMs = this.#options.settings.pollMinMs;
+      if (this.#ticking) this.#again = true;
+      else this.#run();
+      return;
+    }
+    this.#arm(delayMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.#ticking;
+  }
+
+  /** One look into the queue: claim what fits, dispatch it, decide on due timers. Returns how many jobs there were. */
+  async tick(): Promise<number> {
+    const { clock, settings } = this.#options;
+    const { counters, fetches } = this.#parts;
+    await this.#held.recall(clock.monotonicMs(), settings.maxClaim, this.#parts.admission);
+    await this.#unroutable?.look();
+    const { limit: most } = this.#size;
+    const timerRoom = Math.max(0, most - this.#firing);
+    const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
+    const calls = { functionId: FETCH_QUEUE, limit: fetches.room, leaseMs: FETCH_LEASE_MS };
+    const { mark } = this.#parts.runs;
+    const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.take(most, [...timers, calls]);
+    if (outdated) this.#again = true;
+    this.#retryInMs = retryInMs;
+    counters.claimedJobs += jobs.length;
+    this.#size.note(jobs.length, lengthOf(jobs));
+    const counts = new Map<string, number>();
+    // What is decided on now is decided by the time at which it was found due.
+    const timer = jobs.find((job) => job.kind === "timer");
+    if (timer) this.#parts.time.observe(timer.leaseUntilMs - TIMER_LEASE_MS);
+    for (const job of jobs) {
+      counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
+      this.#take(job, mark);
+    }
+    for (const { functionId, limit } of wants) {
+      if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
+      else this.#backlog.delete(functionId);
+    }
+    for (const functionId of blocked) this.#backlog.add(functionId);
+    if ((counts.get(TIMER) ?? 0) >= timerRoom) this.#moreTimers();
+    for (const { functionId, limit } of wants) {
+      if (limit >= most && (counts.get(functionId) ?? 0) >= limit) this.#again = true;
+    }
+    return jobs.length;
+  }
+
+  #take(job: ClaimedJob, mark: number): void {
+    const { runs, fanOut } = this.#parts;
+    const fence = { jobId: job.id, epoch: job.epoch };
+    if (this.#parts.scheduler.take(job)) return;
+    if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
+    if (!job.run) return;
+    runs.retain(job.runId);
+    const state = runs.offer(job.run, mark, needsWorker(job));
+    if (state) {
+      this.#begin(job, state, fence);
+      runs.release(job.runId);
+      return;
+    }
+    runs.forget(job.runId);
+    const begun = runs.load(job.runId).then((fresh) => {
+      if (fresh) this.#begin(job, fresh, fence);
+    });
+    begun
+      .catch((error: unknown) => {
+        // Its lease ends, and another gateway claims it again.
+        this.#options.log(levelFor(error, "warn"), `Run ${job.runId} could not be read: ${messageOf(error)}`, {
+          runId: job.runId,
+        });
+      })
+      .finally(() => runs.release(job.runId));
+  }
+
+  #begin(job: ClaimedJob, state: RunState, fence: Fence): void {
+    const { updater, fetches } = this.#parts;
+    const { settings, log } = this.#options;
+    const losses = state.losses.get(job.id) ?? 0;
+    const failed = (error: unknown): void => {
+      log(levelFor(error, "error"), `A job of run ${job.runId} could not be processed: ${messageOf(error)}`, {
+        runId: job.runId,
+      });
+    };
+    if (job.kind === "timer") {
+      this.#firing += 1;
+      const fired = (): void => {
+        this.#firing -= 1;
+        if (this.#timersLeft) this.#moreTimers();
+      };
+      this.#fire(job, fence).catch(failed).finally(fired);
+    } else if (job.kind === "fetch") {
+      fetches.take(state, job);
+    } else if (settings.plain && job.lost) {
+      this.#parts.dispatches.forget(job.id);
+      this.#parts.failed.add({ runId: job.runId, fence }, "connect_worker_stopped_responding");
+    } else if (losses >= settings.maxLosses) {
+      const message = `The work was lost ${losses} times in a row without any progress.`;
+      const error = plainError("RUN_LOST", message);
+      updater.apply(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
+    } else {
+      this.#placing.place(job, state);
+    }
+  }
+
+  /** There are more than were claimed: as soon as enough of those are decided on. */
+  #moreTimers(): void {
+    this.#timersLeft = this.#firing > this.#size.limit / 2;
+    if (!this.#timersLeft) this.wake();
+  }
+
+  async #fire(job: ClaimedJob, fence: Fence): Promise<void> {
+    const startedMs = job.key === FINISH_TIMEOUT ? await this.#startOf(job.runId) : null;
+    await this.#parts.updater.apply(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
+  }
+
+  /** When a worker first had the run, as well as it is known; null = none had it yet. */
+  async #startOf(runId: string): Promise<number | null> {
+    const run = await this.#options.store.getRun(runId);
+    if (!run) return null;
+    const claims = run.jobs.flatMap(({ kind, claimedMs }) =>
+      kind === "timer" || claimedMs === null ? [] : [claimedMs],
+    );
+    return run.head.startedMs ?? (claims.length > 0 ? Math.min(...claims) : null);
+  }
+
+  #run(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
+    this.#again = false;
+    this.#ticking = this.#turn().finally(() => {
+      this.#ticking = null;
+      if (this.#stopped) return;
+      if (this.#again) this.#run();
+    });
+  }
+
+  async #turn(): Promise<void> {
+    const { settings, random, log, clock } = this.#options;
+    let waitMs = settings.pollMaxMs;
+    try {
+      const found = await this.tick();
+      this.#idleMs = found > 0 ? settings.pollMinMs : Math.min(this.#idleMs * 2, settings.pollMaxMs);
+      waitMs = this.#idleMs * (0.8 + 0.4 * random());
+      if (found === 0 && !this.#again) waitMs = Math.min(waitMs, await this.#nextDueInMs());
+    } catch (error) {
+      log(levelFor(error, "warn"), `The queue could not be read: ${messageOf(error)}`);
+    }
+    waitMs = Math.min(waitMs, this.#retryInMs ?? waitMs);
+    const restMs = this.#parts.workers.restsForMs(clock.monotonicMs());
+    this.#arm(Math.max(1, Math.min(waitMs, restMs ?? waitMs)));
+  }
+
+  async #nextDueInMs(): Promise<number> {
+    const dueInMs = await this.#options.store.nextDueInMs([...this.#parts.workers.functionIds(), TIMER, FETCH_QUEUE]);
+    // Due now but not claimed: there is no room, or another gateway is at it.
+    return dueInMs === null || dueInMs <= 0 ? Number.POSITIVE_INFINITY : dueInMs;
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#stopped) return;
+    const { timers, clock } = this.#options;
+    const atMs = clock.monotonicMs() + delayMs;
+    if (this.#timer && this.#timerAtMs <= atMs) return;
+    this.#timer?.cancel();
+    this.#timerAtMs = atMs;
+    this.#timer = timers.set(delayMs, () => {
+      this.#timer = null;
+      this.#timerAtMs = Number.POSITIVE_INFINITY;
+      if (!this.#ticking) this.#run();
+    });
+  }
+}
+
+/** Characters that the runs of these jobs hold. */
+function lengthOf(jobs: readonly ClaimedJob[]): number {
+  let length = 0;
+  for (const { run } of jobs) for (const { dataJson } of run?.log ?? []) length += dataJson.length;
+  return length;
+}

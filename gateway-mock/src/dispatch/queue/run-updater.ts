@@ -1,0 +1,257 @@
+import { createUlidFactory, HoldfastError, messageOf, plainError, type UlidFactory } from "@holdfast/core";
+import {
+  type DecideContext,
+  type Decision,
+  type DeferMeta,
+  decide,
+  type Expressions,
+  type Input,
+  isEnded,
+  laneOf,
+  needsWorker,
+  type RunState,
+  readMeta,
+  seenText,
+} from "@holdfast/engine";
+import type { Fence, LostWhy, NewJob } from "@holdfast/store";
+import { isRefusedForData } from "../../store-postgres/index.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { AfterCommit, Emit, LeasedJob } from "../after-commit.ts";
+import type { DatabaseTime } from "../database-time.ts";
+
+import type { EventIntake, Prepared } from "../events/event-intake.ts";
+import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
+import type { Functions } from "../registry/functions.ts";
+
+import type { DecidedTransition, RunCache } from "../run-cache.ts";
+import { leaseOf, type Workers } from "../workers/workers.ts";
+import { effectsOfCommit, jobsGivenUp } from "./effects-of-commit.ts";
+
+/** `nothing`: the input changes nothing (any more). `stale`: another worker has the work. */
+export type DecideOutcome = "won" | "nothing" | "stale" | "gone";
+
+export interface RunUpdaterParts {
+  readonly runs: RunCache;
+  readonly workers: Workers;
+  readonly functions: Functions;
+  readonly expressions: Expressions;
+  readonly counters: DispatcherCounters;
+  readonly time: DatabaseTime;
+  /** Where events that happen with a decision start what they start. */
+  readonly intake: Pick<EventIntake, "prepareMade" | "begin" | "giveBack">;
+  readonly admission: Admission;
+  /** The lease of jobs that tell others; null when this gateway takes no more of them. */
+  readonly notifyLease: () => NewJob["lease"];
+}
+
+const MAX_TRIES = 16;
+
+/**
+ * Changes runs: decides and commits, until the decision was made on what is true at its commit, and emits what follows
+ * from it.
+ */
+export class RunUpdater {
+  readonly #options: DispatcherOptions;
+  readonly #parts: RunUpdaterParts;
+  readonly #runs: RunCache;
+  readonly #workers: Workers;
+  readonly #counters: DispatcherCounters;
+  readonly #emit: Emit<AfterCommit>;
+  readonly newId: UlidFactory;
+
+  constructor(options: DispatcherOptions, parts: RunUpdaterParts, emit: Emit<AfterCommit>) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#runs = parts.runs;
+    this.#workers = parts.workers;
+    this.#counters = parts.counters;
+    this.#emit = emit;
+    this.newId = createUlidFactory(options.clock, options.random);
+  }
+
+  context(takenSignals: ReadonlySet<string> = NO_SIGNALS): DecideContext {
+    const { random, settings } = this.#options;
+    const { functions, expressions } = this.#parts;
+    const { retry, maxSteps, maxStateLength } = settings;
+    return {
+      nowMs: this.#parts.time.nowMs(),
+      latestMs: this.#parts.time.latestMs(),
+      random,
+      newId: this.newId,
+      retry,
+      maxSteps,
+      maxStateLength,
+      hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#workers.run(functionId),
+      expressionProblem: (source) => expressions.problem(source),
+      waitMatch: (condition, eventText) => expressions.matchOf(condition, () => seenText(eventText)),
+      isSignalTaken: (signal) => takenSignals.has(signal),
+    };
+  }
+
+  /** In its turn: decisions on one run are never made at the same time. */
+  apply(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
+    return this.#runs.serial(runId, async () => {
+      try {
+        return await this.#attempt(runId, input, fence);
+      } catch (error) {
+        if (input.type === "fail" || !fence || !isRefusedForData(error)) throw error;
+        this.#options.log("error", `Failing a run that cannot be stored: ${messageOf(error)}`, { runId });
+        const why = plainError("STORE_FAILED", messageOf(error));
+        return this.#attempt(runId, { type: "fail", jobId: fence.jobId, error: why }, fence);
+      }
+    });
+  }
+
+  async #attempt(runId: string, input: Input, fence: Fence | null): Promise<DecideOutcome> {
+    const takenSignals = new Set<string>();
+    let reloaded = false;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const fresh = this.#runs.peek(runId) === null;
+      const state = await this.#runs.load(runId);
+      if (!state) return "gone";
+      const decision = decide(state, input, this.context(takenSignals));
+      if (!decision) {
+        // What is at hand may be behind the store.
+        if (fresh || (isEnded(state.status) && input.type !== "revive")) return "nothing";
+        this.#runs.forget(runId);
+        continue;
+      }
+      if (decision.unknownFunctions.length > 0 && !reloaded) {
+        // Another gateway may have heard of it a moment ago.
+        reloaded = true;
+        await this.#parts.functions.load();
+        continue;
+      }
+      // A worker's report: the run was in memory before, and may be kept there until the worker has room for more.
+      const outcome = await this.#commit(state, decision, fence, input.type === "report");
+      if (outcome === "signal") await this.#lookForSignals(decision, takenSignals);
+      else if (outcome === "registry") this.#counters.registryMoved += 1;
+      else if (outcome !== "again") return outcome;
+      else this.#counters.casLost += 1;
+    }
+    throw new HoldfastError("STORE_FAILED", `A write to run ${runId} conflicted with other writes ${MAX_TRIES} times.`);
+  }
+
+  async #lookForSignals({ addWaits }: Decision, taken: Set<string>): Promise<void> {
+    const names = addWaits.filter((wait) => wait.kind === "signal").map((wait) => wait.name);
+    for (const name of names) {
+      const [holder] = await this.#options.store.findWaits({ name, kinds: ["signal"], limit: 1 });
+      if (holder) taken.add(name);
+    }
+  }
+
+  async #commit(
+    state: RunState,
+    decision: Decision,
+    fence: Fence | null,
+    mayWait: boolean,
+  ): Promise<DecideOutcome | "again" | "signal" | "registry"> {
+    const { intake, functions } = this.#parts;
+    // The decision was made in this turn, and so are the runs that its events start.
+    const { version: registryVersion } = functions;
+    const jobs = this.#inLanes(state, decision.addJobs);
+    const leased = this.#lease(jobs, state.appVersion, mayWait);
+    const prepared = decision.events.map((event) => intake.prepareMade(event));
+    const addJobs = this.#withLeases(jobs, leased);
+    const givenUp = jobsGivenUp(state, decision, fence);
+    let won = false;
+    try {
+      const outcome = await this.#runs.commit(state, {
+        ...writesOf(decision, prepared),
+        fence,
+        addJobs,
+        registryVersion,
+      });
+      if (!outcome.won) return await this.#lost(outcome.why, registryVersion);
+      won = true;
+      this.#warnOfRejected(state, decision);
+      for (const effect of effectsOfCommit({ ...outcome, state, givenUp, addJobs, leased })) this.#emit(effect);
+      for (const one of prepared) {
+        intake.begin(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
+      }
+      return "won";
+    } finally {
+      if (!won) {
+        for (const { slot } of leased) this.#workers.release(slot);
+        for (const one of prepared) intake.giveBack(one);
+      }
+    }
+  }
+
+  async #lost(why: LostWhy, registryVersion: number): Promise<DecideOutcome | "again" | "signal" | "registry"> {
+    switch (why) {
+      case "registry":
+        await this.#parts.functions.renew(registryVersion);
+        return why;
+      case "version":
+        return "again";
+      case "signal":
+      case "gone":
+      case "stale":
+        return why;
+      default:
+        return "nothing";
+    }
+  }
+
+  #warnOfRejected({ runId }: RunState, { log }: Decision): void {
+    for (const { kind, dataJson } of log) {
+      if (kind !== "DEFERRED") continue;
+      const { functionId, name, rejected } = readMeta<DeferMeta>(dataJson);
+      if (rejected === undefined) continue;
+      this.#options.log("warn", `"${name ?? functionId}" is not deferred: ${rejected}`, { runId, functionId });
+    }
+  }
+
+  /** Jobs of a run that is held back are held back as its first one was. */
+  #inLanes({ flow, functionId }: RunState, jobs: readonly NewJob[]): readonly NewJob[] {
+    const limited = flow ? flow.slots.length > 0 : this.#parts.functions.get(functionId)?.limits;
+    if (!flow && !limited) return jobs;
+    const lane = limited || this.#parts.functions.get(functionId)?.limits ? laneOf(flow?.slots ?? []) : null;
+    const priority = flow?.priority ?? 0;
+    return jobs.map((job) => (needsWorker(job) ? { ...job, priority, ...(lane ? { lane } : {}) } : job));
+  }
+
+  /** Reserves places for jobs that are due at once. */
+  #lease(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): LeasedJob[] {
+    const leased: LeasedJob[] = [];
+    for (const job of jobs) {
+      if (!needsWorker(job)) continue;
+      const { functionId, lane, delayMs, notBeforeMs } = job;
+      const [isDue, isLimited] = [!delayMs && !notBeforeMs, Boolean(lane)];
+      const work = { at: "NEXT_JOB", functionId, version: appVersion, isDue, isLimited } as const;
+      const reserved = this.#parts.admission.reserve(work, mayWait);
+      if (reserved.may) leased.push({ job, slot: reserved.slot });
+      else if (reserved.why === "NO_ROOM") break;
+    }
+    this.#counters.leasedOnCreation += leased.length;
+    return leased;
+  }
+
+  #withLeases(jobs: readonly NewJob[], leased: readonly LeasedJob[]): NewJob[] {
+    const { gatewayId } = this.#options.settings;
+    const slots = new Map(leased.map(({ job, slot }) => [job, slot]));
+    return jobs.map((job) => {
+      const slot = slots.get(job);
+      if (slot) return { ...job, lease: leaseOf(slot, gatewayId) };
+      return job.kind === "child" ? { ...job, lease: this.#parts.notifyLease() ?? null } : job;
+    });
+  }
+}
+
+const NO_SIGNALS: ReadonlySet<string> = new Set();
+
+type Writes = Omit<DecidedTransition, "fence" | "addJobs" | "registryVersion">;
+
+function writesOf(decision: Decision, prepared: readonly Prepared[]): Writes {
+  const { log, head, removeJobs, removeWaits, addWaits, revives } = decision;
+  return {
+    log,
+    head,
+    removeJobs,
+    ...(revives ? { revives } : {}),
+    ...(removeWaits.length > 0 ? { removeWaits } : {}),
+    ...(addWaits.length > 0 ? { addWaits } : {}),
+    ...(prepared.length > 0 ? { events: prepared.map(({ item }) => item) } : {}),
+  };
+}

@@ -1,0 +1,192 @@
+import { messageOf } from "@holdfast/core";
+import { latestTickMs, nextTickMs } from "@holdfast/engine";
+import { type ClaimedJob, type Fence, type OpenWindow, readWindowKey, type StoredCron } from "@holdfast/store";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { EventIntake } from "../events/event-intake.ts";
+import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
+import type { Functions, KnownFunction } from "../registry/functions.ts";
+import type { RunCache } from "../run-cache.ts";
+import type { RunUpdater } from "./run-updater.ts";
+
+export interface SchedulerParts {
+  readonly runs: RunCache;
+  readonly functions: Functions;
+  readonly updater: RunUpdater;
+  readonly intake: EventIntake;
+  readonly newId: () => string;
+  readonly counters: DispatcherCounters;
+}
+
+const TRIES = 5;
+const AGAIN_MS = 100;
+
+/**
+ * Jobs between events and runs: a window of events is over, a schedule ticks, a run gives way to another or has not
+ * started in time. Each is leased to one gateway and ends in the transaction of what it makes, so it comes true once.
+ */
+export class Scheduler {
+  readonly #options: DispatcherOptions;
+  readonly #parts: SchedulerParts;
+  readonly #busy = new Set<Promise<void>>();
+
+  constructor(options: DispatcherOptions, parts: SchedulerParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** Takes a leased job; false when it is not one of these. */
+  take(job: ClaimedJob): boolean {
+    const work = this.#workOf(job, { jobId: job.id, epoch: job.epoch });
+    if (!work) return false;
+    const done = work
+      .catch((error: unknown) => {
+        // Its lease ends, and someone does it again.
+        this.#options.log(levelFor(error, "warn"), `A ${job.kind} job failed: ${messageOf(error)}`, {
+          jobId: job.id,
+        });
+      })
+      .finally(() => this.#busy.delete(done));
+    this.#busy.add(done);
+    return true;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#busy);
+  }
+
+  #workOf(job: ClaimedJob, fence: Fence): Promise<void> | null {
+    switch (job.kind) {
+      case "window":
+        return this.#window(job.key, fence);
+      case "cron":
+        return this.#tick(job.key, fence);
+      case "cancel":
+        return this.#giveWay(job.key, fence);
+      case "start":
+        return this.#startTimeout(job, fence);
+      default:
+        return null;
+    }
+  }
+
+  /** The job goes only together with its window: else events would join one that no one makes a run of. */
+  async #window(keyText: string, fence: Fence): Promise<void> {
+    const { store } = this.#options;
+    const key = readWindowKey(keyText);
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const window = key && (await store.loadWindow(key));
+      if (!window) {
+        await store.finishJob(fence);
+        return;
+      }
+      if (window.kind === "debounce" && window.dueInMs > 0) {
+        await store.postponeJob(fence, window.dueInMs);
+        return;
+      }
+      const fn = await this.#known(window.functionId);
+      if (!fn) break;
+      if (await this.#fire(fn, window, fence)) return;
+    }
+    // Events come or functions change faster than they can be read, or no worker has registered the function here.
+    await store.postponeJob(fence, AGAIN_MS);
+  }
+
+  async #fire(fn: KnownFunction, window: OpenWindow, fence: Fence): Promise<boolean> {
+    const { functionId, kind, key, id, count, eventIds } = window;
+    const [first = "null", ...more] = await this.#options.store.loadEvents(eventIds);
+    const { name } = JSON.parse(first) as { name: string };
+    const event = { id: eventIds[0] ?? "", name, tsMs: 0, payloadJson: first };
+    const source = { fence, window: { functionId, kind, key, id, count } };
+    const outcome = await this.#parts.intake.fromJob(fn, { event, source, stored: eventIds, more });
+    if (outcome === "made") this.#parts.counters.windowRuns += 1;
+    return outcome === "made";
+  }
+
+  /** What another gateway learned a moment ago may not be known here yet. */
+  async #known(functionId: string): Promise<KnownFunction | undefined> {
+    const { functions } = this.#parts;
+    if (!functions.get(functionId)) await functions.load();
+    return functions.get(functionId);
+  }
+
+  async #tick(key: string, fence: Fence): Promise<void> {
+    for (let tries = 0; tries < TRIES; tries += 1) if (await this.#tickOnce(key, fence)) return;
+    await this.#options.store.postponeJob(fence, AGAIN_MS);
+  }
+
+  /** Of ticks that were missed only the last one comes true. False: its function has changed meanwhile. */
+  async #tickOnce(key: string, fence: Fence): Promise<boolean> {
+    const { store, random } = this.#options;
+    const at = key.indexOf("\n");
+    const cron = await store.loadCron(key.slice(0, at), key.slice(at + 1));
+    const fn = cron && (await this.#functionOf(cron));
+    if (!cron || !fn) {
+      await store.finishJob(fence);
+      return true;
+    }
+    const { functionId, jitterMs, nowMs } = cron;
+    // A tick that jitter put off was not missed.
+    const tickMs = latestTickMs(cron.cron, cron.tickMs, nowMs - jitterMs);
+    const nextMs = nextTickMs(cron.cron, tickMs);
+    const next =
+      nextMs === null
+        ? null
+        : { tickMs: nextMs, dueMs: nextMs + Math.floor(random() * jitterMs), jobId: this.#parts.newId() };
+    const event = this.#timerEvent(cron.cron, tickMs, nowMs);
+    const source = { fence, cron: { functionId, cron: cron.cron, next } };
+    const outcome = await this.#parts.intake.fromJob(fn, { event, source });
+    if (outcome === "made") this.#parts.counters.cronTicks += 1;
+    return outcome !== "outdated";
+  }
+
+  /** Null when it no longer has the schedule. What another gateway learned a moment ago may not be known here yet. */
+  async #functionOf({ functionId, cron }: StoredCron): Promise<KnownFunction | null> {
+    const { functions } = this.#parts;
+    const find = (): KnownFunction | null => {
+      const fn = functions.get(functionId);
+      return fn?.plan.triggers.some((trigger) => trigger.type === "cron" && trigger.cron === cron) ? fn : null;
+    };
+    const known = find();
+    if (!known) await functions.load();
+    return known ?? find();
+  }
+
+  #timerEvent(
+    cron: string,
+    tickMs: number,
+    nowMs: number,
+  ): { id: string; name: string; tsMs: number; payloadJson: string } {
+    const name = "inngest/scheduled.timer";
+    const [scheduledAt, fireAt] = [rfc3339(tickMs), rfc3339(nowMs)];
+    const ts = Math.round(nowMs);
+    const payload = { id: scheduledAt, name, data: { cron, scheduledAt, fireAt }, ts, user: {} };
+    return { id: this.#parts.newId(), name, tsMs: ts, payloadJson: JSON.stringify(payload) };
+  }
+
+  async #giveWay(key: string, fence: Fence): Promise<void> {
+    const [runId = "", other = ""] = key.split("\n");
+    await this.#cancel(runId, `The run was replaced by run ${other} of the same singleton.`, null);
+    await this.#options.store.finishJob(fence);
+  }
+
+  /** The key is the first pass: no worker had it when it is still what it was made as. */
+  async #startTimeout({ runId, key }: ClaimedJob, fence: Fence): Promise<void> {
+    const outcome = await this.#cancel(runId, "The run did not start in time (`timeouts.start`).", {
+      jobId: key,
+      epoch: 0,
+    });
+    if (outcome !== "won") await this.#options.store.finishJob(fence);
+  }
+
+  async #cancel(runId: string, reason: string, fence: Fence | null): Promise<string> {
+    const { runs, updater } = this.#parts;
+    runs.retain(runId);
+    try {
+      return await updater.apply(runId, { type: "cancel", reason }, fence);
+    } finally {
+      runs.release(runId);
+    }
+  }
+}
+
+const rfc3339 = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");

@@ -1,0 +1,45 @@
+import { needsWorker } from "@holdfast/engine";
+import type { DispatcherOptions } from "../ports.ts";
+import type { Functions } from "../registry/functions.ts";
+
+import type { Workers } from "../workers/workers.ts";
+import type { FailedAttempts } from "./failed-attempts.ts";
+
+/** How long the reference's router looks for a connection that takes work. */
+const ROUTING_MS = 10_000;
+const CLAIM_LEASE_MS = 10_000;
+const MAX_AT_ONCE = 50;
+
+/**
+ * Work for apps that are connected, but of which no connection takes any: as at the reference it does not wait for one to
+ * come, its attempt fails. Work for apps that no worker is connected for waits.
+ */
+export class Unroutable {
+  readonly #options: DispatcherOptions;
+  readonly #parts: { readonly workers: Workers; readonly functions: Functions; readonly failed: FailedAttempts };
+  readonly #sinceMs = new Map<string, number>();
+
+  constructor(options: DispatcherOptions, parts: { workers: Workers; functions: Functions; failed: FailedAttempts }) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  async look(): Promise<void> {
+    const { store, clock, settings } = this.#options;
+    const { workers, functions, failed } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    const now = workers.unroutable(nowMs);
+    for (const id of this.#sinceMs.keys()) if (!now.has(id)) this.#sinceMs.delete(id);
+    for (const id of now) if (!this.#sinceMs.has(id)) this.#sinceMs.set(id, nowMs);
+    const wants = [...this.#sinceMs].flatMap(([functionId, sinceMs]) => {
+      const isOver = nowMs - sinceMs >= ROUTING_MS && !functions.get(functionId)?.limits;
+      return isOver ? [{ functionId, limit: MAX_AT_ONCE }] : [];
+    });
+    if (wants.length === 0) return;
+    const jobs = await store.claim({ gatewayId: settings.gatewayId, leaseMs: CLAIM_LEASE_MS, wants });
+    for (const job of jobs) {
+      if (!needsWorker(job) || job.runId === "") continue;
+      failed.add({ runId: job.runId, fence: { jobId: job.id, epoch: job.epoch } }, "connect_no_healthy_connection");
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import { HoldfastError, messageOf, Semaphore, type TimerHandle } from "@holdfast/core";
+import { type Expressions, matchesOf, type StepResult, seenTextInTurns } from "@holdfast/engine";
+import {
+  type EventDetail,
+  type Fence,
+  plainName,
+  qualify,
+  type RunHead,
+  type StoredWait,
+  type WaitQuery,
+} from "@holdfast/store";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { DatabaseTime } from "../database-time.ts";
+
+import type { DispatcherOptions } from "../ports.ts";
+import type { RunCache } from "../run-cache.ts";
+import type { RunUpdater } from "./run-updater.ts";
+
+/** Tells those who wait: `key` names the event or the run that ended. */
+export interface NotifyJob {
+  readonly kind: "event" | "child";
+  readonly key: string;
+  /** The event, where it is at hand. */
+  readonly event?: KnownEvent;
+}
+
+/** Its name as its environment has it. */
+type KnownEvent = Pick<EventDetail, "id" | "name" | "payloadJson">;
+
+export interface WaitNotifierParts {
+  readonly runs: RunCache;
+  readonly updater: RunUpdater;
+  readonly time: DatabaseTime;
+  readonly expressions: Expressions;
+}
+
+/** Of a notify job; it is extended while the job goes on. */
+export const NOTIFY_LEASE_MS = 20_000;
+const EXTEND_EVERY_MS = 5_000;
+const PAGE = 200;
+/** Everybody shares the way to the database: workers that connect or report must not stand behind a crowd that is told. */
+const JOBS_AT_ONCE = 64;
+const TOLD_AT_ONCE = 128;
+const SIGNAL_TRIES = 20;
+const NO_STATE = { eventText: "null" };
+
+/**
+ * Tells runs of what they wait for. The job that asks for it is stored with the event, so that whoever dies on the way,
+ * another gateway begins again; what was told already changes nothing then, since a wait ends once.
+ */
+export class WaitNotifier {
+  readonly #options: DispatcherOptions;
+  readonly #parts: WaitNotifierParts;
+  readonly #busy = new Set<Promise<void>>();
+  readonly #jobs = new Semaphore(JOBS_AT_ONCE);
+  readonly #told = new Semaphore(TOLD_AT_ONCE);
+  #stopped = false;
+
+  constructor(options: DispatcherOptions, parts: WaitNotifierParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** Works on a job that is leased to this gateway. */
+  take(job: NotifyJob, fence: Fence): void {
+    const work = this.#work(job, fence).finally(() => this.#busy.delete(work));
+    this.#busy.add(work);
+  }
+
+  /**
+   * Gives a signal to the one step that waits for it. Resolved with the run means durable; null: nothing waits.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async signal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
+    const waited = qualify(environment, name);
+    const text = `{"signal":${JSON.stringify(name)},"data":${dataJson}}`;
+    for (let tries = 0; tries < SIGNAL_TRIES; tries += 1) {
+      const [wait] = await this.#options.store.findWaits({ name: waited, kinds: ["signal"], limit: 1 });
+      if (!wait) return null;
+      // Else it has just ended, or another step has taken its place.
+      if (await this.#arrived(wait, { type: "data", text })) return { runId: wait.runId };
+    }
+    throw new HoldfastError(
+      "STORE_FAILED",
+      `Signal "${name}" could not be delivered: its waiters changed ${SIGNAL_TRIES} times; retry.`,
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all(this.#busy);
+  }
+
+  async #work(job: NotifyJob, fence: Fence): Promise<void> {
+    const { store, log, settings } = this.#options;
+    const keeping = this.#keep(fence);
+    try {
+      const done = await this.#jobs.run(() =>
+        job.kind === "event" ? this.#tellOfEvent(job.key, job.event) : this.#tellOfEnd(job.key),
+      );
+      if (done) await store.finishJob(fence);
+      else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
+    } catch (error) {
+      // The lease ends, and someone begins again.
+      log(levelFor(error, "warn"), `Failed to notify waiters of ${job.kind} ${job.key}: ${messageOf(error)}`);
+    } finally {
+      keeping.stop();
+    }
+  }
+
+  async #tellOfEvent(eventId: string, known?: KnownEvent): Promise<boolean> {
+    const { store } = this.#options;
+    if (this.#stopped) return false;
+    const event = known ?? (await store.getEvent(eventId));
+    if (!event) return true;
+    const payload = await seenTextInTurns(event.payloadJson);
+    const matches = matchesOf(await store.waitPaths(event.name), payload);
+    return this.#forAll({ name: event.name, kinds: ["event", "cancel"], eventId, matches }, (wait) =>
+      this.#eventCame(wait, event, payload),
+    );
+  }
+
+  async #tellOfEnd(runId: string): Promise<boolean> {
+    const [run] = await this.#options.store.loadRuns([runId]);
+    if (!run || run.head.endedMs === null) return true;
+    const result = resultOf(run.head);
+    return this.#forAll({ name: runId, kinds: ["invoke"] }, async (wait) => {
+      await this.#arrived(wait, result);
+    });
+  }
+
+  /** False when the gateway stops before all were told. */
+  async #forAll(
+    query: Pick<WaitQuery, "name" | "kinds" | "eventId" | "matches">,
+    tell: (wait: StoredWait) => Promise<void>,
+  ): Promise<boolean> {
+    let after: StoredWait | undefined;
+    for (;;) {
+      if (this.#stopped) return false;
+      const waits = await this.#options.store.findWaits({ ...query, limit: PAGE, ...(after ? { after } : {}) });
+      await Promise.all(waits.map((wait) => this.#told.run(() => tell(wait))));
+      after = waits.at(-1);
+      if (!after || waits.length < PAGE) return true;
+    }
+  }
+
+  async #eventCame(wait: StoredWait, event: KnownEvent, payload: unknown): Promise<void> {
+    const { runs, expressions, updater, time } = this.#parts;
+    const { runId, key, expression } = wait;
+    runs.retain(runId);
+    try {
+      if (expression !== null) {
+        const state = expressions.readsEvent(expression) ? await runs.load(runId) : NO_STATE;
+        if (!state) return;
+        const own = await seenTextInTurns(state.eventText);
+        if (expressions.mustYield) await expressions.yieldTurn();
+        if (!expressions.holds(expression, { event: own, async: payload, nowMs: time.nowMs() })) return;
+      }
+      if (wait.kind === "event") {
+        const result = { type: "data", text: event.payloadJson } as const;
+        await updater.apply(runId, { type: "arrived", key, result }, null);
+      } else {
+        const reason = `The run was cancelled by the event "${plainName(event.name)}" (${event.id}).`;
+        await updater.apply(runId, { type: "cancel", reason, waitKey: key }, null);
+      }
+    } finally {
+      runs.release(runId);
+    }
+  }
+
+  async #arrived({ runId, key }: StoredWait, result: StepResult): Promise<boolean> {
+    const { runs, updater } = this.#parts;
+    runs.retain(runId);
+    try {
+      return (await updater.apply(runId, { type: "arrived", key, result }, null)) === "won";
+    } finally {
+      runs.release(runId);
+    }
+  }
+
+  #keep(fence: Fence): { stop(): void } {
+    const { store, settings, timers } = this.#options;
+    const { gatewayId } = settings;
+    let timer: TimerHandle | null = null;
+    const arm = (): void => {
+      timer = timers.set(EXTEND_EVERY_MS, () => {
+        // When it fails the lease may end, and another gateway notifies them too: nothing is delivered twice.
+        store.extendLeases([{ ...fence, gatewayId, leaseMs: NOTIFY_LEASE_MS }]).catch(() => {});
+        arm();
+      });
+    };
+    arm();
+    return { stop: () => timer?.cancel() };
+  }
+}
+
+/** How the end of an invoked run looks to the step that invoked it. */
+function resultOf(head: RunHead): StepResult {
+  if (head.status === "COMPLETED") return { type: "data", text: head.outputJson ?? "null" };
+  const error = JSON.parse(head.errorJson ?? "null") as { name?: string; message?: string } | null;
+  const message = error?.message ?? `The run ${head.id} is ${head.status.toLowerCase()}.`;
+  return { type: "error", error: { ...error, name: error?.name ?? "Error", message } };
+}

@@ -1,0 +1,305 @@
+import { isUlid, messageOf } from "@holdfast/core";
+import { checkpointRows, isEnded, isLazy, isParked, type PassReport } from "@holdfast/engine";
+import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
+import type { Fence } from "@holdfast/store";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { DatabaseTime } from "../database-time.ts";
+
+import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
+
+import type { RunCache } from "../run-cache.ts";
+import type { Dispatch } from "../workers/dispatch.ts";
+import type { Dispatches } from "../workers/dispatches.ts";
+import type { RequestName } from "../workers/lease-proofs.ts";
+import type { Ownership, Reporter } from "../workers/ownership.ts";
+import { parseRequestId } from "../workers/request-id.ts";
+import type { Slot, Workers } from "../workers/workers.ts";
+import { InOrder } from "./in-order.ts";
+import { checkpointOps, type ReadOps, reportOf } from "./read-reports.ts";
+import type { RunUpdater } from "./run-updater.ts";
+
+type CheckpointFrame = Extract<WorkerFrame, { kind: "WORKER_CHECKPOINT" }>;
+
+export interface CheckpointResult {
+  readonly outcome: CheckpointOutcome;
+  readonly message: string;
+  /** It is about another worker's request. */
+  readonly foreign?: true;
+}
+
+/** After a refusal for want of room a worker is left alone for this long. */
+const CAPACITY_REST_MS = 250;
+
+/** What workers report about their requests. */
+export class WorkerReplies {
+  readonly #options: DispatcherOptions;
+  readonly #runs: RunCache;
+  readonly #workers: Workers;
+  readonly #dispatches: Dispatches;
+  readonly #updater: RunUpdater;
+  readonly #ownership: Ownership;
+  readonly #time: DatabaseTime;
+  readonly #counters: DispatcherCounters;
+  /** What workers say of one request over their sockets. */
+  readonly #said = new InOrder();
+
+  constructor(
+    options: DispatcherOptions,
+    parts: {
+      runs: RunCache;
+      workers: Workers;
+      dispatches: Dispatches;
+      updater: RunUpdater;
+      ownership: Ownership;
+      time: DatabaseTime;
+      counters: DispatcherCounters;
+    },
+  ) {
+    this.#options = options;
+    this.#runs = parts.runs;
+    this.#workers = parts.workers;
+    this.#dispatches = parts.dispatches;
+    this.#updater = parts.updater;
+    this.#ownership = parts.ownership;
+    this.#time = parts.time;
+    this.#counters = parts.counters;
+  }
+
+  /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
+  replied(slot: Slot, response: SdkResponse): void {
+    const report = reportOf(response, () => this.#time.nowMs());
+    this.#said.take(response.requestId, report, (read) => this.#replied(slot, response, read));
+  }
+
+  #replied(slot: Slot, response: SdkResponse, report: PassReport): void {
+    const { requestId } = response;
+    const inPlace = slot.session.extensions.has("checkpoint");
+    this.#reply(response, report, inPlace, this.#ownership.worker(slot)).then(
+      () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
+      (error: unknown) => {
+        // No acknowledgement: the worker keeps the reply and sends it again.
+        this.#options.log(levelFor(error, "error"), `A reply could not be stored: ${messageOf(error)}`, {
+          runId: response.runId,
+          requestId,
+        });
+      },
+    );
+  }
+
+  /**
+   * Stores a reply. Resolved means durable, or that its request is no longer wanted; with false: that it is not theirs.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async reply(response: SdkResponse, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
+    const report = await reportOf(response, () => this.#time.nowMs());
+    return this.#reply(response, report, inPlaceHint, from);
+  }
+
+  async #reply(response: SdkResponse, report: PassReport, inPlaceHint: boolean, from: Reporter): Promise<boolean> {
+    this.#counters.replies += 1;
+    const { requestId } = response;
+    const fence = parseRequestId(requestId);
+    const dispatch = this.#dispatches.get(requestId);
+    const runId = dispatch?.runId ?? response.runId;
+    if (!fence || !isUlid(runId)) {
+      this.#counters.repliesStale += 1;
+      return true;
+    }
+    const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
+    this.#runs.retain(runId);
+    try {
+      if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOf(from, runId))) {
+        this.#ownership.refused(from.slot, "a reply", { requestId, runId });
+        return false;
+      }
+      if (dispatch) {
+        this.#dispatches.finish(dispatch);
+        if (dispatch.commits > 0) await commitsDone(dispatch);
+      }
+      const outcome = await this.#updater.apply(runId, { type: "report", jobId: fence.jobId, inPlace, report }, fence);
+      if (outcome !== "won") this.#counters.repliesStale += 1;
+      if (report.status === "INVALID") {
+        this.#options.log("warn", `A reply failed its run: ${report.error.message}`, { runId, requestId });
+      }
+      return true;
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  checkpointed(slot: Slot, frame: CheckpointFrame): void {
+    const { requestId, runId } = frame;
+    const dispatch = this.#dispatches.get(requestId);
+    if (dispatch && holds(this.#ownership.worker(slot, frame), dispatch, runId)) {
+      this.#dispatches.heard(dispatch, slot);
+    }
+    this.#said.take(requestId, checkpointOps(frame.ops), (read) => this.#checkpointed(slot, frame, read));
+  }
+
+  #checkpointed(slot: Slot, frame: CheckpointFrame, read: ReadOps): void {
+    const { requestId, sequence, runId } = frame;
+    const answer = ({ outcome, message }: CheckpointResult): void => {
+      slot.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
+    };
+    if ("problem" in read) return answer({ outcome: "invalid", message: read.problem });
+    this.checkpoint(frame, read.ops, this.#ownership.worker(slot, frame)).then(answer, (error: unknown) => {
+      this.#options.log(levelFor(error, "error"), `A checkpoint could not be stored: ${messageOf(error)}`, {
+        runId,
+        requestId,
+      });
+      answer({ outcome: "invalid", message: "The store failed; report the steps in a reply." });
+    });
+  }
+
+  /**
+   * Stores finished steps of a request that goes on.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async checkpoint(
+    { requestId, runId: givenRunId }: RequestName,
+    ops: readonly Op[],
+    from: Reporter,
+  ): Promise<CheckpointResult> {
+    this.#counters.checkpoints += 1;
+    const fence = parseRequestId(requestId);
+    const dispatch = this.#dispatches.get(requestId);
+    const runId = dispatch?.runId ?? givenRunId;
+    if (!fence || !isUlid(runId)) return this.#stale();
+    if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#owns(from, runId))) {
+      this.#ownership.refused(from.slot, "a checkpoint", { requestId, runId });
+      return FOREIGN;
+    }
+    const parked = ops.filter(needsDecision);
+    const rest = parked.length > 0 ? ops.filter((op) => !needsDecision(op)) : ops;
+    const fast = dispatch && this.#runs.peek(runId);
+    const result = fast
+      ? await this.#fastCheckpoint(dispatch, rest)
+      : await this.#runs.serial(runId, () => this.#slowCheckpoint(runId, fence, rest));
+    const done = parked.length > 0 && result.outcome === "stored" ? await this.#park(runId, fence, parked) : result;
+    // The worker stops and says nothing more of it.
+    if (done.outcome === "stale" && dispatch) this.#dispatches.finish(dispatch);
+    return done;
+  }
+
+  /** Whether a run that this gateway gave to no one is theirs. One that does not exist is no one's. */
+  async #isOf(from: Reporter, runId: string): Promise<boolean> {
+    const state = await this.#runs.load(runId);
+    return state === null || from.owns(state.appId);
+  }
+
+  async #owns(from: Reporter, runId: string): Promise<boolean> {
+    this.#runs.retain(runId);
+    try {
+      return await this.#isOf(from, runId);
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  /** Waits that began make jobs, and what was deferred must not be missed by the run's end, so they take a decision. */
+  async #park(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
+    this.#runs.retain(runId);
+    try {
+      const outcome = await this.#updater.apply(runId, { type: "parked", ops }, fence);
+      return outcome === "won" || outcome === "nothing" ? STORED : this.#stale();
+    } finally {
+      this.#runs.release(runId);
+    }
+  }
+
+  /** We gave the request out and have the run's state: rows under the fence, nothing else. */
+  async #fastCheckpoint(dispatch: Dispatch, ops: readonly Op[]): Promise<CheckpointResult> {
+    const { runId, fence } = dispatch;
+    const state = this.#runs.peek(runId);
+    if (!state) return this.#stale();
+    const made = checkpointRows(state, ops, this.#updater.context());
+    if (!made.ok) return { outcome: "invalid", message: made.message };
+    if (made.rows.length === 0) return STORED;
+    dispatch.commits += 1;
+    try {
+      const raisesVersion = ops.some(({ opts }) => opts?.compensate === true);
+      const outcome = await this.#runs.add(runId, { fence, log: made.rows, raisesVersion });
+      return outcome.won ? STORED : this.#stale();
+    } finally {
+      dispatch.commits -= 1;
+      if (dispatch.commits === 0) dispatch.onCommitsDone?.();
+    }
+  }
+
+  /** Another gateway gave it out, and does not hear of it. */
+  async #slowCheckpoint(runId: string, fence: Fence, ops: readonly Op[]): Promise<CheckpointResult> {
+    this.#runs.forget(runId);
+    const state = await this.#runs.load(runId);
+    if (!state || isEnded(state.status)) return this.#stale();
+    const made = checkpointRows(state, ops, this.#updater.context());
+    if (!made.ok) return { outcome: "invalid", message: made.message };
+    if (made.rows.length === 0) return STORED;
+    const outcome = await this.#runs.addElsewhere(runId, { fence, log: made.rows });
+    return outcome.won ? STORED : this.#stale();
+  }
+
+  /** The worker refuses work, or hands it back. */
+  nacked(slot: Slot, frame: RequestNack): void {
+    this.#counters.nacks += 1;
+    const { clock } = this.#options;
+    const { log } = slot.session;
+    const dispatch = this.#dispatches.get(frame.requestId);
+    const fence = dispatch?.fence ?? parseRequestId(frame.requestId);
+    const data = { requestId: frame.requestId, runId: frame.runId, reason: frame.reason };
+    const isTheirs =
+      frame.leaseId === "" && dispatch
+        ? holds(this.#ownership.worker(slot), dispatch, frame.runId)
+        : this.#ownership.leaseholder(slot, frame) !== undefined;
+    if (!isTheirs) return this.#ownership.refused(slot, "a nack", frame);
+    switch (frame.reason) {
+      case "AT_CAPACITY":
+        slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
+        break;
+      case "SHUTTING_DOWN":
+      case "DRAIN_TIMEOUT":
+        this.#workers.close(slot);
+        break;
+      case "UNKNOWN_APP":
+      case "UNKNOWN_FUNCTION":
+        if (dispatch) this.#workers.forget(slot, dispatch.functionId);
+        log("error", `A worker does not have a function that it registered: ${frame.message}`, data);
+        break;
+      case "MALFORMED":
+      case "STALLED":
+        log("warn", `A worker returned a request (${frame.reason}): ${frame.message}`, data);
+        slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
+        break;
+    }
+    const lost = frame.reason === "STALLED" || frame.reason === "MALFORMED";
+    if (dispatch) this.#dispatches.giveUp([dispatch], () => lost);
+    else if (fence) this.#dispatches.release([{ ...fence, lost }]);
+  }
+
+  #stale(): CheckpointResult {
+    this.#counters.checkpointsStale += 1;
+    return STALE;
+  }
+}
+
+const STORED: CheckpointResult = { outcome: "stored", message: "" };
+const FOREIGN: CheckpointResult = {
+  outcome: "stale",
+  message: "The request was not dispatched to any app of this connection.",
+  foreign: true,
+};
+const STALE: CheckpointResult = {
+  outcome: "stale",
+  message: "The request was reassigned to another worker, or the run has ended.",
+};
+
+/** Replies of old workers name no run. */
+const holds = (from: Reporter, dispatch: Dispatch, runId: string): boolean =>
+  (runId === "" || runId === dispatch.runId) && from.owns(dispatch.appId);
+
+const needsDecision = (op: Op): boolean => isParked(op) || isLazy(op);
+
+function commitsDone(dispatch: Dispatch): Promise<void> {
+  return new Promise((resolve) => {
+    dispatch.onCommitsDone = resolve;
+  });
+}

@@ -1,0 +1,255 @@
+import { HoldfastError, type Log, messageOf, type Random } from "@holdfast/core";
+import {
+  type EventReader,
+  type Expressions,
+  eventMatches,
+  type FunctionSettings,
+  isPlain,
+  isTriggered,
+  limitsOf,
+  NO_SETTINGS,
+  nextTickMs,
+  type RunOptions,
+  readFunctionSettings,
+  readRunOptions,
+  sha256,
+} from "@holdfast/engine";
+import {
+  type AppRecord,
+  type ClaimLimits,
+  type Deployment,
+  environmentOf,
+  qualify,
+  type RegisteredCron,
+  type Store,
+  type StoredFunction,
+  type StoredRegistry,
+} from "@holdfast/store";
+
+/** A function as the engine needs it. */
+export interface KnownFunction extends RunOptions {
+  /** The slug, as the function's environment has it. */
+  readonly id: string;
+  readonly environment: string;
+  readonly uuid: string;
+  /** False: only the runs that it has go on. */
+  readonly active: boolean;
+  readonly appId: string;
+  readonly appVersion: string;
+  readonly plan: FunctionSettings;
+  /** Nothing in the plan concerns a single run: neither limits nor flow rules nor windows nor a priority. */
+  readonly plain: boolean;
+  /** What claims of its jobs have to heed. */
+  readonly limits: ClaimLimits | null;
+}
+
+export interface FunctionsParts {
+  readonly store: Store;
+  readonly log: Log;
+  readonly expressions: Expressions;
+  readonly random: Random;
+  readonly newId: () => string;
+  /** The database's time, as well as it is known. */
+  readonly nowMs: () => number;
+}
+
+/** The registry: the store's, mirrored in memory. */
+export class Functions {
+  readonly #store: Store;
+  readonly #parts: FunctionsParts;
+  #byId = new Map<string, KnownFunction>();
+  #stored = new Map<string, StoredFunction>();
+  #deployments: readonly Deployment[] = [];
+  #version = 0;
+  readonly #saved = new Map<string, string>();
+  #last: Promise<void> = Promise.resolve();
+  readonly #matches = new Map<string, readonly KnownFunction[]>();
+  readonly #versions = new Map<string, readonly string[]>();
+  /** For the few names of the engine's own events. */
+  readonly #triggering = new Map<string, boolean>();
+
+  constructor(parts: FunctionsParts) {
+    this.#parts = parts;
+    this.#store = parts.store;
+  }
+
+  get(functionId: string): KnownFunction | undefined {
+    return this.#byId.get(functionId);
+  }
+
+  all(): Iterable<KnownFunction> {
+    return this.#byId.values();
+  }
+
+  /** Of the registry, as it was read: what is decided on it may be written only while it is the store's, too. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The versions of its app that have the function, the newest first. */
+  versionsOf(functionId: string): readonly string[] {
+    const known = this.#versions.get(functionId);
+    if (known) return known;
+    const fn = this.#byId.get(functionId);
+    const having = this.#deployments.filter(({ appId, slugs }) => appId === fn?.appId && slugs.includes(functionId));
+    const versions = fn ? [...new Set([fn.appVersion, ...having.map(({ version }) => version)])] : [];
+    this.#versions.set(functionId, versions);
+    return versions;
+  }
+
+  load(): Promise<void> {
+    return this.#inTurn(() => this.#load());
+  }
+
+  /** Reads the registry again, unless that has happened since it had the version `than`. */
+  renew(than: number): Promise<void> {
+    return this.#inTurn(() => (this.#version === than ? this.#load() : Promise.resolve()));
+  }
+
+  async #load(): Promise<void> {
+    this.#put(await this.#store.loadRegistry());
+    // Whoever saved the functions may have died before their schedules; none is taken away here.
+    const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
+    if (crons.length > 0) await this.#store.repairCrons(crons);
+    await this.#store.adoptLanes(this.#limited());
+  }
+
+  /** Stores what a worker brought; does nothing when it is known already. */
+  save(apps: readonly AppRecord[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const isNew = (app: AppRecord): boolean => this.#saved.get(app.id) !== fingerprint(app);
+      // Another app may have one of the names by now, through another gateway.
+      if (!apps.some(isNew) && (await this.#store.registryVersion()) !== this.#version) await this.#load();
+      const changed = apps.filter(isNew);
+      if (changed.length === 0) return;
+      await this.#save(changed);
+      for (const app of changed) this.#saved.set(app.id, fingerprint(app));
+    });
+  }
+
+  /** Says now and then which deployments are still connected. */
+  touch(apps: readonly AppRecord[]): Promise<void> {
+    const distinct = [...new Map(apps.map((app) => [fingerprint(app), app])).values()];
+    return this.#inTurn(async () => {
+      for (const app of distinct) await this.#save([app]).catch((error: unknown) => this.#noteTaken(error));
+    });
+  }
+
+  /** While this gateway was silent its workers did not count as connected: another app may have a name of theirs now. */
+  #noteTaken(error: unknown): void {
+    if (!(error instanceof HoldfastError) || error.code !== "FUNCTION_TAKEN") throw error;
+    this.#parts.log("error", error.message, { code: error.code });
+  }
+
+  async #save(apps: readonly AppRecord[]): Promise<void> {
+    const appIds = apps.map((app) => app.id);
+    const stored = await this.#store.saveApps(apps);
+    const before = stored.map(({ slug }) => this.#stored.get(slug));
+    if (JSON.stringify(before) === JSON.stringify(stored)) return;
+    this.#put(await this.#store.loadRegistry());
+    await this.#store.saveCrons(appIds, stored, this.#crons(new Set(appIds)));
+    await this.#store.adoptLanes(this.#limited());
+  }
+
+  /** One after the other: what was read before a save must not replace what the save brought. */
+  #inTurn(task: () => Promise<void>): Promise<void> {
+    const mine = this.#last.then(task, task);
+    this.#last = mine;
+    return mine;
+  }
+
+  /** Functions that an event triggers: those of its environment. */
+  triggeredBy(environment: string, eventName: string, reader: EventReader): readonly KnownFunction[] {
+    const key = qualify(environment, eventName);
+    let known = this.#matches.get(key);
+    if (!known) {
+      known = this.#withTrigger(environment, eventName);
+      if (this.#matches.size >= 1000) this.#matches.clear();
+      this.#matches.set(key, known);
+    }
+    return known.filter(({ plan }) => isTriggered(plan, eventName, reader));
+  }
+
+  /** Whether some function has a trigger for events of this name. */
+  mayTrigger(environment: string, eventName: string): boolean {
+    const key = qualify(environment, eventName);
+    const known = this.#triggering.get(key);
+    if (known !== undefined) return known;
+    const found = this.#withTrigger(environment, eventName).length > 0;
+    this.#triggering.set(key, found);
+    return found;
+  }
+
+  #withTrigger(environment: string, eventName: string): KnownFunction[] {
+    return [...this.#byId.values()].filter(
+      (fn) =>
+        fn.environment === environment &&
+        fn.plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
+    );
+  }
+
+  #limited(): string[] {
+    return [...this.#byId.values()].flatMap((fn) => (fn.limits ? [fn.id] : []));
+  }
+
+  /** The next ticks of all schedules of these apps. */
+  #crons(appIds: ReadonlySet<string>): RegisteredCron[] {
+    const { newId, nowMs, random } = this.#parts;
+    return [...this.#byId.values()].flatMap(({ id: functionId, appId, plan }) => {
+      if (!appIds.has(appId)) return [];
+      const triggersJson = this.#stored.get(functionId)?.triggersJson ?? "";
+      return plan.triggers.flatMap((trigger): RegisteredCron[] => {
+        const tickMs = trigger.type === "cron" ? nextTickMs(trigger.cron, nowMs()) : null;
+        if (trigger.type !== "cron" || tickMs === null) return [];
+        const { cron, jitterMs } = trigger;
+        const dueMs = tickMs + Math.floor(random() * jitterMs);
+        return [{ functionId, appId, cron, jitterMs, tickMs, dueMs, jobId: newId(), triggersJson }];
+      });
+    });
+  }
+
+  #put({ version, functions, deployments }: StoredRegistry): void {
+    const next = new Map<string, KnownFunction>();
+    for (const fn of functions) next.set(fn.slug, this.#knownAs(fn));
+    this.#byId = next;
+    this.#stored = new Map(functions.map((fn) => [fn.slug, fn]));
+    this.#version = version;
+    this.#saved.clear();
+    this.#deployments = deployments;
+    this.#versions.clear();
+    this.#triggering.clear();
+    this.#matches.clear();
+  }
+
+  /** Mostly it is what it was before. */
+  #knownAs(fn: StoredFunction): KnownFunction {
+    const known = this.#byId.get(fn.slug);
+    const before = this.#stored.get(fn.slug);
+    return known && JSON.stringify(before) === JSON.stringify(fn) ? known : knownFunction(fn, this.#planOf(fn));
+  }
+
+  /** What was registered was checked; what an older gateway took may not pass. */
+  #planOf(fn: StoredFunction): FunctionSettings {
+    try {
+      const plan = readFunctionSettings(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
+      return fn.active ? plan : { ...plan, triggers: [] };
+    } catch (error) {
+      this.#parts.log("error", `${messageOf(error)} Its triggers are disabled until it is registered again.`, {
+        functionId: fn.slug,
+      });
+      return NO_SETTINGS;
+    }
+  }
+}
+
+function knownFunction(fn: StoredFunction, plan: FunctionSettings): KnownFunction {
+  const { slug: id, uuid, appId, appVersion, active, configJson } = fn;
+  const ours = readRunOptions(configJson);
+  const environment = environmentOf(id);
+  const plain = isPlain(plan);
+  return { id, environment, uuid, active, appId, appVersion, plan, plain, limits: limitsOf(plan), ...ours };
+}
+
+function fingerprint(app: AppRecord): string {
+  return sha256(JSON.stringify(app)).toString("hex");
+}

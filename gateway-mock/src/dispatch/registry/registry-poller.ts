@@ -1,0 +1,38 @@
+import { type Log, messageOf, type TimerHandle, type Timers } from "@holdfast/core";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { Functions } from "./functions.ts";
+
+/** Between two looks for functions that other gateways have stored. */
+export const FUNCTIONS_EVERY_MS = 2_000;
+
+/**
+ * Reads the registry now and then, and when told to. What rests on what is read is right without it, since it carries the
+ * version; with it that is seldom too old, and schedules that someone could not store any more are made.
+ */
+export class RegistryPoller {
+  readonly #options: { readonly timers: Timers; readonly log: Log };
+  readonly #functions: Functions;
+  #timer: TimerHandle | null = null;
+  #stopped = false;
+
+  constructor(options: { readonly timers: Timers; readonly log: Log }, functions: Functions) {
+    this.#options = options;
+    this.#functions = functions;
+  }
+
+  start(): void {
+    const read = (): void => void this.now().then(() => this.start());
+    if (!this.#stopped) this.#timer = this.#options.timers.set(FUNCTIONS_EVERY_MS, read, { unref: true });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  async now(): Promise<void> {
+    await this.#functions.load().catch((error: unknown) => {
+      this.#options.log(levelFor(error, "warn"), `The functions could not be read: ${messageOf(error)}`);
+    });
+  }
+}

@@ -1,0 +1,236 @@
+import { applyRow, foldRun, type RunState } from "@holdfast/engine";
+import type { CommitOutcome, LogRow, Store, StoredRun, Transition } from "@holdfast/store";
+
+import type { DatabaseTime } from "./database-time.ts";
+
+import { RunReads } from "./run-reads.ts";
+
+interface CachedRun {
+  state: RunState | null;
+  users: number;
+  /** The last task queued for the run. */
+  tail: Promise<unknown> | null;
+  /** The mark at which rows were last added to it without a new version. */
+  added: number;
+}
+
+/** Of a decision: what is written under the version of the state that it was made on. */
+export type DecidedTransition = Omit<Transition, "runId" | "cas">;
+/** Rows beside whatever is decided at the same time. */
+export interface AddedRows extends Pick<Transition, "fence" | "log"> {
+  /** Who fails the run at the same time must find them: the version rises, whatever it is, unless the log has them all. */
+  readonly raisesVersion: boolean;
+}
+
+/**
+ * The runs that this gateway is busy with: their state, and one mailbox each, so that decisions on a run are made one
+ * after the other. A state is kept while someone uses the run. All that is written to a run's state is written here:
+ *
+ * CACHE-1. The state at hand is what was stored, or older; what was not stored is never in it. Where it is older, the
+ *     compare-and-set of the next decision says so.
+ * CACHE-2. A decision that lost, and what may or may not have been stored, leave no state behind: the next decision reads
+ *     the store.
+ * CACHE-3. Rows are added to a run without raising its version only by the gateway that dispatched the request and still has
+ *     its state (and by claims, which only count losses); what a run would undo raises the version, since whoever fails
+ *     the run must have seen it. So that it has them all, what was read while it added some is not kept: the store may
+ *     have been read before them.
+ */
+export class RunCache {
+  readonly #store: Store;
+  readonly #time: DatabaseTime;
+  readonly #reads: RunReads;
+  readonly #runs = new Map<string, CachedRun>();
+  #mark = 0;
+
+  /** `time` is told what the store says of the time of its commits. */
+  constructor(store: Store, time: DatabaseTime) {
+    this.#store = store;
+    this.#time = time;
+    this.#reads = new RunReads(store, () => this.#mark);
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  retain(runId: string): void {
+    this.#run(runId).users += 1;
+  }
+
+  release(runId: string): void {
+    const run = this.#runs.get(runId);
+    if (!run) return;
+    run.users -= 1;
+    if (run.users <= 0) this.#runs.delete(runId);
+  }
+
+  /** The state that is at hand, if any. */
+  peek(runId: string): RunState | null {
+    return this.#runs.get(runId)?.state ?? null;
+  }
+
+  /** Grows with all that is added here; to be noted before the store is read. */
+  get mark(): number {
+    return this.#mark;
+  }
+
+  /**
+   * Writes what was decided on `state`, which then is what was stored. The run must be retained.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async commit(state: RunState, transition: DecidedTransition): Promise<CommitOutcome> {
+    const { runId, version } = state;
+    try {
+      const outcome = await this.#store.commit({ ...transition, runId, cas: version });
+      if (outcome.won) this.#applyStored(state, transition.log, outcome);
+      else this.forget(runId);
+      return outcome;
+    } catch (error) {
+      this.forget(runId);
+      throw error;
+    }
+  }
+
+  /**
+   * Adds rows to a run that this gateway has given out and has the state of.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  async add(runId: string, rows: AddedRows): Promise<CommitOutcome> {
+    try {
+      const outcome = await this.#store.commit(transitionOf(runId, rows)).finally(() => this.#added(runId));
+      if (!outcome.won) return outcome;
+      const state = this.peek(runId);
+      if (state) this.#applyStored(state, rows.log, outcome);
+      else this.#time.observe(outcome.atMs);
+      // What we have in memory is behind the store: a request made of it would run a stored step again.
+      if (outcome.inserted.includes(false)) await this.#reload(runId);
+      return outcome;
+    } catch (error) {
+      this.forget(runId);
+      throw error;
+    }
+  }
+
+  /**
+   * Adds rows to a run that another gateway has given out: its version rises, so that what they have in memory is found
+   * to be old.
+   * @throws HoldfastError `STORE_FAILED`
+   */
+  addElsewhere(runId: string, rows: Omit<AddedRows, "raisesVersion">): Promise<CommitOutcome> {
+    this.forget(runId);
+    return this.#store.commit(transitionOf(runId, { ...rows, raisesVersion: true }));
+  }
+
+  /** Keeps the state of a run that was just made. The run must be retained. */
+  start(state: RunState): void {
+    this.#run(state.runId).state ??= state;
+  }
+
+  /**
+   * Keeps what came with a claim, unless a newer state is here, and returns the newer one. With `isWork` a worker is to
+   * get it: another gateway may have added rows under the same version until then, so what was read counts for more than
+   * what is here. Null: rows were added meanwhile, and more may be on their way, so neither of the two is known to have all;
+   * what is read after the claim has. The run must be retained.
+   */
+  offer(stored: StoredRun, mark: number, isWork: boolean): RunState | null {
+    const { id, version } = stored.head;
+    const { state, added } = this.#run(id);
+    const isSame = isWork && state?.version === version;
+    if (isSame && added > mark) return null;
+    if (state === null || isSame || state.version < version) return this.#keep(stored, mark);
+    for (const [jobId, losses] of lossesAtEnd(stored)) {
+      state.losses.set(jobId, Math.max(state.losses.get(jobId) ?? 0, losses));
+    }
+    return state;
+  }
+
+  /** Forgets the state: the next decision reads it anew. */
+  forget(runId: string): void {
+    const run = this.#runs.get(runId);
+    if (run) run.state = null;
+  }
+
+  /** The state at hand, else the store's; null when there is no such run. The run must be retained. */
+  async load(runId: string): Promise<RunState | null> {
+    for (;;) {
+      const known = this.peek(runId);
+      if (known) return known;
+      const { stored, mark } = await this.#reads.read(runId);
+      if (!stored) return null;
+      // Again at most for what was under way: as long as no state is here, rows come with a new version.
+      if (!this.peek(runId)) this.#keep(stored, mark);
+    }
+  }
+
+  /** Runs `task` when all earlier tasks of this run are done. */
+  async serial<T>(runId: string, task: () => Promise<T>): Promise<T> {
+    const run = this.#run(runId);
+    run.users += 1;
+    const before = run.tail;
+    const mine = before === null ? task() : before.then(task, task);
+    run.tail = mine;
+    try {
+      return await mine;
+    } finally {
+      if (run.tail === mine) run.tail = null;
+      this.release(runId);
+    }
+  }
+
+  #keep(stored: StoredRun, mark: number): RunState {
+    const run = this.#run(stored.head.id);
+    const state = foldRun(stored);
+    if (run.added <= mark) run.state = state;
+    return state;
+  }
+
+  #applyStored(state: RunState, log: readonly LogRow[], outcome: Extract<CommitOutcome, { won: true }>): void {
+    const { inserted, version, atMs } = outcome;
+    this.#time.observe(atMs);
+    for (const [index, row] of log.entries()) if (inserted[index]) applyRow(state, row, atMs);
+    // A higher one is of decisions that this state does not have.
+    if (version === state.version + 1) state.version = version;
+  }
+
+  /** This gateway has added rows to the run, or may have, without raising its version. */
+  #added(runId: string): void {
+    this.#mark += 1;
+    const run = this.#runs.get(runId);
+    if (run) run.added = this.#mark;
+  }
+
+  async #reload(runId: string): Promise<void> {
+    this.forget(runId);
+    this.retain(runId);
+    try {
+      await this.load(runId);
+    } finally {
+      this.release(runId);
+    }
+  }
+
+  #run(runId: string): CachedRun {
+    const known = this.#runs.get(runId);
+    if (known) return known;
+    const run: CachedRun = { state: null, users: 0, tail: null, added: 0 };
+    this.#runs.set(runId, run);
+    return run;
+  }
+}
+
+function transitionOf(runId: string, { fence, log, raisesVersion }: AddedRows): Transition {
+  const version = raisesVersion ? LIVE : UNVERSIONED;
+  return { runId, fence, ...version, log, removeJobs: [], addJobs: [] };
+}
+
+const LIVE = { cas: "live", head: { status: "RUNNING" } } as const;
+const UNVERSIONED = { cas: null } as const;
+
+function lossesAtEnd({ log }: StoredRun): Map<string, number> {
+  const losses = new Map<string, number>();
+  for (const { kind, key } of log.toReversed()) {
+    if (kind === "LEASE_LOST") losses.set(key, (losses.get(key) ?? 0) + 1);
+    else if (kind !== "STALLED") break;
+  }
+  return losses;
+}

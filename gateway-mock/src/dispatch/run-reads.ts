@@ -1,0 +1,57 @@
+import { type Deferred, deferred } from "@holdfast/core";
+import type { Store, StoredRun } from "@holdfast/store";
+
+/** A run as it was read, if it exists, and what the mark was before. */
+export interface ReadRun {
+  readonly stored: StoredRun | undefined;
+  readonly mark: number;
+}
+
+const AT_ONCE = 2;
+const MOST_RUNS = 50;
+
+/** Reads runs from the store. Those who ask while others are read share the next reads: a crowd costs few statements. */
+export class RunReads {
+  readonly #store: Pick<Store, "loadRuns">;
+  readonly #markOf: () => number;
+  readonly #waiting = new Map<string, Deferred<ReadRun>>();
+  #underWay = 0;
+
+  constructor(store: Pick<Store, "loadRuns">, markOf: () => number) {
+    this.#store = store;
+    this.#markOf = markOf;
+  }
+
+  /** What it gives was read after the call. */
+  read(runId: string): Promise<ReadRun> {
+    let wanted = this.#waiting.get(runId);
+    if (!wanted) {
+      wanted = deferred();
+      this.#waiting.set(runId, wanted);
+    }
+    this.#next();
+    return wanted.promise;
+  }
+
+  #next(): void {
+    if (this.#underWay >= AT_ONCE || this.#waiting.size === 0) return;
+    const wanted = [...this.#waiting].slice(0, MOST_RUNS);
+    for (const [runId] of wanted) this.#waiting.delete(runId);
+    this.#underWay += 1;
+    void this.#look(wanted).finally(() => {
+      this.#underWay -= 1;
+      this.#next();
+    });
+  }
+
+  async #look(wanted: readonly (readonly [string, Deferred<ReadRun>])[]): Promise<void> {
+    const mark = this.#markOf();
+    try {
+      const found = await this.#store.loadRuns(wanted.map(([runId]) => runId));
+      const byId = new Map(found.map((stored) => [stored.head.id, stored]));
+      for (const [runId, one] of wanted) one.resolve({ stored: byId.get(runId), mark });
+    } catch (error) {
+      for (const [, one] of wanted) one.reject(error);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import type { Fence, JobKind } from "@holdfast/store";
+
+import type { Slot } from "./workers.ts";
+
+/** A request that a worker has, or had when its socket broke. */
+export interface Dispatch {
+  readonly requestId: string;
+  readonly fence: Fence;
+  readonly runId: string;
+  readonly functionId: string;
+  readonly appId: string;
+  readonly inPlace: boolean;
+  /** Null while its instance has no socket. */
+  slot: Slot | null;
+  /** Its instance has a socket at another gateway, which is to hear of it. */
+  elsewhere: boolean;
+  acked: boolean;
+  /** Null while it waits for room on the worker's socket. */
+  sentMs: number | null;
+  /** The lease id it has and the one before, and whose they are: only a plain gateway asks. */
+  lease: { readonly id: string; readonly before: string | null; readonly instanceId: string } | null;
+  /** Last word about it from the worker, monotonic. */
+  heardMs: number;
+  /** When its socket was lost the last time; a grace that began with an earlier loss does not count any more. */
+  lostMs?: number;
+  /** Checkpoints whose commit is under way. */
+  commits: number;
+  onCommitsDone: (() => void) | null;
+}
+
+export interface JobToRun {
+  readonly id: string;
+  readonly runId: string;
+  readonly kind: JobKind;
+  readonly key: string;
+  readonly functionId: string;
+  readonly attempt: number;
+}

@@ -1,0 +1,313 @@
+import { messageOf } from "@holdfast/core";
+import type { RunState } from "@holdfast/engine";
+import type { GatewayFrame } from "@holdfast/protocol";
+import type { Fence, LeaseRelease } from "@holdfast/store";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { AfterRequest, Emit } from "../after-commit.ts";
+import type { DatabaseTime } from "../database-time.ts";
+import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
+import type { Functions } from "../registry/functions.ts";
+
+import type { RunCache } from "../run-cache.ts";
+import { AckTimeouts } from "./ack-timeouts.ts";
+import type { Dispatch, JobToRun } from "./dispatch.ts";
+import { KeptRequests } from "./kept-requests.ts";
+import type { LeaseProofs, RequestName } from "./lease-proofs.ts";
+import { PlainRoutes } from "./plain-routes.ts";
+import { requestFrame } from "./request-frame.ts";
+import { requestIdOf } from "./request-id.ts";
+import { SendQueue } from "./send-queue.ts";
+import { SupersededRequests } from "./superseded-requests.ts";
+import type { Slot, Workers } from "./workers.ts";
+
+export interface DispatchesParts {
+  readonly runs: RunCache;
+  readonly workers: Workers;
+  readonly functions: Functions;
+  readonly counters: DispatcherCounters;
+  readonly proofs: LeaseProofs;
+  readonly time: DatabaseTime;
+}
+
+/** The table of requests in flight from this gateway. */
+export class Dispatches {
+  readonly #options: DispatcherOptions;
+  readonly #runs: RunCache;
+  readonly #workers: Workers;
+  readonly #functions: Functions;
+  readonly #counters: DispatcherCounters;
+  readonly #proofs: LeaseProofs;
+  readonly #byRequest = new Map<string, Dispatch>();
+  readonly #byJob = new Map<string, Dispatch>();
+  readonly #byRun = new Map<string, Set<Dispatch>>();
+  readonly #unacked: AckTimeouts;
+  readonly #unsent: SendQueue;
+  readonly #kept: KeptRequests;
+  readonly #routes = new PlainRoutes();
+  readonly #former: SupersededRequests;
+  readonly #time: DatabaseTime;
+  readonly #emit: Emit<AfterRequest>;
+
+  constructor(options: DispatcherOptions, parts: DispatchesParts, emit: Emit<AfterRequest>) {
+    this.#options = options;
+    this.#runs = parts.runs;
+    this.#workers = parts.workers;
+    this.#functions = parts.functions;
+    this.#counters = parts.counters;
+    this.#proofs = parts.proofs;
+    this.#time = parts.time;
+    this.#emit = emit;
+    this.#former = new SupersededRequests(parts.workers);
+    this.#unacked = new AckTimeouts(options, (late) => this.#releaseUnacked(late));
+    this.#unsent = new SendQueue(options, (dispatch) => this.finish(dispatch));
+    this.#kept = new KeptRequests(options, {
+      ...parts,
+      isOpen: (dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch,
+      start: (job, epoch, slot, state) => this.start(job, epoch, slot, state),
+      onLost: (dispatch) => this.finish(dispatch),
+      onDropped: (dispatches) => this.giveUp(dispatches, () => false),
+      onRested: () => emit({ do: "JOBS_DUE" }),
+    });
+  }
+
+  get size(): number {
+    return this.#byRequest.size;
+  }
+
+  get(requestId: string): Dispatch | undefined {
+    return this.#byRequest.get(requestId);
+  }
+
+  all(): Iterable<Dispatch> {
+    return this.#byRequest.values();
+  }
+
+  ofRun(runId: string): Iterable<Dispatch> {
+    return this.#byRun.get(runId) ?? [];
+  }
+
+  leaseId(request: RequestName, appId: string, leaseMs: number): string {
+    return this.#proofs.leaseId(request, appId, this.#options.clock.nowMs() + leaseMs);
+  }
+
+  /** Sends a leased job to the worker whose place is reserved. */
+  start(job: JobToRun, epoch: number, slot: Slot, state: RunState): void {
+    const fence = { jobId: job.id, epoch };
+    this.supersede(fence);
+    // Workers at other gateways may have it under an earlier epoch.
+    if (epoch > 1) this.#options.store.notify({ type: "given", requestIds: [requestIdOf(fence)] });
+    if (!slot.open) {
+      this.#workers.release(slot);
+      this.release([{ ...fence, lost: false }]);
+      return;
+    }
+    const inPlace = slot.session.extensions.has("checkpoint") && job.kind === "pass" && !hasStepJobs(state);
+    const { runId, functionId } = job;
+    const dispatch: Dispatch = {
+      requestId: requestIdOf(fence),
+      fence,
+      runId,
+      functionId,
+      appId: state.appId,
+      inPlace,
+      slot,
+      elsewhere: false,
+      acked: false,
+      sentMs: null,
+      lease: null,
+      heardMs: this.#options.clock.monotonicMs(),
+      commits: 0,
+      onCommitsDone: null,
+    };
+    this.#put(dispatch);
+    slot.session.sendWhenRoom(() => this.#request(dispatch, job, slot, state));
+    if (dispatch.sentMs === null && this.#byRequest.get(dispatch.requestId) === dispatch) this.#unsent.add(dispatch);
+  }
+
+  /** Null when it is over by now, or goes back. The state may have moved on since the start, as it may before a claim. */
+  #request(dispatch: Dispatch, job: JobToRun, slot: Slot, state: RunState): GatewayFrame | null {
+    const { requestId, fence, runId, functionId } = dispatch;
+    if (this.#byRequest.get(requestId) !== dispatch || dispatch.slot !== slot) return null;
+    if (!slot.open) {
+      this.giveUp([dispatch], () => false);
+      return null;
+    }
+    const leaseId = this.leaseId({ requestId, runId }, state.appId, slot.session.leaseMs);
+    const { frame, bytes } = requestFrame({
+      dispatch,
+      job,
+      slot,
+      state,
+      functionUuid: this.#functions.get(functionId)?.uuid,
+      nowMs: this.#time.nowMs(),
+      appUuid: this.#proofs.appUuid(state.appId),
+      leaseId,
+    });
+    if (frame === null) {
+      this.finish(dispatch);
+      this.#emit({ do: "REQUEST_TOO_LARGE", job: { runId, fence }, bytes });
+      return null;
+    }
+    const sentMs = this.#options.clock.monotonicMs();
+    dispatch.sentMs = sentMs;
+    dispatch.lease = { id: leaseId, before: null, instanceId: slot.session.instanceId };
+    dispatch.heardMs = sentMs;
+    this.#unsent.delete(dispatch);
+    this.#unacked.add(dispatch, sentMs);
+    this.#counters.dispatches += 1;
+    return frame;
+  }
+
+  /** The worker spoke of it: it is alive there. */
+  heard(dispatch: Dispatch, slot: Slot | null): void {
+    dispatch.acked = true;
+    this.#kept.heard(dispatch);
+    this.#routes.heard(dispatch);
+    // Its socket may have gone while the answer was on its way from the store: then this is no sign of life.
+    if (slot && this.#workers.get(slot.id) !== slot) return;
+    dispatch.heardMs = this.#options.clock.monotonicMs();
+    if (slot) this.move(dispatch, slot);
+  }
+
+  move(dispatch: Dispatch, slot: Slot): void {
+    if (dispatch.slot === slot) return;
+    this.detach(dispatch);
+    dispatch.slot = slot;
+    slot.requests.add(dispatch.requestId);
+    slot.inFlight += 1;
+  }
+
+  /** Its socket is gone; the lease stays. */
+  detach(dispatch: Dispatch): void {
+    const { slot } = dispatch;
+    if (!slot) return;
+    slot.requests.delete(dispatch.requestId);
+    this.#workers.release(slot);
+    dispatch.slot = null;
+  }
+
+  /** It is over, or no longer ours. */
+  finish(dispatch: Dispatch): void {
+    if (!this.#byRequest.delete(dispatch.requestId)) return;
+    if (this.#byJob.get(dispatch.fence.jobId) === dispatch) this.#byJob.delete(dispatch.fence.jobId);
+    const ofRun = this.#byRun.get(dispatch.runId);
+    ofRun?.delete(dispatch);
+    if (ofRun?.size === 0) this.#byRun.delete(dispatch.runId);
+    this.#unsent.delete(dispatch);
+    this.detach(dispatch);
+    this.#runs.release(dispatch.runId);
+    this.#emit({ do: "WORKER_FREED" });
+  }
+
+  ofJobs(jobIds: readonly string[]): Dispatch[] {
+    return jobIds.flatMap((jobId) => this.#byJob.get(jobId) ?? []);
+  }
+
+  /** The job is given out under this epoch, here or by another gateway: who had it before is to stop, if it can be told. */
+  supersede(fence: Fence): void {
+    const before = this.#byJob.get(fence.jobId);
+    const isOver = before !== undefined && before.fence.epoch < fence.epoch;
+    this.#former.supersede(fence, isOver ? before : undefined);
+    if (isOver) this.finish(before);
+  }
+
+  /** The worker extends the lease of a request that another gateway gave out. */
+  heardOfOthers(requestId: string, slot: Slot): void {
+    this.#former.keep({ requestId, slot });
+  }
+
+  /** Ends leases, so that a worker takes the jobs at once. What fails here the leases' own end does. */
+  release(releases: readonly LeaseRelease[], onEnded: (count: number) => void = () => {}): void {
+    if (releases.length === 0) return;
+    const released = (ended: readonly boolean[]): void => {
+      const count = ended.filter(Boolean).length;
+      this.#counters.leasesLost += releases.filter(({ lost }, index) => lost && ended[index]).length;
+      if (count > 0) onEnded(count);
+      this.#emit({ do: "JOBS_DUE" });
+    };
+    this.#options.store.releaseLeases(releases).then(released, (error: unknown) => {
+      this.#options.log(
+        levelFor(error, "warn"),
+        `${releases.length} lease(s) could not be released: ${messageOf(error)}`,
+      );
+    });
+  }
+
+  /** Gives dispatches up: out of the table, leases ended. `onEnded` is told how many still were ours. */
+  giveUp(
+    dispatches: readonly Dispatch[],
+    lost: (dispatch: Dispatch) => boolean,
+    onEnded: (count: number) => void = () => {},
+  ): void {
+    const heldBy = this.#options.settings.gatewayId;
+    const releases = dispatches.map((dispatch) => ({ ...dispatch.fence, lost: lost(dispatch), heldBy }));
+    for (const dispatch of dispatches) this.finish(dispatch);
+    this.release(releases, onEnded);
+  }
+
+  stop(): void {
+    this.#unacked.stop();
+    this.#unsent.stop();
+    this.#kept.stop();
+  }
+
+  #put(dispatch: Dispatch): void {
+    this.#byRequest.set(dispatch.requestId, dispatch);
+    this.#byJob.set(dispatch.fence.jobId, dispatch);
+    const ofRun = this.#byRun.get(dispatch.runId);
+    if (ofRun) ofRun.add(dispatch);
+    else this.#byRun.set(dispatch.runId, new Set([dispatch]));
+    this.#runs.retain(dispatch.runId);
+    dispatch.slot?.requests.add(dispatch.requestId);
+  }
+
+  /** The worker gets nothing more. One of the base protocol that `said` so leaves alone what it has not acknowledged by then. */
+  paused(slot: Slot, said: boolean): void {
+    this.#workers.close(slot);
+    const { requests, session } = slot;
+    if (!said || session.extensions.has("nack") || session.extensions.has("stall")) return;
+    const dispatches = [...requests].flatMap((requestId) => this.#byRequest.get(requestId) ?? []);
+    this.reroute(dispatches.filter(({ acked, sentMs }) => !acked && sentMs !== null));
+  }
+
+  /** They go to another worker. A plain gateway tries only so often. */
+  reroute(dispatches: readonly Dispatch[]): void {
+    const { plain } = this.#options.settings;
+    const failed = plain ? dispatches.filter((dispatch) => this.#routes.missed(dispatch)) : [];
+    for (const dispatch of failed) {
+      this.finish(dispatch);
+      this.#emit({ do: "REQUEST_UNACKNOWLEDGED", dispatch });
+    }
+    this.giveUp(failed.length === 0 ? dispatches : dispatches.filter((one) => !failed.includes(one)), () => false);
+  }
+
+  /**
+   * Its lease has ended, and it was claimed anew: nothing is waited for. The reference's router draws lots, so that the next attempt
+   * mostly meets another worker; here those have a turn first.
+   */
+  forget(jobId: string): void {
+    const dispatch = this.#byJob.get(jobId);
+    if (!dispatch) return;
+    if (dispatch.slot) this.#workers.putLast(dispatch.slot);
+    this.finish(dispatch);
+  }
+
+  #releaseUnacked(unacked: readonly Dispatch[]): void {
+    const open = unacked.filter((dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch);
+    this.#counters.acksMissed += open.length;
+    const { clock, settings, log } = this.#options;
+    if (settings.plain) return this.reroute(open);
+    const late = this.#kept.take(open);
+    if (late.length === 0) return;
+    for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
+    log("warn", `${late.length} request(s) were not acknowledged in time and are reassigned.`);
+    // Until someone has taken the work the worker may go on with it: it only was slow to say that it has it.
+    for (const dispatch of late) this.#former.keep(dispatch);
+    this.giveUp(late, () => false);
+  }
+}
+
+function hasStepJobs(state: RunState): boolean {
+  for (const job of state.jobs.values()) if (job.kind === "step") return true;
+  return false;
+}

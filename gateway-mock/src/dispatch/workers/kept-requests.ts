@@ -1,0 +1,189 @@
+import { messageOf, type TimerHandle } from "@holdfast/core";
+import type { RunState } from "@holdfast/engine";
+import type { DispatcherOptions } from "../ports.ts";
+
+import type { RunCache } from "../run-cache.ts";
+import type { Dispatch, JobToRun } from "./dispatch.ts";
+import type { Slot, Workers } from "./workers.ts";
+
+export interface KeptRequestsParts {
+  readonly runs: RunCache;
+  readonly workers: Workers;
+  /** Whether it is still in the table. */
+  readonly isOpen: (dispatch: Dispatch) => boolean;
+  /** Gives the job to this worker, whose place is reserved, under the next epoch; ends the dispatch before. */
+  readonly start: (job: JobToRun, epoch: number, slot: Slot, state: RunState) => void;
+  /** Another worker has the work. */
+  readonly onLost: (dispatch: Dispatch) => void;
+  /** Anybody may have the work. */
+  readonly onDropped: (dispatches: readonly Dispatch[]) => void;
+  /** A worker may be given work again. */
+  readonly onRested: () => void;
+}
+
+/**
+ * Requests that a worker of the base protocol did not acknowledge in time. It may have them unread in its socket, as with a
+ * connection that shares a blocked main thread, and nothing can tell it to drop them: under another request id the same
+ * worker would run the same work twice.
+ *
+ * KEPT-1. While its connection lives the request stays with it, under its id; its lease is kept here.
+ * KEPT-2. The job goes to another connection as soon as one has room. What comes under the old id is late from then on.
+ * KEPT-3. The worker gets nothing new until it has spoken of what it has.
+ * KEPT-4. A worker that says other things, but nothing of the request for as long as a lease, has dropped it: anybody may have it.
+ * KEPT-5. When the connection ends or pauses, its requests go the way of all its requests.
+ */
+export class KeptRequests {
+  readonly #options: DispatcherOptions;
+  readonly #parts: KeptRequestsParts;
+  readonly #kept = new Map<Dispatch, Slot>();
+  #timer: TimerHandle | null = null;
+  #looking = false;
+
+  constructor(options: DispatcherOptions, parts: KeptRequestsParts) {
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** Takes those of live connections that cannot be told to stop; returns the others. */
+  take(late: readonly Dispatch[]): Dispatch[] {
+    const rest: Dispatch[] = [];
+    for (const dispatch of late) {
+      const { slot } = dispatch;
+      if (slot && this.#isLive(slot) && !slot.session.extensions.has("cancel")) this.#kept.set(dispatch, slot);
+      else rest.push(dispatch);
+    }
+    if (this.#kept.size > 0 && !this.#looking) void this.#look();
+    return rest;
+  }
+
+  /** The worker spoke of it. */
+  heard(dispatch: Dispatch): void {
+    const slot = this.#kept.get(dispatch);
+    if (!slot) return;
+    this.#kept.delete(dispatch);
+    for (const other of this.#kept.values()) if (other === slot) return;
+    slot.restUntilMs = 0;
+    this.#parts.onRested();
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    this.#kept.clear();
+  }
+
+  #isLive(slot: Slot): boolean {
+    return this.#parts.workers.get(slot.id) === slot;
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (this.#kept.size === 0) return;
+    const { settings, timers } = this.#options;
+    const everyMs = Math.min(
+      settings.requestAckMs,
+      ...[...this.#kept.values()].map(({ session }) => session.extendLeaseMs),
+    );
+    this.#timer = timers.set(everyMs, () => void this.#look(), { unref: true });
+  }
+
+  async #look(): Promise<void> {
+    const { log } = this.#options;
+    this.#looking = true;
+    try {
+      const left: Dispatch[] = [];
+      for (const dispatch of this.#sift()) if (!(await this.#passOn(dispatch))) left.push(dispatch);
+      await this.#extend(left);
+    } catch (error) {
+      // The next time, or the leases end.
+      log("debug", `The leases of unacknowledged requests could not be extended: ${messageOf(error)}`);
+    }
+    this.#looking = false;
+    this.#arm();
+  }
+
+  /** Those that are still to be kept. */
+  #sift(): Dispatch[] {
+    const { clock, settings } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const dropped: Dispatch[] = [];
+    for (const [dispatch, slot] of this.#kept) {
+      if (!this.#stays(dispatch, slot)) this.#kept.delete(dispatch);
+      else if (isDropped(dispatch, slot, nowMs, settings.requestAckMs)) dropped.push(dispatch);
+      // Until the next look it gets nothing.
+      else slot.restUntilMs = nowMs + 2 * settings.requestAckMs;
+    }
+    for (const dispatch of dropped) this.#kept.delete(dispatch);
+    if (dropped.length > 0) this.#parts.onDropped(dropped);
+    return [...this.#kept.keys()];
+  }
+
+  /** Neither acknowledged nor over, and still of this connection. */
+  #stays(dispatch: Dispatch, slot: Slot): boolean {
+    return !dispatch.acked && dispatch.slot === slot && this.#parts.isOpen(dispatch) && this.#isLive(slot);
+  }
+
+  /** To another connection, if one has room. */
+  async #passOn(dispatch: Dispatch): Promise<boolean> {
+    const { clock, settings } = this.#options;
+    const { workers, runs } = this.#parts;
+    const { runId, functionId } = dispatch;
+    runs.retain(runId);
+    try {
+      const state = await runs.load(runId);
+      const version = settings.versionPolicy === "any" ? null : (state?.appVersion ?? null);
+      if (!this.#kept.has(dispatch)) return true;
+      const slot = workers.reserve(functionId, clock.monotonicMs(), version);
+      if (!slot) return false;
+      const started = await this.#give(dispatch, slot).catch((error: unknown) => {
+        workers.release(slot);
+        throw error;
+      });
+      if (!started) workers.release(slot);
+      return true;
+    } finally {
+      runs.release(runId);
+    }
+  }
+
+  /** False when the work is another worker's, or over. */
+  async #give(dispatch: Dispatch, slot: Slot): Promise<boolean> {
+    const { store, settings, log } = this.#options;
+    const { runs, start, onLost } = this.#parts;
+    const { fence, runId, functionId } = dispatch;
+    const lease = { ...fence, gatewayId: settings.gatewayId, leaseMs: slot.session.leaseMs, next: true };
+    const [given] = await store.extendLeases([lease]);
+    this.#kept.delete(dispatch);
+    // As after a claim: what is at hand may be behind the store.
+    if (given) runs.forget(runId);
+    const state = given ? await runs.load(runId) : null;
+    const job = state && [...state.jobs.values()].find(({ id }) => id === fence.jobId);
+    if (!state || !job) {
+      onLost(dispatch);
+      return false;
+    }
+    log("info", "A request that was not acknowledged in time is reassigned to another connection.", { runId });
+    start({ ...job, runId, functionId }, fence.epoch + 1, slot, state);
+    return true;
+  }
+
+  async #extend(dispatches: readonly Dispatch[]): Promise<void> {
+    const { store, settings } = this.#options;
+    const { gatewayId } = settings;
+    const leased = dispatches.flatMap((dispatch) => {
+      const slot = this.#kept.get(dispatch);
+      return slot ? [{ dispatch, lease: { ...dispatch.fence, gatewayId, leaseMs: slot.session.leaseMs } }] : [];
+    });
+    if (leased.length === 0) return;
+    const ours = await store.extendLeases(leased.map(({ lease }) => lease));
+    for (const [index, { dispatch }] of leased.entries()) {
+      if (ours[index] === false && this.#kept.delete(dispatch) && !dispatch.acked) this.#parts.onLost(dispatch);
+    }
+  }
+}
+
+function isDropped({ sentMs }: Dispatch, { session, seenMs }: Slot, nowMs: number, requestAckMs: number): boolean {
+  if (sentMs === null) return false;
+  return nowMs - sentMs > session.leaseMs + requestAckMs && seenMs - sentMs > requestAckMs;
+}

@@ -1,0 +1,60 @@
+import { invariant, isUlid, ulidFromSeed, ulidTimeMs } from "@holdfast/core";
+import { hmacSha256, sameText } from "@holdfast/engine";
+import type { Store } from "@holdfast/store";
+
+/** A request as a worker names it. */
+export interface RequestName {
+  readonly requestId: string;
+  readonly runId: string;
+}
+
+const MAX_KNOWN = 10_000;
+
+/**
+ * What shows that a worker was given a request. A lease id is a ULID: when the lease ends, and a keyed digest of the
+ * request, its run and its app. So every gateway of the database can tell whether a lease id belongs to a request
+ * without asking anybody, and whoever only knows or guesses the ids of a request has none. The id that an app has on the wire
+ * is such a digest too: only its own workers are notified it.
+ */
+export class LeaseProofs {
+  #secret = "";
+  readonly #appUuids = new Map<string, string>();
+
+  /** Reads what all gateways of the database share; before anything else. */
+  async open(store: Pick<Store, "secret">): Promise<void> {
+    if (this.#secret === "") this.#secret = await store.secret();
+  }
+
+  leaseId(request: RequestName, appId: string, endsMs: number): string {
+    const digest = this.#digest("lease", request.requestId, request.runId, appId, endsMs);
+    return ulidFromSeed(endsMs, digest.subarray(0, 10), 0);
+  }
+
+  /** To which of these apps a lease id of this request was given. Earlier ones of the same dispatch count too. */
+  appOf(leaseId: string, request: RequestName, appIds: Iterable<string>): string | undefined {
+    if (!isUlid(leaseId)) return undefined;
+    const endsMs = ulidTimeMs(leaseId);
+    for (const appId of appIds) if (sameText(leaseId, this.leaseId(request, appId, endsMs))) return appId;
+    return undefined;
+  }
+
+  /** The app's id on the wire, a UUID. */
+  appUuid(appId: string): string {
+    const known = this.#appUuids.get(appId);
+    if (known) return known;
+    const hex = this.#digest("app", appId).toString("hex");
+    const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+    if (this.#appUuids.size >= MAX_KNOWN) this.#appUuids.clear();
+    this.#appUuids.set(appId, uuid);
+    return uuid;
+  }
+
+  isAppUuid(uuid: string, appId: string): boolean {
+    return sameText(uuid, this.appUuid(appId));
+  }
+
+  #digest(...parts: readonly (string | number)[]): Buffer {
+    invariant(this.#secret !== "", "proofs are made once the secret is known");
+    return hmacSha256(this.#secret, JSON.stringify(parts));
+  }
+}

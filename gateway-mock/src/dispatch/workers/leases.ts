@@ -1,0 +1,149 @@
+import { messageOf } from "@holdfast/core";
+import type { WorkerFrame } from "@holdfast/protocol";
+import { qualify } from "@holdfast/store";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
+import type { Functions } from "../registry/functions.ts";
+import type { Dispatches } from "./dispatches.ts";
+import type { Ownership } from "./ownership.ts";
+import { judgeExtension } from "./plain-leases.ts";
+import { parseRequestId } from "./request-id.ts";
+import type { Slot } from "./workers.ts";
+
+export type ExtendLeaseFrame = Extract<WorkerFrame, { kind: "WORKER_REQUEST_EXTEND_LEASE" }>;
+
+interface Asked {
+  readonly slot: Slot;
+  readonly frame: ExtendLeaseFrame;
+}
+
+/**
+ * Lease extensions, batched: what came in while the last statement was under way is one statement. Valid is what the
+ * queue still has under the same epoch, whichever gateway gave it out, and asked for with a lease id of the request.
+ */
+export class Leases {
+  readonly #options: DispatcherOptions;
+  readonly #dispatches: Dispatches;
+  readonly #functions: Functions;
+  readonly #ownership: Ownership;
+  readonly #counters: DispatcherCounters;
+  #asked: Asked[] = [];
+  #busy = false;
+
+  constructor(
+    options: DispatcherOptions,
+    parts: { dispatches: Dispatches; functions: Functions; ownership: Ownership; counters: DispatcherCounters },
+  ) {
+    this.#options = options;
+    this.#dispatches = parts.dispatches;
+    this.#functions = parts.functions;
+    this.#ownership = parts.ownership;
+    this.#counters = parts.counters;
+  }
+
+  extend(slot: Slot, frame: ExtendLeaseFrame): void {
+    this.#asked.push({ slot, frame });
+    if (this.#busy) return;
+    this.#busy = true;
+    setImmediate(() => void this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#asked.length > 0) {
+      const batch = this.#asked;
+      this.#asked = [];
+      await this.#answer(batch);
+    }
+    this.#busy = false;
+  }
+
+  async #answer(batch: readonly Asked[]): Promise<void> {
+    const known = batch.flatMap((asked) => {
+      const fence = parseRequestId(asked.frame.requestId);
+      const appId = fence && this.#ownership.leaseholder(asked.slot, asked.frame);
+      if (fence && appId !== undefined) return this.#isAnswered(asked) ? [] : [{ ...asked, fence, appId }];
+      this.#refuseForeign(asked);
+      return [];
+    });
+    if (known.length === 0) return;
+    try {
+      const { gatewayId } = this.#options.settings;
+      const leases = known.map(({ fence, slot, frame }) => {
+        const functionId = qualify(slot.session.environment, frame.functionSlug);
+        const limits = this.#functions.get(functionId)?.limits ?? null;
+        return { ...fence, gatewayId, leaseMs: slot.session.leaseMs, functionId, limits };
+      });
+      const held = await this.#options.store.extendLeases(leases);
+      for (const [index, asked] of known.entries()) {
+        if (held[index]) this.#grant(asked);
+        else this.#refuse(asked);
+      }
+    } catch (error) {
+      // No answer: the worker asks again at its next interval.
+      this.#options.log(levelFor(error, "warn"), `Lease extensions could not be stored: ${messageOf(error)}`);
+    }
+  }
+
+  #grant({ slot, frame, appId }: Asked & { readonly appId: string }): void {
+    this.#counters.leasesExtended += 1;
+    const dispatch = this.#dispatches.get(frame.requestId);
+    if (dispatch) this.#dispatches.heard(dispatch, slot);
+    else this.#dispatches.heardOfOthers(frame.requestId, slot);
+    const runId = dispatch?.runId ?? frame.runId;
+    const repeated = this.#repeated(frame, slot);
+    if (repeated !== null) return send(slot, frame, repeated);
+    const id = this.#dispatches.leaseId({ requestId: frame.requestId, runId }, appId, slot.session.leaseMs);
+    if (dispatch) dispatch.lease = { id, before: frame.leaseId, instanceId: slot.session.instanceId };
+    send(slot, frame, id);
+  }
+
+  /** A plain gateway looks at the lease id first. */
+  #isAnswered({ slot, frame }: Asked): boolean {
+    const { settings, clock } = this.#options;
+    const lease = this.#dispatches.get(frame.requestId)?.lease ?? null;
+    if (!settings.plain || lease === null) return false;
+    const { instanceId, isLimited } = slot.session;
+    const verdict = judgeExtension(lease, { leaseId: frame.leaseId, instanceId, isLimited }, clock.nowMs());
+    // What is said once more has to be true once more: another worker may have the work by now.
+    if (verdict !== "refuse") return false;
+    this.#counters.leasesRefused += 1;
+    send(slot, frame, undefined);
+    return true;
+  }
+
+  /** The id that is given once more; null = it gets a new one. */
+  #repeated({ requestId, leaseId }: ExtendLeaseFrame, { session }: Slot): string | null {
+    const { settings, clock } = this.#options;
+    const lease = this.#dispatches.get(requestId)?.lease ?? null;
+    if (!settings.plain || lease === null) return null;
+    const { instanceId, isLimited } = session;
+    return judgeExtension(lease, { leaseId, instanceId, isLimited }, clock.nowMs()) === "repeat" ? lease.id : null;
+  }
+
+  /** Whose work it is keeps it. */
+  #refuseForeign({ slot, frame }: Asked): void {
+    this.#counters.leasesRefused += 1;
+    this.#ownership.refused(slot, "An extension", frame);
+    send(slot, frame, undefined);
+  }
+
+  #refuse({ slot, frame }: Asked): void {
+    this.#counters.leasesRefused += 1;
+    const dispatch = this.#dispatches.get(frame.requestId);
+    if (dispatch) this.#dispatches.finish(dispatch);
+    send(slot, frame, undefined);
+  }
+}
+
+function send(slot: Slot, frame: ExtendLeaseFrame, newLeaseId: string | undefined): void {
+  const { requestId, accountId, envId, appId, functionSlug } = frame;
+  slot.session.send({
+    kind: "WORKER_REQUEST_EXTEND_LEASE_ACK",
+    requestId,
+    accountId,
+    envId,
+    appId,
+    functionSlug,
+    ...(newLeaseId === undefined ? {} : { newLeaseId }),
+  });
+}

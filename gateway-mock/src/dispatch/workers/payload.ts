@@ -1,0 +1,108 @@
+import { forcesPlan, isCompensating, type RunState } from "@holdfast/engine";
+import { WIRE_LIMITS } from "@holdfast/protocol";
+import { environmentOf } from "@holdfast/store";
+
+import { queueItemOf } from "./request-id.ts";
+
+export interface PayloadOptions {
+  readonly requestId: string;
+  readonly jobId: string;
+  readonly leaseId: string;
+  readonly attempt: number;
+  /** "step" for a pass, else the hashed id. */
+  readonly stepId: string;
+  /** Internal id of the function; null keeps workers of the plain protocol from checkpointing over HTTP. */
+  readonly functionUuid: string | null;
+  /** The worker keeps the pass going over checkpoints. */
+  readonly inPlace: boolean;
+  /** So that workers judge by this clock what is due. */
+  readonly nowMs: number;
+}
+
+/** Leaves room in the frame for everything around it. */
+export const MAX_PAYLOAD_BYTES = WIRE_LIMITS.maxFrameBytes - 256 * 1024;
+
+const utf8 = new TextEncoder();
+
+/** The JSON of a request. Where it would be too large, events and steps are left out, and the worker is told to fetch them. */
+export function requestPayload(state: RunState, options: PayloadOptions): Uint8Array {
+  const limit = WIRE_LIMITS.maxRequestPayloadBytes;
+  if (state.stateLength <= limit) {
+    const whole = utf8.encode(payloadText(state, options, true));
+    if (whole.byteLength <= limit) return whole;
+  }
+  return utf8.encode(payloadText(state, options, false));
+}
+
+/** The finished steps of a run, as requests have them: an object by hashed id. */
+export function stepsText(state: RunState): string {
+  let steps = "";
+  for (const [stepId, memo] of state.memo) {
+    steps += `${steps === "" ? "" : ","}${JSON.stringify(stepId)}:${memo.text}`;
+  }
+  return `{${steps}}`;
+}
+
+/** The events that a run was made with: an array. */
+export function eventsText({ eventText, moreText }: RunState): string {
+  return `[${eventText}${moreText === "" ? "" : `,${moreText}`}]`;
+}
+
+/** Those that are known already, so that workers do not tell of them again. */
+function defersText({ defers }: RunState): string {
+  if (defers.size === 0) return "";
+  const known = [...defers].map(([key, { status }]) => [key, { abortable: status === "scheduled" }]);
+  return `"defers":${JSON.stringify(Object.fromEntries(known))},`;
+}
+
+/** What was stored as text goes in as text. */
+function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean): string {
+  let stack = "";
+  for (const stepId of state.memo.keys()) stack += `${stack === "" ? "" : ","}${JSON.stringify(stepId)}`;
+  const fields = {
+    run_id: state.runId,
+    ...(options.functionUuid ? { fn_id: options.functionUuid } : {}),
+    env: environmentOf(state.functionId),
+    step_id: options.stepId,
+    attempt: options.attempt,
+    max_attempts: state.maxAttempts,
+    // Workers of the plain protocol name it in checkpoints over HTTP, where nothing else shows that they have the request.
+    qi_id: queueItemOf(options),
+    request_id: options.requestId,
+    job_id: options.jobId,
+    disable_immediate_execution: !options.inPlace && forcesPlan(state),
+    use_api: !isWhole,
+    ...(options.inPlace ? { holdfast: extendedContext(state, options.nowMs) } : {}),
+  };
+  const ctx = JSON.stringify(fields);
+  return (
+    `{"version":${state.requestVersion},"event":${state.eventText},"events":${isWhole ? eventsText(state) : "[]"},` +
+    `"steps":${isWhole ? stepsText(state) : "{}"},${defersText(state)}"use_api":${!isWhole},` +
+    `"ctx":{"stack":{"stack":[${stack}],"current":${state.memo.size}},${ctx.slice(1)}}`
+  );
+}
+
+function extendedContext(state: RunState, nowMs: number): object {
+  const retries: Record<string, { attempt: number; notBeforeMs: number }> = {};
+  for (const [stepId, attempt] of state.attempts) {
+    // What the gateway tries again by itself is a wait for the worker.
+    if (state.open.get(stepId)?.phase === "waiting") continue;
+    retries[stepId] = { attempt, notBeforeMs: state.open.get(stepId)?.dueMs ?? 0 };
+  }
+  const undefinedSteps: string[] = [];
+  const signatures: Record<string, string> = {};
+  for (const [stepId, memo] of state.memo) {
+    if (memo.isUndefined) undefinedSteps.push(stepId);
+    signatures[stepId] = memo.signature;
+  }
+  return {
+    v: 1,
+    nowMs,
+    retries,
+    ...(undefinedSteps.length > 0 ? { undefinedSteps } : {}),
+    signatures,
+    // What is left to do after the deadline is to undo.
+    ...(state.deadlineMs === null || isCompensating(state) ? {} : { deadlineMs: state.deadlineMs }),
+    ...(state.appVersion === "" ? {} : { appVersion: state.appVersion }),
+  };
+}

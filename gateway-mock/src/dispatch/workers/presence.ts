@@ -1,0 +1,139 @@
+import { messageOf, type TimerHandle } from "@holdfast/core";
+import type { DispatcherOptions } from "../ports.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { Dispatches } from "./dispatches.ts";
+import type { Slot, WorkerSession, Workers } from "./workers.ts";
+
+/**
+ * Workers that come and go. When a socket breaks its requests keep their leases for a grace, in which the same instance
+ * may come back and say that it still has them. What it has not spoken of by then is released as lost, which costs no
+ * attempt. Workers of the plain protocol speak of a request only once per extension interval, so one that came back, here
+ * or to another gateway, gets that long.
+ */
+export class Presence {
+  readonly #options: DispatcherOptions;
+  readonly #workers: Workers;
+  readonly #dispatches: Dispatches;
+  readonly #timers = new Set<TimerHandle>();
+  /** Graces under way. */
+  #graces = 0;
+  #onSettled: (() => void)[] = [];
+
+  constructor(options: DispatcherOptions, workers: Workers, dispatches: Dispatches) {
+    this.#options = options;
+    this.#workers = workers;
+    this.#dispatches = dispatches;
+  }
+
+  /** With `final` the worker said that it ends: nothing is waited for. */
+  lost(slot: Slot, final: boolean): void {
+    const held = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
+    this.#workers.remove(slot);
+    for (const dispatch of held) this.#dispatches.detach(dispatch);
+    if (this.#options.settings.plain) return this.#leasesRunOut(held, slot.session);
+    // What was not sent yet no one has.
+    const isNobodys = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
+    const nobodys = held.filter(isNobodys);
+    if (nobodys.length > 0) this.#dispatches.giveUp(nobodys, () => false);
+    const sent = held.filter((dispatch) => !isNobodys(dispatch));
+    if (sent.length === 0) return;
+    const lostMs = this.#options.clock.monotonicMs();
+    for (const dispatch of sent) dispatch.lostMs = lostMs;
+    this.#graces += 1;
+    this.#after(this.#options.settings.reconnectGraceMs, () => {
+      void this.#graceOver(sent, slot.session, lostMs).finally(() => {
+        this.#graces -= 1;
+        if (this.#graces === 0) for (const tell of this.#onSettled.splice(0)) tell();
+      });
+    });
+  }
+
+  /** Resolves when no grace is under way: who went to another gateway has had the time to say so there. */
+  settled(): Promise<void> {
+    return this.#graces === 0 ? Promise.resolve() : new Promise((resolve) => this.#onSettled.push(resolve));
+  }
+
+  /**
+   * As at the reference: a socket that ends, however it does, ends no lease. What was not acknowledged is sent to another worker; the
+   * rest may be extended from any connection, and has failed when its lease has ended.
+   */
+  #leasesRunOut(held: readonly Dispatch[], { leaseMs }: WorkerSession): void {
+    this.#dispatches.reroute(held.filter(({ acked }) => !acked));
+    const acked = held.filter((dispatch) => dispatch.acked);
+    const lostMs = this.#options.clock.monotonicMs();
+    for (const dispatch of acked) dispatch.lostMs = lostMs;
+    const look = (): void => {
+      const orphans = acked.filter((one) => one.lostMs === lostMs && one.slot === null);
+      for (const dispatch of orphans) if (dispatch.heardMs <= lostMs) this.#dispatches.finish(dispatch);
+    };
+    if (acked.length > 0) this.#after(2 * leaseMs, look);
+  }
+
+  async #graceOver(held: readonly Dispatch[], session: WorkerSession, lostMs: number): Promise<void> {
+    const isOurs = (one: Dispatch): boolean => one.lostMs === lostMs && this.#dispatches.get(one.requestId) === one;
+    const orphans = held.filter((one) => one.slot === null && isOurs(one));
+    if (orphans.length === 0) return;
+    const back = this.#plainReturn(session.instanceId);
+    const elsewhere = !back && !session.extensions.has("checkpoint") && (await this.#isElsewhere(session.instanceId));
+    if (!back && !elsewhere) {
+      this.#giveUp(orphans.filter((one) => one.slot === null && isOurs(one)));
+      return;
+    }
+    if (back) for (const dispatch of orphans) this.#dispatches.move(dispatch, back);
+    else for (const dispatch of orphans) dispatch.elsewhere = true;
+    this.#after((back?.session ?? session).extendLeaseMs, () => {
+      this.#giveUp(orphans.filter((one) => isOurs(one) && one.heardMs <= lostMs));
+    });
+  }
+
+  async #isElsewhere(instanceId: string): Promise<boolean> {
+    const { store, settings, log } = this.#options;
+    try {
+      const connections = await store.listConnections();
+      return connections.some((one) => one.instanceId === instanceId && one.gatewayId !== settings.gatewayId);
+    } catch (error) {
+      log("debug", `The list of connections could not be read: ${messageOf(error)}`);
+      return false;
+    }
+  }
+
+  /** A session of the same instance that extends leases only at its interval. */
+  #plainReturn(instanceId: string): Slot | undefined {
+    for (const slot of this.#workers.all()) {
+      const { session } = slot;
+      if (session.instanceId === instanceId && !session.extensions.has("checkpoint")) return slot;
+    }
+    return undefined;
+  }
+
+  #giveUp(dispatches: readonly Dispatch[]): void {
+    if (dispatches.length === 0) return;
+    this.#dispatches.giveUp(
+      dispatches,
+      (dispatch) => dispatch.acked,
+      (count) => {
+        this.#options.log(
+          "warn",
+          `${count} request(s) were lost with their worker; their runs continue on other workers.`,
+        );
+      },
+    );
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+  }
+
+  #after(delayMs: number, fire: () => void): void {
+    const timer = this.#options.timers.set(
+      delayMs,
+      () => {
+        this.#timers.delete(timer);
+        fire();
+      },
+      { unref: true },
+    );
+    this.#timers.add(timer);
+  }
+}

@@ -1,0 +1,77 @@
+import { type RunState, sha1Hex } from "@holdfast/engine";
+import type { GatewayFrame } from "@holdfast/protocol";
+import { DEFAULT_ENVIRONMENT, environmentOf, plainName } from "@holdfast/store";
+
+import type { Dispatch, JobToRun } from "./dispatch.ts";
+import { MAX_PAYLOAD_BYTES, requestPayload } from "./payload.ts";
+import type { Slot } from "./workers.ts";
+
+/** The same values as the reference's local server. */
+const ACCOUNT_ID = "00000000-0000-4000-a000-000000000000";
+const ENV_ID = "00000000-0000-4000-b000-000000000000";
+const envIdOf = (environment: string): string =>
+  environment === DEFAULT_ENVIRONMENT ? ENV_ID : uuidOf(`environment ${environment}`);
+const NO_TRACE = new TextEncoder().encode("{}");
+
+export interface RequestFacts {
+  readonly dispatch: Dispatch;
+  readonly job: JobToRun;
+  readonly slot: Slot;
+  readonly state: RunState;
+  /** As it was registered; undefined: not here. */
+  readonly functionUuid: string | undefined;
+  readonly appUuid: string;
+  readonly nowMs: number;
+  readonly leaseId: string;
+}
+
+/** The frame that asks a worker to run a job; `bytes` alone when it would be larger than a frame may be. */
+export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFrame | null; readonly bytes: number } {
+  const { dispatch, job, slot, state, nowMs, leaseId } = facts;
+  const { requestId, runId, functionId, inPlace } = dispatch;
+  const uuid = facts.functionUuid ?? uuidOf(functionId);
+  const stepId = job.kind === "pass" ? "step" : job.key;
+  const payload = requestPayload(state, {
+    requestId,
+    jobId: job.id,
+    attempt: job.kind === "pass" ? state.passAttempt : job.attempt,
+    stepId,
+    leaseId,
+    functionUuid: slot.session.extensions.has("checkpoint") ? null : uuid,
+    inPlace,
+    nowMs,
+  });
+  const bytes = payload.byteLength;
+  if (bytes > MAX_PAYLOAD_BYTES) return { frame: null, bytes };
+  const frame: GatewayFrame = {
+    kind: "GATEWAY_EXECUTOR_REQUEST",
+    requestId,
+    accountId: ACCOUNT_ID,
+    envId: envIdOf(environmentOf(functionId)),
+    appId: facts.appUuid,
+    appName: plainName(state.appId),
+    functionId: uuid,
+    functionSlug: plainName(functionId),
+    stepId,
+    requestPayload: payload,
+    systemTraceCtx: NO_TRACE,
+    userTraceCtx: NO_TRACE,
+    runId,
+    leaseId,
+    jobId: job.id,
+  };
+  return { frame, bytes };
+}
+
+const uuids = new Map<string, string>();
+
+/** A stable UUID for a name, where the wire wants one. */
+export function uuidOf(name: string): string {
+  const known = uuids.get(name);
+  if (known) return known;
+  const hex = sha1Hex(name);
+  const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  if (uuids.size > 10_000) uuids.clear();
+  uuids.set(name, uuid);
+  return uuid;
+}

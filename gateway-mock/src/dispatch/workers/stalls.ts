@@ -1,0 +1,87 @@
+import { isUlid, messageOf } from "@holdfast/core";
+import { jsonRow, type StallMeta } from "@holdfast/engine";
+import { WIRE_LIMITS, type WorkerStall } from "@holdfast/protocol";
+import { qualify } from "@holdfast/store";
+import { levelFor } from "../../store-postgres/index.ts";
+import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
+
+import type { RunCache } from "../run-cache.ts";
+import { parseRequestId } from "./request-id.ts";
+import type { Slot } from "./workers.ts";
+
+/** Workers bound their reports themselves; this many a minute are kept of one that does not. */
+const MAX_PER_MINUTE = 30;
+const MINUTE_MS = 60_000;
+const MAX_TEXT = 1_000;
+
+/**
+ * Workers whose main thread stalls. A report changes nothing of a run: it goes to the log, and into the run's own log,
+ * where people look for what a run does. That row needs no fence: who has the work by now does not matter for it.
+ */
+export class Stalls {
+  readonly #options: DispatcherOptions;
+  readonly #runs: RunCache;
+  readonly #counters: DispatcherCounters;
+  readonly #told = new WeakMap<Slot, { sinceMs: number; count: number }>();
+
+  constructor(options: DispatcherOptions, runs: RunCache, counters: DispatcherCounters) {
+    this.#options = options;
+    this.#runs = runs;
+    this.#counters = counters;
+  }
+
+  told(slot: Slot, frame: WorkerStall): void {
+    const { log } = this.#options;
+    const { requestId, runId, functionSlug, ended, stalledMs, suppressed, waiting } = frame;
+    if (!ended) this.#counters.stalls += 1;
+    if (!this.#hasRoom(slot)) return;
+    const meta = metaOf(slot, frame);
+    const what = ended ? "is responsive again after" : "has been blocked for";
+    const where = meta.location === undefined ? "" : ` at ${meta.location}`;
+    log("warn", `The main thread of a worker ${what} ${stalledMs} ms${where}.`, {
+      code: "MAIN_BLOCKED",
+      ...{ requestId, runId, functionSlug, waiting, suppressed },
+      ...meta,
+    });
+    if (!isUlid(runId) || !slot.functionIds.has(qualify(slot.session.environment, functionSlug))) return;
+    this.#keep(slot, frame, meta).catch((error: unknown) => {
+      log(levelFor(error, "warn"), `A report about a blocked main thread could not be stored: ${messageOf(error)}`, {
+        runId,
+      });
+    });
+  }
+
+  async #keep(slot: Slot, { requestId, runId, functionSlug, sequence }: WorkerStall, meta: StallMeta): Promise<void> {
+    const fence = parseRequestId(requestId);
+    if (!fence) return;
+    const { store } = this.#options;
+    const known = this.#runs.peek(runId) ?? (await store.loadRuns([runId]))[0]?.head;
+    if (!known || known.functionId !== qualify(slot.session.environment, functionSlug) || !slot.appIds.has(known.appId))
+      return;
+    const row = jsonRow("STALLED", fence.jobId, sequence, fence.epoch, meta);
+    await store.commit({ runId, fence: null, cas: null, log: [row], removeJobs: [], addJobs: [] });
+  }
+
+  #hasRoom(slot: Slot): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    const known = this.#told.get(slot);
+    const told = known && nowMs - known.sinceMs < MINUTE_MS ? known : { sinceMs: nowMs, count: 0 };
+    this.#told.set(slot, told);
+    told.count += 1;
+    return told.count <= MAX_PER_MINUTE;
+  }
+}
+
+function metaOf(slot: Slot, frame: WorkerStall): StallMeta {
+  const { stalledMs, ended, stepId, location, codeName, stack, leasesGivenUp } = frame;
+  return {
+    stalledMs,
+    ended,
+    instanceId: slot.session.instanceId,
+    ...(stepId === "" ? {} : { stepId: stepId.slice(0, MAX_TEXT) }),
+    ...(location === "" ? {} : { location: location.slice(0, MAX_TEXT) }),
+    ...(codeName === "" ? {} : { codeName: codeName.slice(0, MAX_TEXT) }),
+    ...(stack === "" ? {} : { stack: stack.slice(0, WIRE_LIMITS.maxStallStackLength) }),
+    ...(leasesGivenUp ? { leasesGivenUp: true as const } : {}),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Fence } from "@holdfast/store";
+
+import type { Dispatch } from "./dispatch.ts";
+import { parseRequestId } from "./request-id.ts";
+import type { Workers } from "./workers.ts";
+
+/** More of those that may have to be told to stop are not kept; their lease extensions are refused. */
+const MAX_KEPT = 10_000;
+
+type Former = Pick<Dispatch, "requestId" | "slot">;
+
+/**
+ * Workers that may be at a request which is not in this gateway's table: it was given up because it was not acknowledged, or
+ * another gateway gave it out and its worker is connected here. When the job is given out again, here or anywhere, they
+ * are told to stop, if they can be.
+ */
+export class SupersededRequests {
+  readonly #workers: Workers;
+  readonly #byJob = new Map<string, Former>();
+
+  constructor(workers: Workers) {
+    this.#workers = workers;
+  }
+
+  keep({ requestId, slot }: Former): void {
+    const jobId = parseRequestId(requestId)?.jobId;
+    if (jobId === undefined || !slot?.session.extensions.has("cancel")) return;
+    this.#byJob.delete(jobId);
+    this.#byJob.set(jobId, { requestId, slot });
+    if (this.#byJob.size <= MAX_KEPT) return;
+    for (const oldest of this.#byJob.keys()) {
+      this.#byJob.delete(oldest);
+      return;
+    }
+  }
+
+  /** The job has this epoch now: whoever has it under an earlier one is to stop. */
+  supersede({ jobId, epoch }: Fence, before: Dispatch | undefined): void {
+    const kept = this.#byJob.get(jobId);
+    if (kept && isEarlier(kept, epoch)) {
+      this.#byJob.delete(jobId);
+      this.#tell(kept);
+    }
+    if (before) this.#tell(before);
+  }
+
+  #tell({ requestId, slot }: Former): void {
+    if (!slot?.session.extensions.has("cancel") || this.#workers.get(slot.id) !== slot) return;
+    const reason = "The request was reassigned to another worker.";
+    slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
+  }
+}
+
+function isEarlier({ requestId }: Former, epoch: number): boolean {
+  const fence = parseRequestId(requestId);
+  return fence !== undefined && fence.epoch < epoch;
+}

@@ -1,0 +1,137 @@
+import { type Log, sleep, type Timers } from "@holdfast/core";
+import type { DatabaseHealth } from "@holdfast/store";
+
+import { type PgTrouble, safeMessage } from "./pg-errors.ts";
+
+/** A connection breaks now and then; the database is away once nothing has worked for this long. */
+const AWAY_AFTER_MS = 500;
+/**
+ * While the database was away no one could extend a lease, so those that ended did not end because their worker is gone.
+ * For this long after its return nothing is claimed: every gateway's extensions go first.
+ */
+export const SETTLE_MS = 3_000;
+/** Warnings of one kind are this far apart, with a count of those between. */
+const WARN_EVERY_MS = 10_000;
+/** A commit that takes longer is told. */
+const SLOW_COMMIT_MS = 2_000;
+
+export interface Availability {
+  /** A call was answered; it may have been one that only reads. */
+  answered(): void;
+  /** Something was written. */
+  wrote(): void;
+  /** A call met trouble that may pass. `unwritable` may be the call's own: `refused` says so of the database. */
+  troubled(error: unknown, trouble: Exclude<PgTrouble, "data">): void;
+  /** A write that is no trouble in itself was refused: the database takes none. */
+  refused(error: unknown): void;
+  /** Whether writes are refused while other calls are answered. */
+  readonly refuses: boolean;
+  /** A commit took so long, from its first statement to its answer. */
+  committed(tookMs: number): void;
+  health(): DatabaseHealth;
+  /** Resolves when it is right to claim: not within `SETTLE_MS` of the database's return. */
+  settled(signal: AbortSignal): Promise<void>;
+}
+
+export interface AvailabilityOptions {
+  readonly url: string;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly monotonicMs: () => number;
+}
+
+/** What the calls that work and fail tell of the database. */
+export function createAvailability({ url, timers, log, monotonicMs }: AvailabilityOptions): Availability {
+  let firstTroubleMs: number | null = null;
+  let lastError = "";
+  let away = false;
+  let refuses = false;
+  let failures = 0;
+  let outages = 0;
+  let awayMsBefore = 0;
+  let conflicts = 0;
+  let settledAtMs = Number.NEGATIVE_INFINITY;
+  const repeats = occasionally(log, monotonicMs);
+  const slowness = occasionally(log, monotonicMs);
+
+  const awayMs = (): number => (away && firstTroubleMs !== null ? monotonicMs() - firstTroubleMs : 0);
+
+  const over = (): void => {
+    if (away) {
+      const tookMs = awayMs();
+      awayMsBefore += tookMs;
+      away = false;
+      settledAtMs = monotonicMs() + SETTLE_MS;
+      const leases = `Leases that expired meanwhile are kept for their workers for ${SETTLE_MS / 1000} s.`;
+      const back = `The database is back after ${(tookMs / 1000).toFixed(1)} s`;
+      log("warn", `${back}; ${failures} calls failed meanwhile and were retried. ${leases}`);
+    }
+    firstTroubleMs = null;
+    failures = 0;
+  };
+
+  const down = (error: unknown, what: string): void => {
+    lastError = safeMessage(error, url);
+    firstTroubleMs ??= monotonicMs();
+    if (away || monotonicMs() - firstTroubleMs < AWAY_AFTER_MS) return;
+    away = true;
+    outages += 1;
+    log("error", `The database ${what}: ${lastError}. Work in flight is kept and stored once the database is back.`);
+  };
+
+  return {
+    answered() {
+      if (!refuses) over();
+    },
+    wrote() {
+      refuses = false;
+      over();
+    },
+    troubled(error, trouble) {
+      if (trouble === "conflict") {
+        conflicts += 1;
+        repeats(`The database rolled back a transaction, which is retried: ${safeMessage(error, url)}`);
+        return;
+      }
+      failures += 1;
+      if (trouble === "connection") down(error, "is away");
+    },
+    refused(error) {
+      refuses = true;
+      down(error, "accepts no writes");
+    },
+    get refuses() {
+      return refuses;
+    },
+    committed(tookMs) {
+      if (tookMs >= SLOW_COMMIT_MS) slowness(`The database is slow: a commit took ${Math.round(tookMs)} ms.`);
+    },
+    health: () => ({
+      ok: !away,
+      awayMs: Math.round(awayMs()),
+      error: away ? lastError : null,
+      outages,
+      awayMsTotal: Math.round(awayMsBefore + awayMs()),
+      conflicts,
+    }),
+    async settled(signal) {
+      for (let leftMs = settledAtMs - monotonicMs(); leftMs > 0; leftMs = settledAtMs - monotonicMs()) {
+        await sleep(timers, leftMs, signal);
+        if (signal.aborted) return;
+      }
+    },
+  };
+}
+
+/** Warns at once, then at most every ten seconds, with how often it was meanwhile. */
+function occasionally(log: Log, monotonicMs: () => number): (message: string) => void {
+  let warnedAtMs = Number.NEGATIVE_INFINITY;
+  let since = 0;
+  return (message) => {
+    since += 1;
+    if (monotonicMs() - warnedAtMs < WARN_EVERY_MS) return;
+    log("warn", since > 1 ? `${message} (${since} times since it was last logged)` : message);
+    warnedAtMs = monotonicMs();
+    since = 0;
+  };
+}

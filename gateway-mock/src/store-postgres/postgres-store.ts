@@ -1,0 +1,264 @@
+import {
+  createUlidFactory,
+  HoldfastError,
+  invariant,
+  type Log,
+  type Random,
+  silentLog,
+  systemClock,
+  systemRandom,
+  systemTimers,
+  type Timers,
+} from "@holdfast/core";
+import {
+  type AnnouncedJob,
+  checkTransition,
+  functionsToAnnounce,
+  type IntakeItem,
+  type IntakeOutcome,
+  jobsOfItem,
+  type Store,
+  type StoreReads,
+} from "@holdfast/store";
+import { type Database, OWN_CONNECTIONS, openDatabase } from "./connection/database.ts";
+import { migrate } from "./connection/migrate.ts";
+import { msOf } from "./connection/pg-values.ts";
+import { skipTime, virtualTime } from "./connection/virtual-time.ts";
+import { loadCron, repairCrons, saveCrons } from "./queue/crons.ts";
+import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
+import { adoptLanes, claimLimited } from "./queue/limited-claims.ts";
+import { loadEvents, loadWindow, postponeJob } from "./queue/windows.ts";
+import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
+import {
+  listConnections,
+  loadRegistry,
+  loadSecret,
+  registryVersion,
+  removeConnections,
+  saveApps,
+  saveConnection,
+  touchConnections,
+  touchGateway,
+  useToken,
+} from "./registry.ts";
+import { loadRuns } from "./run-loader.ts";
+import { findWaits, finishJob, waitPaths } from "./waits.ts";
+import { openWakes, type Wakes } from "./wakes.ts";
+import { type GroupCommit, openGroupCommit } from "./writer/group-commit.ts";
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** All connections of this store together, 3 to 100. Default 10. */
+  readonly maxConnections?: number;
+  /** How long calls wait for a database that went away. Default 60,000. */
+  readonly retryForMs?: number;
+  readonly clock?: { monotonicMs(): number; nowMs(): number };
+  readonly timers?: Timers;
+  readonly random?: Random;
+  readonly log?: Log;
+  /** Time can be moved with `skipTime`. For tests, on a database of their own; all its gateways must have it. */
+  readonly virtualTime?: boolean;
+}
+
+export interface PostgresStore extends Store {
+  /**
+   * Moves time on, for everybody with virtual time on this database; leases move along. Returns the time it is then,
+   * in milliseconds since the epoch.
+   */
+  skipTime(ms: number): Promise<number>;
+}
+
+export const DEFAULT_MAX_CONNECTIONS = 10;
+export const DEFAULT_RETRY_FOR_MS = 60_000;
+const PING_MS = 2_000;
+
+/** Opens no connection yet; `migrate` is the first call that does. */
+export function openPostgresStore(options: PostgresStoreOptions): PostgresStore {
+  const { url, clock = systemClock, timers = systemTimers, random = systemRandom, log = silentLog } = options;
+  const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
+  if (!Number.isInteger(maxConnections) || maxConnections <= OWN_CONNECTIONS || maxConnections > 100) {
+    throw new HoldfastError("OPTION_INVALID", `maxConnections must be 3 to 100, not ${maxConnections}.`);
+  }
+  const nextId = createUlidFactory(clock, random);
+  const storeId = nextId();
+  const time = options.virtualTime ? virtualTime() : null;
+  const database = openDatabase({
+    url,
+    maxConnections,
+    retryForMs: options.retryForMs ?? DEFAULT_RETRY_FOR_MS,
+    timers,
+    random,
+    log,
+    monotonicMs: () => clock.monotonicMs(),
+    ...(time ? { time } : {}),
+  });
+  const writer = openGroupCommit(database, storeId);
+  const wakes = openWakes(database, storeId);
+
+  return {
+    ...readsOf(database),
+    ...writesOf(writer, wakes),
+    ...queueOf(database, nextId, random),
+    ...registryOf(database, wakes),
+    ...flowOf(database),
+    migrate: () => migrate(url),
+    async skipTime(ms) {
+      if (!time) throw new HoldfastError("OPTION_INVALID", "Time can be advanced only with the option `virtualTime`.");
+      const nowMs = await skipTime(database, time, ms);
+      wakes.notify({ type: "all" });
+      return nowMs;
+    },
+    onWake: wakes.onWake,
+    notify: wakes.notify,
+    stats: () => ({
+      batches: writer.stats.batches,
+      foreseenBatches: writer.stats.foreseen,
+      transitions: writer.stats.units,
+      statements: writer.stats.statements,
+      logRows: writer.stats.logRows,
+      staleWrites: writer.stats.staleWrites,
+      duplicateRows: writer.stats.duplicateRows,
+      batchRetries: writer.stats.retries,
+      queued: writer.waiting,
+      commitMs: Math.round(writer.stats.busyMs),
+    }),
+    health: () => database.availability.health(),
+    async close(timeoutMs = 5000) {
+      await writer.drain(timeoutMs);
+      await writer.close();
+      await Promise.all([wakes.close(), database.close()]);
+    },
+  };
+}
+
+function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "intake"> {
+  const tellOfJobs = (jobs: readonly AnnouncedJob[]): void => {
+    const functionIds = functionsToAnnounce(jobs);
+    if (functionIds.length > 0) wakes.notify({ type: "jobs", functionIds });
+  };
+  const takeIn = async (item: IntakeItem): Promise<IntakeOutcome> => {
+    const result = await writer.submit({ type: "intake", item });
+    invariant(result.type === "intake", "an outcome answers its unit");
+    const { duplicate, awaited } = result.outcome;
+    if (!duplicate) tellOfJobs(jobsOfItem(item, awaited ? [item.event.id] : []));
+    return result.outcome;
+  };
+  return {
+    async commit(transition) {
+      checkTransition(transition);
+      const result = await writer.submit({ type: "transition", transition });
+      invariant(result.type === "transition", "an outcome answers its unit");
+      if (result.outcome.won) {
+        const { awaited } = result.outcome;
+        tellOfJobs([...transition.addJobs, ...(transition.events ?? []).flatMap((item) => jobsOfItem(item, awaited))]);
+      }
+      return result.outcome;
+    },
+    intake: (items) => Promise.all(items.map(takeIn)),
+  };
+}
+
+function queueOf(
+  database: Database,
+  nextId: () => string,
+  random: Random,
+): Pick<
+  Store,
+  | "claim"
+  | "claimLimited"
+  | "extendLeases"
+  | "releaseLeases"
+  | "recallJobs"
+  | "finishJob"
+  | "findWaits"
+  | "waitPaths"
+  | "loadRuns"
+  | "nextDueInMs"
+  | "nowMs"
+> {
+  const { query } = database;
+  return {
+    claim: (request) => claim(database, nextId(), request),
+    claimLimited: (request) => claimLimited(database, nextId(), laneToStartAt(random), request),
+    extendLeases: (leases) => extendLeases(query, leases),
+    recallJobs: (wants) => recallJobs(query, wants),
+    releaseLeases: (leases) => releaseLeases(query, leases),
+    finishJob: (fence) => finishJob(query, fence),
+    findWaits: (wanted) => findWaits(query, wanted),
+    waitPaths: (name) => waitPaths(query, name),
+    loadRuns: (runIds) => loadRuns(query, runIds),
+    nextDueInMs: (functionIds) => nextDueInMs(query, functionIds),
+    async nowMs() {
+      const [row] = await query<{ now_ms: number }>(`SELECT ${msOf("clock_timestamp()")} AS now_ms`);
+      return Number(row?.now_ms);
+    },
+  };
+}
+
+/** Ids of lanes are hexadecimal digits of a hash, so each has its turn. */
+const laneToStartAt = (random: Random): string =>
+  Math.floor(random() * 65_536)
+    .toString(16)
+    .padStart(4, "0");
+
+function flowOf({
+  query,
+}: Database): Pick<
+  Store,
+  "adoptLanes" | "postponeJob" | "loadWindow" | "loadEvents" | "saveCrons" | "repairCrons" | "loadCron"
+> {
+  return {
+    adoptLanes: (functionIds) => adoptLanes(query, functionIds),
+    postponeJob: (fence, delayMs) => postponeJob(query, fence, delayMs),
+    loadWindow: (window) => loadWindow(query, window),
+    loadEvents: (eventIds) => loadEvents(query, eventIds),
+    saveCrons: (appIds, functions, crons) => saveCrons(query, appIds, functions, crons),
+    repairCrons: (crons) => repairCrons(query, crons),
+    loadCron: (functionId, cron) => loadCron(query, functionId, cron),
+  };
+}
+
+function registryOf(
+  database: Database,
+  wakes: Wakes,
+): Pick<
+  Store,
+  | "secret"
+  | "useToken"
+  | "saveApps"
+  | "loadRegistry"
+  | "registryVersion"
+  | "saveConnection"
+  | "removeConnections"
+  | "touchConnections"
+  | "touchGateway"
+> {
+  return {
+    async saveApps(apps) {
+      const { functions, changed } = await saveApps(database, apps);
+      if (changed) wakes.notify({ type: "functions" });
+      return functions;
+    },
+    secret: () => loadSecret(database),
+    useToken: (connectionId, lifetimeMs) => useToken(database, connectionId, lifetimeMs),
+    loadRegistry: () => loadRegistry(database),
+    registryVersion: () => registryVersion(database),
+    saveConnection: (connection) => saveConnection(database, connection),
+    removeConnections: (ids) => removeConnections(database, ids),
+    touchGateway: (gatewayId) => touchGateway(database, gatewayId),
+    touchConnections: (gatewayId, staleAfterMs) => touchConnections(database, gatewayId, staleAfterMs),
+  };
+}
+
+function readsOf(database: Database): StoreReads {
+  return {
+    listRuns: (filter) => listRuns(database, filter),
+    getRun: (runId) => getRun(database, runId),
+    listEvents: (filter) => listEvents(database, filter),
+    getEvent: (eventId) => getEvent(database, eventId),
+    listConnections: () => listConnections(database),
+    queueDepth: () => queueDepth(database),
+    ping: () => database.once("SELECT 1 AS one", PING_MS),
+  };
+}

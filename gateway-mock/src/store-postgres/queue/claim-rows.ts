@@ -1,0 +1,77 @@
+import type { ClaimedJob, JobKind } from "@holdfast/store";
+import type { Query } from "../connection/database.ts";
+import { msOf } from "../connection/pg-values.ts";
+
+import { loadRuns } from "../run-loader.ts";
+
+/** What claims with and without limits have in common. */
+
+/**
+ * Per function: which priorities there are (found by hopping through the index, one probe each), then of each the
+ * longest due. Rows that are not due are never read, however many there are.
+ */
+export const PRIORITIES = `LATERAL (
+    WITH RECURSIVE hop AS (
+      (SELECT priority FROM holdfast.queue WHERE function_id = w.function_id ORDER BY priority DESC LIMIT 1)
+      UNION ALL
+      SELECT (SELECT q.priority FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority < hop.priority
+        ORDER BY q.priority DESC LIMIT 1) FROM hop WHERE hop.priority IS NOT NULL
+    ) SELECT priority FROM hop WHERE priority IS NOT NULL
+  ) p`;
+
+export const JOB_COLUMNS = `q.id, q.run_id, q.kind, q.key, q.function_id, q.attempt, q.iteration, q.priority, q.epoch,
+  ${msOf("q.available_at")} AS until_ms`;
+
+/** After a lost connection: what the claim took, if it took anything. */
+export const CLAIMED_BEFORE = `SELECT ${JOB_COLUMNS}, ${msOf("q.claimed_at")} AS due_ms,
+  CASE WHEN q.epoch = 1 THEN 0 END::float8 AS unplaced_ms, EXISTS (
+    SELECT FROM holdfast.run_log l WHERE l.run_id = q.run_id AND l.key = q.id AND l.kind = 'LEASE_LOST'
+      AND l.attempt = q.attempt AND l.iteration = q.epoch - 1) AS was_lost
+FROM holdfast.queue q WHERE q.claim_id = $1 AND q.leased_by = $2`;
+
+export interface TakenRow {
+  readonly id: string;
+  readonly run_id: string;
+  readonly kind: JobKind;
+  readonly key: string;
+  readonly function_id: string;
+  readonly attempt: number;
+  readonly iteration: number;
+  readonly priority: number;
+  readonly epoch: number;
+  readonly until_ms: number;
+  readonly due_ms: number;
+  readonly was_lost: boolean;
+  readonly unplaced_ms: number | null;
+}
+
+export async function withRuns(query: Query, rows: readonly TakenRow[]): Promise<ClaimedJob[]> {
+  const runs = new Map(
+    (
+      await loadRuns(
+        query,
+        rows.flatMap((row) => (row.run_id === "" ? [] : [row.run_id])),
+      )
+    ).map((run) => [run.head.id, run]),
+  );
+  return rows.flatMap((row) => {
+    const run = runs.get(row.run_id) ?? null;
+    if (!run && row.run_id !== "") return [];
+    return {
+      id: row.id,
+      runId: row.run_id,
+      kind: row.kind,
+      key: row.key,
+      functionId: row.function_id,
+      attempt: row.attempt,
+      iteration: row.iteration,
+      priority: row.priority,
+      epoch: row.epoch,
+      leaseUntilMs: row.until_ms,
+      dueSinceMs: row.due_ms,
+      unplacedMs: row.unplaced_ms,
+      lost: row.was_lost,
+      run,
+    };
+  });
+}

@@ -1,0 +1,154 @@
+import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant } from "@holdfast/store";
+import type { Database, Query } from "../connection/database.ts";
+import { intervalOf, isRegistry, msOf, msSince, numberArray, textArray } from "../connection/pg-values.ts";
+
+import { CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
+import { takeUp } from "./limited-claims.ts";
+
+/**
+ * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
+ * and not returned counts as lost and is recorded.
+ */
+const CLAIM = `WITH known AS MATERIALIZED (
+  SELECT holdfast.expect(${isRegistry("$6")})
+), due AS MATERIALIZED (
+  SELECT d.* FROM known CROSS JOIN unnest($1::text[], $2::int[], $3::float8[]) AS w(function_id, most, lease_ms)
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM ${PRIORITIES}
+    CROSS JOIN LATERAL (
+      SELECT q.id, q.priority, q.available_at, q.leased_by, q.lost, q.epoch, q.unplaced_since, w.lease_ms FROM holdfast.queue q
+      WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at <= now()
+      ORDER BY q.available_at LIMIT w.most FOR UPDATE SKIP LOCKED
+    ) x
+    ORDER BY x.available_at - x.priority * interval '1 second' LIMIT w.most
+  ) d
+), taken AS (
+  UPDATE holdfast.queue q SET epoch = q.epoch + 1, available_at = now() + ${intervalOf("due.lease_ms")},
+    leased_by = $4, claimed_at = now(), claim_id = $5, lost = false,
+    unplaced_since = NULL, wanted_version = NULL
+  FROM due WHERE q.id = due.id
+  RETURNING ${JOB_COLUMNS}, ${msOf("due.available_at")} AS due_ms, (due.leased_by IS NOT NULL OR due.lost) AS was_lost,
+    due.leased_by AS lost_by,
+    CASE WHEN due.epoch = 0 THEN 0 ELSE ${msSince("due.unplaced_since")} END AS unplaced_ms
+), noted AS (
+  INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
+  SELECT run_id, id, 'LEASE_LOST', attempt, epoch - 1, NULL, NULL,
+    json_build_object('kind', kind, 'key', key, 'gatewayId', lost_by)::text, now()
+  FROM taken WHERE was_lost AND run_id <> '' ON CONFLICT DO NOTHING
+)
+SELECT * FROM taken ORDER BY due_ms - priority * 1000.0, id`;
+
+export async function claim(database: Database, claimId: string, request: ClaimRequest): Promise<ClaimedJob[]> {
+  const wants = request.wants.filter((want) => want.limit > 0);
+  if (wants.length === 0) return [];
+  const params = [
+    textArray(wants.map((want) => want.functionId)),
+    numberArray(wants.map((want) => want.limit)),
+    numberArray(wants.map((want) => want.leaseMs ?? request.leaseMs)),
+    request.gatewayId,
+    claimId,
+    request.registryVersion ?? null,
+  ];
+  return database.retrying("Jobs could not be claimed", async (query, attempt) => {
+    await database.settled();
+    // The statement may have been carried out although its answer was lost.
+    const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
+    const rows = before.length > 0 ? before : await query<TakenRow>(CLAIM, params);
+    return withRuns(query, rows);
+  });
+}
+
+/** Locked in the order of ids, as everywhere, so two of these statements never wait for each other in a circle. */
+const HELD = `held AS MATERIALIZED (
+  SELECT q.id FROM holdfast.queue q WHERE q.id = ANY($1::text[]) ORDER BY q.id FOR UPDATE
+)`;
+
+const EXTEND = `WITH ${HELD}
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}, leased_by = n.gateway_id, lost = false,
+  epoch = q.epoch + n.step, claimed_at = CASE n.step WHEN 0 THEN q.claimed_at ELSE now() END
+FROM held, unnest($1::text[], $2::int[], $3::text[], $4::float8[], $5::int[]) AS n(id, epoch, gateway_id, lease_ms, step)
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND (q.lane = '' OR q.leased_by IS NOT NULL)
+RETURNING q.id, n.epoch`;
+
+const RELEASE = `WITH ${HELD}
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.hold_ms")}, leased_by = NULL, lost = n.lost,
+  unplaced_since = now() - ${intervalOf("n.unplaced_ms")}, wanted_version = n.wanted
+FROM held, unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::float8[], $6::float8[], $7::text[])
+  AS n(id, epoch, held_by, lost, hold_ms, unplaced_ms, wanted)
+WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by = COALESCE(n.held_by, q.leased_by)
+RETURNING q.id, q.epoch`;
+
+export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {
+  const gateways = leases.map((lease) => lease.gatewayId);
+  const times = numberArray(leases.map((lease) => lease.leaseMs));
+  const steps = numberArray(leases.map(({ next }) => (next ? 1 : 0)));
+  const held = await change(query, EXTEND, leases, gateways, times, steps);
+  const left = leases.filter((lease, index) => !held[index] && lease.functionId !== undefined);
+  if (left.length === 0) return held;
+  const taken = await takeUp(query, left);
+  return leases.map((lease, index) => held[index] === true || taken.has(`${lease.jobId}.${lease.epoch}`));
+}
+
+export async function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {
+  const holders = leases.map((lease) => lease.heldBy ?? null);
+  const lost = `{${leases.map((lease) => (lease.lost ? "t" : "f")).join(",")}}`;
+  const holds = numberArray(leases.map((lease) => lease.holdMs ?? 0));
+  const unplaced = numberArray(leases.map((lease) => lease.unplaced?.sinceMs ?? null));
+  const wanted = textArray(leases.map((lease) => lease.unplaced?.version ?? null));
+  return change(query, RELEASE, leases, holders, lost, holds, unplaced, wanted);
+}
+
+/** Claimed before, held by no one and not due: only what was put off is all of that. */
+const RECALL = `WITH held AS MATERIALIZED (
+  SELECT min(w.n) AS n, x.id FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS w(function_id, app_version, most, n)
+  CROSS JOIN LATERAL (
+    SELECT q.id FROM holdfast.queue q JOIN holdfast.runs r ON r.id = q.run_id
+    WHERE q.function_id = w.function_id AND q.available_at > now() AND q.leased_by IS NULL AND q.epoch > 0
+      AND CASE WHEN w.app_version IS NULL THEN q.unplaced_since IS NOT NULL
+        ELSE COALESCE(q.wanted_version, r.app_version) = w.app_version END
+    ORDER BY q.created_at, q.id LIMIT w.most FOR UPDATE OF q SKIP LOCKED) x
+  GROUP BY x.id
+)
+UPDATE holdfast.queue q SET available_at = LEAST(q.created_at, now()) FROM held WHERE q.id = held.id
+RETURNING held.n::int AS n`;
+
+export async function recallJobs(query: Query, wants: readonly RecallWant[]): Promise<number[]> {
+  const counts = wants.map(() => 0);
+  if (wants.length === 0) return counts;
+  const rows = await query<{ n: number }>(RECALL, [
+    textArray(wants.map((want) => want.functionId)),
+    textArray(wants.map((want) => want.appVersion)),
+    numberArray(wants.map((want) => want.limit)),
+  ]);
+  for (const { n } of rows) counts[n - 1] = (counts[n - 1] ?? 0) + 1;
+  return counts;
+}
+
+async function change(
+  query: Query,
+  text: string,
+  leases: readonly { readonly jobId: string; readonly epoch: number }[],
+  gateways: readonly (string | null)[],
+  ...more: string[]
+): Promise<boolean[]> {
+  if (leases.length === 0) return [];
+  const rows = await query<{ id: string; epoch: number }>(text, [
+    textArray(leases.map((lease) => lease.jobId)),
+    numberArray(leases.map((lease) => lease.epoch)),
+    textArray(gateways),
+    ...more,
+  ]);
+  const held = new Set(rows.map((row) => `${row.id}.${row.epoch}`));
+  return leases.map((lease) => held.has(`${lease.jobId}.${lease.epoch}`));
+}
+
+const NEXT_DUE = `SELECT min(GREATEST(date_part('epoch', f.available_at - clock_timestamp()) * 1000, 0))::float8 AS due_in_ms
+FROM unnest($1::text[]) AS w(function_id) CROSS JOIN ${PRIORITIES} CROSS JOIN LATERAL (
+  SELECT q.available_at FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority = p.priority
+  ORDER BY q.available_at LIMIT 1) f`;
+
+export async function nextDueInMs(query: Query, functionIds: readonly string[]): Promise<number | null> {
+  if (functionIds.length === 0) return null;
+  const [row] = await query<{ due_in_ms: number | null }>(NEXT_DUE, [textArray(functionIds)]);
+  return row?.due_in_ms == null ? null : Math.ceil(row.due_in_ms);
+}

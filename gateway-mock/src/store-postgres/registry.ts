@@ -1,0 +1,274 @@
+import { createHash } from "node:crypto";
+import { HoldfastError } from "@holdfast/core";
+import {
+  type AppRecord,
+  type ConnectionRecord,
+  functionTaken,
+  type ListedConnection,
+  type StoredFunction,
+  type StoredRegistry,
+} from "@holdfast/store";
+import type { Database, Query } from "./connection/database.ts";
+import { intervalOf, msOf, textArray, timeOf } from "./connection/pg-values.ts";
+import { EVENT_KEY_LIFETIME } from "./writer/sql.ts";
+
+interface FunctionRow {
+  readonly slug: string;
+  readonly uuid: string;
+  readonly app_id: string;
+  readonly app_version: string;
+  readonly name: string;
+  readonly triggers: string;
+  readonly config: string;
+  readonly active: boolean;
+}
+
+const COLUMNS = "slug, uuid::text AS uuid, app_id, app_version, name, triggers, config, active";
+
+/** Later than this the newest deployment of an app counts as gone when another one is there. */
+const GROUP_GONE = "60 seconds";
+
+/** Marks deployments as seen. One that is new, or whose successors are all gone, becomes the newest. */
+const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at, version, slugs)
+SELECT app_id, hash, clock_timestamp(), now(), version, slugs::text[]
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(app_id, hash, version, slugs) ORDER BY app_id, hash
+ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), version = excluded.version, slugs = excluded.slugs, since = CASE WHEN EXISTS (
+    SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since)
+  AND NOT EXISTS (SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since
+    AND o.seen_at > now() - interval '${GROUP_GONE}') THEN clock_timestamp() ELSE g.since END`;
+
+const NEWEST = `(SELECT g.hash FROM holdfast.app_groups g WHERE g.app_id = n.app_id ORDER BY g.since DESC LIMIT 1)`;
+
+/** The newest deployment's functions as they are; those that only an older one has are kept for its runs. */
+const SAVE = `WITH n AS MATERIALIZED (
+  SELECT n.*, n.hash = ${NEWEST} AS newest
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+    AS n(slug, app_id, app_version, sdk, name, triggers, config, hash)
+), saved AS (
+  INSERT INTO holdfast.functions AS f (slug, uuid, app_id, app_version, sdk, name, triggers, config, active, updated_at)
+  SELECT slug, gen_random_uuid(), app_id, app_version, sdk, name, triggers, config, newest, now() FROM n
+  ORDER BY slug COLLATE "C"
+  ON CONFLICT (slug) DO UPDATE SET app_id = excluded.app_id,
+    uuid = CASE WHEN f.app_id = excluded.app_id THEN f.uuid ELSE excluded.uuid END, app_version = excluded.app_version, sdk = excluded.sdk,
+    name = excluded.name, triggers = excluded.triggers, config = excluded.config, active = true, updated_at = now()
+  WHERE excluded.active AND (f.app_id, f.app_version, f.sdk, f.name, f.triggers, f.config, f.active) IS DISTINCT FROM
+    (excluded.app_id, excluded.app_version, excluded.sdk, excluded.name, excluded.triggers, excluded.config, true)
+  RETURNING slug
+) SELECT count(*)::int AS changed FROM saved`;
+
+const RETIRE = `UPDATE holdfast.functions f SET active = false, updated_at = now()
+FROM unnest($1::text[], $2::text[], $3::text[]) AS n(app_id, hash, slugs)
+WHERE f.app_id = n.app_id AND f.active AND n.hash = ${NEWEST} AND NOT f.slug = ANY(n.slugs::text[]) RETURNING f.slug`;
+
+/** Whoever registers holds this lock, so that of two apps that want one slug the second one sees the first. */
+const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('holdfast registry', 0))";
+
+/** Functions of other apps with these slugs that are still in use: by a deployment, or by runs that have not ended. */
+const TAKEN = `SELECT n.slug, n.app_id, f.app_id AS holder, EXISTS (
+    SELECT FROM holdfast.app_groups g WHERE g.app_id = f.app_id AND g.seen_at > now() - interval '${GROUP_GONE}'
+      AND (g.slugs IS NULL OR f.slug = ANY(g.slugs))) AS deployed
+FROM unnest($1::text[], $2::text[]) AS n(slug, app_id)
+JOIN holdfast.functions f ON f.slug = n.slug AND f.app_id <> n.app_id
+WHERE EXISTS (
+    SELECT FROM holdfast.app_groups g WHERE g.app_id = f.app_id AND g.seen_at > now() - interval '${GROUP_GONE}'
+      AND (g.slugs IS NULL OR f.slug = ANY(g.slugs)))
+  OR EXISTS (SELECT FROM holdfast.runs r WHERE r.function_id = f.slug AND r.app_id = f.app_id AND r.ended_at IS NULL)
+ORDER BY n.slug LIMIT 1`;
+
+interface TakenRow {
+  readonly slug: string;
+  readonly app_id: string;
+  readonly holder: string;
+  readonly deployed: boolean;
+}
+
+export interface SavedApps {
+  readonly functions: readonly StoredFunction[];
+  /** Whether anything is different from before. */
+  readonly changed: boolean;
+}
+
+export function saveApps(database: Database, given: readonly AppRecord[]): Promise<SavedApps> {
+  // Of two records of one app or function the later counts: a statement can write a row only once.
+  const apps = [...new Map(given.map((app) => [app.id, app])).values()];
+  if (apps.length === 0) return Promise.resolve({ functions: [], changed: false });
+  return database.transaction("The functions of an app could not be stored", (query) => save(query, apps));
+}
+
+async function save(query: Query, apps: readonly AppRecord[]): Promise<SavedApps> {
+  const hashes = new Map(apps.map((app) => [app.id, groupHash(app)]));
+  const all = [...new Map(apps.flatMap((app) => app.functions.map((fn) => [fn.slug, { app, fn }] as const))).values()];
+  const ids = textArray(apps.map(({ id }) => id));
+  const groups = textArray(apps.map(({ id }) => hashes.get(id) ?? ""));
+  const slugs = textArray(apps.map((app) => textArray(app.functions.map(({ slug }) => slug))));
+  const own = [textArray(all.map(({ fn }) => fn.slug)), textArray(all.map(({ app }) => app.id))];
+  await query(LOCK);
+  const [taken] = await query<TakenRow>(TAKEN, own);
+  if (taken) throw functionTaken(taken.slug, taken.app_id, taken.holder, taken.deployed ? "deployment" : "runs");
+  await query(SEE_GROUPS, [ids, groups, textArray(apps.map(({ version }) => version)), slugs]);
+  const [saved] = await query<{ changed: number }>(SAVE, [
+    ...own,
+    textArray(all.map(({ app }) => app.version)),
+    textArray(all.map(({ app }) => app.sdk)),
+    textArray(all.map(({ fn }) => fn.name)),
+    textArray(all.map(({ fn }) => fn.triggersJson)),
+    textArray(all.map(({ fn }) => fn.configJson)),
+    textArray(all.map(({ app }) => hashes.get(app.id) ?? "")),
+  ]);
+  const retired = await query(RETIRE, [ids, groups, slugs]);
+  const rows = await query<FunctionRow>(
+    `SELECT ${COLUMNS} FROM holdfast.functions WHERE app_id = ANY($1::text[]) ORDER BY slug`,
+    [ids],
+  );
+  return { functions: rows.map(functionOf), changed: (saved?.changed ?? 0) + retired.length > 0 };
+}
+
+/** Equal for workers of one deployment. */
+function groupHash(app: AppRecord): string {
+  const { id, version, sdk, functions } = app;
+  const sorted = [...functions].sort((x, y) => (x.slug < y.slug ? -1 : 1));
+  const texts = sorted.map(({ slug, name, triggersJson, configJson }) => [slug, name, triggersJson, configJson]);
+  return createHash("sha256")
+    .update(JSON.stringify([id, version, sdk, texts]))
+    .digest("hex");
+}
+
+/** One statement, so that all of it is of one instant. */
+const LOAD = `SELECT r.version::float8 AS version,
+  (SELECT COALESCE(json_agg(x ORDER BY x.slug COLLATE "C"), '[]') FROM (SELECT ${COLUMNS} FROM holdfast.functions) x)::text AS functions,
+  (SELECT COALESCE(json_agg(d ORDER BY d.app_id COLLATE "C", d.since DESC), '[]') FROM (
+    SELECT app_id, version, slugs, since FROM holdfast.app_groups
+    WHERE slugs IS NOT NULL AND seen_at > now() - interval '7 days') d)::text AS deployments
+FROM holdfast.registry r WHERE r.one`;
+
+export async function loadRegistry({ query }: Pick<Database, "query">): Promise<StoredRegistry> {
+  const [row] = await query<{ version: number; functions: string; deployments: string }>(LOAD);
+  const functions = JSON.parse(row?.functions ?? "[]") as FunctionRow[];
+  const deployments = JSON.parse(row?.deployments ?? "[]") as { app_id: string; version: string; slugs: string[] }[];
+  return {
+    version: Number(row?.version),
+    functions: functions.map(functionOf),
+    deployments: deployments.map(({ app_id: appId, version, slugs }) => ({ appId, version, slugs })),
+  };
+}
+
+export async function registryVersion({ query }: Pick<Database, "query">): Promise<number> {
+  const [row] = await query<{ version: number }>("SELECT version::float8 AS version FROM holdfast.registry WHERE one");
+  return Number(row?.version);
+}
+
+const functionOf = (row: FunctionRow): StoredFunction => ({
+  slug: row.slug,
+  uuid: row.uuid,
+  appId: row.app_id,
+  appVersion: row.app_version,
+  name: row.name,
+  triggersJson: row.triggers,
+  configJson: row.config,
+  active: row.active,
+});
+
+export async function saveConnection(database: Database, connection: ConnectionRecord): Promise<void> {
+  await database.query(
+    `INSERT INTO holdfast.connections (id, gateway_id, instance_id, app_ids, status, connected_at, seen_at, app_versions)
+VALUES ($1, $2, $3, $4, $5, ${timeOf("$6::float8")}, now(), $7) ON CONFLICT (id) DO UPDATE SET
+gateway_id = excluded.gateway_id, instance_id = excluded.instance_id, app_ids = excluded.app_ids,
+app_versions = excluded.app_versions,
+status = excluded.status, seen_at = excluded.seen_at`,
+    [
+      connection.id,
+      connection.gatewayId,
+      connection.instanceId,
+      JSON.stringify(connection.appIds),
+      connection.status,
+      connection.connectedMs,
+      JSON.stringify(connection.versions),
+    ],
+  );
+}
+
+export async function removeConnections(database: Database, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await database.query("DELETE FROM holdfast.connections WHERE id = ANY($1::text[])", [textArray(ids)]);
+}
+
+export async function touchConnections(database: Database, gatewayId: string, staleAfterMs: number): Promise<void> {
+  await database.query("UPDATE holdfast.connections SET seen_at = now() WHERE gateway_id = $1", [gatewayId]);
+  await database.query(
+    `DELETE FROM holdfast.connections WHERE id IN (SELECT id FROM holdfast.connections
+WHERE seen_at < now() - $1::float8 * interval '1 millisecond' ORDER BY id FOR UPDATE SKIP LOCKED)`,
+    [staleAfterMs],
+  );
+  await tidy(database);
+}
+
+export async function touchGateway(database: Database, gatewayId: string): Promise<void> {
+  await database.query(
+    `INSERT INTO holdfast.gateways (id, seen_at) VALUES ($1, now())
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
+    [gatewayId],
+  );
+}
+
+export async function loadSecret(database: Database): Promise<string> {
+  const [row] = await database.query<{ value: string }>("SELECT value FROM holdfast.secrets WHERE name = 'proofs'");
+  if (!row) throw new HoldfastError("STORE_FAILED", "The secret of this database is missing from the table `secrets`.");
+  return row.value;
+}
+
+/** When the answer is lost and the statement is repeated, the token counts as used: its worker asks for another one. */
+export async function useToken(database: Database, connectionId: string, lifetimeMs: number): Promise<boolean> {
+  const rows = await database.query(
+    `INSERT INTO holdfast.used_tokens (connection_id, expires_at) VALUES ($1, now() + ${intervalOf("$2::float8")})
+ON CONFLICT (connection_id) DO NOTHING RETURNING connection_id`,
+    [connectionId, lifetimeMs],
+  );
+  return rows.length > 0;
+}
+
+/** What is past its time: keys of events, and marks of stores that are long gone. */
+async function tidy(database: Database): Promise<void> {
+  await database.query(`DELETE FROM holdfast.event_keys WHERE (name, key) IN (SELECT name, key FROM holdfast.event_keys
+WHERE received_at < now() - interval '${EVENT_KEY_LIFETIME}' ORDER BY received_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.used_tokens WHERE connection_id IN (SELECT connection_id
+FROM holdfast.used_tokens WHERE expires_at < now() ORDER BY connection_id LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.writers WHERE id IN (SELECT id FROM holdfast.writers
+WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.gateways WHERE id IN (SELECT id FROM holdfast.gateways
+WHERE seen_at < now() - interval '7 days' FOR UPDATE SKIP LOCKED)`);
+  await database.query(`DELETE FROM holdfast.gates WHERE (function_id, kind, key) IN (
+SELECT function_id, kind, key FROM holdfast.gates g WHERE expires_at < now() AND (kind <> 'single'
+  OR NOT EXISTS (SELECT FROM holdfast.runs r WHERE r.id = g.run_id AND r.ended_at IS NULL))
+ORDER BY expires_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
+}
+
+interface ConnectionRow {
+  readonly id: string;
+  readonly gateway_id: string;
+  readonly instance_id: string;
+  readonly app_ids: string;
+  readonly app_versions: string;
+  readonly status: string;
+  readonly connected_ms: number;
+  readonly silent_ms: number;
+}
+
+export async function listConnections(database: Database): Promise<ListedConnection[]> {
+  // Gateways of earlier versions give no signs.
+  const rows = await database.query<ConnectionRow>(
+    `SELECT c.id, gateway_id, instance_id, app_ids, app_versions, status, ${msOf("connected_at")} AS connected_ms,
+COALESCE(date_part('epoch', now() - g.seen_at) * 1000, 0)::float8 AS silent_ms
+FROM holdfast.connections c LEFT JOIN holdfast.gateways g ON g.id = c.gateway_id
+ORDER BY connected_at DESC, c.id LIMIT 1000`,
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    gatewayId: row.gateway_id,
+    instanceId: row.instance_id,
+    appIds: JSON.parse(row.app_ids) as string[],
+    versions: JSON.parse(row.app_versions) as string[],
+    status: row.status,
+    connectedMs: row.connected_ms,
+    silentMs: Math.max(0, row.silent_ms),
+  }));
+}

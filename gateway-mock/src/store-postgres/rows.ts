@@ -1,0 +1,82 @@
+import type { LogKind, RunHead, RunStatus, StoredLogRow } from "@holdfast/store";
+import { msOf } from "./connection/pg-values.ts";
+
+/** Rows as the driver gives them, and what the port makes of them. */
+
+export interface HeadRow {
+  readonly id: string;
+  readonly function_id: string;
+  readonly app_id: string;
+  readonly app_version: string;
+  readonly status: RunStatus;
+  readonly version: number;
+  readonly event_id: string;
+  readonly event_name: string;
+  readonly deadline_ms: number | null;
+  readonly output: string | null;
+  readonly error: string | null;
+  readonly created_ms: number;
+  readonly started_ms: number | null;
+  readonly ended_ms: number | null;
+}
+
+/** A pass or a step of the run is leased right now. */
+export const IS_LEASED = `EXISTS (SELECT FROM holdfast.queue j WHERE j.run_id = r.id AND j.kind <> 'timer'
+  AND j.leased_by IS NOT NULL AND j.available_at > now())`;
+/** The status that people see. */
+export const SHOWN_STATUS = `CASE WHEN r.status IN ('PENDING', 'WAITING') AND ${IS_LEASED} THEN 'RUNNING' ELSE r.status END`;
+
+/** Columns of table `r`; `status` is the SQL for the status. */
+export const headColumns = (
+  status = "r.status",
+): string => `r.id, r.function_id, r.app_id, r.app_version, ${status} AS status,
+  r.version, r.event_id, r.event_name, ${msOf("r.deadline_at")} AS deadline_ms, r.output, r.error,
+  ${msOf("r.created_at")} AS created_ms, ${msOf("r.started_at")} AS started_ms, ${msOf("r.ended_at")} AS ended_ms`;
+
+export function headOf(row: HeadRow): RunHead {
+  return {
+    id: row.id,
+    functionId: row.function_id,
+    appId: row.app_id,
+    appVersion: row.app_version,
+    status: row.status,
+    version: row.version,
+    eventId: row.event_id,
+    eventName: row.event_name,
+    deadlineMs: row.deadline_ms,
+    outputJson: row.output,
+    errorJson: row.error,
+    createdMs: row.created_ms,
+    startedMs: row.started_ms,
+    endedMs: row.ended_ms,
+  };
+}
+
+export interface LogDbRow {
+  readonly run_id: string;
+  readonly seq: number;
+  readonly at_ms: number;
+  readonly kind: LogKind;
+  readonly key: string;
+  readonly attempt: number;
+  readonly iteration: number;
+  readonly version: number | null;
+  readonly status: RunStatus | null;
+  readonly data: string;
+}
+
+export const LOG_COLUMNS = `run_id, seq::float8 AS seq, ${msOf("at")} AS at_ms, kind, key, attempt, iteration, version, status, data`;
+
+export function logRowOf(row: LogDbRow): StoredLogRow {
+  return {
+    seq: row.seq,
+    atMs: row.at_ms,
+    kind: row.kind,
+    key: row.key,
+    attempt: row.attempt,
+    iteration: row.iteration,
+    dataJson: row.data,
+    headVersion: row.version,
+    headStatus: row.status,
+  };
+}

@@ -1,0 +1,101 @@
+import { unreachable } from "@holdfast/core";
+import type { Wake } from "@holdfast/store";
+
+/** The server refuses payloads of 8000 bytes; ids may hold wide characters. */
+const MAX_PAYLOAD = 2000;
+/** What takes more messages than this is told as "something may have been missed". */
+const MAX_MESSAGES = 32;
+
+/** What a wake-up is about: ids, or nothing in particular. */
+function idsOf(wake: Wake): readonly string[] | null {
+  switch (wake.type) {
+    case "jobs":
+    case "held":
+    case "unplaced":
+      return wake.functionIds;
+    case "removed":
+      return wake.jobIds;
+    case "ended":
+      return wake.runIds;
+    case "given":
+      return wake.requestIds;
+    case "functions":
+    case "all":
+      return null;
+    default:
+      return unreachable(wake);
+  }
+}
+
+function wakeOf(type: unknown, ids: readonly string[]): Wake | null {
+  switch (type) {
+    case "jobs":
+    case "held":
+    case "unplaced":
+      return { type, functionIds: ids };
+    case "removed":
+      return { type, jobIds: ids };
+    case "ended":
+      return { type, runIds: ids };
+    case "given":
+      return { type, requestIds: ids };
+    case "functions":
+    case "all":
+      return { type };
+    default:
+      return null;
+  }
+}
+
+/** What is sent for these: one message where it fits, else several. */
+export function wakeMessages(from: string, wakes: readonly Wake[]): string[] {
+  const write = (some: readonly Wake[]): string => JSON.stringify({ from, wakes: some });
+  const merged = merge(wakes);
+  const whole = write(merged);
+  if (whole.length <= MAX_PAYLOAD) return [whole];
+  const messages: string[] = [];
+  const split = (type: Wake["type"], ids: readonly string[]): void => {
+    const wake = wakeOf(type, ids);
+    if (messages.length > MAX_MESSAGES || wake === null) return;
+    const message = write([wake]);
+    if (message.length <= MAX_PAYLOAD || ids.length <= 1) {
+      messages.push(message.length <= MAX_PAYLOAD ? message : write([{ type: "all" }]));
+      return;
+    }
+    const half = ids.length >> 1;
+    split(type, ids.slice(0, half));
+    split(type, ids.slice(half));
+  };
+  for (const wake of merged) split(wake.type, idsOf(wake) ?? []);
+  return messages.length > MAX_MESSAGES ? [write([{ type: "all" }])] : messages;
+}
+
+/** One of each kind. */
+function merge(wakes: readonly Wake[]): Wake[] {
+  const byType = new Map<Wake["type"], Set<string>>();
+  for (const wake of wakes) {
+    const ids = byType.get(wake.type) ?? new Set<string>();
+    for (const id of idsOf(wake) ?? []) ids.add(id);
+    byType.set(wake.type, ids);
+  }
+  return [...byType].flatMap(([type, ids]) => wakeOf(type, [...ids]) ?? []);
+}
+
+/** Null when it is none of ours: anybody with access to the database can write to the channel. */
+export function readWakeMessage(payload: string): { readonly from: string; readonly wakes: readonly Wake[] } | null {
+  try {
+    const value = JSON.parse(payload) as { from?: unknown; wakes?: unknown };
+    if (typeof value?.from !== "string" || !Array.isArray(value.wakes)) return null;
+    return { from: value.from, wakes: value.wakes.flatMap(readWake) };
+  } catch {
+    return null;
+  }
+}
+
+function readWake(value: unknown): Wake[] {
+  const { type, functionIds, runIds, jobIds, requestIds } = (value ?? {}) as Record<string, unknown>;
+  const list = [functionIds, runIds, jobIds, requestIds].find(Array.isArray) ?? [];
+  const ids = list.filter((entry): entry is string => typeof entry === "string");
+  const wake = wakeOf(type, ids);
+  return wake === null ? [] : [wake];
+}

@@ -1,0 +1,117 @@
+import { backoffDelayMs, type Log, messageOf, sleep } from "@holdfast/core";
+import type { Wake } from "@holdfast/store";
+import type postgres from "postgres";
+import type { Database } from "./connection/database.ts";
+import { safeMessage } from "./connection/pg-errors.ts";
+import { textArray } from "./connection/pg-values.ts";
+
+import { readWakeMessage, wakeMessages } from "./wake-messages.ts";
+
+const CHANNEL = "holdfast_wake";
+const LISTEN_BACKOFF = { baseMs: 100, factor: 2, maxMs: 5000, jitter: 0.2 } as const;
+
+export interface Wakes {
+  onWake(listener: (wake: Wake) => void): () => void;
+  notify(wake: Wake): void;
+  close(): Promise<void>;
+}
+
+/** LISTEN on a connection of its own, opened with the first listener; NOTIFY through the pool, a few at a time as one. */
+export function openWakes(database: Database, storeId: string): Wakes {
+  const { timers, random, log, url } = database.options;
+  const listeners = new Set<(wake: Wake) => void>();
+  const closing = new AbortController();
+  let listening: Promise<void> | null = null;
+  let pending: Wake[] = [];
+  let sending: Promise<void> | null = null;
+
+  const tell = (wake: Wake): void => tellAll(listeners, wake, log);
+
+  const receive = (payload: string): void => {
+    const message = readWakeMessage(payload);
+    if (!message || message.from === storeId) return;
+    for (const wake of message.wakes) tell(wake);
+  };
+
+  /** One connection until it breaks. */
+  const listenOnce = async (): Promise<void> => {
+    let sql: postgres.Sql | null = null;
+    const broken = new AbortController();
+    try {
+      sql = database.connect({
+        name: "listener",
+        onclose: () => broken.abort(),
+        onnotify: (_, payload) => receive(payload),
+      });
+      await sql.unsafe(`LISTEN ${CHANNEL}`);
+      tell({ type: "all" });
+      await aborted(AbortSignal.any([broken.signal, closing.signal]));
+    } finally {
+      await sql?.end({ timeout: 0 });
+    }
+  };
+
+  const listenForEver = async (): Promise<void> => {
+    for (let attempt = 1; !closing.signal.aborted; attempt += 1) {
+      try {
+        await listenOnce();
+        attempt = 0;
+      } catch (error) {
+        log("debug", `Listening for wake-ups failed: ${safeMessage(error, url)}; retrying`);
+      }
+      await sleep(timers, backoffDelayMs(LISTEN_BACKOFF, attempt + 1, random), closing.signal);
+    }
+  };
+
+  const send = async (): Promise<void> => {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (pending.length > 0) {
+      const messages = textArray(wakeMessages(storeId, pending));
+      pending = [];
+      try {
+        await database.retrying("A wake-up could not be sent", (query) =>
+          query(`SELECT pg_notify('${CHANNEL}', m) FROM unnest($1::text[]) AS m`, [messages]),
+        );
+      } catch (error) {
+        log("debug", `A wake-up was not sent: ${safeMessage(error, url)}`);
+      }
+    }
+    sending = null;
+  };
+
+  return {
+    onWake(listener) {
+      listeners.add(listener);
+      listening ??= listenForEver();
+      return () => listeners.delete(listener);
+    },
+    notify(wake) {
+      if (closing.signal.aborted) return;
+      pending.push(wake);
+      sending ??= send();
+    },
+    async close() {
+      await sending;
+      closing.abort();
+      await listening;
+    },
+  };
+}
+
+function tellAll(listeners: Iterable<(wake: Wake) => void>, wake: Wake, log: Log): void {
+  for (const listener of listeners) {
+    try {
+      listener(wake);
+    } catch (error) {
+      // The driver would take it for a fault of the connection.
+      log("error", `A listener for wake-ups failed: ${messageOf(error)}`);
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

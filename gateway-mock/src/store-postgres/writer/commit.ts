@@ -1,0 +1,165 @@
+import {
+  type BatchPlan,
+  expectRows,
+  type LockedRows,
+  type Needs,
+  needsOf,
+  type OptimisticBackoff,
+  outcomesOf,
+  planBatch,
+  rowKeyOf,
+  type Unit,
+  type UnitOutcome,
+} from "@holdfast/store";
+import type { Query } from "../connection/database.ts";
+import type { Statement } from "../connection/statement.ts";
+import type { WriterSession } from "../connection/writer-session.ts";
+
+import { isPreconditionFailure, preconditions } from "./preconditions.ts";
+import {
+  type BatchMark,
+  lookUp,
+  READ_MARK,
+  rowKeysOf,
+  type StoredRowKey,
+  type Written,
+  type WrittenRow,
+  whichInserted,
+  writeStatements,
+  writtenOf,
+} from "./sql.ts";
+
+/** A batch whose COMMIT was sent: if the connection breaks now, it may have been committed or not. */
+export interface SentBatch {
+  readonly number: number;
+  readonly plan: BatchPlan;
+}
+
+export interface CommitHooks {
+  /** Called just before COMMIT is sent. */
+  readonly onSent: (sent: SentBatch) => void;
+  /** Counted up: statements that were sent, and batches that took one round trip. */
+  readonly stats: { statements: number; foreseen: number };
+  readonly backoff: OptimisticBackoff;
+}
+
+/** What a commit works with. */
+interface Work {
+  readonly session: WriterSession;
+  readonly query: Query;
+  readonly mark: BatchMark;
+  readonly units: readonly Unit[];
+  readonly needs: Needs;
+  readonly hooks: CommitHooks;
+}
+
+/**
+ * One transaction. Mostly one round trip: what it needs to find is foreseen, and everything is sent at once, under the
+ * condition that it is found. Where that cannot be foreseen, or was not so, two: lock and look, decide here, write and
+ * commit. All statements of a trip are sent before the first answer is there. Rejects with the driver's error; after
+ * anything but a lost connection the transaction has been rolled back.
+ */
+export async function commitBatch(
+  session: WriterSession,
+  mark: BatchMark,
+  units: readonly Unit[],
+  hooks: CommitHooks,
+): Promise<readonly UnitOutcome[]> {
+  const query: Query = (text, params) => {
+    hooks.stats.statements += 1;
+    return session.query(text, params);
+  };
+  const needs = needsOf(units);
+  const work: Work = { session, query, mark, units, needs, hooks };
+  try {
+    const foreseen = expectRows(units, needs, hooks.backoff.awaited);
+    const done = foreseen && hooks.backoff.shouldTry() ? await commitForeseen(work, foreseen) : null;
+    return done ?? (await commitLooking(work));
+  } catch (error) {
+    // What was sent before is answered first, so the session is clean once this has been answered.
+    if (session.alive) await session.guard(query("ROLLBACK")).catch(() => session.end());
+    throw error;
+  }
+}
+
+/** Null: something was not as foreseen. Nothing was written; the transaction is over once what was sent is answered. */
+async function commitForeseen(work: Work, found: LockedRows): Promise<readonly UnitOutcome[] | null> {
+  const { session, query, mark, units, needs, hooks } = work;
+  const plan = planBatch(units, found);
+  const conditions = preconditions(found, needs, mark);
+  hooks.onSent({ number: mark.batch, plan });
+  const begun = Promise.all([query("BEGIN"), ...conditions.map(({ text, params }) => query<WrittenRow>(text, params))]);
+  const committed = writeAndCommit(query, plan);
+  // Where a condition does not hold, everything after it fails for that.
+  committed.catch(() => {});
+  try {
+    const [, marked] = await session.guard(begun);
+    const newRows = await session.guard(committed);
+    hooks.stats.foreseen += 1;
+    hooks.backoff.succeeded();
+    return await finished(work, plan, writtenOf((marked as WrittenRow[])[0]), newRows);
+  } catch (error) {
+    if (!isPreconditionFailure(error)) throw error;
+    hooks.backoff.failed();
+    return null;
+  }
+}
+
+async function commitLooking(work: Work): Promise<readonly UnitOutcome[]> {
+  const { session, query, mark, units, needs, hooks } = work;
+  const begun = query("BEGIN");
+  const [, { found, written }] = await session.guard(Promise.all([begun, lookUp(query, needs, mark)]));
+  hooks.backoff.recordAwaited(needs.eventNames, found.awaited);
+  const plan = planBatch(units, found);
+  hooks.onSent({ number: mark.batch, plan });
+  return finished(work, plan, written, await session.guard(writeAndCommit(query, plan)));
+}
+
+/** How many log rows were new. */
+async function writeAndCommit(query: Query, plan: BatchPlan): Promise<number> {
+  const { statements, logIndex } = writeStatements(plan.writes);
+  const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
+  const answers = await Promise.all([...statements.map(send), query("COMMIT")]);
+  return Number((answers[logIndex]?.[0] as { inserted?: number } | undefined)?.inserted ?? 0);
+}
+
+async function finished(
+  { session, query, units }: Work,
+  plan: BatchPlan,
+  written: Written,
+  newRows: number,
+): Promise<readonly UnitOutcome[]> {
+  const fresh = newRows === plan.writes.logs.length ? null : await session.guard(readFresh(query, plan, written));
+  return outcomes(plan, written, units, fresh);
+}
+
+async function readFresh(query: Query, plan: BatchPlan, { xid }: Written): Promise<ReadonlySet<string>> {
+  const { text, params } = whichInserted(plan.writes.logs, xid);
+  return rowKeysOf(await query<StoredRowKey>(text, params));
+}
+
+/** The outcomes of a batch whose connection broke after it was sent, or null when it was not committed. */
+export async function recoverBatch(
+  session: WriterSession,
+  writerId: string,
+  { number, plan }: SentBatch,
+  units: readonly Unit[],
+): Promise<readonly UnitOutcome[] | null> {
+  const [mark] = await session.guard(session.query<WrittenRow & { batch: number }>(READ_MARK, [writerId]));
+  if (!mark || Number(mark.batch) !== number) return null;
+  const written = writtenOf(mark);
+  const fresh = plan.writes.logs.length === 0 ? null : await session.guard(readFresh(session.query, plan, written));
+  return outcomes(plan, written, units, fresh);
+}
+
+/** `fresh` = keys of the log rows that were new; null = all were. Of two equal rows in one batch the first was. */
+function outcomes(
+  plan: BatchPlan,
+  { atMs }: Written,
+  units: readonly Unit[],
+  fresh: ReadonlySet<string> | null,
+): readonly UnitOutcome[] {
+  const left = fresh && new Set(fresh);
+  const isNew = plan.writes.logs.map((write) => left === null || left.delete(rowKeyOf(write)));
+  return outcomesOf(units, plan, isNew, atMs);
+}

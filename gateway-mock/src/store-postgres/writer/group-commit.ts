@@ -1,0 +1,111 @@
+import { deferred, HoldfastError, sleep } from "@holdfast/core";
+import { type BatchLimits, type IntakeItem, takeBatch, type Unit, type UnitOutcome } from "@holdfast/store";
+import type { Database } from "../connection/database.ts";
+import { realTime } from "../connection/time-source.ts";
+
+import { type CommitStats, createBatchRunner, type Entry, reject } from "./runner.ts";
+
+export const GROUP_COMMIT_LIMITS = {
+  /**
+   * Of one transaction. Small enough that under load several batches follow each other: while one is at the database,
+   * the workers work on what the one before it stored.
+   */
+  maxUnits: 128,
+  maxBytes: 8 * 1024 * 1024,
+  /** Of what may wait; beyond it a write is refused at once. */
+  maxWaitingUnits: 50_000,
+  maxWaitingBytes: 512 * 1024 * 1024,
+} as const satisfies BatchLimits & Record<string, number>;
+
+export interface GroupCommit {
+  submit(unit: Unit): Promise<UnitOutcome>;
+  readonly waiting: number;
+  readonly stats: Readonly<CommitStats>;
+  /** Resolves when nothing is queued or under way, or after `timeoutMs`. */
+  drain(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * The one writer of a store. While a batch is being committed others queue up; they are the next batch. There is no
+ * delay: the first unit after a pause is committed in the same turn of the event loop.
+ */
+export function openGroupCommit(
+  database: Database,
+  writerId: string,
+  limits: BatchLimits = GROUP_COMMIT_LIMITS,
+): GroupCommit {
+  const { timers, time = realTime } = database.options;
+  const runner = createBatchRunner(database, writerId);
+  let waiting: Entry[] = [];
+  let waitingBytes = 0;
+  let running: Promise<void> | null = null;
+  let closed = false;
+
+  const run = async (): Promise<void> => {
+    // Everything that this turn of the event loop brings goes into the first batch.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (waiting.length > 0) {
+      const { batch, rest } = takeBatch(waiting, limits);
+      waiting = rest;
+      for (const entry of batch) waitingBytes -= entry.bytes;
+      await time.during(() => runner.run(batch));
+    }
+    running = null;
+  };
+
+  return {
+    stats: runner.stats,
+    get waiting() {
+      return waiting.length;
+    },
+    submit(unit) {
+      const bytes = bytesOf(unit);
+      const full =
+        waiting.length >= GROUP_COMMIT_LIMITS.maxWaitingUnits ||
+        (waiting.length > 0 && waitingBytes + bytes > GROUP_COMMIT_LIMITS.maxWaitingBytes);
+      if (closed || full) {
+        const why = closed ? "The store is closed" : "Too many writes are waiting for the database";
+        return Promise.reject(new HoldfastError("STORE_FAILED", `${why}. Nothing was stored.`));
+      }
+      const entry: Entry = { unit, bytes, done: deferred<UnitOutcome>() };
+      waiting.push(entry);
+      waitingBytes += bytes;
+      running ??= run();
+      return entry.done.promise;
+    },
+    async drain(timeoutMs) {
+      const end = new AbortController();
+      const idle = (async () => {
+        while (running) await running;
+        end.abort();
+      })();
+      await Promise.race([idle, sleep(timers, timeoutMs, end.signal)]);
+    },
+    async close() {
+      closed = true;
+      const left = waiting;
+      waiting = [];
+      reject(left, new HoldfastError("STORE_FAILED", "The store was closed before the write. Nothing was stored."));
+      await runner.end();
+    },
+  };
+}
+
+const ROW_BYTES = 250;
+
+function bytesOf(unit: Unit): number {
+  if (unit.type === "intake") return bytesOfItem(unit.item);
+  const { log, head, events = [] } = unit.transition;
+  const headBytes = (head?.outputJson?.length ?? 0) + (head?.errorJson?.length ?? 0);
+  const own = log.reduce((sum, row) => sum + row.dataJson.length + ROW_BYTES, headBytes + ROW_BYTES);
+  return events.reduce((sum, item) => sum + bytesOfItem(item), own);
+}
+
+function bytesOfItem({ event, runs, ifAwaited }: IntakeItem): number {
+  // Mostly it is not written at all, and its text is not there yet.
+  if (ifAwaited) return ROW_BYTES;
+  let bytes = event.payloadJson.length + ROW_BYTES;
+  for (const { log } of runs) for (const row of log) bytes += row.dataJson.length + ROW_BYTES;
+  return bytes;
+}

@@ -1,0 +1,42 @@
+import type { NewJob } from "@holdfast/store";
+import { intervalOf, numberArray, textArray, timeOf } from "../connection/pg-values.ts";
+import type { Statement } from "../connection/statement.ts";
+
+/** Lanes are rare: without any the statement has no word of them. */
+export function insertJobs(rows: readonly NewJob[]): Statement {
+  const lanes = rows.some((job) => job.lane);
+  return {
+    text: `INSERT INTO holdfast.queue (id, run_id, kind, key, function_id, attempt, iteration, priority, epoch,
+  available_at, created_at, leased_by, claimed_at, lost${lanes ? ", lane, slot_a, slot_b, throttle" : ""})
+SELECT id, run_id, kind, key, function_id, attempt, iteration, priority, CASE WHEN leased_by IS NULL THEN 0 ELSE 1 END,
+  GREATEST(now() + ${intervalOf("delay")}, ${timeOf("not_before")}), now(), leased_by,
+  CASE WHEN leased_by IS NOT NULL THEN now() END, false${lanes ? ", COALESCE(lane, ''), slot_a, slot_b, throttle" : ""}
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::int[], $8::int[], $9::float8[],
+  $10::float8[], $11::text[]${lanes ? ", $12::text[], $13::text[], $14::text[], $15::text[]" : ""})
+  AS n(id, run_id, kind, key, function_id, attempt, iteration, priority, delay, not_before, leased_by${lanes ? ", lane, slot_a, slot_b, throttle" : ""})
+ON CONFLICT (run_id, kind, key) DO NOTHING`,
+    params: [
+      textArray(rows.map((job) => job.id)),
+      textArray(rows.map((job) => job.runId)),
+      textArray(rows.map((job) => job.kind)),
+      textArray(rows.map((job) => job.key)),
+      textArray(rows.map((job) => job.functionId)),
+      numberArray(rows.map((job) => job.attempt)),
+      numberArray(rows.map((job) => job.iteration)),
+      numberArray(rows.map((job) => job.priority ?? 0)),
+      numberArray(rows.map((job) => job.lease?.leaseMs ?? job.delayMs ?? 0)),
+      numberArray(rows.map((job) => (job.lease ? null : (job.notBeforeMs ?? null)))),
+      textArray(rows.map((job) => job.lease?.gatewayId ?? null)),
+      ...(lanes ? laneParams(rows) : []),
+    ],
+  };
+}
+
+function laneParams(rows: readonly NewJob[]): string[] {
+  return [
+    textArray(rows.map(({ lane }) => lane?.id ?? null)),
+    textArray(rows.map(({ lane }) => lane?.slots[0] ?? null)),
+    textArray(rows.map(({ lane }) => lane?.slots[1] ?? null)),
+    textArray(rows.map(({ lane }) => lane?.throttle ?? null)),
+  ];
+}

@@ -1,0 +1,165 @@
+import { type Deferred, HoldfastError } from "@holdfast/core";
+import { createOptimisticBackoff, type Unit, type UnitOutcome } from "@holdfast/store";
+import type { Database } from "../connection/database.ts";
+import { storeFailed, troubleOf } from "../connection/pg-errors.ts";
+import { openWriterSession, type WriterSession } from "../connection/writer-session.ts";
+import { type CommitHooks, commitBatch, recoverBatch, type SentBatch } from "./commit.ts";
+
+import { ENTER_WRITER } from "./sql.ts";
+
+/** So often a batch may be refused as if nothing could be written, while something can. */
+const MAX_OWN_FAULTS = 3;
+
+/** A unit that waits for its outcome. */
+export interface Entry {
+  readonly unit: Unit;
+  readonly bytes: number;
+  readonly done: Deferred<UnitOutcome>;
+}
+
+export interface CommitStats {
+  batches: number;
+  /** Of these, in one round trip. */
+  foreseen: number;
+  units: number;
+  statements: number;
+  logRows: number;
+  staleWrites: number;
+  duplicateRows: number;
+  retries: number;
+  /** Of batches that were committed, from their first statement to the answer. */
+  busyMs: number;
+}
+
+export interface BatchRunner {
+  readonly stats: Readonly<CommitStats>;
+  /** Settles every entry; never rejects. One call at a time. */
+  run(entries: readonly Entry[]): Promise<void>;
+  end(): Promise<void>;
+}
+
+/**
+ * Carries one batch after the other to its end, over as many connections as that takes.
+ *
+ * RUNNER-1. One batch at a time, so the mark of the last one is the mark of the only one whose fate can be unknown.
+ * RUNNER-2. A batch that the server refuses for its data is split in halves until the culprit stands alone and fails alone.
+ * RUNNER-3. A batch undone by a deadlock, a serialization failure or a timeout is tried again as it is.
+ * RUNNER-4. After a lost connection: COMMIT was not sent: try again. It was sent: read the mark. Ours: it was
+ *     committed, and its outcomes are those that were planned under its locks (fences, versions and event keys were
+ *     decided then, so a version that the batch itself raised cannot turn its own retry away); which log rows were new
+ *     is read from the rows, which carry their transaction's number. Not ours: it was not committed, try again.
+ * RUNNER-5. A batch that is refused as if nothing could be written (disk full, read-only) is tried again as after a lost
+ *     connection, for as long as a write of the database's own is refused too; when that one works it is the batch.
+ * RUNNER-6. Every unit is settled, at the latest `retryForMs` after its batch began (plus the limit of one last try).
+ */
+export function createBatchRunner(database: Database, writerId: string): BatchRunner {
+  const { timers, monotonicMs, url, log } = database.options;
+  const { availability } = database;
+  const stats: CommitStats = {
+    batches: 0,
+    foreseen: 0,
+    units: 0,
+    statements: 0,
+    logRows: 0,
+    staleWrites: 0,
+    duplicateRows: 0,
+    retries: 0,
+    busyMs: 0,
+  };
+  let session: WriterSession | null = null;
+  let batchNumber = 0;
+  const backoff = createOptimisticBackoff();
+
+  const openSession = async (): Promise<WriterSession> => {
+    if (session?.alive) return session;
+    session = null;
+    const fresh = await openWriterSession(database, timers);
+    try {
+      await fresh.guard(fresh.query(ENTER_WRITER, [writerId]));
+    } catch (error) {
+      await fresh.end();
+      throw error;
+    }
+    session = fresh;
+    return fresh;
+  };
+
+  const run = async (entries: readonly Entry[]): Promise<void> => {
+    const units = entries.map((entry) => entry.unit);
+    const startedMs = monotonicMs();
+    let sent: SentBatch | null = null;
+    let ownFaults = 0;
+    const onSent = (batch: SentBatch): void => {
+      sent = batch;
+    };
+    const hooks: CommitHooks = { onSent, stats, backoff };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const on = await openSession();
+        const recovered = sent && (await recoverBatch(on, writerId, sent, units));
+        if (recovered) return settle(entries, recovered, stats);
+        sent = null;
+        batchNumber += 1;
+        const beganMs = monotonicMs();
+        const outcomes = await commitBatch(on, { writerId, batch: batchNumber }, units, hooks);
+        const tookMs = monotonicMs() - beganMs;
+        stats.busyMs += tookMs;
+        availability.committed(tookMs);
+        availability.wrote();
+        return settle(entries, outcomes, stats);
+      } catch (error) {
+        const trouble = troubleOf(error);
+        if (trouble === "data") return refuse(entries, error);
+        availability.troubled(error, trouble);
+        if (trouble === "conflict") sent = null;
+        else await session?.end();
+        stats.retries += 1;
+        if (trouble === "unwritable" && (await database.takesWrites())) ownFaults += 1;
+        if (ownFaults >= MAX_OWN_FAULTS) return refuse(entries, error);
+        log("debug", "Retrying a commit", { attempt, units: units.length, trouble });
+        if (await database.pause(startedMs, attempt)) continue;
+        const fate = sent ? "Whether it was stored is unknown" : "Nothing was stored";
+        return reject(entries, storeFailed(`The database was unavailable during a write. ${fate}`, error, url));
+      }
+    }
+  };
+
+  const refuse = async (entries: readonly Entry[], error: unknown): Promise<void> => {
+    if (entries.length <= 1) return reject(entries, storeFailed("The database rejected a write", error, url));
+    const half = Math.ceil(entries.length / 2);
+    await run(entries.slice(0, half));
+    await run(entries.slice(half));
+  };
+
+  return { stats, run, end: async () => session?.end() };
+}
+
+export function reject(entries: readonly Entry[], error: HoldfastError): void {
+  for (const entry of entries) entry.done.reject(error);
+}
+
+function settle(entries: readonly Entry[], outcomes: readonly UnitOutcome[], stats: CommitStats): void {
+  stats.batches += 1;
+  stats.units += entries.length;
+  for (const [index, entry] of entries.entries()) {
+    const outcome = outcomes[index];
+    if (!outcome) {
+      entry.done.reject(new HoldfastError("INTERNAL", "A commit has no outcome."));
+      continue;
+    }
+    count(stats, outcome);
+    entry.done.resolve(outcome);
+  }
+}
+
+function count(stats: CommitStats, { type, outcome }: UnitOutcome): void {
+  if (type === "intake") return;
+  if (!outcome.won) {
+    if (outcome.why === "stale") stats.staleWrites += 1;
+    return;
+  }
+  for (const fresh of outcome.inserted) {
+    if (fresh) stats.logRows += 1;
+    else stats.duplicateRows += 1;
+  }
+}

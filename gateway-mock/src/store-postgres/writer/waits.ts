@@ -1,0 +1,51 @@
+import type { NewWait, WaitKey } from "@holdfast/store";
+import type { Query } from "../connection/database.ts";
+import { intervalOf, numberArray, textArray } from "../connection/pg-values.ts";
+import type { Statement } from "../connection/statement.ts";
+
+interface SignalRow {
+  readonly name: string;
+  readonly run_id: string;
+  readonly key: string;
+}
+
+/** Any number that no other worker in this database takes advisory locks with. */
+const SIGNAL_LOCKS = 1_213_154_386;
+
+const LOCK_NAMES = `SELECT pg_advisory_xact_lock(${SIGNAL_LOCKS}, hashtext(n)) FROM unnest($1::text[]) n`;
+const READ_SIGNALS = `SELECT name, run_id, key FROM holdfast.waits
+WHERE kind = 'signal' AND name = ANY($1::text[]) ORDER BY name FOR UPDATE`;
+
+/** Also a signal that nothing waits for can be locked: of two who begin to wait for it one comes first. */
+export async function lockSignals(query: Query, signals: readonly string[]): Promise<SignalRow[]> {
+  const names = textArray(signals);
+  const [, rows] = await Promise.all([query(LOCK_NAMES, [names]), query<SignalRow>(READ_SIGNALS, [names])]);
+  return rows;
+}
+
+export function deleteWaits(waits: readonly WaitKey[], runIds: readonly string[]): Statement {
+  return {
+    text: `DELETE FROM holdfast.waits WHERE run_id = ANY($3::text[])
+  OR (run_id, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+    params: [textArray(waits.map(({ runId }) => runId)), textArray(waits.map(({ key }) => key)), textArray(runIds)],
+  };
+}
+
+export function insertWaits(waits: readonly NewWait[]): Statement {
+  return {
+    text: `INSERT INTO holdfast.waits (run_id, key, kind, name, expression, match, began_at, expires_at)
+SELECT run_id, key, kind, name, expression, match, now(), now() + ${intervalOf("expires")}
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::float8[])
+  AS n(run_id, key, kind, name, expression, match, expires)
+ON CONFLICT (run_id, key) DO NOTHING`,
+    params: [
+      textArray(waits.map((wait) => wait.runId)),
+      textArray(waits.map((wait) => wait.key)),
+      textArray(waits.map((wait) => wait.kind)),
+      textArray(waits.map((wait) => wait.name)),
+      textArray(waits.map((wait) => wait.expression ?? null)),
+      textArray(waits.map((wait) => wait.match ?? "")),
+      numberArray(waits.map((wait) => wait.expiresInMs ?? null)),
+    ],
+  };
+}

@@ -1,0 +1,153 @@
+import type { RecallWant, Store } from "@holdfast/store";
+import { fakeClock } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import { Admission } from "../../src/dispatch/admission/admission.ts";
+import { Backlog } from "../../src/dispatch/admission/backlog.ts";
+import { type AdmissionFacts, mayStart, type Work } from "../../src/dispatch/admission/may-start.ts";
+import { VersionHolds } from "../../src/dispatch/queue/version-holds.ts";
+import type { Slot, Workers } from "../../src/dispatch/workers/workers.ts";
+
+const FACTS: AdmissionFacts = { versionPolicy: "prefer", isDraining: false, isPaused: false, hasBacklog: false };
+const functionId = "shop-order";
+const due = { functionId, isDue: true, isLimited: false };
+const NEW_RUN = { at: "NEW_RUN", newestVersion: "2", ...due } as const;
+const NEXT_JOB = { at: "NEXT_JOB", version: "1", ...due } as const;
+const CLAIM = { at: "CLAIM", functionId } as const;
+const RECALL = { at: "RECALL", functionId, version: "1" } as const;
+const FIRST_PASS = { at: "FIRST_PASS", functionId, newest: "2", waitedMs: 0 } as const;
+const BEGUN_RUN = { at: "BEGUN_RUN", functionId, version: "1" } as const;
+const VERSION_MISSING = { at: "VERSION_MISSING", functionId, isElsewhere: false } as const;
+
+/** What it says of work, in a word: its version and when any other may do, or why not. */
+function said(work: Work, facts: Partial<AdmissionFacts> = {}): string {
+  const admittance = mayStart(work, { ...FACTS, ...facts });
+  if (!admittance.may) return admittance.why;
+  return `${admittance.version ?? "any"}, others ${admittance.anyVersionInMs ?? "never"}`;
+}
+
+test.each([
+  { why: "GATEWAY_DRAINING", facts: { isDraining: true } },
+  { why: "FUNCTION_PAUSED", facts: { isPaused: true } },
+] as const)("START-1, START-2, START-3. $why: nothing is handed out but what was claimed already", ({ why, facts }) => {
+  expect([NEW_RUN, NEXT_JOB, CLAIM, RECALL].map((work) => said(work, facts))).toEqual([why, why, why, why]);
+  for (const work of [FIRST_PASS, BEGUN_RUN, VERSION_MISSING])
+    expect(mayStart(work, { ...FACTS, ...facts }).may).toBe(true);
+});
+
+test("START-4. a new run does not overtake what waits; what a run goes on with, claims and recalls do not stand behind it", () => {
+  const facts = { hasBacklog: true };
+  expect(said(NEW_RUN, facts)).toBe("BACKLOG");
+  expect([NEXT_JOB, CLAIM, RECALL].map((work) => mayStart(work, { ...FACTS, ...facts }).may)).toEqual([
+    true,
+    true,
+    true,
+  ]);
+});
+
+test.each([NEW_RUN, NEXT_JOB])(
+  "START-5. of $at only what is due, and what no limits count, is leased on creation",
+  (work) => {
+    expect(said({ ...work, isDue: false })).toBe("NOT_DUE");
+    expect(said({ ...work, isLimited: true })).toBe("LIMITS");
+    expect(mayStart(work, FACTS).may).toBe(true);
+  },
+);
+
+test("START-6. new runs begin on the newest version, whatever the policy", () => {
+  for (const versionPolicy of ["prefer", "strict", "any"] as const) {
+    expect(said(NEW_RUN, { versionPolicy })).toBe("2, others never");
+  }
+});
+
+test("START-6. a first pass may have an older version after a while, by policy; at once where none is known to be connected", () => {
+  expect(said(FIRST_PASS)).toBe("2, others 5000");
+  expect(said({ ...FIRST_PASS, waitedMs: 4_999 })).toBe("2, others 1");
+  expect(said({ ...FIRST_PASS, waitedMs: 6_000 })).toBe("2, others 0");
+  expect(said(FIRST_PASS, { versionPolicy: "any" })).toBe("2, others 250");
+  expect(said({ ...FIRST_PASS, waitedMs: 1e9 }, { versionPolicy: "strict" })).toBe("2, others never");
+  expect(said({ ...FIRST_PASS, newest: null }, { versionPolicy: "strict" })).toBe("any, others 0");
+});
+
+test("START-6. what has begun stays with its version, unless the policy has no such wish", () => {
+  for (const work of [NEXT_JOB, BEGUN_RUN]) {
+    expect(said(work)).toBe("1, others never");
+    expect(said(work, { versionPolicy: "strict" })).toBe("1, others never");
+    expect(said(work, { versionPolicy: "any" })).toBe("any, others 0");
+  }
+});
+
+test("START-6. where no one here has the version, work waits for who has it elsewhere, and by the strict policy for anybody who may", () => {
+  expect(said(VERSION_MISSING)).toBe("any, others 0");
+  expect(mayStart(VERSION_MISSING, { ...FACTS, versionPolicy: "strict" })).toMatchObject({ isElsewhere: false });
+  expect(mayStart({ ...VERSION_MISSING, isElsewhere: true }, FACTS)).toEqual({
+    may: false,
+    why: "VERSION",
+    isElsewhere: true,
+  });
+});
+
+function bench(room: number) {
+  const held = new Set<string>();
+  const backlog = new Backlog(held);
+  const asked: (string | null)[] = [];
+  const workers: Pick<Workers, "reserve"> = {
+    reserve: (_functionId, _nowMs, version) => {
+      asked.push(version);
+      return asked.length > room ? undefined : ({ id: "s" } as Slot);
+    },
+  };
+  const clock = fakeClock();
+  const admission = new Admission({ clock, versionPolicy: "prefer", workers, backlog, isPaused: () => false });
+  return { admission, backlog, held, asked };
+}
+
+test("a place is only taken for work that may start, with a worker of the version that it may start on", () => {
+  const { admission, backlog, asked } = bench(2);
+  expect(admission.reserve(NEW_RUN)).toMatchObject({ may: true, slot: { id: "s" } });
+  backlog.add(functionId);
+  expect(admission.reserve(NEW_RUN)).toEqual({ may: false, why: "BACKLOG" });
+  expect(admission.reserve(NEXT_JOB)).toMatchObject({ may: true });
+  expect(admission.reserve(NEXT_JOB)).toEqual({ may: false, why: "NO_ROOM" });
+  expect(asked).toEqual(["2", "1", "1"]);
+  admission.drain();
+  expect(admission.reserve(NEXT_JOB)).toEqual({ may: false, why: "GATEWAY_DRAINING" });
+  expect(admission.mayStart(CLAIM)).toEqual({ may: false, why: "GATEWAY_DRAINING" });
+  expect(asked).toHaveLength(3);
+});
+
+test("older work of a function waits while some was left in the queue, or was put off for its version", () => {
+  const { backlog, held } = bench(0);
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([false, true]);
+  held.add(functionId);
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([true, false]);
+  held.clear();
+  backlog.add(functionId);
+  expect([backlog.has(functionId), backlog.has("other"), backlog.isEmpty]).toEqual([true, false, false]);
+  backlog.delete(functionId);
+  expect(backlog.isEmpty).toBe(true);
+});
+
+test("what was put off of a paused function is recalled when it goes on, not before", async () => {
+  const recalled: RecallWant[][] = [];
+  const store = {
+    recallJobs: async (wants: RecallWant[]) => {
+      recalled.push(wants);
+      return wants.map(() => 0);
+    },
+  } as unknown as Store;
+  const workers = {
+    run: () => true,
+    roomByVersion: () => [{ functionId, appVersion: "1", limit: 3 }],
+  } as unknown as Workers;
+  const held = new VersionHolds(store, workers);
+  let isPaused = true;
+  const admission: Pick<Admission, "mayStart"> = { mayStart: (work) => mayStart(work, { ...FACTS, isPaused }) };
+  held.note([functionId]);
+  held.review([functionId]);
+  await held.recall(0, 10, admission);
+  expect([recalled.flat(), held.has(functionId)]).toEqual([[], true]);
+  isPaused = false;
+  await held.recall(0, 10, admission);
+  expect(recalled.flat().map(({ appVersion }) => appVersion)).toEqual(["1", null]);
+  expect(held.has(functionId)).toBe(false);
+});

@@ -1,0 +1,149 @@
+import { jsonRow, type RunState, runCreatedRow, stepCompletedRow } from "@holdfast/engine";
+import type { CommitOutcome, LogRow, Store, StoredRun, Transition } from "@holdfast/store";
+import { fakeClock } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import { DatabaseTime } from "../../src/dispatch/database-time.ts";
+
+import { type DecidedTransition, RunCache } from "../../src/dispatch/run-cache.ts";
+
+const RUN = "run-1";
+const done = (step: string): LogRow => stepCompletedRow(step, { op: "StepRun" }, '"done"');
+
+/** One run in a store whose answers come when the test says so. */
+function bench() {
+  const rows: LogRow[] = [
+    runCreatedRow({ maxAttempts: 3 }, '{"id":"e1","name":"shop/order","data":{}}'),
+    jsonRow("DISPATCHED", "", 0, 1, { job: "job-1", kind: "pass" }),
+  ];
+  let version = 1;
+  const reads: (() => void)[] = [];
+  const read = (): StoredRun =>
+    ({
+      head: { id: RUN, functionId: "shop-order", appId: "shop", appVersion: "1", version },
+      log: rows.map((row, index) => ({ ...row, seq: index, atMs: 1000, headVersion: null, headStatus: null })),
+    }) as unknown as StoredRun;
+  const loadRuns = (): Promise<StoredRun[]> => {
+    const found = read();
+    return new Promise((resolve) => reads.push(() => resolve([found])));
+  };
+  let inserted = true;
+  /** Rows as the store takes them; those of a decision raise the version. */
+  const commit = ({ cas, log }: Transition): Promise<CommitOutcome> => {
+    if (typeof cas === "number" && cas !== version) return Promise.resolve({ won: false, why: "version" });
+    if (inserted) rows.push(...log);
+    if (cas !== null) version += 1;
+    const news = log.map(() => inserted);
+    return Promise.resolve({
+      won: true,
+      inserted: news,
+      version: cas === null ? null : version,
+      atMs: 1000,
+      awaited: [],
+    });
+  };
+  const runs = new RunCache({ loadRuns, commit } as unknown as Store, new DatabaseTime(fakeClock()));
+  runs.retain(RUN);
+  return {
+    runs,
+    reads,
+    read,
+    /** Another gateway decides. */
+    decided: () => {
+      version += 1;
+    },
+    /** Rows that come without a new version: from this gateway, or from another one. */
+    added: async (row: LogRow, here: boolean) => {
+      if (here) await runs.add(RUN, { fence: null, log: [row], raisesVersion: false });
+      else rows.push(row);
+    },
+    /** From now on the store has all rows already. */
+    repeats: () => {
+      inserted = false;
+    },
+    memo: () => [...(runs.peek(RUN)?.memo.keys() ?? [])],
+  };
+}
+
+test("a state read by a claim before a checkpoint does not replace the newer cached state", async () => {
+  const { runs, reads, read, decided, added, memo } = bench();
+  runs.offer(read(), runs.mark, true);
+  decided();
+  const { mark } = runs;
+  const claimed = read();
+  await added(done("a"), true);
+  runs.offer(claimed, mark, false);
+  expect(memo()).toEqual(["a"]);
+  // By its version the state is still an old one: the next decision reads the store, and finds all.
+  expect(runs.peek(RUN)?.version).toBe(1);
+  runs.forget(RUN);
+  const loading = runs.load(RUN);
+  reads.shift()?.();
+  expect([...((await loading)?.memo.keys() ?? [])]).toEqual(["a"]);
+});
+
+test("a state that was read while a checkpoint was stored is read again", async () => {
+  const { runs, reads, added, memo } = bench();
+  const loading = runs.load(RUN);
+  await added(done("a"), true);
+  reads.shift()?.();
+  await expect.poll(() => reads.length).toBe(1);
+  expect(memo()).toEqual([]);
+  reads.shift()?.();
+  await loading;
+  expect(memo()).toEqual(["a"]);
+});
+
+test("work that another gateway lost goes on from what it had stored, though the version is the one that is here", async () => {
+  const { runs, read, added } = bench();
+  runs.offer(read(), runs.mark, true);
+  await added(done("a"), false);
+  const state = runs.offer(read(), runs.mark, true);
+  expect([...(state?.memo.keys() ?? [])]).toEqual(["a"]);
+});
+
+const COMPLETED: DecidedTransition = {
+  fence: null,
+  log: [done("b")],
+  head: { status: "RUNNING" },
+  removeJobs: [],
+  addJobs: [],
+};
+
+test("CACHE-1: the cached state after a decision equals the stored one", async () => {
+  const { runs, read, memo } = bench();
+  const state = runs.offer(read(), runs.mark, true) as RunState;
+  expect(await runs.commit(state, COMPLETED)).toMatchObject({ won: true, version: 2 });
+  expect(memo()).toEqual(["b"]);
+  expect(runs.peek(RUN)?.version).toBe(2);
+  expect(runs.peek(RUN)?.version).toBe(read().head.version);
+});
+
+test("CACHE-2: a decision that lost against another one leaves no state behind, and none of its rows", async () => {
+  const { runs, read, decided, memo } = bench();
+  const state = runs.offer(read(), runs.mark, true) as RunState;
+  decided();
+  expect(await runs.commit(state, COMPLETED)).toEqual({ won: false, why: "version" });
+  expect(runs.peek(RUN)).toBeNull();
+  expect(memo()).toEqual([]);
+});
+
+test("CACHE-3: rows of a step that can be undone raise the version, here as in the store", async () => {
+  const { runs, read } = bench();
+  runs.offer(read(), runs.mark, true);
+  await runs.add(RUN, { fence: null, log: [done("a")], raisesVersion: true });
+  expect(runs.peek(RUN)?.version).toBe(2);
+  expect(read().head.version).toBe(2);
+});
+
+test("a run is read again when the store already had one of the rows", async () => {
+  const { runs, reads, read, added, repeats, memo } = bench();
+  runs.offer(read(), runs.mark, true);
+  await added(done("a"), false);
+  repeats();
+  const adding = added(done("a"), true);
+  await expect.poll(() => reads.length).toBe(1);
+  expect(memo()).toEqual([]);
+  reads.shift()?.();
+  await adding;
+  expect(memo()).toEqual(["a"]);
+});

@@ -1,0 +1,75 @@
+import { seededRandom, silentLog } from "@holdfast/core";
+import { fakeClock } from "@holdfast/testing";
+import { expect, test } from "vitest";
+import { DatabaseTime } from "../../src/dispatch/database-time.ts";
+import { type DispatcherOptions, newCounters } from "../../src/dispatch/ports.ts";
+import { RunCache } from "../../src/dispatch/run-cache.ts";
+import type { Dispatch } from "../../src/dispatch/workers/dispatch.ts";
+import { Dispatches, type DispatchesParts } from "../../src/dispatch/workers/dispatches.ts";
+import { type WorkerSession, Workers } from "../../src/dispatch/workers/workers.ts";
+
+function bench() {
+  const clock = fakeClock();
+  const options = { clock, timers: clock, random: seededRandom(1), log: silentLog, settings: {} };
+  return { clock, options: options as unknown as DispatcherOptions };
+}
+
+test("decisions go by the database's time, whatever becomes of our wall clock", async () => {
+  const { clock } = bench();
+  const time = new DatabaseTime(clock);
+  expect(time.nowMs()).toBe(clock.nowMs());
+  const databaseMs = clock.nowMs() + 60_000;
+  time.observe(databaseMs);
+  expect(time.nowMs()).toBe(databaseMs);
+  clock.setWallClock(clock.nowMs() - 3_600_000);
+  expect(time.nowMs()).toBe(databaseMs);
+  await clock.advance(250);
+  expect(time.nowMs()).toBe(databaseMs + 250);
+  // An answer that was two seconds on its way does not set us back.
+  await clock.advance(2000);
+  time.observe(databaseMs + 250);
+  expect(time.nowMs()).toBe(databaseMs + 2250);
+});
+
+test("what passed while the machine was suspended may have passed, until the database says what time it is", () => {
+  const { clock } = bench();
+  const time = new DatabaseTime(clock);
+  const databaseMs = clock.nowMs() + 60_000;
+  time.observe(databaseMs);
+  expect(time.latestMs()).toBe(databaseMs);
+  // The monotonic clock stalls.
+  clock.setWallClock(clock.nowMs() + 20_000);
+  expect(time.nowMs()).toBe(databaseMs);
+  expect(time.latestMs()).toBe(databaseMs + 20_000);
+  expect(time.isDoubtful).toBe(true);
+  time.observe(databaseMs + 20_000);
+  expect(time.isDoubtful).toBe(false);
+  expect(time.nowMs()).toBe(databaseMs + 20_000);
+  expect(time.latestMs()).toBe(databaseMs + 20_000);
+  clock.setWallClock(clock.nowMs() - 20_000);
+  expect(time.latestMs()).toBe(databaseMs + 20_000);
+});
+
+test("an answer of the store that comes after its worker's socket is gone binds no work to it", () => {
+  const { options } = bench();
+  const workers = new Workers(() => undefined);
+  const time = new DatabaseTime(options.clock);
+  const runs = new RunCache(options.store, time);
+  const parts = { runs, workers, time, counters: newCounters() };
+  const dispatches = new Dispatches(options, parts as unknown as DispatchesParts, () => {});
+  const slot = workers.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as WorkerSession, true);
+  const dispatch = {
+    requestId: "job.1",
+    fence: { jobId: "job", epoch: 1 },
+    slot: null,
+    acked: false,
+    heardMs: 0,
+  } as unknown as Dispatch;
+  dispatches.heard(dispatch, slot);
+  expect(dispatch.slot).toBe(slot);
+  dispatches.detach(dispatch);
+  workers.remove(slot);
+  dispatches.heard(dispatch, slot);
+  expect(dispatch.slot).toBeNull();
+  expect(slot.inFlight).toBe(0);
+});

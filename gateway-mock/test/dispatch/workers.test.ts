@@ -1,0 +1,55 @@
+import { silentLog } from "@holdfast/core";
+import { expect, test } from "vitest";
+import { type WorkerSession, Workers } from "../../src/dispatch/workers/workers.ts";
+import { chooseSession } from "../../src/ws/routing.ts";
+
+const session = (id: string): WorkerSession & { seenMs: number } => ({
+  id,
+  instanceId: id,
+  environment: "",
+  functionIds: ["shop-order"],
+  apps: [],
+  capacity: 10,
+  isLimited: false,
+  log: silentLog,
+  extensions: new Set(),
+  heartbeatMs: 1000,
+  leaseMs: 10_000,
+  extendLeaseMs: 2500,
+  seenMs: 0,
+  congested: false,
+  send: () => {},
+  sendWhenRoom: () => {},
+});
+
+test("of a plain gateway, who was silent for two heartbeat intervals is given nothing until it speaks", () => {
+  const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }), 2);
+  const [one, two] = [session("one"), session("two")];
+  workers.add(one, true);
+  workers.add(two, true);
+  two.seenMs = 500;
+  expect(workers.reserve("shop-order", 2000, null)?.id).toBe("one");
+  expect(workers.reserve("shop-order", 2001, null)?.id).toBe("two");
+  expect(workers.unroutable(2001)).toEqual(new Set());
+  expect(workers.reserve("shop-order", 2501, null)).toBeUndefined();
+  expect(workers.wants(2501, 5)).toEqual([]);
+  expect(workers.unroutable(2501)).toEqual(new Set(["shop-order"]));
+  one.seenMs = 2501;
+  expect(workers.reserve("shop-order", 2501, null)?.id).toBe("one");
+  expect(workers.unroutable(2501)).toEqual(new Set());
+});
+
+test("on gateways that are not plain, a silent worker is only less preferred", () => {
+  const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }));
+  workers.add(session("one"), true);
+  expect(workers.reserve("shop-order", 1_000_000, null)?.id).toBe("one");
+});
+
+test("functions whose connections have all paused are unroutable, those without connections are not", () => {
+  const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }), 2);
+  const slot = workers.add(session("one"), true);
+  workers.close(slot);
+  expect(workers.unroutable(0)).toEqual(new Set(["shop-order"]));
+  workers.remove(slot);
+  expect(workers.unroutable(0)).toEqual(new Set());
+});

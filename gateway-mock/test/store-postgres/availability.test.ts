@@ -1,0 +1,93 @@
+import { fakeClock } from "@holdfast/testing";
+import { expect, it } from "vitest";
+import { createAvailability, SETTLE_MS } from "../../src/store-postgres/connection/availability.ts";
+
+function start() {
+  const clock = fakeClock();
+  const said: string[] = [];
+  const availability = createAvailability({
+    url: "postgres://user:secret@host/db",
+    timers: clock,
+    monotonicMs: () => clock.monotonicMs(),
+    log: (level, message) => void said.push(`${level} ${message}`),
+  });
+  const refused = Object.assign(new Error("connect ECONNREFUSED, password secret"), { code: "ECONNREFUSED" });
+  return { clock, availability, said, refused };
+}
+
+it("one broken database connection is not an outage", async () => {
+  const { clock, availability, said, refused } = start();
+  availability.troubled(refused, "connection");
+  await clock.advance(100);
+  availability.answered();
+  await clock.advance(10_000);
+  availability.troubled(refused, "connection");
+  expect(availability.health()).toMatchObject({ ok: true, awayMs: 0, error: null, outages: 0 });
+  await availability.settled(new AbortController().signal);
+  expect(said).toEqual([]);
+});
+
+it("an outage and its end are logged once; claims wait until leases could be extended", async () => {
+  const { clock, availability, said, refused } = start();
+  for (let tries = 0; tries < 10; tries++) {
+    availability.troubled(refused, "connection");
+    await clock.advance(300);
+  }
+  expect(availability.health()).toMatchObject({ ok: false, awayMs: 3000, outages: 1 });
+  expect(availability.health().error).not.toContain("secret");
+  availability.answered();
+  expect(availability.health()).toMatchObject({ ok: true, awayMs: 0, awayMsTotal: 3000, outages: 1 });
+  let settled = false;
+  const waiting = availability.settled(new AbortController().signal).then(() => {
+    settled = true;
+  });
+  await clock.advance(SETTLE_MS - 1);
+  expect(settled).toBe(false);
+  await clock.advance(1);
+  await waiting;
+  expect(said).toHaveLength(2);
+  expect(said[0]).toMatch(/^error The database is away: /);
+  expect(said[1]).toMatch(/^warn The database is back after 3\.0 s/);
+});
+
+it("a store that stops does not wait for the end of an outage", async () => {
+  const { clock, availability, refused } = start();
+  availability.troubled(refused, "connection");
+  await clock.advance(1000);
+  availability.troubled(refused, "connection");
+  availability.answered();
+  await availability.settled(AbortSignal.abort());
+});
+
+it("transactions rolled back by the server are counted and logged occasionally", async () => {
+  const { clock, availability, said } = start();
+  const deadlock = Object.assign(new Error("deadlock detected"), { code: "40P01" });
+  for (let times = 0; times < 5; times++) availability.troubled(deadlock, "conflict");
+  await clock.advance(10_000);
+  availability.troubled(deadlock, "conflict");
+  expect(availability.health()).toMatchObject({ ok: true, conflicts: 6 });
+  expect(said).toHaveLength(2);
+  expect(said[1]).toContain("5 times");
+});
+
+it("a database that takes no writes is away although reads are answered, until something was written", async () => {
+  const { clock, availability, said } = start();
+  const full = Object.assign(new Error("No space left on device"), { code: "53100" });
+  availability.troubled(full, "unwritable");
+  await clock.advance(10_000);
+  expect(availability.health().ok, "it may be the call's own trouble").toBe(true);
+  for (let tries = 0; tries < 100; tries++) {
+    availability.troubled(full, "unwritable");
+    availability.refused(full);
+    availability.answered();
+    await clock.advance(100);
+  }
+  expect(availability.refuses).toBe(true);
+  expect(availability.health()).toMatchObject({ ok: false, outages: 1, error: expect.stringContaining("53100") });
+  availability.wrote();
+  expect(availability.refuses).toBe(false);
+  expect(availability.health()).toMatchObject({ ok: true, outages: 1 });
+  expect(said).toHaveLength(2);
+  expect(said[0]).toMatch(/^error The database accepts no writes: No space left/);
+  expect(said[1]).toContain("101 calls failed meanwhile");
+});

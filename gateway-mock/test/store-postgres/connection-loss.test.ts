@@ -1,0 +1,142 @@
+import type { Store } from "@holdfast/store";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
+import { claimOne, logRow, passJob, runDone, seedLeased, seedRun, stepDone, useStore } from "./harness.ts";
+
+const bench = useStore();
+let proxy: CuttingProxy;
+let store: Store;
+
+beforeAll(async () => {
+  proxy = await openCuttingProxy(bench.db.url);
+  store = bench.another({ url: proxy.url });
+});
+afterAll(async () => {
+  await store.close();
+  await proxy.close();
+});
+
+const decide = (run: { runId: string; jobId: string }) =>
+  store.commit({
+    runId: run.runId,
+    fence: { jobId: run.jobId, epoch: 1 },
+    cas: 1,
+    log: [logRow("STEP_PLANNED", "a"), logRow("DISPATCHED", "a")],
+    head: { status: "RUNNING" },
+    removeJobs: [run.jobId],
+    addJobs: [passJob(run.runId, { kind: "step", key: "a" })],
+  });
+
+describe("a commit whose connection breaks", () => {
+  it("RUNNER-4: is known as committed when only the answer was lost: the version and the fence it changed do not turn it away", async () => {
+    const run = await seedLeased(store);
+    proxy.cutAt("toClient", "COMMIT");
+    expect(await decide(run)).toMatchObject({ won: true, version: 2, inserted: [true, true] });
+    expect(proxy.cuts).toBe(1);
+    const detail = await store.getRun(run.runId);
+    expect(detail?.head.version).toBe(2);
+    expect(detail?.jobs).toMatchObject([{ kind: "step", key: "a" }]);
+    expect(detail?.log).toHaveLength(4);
+  });
+
+  it("reports which rows were new after the answer was lost", async () => {
+    const run = await seedLeased(store);
+    await store.commit(stepDone(run, "old"));
+    const cuts = proxy.cuts;
+    proxy.cutAt("toClient", "COMMIT");
+    const both = { ...stepDone(run, "x"), log: [logRow("STEP_COMPLETED", "old"), logRow("STEP_COMPLETED", "new")] };
+    expect(await store.commit(both)).toMatchObject({ won: true, inserted: [false, true] });
+    expect(proxy.cuts).toBe(cuts + 1);
+  });
+
+  it("RUNNER-4: is done again when the server never saw its end", async () => {
+    const run = await seedLeased(store);
+    const cuts = proxy.cuts;
+    proxy.cutAt("toServer", "COMMIT");
+    expect(await decide(run)).toMatchObject({ won: true, version: 2, inserted: [true, true] });
+    expect(proxy.cuts).toBe(cuts + 1);
+    expect((await store.getRun(run.runId))?.log).toHaveLength(4);
+  });
+
+  it("is done again when it broke before anything was written", async () => {
+    const run = await seedLeased(store);
+    const cuts = proxy.cuts;
+    proxy.cutAt("toServer", "BEGIN", 2);
+    expect(await decide(run)).toMatchObject({ won: true, version: 2 });
+    expect(proxy.cuts).toBe(cuts + 2);
+  });
+
+  it("takes an event in once", async () => {
+    const cuts = proxy.cuts;
+    proxy.cutAt("toClient", "COMMIT");
+    const run = await seedRun(store, { run: { functionId: "event-once" } });
+    expect(proxy.cuts).toBe(cuts + 1);
+    expect((await store.listRuns({ functionId: "event-once", limit: 10 })).runs.map((head) => head.id)).toEqual([
+      run.runId,
+    ]);
+  });
+});
+
+describe("a claim whose connection breaks", () => {
+  it("still hands out what it took, so that no job waits for an untracked lease", async () => {
+    const run = await seedRun(store, { run: { functionId: "claimed" } });
+    const cuts = proxy.cuts;
+    proxy.cutAt("toClient", run.jobId);
+    const job = await claimOne(store, "claimed");
+    expect(proxy.cuts).toBe(cuts + 1);
+    expect(job).toMatchObject({ id: run.jobId, epoch: 1, lost: false });
+  });
+});
+
+describe("a server that ends sessions again and again", () => {
+  it("costs no write and repeats none", async () => {
+    const runs = await Promise.all(Array.from({ length: 40 }, () => seedLeased(store)));
+    let kills = 0;
+    const killer = (async () => {
+      for (; kills < 10; kills += 1) {
+        await bench.db.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name LIKE 'holdfast-gateway%' AND pid <> pg_backend_pid()`;
+        await bench.db.sql`SELECT pg_sleep(0.1)`;
+      }
+    })();
+    const before = store.stats().batchRetries;
+    const work = runs.map(async (run, index) => {
+      for (let step = 0; kills < 10; step += 1) {
+        expect(await store.commit(stepDone(run, `s${step}`))).toMatchObject({ won: true, inserted: [true] });
+      }
+      expect(
+        await store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 + index }]),
+      ).toEqual([true]);
+      expect(await store.commit(runDone(run))).toMatchObject({ won: true, version: 2, inserted: [true] });
+    });
+    await Promise.all([...work, killer]);
+    expect(store.stats().batchRetries).toBeGreaterThan(before);
+  });
+});
+
+describe("a server that stays away", () => {
+  it("is waited for: what was sent meanwhile is stored when it is back", async () => {
+    const run = await seedLeased(store);
+    proxy.down(true);
+    const written = store.commit(stepDone(run, "meanwhile"));
+    const read = store.loadRuns([run.runId]);
+    proxy.down(false);
+    expect(await written).toMatchObject({ won: true, inserted: [true] });
+    expect(await read).toHaveLength(1);
+  });
+
+  it("RUNNER-6: is given up after retryForMs, with a coded error that hides the password", async () => {
+    const url = new URL(proxy.url);
+    url.password = "s3cret";
+    url.port = "1";
+    const impatient = bench.another({ url: url.href, retryForMs: 50 });
+    const run = await seedLeased(store);
+    const failed = await impatient.commit(stepDone(run, "never")).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: "STORE_FAILED" });
+    expect(String(failed)).toContain("Nothing was stored");
+    expect(String(failed)).not.toContain("s3cret");
+    await expect(impatient.ping()).rejects.toMatchObject({ code: "STORE_FAILED" });
+    expect(await store.commit(stepDone(run, "never"))).toMatchObject({ won: true, inserted: [true] });
+  });
+});

@@ -1,0 +1,303 @@
+import {
+  createOptimisticBackoff,
+  expectRows,
+  type IntakeItem,
+  isEnded,
+  type LockedRows,
+  type NewWait,
+  needsOf,
+  type OptimisticBackoff,
+  planBatch,
+  type RunStatus,
+  type Transition,
+  takeBatch,
+  type Unit,
+} from "@holdfast/store";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
+
+import {
+  claimOne,
+  logRow,
+  lost,
+  newId,
+  newRun,
+  passJob,
+  runDone,
+  seedLeased,
+  seedRun,
+  stepDone,
+  useStore,
+} from "./harness.ts";
+
+const RUNS = ["r1", "r2", "r3"];
+const JOBS = ["j1", "j2", "j3"];
+const NAMES = ["a", "b"];
+const STATUSES: readonly RunStatus[] = ["PENDING", "RUNNING", "COMPLETED", "FAILED"];
+const NONE: ReadonlySet<string> = new Set();
+
+const item: fc.Arbitrary<IntakeItem> = fc
+  .record({ name: fc.constantFrom(...NAMES), key: fc.option(fc.constant("k"), { freq: 8 }), ifAwaited: fc.boolean() })
+  .map(({ name, key, ifAwaited }) => {
+    const run = newRun();
+    const made = { run, log: [logRow("RUN_CREATED")], jobs: [passJob(run.id)] };
+    const event = { id: run.eventId, name, idempotencyKey: key, tsMs: 0, payloadJson: "{}" };
+    return { event, runs: ifAwaited ? [] : [made], ifAwaited };
+  });
+
+/** What a unit was decided on; null = it rests on nothing of the registry. */
+const registry = fc.constantFrom(null, 7, 7, 7, 8);
+
+const transition: fc.Arbitrary<Transition> = fc
+  .record({
+    runId: fc.constantFrom(...RUNS),
+    fence: fc.option(fc.record({ jobId: fc.constantFrom(...JOBS), epoch: fc.integer({ min: 1, max: 2 }) })),
+    cas: fc.constantFrom<Transition["cas"]>(null, "live", 1, 2, 1, 2),
+    status: fc.constantFrom(...STATUSES),
+    all: fc.boolean(),
+    signal: fc.integer({ min: 0, max: 9 }).map((one) => one === 0),
+    events: fc.array(item, { maxLength: 1 }),
+    registryVersion: registry,
+  })
+  .map(({ status, all, signal, events, registryVersion, ...about }) => {
+    const rest = registryVersion === null ? about : { ...about, registryVersion };
+    const log = [logRow("STEP_COMPLETED", newId())];
+    if (rest.cas === null) return { ...rest, log, removeJobs: [], addJobs: [] };
+    const wait: NewWait = { runId: rest.runId, key: "w", kind: signal ? "signal" : "event", name: "s" };
+    const removeJobs = all ? ("all" as const) : rest.fence ? [rest.fence.jobId] : [];
+    return { ...rest, log, head: { status }, removeJobs, addJobs: [], addWaits: [wait], events };
+  });
+
+const units: fc.Arbitrary<Unit[]> = fc
+  .array(
+    fc.oneof(
+      transition.map((one): Unit => ({ type: "transition", transition: one })),
+      item.map((one): Unit => ({ type: "intake", item: one })),
+    ),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map(
+    (all) =>
+      takeBatch(
+        all.map((unit) => ({ unit, bytes: 1 })),
+        { maxUnits: 100, maxBytes: 1e9 },
+      ).batch,
+  )
+  .map((batch) => batch.map(({ unit }) => unit));
+
+const found: fc.Arbitrary<LockedRows> = fc
+  .record({
+    jobs: fc.array(
+      fc.record({
+        id: fc.constantFrom(...JOBS),
+        runId: fc.constantFrom(...RUNS),
+        epoch: fc.integer({ min: 1, max: 2 }),
+      }),
+    ),
+    runs: fc.array(
+      fc.record({
+        id: fc.constantFrom(...RUNS),
+        version: fc.integer({ min: 1, max: 2 }),
+        status: fc.constantFrom(...STATUSES),
+      }),
+    ),
+    awaited: fc.subarray(NAMES),
+    registryVersion: fc.constantFrom(7, 8),
+  })
+  .map(({ jobs, runs, awaited, registryVersion }) => ({
+    registryVersion,
+    jobs: new Map(jobs.map((job) => [job.id, job])),
+    runs: new Map(runs.map((run) => [run.id, run])),
+    awaited: new Set(awaited),
+    eventKeys: new Map(),
+    signals: new Map(),
+    flowRules: new Map(),
+    rows: new Set<string>(),
+    atMs: 100,
+  }));
+
+/** What the conditions of `batch/expect.ts` ask. */
+function holds(foreseen: LockedRows, state: LockedRows, batch: readonly Unit[]): boolean {
+  const jobs = [...foreseen.jobs.values()].every(({ id, runId, epoch }) => {
+    const job = state.jobs.get(id);
+    return job?.runId === runId && job.epoch === epoch;
+  });
+  const runs = [...foreseen.runs.values()].every(({ id, version }) => {
+    const run = state.runs.get(id);
+    return run?.version === version && !isEnded(run.status);
+  });
+  const registryHolds = foreseen.registryVersion === null || foreseen.registryVersion === state.registryVersion;
+  return jobs && runs && registryHolds && !needsOf(batch).eventNames.some((name) => state.awaited.has(name));
+}
+
+describe("foresee", () => {
+  it("EXPECT-1: where it is as foreseen, the plan is the one that a look would have led to, and every unit wins", () => {
+    let seen = 0;
+    fc.assert(
+      fc.property(units, found, (batch, state) => {
+        const foreseen = expectRows(batch, needsOf(batch), NONE);
+        if (!foreseen) return;
+        seen += 1;
+        const runs = [...foreseen.runs.values()].map(
+          (run) => [run.id, { ...run, status: "WAITING" as const }] as const,
+        );
+        const there: LockedRows = {
+          ...state,
+          jobs: new Map([...state.jobs, ...foreseen.jobs]),
+          runs: new Map([...state.runs, ...runs]),
+          awaited: NONE,
+          registryVersion: foreseen.registryVersion ?? state.registryVersion,
+        };
+        expect(holds(foreseen, there, batch)).toBe(true);
+        const plan = planBatch(batch, foreseen);
+        expect(plan).toEqual(planBatch(batch, there));
+        expect(plan.results.every((verdict) => !("won" in verdict) || verdict.won)).toBe(true);
+      }),
+      { numRuns: runs(2_000) },
+    );
+    expect(seen).toBeGreaterThan(runs(200));
+  });
+
+  it("EXPECT-2: where it is not, the plan is another one", () => {
+    let missed = 0;
+    fc.assert(
+      fc.property(units, found, (batch, state) => {
+        const foreseen = expectRows(batch, needsOf(batch), NONE);
+        if (!foreseen || holds(foreseen, state, batch)) return;
+        missed += 1;
+        expect(planBatch(batch, foreseen)).not.toEqual(planBatch(batch, state));
+      }),
+      { numRuns: runs(2_000) },
+    );
+    expect(missed).toBeGreaterThan(runs(100));
+  });
+
+  it("foresees nothing about keys, signals, names that were awaited, and changes of whatever version", () => {
+    const intake = (more: object): Unit => ({
+      type: "intake",
+      item: { event: { id: "e", name: "a", tsMs: 0, payloadJson: "{}", ...more }, runs: [] },
+    });
+    const run = { runId: "r1", jobId: "j1" };
+    const wait: NewWait = { runId: "r1", key: "w", kind: "signal", name: "s" };
+    const see = (unit: Unit, awaited = NONE) => expectRows([unit], needsOf([unit]), awaited);
+    expect(see(intake({}))).not.toBeNull();
+    expect(see(intake({ idempotencyKey: "k" }))).toBeNull();
+    expect(see(intake({}), new Set(["a"]))).toBeNull();
+    expect(see({ type: "transition", transition: runDone(run) })).not.toBeNull();
+    expect(see({ type: "transition", transition: runDone(run, "live") })).toBeNull();
+    expect(see({ type: "transition", transition: { ...runDone(run), addWaits: [wait] } })).toBeNull();
+  });
+});
+
+describe("createForesight", () => {
+  /** How many of the next batches are tried, when each of them comes to what `holds` says. */
+  const tried = (backoff: OptimisticBackoff, batches: number, holds: () => boolean): number => {
+    let count = 0;
+    for (let batch = 0; batch < batches; batch += 1) {
+      if (!backoff.shouldTry()) continue;
+      count += 1;
+      if (holds()) backoff.succeeded();
+      else backoff.failed();
+    }
+    return count;
+  };
+
+  it("tries every batch while it is right, hardly any while it is wrong, and comes back", () => {
+    const backoff = createOptimisticBackoff();
+    expect(tried(backoff, 1_000, () => true)).toBe(1_000);
+    expect(tried(backoff, 10_000, () => false)).toBeLessThan(200);
+    tried(backoff, 64, () => true);
+    expect(tried(backoff, 1_000, () => true)).toBe(1_000);
+    expect(tried(backoff, 100, () => false)).toBeLessThan(10);
+  });
+
+  it("after one miss in a while only one batch is not tried", () => {
+    let number = 0;
+    const count = tried(createOptimisticBackoff(), 1_000, () => {
+      number += 1;
+      return number % 100 !== 0;
+    });
+    expect(count).toBeGreaterThan(980);
+  });
+});
+
+describe("a batch at the database", () => {
+  const bench = useStore();
+  /** How many batches `work` took, and how many of them one round trip. */
+  const trips = async (work: () => Promise<unknown>): Promise<{ batches: number; foreseen: number }> => {
+    const before = bench.store.stats();
+    await work();
+    const after = bench.store.stats();
+    return { batches: after.batches - before.batches, foreseen: after.foreseenBatches - before.foreseenBatches };
+  };
+  const ONE = { batches: 1, foreseen: 1 };
+  const LOOKED = { batches: 1, foreseen: 0 };
+
+  it("takes one round trip from the event to the run's end when everything is as expected", async () => {
+    let run = { runId: "", jobId: "" };
+    expect(
+      await trips(async () => {
+        run = await seedLeased(bench.store);
+      }),
+    ).toEqual(ONE);
+    expect(await trips(() => bench.store.commit(stepDone(run, "a")))).toEqual(ONE);
+    expect(await trips(() => bench.store.commit({ ...runDone(run), removeJobs: "all" }))).toEqual(ONE);
+    expect(await bench.store.getRun(run.runId)).toMatchObject({ head: { status: "COMPLETED", version: 2 }, jobs: [] });
+  });
+
+  it("looks when one of its units cannot win: that one loses, all others win and are written once", async () => {
+    const runs = await Promise.all(Array.from({ length: 10 }, () => seedLeased(bench.store)));
+    const [stale, late, ...fine] = runs as [(typeof runs)[0], (typeof runs)[0], ...typeof runs];
+    for (const [index, bad] of [stepDone(stale, "s", 2), runDone(late, 7)].entries()) {
+      let outcomes: unknown[] = [];
+      const taken = await trips(async () => {
+        const good = fine.map((run) => bench.store.commit(stepDone(run, `s${index}`)));
+        outcomes = await Promise.all([...good, bench.store.commit(bad)]);
+      });
+      expect(taken).toEqual(LOOKED);
+      expect(outcomes.at(-1)).toEqual(lost(index === 0 ? "stale" : "version"));
+      expect(outcomes.slice(0, -1)).toEqual(fine.map(() => expect.objectContaining({ won: true, inserted: [true] })));
+    }
+    const logs = (await bench.store.loadRuns(fine.map(({ runId }) => runId))).map(({ log }) =>
+      log.map(({ key }) => key),
+    );
+    expect(logs).toEqual(fine.map(() => ["", "", "s0", "s1"]));
+    expect((await bench.store.loadRuns([stale.runId, late.runId])).map(({ head }) => head.version)).toEqual([1, 1]);
+  });
+
+  it("looks at once for names that were awaited, until nothing waits any more", async () => {
+    const run = await seedLeased(bench.store);
+    const send = async () => {
+      const event = { id: newId(), name: "foresee/awaited", tsMs: 1, payloadJson: "{}" };
+      const [outcome] = await bench.store.intake([{ event, runs: [] }]);
+      if (outcome?.awaited) await bench.store.finishJob({ jobId: event.id, epoch: 0 });
+      return outcome?.awaited;
+    };
+    const addWaits = [{ runId: run.runId, key: "w", kind: "event" as const, name: "foresee/awaited" }];
+    const log = [logRow("STEP_WAITING", "w")];
+    await bench.store.commit({ ...runDone(run), head: { status: "WAITING" }, log, removeJobs: [], addWaits });
+    const statements = async () => {
+      const before = bench.store.stats().statements;
+      expect(await send()).toBe(true);
+      return bench.store.stats().statements - before;
+    };
+    const surprised = await statements();
+    expect(await statements()).toBeLessThan(surprised);
+    await bench.store.commit({ ...runDone(run, 2), removeWaits: "all" });
+    expect(await trips(send)).toEqual(LOOKED);
+    expect(await trips(send)).toEqual(ONE);
+  });
+
+  it("a run began when its job was claimed", async () => {
+    const functionId = `fn-${newId()}`;
+    const run = await seedRun(bench.store, { run: { functionId } });
+    const job = await claimOne(bench.store, functionId);
+    await bench.db
+      .sql`UPDATE holdfast.queue SET claimed_at = claimed_at - interval '5 seconds' WHERE id = ${run.jobId}`;
+    expect(await trips(() => bench.store.commit(runDone(run)))).toEqual(ONE);
+    const detail = await bench.store.getRun(run.runId);
+    const claimedMs = (job?.leaseUntilMs ?? 0) - 60_000;
+    expect(Math.abs((detail?.head.startedMs ?? 0) - (claimedMs - 5_000))).toBeLessThanOrEqual(1);
+  });
+});

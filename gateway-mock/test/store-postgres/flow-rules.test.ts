@@ -1,0 +1,244 @@
+import {
+  type FlowRule,
+  type FlowRuleState,
+  type FlowRules,
+  flowRuleKeyOf,
+  type IntakeItem,
+  type IntakeOutcome,
+  joinWindow,
+  keyOfFlowRule,
+  passFlowRules,
+  type Store,
+  takeWindow,
+  type WindowEntry,
+} from "@holdfast/store";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+
+import { logRow, newId, newRun, passJob, useStore } from "./harness.ts";
+
+const state = (key: { functionId: string; kind: string; key: string }): FlowRuleState => ({
+  ...key,
+  count: 0,
+  atMs: 0,
+  runId: "",
+  data: "",
+  dueMs: null,
+  expiresMs: 0,
+  live: false,
+  changed: false,
+});
+
+const flowRulesFor = (...keys: { functionId: string; kind: string; key: string }[]): FlowRules =>
+  new Map(keys.map((key) => [flowRuleKeyOf(key), state(key)]));
+
+describe("what a flowRule lets through", () => {
+  const rate = (limit: number, periodMs: number): FlowRule => ({
+    type: "rate",
+    name: "rate",
+    functionId: "fn",
+    key: "k",
+    limit,
+    periodMs,
+  });
+
+  it("never more than the limit in a period that began with a run, and always something in a new one", () => {
+    const steps = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 });
+    fc.assert(
+      fc.property(
+        steps,
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 10, max: 100 }),
+        (waits, limit, periodMs) => {
+          const flowRule = rate(limit, periodMs);
+          const flowRules = flowRulesFor(keyOfFlowRule(flowRule));
+          let nowMs = 1000;
+          let beganMs = Number.NEGATIVE_INFINITY;
+          let count = 0;
+          for (const waitMs of waits) {
+            nowMs += waitMs;
+            const passed = passFlowRules(flowRules, [flowRule], newId(), nowMs) !== "skipped";
+            if (nowMs >= beganMs + periodMs) {
+              beganMs = nowMs;
+              count = 0;
+            }
+            expect(passed).toBe(count < limit);
+            if (passed) count += 1;
+          }
+        },
+      ),
+    );
+  });
+
+  it("a run that one flowRule holds back uses up nothing of the others", () => {
+    const [first, second] = [rate(1, 1000), { ...rate(5, 1000), name: "idempotency" } as FlowRule];
+    const flowRules = flowRulesFor(keyOfFlowRule(first), keyOfFlowRule(second));
+    expect(passFlowRules(flowRules, [first, second], "a", 10)).toEqual([]);
+    expect(passFlowRules(flowRules, [first, second], "b", 11)).toBe("skipped");
+    expect(flowRules.get(flowRuleKeyOf(keyOfFlowRule(second)))?.count).toBe(1);
+  });
+});
+
+describe("windows", () => {
+  const entry = (more: Partial<WindowEntry>): WindowEntry => ({
+    kind: "debounce",
+    functionId: "fn",
+    key: "k",
+    jobIds: [newId(), newId()],
+    periodMs: 100,
+    timeoutMs: null,
+    maxSize: 0,
+    flowRules: [],
+    ...more,
+  });
+
+  it("debounce: due once nothing has come for the period, at the latest after the timeout, with the last event", () => {
+    const events = fc.array(fc.integer({ min: 0, max: 150 }), { minLength: 1, maxLength: 40 });
+    const timeout = fc.option(fc.integer({ min: 50, max: 400 }), { nil: null });
+    fc.assert(
+      fc.property(events, timeout, (waits, timeoutMs) => {
+        const key = { functionId: "fn", kind: "debounce" as const, key: "k" };
+        const flowRules = flowRulesFor(key);
+        const row = (): FlowRuleState => flowRules.get(flowRuleKeyOf(key)) as FlowRuleState;
+        let nowMs = 0;
+        let firstMs: number | null = null;
+        let last = "";
+        for (const [index, waitMs] of waits.entries()) {
+          nowMs += waitMs;
+          const open = row();
+          if (open.runId !== "" && (open.dueMs ?? 0) <= nowMs) {
+            expect(open.data).toBe(`0 ${last}`);
+            expect(takeWindow(flowRules, { ...key, id: open.runId, count: open.count }, nowMs)).toBe(true);
+            firstMs = null;
+          }
+          last = `e${index}`;
+          const jobs = joinWindow(flowRules, entry({ timeoutMs }), { id: last, length: 1 }, nowMs);
+          expect(jobs).toHaveLength(firstMs === null ? 1 : 0);
+          firstMs ??= nowMs;
+          expect(row().dueMs).toBe(Math.min(nowMs + 100, timeoutMs === null ? Infinity : firstMs + timeoutMs));
+          expect(takeWindow(flowRules, { ...key, id: row().runId, count: row().count }, nowMs - 1)).toBe(false);
+          expect(takeWindow(flowRules, { ...key, id: row().runId, count: row().count + 1 }, nowMs + 1000)).toBe(false);
+        }
+      }),
+    );
+  });
+
+  it("batch: every event is in one batch, in order, none larger than the limit", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 2, max: 7 }), (count, maxSize) => {
+        const key = { functionId: "fn", kind: "batch" as const, key: "k" };
+        const flowRules = flowRulesFor(key);
+        for (let n = 0; n < count; n++)
+          joinWindow(flowRules, entry({ kind: "batch", maxSize }), { id: `e${n}`, length: 1 }, n);
+        const batches = [...flowRules.values()].filter((one) => one.runId !== "");
+        const ids = batches.map((one) => one.data.split(" ").slice(1));
+        for (const one of batches) if (one.kind === "full") expect(one.count).toBe(maxSize);
+        for (const batch of ids) expect(batch.length).toBeLessThanOrEqual(maxSize);
+        expect(ids.flat().sort()).toEqual(Array.from({ length: count }, (_, n) => `e${n}`).sort());
+        expect(flowRules.get(flowRuleKeyOf(key))?.count).toBe(count % maxSize);
+      }),
+    );
+  });
+
+  it("batch: too many characters together close it before it is full", () => {
+    const key = { functionId: "fn", kind: "batch" as const, key: "k" };
+    const flowRules = flowRulesFor(key);
+    const join = (id: string): number =>
+      joinWindow(flowRules, entry({ kind: "batch", maxSize: 100 }), { id, length: 3_000_000 }, 1).length;
+    expect([join("a"), join("b")]).toEqual([1, 2]);
+    expect([...flowRules.values()].map(({ data }) => data.split(" ").slice(1).join())).toEqual(["b", "a"]);
+  });
+});
+
+const bench = useStore();
+
+const itemOf = (
+  functionId: string,
+  more: { flowRules?: readonly FlowRule[] },
+  extra: Partial<IntakeItem> = {},
+): IntakeItem => {
+  const run = newRun({ functionId });
+  return {
+    event: { id: run.eventId, name: "shop/order", tsMs: 1, payloadJson: `{"name":"shop/order","n":"${run.eventId}"}` },
+    runs: [
+      { run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs: [passJob(run.id, { functionId })], ...more },
+    ],
+    ...extra,
+  };
+};
+const intake = async (store: Store, item: IntakeItem): Promise<IntakeOutcome> =>
+  ((await store.intake([item])) as [IntakeOutcome])[0];
+const loose = { functionId: "", limit: 100 };
+const claimLoose = (store: Store) => store.claim({ gatewayId: "gateway-a", leaseMs: 60_000, wants: [loose] });
+
+test("two stores at once: a rate limit and a singleton let exactly as many through as they should", async () => {
+  const fn = `fn-${newId()}`;
+  const flowRules = (): FlowRule[] => [
+    { type: "rate", name: "rate", functionId: fn, key: "a", limit: 7, periodMs: 60_000 },
+  ];
+  const stores = [bench.store, bench.another()];
+  const results = await Promise.all(
+    Array.from({ length: 40 }, (_, n) => intake(stores[n % 2] as Store, itemOf(fn, { flowRules: flowRules() }))),
+  );
+  expect(results.filter(({ skipped }) => skipped.length === 0)).toHaveLength(7);
+  const one = `fn-${newId()}`;
+  const single = (): FlowRule[] => [{ type: "single", functionId: one, key: "", mode: "skip", jobId: newId() }];
+  const alone = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => intake(stores[n % 2] as Store, itemOf(one, { flowRules: single() }))),
+  );
+  expect(alone.filter(({ skipped }) => skipped.length === 0)).toHaveLength(1);
+});
+
+test("a singleton that cancels leaves one job for each run that has to give way", async () => {
+  const fn = `fn-${newId()}`;
+  const single = (): FlowRule[] => [{ type: "single", functionId: fn, key: "", mode: "cancel", jobId: newId() }];
+  for (let n = 0; n < 3; n++) await intake(bench.store, itemOf(fn, { flowRules: single() }));
+  const { runs } = await bench.store.listRuns({ functionId: fn, limit: 10 });
+  expect(runs).toHaveLength(3);
+  const [third, second, first] = runs.map(({ id }) => id);
+  const jobs = (await claimLoose(bench.store)).filter(({ kind }) => kind === "cancel");
+  expect(jobs.map(({ key }) => key).sort()).toEqual([`${first}\n${second}`, `${second}\n${third}`].sort());
+  for (const job of jobs) await bench.store.finishJob({ jobId: job.id, epoch: job.epoch });
+});
+
+test("two stores at once: each event is in exactly one batch, and each batch makes one run", async () => {
+  const fn = `fn-${newId()}`;
+  const stores = [bench.store, bench.another()];
+  const total = 47;
+  const entry = (): WindowEntry => ({
+    kind: "batch",
+    functionId: fn,
+    key: "",
+    jobIds: [newId(), newId()],
+    periodMs: 1,
+    timeoutMs: null,
+    maxSize: 5,
+    flowRules: [],
+  });
+  const items = Array.from({ length: total }, () => ({ ...itemOf(fn, {}), runs: [], windows: [entry()] }));
+  await Promise.all(items.map((item, n) => intake(stores[n % 2] as Store, item)));
+  const batches: string[][] = [];
+  const fire = async (store: Store): Promise<void> => {
+    for (const job of await claimLoose(store)) {
+      const fence = { jobId: job.id, epoch: job.epoch };
+      const [kind, functionId, key, id] = job.key.split("\n") as ["batch", string, string, string];
+      if (job.kind !== "window" || functionId !== fn) continue;
+      const window = await store.loadWindow({ kind, functionId, key, id });
+      if (!window) {
+        await store.finishJob(fence);
+        continue;
+      }
+      expect(await store.loadEvents(window.eventIds)).toHaveLength(window.eventIds.length);
+      const made = itemOf(fn, {}, { storedEvents: window.eventIds });
+      const source = { fence, window: { kind, functionId, key, id, count: window.count } };
+      const outcome = await intake(store, { ...made, source });
+      expect(outcome.lost).toBe(false);
+      expect(await intake(store, { ...itemOf(fn, {}), source })).toMatchObject({ lost: true });
+      batches.push([...window.eventIds]);
+    }
+  };
+  for (let round = 0; batches.flat().length < total && round < 50; round++) await Promise.all(stores.map(fire));
+  expect(batches.flat().sort()).toEqual(items.map(({ event }) => event.id).sort());
+  expect(Math.max(...batches.map((batch) => batch.length))).toBeLessThanOrEqual(5);
+  expect((await bench.store.listRuns({ functionId: fn, limit: 100 })).runs).toHaveLength(batches.length);
+});

@@ -1,0 +1,64 @@
+import type { PlainError } from "@holdfast/core";
+import { backoffDelayMs } from "@holdfast/core";
+import type { Op } from "@holdfast/protocol";
+import type { LogRow } from "@holdfast/store";
+
+import { jsonText } from "../json/json-text.ts";
+import { parseRetryAfterMs } from "../parse-due.ts";
+import { begunRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
+import type { RunState } from "../run/run-state.ts";
+import type { DecideContext } from "./context.ts";
+import { numbered, sizeProblem } from "./draft.ts";
+
+export type CheckpointRows =
+  | { readonly ok: true; readonly rows: readonly LogRow[] }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * The rows of a checkpoint: finished steps and failed attempts, nothing that makes a job. What the log has already
+ * leaves none. Anything else is to come as a reply.
+ */
+export function checkpointRows(state: RunState, ops: readonly Op[], ctx: DecideContext): CheckpointRows {
+  const rows: LogRow[] = [];
+  const seen = new Set<string>();
+  for (const op of ops) {
+    if (op.op === "None") continue;
+    if (state.memo.has(op.id) || seen.has(op.id)) continue;
+    switch (op.op) {
+      case "StepRun":
+      case "Step":
+        rows.push(stepCompletedRow(op.id, stepMeta(op, op.attempt ?? 0), jsonText(op.data)));
+        break;
+      case "StepFailed":
+        rows.push(stepFailedRow(op.id, stepMeta(op, op.attempt ?? 0), errorOf(op)));
+        break;
+      case "StepError":
+        rows.push(...failedAttempt(state, op, ctx));
+        break;
+      // It is reported again when it is done. Only what would have to be undone is of interest before.
+      case "StepPlanned":
+        if (op.opts?.compensate === true) rows.push(begunRow(op, state.attempts.get(op.id) ?? 0));
+        continue;
+      default:
+        return { ok: false, message: `A checkpoint cannot hold ${op.op}.` };
+    }
+    seen.add(op.id);
+  }
+  const problem = sizeProblem(state, ctx, state.memo.size + seen.size, rows);
+  if (problem !== null) return { ok: false, message: problem };
+  return { ok: true, rows: state.revivals === 0 ? rows : numbered(rows, state.revivals) };
+}
+
+function failedAttempt(state: RunState, op: Op, ctx: DecideContext): LogRow[] {
+  const failed = state.attempts.get(op.id) ?? 0;
+  const attempt = Math.max(0, op.attempt ?? failed);
+  if (attempt < failed) return [];
+  const meta = stepMeta(op, attempt);
+  if (attempt + 1 >= state.maxAttempts) return [stepFailedRow(op.id, meta, errorOf(op))];
+  const delayMs = parseRetryAfterMs(op.retryAfter, ctx.nowMs) ?? backoffDelayMs(ctx.retry, attempt + 1, ctx.random);
+  return [jsonRow("STEP_ATTEMPT_FAILED", op.id, attempt, 0, { step: meta, error: errorOf(op), delayMs })];
+}
+
+function errorOf(op: Op): PlainError {
+  return op.error ?? { name: "Error", message: "The step failed without giving a reason." };
+}

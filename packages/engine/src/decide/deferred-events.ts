@@ -1,0 +1,44 @@
+import { ulidFromSeed } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
+import { environmentOf, plainName } from "@holdfast/store";
+
+import { sha256 } from "../digest.ts";
+import type { RunState } from "../run/run-state.ts";
+import { DEFERRED_SCHEDULE, type MadeEvent } from "./internal-events.ts";
+
+/**
+ * The events that begin what a run has deferred. A run that was taken up again after its end has begun it before.
+ */
+export function deferredEvents(
+  state: RunState,
+  defers: RunState["defers"],
+  { nowMs }: { readonly nowMs: number },
+): MadeEvent[] {
+  if (defers.size === 0 || state.revivals > 0) return [];
+  const ts = Math.round(nowMs);
+  const environment = environmentOf(state.functionId);
+  return [...defers].flatMap(([key, { status, functionId, inputText, meta }]) => {
+    if (status !== "scheduled") return [];
+    const id = deferredEventId(state.runId, key);
+    const note = {
+      fn_slug: functionId,
+      parent_app_id: plainName(state.appId),
+      parent_fn_id: plainName(state.functionId),
+      parent_fn_slug: plainName(state.functionId),
+      parent_run_id: state.runId,
+      parent_defer_span: "",
+    };
+    const payload = (): string => {
+      const input: unknown = JSON.parse(inputText);
+      const data = { ...(isRecord(input) ? input : {}), _inngest: note };
+      return JSON.stringify({ id, name: DEFERRED_SCHEDULE, data, ts, user: {}, ...(meta ? { meta } : {}) });
+    };
+    return [{ id, name: DEFERRED_SCHEDULE, environment, tsMs: ts, payload, ifWanted: false, invokes: null }];
+  });
+}
+
+/** The same however often the run's end is decided on. */
+export function deferredEventId(runId: string, key: string): string {
+  const entropy = sha256(`${runId}${key}`).subarray(0, 10);
+  return `${runId.slice(0, 10)}${ulidFromSeed(0, entropy, 0).slice(10)}`;
+}

@@ -1,0 +1,124 @@
+import type { PlainError } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
+import { environmentOf, plainName } from "@holdfast/store";
+
+import { JsonText, jsonText } from "../json/json-text.ts";
+import type { Parent, RunState } from "../run/run-state.ts";
+import type { DecideContext } from "./context.ts";
+
+/** Events that the engine itself makes; names and shapes are those of the base protocol. */
+export const INVOKED = "inngest/function.invoked";
+export const FINISHED = "inngest/function.finished";
+export const FAILED = "inngest/function.failed";
+export const CANCELLED = "inngest/function.cancelled";
+export const DEFERRED_SCHEDULE = "inngest/deferred.schedule";
+
+const ENDS: ReadonlySet<string> = new Set([FINISHED, FAILED, CANCELLED]);
+
+/** The end of a run that such an event triggered makes no event: it could go on for ever. */
+export const announcesEnd = (eventName: string): boolean => ENDS.has(eventName);
+
+/** An event that happens with a decision. */
+export interface MadeEvent {
+  readonly id: string;
+  readonly name: string;
+  /** Of the run that it comes from. */
+  readonly environment: string;
+  readonly tsMs: number;
+  /** Its JSON text; made only when it is stored. */
+  readonly payload: () => string;
+  /** Stored only where it triggers a function or something waits for it. */
+  readonly ifWanted: boolean;
+  /** It starts this run and nothing else. */
+  readonly invokes: { readonly functionId: string; readonly runId: string; readonly parent: Parent } | null;
+}
+
+export interface Invocation {
+  readonly state: RunState;
+  readonly stepId: string;
+  readonly functionId: string;
+  readonly runId: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly expiresMs: number;
+}
+
+export function invokedEvent(ctx: DecideContext, invocation: Invocation): MadeEvent {
+  const { state, stepId, functionId, runId, payload, expiresMs } = invocation;
+  const id = ctx.newId();
+  const meta = {
+    fn_id: plainName(functionId),
+    correlation_id: `${state.runId}.${stepId}`,
+    source_app_id: plainName(state.appId),
+    source_fn_id: plainName(state.functionId),
+    source_fn_v: 0,
+    expire: expiresMs,
+    gid: "",
+    name: "",
+  };
+  const tsMs = Math.round(ctx.nowMs);
+  const v = typeof payload.v === "string" ? `,"v":${JSON.stringify(payload.v)}` : "";
+  const more = payload.meta === undefined ? v : `${v},"meta":${jsonText(payload.meta)}`;
+  const text = (): string =>
+    `{"id":"${id}","name":"${INVOKED}","data":${invokedData(payload.data, meta)},"ts":${tsMs},"user":{}${more}}`;
+  const invokes = { functionId, runId, parent: { runId: state.runId, key: stepId } };
+  const environment = environmentOf(state.functionId);
+  return made({ id, name: INVOKED, environment, tsMs }, text, { invokes });
+}
+
+/** Of fields with one name the last one counts. */
+function invokedData(data: unknown, meta: object): string {
+  const isEmpty = !(data instanceof JsonText) || !data.isObject || data.values === 1;
+  if (!isEmpty) return `${data.text.slice(0, -1)},"_inngest":${JSON.stringify(meta)}}`;
+  return JSON.stringify({ ...(isRecord(data) && !(data instanceof JsonText) ? data : {}), _inngest: meta });
+}
+
+export type RunEnd =
+  | { readonly status: "COMPLETED"; readonly outputText: string }
+  | { readonly status: "FAILED" | "CANCELLED"; readonly error: PlainError };
+
+/** What a run's end tells those who care. */
+export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): MadeEvent[] {
+  if (state.quiet) return [];
+  // The state goes on changing, but not in what is told here.
+  const tsMs = Math.round(ctx.nowMs);
+  const environment = environmentOf(state.functionId);
+  const event = (name: string, id: string, more: { readonly ifWanted?: boolean } = {}): MadeEvent =>
+    made(
+      { id, name, environment, tsMs },
+      () => `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
+      more,
+    );
+  const finished = event(FINISHED, ctx.newId(), { ifWanted: true });
+  switch (end.status) {
+    case "COMPLETED":
+      return [finished];
+    // Named after the run, so that there is one of it; a run that was taken up again fails once more.
+    case "FAILED":
+      return [finished, event(FAILED, state.revivals === 0 ? state.runId : ctx.newId())];
+    case "CANCELLED":
+      return [finished, event(CANCELLED, state.runId)];
+  }
+}
+
+/** Put together from text as it is stored. */
+function endData(state: RunState, end: RunEnd): string {
+  const { functionId, runId, eventText, moreText, parent } = state;
+  const ids = JSON.stringify({ function_id: plainName(functionId), run_id: runId }).slice(0, -1);
+  const correlation = parent ? `,"correlation_id":${JSON.stringify(`${parent.runId}.${parent.key}`)}` : "";
+  const result =
+    end.status === "COMPLETED" ? `"result":${end.outputText}` : `"error":${JSON.stringify(eventError(end.error))}`;
+  const status = `${end.status.charAt(0)}${end.status.slice(1).toLowerCase()}`;
+  return `${ids},"event":${eventText},"events":[${eventText}${moreText === "" ? "" : `,${moreText}`}]${correlation},${result},"_inngest":{"status":"${status}"}}`;
+}
+
+function eventError(error: PlainError): object {
+  return { error: error.message, ...error };
+}
+
+function made(
+  event: Pick<MadeEvent, "id" | "name" | "environment" | "tsMs">,
+  payload: () => string,
+  more: Partial<Pick<MadeEvent, "ifWanted" | "invokes">>,
+): MadeEvent {
+  return { ...event, payload, ifWanted: false, invokes: null, ...more };
+}

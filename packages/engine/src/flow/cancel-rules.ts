@@ -1,0 +1,54 @@
+import { isRecord } from "@holdfast/protocol";
+import { environmentOf, type NewWait, qualify } from "@holdfast/store";
+
+import { parseDue } from "../parse-due.ts";
+
+/** An event that cancels a function's runs, as the function's configuration has it. */
+export interface CancelRule {
+  readonly event: string;
+  /** With `event` = what triggered the run, `async` = what came in. */
+  readonly expression: string | null;
+  /** Duration or instant after which it no longer counts; null = a year. */
+  readonly timeout: string | null;
+}
+
+const A_YEAR_MS = 366 * 86_400_000;
+
+export function readCancelRules(config: unknown): CancelRule[] {
+  const list = isRecord(config) && Array.isArray(config.cancel) ? config.cancel : [];
+  return list.filter(isRecord).flatMap((rule) => {
+    if (typeof rule.event !== "string" || rule.event === "") return [];
+    const match = textOf(rule.match);
+    const expression = textOf(rule.if) ?? textOf(rule.expression) ?? (match && `event.${match} == async.${match}`);
+    return [{ event: rule.event, expression, timeout: textOf(rule.timeout) }];
+  });
+}
+
+export const cancelKey = (index: number | ""): string => `cancel:${index}`;
+
+/** `matchOf` tells what a wait with a condition is found by. */
+export function cancelWaits(
+  { runId, functionId }: { readonly runId: string; readonly functionId: string },
+  rules: readonly CancelRule[],
+  matchOf: (expression: string) => string,
+  nowMs: number,
+): NewWait[] {
+  return rules.map(({ event, expression, timeout }, index) => {
+    const due = timeout === null ? undefined : parseDue(timeout, nowMs);
+    const expiresInMs = due ? Math.max(due.delayMs ?? 0, (due.untilMs ?? 0) - nowMs) : A_YEAR_MS;
+    const match = expression === null ? "" : matchOf(expression);
+    return {
+      runId,
+      key: cancelKey(index),
+      kind: "cancel",
+      name: qualify(environmentOf(functionId), event),
+      expression,
+      match,
+      expiresInMs,
+    };
+  });
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

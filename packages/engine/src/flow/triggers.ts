@@ -1,0 +1,207 @@
+import { unreachable } from "@holdfast/core";
+import {
+  type ClaimLimits,
+  DEFAULT_ENVIRONMENT,
+  environmentOf,
+  type FlowRule,
+  type Lane,
+  type WindowEntry,
+} from "@holdfast/store";
+
+import { sha256 } from "../digest.ts";
+import { type ExpressionData, type Expressions, keyText } from "../expressions/expressions.ts";
+import type { FunctionSettings } from "./function-settings.ts";
+
+/** An event as triggers see it; its JSON is read only when something asks for it. */
+export interface TriggerEvent {
+  readonly id: string;
+  readonly name: string;
+  readonly payloadJson: string;
+}
+
+/** Reads the event once, for all who ask. */
+export class EventReader {
+  readonly #see: () => unknown;
+  readonly #expressions: Expressions;
+  readonly nowMs: number;
+  readonly #spent = { steps: 0 };
+  #value: { readonly event: unknown } | null = null;
+
+  constructor(see: () => unknown, expressions: Expressions, nowMs: number) {
+    this.#see = see;
+    this.#expressions = expressions;
+    this.nowMs = nowMs;
+  }
+
+  holds(expression: string): boolean {
+    return this.#expressions.holds(expression, this.#data());
+  }
+
+  /** What a `key` option comes to: equal keys have equal text of few characters. */
+  key(expression: string | null): string {
+    return expression === null ? "" : digest(keyText(this.#expressions.value(expression, this.#data())));
+  }
+
+  /** What a wait with this condition on a later event is found by; "" also when the condition cannot be used. */
+  match(condition: string): string {
+    if (this.#expressions.problem(condition) !== null) return "";
+    return this.#expressions.matchOf(condition, () => this.#data().event);
+  }
+
+  /** Whole seconds, -600 to 600. */
+  priority(expression: string | null): number {
+    if (expression === null) return 0;
+    const value = this.#expressions.value(expression, this.#data());
+    const seconds = typeof value === "number" && Number.isFinite(value) ? Math.round(value) : 0;
+    return Math.min(Math.max(seconds, -MAX_PRIORITY), MAX_PRIORITY);
+  }
+
+  #data(): ExpressionData {
+    this.#value ??= { event: this.#see() };
+    return { event: this.#value.event, nowMs: this.nowMs, spent: this.#spent };
+  }
+}
+
+const MAX_PRIORITY = 600;
+
+/** What a run keeps of how it is held back, for all its jobs. */
+export interface RunFlow {
+  readonly slots: readonly string[];
+  readonly priority: number;
+}
+
+/** How an event starts a run of a function. */
+export interface Start {
+  readonly flow: RunFlow | null;
+  /** Of the first pass. */
+  readonly lane: Lane | null;
+  readonly flowRules: readonly FlowRule[];
+  /** The event joins others; a run is made later. */
+  readonly window: WindowEntry | null;
+}
+
+export const PLAIN_START: Start = { flow: null, lane: null, flowRules: [], window: null };
+
+export function isPlain(plan: FunctionSettings): boolean {
+  const { concurrency, throttle, rateLimits, debounce, batch, singleton, priority } = plan;
+  return (
+    concurrency.length + rateLimits.length === 0 && !throttle && !debounce && !batch && !singleton && priority === null
+  );
+}
+
+/** Whether the function's triggers fit the event. */
+export function isTriggered(plan: FunctionSettings, eventName: string, reader: EventReader): boolean {
+  return plan.triggers.some(
+    (trigger) =>
+      trigger.type === "event" &&
+      eventMatches(trigger.pattern, eventName) &&
+      (trigger.condition === null || reader.holds(trigger.condition)),
+  );
+}
+
+/** Exact, or a prefix up to a "/" or "." before the final "*". */
+export function eventMatches(pattern: string, eventName: string): boolean {
+  if (!pattern.endsWith("*")) return pattern === eventName;
+  const prefix = pattern.slice(0, -1);
+  return (prefix === "" || /[/.]$/.test(prefix)) && eventName.startsWith(prefix);
+}
+
+/**
+ * How one event starts a run. `stage`: an event that has just come; what was collected in a window, whose flow rules for events
+ * it has passed; or an invocation, which is wanted for certain.
+ */
+export function startOf(
+  functionId: string,
+  plan: FunctionSettings,
+  reader: EventReader,
+  stage: "event" | "window" | "invoked",
+  newId: () => string,
+): Start {
+  const window = stage === "event" ? windowOf(functionId, plan, reader, newId) : null;
+  if (window) return { ...PLAIN_START, window };
+  const slots = plan.concurrency.map((limit) => {
+    return digest(`${limit.scope}\n${ownerOf(limit, functionId)}${reader.key(limit.key)}`);
+  });
+  const priority = reader.priority(plan.priority);
+  const throttle = plan.throttle ? digest(reader.key(plan.throttle.key)) : null;
+  const isLimited = slots.length > 0 || throttle !== null;
+  return {
+    flow: slots.length > 0 || priority !== 0 ? { slots, priority } : null,
+    lane: isLimited ? laneOf(slots, throttle) : null,
+    flowRules: stage === "invoked" ? [] : flowRulesOf(functionId, plan, reader, stage, newId),
+    window: null,
+  };
+}
+
+/** Whose places a limit counts: the function's, its environment's, or everybody's. */
+function ownerOf({ scope, key }: FunctionSettings["concurrency"][number], functionId: string): string {
+  switch (scope) {
+    case "fn":
+      return `${functionId}\n${key ?? ""}\n`;
+    case "env": {
+      const environment = environmentOf(functionId);
+      return environment === DEFAULT_ENVIRONMENT ? "" : `${environment}\n`;
+    }
+    case "account":
+      return "";
+    default:
+      return unreachable(scope);
+  }
+}
+
+function flowRulesOf(
+  functionId: string,
+  plan: FunctionSettings,
+  reader: EventReader,
+  stage: "event" | "window",
+  newId: () => string,
+): FlowRule[] {
+  const flowRules = stage === "event" ? rateFlowRules(functionId, plan, reader) : [];
+  const { singleton } = plan;
+  if (singleton) {
+    const { mode } = singleton;
+    flowRules.push({ type: "single", functionId, key: reader.key(singleton.key), mode, jobId: newId() });
+  }
+  return flowRules;
+}
+
+function rateFlowRules(functionId: string, plan: FunctionSettings, reader: EventReader): FlowRule[] {
+  return plan.rateLimits.map(({ name, limit, periodMs, key }) => {
+    return { type: "rate", name, functionId, key: reader.key(key), limit, periodMs };
+  });
+}
+
+function windowOf(
+  functionId: string,
+  plan: FunctionSettings,
+  reader: EventReader,
+  newId: () => string,
+): WindowEntry | null {
+  const { debounce, batch } = plan;
+  const ids = { functionId, jobIds: [newId(), newId()] as const, flowRules: rateFlowRules(functionId, plan, reader) };
+  if (debounce) {
+    const { periodMs, timeoutMs, key } = debounce;
+    return { ...ids, kind: "debounce", key: reader.key(key), periodMs, timeoutMs, maxSize: 0 };
+  }
+  if (!batch || (batch.condition !== null && !reader.holds(batch.condition))) return null;
+  const { timeoutMs: periodMs, maxSize, key } = batch;
+  return { ...ids, kind: "batch", key: reader.key(key), periodMs, timeoutMs: null, maxSize };
+}
+
+/** The lane of jobs with these slots; the same text for the same slots. */
+export function laneOf(slots: readonly string[], throttle: string | null = null): Lane {
+  const id = digest(slots.join("\n"));
+  return { id: throttle === null ? id : `${id}~${throttle}`, slots, throttle };
+}
+
+/** What claims of the function's jobs have to heed; null = nothing. */
+export function limitsOf({ concurrency, throttle }: FunctionSettings): ClaimLimits | null {
+  if (concurrency.length === 0 && !throttle) return null;
+  return {
+    slots: concurrency.map(({ limit }) => limit),
+    throttle: throttle ? { everyMs: throttle.periodMs / throttle.limit, burst: throttle.limit + throttle.burst } : null,
+    shared: concurrency.some(({ scope }) => scope !== "fn"),
+  };
+}
+
+const digest = (text: string): string => sha256(text).toString("hex").slice(0, 32);

@@ -1,0 +1,62 @@
+/** The engine: what apps register, what a run is, and what follows from a report, an answer or a timer. Pure. */
+
+export { checkpointRows } from "./decide/checkpoint.ts";
+export type { DecideContext } from "./decide/context.ts";
+export { decide } from "./decide/decide.ts";
+export { deferredEventId } from "./decide/deferred-events.ts";
+export { type Decision, FETCH_QUEUE } from "./decide/draft.ts";
+export type { FetchResult, Input, PassReport, PinOptions, StepResult } from "./decide/input.ts";
+export { announcesEnd, DEFERRED_SCHEDULE, type MadeEvent } from "./decide/internal-events.ts";
+export { readReport } from "./decide/report.ts";
+export { hmacSha256, sameText, sha1Hex, sha256 } from "./digest.ts";
+export { Expressions } from "./expressions/expressions.ts";
+export { matchesOf } from "./expressions/wait-match.ts";
+export { cancelWaits } from "./flow/cancel-rules.ts";
+export { latestTickMs, nextTickMs } from "./flow/cron.ts";
+export { type FunctionSettings, NO_SETTINGS, readFunctionSettings } from "./flow/function-settings.ts";
+export { type RunOptions, readRunOptions } from "./flow/run-options.ts";
+export {
+  EventReader,
+  eventMatches,
+  isPlain,
+  isTriggered,
+  laneOf,
+  limitsOf,
+  PLAIN_START,
+  type Start,
+  startOf,
+  type TriggerEvent,
+} from "./flow/triggers.ts";
+export { VERSION_POLICIES, type VersionPolicy } from "./flow/version-policy.ts";
+export { JsonText, jsonText } from "./json/json-text.ts";
+export { LargeJsonReader } from "./json/large-json.ts";
+export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES, turn } from "./json/read-json.ts";
+export { seenEvent, seenText, seenTextInTurns } from "./json/seen-json.ts";
+export { parseRetryAfterMs } from "./parse-due.ts";
+export { applyRow, foldRun } from "./run/fold.ts";
+export {
+  type DeferMeta,
+  type DispatchedMeta,
+  jsonRow,
+  type RevivalMeta,
+  type RunMeta,
+  readMeta,
+  readRunCreated,
+  readStepRow,
+  runCreatedRow,
+  type StallMeta,
+  type StepMeta,
+  stepCompletedRow,
+} from "./run/log-rows.ts";
+export {
+  DEADLINE,
+  emptyRun,
+  FINISH_TIMEOUT,
+  forcesPlan,
+  isEnded,
+  type JobState,
+  needsWorker,
+  type RunState,
+} from "./run/run-state.ts";
+export { FAILURE_KEY, isCompensating } from "./run/saga.ts";
+export { isLazy, isParked, isStorableName } from "./run/step-ops.ts";

@@ -1,0 +1,218 @@
+import type { PlainError } from "@holdfast/core";
+import type { Op } from "@holdfast/protocol";
+import type { LogKind, LogRow, NewJob, WaitKind } from "@holdfast/store";
+
+import type { RunFlow } from "../flow/triggers.ts";
+import type { Parent } from "./run-state.ts";
+
+/**
+ * The JSON in the log rows, written and read here only. Large values come last under a fixed key, after fields whose
+ * text cannot contain that key unescaped, so that they can be cut out without parsing.
+ */
+
+/** Of `STEP_COMPLETED` and `STEP_FAILED`, under `step`. */
+export interface StepMeta {
+  readonly op: string;
+  readonly name?: string;
+  /** Zero-based. */
+  readonly attempt?: number;
+  readonly startedMs?: number;
+  readonly durationMs?: number;
+  /** The result was the JavaScript value undefined. */
+  readonly undefined?: true;
+  /** 0-based order in which the run's code met the step. */
+  readonly ordinal?: number;
+  /** The step can be undone: its author's id. */
+  readonly undo?: string;
+  /** With it everything else that the run was at is given up. */
+  readonly clears?: true;
+}
+
+/** Of `STEP_PLANNED` and `STEP_WAITING`. */
+export interface OpenMeta {
+  readonly op: string;
+  readonly name?: string;
+  readonly race?: true;
+  /** Due this long after the row was written ... */
+  readonly delayMs?: number;
+  /** ... or at this instant. */
+  readonly untilMs?: number;
+  readonly ordinal?: number;
+  /** What it waits for; `name` is the event's, the signal, or the other run's id. */
+  readonly wait?: { readonly kind: WaitKind; readonly name: string; readonly expression?: string };
+  /** The HTTP call that the gateway makes. */
+  readonly call?: object;
+}
+
+/** Of `RUN_CREATED`, under `run`. */
+export interface RunMeta {
+  readonly maxAttempts: number;
+  readonly parent?: Parent;
+  readonly quiet?: true;
+  /** Keys of the events that cancel it. */
+  readonly cancels?: readonly string[];
+  /** From its creation, or from when its event lets it start. */
+  readonly deadlineInMs?: number;
+  /** It does not start before this instant. */
+  readonly startMs?: number;
+  /** From its start. */
+  readonly finishInMs?: number;
+  readonly flow?: RunFlow;
+  /** Of a batch: how long its first event's text is; the others follow. */
+  readonly eventLength?: number;
+}
+
+/** Of `PINNED`. What is not there stays as it was made. */
+export interface PinMeta {
+  readonly version: string;
+  readonly maxAttempts?: number;
+  readonly deadlineMs?: number | null;
+  readonly finishInMs?: number | null;
+  /** Keys of the events that cancel it. */
+  readonly cancels?: readonly string[];
+}
+
+/** Of `RUN_REVIVED`. */
+export interface RevivalMeta {
+  /** Steps whose results no longer count. */
+  readonly dropped: readonly string[];
+}
+
+/** How the run goes on after a report. */
+export interface StepPlan {
+  readonly requestVersion: number;
+  readonly pending: readonly string[];
+  readonly forced: boolean;
+  /** In place: passes in a row that did not ask for a step which is to be tried again. */
+  readonly missed?: number;
+}
+
+/** Of `DISPATCHED`. */
+export interface DispatchedMeta {
+  readonly job: string;
+  readonly kind: NewJob["kind"];
+  readonly delayMs?: number;
+  readonly untilMs?: number;
+  readonly plan?: StepPlan;
+}
+
+/** Of `STALLED`: the worker's main thread did not move while it had this run's work. Key: job id, iteration: epoch. */
+export interface StallMeta {
+  readonly stalledMs: number;
+  /** It is responsive again. */
+  readonly ended: boolean;
+  readonly instanceId: string;
+  /** The step whose code it was, as the author wrote it. */
+  readonly stepId?: string;
+  /** `file:line:column` of the blocking code. */
+  readonly location?: string;
+  /** The function it is in. */
+  readonly codeName?: string;
+  /** Innermost frame first, one a line. */
+  readonly stack?: string;
+  readonly leasesGivenUp?: true;
+}
+
+/** Of `DEFERRED`; key: the hashed id. `DEFER_ABORTED` has the same key and no fields. */
+export interface DeferMeta {
+  readonly functionId: string;
+  readonly name?: string;
+  /** Why it does not begin. */
+  readonly rejected?: string;
+  /** Data of its event. */
+  readonly input?: object;
+  readonly meta?: object;
+}
+
+/** Of `STEP_ATTEMPT_FAILED`. */
+export interface FailureMeta {
+  readonly step: StepMeta;
+  readonly error: PlainError;
+  /** The next attempt is due this long after the row was written. */
+  readonly delayMs: number;
+}
+
+/** `more` = the other events of a batch. */
+export function runCreatedRow(meta: RunMeta, eventText: string, more: readonly string[] = []): LogRow {
+  if (more.length === 0) return row("RUN_CREATED", "", 0, 0, `{"run":${JSON.stringify(meta)},"event":${eventText}}`);
+  const run = JSON.stringify({ ...meta, eventLength: eventText.length });
+  return row("RUN_CREATED", "", 0, 0, `{"run":${run},"event":${eventText}${MORE}${more.join(",")}]}`);
+}
+
+/** First result wins: its row's number is always (0, 0), so that a second one meets it. */
+export function stepCompletedRow(key: string, meta: StepMeta, dataText: string): LogRow {
+  return row("STEP_COMPLETED", key, 0, 0, `{"step":${JSON.stringify(meta)},"data":${dataText}}`);
+}
+
+export function stepFailedRow(key: string, meta: StepMeta, error: PlainError): LogRow {
+  return row("STEP_FAILED", key, 0, 0, `{"step":${JSON.stringify(meta)},"error":${JSON.stringify(error)}}`);
+}
+
+/** The body of a step that can be undone is about to run. */
+export function begunRow(op: Op, attempt: number): LogRow {
+  return jsonRow("STEP_BEGUN", op.id, attempt, 0, { step: stepMeta(op, attempt) });
+}
+
+export function jsonRow(kind: LogKind, key: string, attempt: number, iteration: number, data: object): LogRow {
+  return row(kind, key, attempt, iteration, JSON.stringify(data));
+}
+
+export function completedRow(outputText: string): LogRow {
+  return row("RUN_COMPLETED", "", 0, 0, `{"output":${outputText}}`);
+}
+
+function row(kind: LogKind, key: string, attempt: number, iteration: number, dataJson: string): LogRow {
+  return { kind, key, attempt, iteration, dataJson };
+}
+
+/** What of an op is kept with its result. */
+export function stepMeta(op: Op, attempt: number): StepMeta {
+  const name = op.displayName ?? op.userland?.id ?? op.name;
+  return {
+    op: op.op,
+    ...(name !== undefined ? { name } : {}),
+    ...(attempt > 0 ? { attempt } : {}),
+    ...(op.timing ? { startedMs: Math.round(op.timing.a / 1e6), durationMs: Math.round(op.timing.b / 1e3) / 1e3 } : {}),
+    ...(op.undefinedResult ? { undefined: true as const } : {}),
+    ...(op.ordinal === undefined ? {} : { ordinal: op.ordinal }),
+    ...(op.opts?.compensate === true ? { undo: fullIdOf(op) } : {}),
+  };
+}
+
+/** The author's id, with the number that tells repeats in one run apart. */
+function fullIdOf(op: Op): string {
+  const { id, index = 0 } = op.userland ?? { id: op.name ?? op.id };
+  return index === 0 ? id : `${id}:${index}`;
+}
+
+const DATA = ',"data":';
+const ERROR = ',"error":';
+const EVENT = ',"event":';
+const MORE = ',"more":[';
+const STEP = '{"step":';
+
+/** Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields, the memo entry of requests, and the text of the result. */
+export function readStepRow(
+  kind: "STEP_COMPLETED" | "STEP_FAILED",
+  dataJson: string,
+): { meta: StepMeta; memo: string; text: string } {
+  const field = kind === "STEP_COMPLETED" ? DATA : ERROR;
+  const at = dataJson.indexOf(field);
+  const meta = JSON.parse(dataJson.slice(STEP.length, at)) as StepMeta;
+  const type = kind === "STEP_COMPLETED" ? "data" : "error";
+  return { meta, memo: `{"type":"${type}"${dataJson.slice(at)}`, text: dataJson.slice(at + field.length, -1) };
+}
+
+/** No text inside the fields can hold the key unescaped, so the first one found is the event's. */
+export function readRunCreated(dataJson: string): { meta: RunMeta; eventText: string; moreText: string } {
+  const at = dataJson.indexOf(EVENT);
+  const meta = JSON.parse(dataJson.slice('{"run":'.length, at)) as RunMeta;
+  const start = at + EVENT.length;
+  if (meta.eventLength === undefined) return { meta, eventText: dataJson.slice(start, -1), moreText: "" };
+  const end = start + meta.eventLength;
+  return { meta, eventText: dataJson.slice(start, end), moreText: dataJson.slice(end + MORE.length, -2) };
+}
+
+export function readMeta<Meta>(dataJson: string): Meta {
+  return JSON.parse(dataJson) as Meta;
+}

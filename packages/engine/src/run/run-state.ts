@@ -1,0 +1,196 @@
+import type { JobKind, RunStatus } from "@holdfast/store";
+
+import type { RunFlow } from "../flow/triggers.ts";
+
+/** A finished step as requests carry it: JSON text, never parsed again. */
+export interface MemoStep {
+  /** `{"type":"data","data":…}` or `{"type":"error","error":…}`. */
+  readonly text: string;
+  /** Kind and name, for the determinism check. */
+  readonly signature: string;
+  readonly isUndefined: boolean;
+}
+
+/** A step that was met but is not finished. */
+export interface OpenStep {
+  readonly phase: "planned" | "waiting" | "retrying";
+  /** A pass is wanted as soon as it is done, whatever else is pending. */
+  readonly race: boolean;
+  /** When a waiting step is due or a retrying one may run again; null = at once. */
+  readonly dueMs: number | null;
+  /** How the worker reported it. */
+  readonly op: string;
+  /** What people call it. */
+  readonly name: string | null;
+  /** 0-based order in which the run's code met it; null when the worker does not say. */
+  readonly ordinal: number | null;
+  /** The HTTP call that the gateway makes for it, JSON text. */
+  readonly call: string | null;
+}
+
+/** The step of another run that waits for this one's end. */
+export interface Parent {
+  readonly runId: string;
+  readonly key: string;
+}
+
+/** A run of another function that is to begin when this run has ended. */
+export interface Defer {
+  readonly status: "scheduled" | "aborted" | "rejected";
+  readonly functionId: string;
+  /** The data of its event, JSON text; "" when it does not begin. */
+  readonly inputText: string;
+  /** The `meta` of its event. */
+  readonly meta: object | null;
+}
+
+export interface JobState {
+  readonly id: string;
+  readonly kind: JobKind;
+  /** "" for the pass, else the step's hashed id. */
+  readonly key: string;
+  readonly attempt: number;
+  readonly iteration: number;
+  /** Before this instant no one can have claimed it. */
+  readonly dueMs: number;
+}
+
+/**
+ * A run as its log tells it. `applyRow` alone changes it; decisions only read it.
+ * `version` is the head's: the one thing that is not in the log.
+ */
+export interface RunState {
+  readonly runId: string;
+  readonly functionId: string;
+  readonly appId: string;
+  /** Of the worker that started it; before that of the function as it was registered. */
+  appVersion: string;
+  version: number;
+  status: RunStatus;
+  maxAttempts: number;
+  /** The triggering event, JSON text. */
+  eventText: string;
+  /** The other events of a batch, parted by commas. */
+  moreText: string;
+  flow: RunFlow | null;
+  parent: Parent | null;
+  /** Its end is no event: it was triggered by one that told of such an end. */
+  quiet: boolean;
+  /** Keys of what it waits for from outside. */
+  waits: readonly string[];
+  /** Characters of its events and of the results of its steps. */
+  stateLength: number;
+  /** Finished steps in the order of their completion (the stack). */
+  readonly memo: Map<string, MemoStep>;
+  readonly open: Map<string, OpenStep>;
+  /** Failed attempts so far of steps that may be tried again. */
+  readonly attempts: Map<string, number>;
+  /** Plain protocol: steps of the last parallel report that are not done; no pass before they all are. */
+  readonly pending: Set<string>;
+  /** Protocol version 1 only: set by the first parallel report, never reset. */
+  forced: boolean;
+  /** Passes in a row that did not ask for a step which is to be tried again. */
+  missed: number;
+  /** -1 until the first report said. */
+  requestVersion: number;
+  /** By `jobKey`. */
+  readonly jobs: Map<string, JobState>;
+  /** How many jobs were ever made: the number of the last one. */
+  dispatches: number;
+  /** Zero-based attempt of the current pass. */
+  passAttempt: number;
+  /** By job: leases lost in a row without any progress of the run. A worker that goes takes all its jobs along, once each. */
+  readonly losses: Map<string, number>;
+  /** Finished steps that can be undone, by the author's id, in the order of their completion. */
+  undoable: readonly { readonly key: string; readonly id: string }[];
+  /** By hashed id, in the order in which they were reported. */
+  defers: ReadonlyMap<string, Defer>;
+  /** Steps that can be undone and whose body a worker has begun, as far as their outcome is not known. */
+  begun: readonly string[];
+  /** How often the run was taken up again after its end. Its rows since then carry this number. */
+  revivals: number;
+  /** When it fails if it is not over. */
+  deadlineMs: number | null;
+  /** How long it may take from its start. */
+  finishMs: number | null;
+}
+
+export interface RunIdentity {
+  readonly runId: string;
+  readonly functionId: string;
+  readonly appId: string;
+  readonly appVersion: string;
+  readonly version: number;
+}
+
+/** Most runs wait for nothing and undo nothing. */
+const NOTHING: readonly never[] = [];
+const NO_DEFERS: ReadonlyMap<string, Defer> = new Map();
+
+export function emptyRun(identity: RunIdentity): RunState {
+  return {
+    // Field by field: an object of so many fields that begins with a spread is slow to make and to use.
+    runId: identity.runId,
+    functionId: identity.functionId,
+    appId: identity.appId,
+    appVersion: identity.appVersion,
+    version: identity.version,
+    status: "PENDING",
+    maxAttempts: 1,
+    eventText: "null",
+    moreText: "",
+    flow: null,
+    parent: null,
+    quiet: false,
+    waits: NOTHING,
+    stateLength: 0,
+    memo: new Map(),
+    open: new Map(),
+    attempts: new Map(),
+    pending: new Set(),
+    forced: false,
+    missed: 0,
+    requestVersion: -1,
+    jobs: new Map(),
+    dispatches: 0,
+    passAttempt: 0,
+    losses: new Map(),
+    undoable: NOTHING,
+    defers: NO_DEFERS,
+    begun: NOTHING,
+    revivals: 0,
+    deadlineMs: null,
+    finishMs: null,
+  };
+}
+
+export function jobKey(kind: JobKind, key: string): string {
+  return kind === "pass" ? "pass" : `${kind}:${key}`;
+}
+
+/** Timers of the run as a whole; they move nothing on by themselves. */
+export const DEADLINE = "holdfast/deadline";
+export const FINISH_TIMEOUT = "holdfast/finish";
+
+export const isRunTimer = (key: string): boolean => key === DEADLINE || key === FINISH_TIMEOUT;
+
+export function isEnded(status: RunStatus): boolean {
+  return status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
+}
+
+/** Whether workers must report new steps instead of running them (`disable_immediate_execution`). */
+export function forcesPlan(state: Pick<RunState, "requestVersion" | "pending" | "forced">): boolean {
+  return state.requestVersion >= 2 ? state.pending.size > 0 : state.forced;
+}
+
+/** What lists show of a run that goes on: something to run now or soon, or only waits. */
+export function liveStatus(jobs: Iterable<JobState>, nowMs: number): RunStatus {
+  for (const job of jobs) {
+    if (needsWorker(job) && job.dueMs <= nowMs) return "RUNNING";
+  }
+  return "WAITING";
+}
+
+export function needsWorker(job: { readonly kind: JobKind }): boolean {
+  return job.kind === "pass" || job.kind === "step";
+}

@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { runs } from "../../tooling/src/runs.ts";
+import { checkCron, latestTickMs, nextTickMs } from "../src/flow/cron.ts";
+
+const at = (text: string): number => Date.parse(text);
+const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+const ticks = (cron: string, from: string, count: number): (string | null)[] => {
+  const found: (string | null)[] = [];
+  let ms: number | null = at(from);
+  for (let i = 0; i < count && ms !== null; i++) {
+    ms = nextTickMs(cron, ms);
+    found.push(iso(ms));
+  }
+  return found;
+};
+
+describe("schedules", () => {
+  it("are in UTC without a zone, and in the zone they name", () => {
+    expect(ticks("0 12 * * 1", "2026-06-01T00:00:00Z", 2)).toEqual([
+      "2026-06-01T12:00:00.000Z",
+      "2026-06-08T12:00:00.000Z",
+    ]);
+    expect(ticks("TZ=Europe/Paris 0 12 * * 1", "2026-03-28T00:00:00Z", 1)).toEqual(["2026-03-30T10:00:00.000Z"]);
+    expect(ticks("TZ=Europe/Paris 0 12 * * 1", "2026-01-01T00:00:00Z", 1)).toEqual(["2026-01-05T11:00:00.000Z"]);
+    expect(ticks("CRON_TZ=Asia/Kolkata 30 5 * * *", "2026-01-01T00:00:00Z", 1)).toEqual(["2026-01-02T00:00:00.000Z"]);
+    expect(ticks("*/10 * * * * *", "2026-01-01T00:00:01Z", 2)).toEqual([
+      "2026-01-01T00:00:10.000Z",
+      "2026-01-01T00:00:20.000Z",
+    ]);
+  });
+
+  it("run a daily job once on the days on which clocks change", () => {
+    // 02:30 does not exist on 29 March, and comes twice on 25 October.
+    expect(ticks("TZ=Europe/Paris 30 2 * * *", "2026-03-28T12:00:00Z", 2)).toEqual([
+      "2026-03-29T01:00:00.000Z",
+      "2026-03-30T00:30:00.000Z",
+    ]);
+    expect(ticks("TZ=Europe/Paris 30 2 * * *", "2026-10-24T12:00:00Z", 2)).toEqual([
+      "2026-10-25T00:30:00.000Z",
+      "2026-10-26T01:30:00.000Z",
+    ]);
+    expect(ticks("TZ=America/New_York 30 1 * * *", "2026-10-31T12:00:00Z", 2)).toEqual([
+      "2026-11-01T05:30:00.000Z",
+      "2026-11-02T06:30:00.000Z",
+    ]);
+  });
+
+  it("run an hourly job each hour through it", () => {
+    expect(ticks("TZ=Europe/Paris 0 * * * *", "2026-10-24T23:30:00Z", 3)).toEqual([
+      "2026-10-25T00:00:00.000Z",
+      "2026-10-25T01:00:00.000Z",
+      "2026-10-25T02:00:00.000Z",
+    ]);
+  });
+
+  it.each([
+    ["61 * * * *", /not a schedule/],
+    ["* * * *", /not a schedule/],
+    ["TZ=Europe/Atlantis 0 0 * * *", /not a schedule/],
+    ["0 0 30 2 *", /never/],
+    ["", /not a schedule/],
+  ])("refuse %j", (cron, why) => {
+    expect(checkCron(cron)).toMatch(why);
+  });
+
+  const zones = ["UTC", "Europe/Paris", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "America/Sao_Paulo"];
+  const anyCron = fc
+    .tuple(
+      fc.constantFrom(...zones),
+      fc.constantFrom("0", "*/7", "30", "5,35", "59"),
+      fc.constantFrom("*", "2", "1,3", "*/6", "0"),
+      fc.constantFrom("*", "1", "31", "L"),
+      fc.constantFrom("*", "3", "10"),
+      fc.constantFrom("*", "0", "1-5"),
+    )
+    .map(([zone, ...fields]) => `TZ=${zone} ${fields.join(" ")}`);
+  const anyTime = fc.integer({ min: at("2026-01-01T00:00:00Z"), max: at("2027-12-31T00:00:00Z") });
+
+  it("always go forward, by whole seconds, to a time that shows the fields", () => {
+    fc.assert(
+      fc.property(anyCron, anyTime, (cron, fromMs) => {
+        const next = nextTickMs(cron, fromMs);
+        if (next === null) return;
+        expect(next).toBeGreaterThan(fromMs);
+        expect(next % 1000).toBe(0);
+        // Nothing was left out: from any time in between the same tick is found.
+        expect(nextTickMs(cron, Math.floor((fromMs + next - 1) / 2))).toBe(next);
+        expect(nextTickMs(cron, next - 1)).toBe(next);
+      }),
+      { numRuns: runs(300) },
+    );
+  });
+
+  it("find the latest missed tick as going through all of them would", () => {
+    fc.assert(
+      fc.property(anyCron, anyTime, fc.integer({ min: 0, max: 4 * 86_400_000 }), (cron, fromMs, laterMs) => {
+        const first = nextTickMs(cron, fromMs);
+        if (first === null) return;
+        const nowMs = first + laterMs;
+        let expected = first;
+        for (let next = nextTickMs(cron, expected); next !== null && next <= nowMs; next = nextTickMs(cron, next))
+          expected = next;
+        expect(iso(latestTickMs(cron, first, nowMs))).toBe(iso(expected));
+      }),
+      { numRuns: runs(200) },
+    );
+  });
+});

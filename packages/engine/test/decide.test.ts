@@ -1,0 +1,310 @@
+import { describe, expect, test } from "vitest";
+import { forcesPlan } from "../src/run/run-state.ts";
+import { done, failing, op, ops, planned, sleeping, World } from "./world.ts";
+
+describe("the plain protocol", () => {
+  test("one step a pass: result stored, next pass made", () => {
+    const world = new World();
+    world.pass(ops([done("a", { x: 1 })]));
+    expect(world.state.memo.get("a")?.text).toBe('{"type":"data","data":{"x":1}}');
+    expect(world.has("pass")).toBe(true);
+    expect(world.state.requestVersion).toBe(2);
+    world.pass({ status: "DONE", outputText: '{"ok":true}' });
+    expect(world.state.status).toBe("COMPLETED");
+    expect(world.kinds()).toEqual(["RUN_CREATED", "DISPATCHED", "STEP_COMPLETED a", "DISPATCHED", "RUN_COMPLETED"]);
+  });
+
+  test("parallel steps: one job each, planning forced, the next pass after the last of them", () => {
+    const world = new World();
+    world.pass(ops([planned("a"), planned("b"), sleeping("s", "1s")]));
+    expect(world.has("pass")).toBe(false);
+    expect([...world.state.pending]).toEqual(["a", "b", "s"]);
+    expect(forcesPlan(world.state)).toBe(true);
+    world.step("a", ops([done("a")]));
+    world.timer("s");
+    expect(world.has("pass")).toBe(false);
+    world.step("b", ops([done("b")]));
+    expect(world.has("pass")).toBe(true);
+    expect(forcesPlan(world.state)).toBe(false);
+    expect([...world.state.memo.keys()]).toEqual(["a", "s", "b"]);
+  });
+
+  test("steps that are planned again are not dispatched again", () => {
+    const world = new World();
+    world.pass(ops([planned("a", true), planned("b", true)]));
+    world.step("a", ops([done("a")]));
+    expect(world.has("pass")).toBe(true);
+    const before = world.job("step", "b").id;
+    world.pass(ops([planned("b", true), planned("c", true)]));
+    expect(world.job("step", "b").id).toBe(before);
+    expect(world.has("step", "c")).toBe(true);
+    expect([...world.state.pending]).toEqual(["b", "c"]);
+  });
+
+  test("a run may have 1000 steps and not one more, finished and open ones together", () => {
+    const ids = Array.from({ length: 1000 }, (_, index) => `s${index}`);
+    const world = new World();
+    world.pass(ops(ids.map((id) => planned(id))));
+    world.step("s0", ops([done("s0")]));
+    expect(world.state.status).not.toBe("FAILED");
+    world.step("s1", ops([failing("s1")]));
+    expect(world.state.status).not.toBe("FAILED");
+    const more = new World();
+    more.pass(ops([...ids, "one more"].map((id) => planned(id))));
+    expect(more.state).toMatchObject({ status: "FAILED" });
+  });
+
+  test("race: a pass after every completion, while the others go on", () => {
+    const world = new World();
+    world.pass(ops([planned("a", true), planned("b", true)]));
+    world.step("b", ops([done("b")]));
+    expect(world.has("pass")).toBe(true);
+    expect(forcesPlan(world.state)).toBe(true);
+    world.pass({ status: "DONE", outputText: '"b"' });
+    expect(world.queue.size).toBe(0);
+  });
+
+  test("a pass that reports a step which was finished meanwhile is followed by another at once", () => {
+    const world = new World();
+    world.pass(ops([planned("a", true), planned("b", true)]));
+    world.step("a", ops([done("a")]));
+    // The pass is running with a in its memo; now b ends.
+    world.step("b", ops([done("b")]));
+    world.pass(ops([planned("b", true)]));
+    expect(world.has("pass")).toBe(true);
+  });
+
+  test("version 1: no pending set, a pass after every completion, planning forced permanently", () => {
+    const world = new World();
+    world.pass(ops([planned("a"), planned("b")], { requestVersion: 1 }));
+    expect(world.state.pending.size).toBe(0);
+    expect(forcesPlan(world.state)).toBe(true);
+    world.step("a", ops([done("a")], { requestVersion: 1 }));
+    expect(world.has("pass")).toBe(true);
+    world.step("b", ops([done("b")], { requestVersion: 1 }));
+    expect(forcesPlan(world.state)).toBe(true);
+  });
+
+  test("a failed step is tried again with the next attempt, then fails permanently and the handler may catch it", () => {
+    const world = new World({ maxAttempts: 2 });
+    world.pass(ops([failing("a")]));
+    expect(world.job("pass")).toMatchObject({ attempt: 1, dueMs: world.nowMs + 1000 });
+    world.nowMs += 1000;
+    world.pass(ops([failing("a")]));
+    expect(world.state.memo.get("a")?.text).toContain('{"type":"error","error":{"name":"Error"');
+    expect(world.job("pass").attempt).toBe(0);
+  });
+
+  test("a planned step that fails keeps its own attempts", () => {
+    const world = new World({ maxAttempts: 3 });
+    world.pass(ops([planned("a"), planned("b")]));
+    world.step("a", ops([failing("a")]));
+    expect(world.job("step", "a").attempt).toBe(1);
+    expect(world.job("step", "b").attempt).toBe(0);
+    world.step("b", ops([done("b")]));
+    expect(world.has("pass")).toBe(false);
+    world.step("a", ops([failing("a")], { noRetry: true }));
+    expect(world.has("pass")).toBe(true);
+    expect(world.state.memo.get("a")?.text).toContain('"type":"error"');
+  });
+
+  test.each([
+    [3, [1000, 2000]],
+    [4, [1000, 2000, 4000]],
+    [5, [1000, 2000, 4000, 8000]],
+  ])("with %d attempts the waits in between are %j ms, of a step, a planned one and the handler", (attempts, waits) => {
+    const retried = (kind: "pass" | "step", fail: (world: World) => unknown): number[] => {
+      const world = new World({ maxAttempts: attempts });
+      if (kind === "step") world.pass(ops([planned("a"), planned("b")]));
+      const waited: number[] = [];
+      for (let attempt = 1; ; attempt += 1) {
+        fail(world);
+        const key = kind === "step" ? "a" : "";
+        if (!world.has(kind, key) || world.job(kind, key).attempt !== attempt) return waited;
+        waited.push(world.job(kind, key).dueMs - world.nowMs);
+        world.nowMs = world.job(kind, key).dueMs;
+      }
+    };
+    const error = { name: "Error", message: "no" };
+    expect(retried("pass", (world) => world.pass(ops([failing("a")])))).toEqual(waits);
+    expect(retried("step", (world) => world.step("a", ops([failing("a")])))).toEqual(waits);
+    expect(retried("pass", (world) => world.pass({ status: "ERROR", error }))).toEqual(waits);
+  });
+
+  test("retry_after rules, clamped by the reader", () => {
+    const world = new World();
+    world.pass(ops([failing("a")], { retryAfterMs: 90_000 }));
+    expect(world.job("pass").dueMs).toBe(world.nowMs + 90_000);
+  });
+
+  test("the handler throws: the pass again, at last the run fails", () => {
+    const world = new World({ maxAttempts: 2 });
+    world.pass({ status: "ERROR", error: { name: "Error", message: "no" } });
+    expect(world.job("pass").attempt).toBe(1);
+    world.nowMs += 1000;
+    world.pass({ status: "ERROR", error: { name: "Error", message: "no again" } });
+    expect(world.state.status).toBe("FAILED");
+  });
+
+  test("no_retry fails the run at once", () => {
+    const world = new World();
+    const decision = world.pass({ status: "FAILED", error: { name: "NonRetriableError", message: "stop" } });
+    expect(decision?.head).toMatchObject({
+      status: "FAILED",
+      errorJson: '{"name":"NonRetriableError","message":"stop"}',
+    });
+  });
+
+  test("an op that is not built fails the run with a code; nothing hangs", () => {
+    const world = new World();
+    const decision = world.pass(ops([op("SyncRunComplete", "w", { data: 1 })]));
+    expect(decision?.head.errorJson).toContain("OP_UNSUPPORTED");
+    expect(world.queue.size).toBe(0);
+  });
+
+  test("RunComplete ends the run; steps beside it are kept", () => {
+    const world = new World();
+    world.pass(ops([done("a"), op("RunComplete", "x", { data: { ok: 1 } })]));
+    expect(world.state.status).toBe("COMPLETED");
+    expect(world.state.memo.has("a")).toBe(true);
+  });
+
+  test("an empty report waits before the next pass", () => {
+    const world = new World();
+    world.pass(ops([]));
+    expect(world.job("pass").dueMs).toBe(world.nowMs + 1000);
+  });
+
+  test("sleeps: durations, instants, nonsense", () => {
+    const world = new World();
+    world.pass(ops([sleeping("s", "1m30s"), sleeping("u", "1970-02-01T00:00:00.000Z"), sleeping("z", "")]));
+    expect(world.job("timer", "s").dueMs).toBe(world.nowMs + 90_000);
+    expect(world.job("timer", "u").dueMs).toBe(Date.parse("1970-02-01T00:00:00Z"));
+    expect(world.job("timer", "z").dueMs).toBe(world.nowMs);
+    const other = new World();
+    expect(other.pass(ops([sleeping("s", "soon")]))?.head.errorJson).toContain("OP_INVALID");
+  });
+});
+
+describe("in place", () => {
+  test("parked steps: the pass ends, the earliest of what is due starts the next", () => {
+    const world = new World({ maxAttempts: 5 });
+    world.pass(
+      ops([sleeping("s", "10s"), failing("a", { attempt: 0 }), failing("b", { attempt: 0, retryAfter: "5" })]),
+      true,
+    );
+    expect(world.state.pending.size).toBe(0);
+    expect(forcesPlan(world.state)).toBe(false);
+    expect(world.job("pass").dueMs).toBe(world.nowMs + 1000);
+    world.nowMs += 1000;
+    // a works now and was checkpointed; b is not due, s sleeps on.
+    world.write([
+      { kind: "STEP_COMPLETED", key: "a", attempt: 0, iteration: 0, dataJson: '{"step":{"op":"StepRun"},"data":1}' },
+    ]);
+    world.pass(ops([sleeping("s", "10s"), planned("b")]), true);
+    expect(world.job("pass").dueMs).toBe(world.nowMs + 4000);
+    expect(world.has("step", "b")).toBe(false);
+  });
+
+  test("a failed step that the function does not ask for any more is looked for ever more rarely, and not forgotten", () => {
+    const world = new World({ maxAttempts: 5 });
+    world.pass(ops([sleeping("s", "8760h"), failing("a", { attempt: 0 })]), true);
+    const waits: number[] = [];
+    for (let passes = 0; passes < 20; passes += 1) {
+      const { dueMs } = world.job("pass");
+      waits.push(dueMs - world.nowMs);
+      world.nowMs = dueMs;
+      world.pass(ops([sleeping("s", "8760h")]), true);
+      expect(world.reread()).toEqual(world.state);
+    }
+    expect(waits.slice(0, 4).map((ms) => ms >= 800 && ms <= 10_000)).toEqual([true, true, true, true]);
+    expect(waits[6]).toBeGreaterThan(20_000);
+    expect(waits.at(-1)).toBeGreaterThan(2_000_000);
+    expect(waits.at(-1)).toBeLessThanOrEqual(4_320_000);
+    // It is asked for again: with its next attempt, and in its own time.
+    world.nowMs = world.job("pass").dueMs;
+    world.pass(ops([sleeping("s", "8760h"), failing("a", { attempt: 1 })]), true);
+    expect(world.state.attempts.get("a")).toBe(2);
+    expect(world.job("pass").dueMs - world.nowMs).toBeLessThanOrEqual(2000);
+    expect(world.state.missed).toBe(0);
+  });
+
+  test("while one step is missing, those that are asked for keep their time", () => {
+    const world = new World({ maxAttempts: 5 });
+    world.pass(ops([failing("a", { attempt: 0 }), failing("b", { attempt: 0, retryAfter: "5" })]), true);
+    world.nowMs = world.job("pass").dueMs;
+    for (let passes = 0; passes < 2; passes += 1) world.pass(ops([planned("b")]), true);
+    expect(world.job("pass").dueMs).toBeLessThanOrEqual(1_005_000);
+    world.nowMs = 1_004_500;
+    world.pass(ops([planned("b")]), true);
+    expect(world.job("pass").dueMs).toBe(1_005_000);
+  });
+
+  test("a sleep that ends brings a delayed pass forward", () => {
+    const world = new World({ maxAttempts: 5 });
+    world.pass(ops([sleeping("s", "1s"), failing("a", { attempt: 0, retryAfter: "60" })]), true);
+    const delayed = world.job("pass");
+    world.nowMs += 1000;
+    world.timer("s");
+    expect(world.job("pass").id).not.toBe(delayed.id);
+    expect(world.job("pass").dueMs).toBe(world.nowMs);
+    // The failed step keeps its due time.
+    world.pass(ops([failing("a", { attempt: 0 })]), true);
+    expect(world.job("pass").dueMs).toBe(world.nowMs - 1000 + 60_000);
+    expect(world.state.attempts.get("a")).toBe(1);
+  });
+
+  test("a pass that is about to be due is left alone: another gateway may have claimed it", () => {
+    const world = new World({ maxAttempts: 5 });
+    world.pass(ops([sleeping("s", "1s"), failing("a", { attempt: 0, retryAfter: "2" })]), true);
+    const { id } = world.job("pass");
+    // By our reckoning it is due in 800 ms; the database may be ahead of that.
+    world.nowMs += 1200;
+    world.timer("s");
+    expect(world.job("pass").id).toBe(id);
+  });
+
+  test("a sleep that ended while the pass ran: another pass at once", () => {
+    const world = new World();
+    world.pass(ops([sleeping("s", "1s"), sleeping("t", "1m")]), true);
+    world.nowMs += 1000;
+    world.timer("s");
+    world.pass(ops([sleeping("s", "1s"), sleeping("t", "1m")]), true);
+    expect(world.has("pass")).toBe(true);
+    world.pass(ops([sleeping("t", "1m")]), true);
+    expect(world.has("pass")).toBe(false);
+    expect(world.state.status).toBe("WAITING");
+    expect(world.kinds().at(-1)).toBe("PASS_REPORTED");
+  });
+
+  test("new planned steps are dispatched, as in the plain protocol", () => {
+    const world = new World();
+    world.pass(ops([planned("a"), planned("b")]), true);
+    expect([...world.state.pending]).toEqual(["a", "b"]);
+    expect(world.has("step", "a")).toBe(true);
+  });
+
+  test("losses in a row are counted until there is progress, of each job by itself", () => {
+    const world = new World();
+    const lost = (key: string, epoch: number) =>
+      ({ kind: "LEASE_LOST", key, attempt: 0, iteration: epoch, dataJson: "{}" }) as const;
+    const pass = world.job("pass").id;
+    world.write([lost(pass, 1), lost("other", 1), lost(pass, 2)]);
+    expect([...world.state.losses]).toEqual([
+      [pass, 2],
+      ["other", 1],
+    ]);
+    world.write([
+      { kind: "STEP_COMPLETED", key: "a", attempt: 0, iteration: 0, dataJson: '{"step":{"op":"StepRun"},"data":1}' },
+    ]);
+    expect(world.state.losses.size).toBe(0);
+  });
+
+  test("cancel ends it, with every job", () => {
+    const world = new World();
+    world.pass(ops([planned("a"), planned("b")]));
+    world.decide({ type: "cancel", reason: "asked" });
+    expect(world.state.status).toBe("CANCELLED");
+    expect(world.queue.size).toBe(0);
+  });
+});

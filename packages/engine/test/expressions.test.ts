@@ -1,0 +1,143 @@
+import { HoldfastError } from "@holdfast/core";
+import { describe, expect, it } from "vitest";
+import { compileExpression, Expressions, keyText } from "../src/expressions/expressions.ts";
+
+const event = {
+  name: "shop/order.paid",
+  ts: 1_700_000_000_000,
+  data: { total: 5, name: "abc", list: [1, 2, 3], nothing: null, nested: { a: 1 }, "a-b": 1, day: "2026-03-01" },
+  user: {},
+};
+const nowMs = Date.UTC(2026, 2, 2);
+
+const evaluate = (source: string, async?: unknown): unknown =>
+  compileExpression(source).evaluate({ event, async, nowMs });
+
+describe("expressions", () => {
+  it.each<[string, unknown]>([
+    ["event.data.total > 1", true],
+    ["event.data.total == 5", true],
+    ["event.data.total == 5.0 && event.name == 'shop/order.paid'", true],
+    ["event.data.total + 1 == 6", true],
+    ["1 + event.data.total", 6],
+    ["event.data.total % 2", 1],
+    ["event.data.total / 2", 2.5],
+    ["event.data.total % event.data.total", 0],
+    ["event.data.total * 60", 300],
+    ["event.data['a-b']", 1],
+    ["event.data.list.exists(x, x == 2)", true],
+    ["event.data.list.all(x, x > 2)", false],
+    ["size(event.data.list)", 3],
+    ["'total' in event.data", true],
+    ["2 in event.data.list", true],
+    ["event.data.name.matches('^a(b+)c$')", true],
+    ["event.data.name.matches( 'x' ) || event.data.name.startsWith('matches')", false],
+    ["uppercase(event.data.name) + '-' + lowercase('X')", "ABC-x"],
+    ["json_parse('{\"a\":[1]}').a[0]", 1],
+    ["b64decode('aGk=')", "hi"],
+    ["date(event.data.day) < now()", true],
+    ["date(event.data.day) > now_minus('2d')", true],
+    ["date(event.ts) < now_plus('1h')", true],
+    ["date(event.data.day)", "2026-03-01T00:00:00.000Z"],
+    ["duration('90s')", 90],
+    ["event.data.plan == 'pro' ? 120 : -1", -1],
+    ["event.data.nested", { a: 1 }],
+  ])("%s", (source, expected) => {
+    expect(evaluate(source)).toEqual(expected);
+  });
+
+  it.each<[string, unknown]>([
+    ["event.data.missing == null", true],
+    ["event.data.missing != null", false],
+    ["event.data.missing != 'x'", true],
+    ["event.data.missing == 'x'", false],
+    ["event.data.missing.deeper == null", true],
+    ["event.data.nothing.deeper == null", true],
+    ["event.data.missing > 5", false],
+    ["event.data.missing < 5", true],
+    ["5 > event.data.missing", true],
+    ["event.data.missing in ['a', 'b']", false],
+    ["event.data.name + event.data.missing", "abc"],
+    ["event.data.missing + event.data.name", "abc"],
+    ["size(event.data.missing)", 0],
+    ["has(event.data.missing)", false],
+    ["has(event.data.missing) ? event.data.missing : 'none'", "none"],
+    ["!has(event.data.missing) || event.data.missing == 1", true],
+    ["event.user.id == event.data.missing", true],
+  ])("a missing field is null: %s", (source, expected) => {
+    expect(evaluate(source)).toEqual(expected);
+  });
+
+  it("compares two events", () => {
+    const source = "event.data.total == async.data.total";
+    expect(evaluate(source, { data: { total: 5 } })).toBe(true);
+    expect(evaluate(source, { data: { total: 6 } })).toBe(false);
+    expect(evaluate(source)).toBe(false);
+  });
+
+  it("sees own fields of the data only", () => {
+    for (const name of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
+      expect(evaluate(`event.data.${name} == null`)).toBe(true);
+      expect(evaluate(`event['${name}'] == null`)).toBe(true);
+    }
+    expect(() => evaluate("event.data.list.constructor")).toThrow(/failed/);
+    expect(() => evaluate("event.data.name.length")).toThrow(/failed/);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    const data = JSON.parse('{"__proto__":{"admin":true},"constructor":1,"total":5}') as unknown;
+    expect(compileExpression("event.data.total == 5").evaluate({ event: { data }, nowMs })).toBe(true);
+    expect(compileExpression("event.data.admin == null").evaluate({ event: { data }, nowMs })).toBe(true);
+  });
+
+  it.each([
+    ["event.data.x >", /Unexpected token/],
+    ["foo.bar == 1", /Unknown variable: foo/],
+    ["nonsense(1)", /nonsense/],
+    ["'a' + 1", /cannot be used/],
+    ["event.data.x.matches('(')", /pattern/],
+    ["event.data.x.matches('a(?=b)')", /pattern/],
+    ["cel.bind(x, event.data, x)", /cel\.bind/],
+    [`${"[1].exists(a, ".repeat(3)}true${")".repeat(3)}`, /nested/],
+    ["['a'].map(x, x + x).map(x, x + x)", /one `map`/],
+    ["event.data.a == 1".padEnd(9000), /8192/],
+    [Array.from({ length: 400 }, () => "event.a").join(" == "), /cannot be used/],
+  ])("refuses %s", (source, why) => {
+    expect(() => compileExpression(source)).toThrow(why);
+    expect(() => compileExpression(source)).toThrow(HoldfastError);
+  });
+
+  it("takes linear time over patterns that make backtracking engines hang", () => {
+    const text = `${"a".repeat(50_000)}!`;
+    const run = compileExpression("event.data.text.matches('^(a+)+$')");
+    expect(run.evaluate({ event: { data: { text } }, nowMs })).toBe(false);
+  });
+
+  it("lets nested macros take no more than they are allowed", () => {
+    const run = compileExpression("event.data.list.exists(a, event.data.list.exists(b, a == b + 1))");
+    expect(run.evaluate({ event, nowMs })).toBe(true);
+    const list = Array.from({ length: 100_000 }, () => 1);
+    expect(() => run.evaluate({ event: { data: { list } }, nowMs })).toThrow(/limit of work/);
+  });
+
+  it("counts failures, warns once a minute, and takes them for no match", () => {
+    const warnings: string[] = [];
+    const expressions = new Expressions((_, message) => warnings.push(message));
+    const bad = "event.data.name > 5";
+    for (let i = 0; i < 3; i++) expect(expressions.holds(bad, { event, nowMs: nowMs + i })).toBe(false);
+    expect(expressions.failures).toBe(3);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain(bad);
+    expect(expressions.value(bad, { event, nowMs: nowMs + 60_001 })).toBeUndefined();
+    expect(warnings).toHaveLength(2);
+    expect(expressions.holds("event.data.total", { event, nowMs })).toBe(false);
+    expect(expressions.holds("true", { event, nowMs })).toBe(true);
+    expect(() => expressions.compile("(")).toThrow(HoldfastError);
+  });
+
+  it("makes equal keys of equal values", () => {
+    expect(keyText("a")).toBe("a");
+    expect(keyText(5)).toBe("5");
+    expect(keyText(null)).toBe("null");
+    expect(keyText({ a: [1] })).toBe('{"a":[1]}');
+    expect(keyText(undefined)).toBe("null");
+  });
+});

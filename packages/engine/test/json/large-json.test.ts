@@ -1,0 +1,195 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { JsonScanner } from "../../src/json/json-scanner.ts";
+import { JsonText } from "../../src/json/json-text.ts";
+import { LargeJsonReader, SHORT_CHARS } from "../../src/json/large-json.ts";
+import { MAX_SEEN_VALUES, seenText } from "../../src/json/seen-json.ts";
+
+const OPTIONS = { what: "The text", maxDepth: 200 } as const;
+const long = "x".repeat(SHORT_CHARS);
+
+function scans(text: string, chars: number): boolean {
+  const scanner = new JsonScanner(text, OPTIONS);
+  try {
+    while (!scanner.scan(chars));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function read(text: string, levels: number, dropped?: { of: string; field: string }): LargeJsonReader {
+  const reader = new LargeJsonReader(text, { ...OPTIONS, levels, ...(dropped ? { dropped } : {}) });
+  while (!reader.scan(7));
+  return reader;
+}
+
+/** With everything built after all. */
+function whole(value: unknown): unknown {
+  if (value instanceof JsonText) return JSON.parse(value.text);
+  if (Array.isArray(value)) return value.map(whole);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, whole(field)]));
+}
+
+const json = fc.json({ maxDepth: 5 });
+const spaced = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.stringify(value, null, "\t \n"));
+/** Characters that mean something. */
+const noise = fc.string({ unit: fc.constantFrom(...'{}[]:,"\\0123.eE+-tfn ru\n\u0000/x'), maxLength: 3 });
+const broken = fc.tuple(json, fc.nat(), fc.nat({ max: 3 }), noise).map(([text, where, length, put]) => {
+  const at = where % (text.length + 1);
+  return text.slice(0, at) + put + text.slice(at + length);
+});
+
+describe("JSON that is checked in turns", () => {
+  it("is what JSON.parse takes, and nothing else", () => {
+    let wrong = 0;
+    fc.assert(
+      fc.property(fc.oneof(json, spaced, broken, broken, noise), fc.integer({ min: 1, max: 50 }), (text, chars) => {
+        if (!parses(text)) wrong += 1;
+        expect(scans(text, chars)).toBe(parses(text));
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(wrong).toBeGreaterThan(500);
+  });
+
+  it.each([
+    [
+      "",
+      "01",
+      "-",
+      "1.",
+      ".5",
+      "1e",
+      "1e+",
+      "+1",
+      "0x1",
+      "Infinity",
+      "NaN",
+      "tru",
+      "nul",
+      "[1,]",
+      "{,}",
+      '{"a":1,}',
+      "[]]",
+    ],
+    [
+      '"\u0001"',
+      '"\\x"',
+      '"\\u12g4"',
+      '"\\',
+      '"abc',
+      "'a'",
+      '{"a"}',
+      '{"a":}',
+      "{a:1}",
+      "[1 2]",
+      "{]",
+      "[}",
+      "1 2",
+      "\u00a0 1",
+    ],
+  ])("refuses what looks like it (%#)", (...texts) => {
+    for (const text of texts) expect([text, scans(text, 10)]).toEqual([text, parses(text)]);
+  });
+
+  it("takes a turn for each piece of the text, however much is in it", () => {
+    const scanner = new JsonScanner(`[${"{},".repeat(100_000)}0]`, OPTIONS);
+    let turns = 1;
+    while (!scanner.scan(1_000)) turns += 1;
+    expect(turns).toBeGreaterThanOrEqual(300);
+    expect(scanner.values).toBe(100_002);
+  });
+
+  it("nests as deep as it may", () => {
+    expect(scans("[".repeat(200) + "]".repeat(200), 64)).toBe(true);
+    expect(scans("[".repeat(201) + "]".repeat(201), 64)).toBe(false);
+  });
+});
+
+describe("JSON that is built as far as it is needed", () => {
+  const value = fc.jsonValue({ maxDepth: 3 });
+
+  it("says the same as JSON.parse, with what is long kept as text", () => {
+    const object = fc.dictionary(
+      fc.string(),
+      fc.oneof(
+        value,
+        value.map((one) => [one, long]),
+      ),
+    );
+    fc.assert(
+      fc.property(fc.oneof(value, object, fc.array(object, { maxLength: 3 })), fc.nat({ max: 3 }), (one, levels) => {
+        const text = JSON.stringify(one);
+        fc.pre(!text.includes("__proto__"));
+        expect(whole(read(text, levels).value)).toEqual(JSON.parse(text));
+      }),
+    );
+    const { value: kept } = read(JSON.stringify([{ name: "a", data: { long }, list: [long] }]), 2);
+    expect(kept).toEqual([{ name: "a", data: expect.any(JsonText), list: expect.any(JsonText) }]);
+  });
+
+  it.each([
+    [`{"_inngest":1,"long":"${long}"}`],
+    [`{"long":"${long}","_inngest":{"a":[1,2]}}`],
+    [`{"_inngest":1 , "_inngest":2,"a":3,"\\u005finngest":4,"b":5,"long":"${long}", "_inngest":[{}] }`],
+    [`{ "a":{"_inngest":1} ,"_inngest":"${long}"}`],
+    [`{"_inngest":"${long}"}`],
+    [`{"_inngestx":1,"inngest":2,"long":"${long}"}`],
+  ])("loses the field that it is to lose, wherever it stands (%#)", (data) => {
+    const { value } = read(`{"d\\u0061ta":${data},"user":${data}}`, 1, { of: "data", field: "_inngest" });
+    const kept = value as { data: JsonText; user: JsonText };
+    const { _inngest: _, ...rest } = JSON.parse(data) as Record<string, unknown>;
+    expect(JSON.parse(kept.data.text)).toEqual(rest);
+    expect(kept.data.members?.map(({ key }) => JSON.parse(key) as string).includes("_inngest")).toBe(false);
+    expect(JSON.parse(kept.user.text)).toEqual(JSON.parse(data));
+  });
+
+  it("makes no prototypes of what others send", () => {
+    const { value: kept } = read(`{"__proto__":{"admin":true},"name":"a","data":{"__proto__":{"x":"${long}"}}}`, 1);
+    expect([Object.getPrototypeOf(kept), Object.keys(kept as object)]).toEqual([Object.prototype, ["name", "data"]]);
+  });
+
+  it("takes lists of events, and no more entries than anybody sends", () => {
+    const reader = read(JSON.stringify([{ name: "a" }, { name: "b" }]), 2);
+    expect(reader.innermost).toHaveLength(2);
+    expect(() => read(`[${"0,".repeat(6_000)}0]`, 2)).toThrow(/more than 5000 entries/);
+  });
+});
+
+describe("what expressions see of a large event", () => {
+  const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+  const event = (data: object): { data: Record<string, unknown> } =>
+    seenText(JSON.stringify({ name: "shop/order", data: { ...data, pad: long.repeat(5) } })) as never;
+
+  it("is every field that holds a moderate number of values", () => {
+    const { data } = event({ kind: "x", huge: numbers(50_000), list: numbers(100), deep: { a: { b: 1 } } });
+    expect([data.kind, data.list, data.deep]).toEqual(["x", numbers(100), { a: { b: 1 } }]);
+    expect(data.list).toBe(data.list);
+    expect(() => data.huge).toThrow(/holds 50001 values/);
+    expect(Object.keys(data)).toEqual(["kind", "huge", "list", "deep", "pad"]);
+  });
+
+  it("counts all that is looked at together", () => {
+    const part = numbers(MAX_SEEN_VALUES / 2 - 10);
+    const { data } = event({ a: part, b: part, c: part });
+    expect([data.a, data.b]).toEqual([part, part]);
+    expect(() => data.c).toThrow(/expressions may look at/);
+  });
+
+  it("is nothing of an object with more fields than anybody writes down", () => {
+    const fields = Object.fromEntries(numbers(20_000).map((n) => [`k${n}`, n]));
+    const seen = event(fields);
+    expect(() => seen.data).toThrow(/holds 20002 values/);
+  });
+});
