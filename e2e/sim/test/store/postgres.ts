@@ -26,7 +26,7 @@ const TABLES = [
   "queue",
   "events",
   "event_keys",
-  "flowRules",
+  "gates",
   "crons",
   "waits",
   "functions",
