@@ -20,17 +20,7 @@ INSERT INTO holdfast.test_clock VALUES (now());
 CREATE OR REPLACE FUNCTION holdfast.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT at FROM holdfast.test_clock';
 CREATE OR REPLACE FUNCTION holdfast.clock_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT at FROM holdfast.test_clock'`;
 
-const TABLES = [
-  "runs",
-  "run_log",
-  "queue",
-  "events",
-  "event_keys",
-  "gates",
-  "crons",
-  "waits",
-  "functions",
-] as const;
+const TABLES = ["runs", "run_log", "queue", "events", "event_keys", "gates", "crons", "waits", "functions"] as const;
 const MORE_TABLES = ["gateways", "app_groups", "connections"] as const;
 
 const ms = (column: string): string => `round(date_part('epoch', ${column}) * 1000)::float8`;
