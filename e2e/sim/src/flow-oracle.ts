@@ -1,4 +1,4 @@
-import { qualify, type RunHead } from "@holdfast/store";
+import { environmentOf, qualify, type RunHead } from "@holdfast/store";
 
 import { APP_ID } from "./app.ts";
 import type { Clients } from "./clients.ts";
@@ -18,8 +18,8 @@ export interface FlowWorld {
   readonly versionPolicy: "prefer" | "strict";
   /** Since when nothing goes wrong any more. */
   readonly calmMs: number | null;
-  /** Connections over which workers of this version of the app are there, for them, their gateway and the database. */
-  connected(version: string): readonly Connection[];
+  /** Connections over which workers of this version are there in an environment, for them, their gateway and the database. */
+  connected(version: string, environment: string): readonly Connection[];
 }
 
 type Held<Type extends Hold["type"]> = Extract<Hold, { type: Type }>;
@@ -101,7 +101,7 @@ export class FlowOracle {
     const newest = this.#newest.get(job.runId);
     this.#newest.delete(job.runId);
     if (newest && newest.version !== version && newest.version === this.#newestVersion(run.head)) {
-      const still = this.#world.connected(newest.version);
+      const still = this.#world.connected(newest.version, environmentOf(run.head.appId));
       if (newest.there.some((one) => still.includes(one)))
         oracle.fail("S44", `Run ${run.head.id} begins with "${version}", while "${newest.version}" is there.`);
     }
@@ -113,7 +113,8 @@ export class FlowOracle {
   #created(head: RunHead): void {
     if (this.#world.versionPolicy === "prefer") return;
     const version = this.#newestVersion(head);
-    if (version) this.#newest.set(head.id, { version, there: this.#world.connected(version) });
+    if (version)
+      this.#newest.set(head.id, { version, there: this.#world.connected(version, environmentOf(head.appId)) });
   }
 
   #newestVersion({ appId }: RunHead): string | undefined {

@@ -42,8 +42,8 @@ export const INVARIANTS = {
   S40: "A gateway gives no request to a connection before its worker has announced itself, and no new work after WORKER_PAUSE.",
   S41: "What a worker says of requests that another app was given changes nothing, and gets it no lease.",
   S42: "A session token opens one session.",
-  S44: "With the strict policy a run begins with the newest version, where that is there all the while.",
   S43: "Nothing crosses from one environment to another, whatever has the same name there: no event, signal, key, run or request.",
+  S44: "With the strict policy a run begins with the newest version, where that is there all the while.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

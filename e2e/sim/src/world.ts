@@ -170,11 +170,12 @@ export class World
     return this.#calmMs !== null;
   }
 
-  connected(version: string): readonly Connection[] {
+  connected(version: string, environment: string): readonly Connection[] {
     const listed = this.tables.registry.connections().filter(({ status }) => status === "READY");
     return this.network.connections.filter(({ worker, announced, alive, silent }) => {
       const app = this.threads.get(worker.actor)?.app;
-      if (app?.plan.version !== version || app.plan.environment !== "" || announced?.as !== "ready") return false;
+      if (app?.plan.version !== version || app.plan.environment !== environment) return false;
+      if (announced?.as !== "ready") return false;
       return alive && !silent && listed.some(({ instanceId }) => instanceId === app.name);
     });
   }
