@@ -1,4 +1,4 @@
-import { isUlid, unreachable } from "@holdfast/core";
+import { isUlid, type Next, unreachable } from "@holdfast/core";
 import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame } from "@holdfast/protocol";
 
 /**
@@ -99,8 +99,6 @@ export interface SessionLimits {
   readonly strict: boolean;
 }
 
-type Turn = readonly [SessionState, readonly SessionEffect[]];
-
 /** As the reference puts it. */
 const NOT_ROUTABLE = "ignoring worker ready as connection is not routable";
 
@@ -125,7 +123,11 @@ export function isRequestFrame(frame: WorkerFrame | UnknownFrame): frame is Requ
   }
 }
 
-export function stepSession(limits: SessionLimits, state: SessionState, event: SessionEvent): Turn {
+export function stepSession(
+  limits: SessionLimits,
+  state: SessionState,
+  event: SessionEvent,
+): Next<SessionState, SessionEffect> {
   if (state.phase === "closed") return [state, []];
   switch (event.type) {
     case "accept":
@@ -161,7 +163,7 @@ function onFrame(
   limits: SessionLimits,
   state: Exclude<SessionState, { phase: "closed" }>,
   frame: WorkerFrame | UnknownFrame,
-): Turn {
+): Next<SessionState, SessionEffect> {
   switch (state.phase) {
     case "hello":
       if (frame.kind !== "WORKER_CONNECT") return closing(state, 1008, "connect_worker_hello_invalid_msg");
@@ -184,7 +186,10 @@ function onFrame(
   }
 }
 
-function onReadiness(state: Extract<SessionState, { phase: "connected" }>, frame: WorkerFrame | UnknownFrame): Turn {
+function onReadiness(
+  state: Extract<SessionState, { phase: "connected" }>,
+  frame: WorkerFrame | UnknownFrame,
+): Next<SessionState, SessionEffect> {
   const terms = termsOf(state);
   if (frame.kind === "WORKER_READY") {
     return [
@@ -208,7 +213,7 @@ function onEstablished(
   limits: SessionLimits,
   state: Extract<SessionState, { phase: "ready" | "draining" }>,
   frame: WorkerFrame | UnknownFrame,
-): Turn {
+): Next<SessionState, SessionEffect> {
   const terms = termsOf(state);
   switch (frame.kind) {
     case "WORKER_HEARTBEAT":
@@ -248,7 +253,7 @@ function onMalformed(
   { strict }: SessionLimits,
   state: SessionState,
   { what, kind }: Extract<SessionEvent, { type: "malformed" }>,
-): Turn {
+): Next<SessionState, SessionEffect> {
   if (what === "envelope") return closing(state, 1007, "connect_worker_frame_invalid");
   if (state.phase === "hello") return closing(state, 1008, "connect_worker_hello_invalid_payload");
   const reason = strict && kind !== undefined ? BAD_PAYLOADS_BY_NUMBER[kind] : undefined;
@@ -256,14 +261,14 @@ function onMalformed(
   return what === "payload" ? [state, []] : closing(state, 1008, "connect_worker_too_many_invalid_frames");
 }
 
-function onEvicted(state: SessionState, why: "too-large" | "crowded"): Turn {
+function onEvicted(state: SessionState, why: "too-large" | "crowded"): Next<SessionState, SessionEffect> {
   if (state.phase !== "hello" && state.phase !== "registering") return [state, []];
   return why === "too-large"
     ? closing(state, 1009, "connect_worker_hello_too_large")
     : closing(state, 1013, "connect_too_many_pending_connections");
 }
 
-function onAccepted(state: SessionState, accepted: Accepted): Turn {
+function onAccepted(state: SessionState, accepted: Accepted): Next<SessionState, SessionEffect> {
   if (state.phase !== "registering") return [state, []];
   const { heartbeatInterval, extendLeaseInterval, statusInterval, extensions } = accepted;
   const ready: SessionEffect = {
@@ -275,7 +280,7 @@ function onAccepted(state: SessionState, accepted: Accepted): Turn {
   return [{ phase: "ready", ...terms, silent: 0 }, [ready, { do: "arm", timer: "silence" }, { do: "open" }]];
 }
 
-function onRefused(state: SessionState, refusal: Refusal): Turn {
+function onRefused(state: SessionState, refusal: Refusal): Next<SessionState, SessionEffect> {
   if (state.phase !== "registering") return [state, []];
   const { code, closeCode, syncMessage } = refusal;
   const [next, effects] = closing(state, closeCode, code);
@@ -283,7 +288,7 @@ function onRefused(state: SessionState, refusal: Refusal): Turn {
   return [next, [{ do: "send", frame: { kind: "SYNC_FAILED", code, message: syncMessage } }, ...effects]];
 }
 
-function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer): Turn {
+function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer): Next<SessionState, SessionEffect> {
   switch (timer) {
     case "hello":
       return state.phase === "hello" ? closing(state, 1008, "connect_worker_hello_timeout") : [state, []];
@@ -313,7 +318,7 @@ function onTimer(limits: SessionLimits, state: SessionState, timer: SessionTimer
   }
 }
 
-function onDrain(state: SessionState): Turn {
+function onDrain(state: SessionState): Next<SessionState, SessionEffect> {
   switch (state.phase) {
     case "hello":
     case "registering":
@@ -340,7 +345,7 @@ function onDrain(state: SessionState): Turn {
   }
 }
 
-function closing(state: SessionState, code: number, reason: string): Turn {
+function closing(state: SessionState, code: number, reason: string): Next<SessionState, SessionEffect> {
   return [CLOSED, [...withdrawn(state), { do: "close", code, reason }, { do: "gone" }]];
 }
 

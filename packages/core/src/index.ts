@@ -25,7 +25,7 @@ export {
 } from "./errors.ts";
 export { createUlidFactory, isUlid, type UlidFactory, ulidFromSeed, ulidTimeMs } from "./ids.ts";
 export { LOG_LEVELS, type Log, type LoggerLike, type LogLevel, type LogRecord, logTo, silentLog } from "./logger.ts";
-export { createDriver, type Driver, type DriverOptions, type Step, type TraceEntry } from "./machine.ts";
+export { createDriver, type Driver, type DriverOptions, type Next, type Step, type TraceEntry } from "./machine.ts";
 export { type ClockReading, pauseBetween, readClocks } from "./pause.ts";
 export { type Deferred, deferred, sleep, withTimeout } from "./promises.ts";
 export { type Random, seededRandom, systemRandom } from "./random.ts";

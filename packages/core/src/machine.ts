@@ -1,10 +1,13 @@
-/**
- * The one shape of every state machine: a pure function from a state and an event to the next state and the effects
- * that the shell is to carry out. Both are discriminated unions; the function reads no clock and no random source.
- */
-export type Step<State, Event, Effect> = (state: State, event: Event) => readonly [State, readonly Effect[]];
+/** What a machine answers an event with: its next state, and the effects that the shell is to carry out, in order. */
+export type Next<State, Effect> = readonly [State, readonly Effect[]];
 
-/** One turn of a machine, kept for the debug snapshot. */
+/**
+ * The one shape of every state machine: a pure function from a state and an event to what is next. Event and effect are
+ * discriminated unions; the function reads no clock and no random source.
+ */
+export type Step<State, Event, Effect> = (state: State, event: Event) => Next<State, Effect>;
+
+/** One step of a machine, kept for the debug snapshot. */
 export interface TraceEntry {
   readonly atMs: number;
   readonly event: string;
@@ -15,9 +18,9 @@ export interface TraceEntry {
 
 export interface Driver<State, Event> {
   readonly state: State;
-  /** Queues the event; turns are never nested, so an effect that raises an event waits for its own turn. */
+  /** Queues the event. Steps are never nested: an event that an effect sends is taken after all effects of its step. */
   send(event: Event): void;
-  /** The last transitions, oldest first. */
+  /** The last steps, oldest first. */
   trace(): readonly TraceEntry[];
 }
 
@@ -28,7 +31,7 @@ export interface DriverOptions<State, Event, Effect> {
   readonly nowMs: () => number;
   /** How a state, an event and an effect are called in the trace. Default: their `type`, `do` or `phase`. */
   readonly label?: (value: State | Event | Effect) => string;
-  /** How many transitions are kept. Default 100. */
+  /** How many steps are kept. Default 100. */
   readonly traceSize?: number;
   /** Called when an effect throws; without it the error goes to whoever sent the event. */
   readonly onError?: (error: unknown, effect: Effect) => void;
@@ -39,9 +42,9 @@ export function createDriver<State, Event, Effect>(options: DriverOptions<State,
   const waiting: Event[] = [];
   const ring: TraceEntry[] = [];
   let state = options.initial;
-  let turning = false;
+  let stepping = false;
 
-  const turn = (event: Event): void => {
+  const take = (event: Event): void => {
     const from = label(state);
     const [next, effects] = step(state, event);
     state = next;
@@ -59,12 +62,12 @@ export function createDriver<State, Event, Effect>(options: DriverOptions<State,
 
   const send = (event: Event): void => {
     waiting.push(event);
-    if (turning) return;
-    turning = true;
+    if (stepping) return;
+    stepping = true;
     try {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) turn(next);
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) take(next);
     } finally {
-      turning = false;
+      stepping = false;
     }
   };
 

@@ -1,4 +1,4 @@
-import { type Step, unreachable } from "@holdfast/core";
+import { type Next, type Step, unreachable } from "@holdfast/core";
 import type { CheckpointOutcome } from "@holdfast/protocol";
 import { type AppendList, concat, listLength, push, toArray } from "./append-list.ts";
 
@@ -117,8 +117,6 @@ export type PassEffect =
   | { readonly do: "abort" }
   | { readonly do: "reply"; readonly reply: PassReply };
 
-type Turn = readonly [PassState, readonly PassEffect[]];
-
 /** So that a checkpoint or reply fits a frame with room to spare; one result alone may be a little larger. */
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
@@ -151,7 +149,7 @@ export const passStep: Step<PassState, PassEvent, PassEffect> = (state, event) =
   }
 };
 
-function openStep(state: OpenPass, event: PassEvent): Turn {
+function openStep(state: OpenPass, event: PassEvent): Next<PassState, PassEffect> {
   switch (event.type) {
     case "found":
       return found(state, event.step, event.due);
@@ -185,16 +183,19 @@ function openStep(state: OpenPass, event: PassEvent): Turn {
   }
 }
 
-function stoppingStep(state: PassState & { phase: "stopping" }, event: PassEvent): Turn {
+function stoppingStep(state: PassState & { phase: "stopping" }, event: PassEvent): Next<PassState, PassEffect> {
   if (event.type !== "finished" && event.type !== "failed") return [state, []];
   const running = state.running - 1;
   return running > 0 ? [{ ...state, running }, []] : [{ phase: "ended" }, [{ do: "reply", reply: { type: "stale" } }]];
 }
 
-function found(state: OpenPass, step: FoundStep, due: boolean): Turn {
+function found(state: OpenPass, step: FoundStep, due: boolean): Next<PassState, PassEffect> {
   const { mode } = state;
   const serial = state.serial + 1;
-  const start = (): Turn => [{ ...state, serial, running: state.running + 1 }, [{ do: "start", step }]];
+  const start = (): Next<PassState, PassEffect> => [
+    { ...state, serial, running: state.running + 1 },
+    [{ do: "start", step }],
+  ];
   const report = (): OpenPass => ({ ...state, serial, reports: push(state.reports, { type: "step", step }) });
   switch (mode.type) {
     case "in-place":
@@ -223,7 +224,7 @@ function hasNews({ unsent, untold, running }: OpenPass): boolean {
 }
 
 /** In place, after something changed: send what finished, end a failure that waited, or watch for the end. */
-function proceed(state: OpenPass): Turn {
+function proceed(state: OpenPass): Next<PassState, PassEffect> {
   const { unsent, unanswered, running, ending, reports, refused } = state;
   if (unanswered !== null) return [state, []];
   if (hasNews(state) && !refused) {
@@ -235,7 +236,7 @@ function proceed(state: OpenPass): Turn {
   return [state, [{ do: "watch", serial: state.serial }]];
 }
 
-function flush(state: OpenPass): Turn {
+function flush(state: OpenPass): Next<PassState, PassEffect> {
   if (state.unanswered !== null || state.refused || !hasNews(state)) return proceed(state);
   const all = toArray(state.unsent);
   const count = batchSize(all);
@@ -245,7 +246,7 @@ function flush(state: OpenPass): Turn {
   return [parked.length > 0 ? { ...next, untold: null } : next, [{ do: "checkpoint", ops, parked }]];
 }
 
-function answered(state: OpenPass, outcome: CheckpointOutcome): Turn {
+function answered(state: OpenPass, outcome: CheckpointOutcome): Next<PassState, PassEffect> {
   const ops = state.unanswered ?? [];
   const serial = state.serial + 1;
   switch (outcome) {
@@ -264,7 +265,7 @@ function answered(state: OpenPass, outcome: CheckpointOutcome): Turn {
   }
 }
 
-function quiet(state: OpenPass): Turn {
+function quiet(state: OpenPass): Next<PassState, PassEffect> {
   if (state.running > 0) return [state, []];
   const { mode } = state;
   switch (mode.type) {
@@ -283,7 +284,7 @@ function quiet(state: OpenPass): Turn {
   }
 }
 
-function handlerEnded(state: OpenPass, ended: HandlerEnd): Turn {
+function handlerEnded(state: OpenPass, ended: HandlerEnd): Next<PassState, PassEffect> {
   if (state.ending !== null) return [state, []];
   if (state.mode.type === "in-place") {
     return waitsForBodies(ended) ? proceed({ ...state, ending: ended }) : endAs(state, ended);
@@ -311,7 +312,7 @@ function waitsForBodies(ended: HandlerEnd): boolean {
   }
 }
 
-function endAs(state: OpenPass, ended: HandlerEnd): Turn {
+function endAs(state: OpenPass, ended: HandlerEnd): Next<PassState, PassEffect> {
   if (ended.type === "op") return endWithOps(state, [], [{ type: "op", op: ended.op, final: ended.final }]);
   const awaits = ended.type === "returned" ? ended.awaits : undefined;
   const isParked = awaits !== undefined && toArray(state.reports).some((report) => awaits.has(hashOf(report)));
@@ -322,21 +323,25 @@ function hashOf(report: StepReport): string {
   return report.type === "op" ? report.op.hash : report.step.hash;
 }
 
-function stop(state: OpenPass): Turn {
+function stop(state: OpenPass): Next<PassState, PassEffect> {
   if (state.running === 0) return end(state, { type: "stale" });
   return [{ phase: "stopping", running: state.running }, [{ do: "abort" }]];
 }
 
-function endWithAll(state: OpenPass): Turn {
+function endWithAll(state: OpenPass): Next<PassState, PassEffect> {
   const finished = toArray(state.unsent);
   return endWithOps(state, finished.slice(0, batchSize(finished)), toArray(state.reports));
 }
 
-function endWithOps(state: OpenPass, finished: readonly OpText[], reports: readonly StepReport[]): Turn {
+function endWithOps(
+  state: OpenPass,
+  finished: readonly OpText[],
+  reports: readonly StepReport[],
+): Next<PassState, PassEffect> {
   return end(state, { type: "ops", finished, reports });
 }
 
-function end(state: OpenPass, reply: PassReply): Turn {
+function end(state: OpenPass, reply: PassReply): Next<PassState, PassEffect> {
   const aborts = state.running > 0 || reply.type === "stale";
   return [{ phase: "ended" }, [...(aborts ? [{ do: "abort" } as const] : []), { do: "reply", reply }]];
 }

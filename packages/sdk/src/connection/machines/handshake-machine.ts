@@ -1,4 +1,4 @@
-import { unreachable } from "@holdfast/core";
+import { type Next, unreachable } from "@holdfast/core";
 import type { ConnectionReady, GatewayFrame, UnknownFrame } from "@holdfast/protocol";
 import { isLinkFrame } from "./frame-subjects.ts";
 
@@ -33,9 +33,7 @@ export type HandshakeEffect =
 
 export const HANDSHAKE_START: HandshakeState = { phase: "hello" };
 
-type Turn = readonly [HandshakeState, readonly HandshakeEffect[]];
-
-export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Turn {
+export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Next<HandshakeState, HandshakeEffect> {
   if (state.phase === "ready" || state.phase === "failed") return [state, []];
   switch (event.type) {
     case "FRAME":
@@ -58,7 +56,7 @@ export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Tur
   }
 }
 
-function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Turn {
+function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Next<HandshakeState, HandshakeEffect> {
   if (frame.kind === "UNKNOWN") return [state, []];
   if (!isLinkFrame(frame)) return outOfOrder(state, frame);
   switch (frame.kind) {
@@ -77,12 +75,12 @@ function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Tur
   }
 }
 
-function outOfOrder({ phase }: HandshakeState, { kind }: GatewayFrame): Turn {
+function outOfOrder({ phase }: HandshakeState, { kind }: GatewayFrame): Next<HandshakeState, HandshakeEffect> {
   return phase === "hello"
     ? giveUp(`The gateway's first frame was ${kind} instead of GATEWAY_HELLO.`)
     : giveUp(`The gateway sent ${kind} instead of GATEWAY_CONNECTION_READY.`);
 }
 
-function giveUp(message: string, permanent = false): Turn {
+function giveUp(message: string, permanent = false): Next<HandshakeState, HandshakeEffect> {
   return [{ phase: "failed" }, [{ do: "GIVE_UP", message, permanent }]];
 }

@@ -1,4 +1,4 @@
-import { unreachable } from "@holdfast/core";
+import { type Next, unreachable } from "@holdfast/core";
 
 /**
  * Whether the connection thread hangs: it lives and does nothing. Main counts its own ticks in which it saw no sign of
@@ -31,13 +31,11 @@ export type HangEvent =
 
 export type HangEffect = { readonly do: "HUNG" };
 
-type Turn = readonly [HangState, readonly HangEffect[]];
-
 export const HANG_START: HangState = { phase: "none" };
 
 export const STARTING = 3;
 
-export function stepHang(state: HangState, event: HangEvent): Turn {
+export function stepHang(state: HangState, event: HangEvent): Next<HangState, HangEffect> {
   switch (event.type) {
     case "STARTED":
       return [{ phase: "starting", signs: event.signs, stillTicks: 0 }, []];
@@ -50,7 +48,7 @@ export function stepHang(state: HangState, event: HangEvent): Turn {
   }
 }
 
-function tick(state: HangState, event: Extract<HangEvent, { type: "TICK" }>): Turn {
+function tick(state: HangState, event: Extract<HangEvent, { type: "TICK" }>): Next<HangState, HangEffect> {
   if (state.phase === "none" || state.phase === "hung") return [state, []];
   const { signs, debugged, looking, limitTicks } = event;
   if (signs !== state.signs) return [{ phase: "watching", signs, stillTicks: 0 }, []];

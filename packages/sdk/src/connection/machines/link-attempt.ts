@@ -1,3 +1,4 @@
+import type { Next } from "@holdfast/core";
 import type { ConnectionReady } from "@holdfast/protocol";
 import { type HandshakeEvent, stepHandshake } from "./handshake-machine.ts";
 import type { ActiveLink, Attempt, LinkEffect, LinkEvent, LinkMemory, LinkRules, LinkState } from "./link-types.ts";
@@ -5,7 +6,6 @@ import type { ActiveLink, Attempt, LinkEffect, LinkEvent, LinkMemory, LinkRules,
 /** The part of the link machine that makes connections; its invariants are there. */
 
 type Open = Extract<LinkState, { phase: "open" }>;
-type Turn = readonly [LinkState, readonly LinkEffect[]];
 type Opening = Extract<Attempt, { step: "opening" }>;
 
 const MAX_EXCLUDED = 20;
@@ -13,7 +13,7 @@ const MAX_EXCLUDED = 20;
 const PERMANENT_FAILURES = 16;
 
 /** Asks for an endpoint now. */
-export function beginAttempt(state: Open): Turn {
+export function beginAttempt(state: Open): Next<LinkState, LinkEffect> {
   const { memory } = state;
   const generation = memory.generation + 1;
   return [
@@ -23,7 +23,7 @@ export function beginAttempt(state: Open): Turn {
 }
 
 /** Goes for another connection because `lost` ended or is about to. */
-export function reconnect(state: Open, lost: ActiveLink): Turn {
+export function reconnect(state: Open, lost: ActiveLink): Next<LinkState, LinkEffect> {
   const failures = lost.steady ? 1 : state.memory.failures + 1;
   const memory = exclude({ ...state.memory, failures }, lost.group);
   return state.attempt.step === "none" ? wait({ ...state, memory }) : [{ ...state, memory }, []];
@@ -33,7 +33,7 @@ export function onStartFailed(
   state: Open,
   event: Extract<LinkEvent, { type: "START_FAILED" }>,
   rules: LinkRules,
-): Turn {
+): Next<LinkState, LinkEffect> {
   const { attempt, memory } = state;
   if (attempt.step !== "starting" || attempt.generation !== event.generation) return [state, []];
   if (!event.unauthorized) {
@@ -53,8 +53,8 @@ export function onAttemptFrame(
   state: Open,
   attempt: Opening,
   event: HandshakeEvent,
-  becomeActive: (state: Open, generation: number, ready: ConnectionReady) => Turn,
-): Turn {
+  becomeActive: (state: Open, generation: number, ready: ConnectionReady) => Next<LinkState, LinkEffect>,
+): Next<LinkState, LinkEffect> {
   const { generation, start } = attempt;
   const [handshake, effects] = stepHandshake(attempt.handshake, event);
   const next: Open = { ...state, attempt: { ...attempt, handshake } };
@@ -101,7 +101,7 @@ export function failAttempt(state: Open, reason = "WORKER_SHUTDOWN"): readonly [
   }
 }
 
-function retry(state: Open, message: string, permanent: boolean, atLeastMs?: number): Turn {
+function retry(state: Open, message: string, permanent: boolean, atLeastMs?: number): Next<LinkState, LinkEffect> {
   if (permanent && !state.memory.everReady) {
     return [
       { phase: "closed" },
@@ -120,7 +120,7 @@ function retry(state: Open, message: string, permanent: boolean, atLeastMs?: num
   return [next, [log, ...effects, { do: "STATE_CHANGED" }]];
 }
 
-function wait(state: Open, atLeastMs?: number): Turn {
+function wait(state: Open, atLeastMs?: number): Next<LinkState, LinkEffect> {
   const generation = state.memory.generation + 1;
   const { failures } = state.memory;
   return [

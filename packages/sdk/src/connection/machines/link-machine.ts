@@ -1,4 +1,4 @@
-import { unreachable } from "@holdfast/core";
+import { type Next, unreachable } from "@holdfast/core";
 import { type ConnectionReady, TIMEOUTS, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
 import { isLinkFrame, type LinkFrame } from "./frame-subjects.ts";
 import { parseIntervalMs } from "./intervals.ts";
@@ -6,8 +6,6 @@ import { beginAttempt, failAttempt, onAttemptFrame, onStartFailed, reconnect } f
 import type { ActiveLink, LinkEffect, LinkEvent, LinkRules, LinkState } from "./link-types.ts";
 
 type Open = Extract<LinkState, { phase: "open" }>;
-type Turn = readonly [LinkState, readonly LinkEffect[]];
-
 export const LINK_START: LinkState = { phase: "idle", paused: false };
 
 /**
@@ -31,7 +29,7 @@ export const LINK_START: LinkState = { phase: "idle", paused: false };
  *      follows when it moves, unless shutdown began.
  * LINK-12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
  */
-export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Turn {
+export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Next<LinkState, LinkEffect> {
   return (state, event) => {
     switch (state.phase) {
       case "idle":
@@ -46,7 +44,7 @@ export function createLinkStep(rules: LinkRules): (state: LinkState, event: Link
   };
 }
 
-function stepIdle(state: Extract<LinkState, { phase: "idle" }>, event: LinkEvent): Turn {
+function stepIdle(state: Extract<LinkState, { phase: "idle" }>, event: LinkEvent): Next<LinkState, LinkEffect> {
   switch (event.type) {
     case "CONNECT":
       return beginAttempt({
@@ -66,7 +64,7 @@ function stepIdle(state: Extract<LinkState, { phase: "idle" }>, event: LinkEvent
   }
 }
 
-function stepOpen(state: Open, event: LinkEvent, rules: LinkRules): Turn {
+function stepOpen(state: Open, event: LinkEvent, rules: LinkRules): Next<LinkState, LinkEffect> {
   switch (event.type) {
     case "CONNECT":
       return [state, []];
@@ -101,9 +99,9 @@ function stepOpen(state: Open, event: LinkEvent, rules: LinkRules): Turn {
 
 type SocketEvent = Extract<LinkEvent, { type: "FRAME" | "BAD_FRAME" | "SOCKET_CLOSED" | "TIMER" }>;
 
-function stepSocket(state: Open, event: SocketEvent, rules: LinkRules): Turn {
+function stepSocket(state: Open, event: SocketEvent, rules: LinkRules): Next<LinkState, LinkEffect> {
   const { active, attempt } = state;
-  const ready = (next: Open, generation: number, frame: ConnectionReady): Turn =>
+  const ready = (next: Open, generation: number, frame: ConnectionReady): Next<LinkState, LinkEffect> =>
     becomeActive(rules, next, generation, frame);
   if (active?.generation === event.generation) return stepActive(state, active, event);
   if (attempt.step === "waiting" && attempt.generation === event.generation) {
@@ -124,7 +122,7 @@ function stepSocket(state: Open, event: SocketEvent, rules: LinkRules): Turn {
   }
 }
 
-function onActiveFrame(state: Open, active: ActiveLink, frame: LinkFrame): Turn {
+function onActiveFrame(state: Open, active: ActiveLink, frame: LinkFrame): Next<LinkState, LinkEffect> {
   switch (frame.kind) {
     case "GATEWAY_CLOSING":
       return drain(state, active);
@@ -143,7 +141,7 @@ function onActiveFrame(state: Open, active: ActiveLink, frame: LinkFrame): Turn 
   }
 }
 
-function stepActive(state: Open, active: ActiveLink, event: SocketEvent): Turn {
+function stepActive(state: Open, active: ActiveLink, event: SocketEvent): Next<LinkState, LinkEffect> {
   switch (event.type) {
     case "FRAME":
       return event.frame.kind !== "UNKNOWN" && isLinkFrame(event.frame)
@@ -170,7 +168,7 @@ function stepActive(state: Open, active: ActiveLink, event: SocketEvent): Turn {
   }
 }
 
-function onActiveTimer(state: Open, active: ActiveLink, timer: string): Turn {
+function onActiveTimer(state: Open, active: ActiveLink, timer: string): Next<LinkState, LinkEffect> {
   if (timer === "uptime") {
     return [{ ...state, active: { ...active, steady: true }, memory: { ...state.memory, failures: 0 } }, []];
   }
@@ -186,7 +184,12 @@ function onActiveTimer(state: Open, active: ActiveLink, timer: string): Turn {
   ];
 }
 
-function becomeActive(rules: LinkRules, state: Open, generation: number, ready: ConnectionReady): Turn {
+function becomeActive(
+  rules: LinkRules,
+  state: Open,
+  generation: number,
+  ready: ConnectionReady,
+): Next<LinkState, LinkEffect> {
   const { attempt, active: previous, paused, stalled, memory } = state;
   if (attempt.step !== "opening") return [state, []];
   const { start } = attempt;
@@ -231,7 +234,7 @@ function becomeActive(rules: LinkRules, state: Open, generation: number, ready: 
   ];
 }
 
-function drain(state: Open, active: ActiveLink): Turn {
+function drain(state: Open, active: ActiveLink): Next<LinkState, LinkEffect> {
   if (active.draining) return [state, []];
   const message = `The gateway of connection ${active.connectionId} is shutting down; opening another connection before closing this one.`;
   const next: Open = { ...state, active: { ...active, draining: true } };
@@ -239,7 +242,7 @@ function drain(state: Open, active: ActiveLink): Turn {
   return [after, [{ do: "LOG", level: "info", message }, ...effects, { do: "STATE_CHANGED" }]];
 }
 
-function lose(state: Open, active: ActiveLink, how: string, first: readonly LinkEffect[]): Turn {
+function lose(state: Open, active: ActiveLink, how: string, first: readonly LinkEffect[]): Next<LinkState, LinkEffect> {
   const { generation } = active;
   const lost: Open = { ...state, active: null };
   const [after, effects] = reconnect(lost, active);
@@ -261,7 +264,7 @@ function lose(state: Open, active: ActiveLink, how: string, first: readonly Link
   ];
 }
 
-function shutDown(state: Open): Turn {
+function shutDown(state: Open): Next<LinkState, LinkEffect> {
   if (state.paused) return [state, []];
   const { active } = state;
   return [
@@ -273,7 +276,7 @@ function shutDown(state: Open): Turn {
   ];
 }
 
-function stall(state: Open, stalled: boolean): Turn {
+function stall(state: Open, stalled: boolean): Next<LinkState, LinkEffect> {
   if (state.stalled === stalled) return [state, []];
   const { active, paused } = state;
   const next: Open = { ...state, stalled };
@@ -281,7 +284,7 @@ function stall(state: Open, stalled: boolean): Turn {
   return [next, [{ do: "SEND", generation: active.generation, kind: stalled ? "WORKER_PAUSE" : "WORKER_READY" }]];
 }
 
-function finish(state: Open): Turn {
+function finish(state: Open): Next<LinkState, LinkEffect> {
   const { active } = state;
   const [, ended] = failAttempt(state);
   const effects: LinkEffect[] = [...ended];

@@ -1,4 +1,4 @@
-import { unreachable } from "@holdfast/core";
+import { type Next, unreachable } from "@holdfast/core";
 
 /**
  * Keeps one connection thread alive.
@@ -49,13 +49,11 @@ export type RespawnEffect =
   | { readonly do: "FAIL"; readonly crashes: number }
   | { readonly do: "STOPPED" };
 
-type Turn = readonly [RespawnState, readonly RespawnEffect[]];
-
 export const RESPAWN_START: RespawnState = { phase: "down", crashes: 0, generation: 0 };
 
 export function createRespawnStep(rules: {
   readonly maxCrashes: number;
-}): (state: RespawnState, event: RespawnEvent) => Turn {
+}): (state: RespawnState, event: RespawnEvent) => Next<RespawnState, RespawnEffect> {
   return (state, event) => {
     switch (event.type) {
       case "BEGIN":
@@ -89,7 +87,7 @@ function isUp(state: RespawnState, generation: number): boolean {
   return state.phase === "up" && state.generation === generation;
 }
 
-function spawn(state: RespawnState): Turn {
+function spawn(state: RespawnState): Next<RespawnState, RespawnEffect> {
   const generation = state.generation + 1;
   return [
     { phase: "up", crashes: state.crashes, generation, stopping: false, hung: false },
@@ -97,7 +95,7 @@ function spawn(state: RespawnState): Turn {
   ];
 }
 
-function onExit(state: RespawnState, generation: number, maxCrashes: number): Turn {
+function onExit(state: RespawnState, generation: number, maxCrashes: number): Next<RespawnState, RespawnEffect> {
   if (state.phase !== "up" || state.generation !== generation) return [state, []];
   if (state.stopping) {
     return [{ phase: "stopped", crashes: state.crashes, generation }, [{ do: "CANCEL_UPTIME" }, { do: "STOPPED" }]];
@@ -109,13 +107,13 @@ function onExit(state: RespawnState, generation: number, maxCrashes: number): Tu
   return [{ phase: "waiting", crashes, generation }, [{ do: "CANCEL_UPTIME" }, { do: "WAIT", crashes }]];
 }
 
-function onHurry(state: RespawnState): Turn {
+function onHurry(state: RespawnState): Next<RespawnState, RespawnEffect> {
   if (state.phase !== "waiting") return [state, []];
   const [next, effects] = spawn(state);
   return [next, [{ do: "CANCEL_WAIT" }, ...effects]];
 }
 
-function onStop(state: RespawnState): Turn {
+function onStop(state: RespawnState): Next<RespawnState, RespawnEffect> {
   const { crashes, generation } = state;
   switch (state.phase) {
     case "up":

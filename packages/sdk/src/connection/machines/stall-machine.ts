@@ -1,4 +1,4 @@
-import { unreachable } from "@holdfast/core";
+import { type Next, unreachable } from "@holdfast/core";
 
 export interface StallRules {
   /** Null = a stall is measured but nothing is done about it. */
@@ -62,8 +62,6 @@ export type StallEffect =
   | { readonly do: "TAKE_UP" }
   | { readonly do: "ENDED"; readonly stalledMs: number; readonly reports: number; readonly gaveUp: boolean };
 
-type Turn = readonly [StallState, readonly StallEffect[]];
-
 /**
  * Whether the main thread stalls, and what is to be done about it.
  *
@@ -75,7 +73,9 @@ type Turn = readonly [StallState, readonly StallEffect[]];
  * STALL-6. GIVE_UP comes at most once in a stall, not before `maxStallMs`, and never without one.
  * STALL-7. While a debugger may be what stops main, nothing is a stall.
  */
-export function createStallStep(rules: StallRules): (state: StallState, event: StallEvent) => Turn {
+export function createStallStep(
+  rules: StallRules,
+): (state: StallState, event: StallEvent) => Next<StallState, StallEffect> {
   return (state, event) => {
     switch (event.type) {
       case "LOOK": {
@@ -99,7 +99,7 @@ function stillAt({ pulseMs }: StallRules, { stillMs, lookedAtMs }: Sight, atMs: 
   return stillMs + Math.max(0, Math.min(atMs - lookedAtMs, LATE_LOOKS * pulseMs));
 }
 
-function moved(rules: StallRules, state: StallState, pulse: number, atMs: number): Turn {
+function moved(rules: StallRules, state: StallState, pulse: number, atMs: number): Next<StallState, StallEffect> {
   const next: StallState = { phase: "moving", sight: { pulse, lookedAtMs: atMs, stillMs: 0 }, told: state.told };
   if (state.phase === "moving") return [next, []];
   const { reports, gaveUp } = state;
@@ -107,7 +107,7 @@ function moved(rules: StallRules, state: StallState, pulse: number, atMs: number
   return [next, [...(gaveUp ? ([{ do: "TAKE_UP" }] as const) : []), { do: "RESUME" }, ended]];
 }
 
-function still(rules: StallRules, state: StallState, atMs: number): Turn {
+function still(rules: StallRules, state: StallState, atMs: number): Next<StallState, StallEffect> {
   const { thresholdMs, maxStallMs, pulseMs } = rules;
   const stillMs = stillAt(rules, state.sight, atMs);
   const sight: Sight = { ...state.sight, lookedAtMs: atMs, stillMs };
