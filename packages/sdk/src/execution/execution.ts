@@ -1,4 +1,5 @@
 import type { CheckpointOutcome, Extension, ReplyStatus } from "@holdfast/protocol";
+import type { CancelSignal } from "./abort.ts";
 
 /** One request of a gateway, as the connection hands it over: run one pass of a function. */
 export interface ExecutionRequest {
@@ -47,19 +48,11 @@ export interface ExecutionResult {
   readonly stale?: true;
 }
 
-/** What a pass needs of an AbortSignal; making a whole one for each request costs as much as a step. */
-export interface StopSignal {
-  readonly aborted: boolean;
-  readonly reason: unknown;
-  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
-  removeEventListener(type: "abort", listener: () => void): void;
-}
-
 /** Decides where code runs; nothing else asks. */
 export interface ExecutionStrategy {
   /**
    * Runs one pass. Never rejects: whatever goes wrong becomes a result.
    * @param signal fires when the work is not wanted any more (lease lost, run cancelled, forced shutdown)
    */
-  execute(request: ExecutionRequest, port: CheckpointPort, signal: StopSignal): Promise<ExecutionResult>;
+  execute(request: ExecutionRequest, port: CheckpointPort, signal: CancelSignal): Promise<ExecutionResult>;
 }

@@ -7,8 +7,9 @@ import { type RegisteredFunction, type Registry, schemaFor } from "../functions/
 import { reviveError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import type { PassMode } from "../steps/pass-machine.ts";
+import type { CancelSignal } from "./abort.ts";
 import { publishCurrentExecution } from "./current.ts";
-import type { ExecutionRequest, ExecutionResult, ExecutionStrategy, StopSignal } from "./execution.ts";
+import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
 import { Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
 import type { Intercept } from "./pass-options.ts";
@@ -74,7 +75,7 @@ function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRe
 async function fetchState(
   { client }: RegisteredFunction,
   { runId }: ExecutionRequest,
-  signal: StopSignal,
+  signal: CancelSignal,
 ): Promise<FetchedRunState> {
   const unwanted = new AbortController();
   const stop = (): void => unwanted.abort();

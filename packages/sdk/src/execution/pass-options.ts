@@ -2,7 +2,8 @@ import type { Clock, Timers } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
 import type { PassMode } from "../steps/pass-machine.ts";
 import type { StepCall } from "../steps/step-call.ts";
-import type { CheckpointPort, ExecutionRequest, StopSignal } from "./execution.ts";
+import type { CancelSignal } from "./abort.ts";
+import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
 import type { PassInput } from "./pass-input.ts";
 
 export interface PassPorts {
@@ -20,7 +21,7 @@ export interface PassOptions {
   readonly mode: PassMode;
   readonly port: CheckpointPort;
   /** Fires when the work is not wanted any more. */
-  readonly signal: StopSignal;
+  readonly signal: CancelSignal;
   readonly ports: PassPorts;
   readonly intercept?: Intercept;
 }

@@ -8,7 +8,7 @@ import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import { createStepTools } from "../steps/step-tools.ts";
 import type { StepTools } from "../steps/step-types.ts";
-import { AbortLatch } from "./abort-latch.ts";
+import { LazyAbortController } from "./abort.ts";
 import { abandonedOp, Compensation, failureOp, readFailure } from "./compensation.ts";
 import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
@@ -47,7 +47,7 @@ export class Pass {
   readonly #compensation: Compensation | undefined;
   /** Called steps that can be undone. */
   readonly #undoable: StepRecord[] = [];
-  readonly #signal = new AbortLatch();
+  readonly #controller = new LazyAbortController();
   readonly #execution: CurrentExecution;
   readonly #time: RunTime;
   /** Steps that failed and are tried again. */
@@ -89,7 +89,7 @@ export class Pass {
 
   run(handler: PassHandler): Promise<ExecutionResult> {
     const { request, fn, signal, mode } = this.#options;
-    this.#cleanups.push(this.#signal.follow(signal, () => this.#driver.send({ type: "stop" })));
+    this.#cleanups.push(this.#controller.follow(signal, () => this.#driver.send({ type: "stop" })));
     const { deadlineMs } = this.#time;
     if (deadlineMs !== undefined) {
       this.#setTimer(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.end(deadlineMs)));
@@ -106,12 +106,12 @@ export class Pass {
     return new Promise((resolve) => {
       this.#resolve = resolve;
       if (this.#compensation) this.#quiet.want();
-      void this.#runHandler(() => handler({ step, signal: () => this.#signal.signal }));
+      void this.#runHandler(() => handler({ step, signal: () => this.#controller.signal }));
     });
   }
 
   #onDeadline(over: RunDeadlineError): void {
-    this.#signal.fire(over);
+    this.#controller.abort(over);
     // The gateway waits a little for what it would undo.
     if (this.#undoable.some((record) => record.isUnderWay)) this.#fail(over);
   }
@@ -293,7 +293,7 @@ export class Pass {
         this.#setTimer(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
         return;
       case "abort":
-        return this.#signal.fire();
+        return this.#controller.abort();
       case "reply": {
         this.#quiet.stop();
         this.#settling.clear();

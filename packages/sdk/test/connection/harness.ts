@@ -4,12 +4,12 @@ import type { Connection } from "../../src/connection/main/connection.ts";
 import { type OpenConnectionDeps, openConnection } from "../../src/connection/main/open-connection.ts";
 import { type SpawnSettings, spawnConnectionThread } from "../../src/connection/main/spawn-thread.ts";
 import type { SerializableConfig } from "../../src/connection/shared/serializable-config.ts";
+import type { CancelSignal } from "../../src/execution/abort.ts";
 import type {
   CheckpointPort,
   ExecutionRequest,
   ExecutionResult,
   ExecutionStrategy,
-  StopSignal,
 } from "../../src/execution/execution.ts";
 import { loadThreadScript } from "../../src/thread-script.ts";
 
@@ -21,7 +21,7 @@ export function done(value: unknown = "ok"): ExecutionResult {
 export interface ManualCall {
   readonly request: ExecutionRequest;
   readonly port: CheckpointPort;
-  readonly signal: StopSignal;
+  readonly signal: CancelSignal;
   readonly result: Deferred<ExecutionResult>;
 }
 

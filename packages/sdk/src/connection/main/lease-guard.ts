@@ -1,5 +1,5 @@
 import { type Clock, type ClockReading, pauseBetween, readClocks } from "@holdfast/core";
-import type { StopSignal } from "../../execution/execution.ts";
+import type { CancelSignal } from "../../execution/abort.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -39,7 +39,7 @@ export class LeaseGuard {
   }
 
   /** Undefined = it may begin; else settles when it is to be asked again. */
-  wait(requestId: string, signal: StopSignal): Promise<void> | undefined {
+  wait(requestId: string, signal: CancelSignal): Promise<void> | undefined {
     const now = readClocks(this.#deps.clock);
     if (signal.aborted || this.#isOpen(requestId, now)) return undefined;
     return new Promise((resolve) => {

@@ -1,8 +1,7 @@
 import { type Clock, type ClockReading, type HoldfastError, readClocks } from "@holdfast/core";
-import type { StopSignal } from "../../execution/execution.ts";
+import { type CancelSignal, CancelSource } from "../../execution/abort.ts";
 import type { AdoptedRequest, LedgerOutcome } from "../shared/messages.ts";
 import type { RequestIdentity } from "../shared/reply.ts";
-import { Stop } from "./stop.ts";
 
 /** How a checkpoint was answered; see the protocol. */
 export type CheckpointAnswer = "stored" | "stale" | "invalid";
@@ -17,7 +16,7 @@ interface Entry {
   readonly identity: RequestIdentity;
   readonly appName: string;
   readonly startedAtMs: number;
-  readonly stop: Stop;
+  readonly cancellation: CancelSource;
   readonly checkpoints: Map<number, OpenCheckpoint>;
   leaseId: string;
   epoch: number;
@@ -67,15 +66,15 @@ export class Ledger {
     leaseId: string,
     epoch: number,
     asOf: ClockReading | null,
-  ): StopSignal | undefined {
+  ): CancelSignal | undefined {
     const { requestId } = identity;
     if (this.#entries.has(requestId)) return undefined;
-    const stop = new Stop();
+    const cancellation = new CancelSource();
     this.#entries.set(requestId, {
       identity,
       appName,
       startedAtMs: this.#clock.monotonicMs(),
-      stop,
+      cancellation,
       checkpoints: new Map(),
       leaseId,
       epoch,
@@ -84,7 +83,7 @@ export class Ledger {
       outcome: null,
     });
     this.#running += 1;
-    return stop;
+    return cancellation;
   }
 
   /** An older epoch than the entry's is what was held back while main was blocked. */
@@ -140,13 +139,13 @@ export class Ledger {
 
   abort(requestId: string, reason: HoldfastError): void {
     const entry = this.#entries.get(requestId);
-    if (entry?.outcome === null) entry.stop.fire(reason);
+    if (entry?.outcome === null) entry.cancellation.cancel(reason);
   }
 
   /** Takes the entry out and fires its signal. */
   lose(requestId: string, reason: HoldfastError): void {
     const entry = this.#take(requestId);
-    if (entry?.outcome === null) entry.stop.fire(reason);
+    if (entry?.outcome === null) entry.cancellation.cancel(reason);
   }
 
   loseAll(reason: HoldfastError): void {

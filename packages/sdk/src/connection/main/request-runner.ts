@@ -1,5 +1,6 @@
 import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
-import type { CheckpointPort, ExecutionStrategy, StopSignal } from "../../execution/execution.ts";
+import type { CancelSignal } from "../../execution/abort.ts";
+import type { CheckpointPort, ExecutionStrategy } from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
 import {
   decodeExecutorRequest,
@@ -33,7 +34,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
   const { strategy, ledger, gate, log, send } = deps;
   let running = 0;
 
-  const portFor = (requestId: string, signal: StopSignal): CheckpointPort => ({
+  const portFor = (requestId: string, signal: CancelSignal): CheckpointPort => ({
     untilMine: () => gate.wait(requestId, signal),
     checkpoint: (ops) => {
       // As a reply it becomes an error that says how large it was.
@@ -54,7 +55,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
   const run = async (
     request: ExecutorRequest,
     extensions: Extract<ThreadMessage, { type: "EXECUTION_REQUEST" }>["extensions"],
-    signal: StopSignal,
+    signal: CancelSignal,
   ): Promise<void> => {
     const { requestId, appName, functionSlug, stepId, runId, jobId, requestPayload: payload } = request;
     const result = await strategy.execute(

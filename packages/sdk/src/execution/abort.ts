@@ -1,0 +1,65 @@
+/**
+ * The ways to say "this work is not wanted any more" between the connection and the author's code: the ledger of the main
+ * thread owns a `CancelSource` per request, the pass listens to it as a `CancelSignal` and gives handlers a real
+ * `AbortSignal`, made on demand. A real one for each request would cost as much as a step.
+ */
+
+/** What a pass needs of an AbortSignal. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
+/** The owner's side of a `CancelSignal`. Fires once. */
+export class CancelSource implements CancelSignal {
+  readonly #listeners = new Set<() => void>();
+  aborted = false;
+  reason: unknown;
+
+  addEventListener(_type: "abort", listener: () => void): void {
+    if (!this.aborted) this.#listeners.add(listener);
+  }
+
+  removeEventListener(_type: "abort", listener: () => void): void {
+    this.#listeners.delete(listener);
+  }
+
+  cancel(reason: unknown): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    for (const listener of this.#listeners) listener();
+    this.#listeners.clear();
+  }
+}
+
+/** An AbortController whose signal is made when it is asked for: most handlers never look at it. Fires once. */
+export class LazyAbortController {
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: unknown } | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason?: unknown): void {
+    this.#aborted ??= { reason };
+    this.#controller?.abort(this.#aborted.reason);
+  }
+
+  /** Aborts when `source` does, and calls `onAborted` then; returns what ends that. */
+  follow(source: CancelSignal, onAborted: () => void): () => void {
+    const onAbort = (): void => {
+      this.abort(source.reason);
+      onAborted();
+    };
+    source.addEventListener("abort", onAbort, { once: true });
+    return () => source.removeEventListener("abort", onAbort);
+  }
+}
