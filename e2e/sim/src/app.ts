@@ -2,7 +2,7 @@ import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-c
 import { hashSigningKey } from "../../../gateway-mock/src/http/keys.ts";
 import type { Log } from "../../../packages/core/src/index.ts";
 import type { Extension } from "../../../packages/protocol/src/index.ts";
-import { Client } from "../../../packages/sdk/src/client/client.ts";
+import { Holdfast } from "../../../packages/sdk/src/app/holdfast.ts";
 import type { Connection } from "../../../packages/sdk/src/connection/main/connection.ts";
 import { openConnection } from "../../../packages/sdk/src/connection/main/open-connection.ts";
 import type { AnyMessage } from "../../../packages/sdk/src/connection/shared/messages.ts";
@@ -13,7 +13,7 @@ import { runThread } from "../../../packages/sdk/src/connection/thread/run-threa
 import type { StallPorts } from "../../../packages/sdk/src/connection/thread/stall-watch.ts";
 import type { ExecutionStrategy } from "../../../packages/sdk/src/execution/execution.ts";
 import { createMainThreadStrategy } from "../../../packages/sdk/src/execution/main-thread.ts";
-import type { ClientLike } from "../../../packages/sdk/src/functions/client-like.ts";
+import type { AppClient } from "../../../packages/sdk/src/functions/app-client.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { appManifest, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
@@ -140,11 +140,11 @@ export class AppNode {
     const { main, plan } = this;
     const { calls } = this.#world;
     const version = plan.version === "" ? {} : { appVersion: plan.version };
-    const client = new Client({ id: APP_ID, isDev: true, ...version }, {});
+    const client = new Holdfast({ id: APP_ID, isDev: true, ...version }, {});
     const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
     const sendEvents = (events: readonly RawEvent[]): Promise<{ ids: string[] }> =>
       calls.sendEvents(main, events, plan.environment);
-    const clientLike: ClientLike = {
+    const clientLike: AppClient = {
       options: client.options,
       schemas: undefined,
       sendEvents,
@@ -282,7 +282,7 @@ export class AppNode {
     };
   }
 
-  #define(client: Client, plan: FunctionPlan, before: readonly HoldfastFunction[]): HoldfastFunction {
+  #define(client: Holdfast, plan: FunctionPlan, before: readonly HoldfastFunction[]): HoldfastFunction {
     const { oracle } = this.#world;
     const { main } = this;
     const wait = (ms: number): Promise<void> =>

@@ -1,4 +1,12 @@
-import { type DurationInput, describeValue, HoldfastError, hasControlCharacter, parseDurationMs } from "@holdfast/core";
+import {
+  type DurationInput,
+  describeValue,
+  HoldfastError,
+  hasControlCharacter,
+  LOG_LEVELS,
+  type LoggerLike,
+  parseDurationMs,
+} from "@holdfast/core";
 
 /** The environment that options are read from; `process.env` unless a test says otherwise. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -139,6 +147,13 @@ export function asName(maxLength: number): OptionParser<string> {
     throw invalidOption(source, `contains a control character, such as NUL or a newline: ${describeValue(text)}.`);
   };
 }
+
+export const asLogger: OptionParser<LoggerLike> = (logger, source) => {
+  const candidate = logger as Partial<LoggerLike> | null;
+  const missing = LOG_LEVELS.find((level) => typeof candidate?.[level] !== "function");
+  if (missing === undefined) return candidate as LoggerLike;
+  throw invalidOption(source, `has no method \`${missing}\`; a logger needs debug, info, warn and error.`);
+};
 
 /** Like `asText`, but the message never shows the value. */
 export const asSecretText: OptionParser<string> = (value, source) => {

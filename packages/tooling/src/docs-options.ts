@@ -3,7 +3,7 @@
  * tables that the options are read by; with `--check` it only reports whether the file is up to date.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { CLIENT_OPTIONS } from "../../sdk/src/client/client-option-table.ts";
+import { CLIENT_OPTIONS } from "../../sdk/src/app/client-option-table.ts";
 import { CONNECT_GROUPS, CONNECT_OPTIONS } from "../../sdk/src/connection/main/connect-option-table.ts";
 
 interface Row {

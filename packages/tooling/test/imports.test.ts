@@ -14,6 +14,7 @@ const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
 const WINGS = {
   engine: ["packages/engine/src", ["json", "expressions", "flow", "run", "decide"]],
   store: ["packages/store/src", ["port", "rules"]],
+  sdk: ["packages/sdk/src", ["events", "steps", "functions", "execution", "function-test", "app"]],
   dispatch: ["gateway-mock/src/dispatch", ["registry", "workers", "admission", "events", "queue"]],
   "store-postgres": ["gateway-mock/src/store-postgres", ["connection", "writer", "queue"]],
 } as const;
@@ -108,7 +109,6 @@ const planted: Record<string, [file: string, line: string]> = {
   "packages-by-their-entry": ["packages/sdk/src/index.ts", 'import "../../core/src/a.ts";'],
   "postgres-server-imports-core": ["packages/postgres-server/src/index.ts", 'import "@holdfast/protocol";'],
   "postgres-server-npm": ["packages/postgres-server/src/index.ts", 'import "ws";'],
-  "sdk-functions-import-core": ["packages/sdk/src/functions/fn.ts", 'import "../connection/main/main.ts";'],
   "sdk-shared-imports-core-protocol": [
     "packages/sdk/src/connection/shared/messages.ts",
     'import "../machines/link-machine.ts";',
@@ -135,6 +135,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "store-postgres-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../store-postgres/store.ts";'],
   ...plantedAbove("engine", "../engine.ts"),
   ...plantedAbove("store", "../store.ts"),
+  ...plantedAbove("sdk", "../index.ts"),
   ...plantedAbove("dispatch", "../dispatcher.ts"),
   ...plantedAbove("store-postgres", "../store.ts"),
   "simulation-imports": ["e2e/sim/src/world.ts", 'import "../../run.test.ts";'],

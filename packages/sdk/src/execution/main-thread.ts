@@ -1,7 +1,7 @@
 import { type Clock, HoldfastError, systemClock, systemTimers, type Timers } from "@holdfast/core";
 import { type EventPayload, encodeJsonBytes, isRecord, normalizeError } from "@holdfast/protocol";
-import { validateData } from "../client/event-types.ts";
-import type { FetchedRunState } from "../client/run-state.ts";
+import { validateData } from "../events/event-types.ts";
+import type { FetchedRunState } from "../events/run-state.ts";
 import type { FailureContext, HandlerContext } from "../functions/define-function.ts";
 import { type RegisteredFunction, type Registry, schemaFor } from "../functions/registry.ts";
 import { reviveError } from "../steps/errors.ts";

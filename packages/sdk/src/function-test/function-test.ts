@@ -1,13 +1,13 @@
 import { HoldfastError, type PlainError, systemClock } from "@holdfast/core";
 import { type EventPayload, isRecord, normalizeError, type Op } from "@holdfast/protocol";
-import type { OutgoingEvent } from "../client/event-types.ts";
+import type { OutgoingEvent } from "../events/event-types.ts";
 import { createMainThreadStrategy } from "../execution/main-thread.ts";
-import type { ClientLike } from "../functions/client-like.ts";
+import type { AppClient } from "../functions/app-client.ts";
 import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "../functions/define-function.ts";
-import type { OutputOf } from "../functions/references.ts";
 import { createRegistry } from "../functions/registry.ts";
 import { checkKnown, invalidOption } from "../options.ts";
 import { reviveError } from "../steps/errors.ts";
+import type { OutputOf } from "../steps/references.ts";
 import { STEP_KINDS, type StepKind, stepKinds } from "../steps/step-kinds.ts";
 import type { StepResult } from "../steps/step-result.ts";
 import { Answers, type InvokedRun } from "./answers.ts";
@@ -172,7 +172,7 @@ function withReport(plain: PlainError & Record<string, unknown>): Error {
 }
 
 /** The client of the function, which sends nothing. */
-function recording(client: ClientLike, sent: Sent): ClientLike {
+function recording(client: AppClient, sent: Sent): AppClient {
   return {
     options: client.options,
     schemas: client.schemas,

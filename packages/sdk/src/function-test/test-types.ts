@@ -1,5 +1,5 @@
 import type { DurationInput } from "@holdfast/core";
-import type { OutgoingEvent } from "../client/event-types.ts";
+import type { OutgoingEvent } from "../events/event-types.ts";
 import type { HoldfastFunction } from "../functions/define-function.ts";
 import type { StepKind } from "../steps/step-kinds.ts";
 

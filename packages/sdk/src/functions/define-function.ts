@@ -1,14 +1,14 @@
 import type { LoggerLike } from "@holdfast/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { SchemaMap } from "../client/event-types.ts";
+import type { SchemaMap } from "../events/event-types.ts";
+import type { FailureEvent } from "../events/triggers.ts";
 import type { CompensationReport } from "../steps/errors.ts";
+import type { FunctionTypes } from "../steps/references.ts";
 import type { StepTools } from "../steps/step-types.ts";
-import type { ClientLike } from "./client-like.ts";
+import type { AppClient } from "./app-client.ts";
 import { FunctionChecks } from "./function-checks.ts";
 import { type FunctionConfig, failureConfig, functionConfig, idOf } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
-import type { FunctionTypes } from "./references.ts";
-import type { FailureEvent } from "./triggers.ts";
 
 /** What a handler is given. */
 export interface HandlerContext<Event, Schemas extends SchemaMap = SchemaMap> {
@@ -64,7 +64,7 @@ const DEFINITION: unique symbol = Symbol.for("holdfast.function") as never;
 export interface FunctionDefinition {
   readonly appId: string;
   /** The client that made it. */
-  readonly client: ClientLike;
+  readonly client: AppClient;
   readonly config: FunctionConfig;
   readonly failureConfig?: FunctionConfig;
   readonly handler: (context: HandlerContext<unknown>) => unknown;
@@ -75,7 +75,7 @@ export interface FunctionDefinition {
 
 /** @throws HoldfastError `FUNCTION_INVALID` */
 export function defineFunction(
-  client: ClientLike,
+  client: AppClient,
   options: FunctionOptions & { readonly onFailure?: unknown },
   handler: unknown,
 ): HoldfastFunction {

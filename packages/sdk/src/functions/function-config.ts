@@ -1,6 +1,6 @@
 import { describeValue, messageOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
-import { isStandardSchema } from "../client/event-types.ts";
+import { isStandardSchema } from "../events/event-types.ts";
 import { instantOf } from "../steps/points-in-time.ts";
 import { cronProblem } from "./cron-text.ts";
 import { compact, DAY_MS, FunctionChecks, SECOND_MS } from "./function-checks.ts";

@@ -1,5 +1,5 @@
 import type { DurationInput } from "@holdfast/core";
-import type { TriggerInput } from "./triggers.ts";
+import type { TriggerInput } from "../events/triggers.ts";
 
 export interface ConcurrencyOption {
   /** How many runs may be at work at once. */

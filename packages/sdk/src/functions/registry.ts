@@ -1,12 +1,12 @@
 import { HoldfastError } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { ClientLike } from "./client-like.ts";
+import type { AppClient } from "./app-client.ts";
 import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "./define-function.ts";
 
 /** An app as it is given to `connect`. */
 export interface AppInput {
-  readonly client: ClientLike;
+  readonly client: AppClient;
   readonly functions: readonly HoldfastFunction[];
 }
 
@@ -19,7 +19,7 @@ export interface AppManifest {
 
 /** A function as requests name it: a handler of failures is one of its own. */
 export interface RegisteredFunction {
-  readonly client: ClientLike;
+  readonly client: AppClient;
   readonly slug: string;
   readonly definition: FunctionDefinition;
   readonly isFailureHandler: boolean;
@@ -35,7 +35,7 @@ export interface Registry {
  * What an app says of itself when it connects.
  * @throws HoldfastError `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`
  */
-export function appManifest(client: ClientLike, functions: readonly HoldfastFunction[]): AppManifest {
+export function appManifest(client: AppClient, functions: readonly HoldfastFunction[]): AppManifest {
   const { id, appVersion } = client.options;
   const configs = checkedDefinitions(client, functions).flatMap(({ config, failureConfig }) =>
     failureConfig ? [config, failureConfig] : [config],
@@ -73,7 +73,7 @@ export function createRegistry(apps: readonly AppInput[]): Registry {
   };
 }
 
-function checkedDefinitions(client: ClientLike, functions: readonly HoldfastFunction[]): FunctionDefinition[] {
+function checkedDefinitions(client: AppClient, functions: readonly HoldfastFunction[]): FunctionDefinition[] {
   const slugs = new Set<string>();
   return functions.map((fn, index) => {
     const definition = definitionOf(fn);

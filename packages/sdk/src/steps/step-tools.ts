@@ -1,5 +1,5 @@
-import type { OutgoingEvent, SchemaMap } from "../client/event-types.ts";
-import { eventList } from "../client/send-events.ts";
+import type { OutgoingEvent, SchemaMap } from "../events/event-types.ts";
+import { eventList } from "../events/send-events.ts";
 import { fetchCall } from "./fetch-tool.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
 import { guarded, invalidStep, jsonCopy, named, type StepCall, type StepId } from "./step-call.ts";

@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { CheckedOutgoings, EventType, OutgoingEvent, SchemaMap, UntypedData } from "../client/event-types.ts";
-import type { DataOf, InvokeTarget, OutputOf } from "../functions/references.ts";
-import type { EventOfTrigger } from "../functions/triggers.ts";
+import type { CheckedOutgoings, EventType, OutgoingEvent, SchemaMap, UntypedData } from "../events/event-types.ts";
+import type { EventOfTrigger } from "../events/triggers.ts";
 import type { FetchTarget, StepFetchInit } from "./fetch-tool.ts";
 import type { DurationLike, InstantLike } from "./points-in-time.ts";
+import type { DataOf, InvokeTarget, OutputOf } from "./references.ts";
 import type { StepId } from "./step-call.ts";
 import type { StepResult } from "./step-result.ts";
 

@@ -1,6 +1,6 @@
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { isStandardSchema, validateData } from "../client/event-types.ts";
+import { isStandardSchema, validateData } from "../events/event-types.ts";
 import { invokeErrorOf } from "./errors.ts";
 import { timeoutText } from "./points-in-time.ts";
 import { guarded, invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId } from "./step-call.ts";

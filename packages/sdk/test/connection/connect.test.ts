@@ -1,8 +1,8 @@
 import { encodeJsonBytes, parseJsonBytes } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Holdfast } from "../../src/app/holdfast.ts";
 import { connect } from "../../src/connection/main/connect.ts";
 import { resolveConnectOptions } from "../../src/connection/main/resolve-options.ts";
-import { Holdfast } from "../../src/holdfast.ts";
 import { startTestGateway, type TestGateway } from "./test-gateway.ts";
 import { until } from "./until.ts";
 

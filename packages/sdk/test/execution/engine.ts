@@ -2,7 +2,7 @@ import { systemTimers, type Timers } from "@holdfast/core";
 import type { CheckpointOutcome, Extension, Op } from "@holdfast/protocol";
 import type { CheckpointPort, ExecutionResult, ExecutionStrategy } from "../../src/execution/execution.ts";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
-import type { ClientLike } from "../../src/functions/client-like.ts";
+import type { AppClient } from "../../src/functions/app-client.ts";
 import type { HoldfastFunction } from "../../src/functions/define-function.ts";
 import { createRegistry } from "../../src/functions/registry.ts";
 
@@ -12,7 +12,7 @@ const text = new TextDecoder();
 export const parse = (bytes: Uint8Array): unknown => JSON.parse(text.decode(bytes));
 
 export interface EngineOptions {
-  readonly client: ClientLike;
+  readonly client: AppClient;
   readonly fn: HoldfastFunction;
   readonly inPlace: boolean;
   readonly event?: unknown;

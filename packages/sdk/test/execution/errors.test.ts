@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
-import { eventType } from "../../src/client/event-types.ts";
+import { eventType } from "../../src/events/event-types.ts";
 import { NonRetriableError, RetryAfterError, StepError } from "../../src/steps/errors.ts";
 import { Engine } from "./engine.ts";
 import { client, engineFor, hash, jsonOf, opsOf } from "./support.ts";

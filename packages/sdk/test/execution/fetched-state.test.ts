@@ -1,6 +1,6 @@
 import { HoldfastError } from "@holdfast/core";
 import { expect, test } from "vitest";
-import type { ClientLike } from "../../src/functions/client-like.ts";
+import type { AppClient } from "../../src/functions/app-client.ts";
 import { client, engineFor, hash, jsonOf, opsOf } from "./support.ts";
 
 const event = { id: "e1", name: "test/event", data: { n: 1 }, ts: 1 };
@@ -10,7 +10,7 @@ const large = {
   ctx: { attempt: 0, max_attempts: 3, stack: { stack: [hash("a")] }, use_api: true },
 };
 
-function fetching(fetchRunState: ClientLike["fetchRunState"]): ClientLike {
+function fetching(fetchRunState: AppClient["fetchRunState"]): AppClient {
   const { options, schemas } = client;
   return { options, schemas, sendEvents: async () => ({ ids: [] }), sendSignal: async () => ({}), fetchRunState };
 }

@@ -5,7 +5,7 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { runs } from "../../../tooling/src/runs.ts";
-import { Client } from "../../src/client/client.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
 import type { HandlerContext } from "../../src/functions/define-function.ts";
 import { Engine, type RunEnd } from "./engine.ts";
 import { type HostileValue, hostileValue } from "./hostile-values.ts";
@@ -94,7 +94,7 @@ const throwing = (): never => {
 };
 const rejecting = async (): Promise<never> => throwing();
 const hostileLogger = { debug: throwing, info: throwing, warn: rejecting, error: rejecting };
-let client: Client;
+let client: Holdfast;
 /** Rejects with what would have ended the process. */
 let escaped = deferred<never>();
 const onEscape = (error: unknown): void => escaped.reject(new Error("The process would have ended.", { cause: error }));
@@ -104,7 +104,7 @@ let others: (readonly [string, (...args: never[]) => void])[] = [];
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  client = new Client({ id: "app", isDev: true, baseUrl, logger: hostileLogger }, {});
+  client = new Holdfast({ id: "app", isDev: true, baseUrl, logger: hostileLogger }, {});
 });
 afterAll(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
 

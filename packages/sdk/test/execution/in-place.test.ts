@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
 import { CURRENT_EXECUTION_KEY, currentExecution } from "../../src/execution/current.ts";
 import { NonRetriableError, RetryAfterError, StepError } from "../../src/steps/errors.ts";
 import { Engine } from "./engine.ts";
@@ -429,7 +429,7 @@ describe("context", () => {
   });
 
   test("onFailure is a function of its own, with the error revived", async () => {
-    const app = new Client({ id: "app", isDev: true, logger: silent }, {});
+    const app = new Holdfast({ id: "app", isDev: true, logger: silent }, {});
     const fn = app.createFunction(
       {
         id: "f",

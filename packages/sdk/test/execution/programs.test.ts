@@ -2,9 +2,9 @@ import type { CheckpointOutcome, Op } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../tooling/src/runs.ts";
-import { Client } from "../../src/client/client.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
 import { currentExecution } from "../../src/execution/current.ts";
-import { referenceFunction } from "../../src/functions/references.ts";
+import { referenceFunction } from "../../src/steps/references.ts";
 import type { StepTools } from "../../src/steps/step-types.ts";
 import { Engine, type EngineOptions } from "./engine.ts";
 import { hash, silent, unfetched } from "./support.ts";
@@ -188,7 +188,7 @@ function expected(node: Program, key: string, sure: boolean, bodies: Expected["b
 const has = (node: Program, type: Program["type"]): boolean => JSON.stringify(node).includes(`"type":"${type}"`);
 
 const sent: string[] = [];
-const base = new Client({ id: "app", isDev: true, logger: silent }, {});
+const base = new Holdfast({ id: "app", isDev: true, logger: silent }, {});
 const client = {
   options: base.options,
   schemas: undefined,

@@ -1,12 +1,12 @@
 import type { LoggerLike } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
-import { Client } from "../../src/client/client.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
 import type { HandlerContext } from "../../src/functions/define-function.ts";
 import { hashStepId } from "../../src/steps/step-id.ts";
 import { Engine, type EngineOptions, parse } from "./engine.ts";
 
 export const silent: LoggerLike = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-export const client = new Client({ id: "app", isDev: true, logger: silent }, {});
+export const client = new Holdfast({ id: "app", isDev: true, logger: silent }, {});
 /** For clients that never get a request too large for a frame. */
 export const unfetched = (): Promise<never> => Promise.reject(new Error("nothing is fetched here"));
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,10 +1,10 @@
 import type { Op } from "@holdfast/protocol";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
-import { eventType } from "../../src/client/event-types.ts";
-import { referenceFunction } from "../../src/functions/references.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { eventType } from "../../src/events/event-types.ts";
 import { InvokeError, InvokeTimeoutError, StepError } from "../../src/steps/errors.ts";
+import { referenceFunction } from "../../src/steps/references.ts";
 import { Engine } from "./engine.ts";
 import { client, engineFor, hash, opsOf, silent, unfetched } from "./support.ts";
 
@@ -355,7 +355,7 @@ test("Temporal's times, without Temporal", async () => {
 
 describe("a step that is never awaited", () => {
   const warned: string[] = [];
-  const logging = new Client(
+  const logging = new Holdfast(
     { id: "app", isDev: true, logger: { ...silent, warn: (message: unknown) => void warned.push(String(message)) } },
     {},
   );

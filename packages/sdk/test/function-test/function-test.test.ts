@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
-import { eventType, type UntypedData } from "../../src/client/event-types.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { eventType, type UntypedData } from "../../src/events/event-types.ts";
 import { FunctionTest } from "../../src/function-test/function-test.ts";
-import { referenceFunction } from "../../src/functions/references.ts";
 import { NonRetriableError, RetryAfterError } from "../../src/steps/errors.ts";
+import { referenceFunction } from "../../src/steps/references.ts";
 import { silent } from "../execution/support.ts";
 
-const app = new Client({ id: "shop", isDev: true, logger: silent }, {});
+const app = new Holdfast({ id: "shop", isDev: true, logger: silent }, {});
 const placed = eventType("shop/placed", {
   schema: v.object({ card: v.string(), gift: v.optional(v.boolean(), false) }),
 });

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
-import { eventType } from "../../src/client/event-types.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { eventType } from "../../src/events/event-types.ts";
+import { cron } from "../../src/events/triggers.ts";
 import type { FunctionOptions } from "../../src/functions/function-options.ts";
-import { referenceFunction } from "../../src/functions/references.ts";
 import { appManifest, createRegistry } from "../../src/functions/registry.ts";
-import { cron } from "../../src/functions/triggers.ts";
+import { referenceFunction } from "../../src/steps/references.ts";
 import { SDK_VERSION } from "../../src/version.ts";
 
-const client = new Client({ id: "my-app", appVersion: "7", isDev: true }, {});
+const client = new Holdfast({ id: "my-app", appVersion: "7", isDev: true }, {});
 const manifest = (...options: (FunctionOptions & { onFailure?: () => unknown })[]): Record<string, unknown>[] => {
   const functions = options.map((each) => client.createFunction(each as never, () => 1));
   return JSON.parse(new TextDecoder().decode(appManifest(client, functions).functions));
@@ -219,7 +219,7 @@ describe("registry", () => {
 
   test("refuses duplicates, strangers and what is no function", () => {
     const twin = client.createFunction({ id: "f-failure", triggers: [] }, () => 1);
-    const stranger = new Client({ id: "other", isDev: true }, {}).createFunction({ id: "f", triggers: [] }, () => 1);
+    const stranger = new Holdfast({ id: "other", isDev: true }, {}).createFunction({ id: "f", triggers: [] }, () => 1);
     expect(() => createRegistry([{ client, functions: [fn, twin] }])).toThrow(
       expect.objectContaining({ code: "FUNCTION_DUPLICATE" }),
     );

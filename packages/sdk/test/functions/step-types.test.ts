@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import { expectTypeOf, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
-import { eventType, type ReceivedEvent, type UntypedData } from "../../src/client/event-types.ts";
-import { referenceFunction } from "../../src/functions/references.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { eventType, type ReceivedEvent, type UntypedData } from "../../src/events/event-types.ts";
+import { referenceFunction } from "../../src/steps/references.ts";
 import type { StepTools } from "../../src/steps/step-types.ts";
 
 /** These are checked by the compiler; running them proves that defining works. */
-const client = new Client({ id: "app", isDev: true }, {});
+const client = new Holdfast({ id: "app", isDev: true }, {});
 const paid = eventType("app/paid", { schema: v.object({ id: v.string(), tip: v.optional(v.number(), 0) }) });
-const typed = new Client({ id: "app", isDev: true, schemas: { "app/x": v.object({ n: v.number() }) } }, {});
+const typed = new Holdfast({ id: "app", isDev: true, schemas: { "app/x": v.object({ n: v.number() }) } }, {});
 
 test("what waits give is typed by the event", () => {
   const check = async (step: StepTools): Promise<void> => {

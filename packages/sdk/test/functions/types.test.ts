@@ -1,15 +1,15 @@
 import * as v from "valibot";
 import { describe, expectTypeOf, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
-import { eventType, type ReceivedEvent, staticSchema, type UntypedData } from "../../src/client/event-types.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { eventType, type ReceivedEvent, staticSchema, type UntypedData } from "../../src/events/event-types.ts";
+import type { CronEvent, FailureEvent } from "../../src/events/triggers.ts";
+import { cron } from "../../src/events/triggers.ts";
 import type { RunError } from "../../src/functions/define-function.ts";
-import type { CronEvent, FailureEvent } from "../../src/functions/triggers.ts";
-import { cron } from "../../src/functions/triggers.ts";
 import type { StepResult } from "../../src/steps/step-result.ts";
 import type { StepTools } from "../../src/steps/step-types.ts";
 
 /** These are checked by the compiler; running them proves that defining works. */
-const client = new Client({ id: "app", isDev: true }, {});
+const client = new Holdfast({ id: "app", isDev: true }, {});
 const typed = eventType("app/typed", { schema: v.object({ id: v.string(), count: v.optional(v.number(), 0) }) });
 const fixed = eventType("app/fixed", { schema: staticSchema<{ readonly kind: "x" | "y" }>() });
 
@@ -60,7 +60,7 @@ describe("the event of a handler", () => {
   });
 
   test("with schemas on the client", () => {
-    const withSchemas = new Client({ id: "app", isDev: true, schemas: { "app/x": v.object({ n: v.number() }) } }, {});
+    const withSchemas = new Holdfast({ id: "app", isDev: true, schemas: { "app/x": v.object({ n: v.number() }) } }, {});
     withSchemas.createFunction({ id: "a", triggers: { event: "app/x" } }, ({ event, step }) => {
       expectTypeOf(event.data).toEqualTypeOf<{ n: number }>();
       // @ts-expect-error n is a number

@@ -1,11 +1,11 @@
 import { describeValue, HoldfastError } from "@holdfast/core";
-import { asLogger } from "../../client/client-option-table.ts";
 import {
   asBoolean,
   asDurationMs,
   asGiven,
   asGroup,
   asInteger,
+  asLogger,
   asName,
   asUrl,
   invalidOption,

@@ -7,8 +7,8 @@ import {
   systemRandom,
   systemTimers,
 } from "@holdfast/core";
-import type { ResolvedClientOptions } from "../../client/resolve-client-options.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
+import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
 import { checkRuntime, nodeModule } from "../../runtime.ts";
 import { loadThreadScript } from "../../thread-script.ts";

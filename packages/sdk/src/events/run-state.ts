@@ -1,6 +1,6 @@
 import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, RUNS_PATH } from "@holdfast/protocol";
-import type { ResolvedClientOptions } from "./resolve-client-options.ts";
+import type { GatewayAccess } from "./gateway-access.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 /** What a request that is too large leaves out. */
@@ -19,7 +19,7 @@ const TRY_TIMEOUT_MS = 30_000;
  * @throws HoldfastError `RUN_STATE_UNAVAILABLE`
  */
 export async function fetchRunState(
-  options: ResolvedClientOptions,
+  options: GatewayAccess,
   runId: string,
   ports: SendPorts,
   signal: AbortSignal,

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as v from "valibot";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
-import type { ClientOptions } from "../../src/client/client-options.ts";
-import { eventType } from "../../src/client/event-types.ts";
+import type { ClientOptions } from "../../src/app/client-options.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { eventType } from "../../src/events/event-types.ts";
 
 interface Seen {
   readonly path: string;
@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 
 const app = (options: Partial<ClientOptions> = {}) =>
-  new Client({ id: "app", isDev: true, baseUrl: url, ...options }, {});
+  new Holdfast({ id: "app", isDev: true, baseUrl: url, ...options }, {});
 
 describe("a request", () => {
   test("has path, headers and body of the event API", async () => {

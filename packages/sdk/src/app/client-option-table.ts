@@ -1,6 +1,8 @@
-import { HoldfastError, LOG_LEVELS, type LoggerLike, readEnvironmentName } from "@holdfast/core";
+import { HoldfastError, readEnvironmentName } from "@holdfast/core";
+import { isStandardSchema, type SchemaMap } from "../events/event-types.ts";
 import {
   asBoolean,
+  asLogger,
   asName,
   asSecretText,
   asText,
@@ -11,7 +13,6 @@ import {
   type OptionTable,
 } from "../options.ts";
 import type { ClientOptions } from "./client-options.ts";
-import { isStandardSchema, type SchemaMap } from "./event-types.ts";
 
 /** With the function's id it is the function's name to gateways, which take 512 characters. */
 const MAX_ID_LENGTH = 200;
@@ -35,13 +36,6 @@ export const asAppId: OptionParser<string> = (id, source) => {
 
 const asEnvironmentName: OptionParser<string> = (value, source) =>
   readEnvironmentName(asText(value, source), capitalised(source));
-
-export const asLogger: OptionParser<LoggerLike> = (logger, source) => {
-  const candidate = logger as Partial<LoggerLike> | null;
-  const missing = LOG_LEVELS.find((level) => typeof candidate?.[level] !== "function");
-  if (missing === undefined) return candidate as LoggerLike;
-  throw invalidOption(source, `has no method \`${missing}\`; a logger needs debug, info, warn and error.`);
-};
 
 const asSchemas: OptionParser<SchemaMap> = (given, source) => {
   if (typeof given !== "object" || given === null) {

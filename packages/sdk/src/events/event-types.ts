@@ -29,6 +29,9 @@ export interface OutgoingEvent<Name extends string = string, Data = unknown> {
 /** Standard Schemas of event data, by event name. */
 export type SchemaMap = Readonly<Record<string, StandardSchemaV1>>;
 
+/** Without schemas on the app every event name is free. */
+export type NoSchemas = Readonly<Record<never, StandardSchemaV1>>;
+
 type InputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Schema> : UntypedData;
 type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : UntypedData;
 

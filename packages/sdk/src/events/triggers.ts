@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { DataOfSchema, EventType, ReceivedEvent, SchemaMap, UntypedData } from "../client/event-types.ts";
+import type { DataOfSchema, EventType, ReceivedEvent, SchemaMap, UntypedData } from "./event-types.ts";
 
 interface NamedEvent {
   readonly event: string;

@@ -1,6 +1,6 @@
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
-import type { ResolvedClientOptions } from "./resolve-client-options.ts";
+import type { GatewayAccess } from "./gateway-access.ts";
 import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface OutgoingSignal {
@@ -19,11 +19,7 @@ export interface SentSignal {
  * key that is refused is followed by the fallback key.
  * @throws HoldfastError `SIGNAL_SEND_FAILED`, `OPTION_INVALID`
  */
-export async function sendSignal(
-  options: ResolvedClientOptions,
-  given: OutgoingSignal,
-  ports: SendPorts,
-): Promise<SentSignal> {
+export async function sendSignal(options: GatewayAccess, given: OutgoingSignal, ports: SendPorts): Promise<SentSignal> {
   const { signal, data } = given ?? {};
   const url = new URL("v1/signals", options.apiBaseUrl).href;
   const body = encode(signal, data);

@@ -1,5 +1,5 @@
 import { HoldfastError } from "@holdfast/core";
-import type { UntypedData } from "../client/event-types.ts";
+import type { UntypedData } from "../events/event-types.ts";
 
 /** Never there: carries the types of a function's data and output. */
 declare const TYPES: unique symbol;

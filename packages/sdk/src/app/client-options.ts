@@ -1,7 +1,6 @@
 import type { LoggerLike } from "@holdfast/core";
-import type { SchemaMap } from "./event-types.ts";
-
-export type FetchLike = (input: string, init: RequestInit) => Promise<Response>;
+import type { SchemaMap } from "../events/event-types.ts";
+import type { FetchLike } from "../events/send-http.ts";
 
 /** Options of `new Holdfast(...)`. Those with a variable fall back to it: `HOLDFAST_X` first, then `INNGEST_X`. */
 export interface ClientOptions<Schemas extends SchemaMap = SchemaMap> {

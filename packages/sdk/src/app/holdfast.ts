@@ -1,5 +1,14 @@
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { connect } from "../connection/main/connect.ts";
+import type { Connection } from "../connection/main/connection.ts";
+import type { ConnectOptions } from "../connection/shared/connect-options.ts";
+import type { CheckedOutgoings, NoSchemas, OutgoingEvent, SchemaMap } from "../events/event-types.ts";
+import { type FetchedRunState, fetchRunState } from "../events/run-state.ts";
+import { eventList, type SentEvents, sendEvents } from "../events/send-events.ts";
+import type { FetchLike, SendPorts } from "../events/send-http.ts";
+import { type OutgoingSignal, type SentSignal, sendSignal } from "../events/send-signal.ts";
+import type { DataOfTriggers, EventOfTriggers, TriggerInput } from "../events/triggers.ts";
+import type { ResolvedClientOptions } from "../functions/app-client.ts";
 import {
   defineFunction,
   type FailureHandler,
@@ -7,21 +16,16 @@ import {
   type HoldfastFunction,
 } from "../functions/define-function.ts";
 import type { FunctionOptions } from "../functions/function-options.ts";
-import type { DataOfTriggers, EventOfTriggers, TriggerInput } from "../functions/triggers.ts";
 import type { Environment } from "../options.ts";
-import type { ClientOptions, FetchLike } from "./client-options.ts";
-import type { CheckedOutgoings, OutgoingEvent, SchemaMap } from "./event-types.ts";
-import { type ResolvedClientOptions, resolveClientOptions } from "./resolve-client-options.ts";
-import { type FetchedRunState, fetchRunState } from "./run-state.ts";
-import { eventList, type SentEvents, sendEvents } from "./send-events.ts";
-import type { SendPorts } from "./send-http.ts";
-import { type OutgoingSignal, type SentSignal, sendSignal } from "./send-signal.ts";
+import type { ClientOptions } from "./client-options.ts";
+import { resolveClientOptions } from "./resolve-client-options.ts";
 
-/** Without schemas on the client every event name is free. */
-export type NoSchemas = Readonly<Record<never, StandardSchemaV1>>;
-
-/** An app: where its functions are defined and its events are sent from. */
-export class Client<const Schemas extends SchemaMap = NoSchemas> {
+/**
+ * An app: where its functions are defined, its events are sent from, and its connection is made.
+ *
+ *     const holdfast = new Holdfast({ id: "my-app" });
+ */
+export class Holdfast<const Schemas extends SchemaMap = NoSchemas> {
   /** What the options and the environment came to. */
   readonly options: ResolvedClientOptions;
   readonly schemas: Schemas | undefined;
@@ -53,6 +57,16 @@ export class Client<const Schemas extends SchemaMap = NoSchemas> {
       DataOfTriggers<Triggers, Schemas>,
       Output
     >;
+  }
+
+  /**
+   * Connects this app alone; `connect({ apps })` connects several over one connection. Resolves when it is ready.
+   * @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`, `CONNECT_REFUSED`
+   */
+  connect(options: { readonly functions: readonly HoldfastFunction[] } & ConnectOptions): Promise<Connection> {
+    // What callers in JavaScript leave out is told by the checks behind this.
+    const { functions, ...rest } = (options ?? {}) as typeof options;
+    return connect({ ...rest, apps: [{ client: this, functions }] });
   }
 
   /**

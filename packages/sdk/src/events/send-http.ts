@@ -10,8 +10,9 @@ import {
 } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { SDK_NAME } from "../version.ts";
-import type { FetchLike } from "./client-options.ts";
-import type { ResolvedClientOptions } from "./resolve-client-options.ts";
+import type { GatewayAccess } from "./gateway-access.ts";
+
+export type FetchLike = (input: string, init: RequestInit) => Promise<Response>;
 
 export interface SendPorts {
   readonly clock: Clock;
@@ -64,7 +65,7 @@ export async function callGateway<T>(
 
 /** The same with the app's signing key; when that one is refused, with the fallback key. */
 export async function callSigned<T>(
-  options: Pick<ResolvedClientOptions, "signingKey" | "signingKeyFallback" | "env">,
+  options: Pick<GatewayAccess, "signingKey" | "signingKeyFallback" | "env">,
   request: SendRequest,
   ports: SendPorts,
   judge: (status: number, text: string) => Judgement<T>,

@@ -3,7 +3,7 @@ import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { SDK_NAME } from "../version.ts";
 import { attachedSchema, isStandardSchema, type OutgoingEvent, type SchemaMap, validateData } from "./event-types.ts";
-import type { ResolvedClientOptions } from "./resolve-client-options.ts";
+import type { GatewayAccess } from "./gateway-access.ts";
 import { callGateway, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
 
 export interface SentEvents {
@@ -17,7 +17,7 @@ export interface SentEvents {
  * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`
  */
 export async function sendEvents(
-  options: ResolvedClientOptions,
+  options: GatewayAccess,
   schemas: SchemaMap | undefined,
   events: readonly OutgoingEvent[],
   ports: SendPorts,
@@ -146,7 +146,7 @@ function encodeEvent(event: OutgoingEvent, clock: Clock): string {
 
 const invalid = (message: string): HoldfastError => new HoldfastError("EVENT_INVALID", message);
 
-function eventUrl(options: ResolvedClientOptions): string {
+function eventUrl(options: GatewayAccess): string {
   if (options.eventKey === undefined && options.mode === "cloud") {
     throw new HoldfastError(
       "OPTION_MISSING",
@@ -157,7 +157,7 @@ function eventUrl(options: ResolvedClientOptions): string {
   return new URL(`e/${key}`, options.eventBaseUrl).href;
 }
 
-function headersOf(options: ResolvedClientOptions, ports: SendPorts): Record<string, string> {
+function headersOf(options: GatewayAccess, ports: SendPorts): Record<string, string> {
   const entropy = Uint8Array.from({ length: 10 }, () => Math.floor(ports.random() * 256));
   return {
     "Content-Type": "application/json",

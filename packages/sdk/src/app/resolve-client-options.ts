@@ -1,4 +1,5 @@
-import { describeValue, HoldfastError, type LoggerLike } from "@holdfast/core";
+import { describeValue, HoldfastError } from "@holdfast/core";
+import type { ResolvedClientOptions } from "../functions/app-client.ts";
 import {
   asSecretText,
   capitalised,
@@ -14,22 +15,6 @@ import {
 import { asAppId, CLIENT_OPTIONS } from "./client-option-table.ts";
 import type { ClientOptions } from "./client-options.ts";
 import { hashSigningKey, isBranchKey } from "./signing-key.ts";
-
-export interface ResolvedClientOptions {
-  readonly id: string;
-  readonly appVersion?: string;
-  readonly mode: "dev" | "cloud";
-  /** Ends with "/". */
-  readonly apiBaseUrl: string;
-  /** Ends with "/". */
-  readonly eventBaseUrl: string;
-  readonly eventKey?: Secret;
-  /** Hashed, ready for `Authorization: Bearer`. */
-  readonly signingKey?: Secret;
-  readonly signingKeyFallback?: Secret;
-  readonly env?: string;
-  readonly logger: LoggerLike;
-}
 
 const DEV_URL = "http://localhost:8288/";
 const CLOUD_API_URL = "https://api.inngest.com/";

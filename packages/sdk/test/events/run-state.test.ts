@@ -1,9 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
-import type { ClientOptions } from "../../src/client/client-options.ts";
-import { hashSigningKey } from "../../src/client/signing-key.ts";
+import type { ClientOptions } from "../../src/app/client-options.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { hashSigningKey } from "../../src/app/signing-key.ts";
 
 type Answer = { readonly status: number; readonly body: string } | "hang up" | "silence";
 
@@ -38,8 +38,8 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-const app = (options: Partial<ClientOptions> = {}): Client =>
-  new Client({ id: "app", isDev: true, baseUrl: url, ...options }, {}) as Client;
+const app = (options: Partial<ClientOptions> = {}): Holdfast =>
+  new Holdfast({ id: "app", isDev: true, baseUrl: url, ...options }, {}) as Holdfast;
 const never = new AbortController().signal;
 
 test("actions and batch are fetched with the app's key and environment", async () => {

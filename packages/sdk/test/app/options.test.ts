@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { Client } from "../../src/client/client.ts";
-import type { ClientOptions } from "../../src/client/client-options.ts";
-import { resolveClientOptions } from "../../src/client/resolve-client-options.ts";
-import { hashSigningKey } from "../../src/client/signing-key.ts";
+import type { ClientOptions } from "../../src/app/client-options.ts";
+import { Holdfast } from "../../src/app/holdfast.ts";
+import { resolveClientOptions } from "../../src/app/resolve-client-options.ts";
+import { hashSigningKey } from "../../src/app/signing-key.ts";
 import { asDurationMs, asInteger, asUrl, readOption } from "../../src/options.ts";
 
 const resolve = (options: Partial<ClientOptions> = {}, env: Record<string, string> = {}) =>
@@ -80,7 +80,7 @@ describe("wrong options name themselves", () => {
   });
 
   test("missing id, and a branch key without an environment", () => {
-    expect(() => new Client({ id: "" }, {})).toThrow(failsWith("OPTION_MISSING", "`id`"));
+    expect(() => new Holdfast({ id: "" }, {})).toThrow(failsWith("OPTION_MISSING", "`id`"));
     const signingKey = "signkey-branch-0123456789abcdef0123456789abcdef";
     expect(() => resolve({ signingKey })).toThrow(failsWith("OPTION_MISSING", "HOLDFAST_ENV"));
     expect(resolve({ signingKey, env: "b" }).signingKey?.reveal()).toBe(
@@ -131,7 +131,7 @@ describe("keys", () => {
   });
 
   test("never show, however they are printed", () => {
-    const client = new Client(
+    const client = new Holdfast(
       {
         id: "app",
         signingKey: "signkey-test-00112233445566778899aabbccddeeff",
@@ -151,7 +151,7 @@ describe("keys", () => {
   });
 
   test("what is missing, misspelled or of another kind is told", () => {
-    const make = (options?: unknown) => () => new Client(options as never, {});
+    const make = (options?: unknown) => () => new Holdfast(options as never, {});
     expect(make()).toThrow(failsWith("OPTION_MISSING", "`id`"));
     expect(make(null)).toThrow(failsWith("OPTION_MISSING", "`id`"));
     expect(make({ id: "a", signinKey: "x" })).toThrow(failsWith("OPTION_INVALID", "no option `signinKey`"));
