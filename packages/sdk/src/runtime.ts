@@ -25,7 +25,7 @@ export interface Runtime {
   readonly window?: unknown;
   readonly importScripts?: unknown;
   readonly EdgeRuntime?: unknown;
-  readonly navigator?: { readonly userWorker?: string };
+  readonly navigator?: { readonly userAgent?: string };
 }
 
 /**
@@ -112,7 +112,7 @@ function describeRuntime(runtime: Runtime): string {
   if (process?.type === "renderer") return "a renderer process of Electron";
   if (electron !== undefined) return `Electron ${electron} (Node ${node})`;
   if (node !== undefined) return `Node ${node}`;
-  if (runtime.EdgeRuntime !== undefined || navigator?.userWorker === "Cloudflare-Workers") return "an edge runtime";
+  if (runtime.EdgeRuntime !== undefined || navigator?.userAgent === "Cloudflare-Workers") return "an edge runtime";
   if (runtime.window !== undefined) return "a browser";
   return runtime.importScripts === undefined ? "this runtime" : "a browser's worker";
 }

@@ -62,7 +62,7 @@ describe("checkRuntime", () => {
     ["a browser", { window: {}, fetch }, /from a browser\. It needs threads \(node:worker_threads\)/],
     ["a browser's worker", { importScripts: () => {}, fetch }, /a browser's worker/],
     ["an edge runtime", { EdgeRuntime: "edge-runtime", fetch, process: {} }, /an edge runtime/],
-    ["another edge runtime", { navigator: { userWorker: "Cloudflare-Workers" } }, /an edge runtime/],
+    ["another edge runtime", { navigator: { userAgent: "Cloudflare-Workers" } }, /an edge runtime/],
     ["nothing at all", {}, /this runtime/],
   ])("refuses %s", (_name, runtime, text) => {
     expect(() => checkRuntime(runtime)).toThrow(text);

@@ -161,7 +161,7 @@ function headersOf(options: GatewayAccess, ports: SendPorts): Record<string, str
   const entropy = Uint8Array.from({ length: 10 }, () => Math.floor(ports.random() * 256));
   return {
     "Content-Type": "application/json",
-    "User-Worker": SDK_NAME,
+    "User-Agent": SDK_NAME,
     "x-inngest-sdk": SDK_NAME,
     "x-inngest-event-id-seed": `${ports.clock.nowMs()},${btoa(String.fromCharCode(...entropy))}`,
     ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),

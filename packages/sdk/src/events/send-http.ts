@@ -75,7 +75,7 @@ export async function callSigned<T>(
     const key = keys[index];
     const headers = {
       ...request.headers,
-      "User-Worker": SDK_NAME,
+      "User-Agent": SDK_NAME,
       "x-inngest-sdk": SDK_NAME,
       ...(options.env === undefined ? {} : { "X-Inngest-Env": options.env }),
       ...(key === undefined ? {} : { Authorization: `Bearer ${key.reveal()}` }),

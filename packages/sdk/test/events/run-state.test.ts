@@ -51,6 +51,7 @@ test("actions and batch are fetched with the app's key and environment", async (
     "GET /v0/runs/r1/batch",
   ]);
   for (const { headers } of seen) {
+    expect(headers["user-agent"]).toBe(headers["x-inngest-sdk"]);
     expect(headers).toMatchObject({ authorization: `Bearer ${hashSigningKey(signingKey)}`, "x-inngest-env": "branch" });
   }
 });

@@ -64,6 +64,7 @@ describe("a request", () => {
     const [request] = seen;
     expect(request?.path).toBe("/e/key%2F1");
     expect(request?.headers).toMatchObject({ "content-type": "application/json", "x-inngest-env": "branch" });
+    expect(request?.headers["user-agent"]).toBe(request?.headers["x-inngest-sdk"]);
     expect(request?.headers["x-inngest-event-id-seed"]).toMatch(/^\d{13},[A-Za-z0-9+/]{14}==$/);
     expect(request?.body).toEqual([
       { name: "a/b", data: { x: 1 }, ts: expect.any(Number) },
