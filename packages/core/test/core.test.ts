@@ -26,17 +26,17 @@ import {
   withTimeout,
 } from "../src/index.ts";
 
-describe("backoff", () => {
+describe("Backoff", () => {
   const policy = { baseMs: 1000, factor: 2, maxMs: 30_000, jitter: 0.2 };
 
-  test("without jitter: 1 s, 2 s, 4 s, and the cap", () => {
+  test("backoff without jitter grows from 1 s by doubling, up to the cap", () => {
     const plain = { ...policy, jitter: 0 };
     expect([1, 2, 3, 20, 5000].map((attempt) => backoffDelayMs(plain, attempt, () => 0.5))).toEqual([
       1000, 2000, 4000, 30_000, 30_000,
     ]);
   });
 
-  test("stays within the jitter and never above the cap", () => {
+  test("backoff stays within the jitter and never exceeds the cap", () => {
     fc.assert(
       fc.property(fc.integer({ min: -5, max: 200 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (attempt, r) => {
         const delay = backoffDelayMs(policy, attempt, () => r);
@@ -48,7 +48,7 @@ describe("backoff", () => {
   });
 });
 
-describe("durations", () => {
+describe("Durations", () => {
   test.each([
     ["5s", 5000],
     ["1.5s", 1500],
@@ -58,10 +58,10 @@ describe("durations", () => {
     ["1h30m", 5_400_000],
     [250, 250],
     ["0s", 0],
-  ])("%s is %d ms", (input, expected) => expect(parseDurationMs(input)).toBe(expected));
+  ])("the duration %s is %d ms", (input, expected) => expect(parseDurationMs(input)).toBe(expected));
 
   test.each([["soon"], [""], [Number.NaN], [Number.POSITIVE_INFINITY], [-1], ["-5s"], ["9000d"], ["1m zwei"]])(
-    "%s is refused with a code",
+    "the duration %s is rejected with a code",
     (input) => {
       expect(() => parseDurationMs(input, "timeout")).toThrowError(
         expect.objectContaining({ code: "DURATION_INVALID", message: expect.stringContaining("timeout") }),
@@ -76,20 +76,20 @@ describe("durations", () => {
     [{}, "a value of type object"],
     [Number.NaN, "not a duration: NaN"],
     ["soon", 'not a duration: "soon"'],
-  ])("%s, which callers in JavaScript may give, is refused in words", (input, problem) => {
+  ])("the duration %s, which an untyped caller may pass, is rejected with an explanation", (input, problem) => {
     expect(() => parseDurationMs(input as never, "timeout")).toThrowError(
       expect.objectContaining({ code: "DURATION_INVALID", message: expect.stringContaining(problem) }),
     );
   });
 
-  test("Go syntax", () => {
+  test("durations are formatted in Go syntax", () => {
     expect(parseGoDurationMs("1m0s")).toBe(60_000);
     expect(parseGoDurationMs("2h45m30.5s")).toBe(9_930_500);
     expect(parseGoDurationMs("10")).toBeUndefined();
     expect(parseGoDurationMs("1m,2s")).toBeUndefined();
   });
 
-  test("one unit only, and every peer reads it back", () => {
+  test("a formatted duration uses one unit only, and every peer can parse it", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10_000_000 }), (durationMs) => {
         const text = formatSingleUnit(durationMs);
@@ -100,10 +100,10 @@ describe("durations", () => {
   });
 });
 
-describe("ids", () => {
+describe("Ids", () => {
   const clockAt = (times: number[]): Clock => ({ nowMs: () => times.shift() ?? 0, monotonicMs: () => 0 });
 
-  test("rise, also within one millisecond and when the clock goes back", () => {
+  test("ids increase, also within one millisecond and when the clock is set back", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 2 ** 40 }), { minLength: 2 }), fc.integer(), (times, seed) => {
         const make = createUlidFactory(clockAt([...times]), seededRandom(seed));
@@ -115,14 +115,14 @@ describe("ids", () => {
     );
   });
 
-  test("carry their time", () => {
+  test("ids contain their creation time", () => {
     expect(ulidTimeMs("01JZ0000000000000000000000")).toBe(1751272914944);
     const make = createUlidFactory(clockAt([]), seededRandom(1));
     expect(ulidTimeMs(make(1700000120000))).toBe(1700000120000);
     expect(make(1700000120000).startsWith("01HF7YEF60")).toBe(true);
   });
 
-  test("follow a client's seed", () => {
+  test("ids generated from a client's seed are deterministic", () => {
     const entropy = new Uint8Array(Buffer.from("eii2YKXRVTJPuA==", "base64"));
     expect([0, 1, 2].map((offset) => ulidFromSeed(1743130137367, entropy, offset))).toEqual([
       "01JQDAE4RQF8MBCR55T5AK4KXR",
@@ -132,7 +132,7 @@ describe("ids", () => {
   });
 });
 
-describe("errors", () => {
+describe("Errors", () => {
   test("every error code says what happened and how to fix it", () => {
     for (const [code, { summary, fix }] of Object.entries(ERROR_CATALOGUE)) {
       expect(code).toMatch(/^[A-Z][A-Z_]+$/);
@@ -141,7 +141,7 @@ describe("errors", () => {
     }
   });
 
-  test("are recognised across copies of the package", () => {
+  test("errors are recognised across copies of the package", () => {
     const fromOtherCopy = Object.assign(new Error("x"), { code: "LEASE_LOST" });
     Object.defineProperty(fromOtherCopy, Symbol.for("holdfast.error"), { value: true });
     expect(HoldfastError.is(fromOtherCopy)).toBe(true);
@@ -149,7 +149,7 @@ describe("errors", () => {
     expect(HoldfastError.is(null)).toBe(false);
   });
 
-  test("become plain data with cause and own fields", () => {
+  test("errors become plain data with their cause and own fields", () => {
     const error = Object.assign(new TypeError("outer", { cause: new Error("inner", { cause: "text" }) }), {
       code: "E_X",
       order: { id: 7 },
@@ -165,7 +165,7 @@ describe("errors", () => {
     expect(() => JSON.stringify(toPlainError(error))).not.toThrow();
   });
 
-  test("what cannot be read does not throw", () => {
+  test("an error with unreadable properties does not make the conversion throw", () => {
     const fail = (): never => {
       throw new Error("trap");
     };
@@ -184,7 +184,7 @@ describe("errors", () => {
     });
   });
 
-  test("an aggregate error that holds itself is read in bounds", () => {
+  test("an aggregate error that contains itself is converted within bounds", () => {
     const cyclic = new AggregateError([], "loop");
     cyclic.errors = Array.from({ length: 30 }, () => cyclic);
     cyclic.cause = cyclic;
@@ -195,7 +195,7 @@ describe("errors", () => {
     expect(count(toPlainError(cyclic))).toBeLessThanOrEqual(51);
   });
 
-  test("anything is shown, cut", () => {
+  test("any value can be formatted, truncated to a length", () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     expect([
@@ -208,7 +208,7 @@ describe("errors", () => {
     expect(describeValue("x".repeat(1000)).length).toBeLessThan(210);
   });
 
-  test("anything thrown is read, also cycles", () => {
+  test("any thrown value can be converted, including cyclic ones", () => {
     const cyclic = new Error("loop");
     cyclic.cause = cyclic;
     expect(JSON.stringify(toPlainError(cyclic)).length).toBeLessThan(100_000);
@@ -220,7 +220,7 @@ describe("errors", () => {
   });
 });
 
-describe("machine driver", () => {
+describe("Machine driver", () => {
   type State = { readonly phase: "count"; readonly seen: readonly number[] };
   type Event = { readonly type: "add"; readonly n: number };
   type Effect = { readonly do: "again"; readonly n: number };
@@ -238,7 +238,7 @@ describe("machine driver", () => {
       ...(onError ? { onError } : {}),
     });
 
-  test("an effect that raises an event waits for its own turn", () => {
+  test("an event raised by an effect is handled after the current event", () => {
     const depths: number[] = [];
     let depth = 0;
     const driver = make((effect, send) => {
@@ -254,7 +254,7 @@ describe("machine driver", () => {
     expect(driver.trace()[0]).toEqual({ atMs: 7, event: "add", from: "count", to: "count", effects: ["again"] });
   });
 
-  test("goes on after an effect that threw", () => {
+  test("the machine driver continues after an effect that threw", () => {
     let errors = 0;
     const driver = make(
       () => {
@@ -276,8 +276,8 @@ describe("machine driver", () => {
   });
 });
 
-describe("promises and logs", () => {
-  test("sleep ends at once on abort", async () => {
+describe("Promises and logs", () => {
+  test("an aborted sleep ends at once", async () => {
     const controller = new AbortController();
     const sleeping = sleep(systemTimers, 1_000_000, controller.signal);
     controller.abort();
@@ -285,13 +285,13 @@ describe("promises and logs", () => {
     await sleep(systemTimers, 1_000_000, controller.signal);
   });
 
-  test("withTimeout gives the promise's outcome or the error", async () => {
+  test("withTimeout settles with the promise's outcome or the timeout error", async () => {
     await expect(withTimeout(systemTimers, Promise.resolve(1), 1000, () => new Error("late"))).resolves.toBe(1);
     const never = new Promise(() => {});
     await expect(withTimeout(systemTimers, never, 1, () => new Error("late"))).rejects.toThrow("late");
   });
 
-  test("loggers shaped like a console and like pino get text and data as they want them", () => {
+  test("console-like and pino-like loggers get text and data in the order that they expect", () => {
     const calls: unknown[][] = [];
     const logger = Object.fromEntries(
       LOG_LEVELS.map((level) => [level, (...args: unknown[]) => calls.push([level, ...args])]),
@@ -304,7 +304,7 @@ describe("promises and logs", () => {
     ]);
   });
 
-  test("a logger that throws breaks nothing else", () => {
+  test("a logger that throws does not disturb its caller", () => {
     const logger = {
       ...console,
       warn: () => Promise.reject,

@@ -8,7 +8,7 @@ const later = (monotonicMs: number, wallMs: number): ClockReading => ({
   wallMs: START.wallMs + wallMs,
 });
 
-describe("pauses", () => {
+describe("Process pauses", () => {
   it.each([
     ["both clocks went on as they should", 1_999, 1_999, null],
     ["the limit itself is none", 2_000, 2_000, null],
@@ -17,11 +17,11 @@ describe("pauses", () => {
     ["PAUSE-2: the machine slept and the monotonic clock with it", 10, 3_600_000, 3_600_000],
     ["PAUSE-2: the wall clock was set back", 10, -60_000, 10],
     ["a wall clock that is set right by a little", 250, 1_900, null],
-  ])("%s", (_what, monotonicMs, wallMs, expected) => {
+  ])("pause detection: %s", (_what, monotonicMs, wallMs, expected) => {
     expect(pauseBetween(START, later(monotonicMs, wallMs), 2_000)).toBe(expected);
   });
 
-  it("PAUSE-3: is never shorter than what the monotonic clock says, nor unnoticed when that is over the limit", () => {
+  it("PAUSE-3: a pause is never shorter than the monotonic clock says, and is always found beyond the limit", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: -1e9, max: 1e9 }), (monotonicMs, wallMs) => {
         const pausedMs = pauseBetween(START, later(monotonicMs, wallMs), 2_000);

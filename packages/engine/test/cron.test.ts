@@ -16,8 +16,8 @@ const ticks = (cron: string, from: string, count: number): (string | null)[] => 
   return found;
 };
 
-describe("schedules", () => {
-  it("are in UTC without a zone, and in the zone they name", () => {
+describe("Cron schedules", () => {
+  it("a cron schedule uses UTC without a zone, and the named zone otherwise", () => {
     expect(ticks("0 12 * * 1", "2026-06-01T00:00:00Z", 2)).toEqual([
       "2026-06-01T12:00:00.000Z",
       "2026-06-08T12:00:00.000Z",
@@ -31,7 +31,7 @@ describe("schedules", () => {
     ]);
   });
 
-  it("run a daily job once on the days on which clocks change", () => {
+  it("a daily schedule fires once on the days on which clocks change", () => {
     // 02:30 does not exist on 29 March, and comes twice on 25 October.
     expect(ticks("TZ=Europe/Paris 30 2 * * *", "2026-03-28T12:00:00Z", 2)).toEqual([
       "2026-03-29T01:00:00.000Z",
@@ -47,7 +47,7 @@ describe("schedules", () => {
     ]);
   });
 
-  it("run an hourly job each hour through it", () => {
+  it("an hourly schedule fires every hour through a clock change", () => {
     expect(ticks("TZ=Europe/Paris 0 * * * *", "2026-10-24T23:30:00Z", 3)).toEqual([
       "2026-10-25T00:00:00.000Z",
       "2026-10-25T01:00:00.000Z",
@@ -61,7 +61,7 @@ describe("schedules", () => {
     ["TZ=Europe/Atlantis 0 0 * * *", /not a schedule/],
     ["0 0 30 2 *", /never/],
     ["", /not a schedule/],
-  ])("refuse %j", (cron, why) => {
+  ])("the schedule %j is rejected", (cron, why) => {
     expect(checkCron(cron)).toMatch(why);
   });
 
@@ -78,7 +78,7 @@ describe("schedules", () => {
     .map(([zone, ...fields]) => `TZ=${zone} ${fields.join(" ")}`);
   const anyTime = fc.integer({ min: at("2026-01-01T00:00:00Z"), max: at("2027-12-31T00:00:00Z") });
 
-  it("always go forward, by whole seconds, to a time that shows the fields", () => {
+  it("a schedule always advances, by whole seconds, to a time that matches its fields", () => {
     fc.assert(
       fc.property(anyCron, anyTime, (cron, fromMs) => {
         const next = nextTickMs(cron, fromMs);
@@ -93,7 +93,7 @@ describe("schedules", () => {
     );
   });
 
-  it("find the latest missed tick as going through all of them would", () => {
+  it("the latest missed tick is the one that a search through all ticks finds", () => {
     fc.assert(
       fc.property(anyCron, anyTime, fc.integer({ min: 0, max: 4 * 86_400_000 }), (cron, fromMs, laterMs) => {
         const first = nextTickMs(cron, fromMs);

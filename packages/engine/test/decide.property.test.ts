@@ -121,8 +121,8 @@ function fetched(pick: number): FetchResult {
   return pick % 3 === 1 ? { type: "error", error } : { type: "retry", error };
 }
 
-describe("decide, over random reports", () => {
-  test("DECIDE-1 to DECIDE-4, DECIDE-6 and DECIDE-8 hold, and the log alone gives the state", () => {
+describe("decide() over random reports", () => {
+  test("DECIDE-1 to DECIDE-4, DECIDE-6 and DECIDE-8 hold, and the state can be rebuilt from the log alone", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 25 }), (moves) => {
         const world = new World({ run: moves.length % 2 === 0 ? {} : { deadlineInMs: 60_000, finishInMs: 90_000 } });
@@ -148,7 +148,7 @@ describe("decide, over random reports", () => {
     );
   });
 
-  test("DECIDE-5: a run that is over stays as it is, whatever comes", () => {
+  test("DECIDE-5: a run that has ended never changes, whatever report arrives", () => {
     fc.assert(
       fc.property(report, fc.boolean(), (late, inPlace) => {
         const world = new World();
@@ -162,7 +162,7 @@ describe("decide, over random reports", () => {
     );
   });
 
-  test("with luck every run ends: what is planned is run, what sleeps wakes, the handler returns at last", () => {
+  test("every run ends when its planned steps execute, its sleeps wake and its handler returns", () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 12 }), (moves) => {
         const world = new World();

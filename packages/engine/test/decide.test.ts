@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { forcesPlan } from "../src/run/run-state.ts";
 import { done, failing, op, ops, planned, sleeping, World } from "./world.ts";
 
-describe("the plain protocol", () => {
-  test("one step a pass: result stored, next pass made", () => {
+describe("The plain protocol", () => {
+  test("a pass with one step stores the result and schedules the next pass", () => {
     const world = new World();
     world.pass(ops([done("a", { x: 1 })]));
     expect(world.state.memo.get("a")?.text).toBe('{"type":"data","data":{"x":1}}');
@@ -14,7 +14,7 @@ describe("the plain protocol", () => {
     expect(world.kinds()).toEqual(["RUN_CREATED", "DISPATCHED", "STEP_COMPLETED a", "DISPATCHED", "RUN_COMPLETED"]);
   });
 
-  test("parallel steps: one job each, planning forced, the next pass after the last of them", () => {
+  test("parallel steps get one job each with forced planning, and the next pass follows the last of them", () => {
     const world = new World();
     world.pass(ops([planned("a"), planned("b"), sleeping("s", "1s")]));
     expect(world.has("pass")).toBe(false);
@@ -41,7 +41,7 @@ describe("the plain protocol", () => {
     expect([...world.state.pending]).toEqual(["b", "c"]);
   });
 
-  test("a run may have 1000 steps and not one more, finished and open ones together", () => {
+  test("a run may have 1000 steps, counting finished and open ones, and no more", () => {
     const ids = Array.from({ length: 1000 }, (_, index) => `s${index}`);
     const world = new World();
     world.pass(ops(ids.map((id) => planned(id))));
@@ -54,7 +54,7 @@ describe("the plain protocol", () => {
     expect(more.state).toMatchObject({ status: "FAILED" });
   });
 
-  test("race: a pass after every completion, while the others go on", () => {
+  test("in a race every completion schedules a pass, while the other steps continue", () => {
     const world = new World();
     world.pass(ops([planned("a", true), planned("b", true)]));
     world.step("b", ops([done("b")]));
@@ -64,7 +64,7 @@ describe("the plain protocol", () => {
     expect(world.queue.size).toBe(0);
   });
 
-  test("a pass that reports a step which was finished meanwhile is followed by another at once", () => {
+  test("a pass that reports a step finished in the meantime is followed by another pass at once", () => {
     const world = new World();
     world.pass(ops([planned("a", true), planned("b", true)]));
     world.step("a", ops([done("a")]));
@@ -74,7 +74,7 @@ describe("the plain protocol", () => {
     expect(world.has("pass")).toBe(true);
   });
 
-  test("version 1: no pending set, a pass after every completion, planning forced permanently", () => {
+  test("under version 1 every completion schedules a pass, without a pending set and with planning forced permanently", () => {
     const world = new World();
     world.pass(ops([planned("a"), planned("b")], { requestVersion: 1 }));
     expect(world.state.pending.size).toBe(0);
@@ -85,7 +85,7 @@ describe("the plain protocol", () => {
     expect(forcesPlan(world.state)).toBe(true);
   });
 
-  test("a failed step is tried again with the next attempt, then fails permanently and the handler may catch it", () => {
+  test("a failed step is retried with the next attempt, then fails permanently, and the handler may catch it", () => {
     const world = new World({ maxAttempts: 2 });
     world.pass(ops([failing("a")]));
     expect(world.job("pass")).toMatchObject({ attempt: 1, dueMs: world.nowMs + 1000 });
@@ -95,7 +95,7 @@ describe("the plain protocol", () => {
     expect(world.job("pass").attempt).toBe(0);
   });
 
-  test("a planned step that fails keeps its own attempts", () => {
+  test("a planned step that fails has its own attempts", () => {
     const world = new World({ maxAttempts: 3 });
     world.pass(ops([planned("a"), planned("b")]));
     world.step("a", ops([failing("a")]));
@@ -112,32 +112,35 @@ describe("the plain protocol", () => {
     [3, [1000, 2000]],
     [4, [1000, 2000, 4000]],
     [5, [1000, 2000, 4000, 8000]],
-  ])("with %d attempts the waits in between are %j ms, of a step, a planned one and the handler", (attempts, waits) => {
-    const retried = (kind: "pass" | "step", fail: (world: World) => unknown): number[] => {
-      const world = new World({ maxAttempts: attempts });
-      if (kind === "step") world.pass(ops([planned("a"), planned("b")]));
-      const waited: number[] = [];
-      for (let attempt = 1; ; attempt += 1) {
-        fail(world);
-        const key = kind === "step" ? "a" : "";
-        if (!world.has(kind, key) || world.job(kind, key).attempt !== attempt) return waited;
-        waited.push(world.job(kind, key).dueMs - world.nowMs);
-        world.nowMs = world.job(kind, key).dueMs;
-      }
-    };
-    const error = { name: "Error", message: "no" };
-    expect(retried("pass", (world) => world.pass(ops([failing("a")])))).toEqual(waits);
-    expect(retried("step", (world) => world.step("a", ops([failing("a")])))).toEqual(waits);
-    expect(retried("pass", (world) => world.pass({ status: "ERROR", error }))).toEqual(waits);
-  });
+  ])(
+    "with %d attempts the delays between them are %j ms for a step, a planned step and the handler",
+    (attempts, waits) => {
+      const retried = (kind: "pass" | "step", fail: (world: World) => unknown): number[] => {
+        const world = new World({ maxAttempts: attempts });
+        if (kind === "step") world.pass(ops([planned("a"), planned("b")]));
+        const waited: number[] = [];
+        for (let attempt = 1; ; attempt += 1) {
+          fail(world);
+          const key = kind === "step" ? "a" : "";
+          if (!world.has(kind, key) || world.job(kind, key).attempt !== attempt) return waited;
+          waited.push(world.job(kind, key).dueMs - world.nowMs);
+          world.nowMs = world.job(kind, key).dueMs;
+        }
+      };
+      const error = { name: "Error", message: "no" };
+      expect(retried("pass", (world) => world.pass(ops([failing("a")])))).toEqual(waits);
+      expect(retried("step", (world) => world.step("a", ops([failing("a")])))).toEqual(waits);
+      expect(retried("pass", (world) => world.pass({ status: "ERROR", error }))).toEqual(waits);
+    },
+  );
 
-  test("retry_after rules, clamped by the reader", () => {
+  test("retry_after sets the delay of the next attempt", () => {
     const world = new World();
     world.pass(ops([failing("a")], { retryAfterMs: 90_000 }));
     expect(world.job("pass").dueMs).toBe(world.nowMs + 90_000);
   });
 
-  test("the handler throws: the pass again, at last the run fails", () => {
+  test("a handler that throws is retried, and the run fails after its last attempt", () => {
     const world = new World({ maxAttempts: 2 });
     world.pass({ status: "ERROR", error: { name: "Error", message: "no" } });
     expect(world.job("pass").attempt).toBe(1);
@@ -146,7 +149,7 @@ describe("the plain protocol", () => {
     expect(world.state.status).toBe("FAILED");
   });
 
-  test("no_retry fails the run at once", () => {
+  test("an error with no_retry fails the run at once", () => {
     const world = new World();
     const decision = world.pass({ status: "FAILED", error: { name: "NonRetriableError", message: "stop" } });
     expect(decision?.head).toMatchObject({
@@ -155,27 +158,27 @@ describe("the plain protocol", () => {
     });
   });
 
-  test("an op that is not built fails the run with a code; nothing hangs", () => {
+  test("an unsupported op fails the run with a code instead of leaving it waiting", () => {
     const world = new World();
     const decision = world.pass(ops([op("SyncRunComplete", "w", { data: 1 })]));
     expect(decision?.head.errorJson).toContain("OP_UNSUPPORTED");
     expect(world.queue.size).toBe(0);
   });
 
-  test("RunComplete ends the run; steps beside it are kept", () => {
+  test("RunComplete ends the run and keeps the steps reported beside it", () => {
     const world = new World();
     world.pass(ops([done("a"), op("RunComplete", "x", { data: { ok: 1 } })]));
     expect(world.state.status).toBe("COMPLETED");
     expect(world.state.memo.has("a")).toBe(true);
   });
 
-  test("an empty report waits before the next pass", () => {
+  test("an empty report delays the next pass", () => {
     const world = new World();
     world.pass(ops([]));
     expect(world.job("pass").dueMs).toBe(world.nowMs + 1000);
   });
 
-  test("sleeps: durations, instants, nonsense", () => {
+  test("a sleep may be a duration or an instant; an unreadable one is rejected", () => {
     const world = new World();
     world.pass(ops([sleeping("s", "1m30s"), sleeping("u", "1970-02-01T00:00:00.000Z"), sleeping("z", "")]));
     expect(world.job("timer", "s").dueMs).toBe(world.nowMs + 90_000);
@@ -186,8 +189,8 @@ describe("the plain protocol", () => {
   });
 });
 
-describe("in place", () => {
-  test("parked steps: the pass ends, the earliest of what is due starts the next", () => {
+describe("In-place execution", () => {
+  test("parked steps end the pass, and the earliest due one starts the next pass", () => {
     const world = new World({ maxAttempts: 5 });
     world.pass(
       ops([sleeping("s", "10s"), failing("a", { attempt: 0 }), failing("b", { attempt: 0, retryAfter: "5" })]),
@@ -206,7 +209,7 @@ describe("in place", () => {
     expect(world.has("step", "b")).toBe(false);
   });
 
-  test("a failed step that the function does not ask for any more is looked for ever more rarely, and not forgotten", () => {
+  test("a failed step that the function no longer reaches is retried ever more rarely, and not forgotten", () => {
     const world = new World({ maxAttempts: 5 });
     world.pass(ops([sleeping("s", "8760h"), failing("a", { attempt: 0 })]), true);
     const waits: number[] = [];
@@ -229,7 +232,7 @@ describe("in place", () => {
     expect(world.state.missed).toBe(0);
   });
 
-  test("while one step is missing, those that are asked for keep their time", () => {
+  test("while one step is missing, the steps that are still reached keep their due time", () => {
     const world = new World({ maxAttempts: 5 });
     world.pass(ops([failing("a", { attempt: 0 }), failing("b", { attempt: 0, retryAfter: "5" })]), true);
     world.nowMs = world.job("pass").dueMs;
@@ -240,7 +243,7 @@ describe("in place", () => {
     expect(world.job("pass").dueMs).toBe(1_005_000);
   });
 
-  test("a sleep that ends brings a delayed pass forward", () => {
+  test("the end of a sleep brings a delayed pass forward", () => {
     const world = new World({ maxAttempts: 5 });
     world.pass(ops([sleeping("s", "1s"), failing("a", { attempt: 0, retryAfter: "60" })]), true);
     const delayed = world.job("pass");
@@ -254,7 +257,7 @@ describe("in place", () => {
     expect(world.state.attempts.get("a")).toBe(1);
   });
 
-  test("a pass that is about to be due is left alone: another gateway may have claimed it", () => {
+  test("a pass that is about to be due is not moved: another gateway may have claimed it", () => {
     const world = new World({ maxAttempts: 5 });
     world.pass(ops([sleeping("s", "1s"), failing("a", { attempt: 0, retryAfter: "2" })]), true);
     const { id } = world.job("pass");
@@ -264,7 +267,7 @@ describe("in place", () => {
     expect(world.job("pass").id).toBe(id);
   });
 
-  test("a sleep that ended while the pass ran: another pass at once", () => {
+  test("a sleep that ended during the pass schedules another pass at once", () => {
     const world = new World();
     world.pass(ops([sleeping("s", "1s"), sleeping("t", "1m")]), true);
     world.nowMs += 1000;
@@ -277,14 +280,14 @@ describe("in place", () => {
     expect(world.kinds().at(-1)).toBe("PASS_REPORTED");
   });
 
-  test("new planned steps are dispatched, as in the plain protocol", () => {
+  test("new planned steps are dispatched in place as on the plain protocol", () => {
     const world = new World();
     world.pass(ops([planned("a"), planned("b")]), true);
     expect([...world.state.pending]).toEqual(["a", "b"]);
     expect(world.has("step", "a")).toBe(true);
   });
 
-  test("losses in a row are counted until there is progress, of each job by itself", () => {
+  test("consecutive losses are counted for each job separately until it makes progress", () => {
     const world = new World();
     const lost = (key: string, epoch: number) =>
       ({ kind: "LEASE_LOST", key, attempt: 0, iteration: epoch, dataJson: "{}" }) as const;
@@ -300,7 +303,7 @@ describe("in place", () => {
     expect(world.state.losses.size).toBe(0);
   });
 
-  test("cancel ends it, with every job", () => {
+  test("cancelling a run ends it and removes all its jobs", () => {
     const world = new World();
     world.pass(ops([planned("a"), planned("b")]));
     world.decide({ type: "cancel", reason: "asked" });

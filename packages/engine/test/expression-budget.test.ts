@@ -109,9 +109,9 @@ const text = fc.letrec<{ text: string; list: string; bool: string }>((tie) => ({
   ),
 }));
 
-describe("what expressions may take", () => {
+describe("Expression budget", () => {
   it.each(HOSTILE.map(([source, make], index) => [index, source, make] as const))(
-    "%i: %s ends within its allowance",
+    "expression %i (%s) ends within its budget",
     (_index, source, make) => {
       const data = make();
       const { steps, ratio } = evaluated(source, data);
@@ -121,7 +121,7 @@ describe("what expressions may take", () => {
     },
   );
 
-  it("METER-1: random expressions over large events end within their allowance", () => {
+  it("METER-1: random expressions over large events end within their budget", () => {
     const objects = list(3_000, (i) => ({ a: { b: i } }));
     const texts = list(3_000, (i) => a(i % 400));
     const data = {
@@ -149,7 +149,7 @@ describe("what expressions may take", () => {
     expect(over).toBeGreaterThan(0);
   });
 
-  it("memory counts, also where the work would be little", () => {
+  it("memory counts towards the budget of an expression even where the work is small", () => {
     const data = { l: list(50, (i) => i), s: a(100_000) };
     const run = compileExpression("event.data.l.map(x, event.data.s + event.data.s)");
     expect((run.evaluate({ event: { data }, nowMs }) as unknown[]).length).toBe(50);
@@ -161,12 +161,12 @@ describe("what expressions may take", () => {
     ["event.data.l.exists(x, event.data.s.contains('b')) || true", "an alternative"],
     ["event.data.l.exists(x, event.data.s.contains('b') && x > 1)", "the other turns"],
     ["event.data.l.all(x, event.data.s.contains('b') || true)", "both"],
-  ])("%s: what is used up stays so, whatever the expression has for errors (%s)", (source) => {
+  ])("the expression %s cannot recover its used budget through an operator that absorbs errors (%s)", (source) => {
     const data = { l: list(1_000, (i) => i), s: a(1_000_000) };
     expect(evaluated(source, data)).toMatchObject({ value: undefined, failures: 1 });
   });
 
-  it("ordinary conditions take a fraction of what they may", () => {
+  it("ordinary conditions use a fraction of the budget", () => {
     const data = { total: 5, user: { id: "u1", plan: "pro" }, tags: ["a", "b", "c"], note: a(200) };
     for (const source of [
       "event.data.total > 3 && event.data.user.plan == 'pro'",
@@ -178,7 +178,7 @@ describe("what expressions may take", () => {
     }
   });
 
-  it("one event's costly conditions leave its ordinary ones what they need", () => {
+  it("costly conditions on an event leave the budget that its ordinary conditions need", () => {
     const data = { l: list(100_000, (i) => i), s: a(100_000) };
     const expressions = new Expressions(() => {});
     const spent = { steps: 0 };
@@ -191,7 +191,7 @@ describe("what expressions may take", () => {
     expect(expressions.mustYield).toBe(true);
   });
 
-  it("patterns are short, also with their repeats written out", () => {
+  it("the length limit of a pattern counts its repetitions written out", () => {
     const problem = (pattern: string): string | null =>
       new Expressions(() => {}).problem(`event.data.x.matches('${pattern}')`);
     expect(problem("[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")).toBeNull();

@@ -13,7 +13,7 @@ const nowMs = Date.UTC(2026, 2, 2);
 const evaluate = (source: string, async?: unknown): unknown =>
   compileExpression(source).evaluate({ event, async, nowMs });
 
-describe("expressions", () => {
+describe("Expressions", () => {
   it.each<[string, unknown]>([
     ["event.data.total > 1", true],
     ["event.data.total == 5", true],
@@ -42,7 +42,7 @@ describe("expressions", () => {
     ["duration('90s')", 90],
     ["event.data.plan == 'pro' ? 120 : -1", -1],
     ["event.data.nested", { a: 1 }],
-  ])("%s", (source, expected) => {
+  ])("the expression %s is evaluated", (source, expected) => {
     expect(evaluate(source)).toEqual(expected);
   });
 
@@ -64,18 +64,18 @@ describe("expressions", () => {
     ["has(event.data.missing) ? event.data.missing : 'none'", "none"],
     ["!has(event.data.missing) || event.data.missing == 1", true],
     ["event.user.id == event.data.missing", true],
-  ])("a missing field is null: %s", (source, expected) => {
+  ])("a missing field evaluates as null: %s", (source, expected) => {
     expect(evaluate(source)).toEqual(expected);
   });
 
-  it("compares two events", () => {
+  it("an expression can compare two events", () => {
     const source = "event.data.total == async.data.total";
     expect(evaluate(source, { data: { total: 5 } })).toBe(true);
     expect(evaluate(source, { data: { total: 6 } })).toBe(false);
     expect(evaluate(source)).toBe(false);
   });
 
-  it("sees own fields of the data only", () => {
+  it("an expression sees only own fields of the data", () => {
     for (const name of ["constructor", "__proto__", "toString", "hasOwnProperty"]) {
       expect(evaluate(`event.data.${name} == null`)).toBe(true);
       expect(evaluate(`event['${name}'] == null`)).toBe(true);
@@ -100,25 +100,25 @@ describe("expressions", () => {
     ["['a'].map(x, x + x).map(x, x + x)", /one `map`/],
     ["event.data.a == 1".padEnd(9000), /8192/],
     [Array.from({ length: 400 }, () => "event.a").join(" == "), /cannot be used/],
-  ])("refuses %s", (source, why) => {
+  ])("the expression %s is rejected", (source, why) => {
     expect(() => compileExpression(source)).toThrow(why);
     expect(() => compileExpression(source)).toThrow(HoldfastError);
   });
 
-  it("takes linear time over patterns that make backtracking engines hang", () => {
+  it("patterns that make backtracking engines hang take linear time", () => {
     const text = `${"a".repeat(50_000)}!`;
     const run = compileExpression("event.data.text.matches('^(a+)+$')");
     expect(run.evaluate({ event: { data: { text } }, nowMs })).toBe(false);
   });
 
-  it("lets nested macros take no more than they are allowed", () => {
+  it("nested macros stay within the budget", () => {
     const run = compileExpression("event.data.list.exists(a, event.data.list.exists(b, a == b + 1))");
     expect(run.evaluate({ event, nowMs })).toBe(true);
     const list = Array.from({ length: 100_000 }, () => 1);
     expect(() => run.evaluate({ event: { data: { list } }, nowMs })).toThrow(/limit of work/);
   });
 
-  it("counts failures, warns once a minute, and takes them for no match", () => {
+  it("a failed evaluation is counted, logged once a minute, and does not match", () => {
     const warnings: string[] = [];
     const expressions = new Expressions((_, message) => warnings.push(message));
     const bad = "event.data.name > 5";
@@ -133,7 +133,7 @@ describe("expressions", () => {
     expect(() => expressions.compile("(")).toThrow(HoldfastError);
   });
 
-  it("makes equal keys of equal values", () => {
+  it("equal values give equal keys", () => {
     expect(keyText("a")).toBe("a");
     expect(keyText(5)).toBe("5");
     expect(keyText(null)).toBe("null");

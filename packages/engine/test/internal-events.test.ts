@@ -5,7 +5,7 @@ import { runCreatedRow } from "../src/run/log-rows.ts";
 import { emptyRun } from "../src/run/run-state.ts";
 import { IDENTITY, World } from "./world.ts";
 
-test("the end of a batch's run tells all its events, and the first of them as the one", () => {
+test("the end of a batch run reports all its events, with the first one as the triggering event", () => {
   const events = [1, 2, 3].map((n) => ({ id: `e${n}`, name: "shop/order", data: { n } }));
   const [first = "", ...more] = events.map((event) => JSON.stringify(event));
   for (const end of [

@@ -25,12 +25,12 @@ function undoing(): World {
 
 const error = (world: World, decision = world.log.at(-1)): unknown => JSON.parse(decision?.dataJson ?? "{}").error;
 
-describe("sagas", () => {
-  test("the reserved step's key is the hash of its id", () => {
+describe("Sagas", () => {
+  test("the key of the reserved step is the hash of its id", () => {
     expect(FAILURE_KEY).toBe(hashStepId("holdfast/failure"));
   });
 
-  test("a run with steps to undo is not failed by the gateway: why is put on record, and a pass undoes them", () => {
+  test("a run with steps to undo does not fail at once: the failure is recorded and a pass undoes them", () => {
     const world = new World({ maxAttempts: 1 });
     world.pass(ops([undoable("a"), planned("p"), sleeping("s", "1h"), op("WaitForEvent", "w", { name: "x" })]));
     world.step("p", { status: "ERROR", error: NO });
@@ -45,14 +45,14 @@ describe("sagas", () => {
     expect(error(world)).toEqual(failed);
   });
 
-  test("without steps to undo it fails at once; a step that failed has nothing to undo", () => {
+  test("a run without steps to undo fails at once; a failed step has nothing to undo", () => {
     const world = new World({ maxAttempts: 1 });
     world.pass(ops([{ ...failing("a"), opts: { compensate: true }, userland: { id: "a" } }]));
     world.pass({ status: "ERROR", error: NO });
     expect(world.state.status).toBe("FAILED");
   });
 
-  test("when workers cannot bring it to its end the error says how far it got", () => {
+  test("the error says how far a saga got when workers cannot finish it", () => {
     const world = undoing();
     world.pass(ops([undone("b")]));
     world.decide({ type: "fail", jobId: world.job("pass").id, error: { ...LOST, message: "again" } });
@@ -60,7 +60,7 @@ describe("sagas", () => {
     expect(error(world)).toMatchObject({ ...LOST, compensation: { undone: ["b"], failed: [], notRun: ["a"] } });
   });
 
-  test("what could not be undone is tried again, and only that; a second failure is told again", () => {
+  test("failed compensations can be retried on their own, and a second failure is reported again", () => {
     const world = undoing();
     world.pass(ops([notUndone("b"), undone("a")]));
     const report = { undone: ["a"], failed: [{ stepId: "b", error: NO }], notRun: [] };
@@ -84,7 +84,7 @@ describe("sagas", () => {
     expect(world.reread()).toEqual(world.state);
   });
 
-  test("a run that failed without compensations, or did not fail, is not taken up again", () => {
+  test("a run that failed without compensations, or did not fail, cannot be revived", () => {
     const world = new World();
     expect(world.decide({ type: "revive" })).toBeNull();
     world.pass({ status: "FAILED", error: NO });
@@ -92,7 +92,7 @@ describe("sagas", () => {
   });
 });
 
-describe("what would cancel a run that undoes its steps", () => {
+describe("Cancelling a run that undoes its steps", () => {
   const failure = op("StepRun", FAILURE_KEY, { data: { error: NO, steps: ["a", "b"] } });
   const begun = (run: { finishInMs?: number } = {}): World => {
     const world = new World({ run });
@@ -103,7 +103,7 @@ describe("what would cancel a run that undoes its steps", () => {
     return world;
   };
 
-  test("timeouts.finish and cancelOn do not stop it half-way", () => {
+  test("timeouts.finish and cancelOn do not interrupt a run that undoes its steps", () => {
     const world = begun({ finishInMs: 60_000 });
     world.nowMs += 60_000;
     const { id: jobId } = world.job("timer", "holdfast/finish");
@@ -114,7 +114,7 @@ describe("what would cancel a run that undoes its steps", () => {
     expect(world.decide({ type: "cancel", reason: "stop", waitKey: "cancel:0" })).toBeNull();
   });
 
-  test("someone who cancels it is told what was undone, and what the run had failed with", () => {
+  test("cancelling a saga reports which steps were undone and the original failure", () => {
     const world = begun();
     world.decide({ type: "cancel", reason: "stop" });
     expect(world.state.status).toBe("CANCELLED");
@@ -127,8 +127,8 @@ describe("what would cancel a run that undoes its steps", () => {
   });
 });
 
-describe("times of the run as a whole", () => {
-  test("the deadline fails it with a code, whatever attempts are left; not while it undoes", () => {
+describe("Run deadlines", () => {
+  test("the deadline fails a run with a code although attempts are left, but not while it undoes steps", () => {
     const world = new World({ run: { deadlineInMs: 60_000 } });
     world.pass(ops([done("a")]));
     world.nowMs += 60_000;
@@ -144,7 +144,7 @@ describe("times of the run as a whole", () => {
     expect(saga.state.memo.get(FAILURE_KEY)?.text).toContain("RUN_DEADLINE_EXCEEDED");
   });
 
-  test("the deadline waits a little for a step that can be undone and has begun", () => {
+  test("the deadline allows a started step that can be undone a short extra time", () => {
     const begin = (): World => {
       const world = new World({ run: { deadlineInMs: 60_000 } });
       world.write([begunRow(undoable("a"), 0)]);
@@ -171,7 +171,7 @@ describe("times of the run as a whole", () => {
     expect(stuck.queue.size).toBe(0);
   });
 
-  test("it does not wait for one whose outcome is known", () => {
+  test("the deadline does not wait for a step whose outcome is known", () => {
     for (const outcome of [undoable("a"), { ...failing("a"), opts: { compensate: true } }]) {
       const world = new World({ run: { deadlineInMs: 60_000 } });
       world.write([begunRow(undoable("a"), 0)]);
@@ -183,7 +183,7 @@ describe("times of the run as a whole", () => {
     }
   });
 
-  test("timeouts.finish counts from the start, and cancels", () => {
+  test("timeouts.finish counts from the start of the run, and cancels it", () => {
     const world = new World({ run: { finishInMs: 60_000 } });
     const fire = (startedMs: number | null) =>
       world.decide({ type: "timer", jobId: world.job("timer", "holdfast/finish").id, startedMs });

@@ -12,7 +12,7 @@ function isLookedAt(condition: string, event: unknown, incoming: unknown): boole
   return matchesOf(paths, incoming).includes(match);
 }
 
-describe("what waits are found by", () => {
+describe("Finding waits", () => {
   it.each([
     ["event.data.id == async.data.id", `["data","id"]`],
     ["async.data.id == event.data.other.id", `["data","id"]`],
@@ -21,7 +21,7 @@ describe("what waits are found by", () => {
     ["async.data.n == 5", `["data","n"]`],
     ["async.data.ok == true", `["data","ok"]`],
     ["async.data.gone == null", `["data","gone"]`],
-  ])("%s: %s", (condition, path) => {
+  ])("the condition %s is indexed by the path %s", (condition, path) => {
     expect(expressions.matchOf(condition, () => ({ data: { id: 7, other: { id: 8 } } }))).toMatch(`${path}\n`);
   });
 
@@ -35,7 +35,7 @@ describe("what waits are found by", () => {
     "async.data.id == event.data.list",
     "async.data.list.exists(one, one == event.data.id)",
     `async.data.${"long".repeat(60)} == event.data.id`,
-  ])("nothing but the name: %s", (condition) => {
+  ])("the condition is indexed by the event name only: %s", (condition) => {
     expect(expressions.matchOf(condition, () => ({ data: { id: 7, list: [1] } }))).toBe("");
   });
 
@@ -118,7 +118,7 @@ describe("what waits are found by", () => {
     expect(Math.min(held, byValue, passedOver)).toBeGreaterThan(400);
   });
 
-  it("says whether a condition looks at the run's own event", () => {
+  it("the analysis of a condition says whether it reads the run's own event", () => {
     expect(expressions.readsEvent("async.data.n > 3")).toBe(false);
     expect(expressions.readsEvent("async.data.n > event.data.n")).toBe(true);
     expect(expressions.readsEvent("async.data.list.all(one, one == event)")).toBe(true);

@@ -28,8 +28,8 @@ async function usedDataDir(): Promise<string> {
 const start = (dataDir: string) => startPostgres({ keep: true, durable: false, dataDir });
 const unusable = (message: RegExp) => ({ code: "DATA_DIR_UNUSABLE", message: expect.stringMatching(message) });
 
-describe("a kept server", () => {
-  test("has its data at the next start, and no lock or leftover in between", async () => {
+describe("A kept server", () => {
+  test("a kept server keeps its data for the next start, without leftover locks or files in between", async () => {
     const dataDir = await usedDataDir();
     expect((await readdir(dataDir)).sort()).toEqual([".gitignore", "postgres", "postgres-password", "postgres.log"]);
     const server = await serve({ keep: true, dataDir });
@@ -37,14 +37,14 @@ describe("a kept server", () => {
     expect(server.url).toMatch(/\/holdfast$/);
   });
 
-  test("is durable unless told otherwise", async () => {
+  test("a kept server is durable unless configured otherwise", async () => {
     const dataDir = join(await scratch(), "data");
     const server = await serve({ keep: true, dataDir, durable: true });
     expect(await query(server.url, "show fsync")).toEqual([{ fsync: "on" }]);
     expect(await query(server.url, "show synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
   });
 
-  test("refuses a directory that this or another process uses", async () => {
+  test("a kept server rejects a directory that this or another process uses", async () => {
     const dataDir = await usedDataDir();
     const server = await serve({ keep: true, dataDir });
     await expect(start(dataDir)).rejects.toMatchObject(unusable(new RegExp(`in use by process ${process.pid}`)));
@@ -53,14 +53,14 @@ describe("a kept server", () => {
     expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
   });
 
-  test("ignores the lock of a dead process, also when its id is in use again", async () => {
+  test("a kept server ignores the lock of a dead process, even when its id has been reused", async () => {
     const dataDir = await usedDataDir();
     const dead = { nonce: "x", pid: process.pid, birth: "another boot 1", host: hostname() };
     await writeFile(join(dataDir, "owner.lock"), JSON.stringify(dead));
     await serve({ keep: true, dataDir });
   });
 
-  test("ignores the lock of another host that no one touches", async () => {
+  test("a kept server ignores the lock of another host that is no longer refreshed", async () => {
     const dataDir = await usedDataDir();
     const lock = join(dataDir, "owner.lock");
     await writeFile(lock, JSON.stringify({ nonce: "x", pid: 1, birth: "", host: "elsewhere" }));
@@ -68,7 +68,7 @@ describe("a kept server", () => {
     await serve({ keep: true, dataDir });
   });
 
-  test("makes a new cluster whole or not at all: what an ended start left is removed", async () => {
+  test("a kept server creates a cluster completely or not at all, and removes the remains of an interrupted start", async () => {
     const dataDir = join(await scratch(), "data");
     await mkdir(join(dataDir, "postgres.init-left/cluster/base"), { recursive: true });
     await mkdir(join(dataDir, "postgres"));
@@ -77,7 +77,7 @@ describe("a kept server", () => {
     expect(await exists(join(dataDir, "postgres.init-left"))).toBe(false);
   });
 
-  test("refuses data of another version", async () => {
+  test("a kept server rejects data of another Postgres version", async () => {
     const dataDir = await usedDataDir();
     await writeFile(join(dataDir, "postgres/PG_VERSION"), "12\n");
     await expect(start(dataDir)).rejects.toMatchObject(unusable(/holds data of Postgres 12; this is Postgres \d+/));
@@ -110,13 +110,13 @@ describe("a kept server", () => {
       },
       /corrupt: Postgres says.*checkpoint record/s,
     ],
-  ])("calls a data directory corrupt that has %s", async (_, damage, message) => {
+  ])("a data directory that has %s is reported as corrupt", async (_, damage, message) => {
     const dataDir = await usedDataDir();
     await damage(dataDir);
     await expect(start(dataDir)).rejects.toMatchObject(unusable(message));
   });
 
-  test("refuses a file in the directory's place, and below one", async () => {
+  test("a kept server rejects a file in place of its directory, or above it", async () => {
     const dir = await scratch();
     await writeFile(join(dir, "file"), "");
     await expect(start(join(dir, "file"))).rejects.toMatchObject(unusable(/it is a file/));
@@ -125,19 +125,19 @@ describe("a kept server", () => {
   });
 
   test.runIf(process.platform === "linux").each(["/proc/x", "/proc/x/y/z", "/sys/x"])(
-    "refuses %s, where no directory can be made",
+    "a kept server rejects %s, where no directory can be created",
     async (dir) => {
       await expect(start(dir)).rejects.toMatchObject(unusable(/cannot be used/));
     },
   );
 
-  test("makes what is missing above its directory", async () => {
+  test("a kept server creates missing parent directories", async () => {
     const dir = join(await scratch(), "a/b/data");
     await serve({ keep: true, dataDir: dir });
     expect(await exists(join(dir, ".gitignore"))).toBe(true);
   });
 
-  test("may be moved, and reached by a link", async () => {
+  test("a kept data directory may be moved, or used through a symbolic link", async () => {
     const dataDir = await usedDataDir();
     await rename(dataDir, `${dataDir}-moved`);
     await symlink(`${dataDir}-moved`, dataDir);

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { signalProcess } from "../src/processes.ts";
 import { eventually, exists, isGone, killed, query, scratch, serve, startOwner } from "./support.ts";
 
-describe("when the owner is killed with -9", () => {
-  test("a throwaway server ends and its directory goes", async () => {
+describe("A server whose owner is killed with -9", () => {
+  test("a throwaway server ends and its directory is removed when its owner is killed", async () => {
     const owner = await startOwner({ keep: false });
     expect(await query(owner.url, "select 1 as one")).toEqual([{ one: 1 }]);
     await killed(owner);
@@ -13,7 +13,7 @@ describe("when the owner is killed with -9", () => {
     expect(await eventually(async () => !(await exists(owner.dataDir)))).toBe(true);
   });
 
-  test("a throwaway server that was killed as well leaves nothing either", async () => {
+  test("a throwaway server killed together with its owner leaves nothing behind", async () => {
     const owner = await startOwner({ keep: false });
     signalProcess(owner.pid, "SIGKILL");
     expect(await eventually(() => isGone(owner.pid))).toBe(true);
@@ -21,7 +21,7 @@ describe("when the owner is killed with -9", () => {
     expect(await eventually(async () => !(await exists(owner.dataDir)))).toBe(true);
   });
 
-  test("a kept server stops by itself, as it would for stop()", async () => {
+  test("a kept server shuts down as for stop() when its owner is killed", async () => {
     const dataDir = join(await scratch(), "data");
     const owner = await startOwner({ keep: true, dataDir });
     await killed(owner);
@@ -29,7 +29,7 @@ describe("when the owner is killed with -9", () => {
     expect(await readFile(join(dataDir, "postgres.log"), "utf8")).toMatch(/database system is shut down/);
   });
 
-  test("a kept server is taken over at once by the next owner, with what was committed", async () => {
+  test("the next owner takes over a kept server at once, with all committed data", async () => {
     const dataDir = join(await scratch(), "data");
     const owner = await startOwner({ keep: true, dataDir });
     await query(owner.url, "create table t as select 'kept' as v");
@@ -39,7 +39,7 @@ describe("when the owner is killed with -9", () => {
     expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
   });
 
-  test("a server that no one watches any more is found and stopped at the next start", async () => {
+  test("a server whose watcher is gone is found and stopped at the next start", async () => {
     const dataDir = join(await scratch(), "data");
     const owner = await startOwner({ keep: true, dataDir });
     await query(owner.url, "create table t as select 'kept' as v");

@@ -6,7 +6,7 @@ import { scratch } from "./support.ts";
 
 const inUse = (who: string) => ({ code: "DATA_DIR_UNUSABLE", message: expect.stringContaining(`in use by ${who}`) });
 
-test("of many who want it at once, one gets it; when it is returned the next one does", async () => {
+test("one of many concurrent processes gets the lock, and the next one gets it on release", async () => {
   const dir = await scratch();
   const wanted = await Promise.allSettled(Array.from({ length: 12 }, () => acquireOwnerLock(dir)));
   const got = wanted.filter((each) => each.status === "fulfilled");
@@ -16,7 +16,7 @@ test("of many who want it at once, one gets it; when it is returned the next one
   await (await acquireOwnerLock(dir)).release();
 });
 
-test("of many who find the lock of a dead process, one gets it", async () => {
+test("one of many concurrent processes takes over the lock of a dead process", async () => {
   const dir = await scratch();
   await writeFile(join(dir, "owner.lock"), JSON.stringify({ nonce: "x", pid: 1, birth: "", host: "elsewhere" }));
   await utimes(join(dir, "owner.lock"), 1, 1);
@@ -27,7 +27,7 @@ test("of many who find the lock of a dead process, one gets it", async () => {
   expect(await readdir(dir)).toEqual([]);
 });
 
-test("an owner on another host that touches its lock keeps it", async () => {
+test("an owner on another host keeps its lock while it refreshes it", async () => {
   const dir = await scratch();
   const lock = join(dir, "owner.lock");
   await writeFile(lock, JSON.stringify({ nonce: "x", pid: 1, birth: "", host: "elsewhere" }));
@@ -36,7 +36,7 @@ test("an owner on another host that touches its lock keeps it", async () => {
   await expect(acquireOwnerLock(dir)).rejects.toMatchObject(inUse("process 1 on elsewhere"));
 });
 
-test("a lock that cannot be read counts as long as someone touches it, and not for ever", async () => {
+test("an unreadable lock counts only while it is refreshed", async () => {
   const dir = await scratch();
   const lock = join(dir, "owner.lock");
   await writeFile(lock, "{");

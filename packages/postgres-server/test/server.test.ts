@@ -5,8 +5,8 @@ import { startPostgres } from "../src/index.ts";
 import { childrenOf, isPostmasterOf, signalProcess } from "../src/processes.ts";
 import { eventually, exists, isGone, query, scratch, serve } from "./support.ts";
 
-describe("a throwaway server", () => {
-  test("answers, keeps data and address over a restart and a kill, and leaves nothing behind", async () => {
+describe("A throwaway server", () => {
+  test("a throwaway server keeps its data and address over a restart and a kill, and leaves nothing behind", async () => {
     const server = await serve({ keep: false });
     expect(await query(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
     expect(server.version).toMatch(/^\d+\.\d+/);
@@ -31,7 +31,7 @@ describe("a throwaway server", () => {
     expect(await exists(server.dataDir)).toBe(false);
   });
 
-  test("is removed also when it was killed before", async () => {
+  test("a throwaway server that was killed is removed as well", async () => {
     const server = await serve({ keep: false });
     await server.kill();
     await server.stop();
@@ -46,25 +46,25 @@ describe("a throwaway server", () => {
     expect(lines).toContain("error Postgres has ended unexpectedly.");
   });
 
-  test("may be stopped twice, and not used afterwards", async () => {
+  test("a throwaway server may be stopped twice, and cannot be used afterwards", async () => {
     const server = await serve({ keep: false });
     await Promise.all([server.stop(), server.stop()]);
     await expect(server.restart()).rejects.toMatchObject({ code: "INTERNAL" });
   });
 
-  test("runs beside another; each has its own port and data", async () => {
+  test("two throwaway servers run side by side with separate ports and data", async () => {
     const [a, b] = await Promise.all([serve({ keep: false }), serve({ keep: false })]);
     expect(a.port).not.toBe(b.port);
     await query(a.url, "create table only_a ()");
     expect(await query(b.url, "select to_regclass('only_a') as t")).toEqual([{ t: null }]);
   });
 
-  test("refuses a connection without the password", async () => {
+  test("a throwaway server rejects a connection without the password", async () => {
     const server = await serve({ keep: false });
     await expect(query(server.url.replace(/:[^:@]+@/, ":wrong@"), "select 1")).rejects.toThrow(/password/);
   });
 
-  test("takes settings, a database name and a port", async () => {
+  test("a throwaway server accepts settings, a database name and a port", async () => {
     const probe = await serve({ keep: false });
     await probe.stop();
     const server = await serve({
@@ -78,7 +78,7 @@ describe("a throwaway server", () => {
     expect(await query(server.url, "select current_database() as name")).toEqual([{ name: "other" }]);
   });
 
-  test("uses a given directory, and removes it; but never one that has something in it", async () => {
+  test("a throwaway server uses a given empty directory and removes it, but never one with content", async () => {
     const dir = await scratch();
     const server = await serve({ keep: false, dataDir: `${dir}/new` });
     await server.stop();
@@ -92,12 +92,12 @@ describe("a throwaway server", () => {
   });
 });
 
-describe("a server that hangs", () => {
+describe("A server that hangs", () => {
   test.runIf(process.platform === "linux").each([
     ["all of its processes", true, true],
     ["its first process", true, false],
     ["its children", false, true],
-  ])("%s stopped: ends when it is told to with a limit, all of it", async (_what, first, others) => {
+  ])("a server with %s stopped ends completely within the limit given to stop()", async (_what, first, others) => {
     const server = await serve({ keep: false });
     const children = await childrenOf(server.pid);
     expect(children.length).toBeGreaterThan(3);
@@ -109,28 +109,31 @@ describe("a server that hangs", () => {
     expect(await exists(server.dataDir)).toBe(false);
   });
 
-  test.runIf(process.platform === "linux")("as it starts: is given up when it is stopped", async () => {
-    const server = await serve({ keep: false });
-    await server.kill();
-    const again = server.restart().catch(() => {});
-    let started = 0;
-    await eventually(async () => {
-      for (const pid of await childrenOf(process.pid)) {
-        for (const child of await childrenOf(pid)) {
-          if (await isPostmasterOf(child, join(server.dataDir, "postgres"))) started = child;
+  test.runIf(process.platform === "linux")(
+    "a server that hangs while it starts is abandoned when it is stopped",
+    async () => {
+      const server = await serve({ keep: false });
+      await server.kill();
+      const again = server.restart().catch(() => {});
+      let started = 0;
+      await eventually(async () => {
+        for (const pid of await childrenOf(process.pid)) {
+          for (const child of await childrenOf(pid)) {
+            if (await isPostmasterOf(child, join(server.dataDir, "postgres"))) started = child;
+          }
         }
-      }
-      return started !== 0;
-    });
-    process.kill(started, "SIGSTOP");
-    await server.stop("fast", 200);
-    await again;
-    expect(await eventually(() => isGone(started))).toBe(true);
-  });
+        return started !== 0;
+      });
+      process.kill(started, "SIGSTOP");
+      await server.stop("fast", 200);
+      await again;
+      expect(await eventually(() => isGone(started))).toBe(true);
+    },
+  );
 });
 
-describe("a start that fails", () => {
-  test("names a port that is taken", async () => {
+describe("A start that fails", () => {
+  test("a failed start names the port that is in use", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void other.close());
@@ -141,7 +144,7 @@ describe("a start that fails", () => {
     });
   });
 
-  test("shows the server's own words, and leaves nothing behind", async () => {
+  test("a failed start shows the server's own message and leaves nothing behind", async () => {
     const dir = await scratch();
     const start = startPostgres({ keep: false, dataDir: `${dir}/x`, settings: { work_mem: "nonsense" } });
     await expect(start).rejects.toMatchObject({
@@ -151,7 +154,7 @@ describe("a start that fails", () => {
     expect(await exists(`${dir}/x`)).toBe(false);
   });
 
-  test("is stopped when it takes too long", async () => {
+  test("a start that takes too long is aborted", async () => {
     const dir = await scratch();
     const start = startPostgres({ keep: false, dataDir: `${dir}/x`, startTimeoutMs: 0 });
     await expect(start).rejects.toMatchObject({
@@ -167,7 +170,7 @@ describe("a start that fails", () => {
     ["the port as a setting", { keep: false, settings: { port: "1" } }, "OPTION_INVALID"],
     ["no directory for what is kept", { keep: true }, "OPTION_MISSING"],
     ["programs that are not there", { keep: false, nativeDir: "/nonexistent" }, "POSTGRES_START_FAILED"],
-  ])("refuses %s", async (_, options, code) => {
+  ])("a start is rejected with %s", async (_, options, code) => {
     await expect(startPostgres(options)).rejects.toMatchObject({ code });
   });
 });

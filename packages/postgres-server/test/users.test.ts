@@ -12,7 +12,7 @@ const secretPlace = async (): Promise<string> => join(await scratch(0o700), "che
 const ORDINARY = 65_534;
 let programs = "";
 
-describe.runIf(isRoot)("as root", () => {
+describe.runIf(isRoot)("A server started by root", () => {
   beforeAll(async () => {
     programs = await mkdtemp(join(tmpdir(), "holdfast-test-"));
     await chmod(programs, 0o755);
@@ -60,7 +60,7 @@ describe.runIf(isRoot)("as root", () => {
     await expect(startPostgres({ keep: true, dataDir: moved })).rejects.toThrow(/in use/);
   });
 
-  test("it is taken over there as anywhere when its owner was killed with -9", async () => {
+  test("a server below a directory that only root can enter is taken over when its owner is killed with -9", async () => {
     const dataDir = join(await secretPlace(), ".holdfast");
     const owner = await startOwner({ keep: true, dataDir });
     await query(owner.url, "create table t as select 'kept' as v");
@@ -69,7 +69,7 @@ describe.runIf(isRoot)("as root", () => {
     expect(await query(server.url, "select v from t")).toEqual([{ v: "kept" }]);
   });
 
-  test("a throwaway server there is removed after kill -9", async () => {
+  test("a throwaway server below a directory that only root can enter is removed after kill -9", async () => {
     const dataDir = join(await secretPlace(), "x");
     const owner = await startOwner({ keep: false, dataDir });
     await killed(owner);
@@ -110,7 +110,7 @@ describe.runIf(isRoot)("as root", () => {
     await rm(join("/tmp", copy[0] ?? ""), { recursive: true });
   });
 
-  test("an ordinary user's cluster goes on under that user", async () => {
+  test("root runs an ordinary user's cluster as that user", async () => {
     const dataDir = join(await scratch(0o777), "data");
     const owner = await asOrdinaryUser({ keep: true, dataDir });
     await query(owner.url, "create table t as select 'kept' as v");
@@ -123,7 +123,7 @@ describe.runIf(isRoot)("as root", () => {
     expect(await query(again.url, "select v from t")).toEqual([{ v: "kept" }]);
   });
 
-  test("an ordinary user starts, and leaves nothing behind when killed", async () => {
+  test("an ordinary user can start a server, which leaves nothing behind when killed", async () => {
     const owner = await asOrdinaryUser({ keep: false });
     expect(await query(owner.url, "select 1 as one")).toEqual([{ one: 1 }]);
     expect((await stat(owner.dataDir)).uid).toBe(ORDINARY);
@@ -132,7 +132,7 @@ describe.runIf(isRoot)("as root", () => {
     expect(await eventually(async () => !(await exists(owner.dataDir)))).toBe(true);
   });
 
-  test("an ordinary user is told when the directory is not theirs", async () => {
+  test("an ordinary user gets an error for a directory that another user owns", async () => {
     const dir = await scratch(0o755);
     expect(await asOrdinaryUser({ keep: true, dataDir: join(dir, "data") })).toMatchObject({
       code: "DATA_DIR_UNUSABLE",

@@ -54,14 +54,14 @@ const response = {
 } as const;
 
 /** Bytes produced by the published reference package for the same messages. */
-test("bytes of another context's Uint8Array are read like any other", () => {
+test("the decoder reads a Uint8Array of another context", () => {
   const bytes = encodeWorkerFrame({ kind: "WORKER_HEARTBEAT" });
   const foreign: Uint8Array = runInNewContext("Uint8Array.from([0, ...bytes]).subarray(1)", { bytes: [...bytes] });
   expect(foreign instanceof Uint8Array).toBe(false);
   expect(decodeWorkerFrame(foreign)).toEqual(decodeWorkerFrame(bytes));
 });
 
-describe("vectors of the reference implementation", () => {
+describe("Vectors of the reference implementation", () => {
   test.each<[string, GatewayFrame, string]>([
     ["hello", { kind: "GATEWAY_HELLO" }, ""],
     ["heartbeat", { kind: "GATEWAY_HEARTBEAT" }, "080a"],
@@ -92,7 +92,7 @@ describe("vectors of the reference implementation", () => {
       { kind: "WORKER_REQUEST_EXTEND_LEASE_ACK", ...identity },
       "080d12390a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e7622036170702a0c6d792d6170702d68656c6c6f",
     ],
-  ])("gateway: %s", (_, frame, bytes) => {
+  ])("the gateway frame %s has the reference's bytes", (_, frame, bytes) => {
     expect(hex(encodeGatewayFrame(frame))).toBe(bytes);
     expect(decodeGatewayFrame(unhex(bytes)).kind).toBe(frame.kind);
   });
@@ -116,12 +116,12 @@ describe("vectors of the reference implementation", () => {
       { kind: "WORKER_REQUEST_EXTEND_LEASE", ...identity, leaseId: "01JZ0000000000000000000003" },
       "080c127f0a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e7622036170702a0c6d792d6170702d68656c6c6f3204737465703a027b7d42027b7d4a1a30314a5a30303030303030303030303030303030303030303032521a30314a5a30303030303030303030303030303030303030303033",
     ],
-  ])("worker: %s", (_, frame, bytes) => {
+  ])("the worker frame %s has the reference's bytes", (_, frame, bytes) => {
     expect(hex(encodeWorkerFrame(frame))).toBe(bytes);
     expect(decodeWorkerFrame(unhex(bytes))).toEqual(frame);
   });
 
-  test("executor request", () => {
+  test("an executor request has the reference's bytes", () => {
     const payload =
       "0a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e7622036170702a066d792d6170703202666e3a0c6d792d6170702d68656c6c6f4204737465704a027b7d52027b7d5a027b7d621a30314a5a303030303030303030303030303030303030303030326a1a30314a5a3030303030303030303030303030303030303030303372026a31";
     const frame: GatewayFrame = {
@@ -138,7 +138,7 @@ describe("vectors of the reference implementation", () => {
     expect(decodeGatewayFrame(encoded)).toEqual(frame);
   });
 
-  test("replies", () => {
+  test("replies have the reference's bytes", () => {
     const done = encodeSdkResponse({ ...response, status: "DONE", body: utf8("null"), noRetry: false });
     expect(hex(done)).toBe(
       "0a1a30314a5a3030303030303030303030303030303030303030303112036163631a03656e762203617070280132046e756c6c4a12696e6e676573742d6a733a76342e32342e3050025a027b7d62027b7d6a1a30314a5a30303030303030303030303030303030303030303032",
@@ -151,7 +151,7 @@ describe("vectors of the reference implementation", () => {
     expect(decodeWorkerFrame(wrapReply(done))).toMatchObject({ kind: "WORKER_REPLY", status: "DONE" });
   });
 
-  test("worker connect", () => {
+  test("the payload of WORKER_CONNECT has the reference's bytes", () => {
     const app: AppConfiguration = { appName: "my-app", functions: utf8("[]") };
     const frame: WorkerFrame = {
       kind: "WORKER_CONNECT",
@@ -178,7 +178,7 @@ describe("vectors of the reference implementation", () => {
     expect(decodeWorkerFrame(encoded)).toEqual(frame);
   });
 
-  test("start and flush bodies", () => {
+  test("the bodies of start and flush calls have the reference's bytes", () => {
     const start = encodeStartRequest({ excludeGateways: ["gw-a", "gw-b"] });
     expect(hex(start)).toBe("0a0467772d610a0467772d62");
     expect(decodeStartRequest(start)).toEqual({ excludeGateways: ["gw-a", "gw-b"] });
@@ -199,7 +199,7 @@ describe("vectors of the reference implementation", () => {
   });
 });
 
-describe("extensions", () => {
+describe("Protocol extensions", () => {
   const frames: WorkerFrame[] = [
     {
       kind: "WORKER_CHECKPOINT",
@@ -230,7 +230,7 @@ describe("extensions", () => {
       leasesGivenUp: true,
     },
   ];
-  test.each(frames)("worker $kind comes back as it was", (frame) => {
+  test.each(frames)("the worker frame $kind survives a round trip", (frame) => {
     expect(decodeWorkerFrame(encodeWorkerFrame(frame))).toEqual(frame);
   });
 
@@ -248,19 +248,19 @@ describe("extensions", () => {
       extensions: [...EXTENSIONS],
     },
   ];
-  test.each(fromGateway)("gateway $kind comes back as it was", (frame) => {
+  test.each(fromGateway)("the gateway frame $kind survives a round trip", (frame) => {
     expect(decodeGatewayFrame(encodeGatewayFrame(frame))).toEqual(frame);
   });
 });
 
-describe("hostile and unknown bytes", () => {
-  test("an unknown kind is told as such, with its number", () => {
+describe("Hostile and unknown bytes", () => {
+  test("an unknown frame kind is reported with its number", () => {
     expect(decodeGatewayFrame(unhex("08e807"))).toEqual({ kind: "UNKNOWN", number: 1000 });
     // A kind that only the other direction uses is unknown to this one.
     expect(decodeGatewayFrame(unhex("0804"))).toEqual({ kind: "UNKNOWN", number: 4 });
   });
 
-  test("any bytes either decode or give a coded error", () => {
+  test("random bytes either decode or throw an error with a code", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         for (const decode of [decodeGatewayFrame, decodeWorkerFrame, decodeSdkResponse, decodeStartRequest]) {
@@ -275,7 +275,7 @@ describe("hostile and unknown bytes", () => {
     );
   });
 
-  test("a frame over the limit is refused by size", () => {
+  test("a frame over the size limit is rejected", () => {
     const big = new Uint8Array(WIRE_LIMITS.maxFrameBytes + 1);
     expect(() => decodeWorkerFrame(big)).toThrowError(expect.objectContaining({ code: "FRAME_TOO_LARGE" }));
   });
@@ -287,7 +287,7 @@ describe("hostile and unknown bytes", () => {
   });
 });
 
-describe("buffers", () => {
+describe("Buffers", () => {
   test("encoded frames and decoded byte fields own exactly their bytes", () => {
     const frame = encodeWorkerFrame({
       kind: "WORKER_CHECKPOINT",

@@ -4,12 +4,12 @@ import { encodeJsonBytes, normalizeError, parseJsonBytes, parseOps, WIRE_LIMITS 
 const coded = (code: string) => expect.objectContaining({ code });
 
 describe("JSON from a peer", () => {
-  test("comes back as it was", () => {
+  test("JSON from a peer survives a round trip", () => {
     const value = { a: [1, "é\u0000", null, { b: true }] };
     expect(parseJsonBytes(encodeJsonBytes(value), "payload")).toEqual(value);
   });
 
-  test("is refused when it is not JSON, not UTF-8, or nests too deep", () => {
+  test("text that is not JSON, not UTF-8 or too deeply nested is rejected", () => {
     expect(() => parseJsonBytes(encodeJsonBytes("x").subarray(0, 2), "body")).toThrowError(coded("FRAME_INVALID"));
     expect(() => parseJsonBytes(Uint8Array.of(0x22, 0xff, 0x22), "body")).toThrowError(coded("FRAME_INVALID"));
     const nested = (depth: number) => new TextEncoder().encode("[".repeat(depth) + "]".repeat(depth));
@@ -24,8 +24,8 @@ describe("JSON from a peer", () => {
   });
 });
 
-describe("ops", () => {
-  test("keep what is known and leave junk behind", () => {
+describe("Ops", () => {
+  test("reading ops keeps known fields and drops others", () => {
     const [op] = parseOps(
       [
         {
@@ -60,9 +60,11 @@ describe("ops", () => {
     ["no object", [1]],
     ["unknown op", [{ id: "a", op: "Nope" }]],
     ["no id", [{ op: "StepRun" }]],
-  ])("%s is refused", (_, value) => expect(() => parseOps(value, "ops")).toThrowError(coded("FRAME_INVALID")));
+  ])("an op list is rejected: %s", (_, value) =>
+    expect(() => parseOps(value, "ops")).toThrowError(coded("FRAME_INVALID")),
+  );
 
-  test("errors of peers get a name and a message", () => {
+  test("an error of a peer gets a name and a message", () => {
     expect(normalizeError({ error: "driver says no" })).toMatchObject({ name: "Error", message: "driver says no" });
     expect(normalizeError("text")).toEqual({ name: "Error", message: "text" });
     expect(normalizeError({ name: "E", message: "m", stack: "s", extra: 1 })).toEqual({

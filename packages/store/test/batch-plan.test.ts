@@ -57,7 +57,7 @@ const looksAtHead = (entry: { unit: Unit }): boolean =>
   entry.unit.type === "transition" && entry.unit.transition.cas !== null;
 
 describe("takeBatch", () => {
-  it("loses nothing, keeps each run's order, always takes the first and stays within its limits", () => {
+  it("takeBatch() loses nothing, keeps each run's order, takes the first unit and stays within its limits", () => {
     fc.assert(
       fc.property(waiting, limits, (entries, bounds) => {
         const { batch, rest } = takeBatch(entries, bounds);
@@ -75,7 +75,7 @@ describe("takeBatch", () => {
     );
   });
 
-  it("BATCH-3: a unit that looks at a head is the last of its run in the batch", () => {
+  it("BATCH-3: a unit that reads a head is the last of its run in the batch", () => {
     fc.assert(
       fc.property(waiting, limits, (entries, bounds) => {
         const { batch } = takeBatch(entries, bounds);
@@ -120,7 +120,7 @@ describe("planBatch", () => {
       atMs: 100,
     }));
 
-  it("BATCH-1, BATCH-2, BATCH-4, BATCH-8: writes exactly what the winners carry, one version higher unless it repeats what is there", () => {
+  it("BATCH-1, BATCH-2, BATCH-4, BATCH-8: writes carry exactly the winners, at the next version unless repeated", () => {
     fc.assert(
       fc.property(waiting, found, (entries, state) => {
         const units = takeBatch(entries, { maxUnits: 100, maxBytes: 1e9 }).batch.map((entry) => entry.unit);
@@ -158,7 +158,7 @@ describe("planBatch", () => {
     );
   });
 
-  it("BATCH-5: an event whose key another event holds writes nothing and names the holder", () => {
+  it("BATCH-5: an event whose key belongs to another event writes nothing and names that event", () => {
     fc.assert(
       fc.property(fc.array(intake), found, (items, state) => {
         const { results, writes } = planBatch(
@@ -180,7 +180,7 @@ describe("planBatch", () => {
   });
 });
 
-describe("planBatch on a registry that has changed", () => {
+describe("planBatch() with a changed registry", () => {
   const at = (registryVersion: number): LockedRows => ({
     jobs: new Map(),
     runs: new Map([["r1", { id: "r1", version: 1, status: "RUNNING" }]]),
@@ -210,7 +210,7 @@ describe("planBatch on a registry that has changed", () => {
     },
   };
 
-  it("BATCH-9: nothing is written, and the key is free; who met the key is to decide again, too", () => {
+  it("BATCH-9: under a changed registry nothing is written, the key is freed, and its duplicates decide again", () => {
     const { results, writes } = planBatch([decision, event("e1", 7), event("e2", 8)], at(8));
     expect(results).toMatchObject([{ won: false, why: "registry" }, { outdated: true }, { outdated: true }]);
     const { freeKeys, ...rest } = writes;
@@ -218,7 +218,7 @@ describe("planBatch on a registry that has changed", () => {
     expect(freeKeys.map(({ eventId }) => eventId)).toEqual(["e1", "e2"]);
   });
 
-  it("BATCH-9: on the one that it was decided on everything wins", () => {
+  it("BATCH-9: under an unchanged registry every unit wins", () => {
     const { results, writes } = planBatch([decision, event("e1", 7)], at(7));
     expect(results).toMatchObject([{ won: true }, { outdated: false, duplicate: false, awaited: true }]);
     expect(writes.events.map(({ event: { id } }) => id)).toEqual(["e1"]);

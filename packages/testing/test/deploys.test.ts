@@ -32,7 +32,7 @@ async function deployWhileAsleep(before: Handler, after: Handler) {
   return await gateway.waitForRun(eventId);
 }
 
-describe("a new version of the app while a run sleeps", () => {
+describe("Deploying a new version while a run sleeps", () => {
   const ran: string[] = [];
   const noting = (name: string) => (): number => ran.push(name);
   const before: Handler = async ({ step, version }) => {
@@ -42,7 +42,7 @@ describe("a new version of the app while a run sleeps", () => {
     return version;
   };
 
-  test("a renamed step is told and does not run; the steps on record and found are named", async () => {
+  test("a renamed step is reported with the recorded and the found steps, and does not run", async () => {
     ran.length = 0;
     const run = await deployWhileAsleep(before, async ({ step }) => {
       await step.run("a renamed", noting("a renamed"));
@@ -60,7 +60,7 @@ describe("a new version of the app while a run sleeps", () => {
     expect(ran.toSorted()).toEqual(["a", "b", "c"]);
   });
 
-  test("steps at the end may be added, and the version that started the run is known", async () => {
+  test("steps may be added at the end, and the version that started the run is known", async () => {
     ran.length = 0;
     const run = await deployWhileAsleep(before, async (context) => {
       const version = await before(context);

@@ -14,7 +14,7 @@ const order = app.createFunction({ id: "order", triggers: { event: "shop/placed"
   return { payment, by: approval?.data.by ?? "nobody" };
 });
 
-test("an order, in memory", async () => {
+test("the order example works in memory", async () => {
   const orders = new FunctionTest(order, {
     event: { name: "shop/placed", data: { card: "4242" } },
     steps: [{ id: "charge", handler: () => ({ id: "test" }) }],
@@ -35,7 +35,7 @@ test("an order, in memory", async () => {
   expect(failed.error?.message).toBe("declined");
 });
 
-test("an order, on a gateway", async () => {
+test("the order example works on a gateway", async () => {
   await using gateway = await startTestGateway(); // a database of its own, any free port
   const shop = new Holdfast({ id: "shop", isDev: true, baseUrl: gateway.url });
   const packing = shop.createFunction(
@@ -55,7 +55,7 @@ test("an order, on a gateway", async () => {
 });
 // end of the example
 
-test("the README has exactly this example", () => {
+test("the README contains exactly this example", () => {
   const source = readFileSync(new URL(import.meta.url), "utf8");
   const example = /\/\/ example\n(.*?)\/\/ end of the example/s.exec(source)?.[1]?.trim() ?? "none";
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");

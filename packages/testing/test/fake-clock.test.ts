@@ -4,13 +4,13 @@ import { describe, expect, test } from "vitest";
 import { runs } from "../../tooling/src/runs.ts";
 import { fakeClock } from "../src/index.ts";
 
-describe("a fake clock", () => {
-  test("is a Clock and Timers of the core", () => {
+describe("Fake clock", () => {
+  test("the fake clock implements the core's Clock and Timers", () => {
     const clock = fakeClock({ nowMs: 5 }) satisfies Clock & Timers;
     expect([clock.nowMs(), clock.monotonicMs()]).toEqual([5, 0]);
   });
 
-  test("fires what is due on the way, in order, also what is set on the way", async () => {
+  test("advancing the fake clock fires due timers in order, including those set on the way", async () => {
     const clock = fakeClock();
     const fired: string[] = [];
     const note = (name: string) => () => void fired.push(`${name}@${clock.monotonicMs()}`);
@@ -26,7 +26,7 @@ describe("a fake clock", () => {
     expect(clock.pending).toEqual([{ atMs: 31, delayMs: 31 }]);
   });
 
-  test("cancels, also after firing", async () => {
+  test("a fake timer can be cancelled, even after it fired", async () => {
     const clock = fakeClock();
     let fired = 0;
     const timer = clock.set(1, () => {
@@ -38,7 +38,7 @@ describe("a fake clock", () => {
     expect([fired, clock.pending.length]).toEqual([1, 0]);
   });
 
-  test("lets promises go on between timers", async () => {
+  test("the fake clock lets promises settle between timers", async () => {
     const clock = fakeClock();
     const steps: number[] = [];
     const work = (async () => {
@@ -55,7 +55,7 @@ describe("a fake clock", () => {
     expect(await clock.runNext()).toBe(false);
   });
 
-  test("moves the wall clock without touching timers", async () => {
+  test("moving the wall clock fires no timers", async () => {
     const clock = fakeClock({ nowMs: 1000 });
     let fired = false;
     clock.set(10, () => {
@@ -67,14 +67,14 @@ describe("a fake clock", () => {
     expect([clock.nowMs(), fired]).toEqual([510, true]);
   });
 
-  test("names a loop that never ends", async () => {
+  test("the fake clock names a timer loop that never ends", async () => {
     const clock = fakeClock();
     const again = (): void => void clock.set(1, again);
     again();
     await expect(clock.runAll(50)).rejects.toThrow(/More than 50 timers/);
   });
 
-  test("fires every timer once, in order of time, whatever was set", async () => {
+  test("the fake clock fires every timer once, in order of time", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(1000), { maxLength: 30 }), fc.nat(1000), async (delays, stop) => {
         const clock = fakeClock();

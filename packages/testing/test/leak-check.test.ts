@@ -7,7 +7,7 @@ import { checkLeaks, leakCheck, startProxy } from "../src/index.ts";
 
 const options = { graceMs: 50 };
 
-test("finds a server and a socket, with their addresses, until they are gone", async () => {
+test("the leak check finds a server and a socket with their addresses, until they are closed", async () => {
   const check = leakCheck(options);
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -21,7 +21,7 @@ test("finds a server and a socket, with their addresses, until they are gone", a
   await leakCheckEnds(check);
 });
 
-test("finds a timer, and not one that was cancelled", async () => {
+test("the leak check finds a timer, but not a cancelled one", async () => {
   const check = leakCheck(options);
   const timer = setTimeout(() => {}, 100_000);
   expect(await check.leaks()).toEqual(["1 Timeout"]);
@@ -29,7 +29,7 @@ test("finds a timer, and not one that was cancelled", async () => {
   await leakCheckEnds(check);
 });
 
-test("finds a thread", async () => {
+test("the leak check finds a thread", async () => {
   const check = leakCheck(options);
   const worker = new Worker("setInterval(() => {}, 1000)", { eval: true });
   await once(worker, "online");
@@ -38,17 +38,20 @@ test("finds a thread", async () => {
   await leakCheckEnds(check);
 });
 
-test.runIf(process.platform === "linux")("finds a child process that does not keep this one alive", async () => {
-  const check = leakCheck(options);
-  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
-  child.unref();
-  expect((await check.leaks()).join("\n")).toMatch(new RegExp(`child process ${child.pid}: .*setInterval`));
-  child.kill("SIGKILL");
-  await once(child, "exit");
-  await leakCheckEnds(check);
-});
+test.runIf(process.platform === "linux")(
+  "the leak check finds a child process that does not keep this process alive",
+  async () => {
+    const check = leakCheck(options);
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+    child.unref();
+    expect((await check.leaks()).join("\n")).toMatch(new RegExp(`child process ${child.pid}: .*setInterval`));
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await leakCheckEnds(check);
+  },
+);
 
-test("finds what this package started, and ignores what was there before", async () => {
+test("the leak check finds what this package started, and ignores what existed before", async () => {
   const proxy = await startProxy({ target: { port: 1 } });
   const check = leakCheck(options);
   const other = await startProxy({ target: { port: 1 } });
@@ -59,7 +62,7 @@ test("finds what this package started, and ignores what was there before", async
   await leakCheckEnds(check);
 });
 
-test("sets its two hooks", async () => {
+test("the leak check registers its two hooks", async () => {
   let before: () => void = () => {};
   let after: () => Promise<void> = async () => {};
   const hooks = {

@@ -18,7 +18,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 describe("spawnNode", () => {
-  test("gives lines of both streams, the environment, input and messages", async () => {
+  test("spawnNode gives the lines of both streams, and passes environment, input and messages", async () => {
     await using node = spawnNode(child, { args: ["stay"], env: { GREETING: "you" }, ipc: true });
     expect(await node.waitForLine(/^hello/)).toBe("hello stay you");
     await node.waitForLine("to stderr");
@@ -46,7 +46,7 @@ describe("spawnNode", () => {
     expect(await node.waitForLine("hello")).toBe("hello end ");
   });
 
-  test("says what came instead when the time is up", async () => {
+  test("waitForLine reports the lines that came instead when its time is up", async () => {
     await using node = spawnNode(child, { args: ["stay"] });
     await node.waitForLine("to stderr");
     await expect(node.waitForLine(/never/, { timeoutMs: 20 })).rejects.toMatchObject({
@@ -55,19 +55,19 @@ describe("spawnNode", () => {
     });
   });
 
-  test("ends what the process itself started", async () => {
+  test("spawnNode ends the processes that its process started", async () => {
     const node = spawnNode(child, { args: ["child"] });
     const pid = Number((await node.waitForLine(/^child/)).split(" ")[1]);
     await node[Symbol.asyncDispose]();
     await waitFor(() => !isAlive(pid), { what: "the grandchild to end" });
   });
 
-  test("tells when there is no such program", async () => {
+  test("spawnNode reports a program that does not exist", async () => {
     const node = spawnNode(child, { execPath: "/nonexistent/node" });
     await expect(node.waitForLine("hello")).rejects.toThrow(/could not be run: .*ENOENT/);
   });
 
-  test("leaves no process when its own process is killed with -9", async () => {
+  test("spawnNode leaves no process behind when its own process is killed with -9", async () => {
     const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
     const parent = spawnNode(fixture("parent.ts"), { execArgv: ["--import", tsx] });
     const pids = (await parent.waitForLine(/^pids/)).split(" ").slice(1).map(Number);

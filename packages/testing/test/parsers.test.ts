@@ -38,7 +38,7 @@ function encodeFrame({ fin, opcode, mask, payload }: Plain): Buffer {
   return Buffer.concat([head, mask ?? Buffer.alloc(0), body]);
 }
 
-test("WebSocket frames come out as they went in, wherever the stream is cut", () => {
+test("WebSocket frames come out unchanged, wherever the stream is split", () => {
   fc.assert(
     fc.property(fc.array(frame, { maxLength: 6 }), fc.array(fc.nat(400_000), { maxLength: 12 }), (frames, cuts) => {
       const bytes = Buffer.concat(frames.map(encodeFrame));
@@ -54,7 +54,7 @@ test("WebSocket frames come out as they went in, wherever the stream is cut", ()
   );
 });
 
-test("whatever is no WebSocket comes out whole", () => {
+test("bytes that are not WebSocket frames pass unchanged", () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 1, maxLength: 300 }), fc.array(fc.nat(300)), (junk, cuts) => {
       const parser = createWebSocketParser(1_000);
@@ -66,7 +66,7 @@ test("whatever is no WebSocket comes out whole", () => {
   );
 });
 
-test("a frame that is announced larger than the limit is not waited for", () => {
+test("the parser does not wait for a frame announced as larger than the limit", () => {
   const head = Buffer.from([0x82, 127, 0, 0, 1, 0, 0, 0, 0, 0]);
   expect(createWebSocketParser(1_000).push(head)).toMatchObject([
     { kind: "broken", why: expect.stringContaining("over the limit") },
@@ -103,7 +103,7 @@ function encodeMessage(startLine: string, { body, chunks, trailer }: Message): B
   ]);
 }
 
-test.each(["request", "response"] as const)("HTTP %ss come out as they went in, wherever the stream is cut", (what) => {
+test.each(["request", "response"] as const)("HTTP %ss come out unchanged, wherever the stream is split", (what) => {
   fc.assert(
     fc.property(fc.array(message, { maxLength: 4 }), fc.array(fc.nat(2_000), { maxLength: 20 }), (messages, cuts) => {
       const startLine = (path: string): string =>
@@ -137,7 +137,7 @@ test.each(["request", "response"] as const)("HTTP %ss come out as they went in, 
   );
 });
 
-test("a response without a length lasts until the end, one to HEAD has no body, 1xx is followed by another", () => {
+test("a response without a length lasts until the connection ends, HEAD has no body, 1xx is followed by another", () => {
   const parts = (text: string, method: string) =>
     createHttpParser((head) => responseFraming(head, method))
       .push(Buffer.from(text))

@@ -33,8 +33,8 @@ afterAll(async () => {
   if (before !== undefined) process.env[TEST_DATABASE_URL] = before;
 });
 
-describe("databases", () => {
-  test("are apart from each other, and go at the end of the block", async () => {
+describe("Databases", () => {
+  test("test databases are isolated from each other and dropped at the end of the block", async () => {
     let url = "";
     {
       await using a = await createDatabase(server);
@@ -46,7 +46,7 @@ describe("databases", () => {
     await expect(query(url, "select 1")).rejects.toThrow(/does not exist/);
   });
 
-  test("are dropped also while someone is connected, and twice", async () => {
+  test("a test database can be dropped with open connections, and twice", async () => {
     const db = await createDatabase(server, { name: "mine" });
     expect(db.name).toBe("mine");
     const sql = postgres(db.url, { max: 1, onnotice: () => {}, onclose: () => {} });
@@ -56,7 +56,7 @@ describe("databases", () => {
     expect(await query(server.url, "select 1 from pg_database where datname = 'mine'")).toEqual([]);
   });
 
-  test("are copied from a template that is built once, whoever asks", async () => {
+  test("test databases are copied from a template that is built once for all callers", async () => {
     let built = 0;
     const build = async (url: string): Promise<void> => {
       built += 1;
@@ -73,7 +73,7 @@ describe("databases", () => {
     await Promise.all(copies.map((copy) => copy.drop()));
   });
 
-  test("a template whose building failed is built anew", async () => {
+  test("a template whose building failed is built again", async () => {
     const fail = async (): Promise<void> => {
       throw new Error("bad migration");
     };
@@ -83,15 +83,15 @@ describe("databases", () => {
     expect(await query(db.url, "select to_regclass('ok') as t")).toEqual([{ t: "ok" }]);
   });
 
-  test("need a server and a sound name", async () => {
+  test("a test database needs a server and a valid name", async () => {
     await expect(createDatabase()).rejects.toMatchObject({ code: "OPTION_MISSING" });
     await expect(createDatabase("nonsense")).rejects.toMatchObject({ code: "OPTION_INVALID" });
     await expect(createDatabase(server, { name: 'x"y' })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });
 });
 
-describe("a test server", () => {
-  test("comes back with its data after a restart and after a kill", async () => {
+describe("A test server", () => {
+  test("a test server keeps its data over a restart and a kill", async () => {
     await using own = await startTestPostgres({ own: true });
     await query(own.url, "create table t as select 1 as n");
     await own.kill();
@@ -101,7 +101,7 @@ describe("a test server", () => {
     expect(await query(own.url, "select n from t")).toEqual([{ n: 1 }]);
   });
 
-  test("is shared by all test files of a run after global setup, and not to be killed then", async () => {
+  test("a test server from global setup is shared by all test files, which cannot kill it", async () => {
     const teardown = await testPostgresGlobalSetup();
     try {
       const shared = await startTestPostgres();
@@ -119,7 +119,7 @@ describe("a test server", () => {
     expect(process.env[TEST_DATABASE_URL]).toBeUndefined();
   });
 
-  test("does not wait for the disk, unless told to", async () => {
+  test("a test server does not sync to disk unless configured to", async () => {
     expect(await query(server.url, "show fsync")).toEqual([{ fsync: "off" }]);
   });
 });

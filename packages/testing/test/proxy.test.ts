@@ -19,8 +19,8 @@ const heartbeat = encodeWorkerFrame({ kind: "WORKER_HEARTBEAT" });
 const replyAck = (requestId: string): Uint8Array => encodeGatewayFrame({ kind: "WORKER_REPLY_ACK", requestId });
 const what = { timeoutMs: 30_000 };
 
-describe("HTTP", () => {
-  test("passes unchanged, on connections that are used again", async () => {
+describe("HTTP through the proxy", () => {
+  test("HTTP passes unchanged over reused connections", async () => {
     const peer = await startPeer((incoming, response, body) => {
       if (incoming.url === "/chunked") {
         response.write("one,");
@@ -50,7 +50,7 @@ describe("HTTP", () => {
     ]);
   });
 
-  test("passes requests that follow each other without waiting, byte by byte", async () => {
+  test("pipelined HTTP requests pass byte by byte", async () => {
     const peer = await startPeer((incoming, response) => response.end(`<${incoming.url}>`));
     const proxy = await proxyTo({ target: { port: peer.port } });
     const socket = connect(proxy.port, "127.0.0.1");
@@ -71,7 +71,7 @@ describe("HTTP", () => {
     ]);
   });
 
-  test("passes what is no HTTP", async () => {
+  test("bytes that are not HTTP pass unchanged", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const socket = connect(proxy.port, "127.0.0.1");
@@ -81,7 +81,7 @@ describe("HTTP", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 400/);
   });
 
-  test("ends when there is no gateway", async () => {
+  test("the proxy ends a connection when there is no gateway", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     peer.http.close();
@@ -89,7 +89,7 @@ describe("HTTP", () => {
   });
 });
 
-describe("start responses", () => {
+describe("Start responses through the proxy", () => {
   const start = (endpoint: string): Uint8Array =>
     encodeStartResponse({
       connectionId: "01JZ0000000000000000000000",
@@ -99,7 +99,7 @@ describe("start responses", () => {
       syncToken: "y",
     });
 
-  test("that name the address they were asked at lead the socket to the gateway, not back to the proxy", async () => {
+  test("a start response naming the requested address leads the socket to the gateway, not back to the proxy", async () => {
     let endpoint = "";
     const peer = await startPeer((_, response) => response.end(start(endpoint)));
     const proxy = await proxyTo({ target: { port: peer.port } });
@@ -113,7 +113,7 @@ describe("start responses", () => {
     }
   });
 
-  test("name the proxy, which takes the socket to where the gateway said", async () => {
+  test("a start response names the proxy, which leads the socket to the address that the gateway gave", async () => {
     const sockets = await startPeer();
     const api = await startPeer((_, response) => response.end(start(`ws://127.0.0.1:${sockets.port}/v0/connect?a=1`)));
     const proxy = await proxyTo({ target: { port: api.port } });
@@ -131,7 +131,7 @@ describe("start responses", () => {
     expect(api.sockets).toHaveLength(0);
   });
 
-  test("stay as they are when asked for, when they are no success and when they cannot be read", async () => {
+  test("a start response is unchanged on request, when it is no success and when it cannot be read", async () => {
     const body = start("ws://127.0.0.1:1/v0/connect");
     let status = 200;
     let bytes: Uint8Array = body;
@@ -151,8 +151,8 @@ describe("start responses", () => {
   });
 });
 
-describe("frames", () => {
-  test("pass both ways unchanged and are decoded", async () => {
+describe("Frames through the proxy", () => {
+  test("frames pass unchanged in both directions and are decoded", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -168,23 +168,29 @@ describe("frames", () => {
     expect(proxy.connections).toEqual({ all: 1, webSockets: 1 });
   });
 
-  test.each([0, 125, 126, 65_535, 65_536, 3_000_000])("of %i bytes pass, whatever they are", async (size) => {
-    const peer = await startPeer();
-    const proxy = await proxyTo({ target: { port: peer.port } });
-    const worker = await connectWorker(proxy.port);
-    const payload = Buffer.concat([Buffer.of(0xff).subarray(0, size), Buffer.alloc(Math.max(0, size - 1), 0xff)]);
-    worker.socket.send(payload);
-    await waitFor(() => peer.sockets.length === 1, { what: "the connection", ...what });
-    peer.sockets[0]?.send(payload);
-    await waitFor(() => worker.received.length === 1 && peer.received.length === 1, { what: "both messages", ...what });
-    expect(Buffer.compare(peer.received[0] ?? Buffer.of(1), payload)).toBe(0);
-    expect(Buffer.compare(worker.received[0] ?? Buffer.of(1), payload)).toBe(0);
-    expect(proxy.frames).toHaveLength(2);
-    // An empty message is a GATEWAY_HELLO, and of its kind on the way up too; the rest is no frame.
-    for (const seen of proxy.frames) expect(seen.frame === undefined).toBe(size > 0);
-  });
+  test.each([0, 125, 126, 65_535, 65_536, 3_000_000])(
+    "frames of %i bytes pass, whatever their content",
+    async (size) => {
+      const peer = await startPeer();
+      const proxy = await proxyTo({ target: { port: peer.port } });
+      const worker = await connectWorker(proxy.port);
+      const payload = Buffer.concat([Buffer.of(0xff).subarray(0, size), Buffer.alloc(Math.max(0, size - 1), 0xff)]);
+      worker.socket.send(payload);
+      await waitFor(() => peer.sockets.length === 1, { what: "the connection", ...what });
+      peer.sockets[0]?.send(payload);
+      await waitFor(() => worker.received.length === 1 && peer.received.length === 1, {
+        what: "both messages",
+        ...what,
+      });
+      expect(Buffer.compare(peer.received[0] ?? Buffer.of(1), payload)).toBe(0);
+      expect(Buffer.compare(worker.received[0] ?? Buffer.of(1), payload)).toBe(0);
+      expect(proxy.frames).toHaveLength(2);
+      // An empty message is a GATEWAY_HELLO, and of its kind on the way up too; the rest is no frame.
+      for (const seen of proxy.frames) expect(seen.frame === undefined).toBe(size > 0);
+    },
+  );
 
-  test("in fragments with a ping in between are one message", async () => {
+  test("a fragmented message with a ping in between is recorded as one message", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -201,7 +207,7 @@ describe("frames", () => {
     expect(peer.received[0]).toEqual(bytes);
   });
 
-  test("that are text or compressed pass and are marked", async () => {
+  test("text frames and compressed frames pass and are marked", async () => {
     const peer = await startPeer(undefined, { perMessageDeflate: true });
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port, { perMessageDeflate: true });
@@ -215,7 +221,7 @@ describe("frames", () => {
     expect(proxy.frames.at(-1)).toMatchObject({ undecodable: "not a binary message", connection: 2 });
   });
 
-  test("that break the protocol pass as well, and the connection ends as it would without the proxy", async () => {
+  test("frames that break the protocol pass, and the connection ends as it would without the proxy", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -226,7 +232,7 @@ describe("frames", () => {
     expect(proxy.frames).toMatchObject([{ undecodable: "bad opcode 15", fate: "forwarded" }]);
   });
 
-  test("close with the same code on both sides", async () => {
+  test("a close frame has the same code on both sides", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -236,8 +242,8 @@ describe("frames", () => {
   });
 });
 
-describe("faults", () => {
-  test("dropped frames do not arrive, the others do, and the rule ends", async () => {
+describe("Faults", () => {
+  test("dropped frames do not arrive, all others do, and the rule can be removed", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -258,7 +264,7 @@ describe("faults", () => {
     expect(proxy.framesOf("WORKER_HEARTBEAT").map(({ fate }) => fate)).toEqual(["dropped", "forwarded"]);
   });
 
-  test("duplicated frames arrive twice, one right after the other, and the rule ends", async () => {
+  test("duplicated frames arrive twice in a row, and the rule can be removed", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -277,7 +283,7 @@ describe("faults", () => {
     await waitFor(() => peer.received.length === 2, { what: "the heartbeat, twice", ...what });
   });
 
-  test("cut resets both sides; new connections work", async () => {
+  test("cut() resets both sides, and new connections work", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -289,7 +295,7 @@ describe("faults", () => {
     expect(proxy.connections).toEqual({ all: 1, webSockets: 1 });
   });
 
-  test("stop refuses connections until start, on the same port", async () => {
+  test("stop() refuses connections until start(), on the same port", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const { port } = proxy;
@@ -305,7 +311,7 @@ describe("faults", () => {
     await expect(proxyTo({ target: { port: peer.port }, port })).rejects.toMatchObject({ code: "PORT_BUSY" });
   });
 
-  test("half-open connections pass nothing and stay open, new ones work, and what was held comes when healed", async () => {
+  test("half-open connections pass nothing and stay open, new ones work, and healing delivers what was held", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -331,7 +337,7 @@ describe("faults", () => {
     expect(await peerClosed).toBe(1006);
   });
 
-  test("delay keeps order and takes its time", async () => {
+  test("delay() delays frames and keeps their order", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -347,7 +353,7 @@ describe("faults", () => {
     expect(worker.received).toEqual(["1", "2", "3"].map(replyAck));
   });
 
-  test("a slow reader slows the sender down, and gets everything", async () => {
+  test("a slow reader slows the sender down and still gets everything", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -362,7 +368,7 @@ describe("faults", () => {
 });
 
 describe("waitForFrame", () => {
-  test("lists what came instead", async () => {
+  test("waitForFrame lists the frames that came instead", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -381,7 +387,7 @@ describe("waitForFrame", () => {
     expect(message).toMatch(/gateway -> agent WORKER_REPLY_ACK requestId=r9$/m);
   });
 
-  test("looks only at new frames when asked to, and forgets on clear", async () => {
+  test("waitForFrame can look at new frames only, and forgets frames after clear()", async () => {
     const peer = await startPeer();
     const proxy = await proxyTo({ target: { port: peer.port } });
     const worker = await connectWorker(proxy.port);
@@ -399,7 +405,7 @@ describe("waitForFrame", () => {
     await expect(failing).rejects.toThrow("bad predicate");
   });
 
-  test("refuses a target that is no address", async () => {
+  test("the proxy rejects a target that is not an address", async () => {
     await expect(proxyTo({ target: "nonsense" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
     await expect(proxyTo({ target: "https://127.0.0.1" })).rejects.toMatchObject({ code: "OPTION_INVALID" });
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { waitFor } from "../src/index.ts";
 
-test("gives what the condition gives, once it gives something", async () => {
+test("waitFor resolves with the first truthy value of its condition", async () => {
   let looks = 0;
   const answer = await waitFor(() => (++looks < 3 ? undefined : { looks }), { what: "three looks", intervalMs: 1 });
   expect(answer).toEqual({ looks: 3 });

@@ -10,7 +10,7 @@ const names = (changed: readonly string[] | undefined): string[] => partsFor(cha
 const argsOf = (changed: readonly string[] | undefined, name: string): string[] =>
   partsFor(changed).find((part) => part.name === name)?.args ?? [];
 
-test("changed files are those that differ from the last commit and new ones, without deleted and ignored ones", () => {
+test("changed files are new files and those that differ from the last commit, except deleted and ignored ones", () => {
   const folder = fixture({
     ".gitignore": "ignored.ts",
     "same.ts": "",
@@ -31,7 +31,7 @@ test("changed files are those that differ from the last commit and new ones, wit
   expect(changedFiles(folder)).toEqual(["edited.ts", "new ü.ts", "staged.ts"]);
 });
 
-test("only what was changed is looked at, and types as a whole", () => {
+test("the check covers changed files only, and types as a whole", () => {
   expect(names([])).toEqual(["types"]);
   expect(names(["README.md"])).toEqual(["types", "format"]);
   expect(names(["packages/sdk/src/a.ts"])).toEqual(["types", "tests", "format", "size"]);
@@ -42,7 +42,7 @@ test("only what was changed is looked at, and types as a whole", () => {
   expect(argsOf([generated], "tests")).toContain(generated);
 });
 
-test("without a list of changes everything is looked at", () => {
+test("the check covers everything when there is no list of changes", () => {
   expect(names(undefined).sort()).toEqual(["format", "size", "tests", "types"]);
   expect(argsOf(undefined, "tests")).not.toContain("related");
 });

@@ -23,7 +23,7 @@ test("passed and failed tests are counted", () => {
   expect(countResults(report(7, 2), 1)).toMatchObject({ passed: 7, failed: 2 });
 });
 
-test("what fails outside of a test counts too", () => {
+test("failures outside of a test are counted too", () => {
   expect(countResults(undefined, 1)).toMatchObject({ passed: 0, failed: 1 });
   expect(countResults(report(7, 0), 1)).toMatchObject({ passed: 7, failed: 1 });
   expect(countResults(report(0, 0), 0)).toMatchObject({ passed: 0, failed: 1 });
@@ -31,7 +31,7 @@ test("what fails outside of a test counts too", () => {
   expect(countResults(report(7, 1, [unloaded]), 1)).toMatchObject({ passed: 7, failed: 2 });
 });
 
-test("the last line that counts is the one at the end", () => {
+test("the summary line that counts is the last one", () => {
   expect(sumUp("3 passed, 0 failed\nmore\n12 passed, 1 failed\n", 1)).toEqual({ passed: 12, failed: 1 });
   expect(sumUp("12 passed, 0 failed\r\n", 0)).toEqual({ passed: 12, failed: 0 });
   expect(sumUp("12 passed, 0 failed\n", 1)).toEqual({ passed: 12, failed: 1 });
@@ -39,7 +39,7 @@ test("the last line that counts is the one at the end", () => {
   expect(sumUp("  12 passed, 0 failed, 1 skipped", 0)).toEqual({ passed: 0, failed: 1 });
 });
 
-test("a suite that leaves a temporary file or a process behind has failed", async () => {
+test("a suite that leaves a temporary file or a process behind fails", async () => {
   const folder = fixture(
     {
       "a.test.ts": `import { spawn } from "node:child_process";

@@ -9,7 +9,7 @@ const table = optionTable({
   group: { two: { default: false, doc: "the second" } },
 });
 
-test("a table has an option's variables and default, and those of groups by the group's name", () => {
+test("the options table shows each option's variables and default, and groups under their name", () => {
   expect(table.split("\n").slice(2)).toEqual([
     '| `one` | `HOLDFAST_ONE`, `PLAIN` | `"5s"` | the first |',
     "| `group` |  |  | more |",
@@ -17,7 +17,7 @@ test("a table has an option's variables and default, and those of groups by the 
   ]);
 });
 
-test("a table that is out of date is replaced, and what is around it stays", () => {
+test("an outdated options table is replaced and its surroundings are kept", () => {
   const page = (inside: string) => `Before\n\n<!-- options x -->\n${inside}<!-- /options -->\n\nAfter\n`;
   for (const inside of ["", "| old |\n"]) {
     expect(withTables(page(inside), { x: table })).toBe(page(`${table}\n`));

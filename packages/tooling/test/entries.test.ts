@@ -34,11 +34,11 @@ export type { Client as Other };
 const esm = 'export const VERSION = "1";';
 const cjs = 'exports.VERSION = "1";';
 
-test("types and modules that have the same values are fine, whatever types are exported beside them", async () => {
+test("an entry passes when its types and module export the same values, whatever types it exports besides", async () => {
   expect(await checkEntries([built(types, esm, cjs)])).toEqual({ checked: 2, problems: [] });
 });
 
-test("a class that only the types export as a value is found, in each form", async () => {
+test("a class that only the types export as a value is reported, in each format", async () => {
   const { problems } = await checkEntries([built(types.replace("type Client", "Client"), esm, cjs)]);
   expect(problems).toEqual([
     "planted (import): the types have the value Client, the module does not.",
@@ -46,12 +46,12 @@ test("a class that only the types export as a value is found, in each form", asy
   ]);
 });
 
-test("a value that the types do not have is found, in the form that has it", async () => {
+test("a value missing from the types is reported, in the format that exports it", async () => {
   const { problems } = await checkEntries([built(types, esm, `${cjs} exports.more = 1;`)]);
   expect(problems).toEqual(["planted (require): the module has more, the types do not."]);
 });
 
-test("the gate fails on a planted violation and names it", async () => {
+test("the entries gate fails on a planted violation and names it", async () => {
   const gate = (folder: string) =>
     run(process.execPath, [inRoot("packages/tooling/src/entries.mjs"), folder], { output: "collect" });
   expect(await gate(built(types, esm, cjs))).toMatchObject({ code: 0, output: "" });

@@ -57,7 +57,7 @@ const own = new Set([
   "Values and options of every kind",
 ]);
 
-test("no fault is left out", () => {
+test("no fault is missing from the table", () => {
   const { rows } = read(page);
   const counts = new Map<string, number>();
   for (const { section } of rows) counts.set(section, (counts.get(section) ?? 0) + 1);
@@ -72,7 +72,7 @@ test("no fault is left out", () => {
   });
 });
 
-test("a row without a test, with one that is not there, or in a file that is not there is found", () => {
+test("a row is reported that names no test, a missing test or a missing file", () => {
   const files = new Map([
     ["here", "packages/tooling/test/faults.test.ts"],
     ["gone", "packages/tooling/test/gone.test.ts"],
@@ -84,7 +84,7 @@ test("a row without a test, with one that is not there, or in a file that is not
   }
 });
 
-test("no registry is weak", () => {
+test("no source file uses a weak registry", () => {
   const weak = new RegExp(["Weak", "Ref|Finalization", "Registry"].join(""));
   const sources = filesBelow(["packages", "gateway-mock"]).filter((path) => /\/src\/.*\.(ts|mjs)$/.test(path));
   expect(sources.length).toBeGreaterThan(100);

@@ -34,7 +34,7 @@ test("paths of a machine are found in any text", () => {
   for (const text of good) expect(machinePaths([{ path: "README.md", text }]), text).toEqual([]);
 });
 
-test("casts by way of unknown are found in product code, wherever their lines break", () => {
+test("casts through unknown are found in product code, wherever their lines break", () => {
   const path = "packages/a/src/a.ts";
   const cast = ["x as", "unknown as Y"].join(" ");
   expect(blindCasts([{ path, text: `\nconst y = ${cast};` }])).toEqual([`${path}:2`]);
@@ -47,7 +47,7 @@ test("casts by way of unknown are found in product code, wherever their lines br
   expect(blindCasts([{ path: "packages/a/test/a.test.ts", text: cast }])).toEqual([]);
 });
 
-test("long lines are found in Markdown, but not in its tables, code and link definitions", () => {
+test("long lines are found in Markdown, except in tables, code and link definitions", () => {
   const long = "x".repeat(121);
   const find = (text: string) => longLines([{ path: "docs/a.md", text }]);
   expect(find(`a\n${long}`)).toEqual(["docs/a.md:2"]);
@@ -74,7 +74,7 @@ test("upper limits of time are found in tests", () => {
   }
 });
 
-test("each of these gates fails on planted violations", async () => {
+test("each of the hygiene gates fails on planted violations", async () => {
   const folder = fixture({
     "README.md": `Look into ${home}/notes\n${"x".repeat(121)}`,
     "pnpm-lock.yaml": `tarball: ${host}/a.tgz`,

@@ -176,11 +176,11 @@ async function cruise(files: Record<string, string>): Promise<{ rule: string; fr
   return report.summary.violations.map(({ rule, from }) => ({ rule: rule.name, from }));
 }
 
-test("a tree that keeps the rules passes", async () => {
+test("a tree that keeps the import rules passes", async () => {
   expect(await cruise(clean)).toEqual([]);
 });
 
-test("every rule has a planted violation, and every one is found", async () => {
+test("every import rule has a planted violation, and each is found", async () => {
   expect(Object.keys(planted).sort()).toEqual(rules.map(({ name }) => name).sort());
   const broken = { ...clean };
   for (const [file, line] of Object.values(planted)) broken[file] = `${line}\n${broken[file]}`;

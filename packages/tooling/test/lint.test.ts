@@ -13,7 +13,7 @@ async function size(path: string, text: string): Promise<string> {
   return code === 0 ? "" : output;
 }
 
-test("a file of more than 300 lines of code and a function of more than 80 are refused", async () => {
+test("a file over 300 lines of code and a function over 80 are rejected", async () => {
   expect(await size("src/a.ts", lines(301))).toContain("max-lines");
   expect(await size("src/a.ts", `export function f() {\n${lines(81)}\n}`)).toContain("max-lines-per-function");
   expect(await size("src/a.ts", `export function f() {\n${lines(60)}\n}\n${"// why\n\n".repeat(300)}`)).toBe("");
@@ -31,7 +31,7 @@ test.each([
   ],
   ["an unused import", 'import { b } from "./b.ts";\n\nexport const a = 1;', "noUnusedImports"],
   ["other formatting", "export const a = 'x'", "format"],
-])("%s is refused", async (_what, text, rule) => {
+])("the linter rejects %s", async (_what, text, rule) => {
   const folder = fixture({ "src/a.ts": `${text}\n` });
   const args = [tool("@biomejs/biome/bin/biome"), "check", "--error-on-warnings", "--vcs-enabled=false"];
   const { code, output } = await run(

@@ -9,7 +9,7 @@ const tree = {
 };
 const missing = (text: string): string[] => missingFrom("page.md", text, tree);
 
-test("what a page names is looked for: paths, identifiers in the files of their item, scripts", () => {
+test("paths, scripts and identifiers that a page names are looked up", () => {
   expect(
     missing(
       "- `packages/a/src/a.ts`: `sendFrame()`, `MAX_BYTES`; then `npm run gen`\n\n`Elsewhere` in `packages/a/src/`",
@@ -25,7 +25,7 @@ test("what a page names is looked for: paths, identifiers in the files of their 
   expect(missing("- `npm run generate`")).toEqual(["page.md: there is no script generate"]);
 });
 
-test("text that names nothing is left alone", () => {
+test("text that names nothing is ignored", () => {
   expect(missing("`--flag`, `POST /v1/runs/:id/pause`, `{ a: 1 }`\n\n```sh\nnpm run nothing `Nowhere`\n```")).toEqual(
     [],
   );

@@ -171,7 +171,7 @@ function complaints(seenIn: string, planted?: Planted): string {
     .join("\n");
 }
 
-test.each(omissions)("$name does not compile", (omission) => {
+test.each(omissions)("the code does not compile with an omission: $name", (omission) => {
   const planted = plant(omission);
   expect(complaints(planted.seenIn)).toBe("");
   expect(complaints(planted.seenIn, planted)).toMatch(omission.says);

@@ -19,7 +19,7 @@ const problems = (files: Record<string, string>): string =>
     .map(({ problem }) => problem)
     .join("");
 
-test("a package as it should be passes", () => {
+test("a correct package passes", () => {
   expect(problems(good)).toBe("");
 });
 
@@ -42,7 +42,7 @@ test("a package without a licence is refused", () => {
   expect(inspectPackage(folder).map(({ problem }) => problem)).toContainEqual(expect.stringContaining("LICENSE"));
 });
 
-test("all ways to name a module are seen", () => {
+test("all forms of importing a module are found", () => {
   const text = `import a from "a"; export * from "b"; import c = require("c"); const d = require("d"); import("e");
 export type F = import("f").F; const s = 'import "no"'; // import "no"`;
   expect(modules("x.d.ts", text).sort()).toEqual(["a", "b", "c", "d", "e", "f"]);
@@ -65,7 +65,7 @@ test("notices name every bundled package once, with its licence", async () => {
   await expect(noticesText([join(folder, "b")])).rejects.toThrow("states no licence");
 });
 
-test("the errors page has every code with its summary and fix", () => {
+test("the errors page lists every code with its summary and fix", () => {
   const page = errorsPage({ ONE: { summary: "It broke.", fix: "Repair it." }, TWO: { summary: "So.", fix: "Thus." } });
   for (const text of ["## ONE", "It broke.", "Repair it.", "## TWO", "So.", "Thus."]) expect(page).toContain(text);
 });

@@ -66,12 +66,12 @@ async function started(folder: string): Promise<number[]> {
 const exit = (child: ChildProcess): Promise<number | NodeJS.Signals | null> =>
   new Promise((resolve) => child.once("exit", (code, signal) => resolve(code ?? signal)));
 
-describe.runIf(process.platform === "linux")("nothing outlives the runner", () => {
+describe.runIf(process.platform === "linux")("Processes after the runner has ended", () => {
   test.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
     ["SIGKILL", "SIGKILL"],
-  ] as const)("%s", async (signal, code) => {
+  ] as const)("the runner leaves no process behind: %s", async (signal, code) => {
     const folder = tree();
     const runner = spawn(process.execPath, ["runner.mjs"], { cwd: folder, stdio: "ignore" });
     const exited = exit(runner);
@@ -86,7 +86,7 @@ describe.runIf(process.platform === "linux")("nothing outlives the runner", () =
   test.each([
     ["directly", '"exec $NODE runner.mjs"'],
     ["through a shell", '"$NODE runner.mjs; true"'],
-  ])("the npm that started it %s is gone", async (_how, command) => {
+  ])("the runner ends when the npm that started it %s is gone", async (_how, command) => {
     const folder = tree();
     const script = `const { spawn } = require("node:child_process");
 const env = { ...process.env, NODE: process.execPath, npm_lifecycle_event: "test" };
@@ -113,7 +113,7 @@ left.unref();`,
   });
 });
 
-test("exit code and output are those of the child", async () => {
+test("the runner's exit code and output are those of the child", async () => {
   const script = "console.log('out'); console.error('err'); process.exitCode = 3;";
   const result = await run(process.execPath, ["-e", script], { output: "collect" });
   expect(result).toMatchObject({ code: 3, timedOut: false, left: [] });
@@ -121,11 +121,11 @@ test("exit code and output are those of the child", async () => {
   expect(result.output).toContain("err\n");
 });
 
-test("a child that takes too long is ended", async () => {
+test("a child process that takes too long is ended", async () => {
   const result = await run(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { timeoutMs: 300 });
   expect(result).toMatchObject({ code: 143, timedOut: true });
 });
 
-test("a program that does not exist is a failure", async () => {
+test("running a program that does not exist fails", async () => {
   expect((await run("/nowhere/program", [], { output: "collect" })).code).toBe(127);
 });

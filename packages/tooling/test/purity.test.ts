@@ -4,7 +4,7 @@ import { impurities, isPure } from "../src/purity.mjs";
 import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
 
-test("pure are the core but its ports, the link's core, the gateway's decisions, and machines", () => {
+test("the pure modules are the core without its ports, the connection machines, the engine, and all machines", () => {
   for (const path of [
     "packages/core/src/backoff.ts",
     "packages/sdk/src/connection/machines/outbox.ts",
@@ -44,7 +44,7 @@ test.each([
   ["const t = performance?.now();", "performance"],
   ["const u = import.meta.url;", "import.meta"],
   ["function f(a = fetch) {}", "fetch"],
-])("%j is impure", (code, name) => {
+])("the code %j is impure", (code, name) => {
   expect(impurities("x.ts", `\n${code}`)).toEqual([`x.ts:2 ${name}`]);
 });
 
@@ -58,11 +58,11 @@ test.each([
   "class Machine { process(): void {} }",
   "// Date.now() and setTimeout are not for here",
   'const text = "Math.random()";',
-])("%j is pure", (code) => {
+])("the code %j is pure", (code) => {
   expect(impurities("x.ts", code)).toEqual([]);
 });
 
-test("the gate fails on a planted violation and names it", async () => {
+test("the purity gate fails on a planted violation and names it", async () => {
   const check = (text: string) =>
     run(process.execPath, [inRoot("packages/tooling/src/purity.mjs"), fixture({ "packages/core/src/ids.ts": text })], {
       output: "collect",
@@ -73,7 +73,7 @@ test("the gate fails on a planted violation and names it", async () => {
   expect(bad.output).toContain("packages/core/src/ids.ts:1 Date.now");
 });
 
-test("the gate fails when it finds nothing to check", async () => {
+test("the purity gate fails when it finds nothing to check", async () => {
   const folder = fixture({ "packages/other/src/a.ts": "" });
   const { code } = await run(process.execPath, [inRoot("packages/tooling/src/purity.mjs"), folder], {
     output: "collect",

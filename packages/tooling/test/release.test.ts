@@ -7,7 +7,7 @@ import { releaseVersion } from "../src/release-version.mjs";
 import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
 
-test("a changeset for one package gives all published ones the same new version, and private ones none", async () => {
+test("a changeset for one package bumps all published packages to the same version, and no private one", async () => {
   const manifests = ["packages/sdk", "packages/testing", "packages/core", "gateway-mock"];
   const copied = ["package.json", "pnpm-workspace.yaml", ".changeset/config.json"];
   const files = [...copied, ...manifests.map((folder) => `${folder}/package.json`)].map((path) => [
@@ -28,7 +28,7 @@ test("a changeset for one package gives all published ones the same new version,
   expect(JSON.parse(text("packages/core/package.json")).version).toBe("0.1.0");
 });
 
-test("a changed API is told line by line, with what to do", () => {
+test("a changed API is reported line by line, with what to do", () => {
   const report = { entry: "holdfast", file: "etc/holdfast.api.md", text: "a\nnew?: string;\nb" };
   expect(compare(report, report.text)).toBe("");
   const problem = compare(report, "a\nold: string;\nb");
@@ -38,7 +38,7 @@ test("a changed API is told line by line, with what to do", () => {
   expect(changedLines("a\nb", "a\nb")).toEqual([]);
 });
 
-test("a table has a dash where there is nothing", () => {
+test("an empty cell of the release table shows a dash", () => {
   const cells = [
     { row: "ESM", column: "Node 20", text: "ok 1.0 s" },
     { row: "strip", column: "Node 22", text: "FAILED" },

@@ -13,7 +13,7 @@ test.each([
   "Merge branch 'a'",
   'Revert "sdk: x"',
   "fixup! sdk: x",
-])("the subject %s is fine", (subject) => {
+])("the commit subject %s is accepted", (subject) => {
   expect(subjectProblem(subject)).toBe("");
 });
 
@@ -23,11 +23,11 @@ test.each([
   ["sdk:x", /area/],
   ["sdk: ", /area/],
   [`docs: ${"x".repeat(67)}`, /longer than 72/],
-])("the subject %s is not", (subject, problem) => {
+])("the commit subject %s is rejected", (subject, problem) => {
   expect(subjectProblem(subject)).toMatch(problem);
 });
 
-test("looked at is what came after the rule, also in a shallow clone", () => {
+test("only commits made after the rule are checked, also in a shallow clone", () => {
   const folder = fixture({});
   const git = (...args: string[]): string =>
     execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", "-C", folder, ...args], {

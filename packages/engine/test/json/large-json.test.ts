@@ -50,8 +50,8 @@ const broken = fc.tuple(json, fc.nat(), fc.nat({ max: 3 }), noise).map(([text, w
   return text.slice(0, at) + put + text.slice(at + length);
 });
 
-describe("JSON that is checked in turns", () => {
-  it("is what JSON.parse takes, and nothing else", () => {
+describe("JSON scanner", () => {
+  it("the scanner accepts exactly what JSON.parse accepts", () => {
     let wrong = 0;
     fc.assert(
       fc.property(fc.oneof(json, spaced, broken, broken, noise), fc.integer({ min: 1, max: 50 }), (text, chars) => {
@@ -99,11 +99,11 @@ describe("JSON that is checked in turns", () => {
       "1 2",
       "\u00a0 1",
     ],
-  ])("refuses what looks like it (%#)", (...texts) => {
+  ])("the scanner rejects text that only resembles JSON (%#)", (...texts) => {
     for (const text of texts) expect([text, scans(text, 10)]).toEqual([text, parses(text)]);
   });
 
-  it("takes a turn for each piece of the text, however much is in it", () => {
+  it("the scanner yields after each piece of the text, however large the text is", () => {
     const scanner = new JsonScanner(`[${"{},".repeat(100_000)}0]`, OPTIONS);
     let turns = 1;
     while (!scanner.scan(1_000)) turns += 1;
@@ -111,16 +111,16 @@ describe("JSON that is checked in turns", () => {
     expect(scanner.values).toBe(100_002);
   });
 
-  it("nests as deep as it may", () => {
+  it("the scanner limits how deep values nest", () => {
     expect(scans("[".repeat(200) + "]".repeat(200), 64)).toBe(true);
     expect(scans("[".repeat(201) + "]".repeat(201), 64)).toBe(false);
   });
 });
 
-describe("JSON that is built as far as it is needed", () => {
+describe("Lazy JSON reader", () => {
   const value = fc.jsonValue({ maxDepth: 3 });
 
-  it("says the same as JSON.parse, with what is long kept as text", () => {
+  it("the lazy reader gives the same values as JSON.parse, with long parts kept as text", () => {
     const object = fc.dictionary(
       fc.string(),
       fc.oneof(
@@ -146,7 +146,7 @@ describe("JSON that is built as far as it is needed", () => {
     [`{ "a":{"_inngest":1} ,"_inngest":"${long}"}`],
     [`{"_inngest":"${long}"}`],
     [`{"_inngestx":1,"inngest":2,"long":"${long}"}`],
-  ])("loses the field that it is to lose, wherever it stands (%#)", (data) => {
+  ])("the lazy reader removes the given field wherever it occurs (%#)", (data) => {
     const { value } = read(`{"d\\u0061ta":${data},"user":${data}}`, 1, { of: "data", field: "_inngest" });
     const kept = value as { data: JsonText; user: JsonText };
     const { _inngest: _, ...rest } = JSON.parse(data) as Record<string, unknown>;
@@ -155,24 +155,24 @@ describe("JSON that is built as far as it is needed", () => {
     expect(JSON.parse(kept.user.text)).toEqual(JSON.parse(data));
   });
 
-  it("makes no prototypes of what others send", () => {
+  it("the lazy reader never sets a prototype from its input", () => {
     const { value: kept } = read(`{"__proto__":{"admin":true},"name":"a","data":{"__proto__":{"x":"${long}"}}}`, 1);
     expect([Object.getPrototypeOf(kept), Object.keys(kept as object)]).toEqual([Object.prototype, ["name", "data"]]);
   });
 
-  it("takes lists of events, and no more entries than anybody sends", () => {
+  it("the lazy reader accepts lists of events and limits their entries", () => {
     const reader = read(JSON.stringify([{ name: "a" }, { name: "b" }]), 2);
     expect(reader.innermost).toHaveLength(2);
     expect(() => read(`[${"0,".repeat(6_000)}0]`, 2)).toThrow(/more than 5000 entries/);
   });
 });
 
-describe("what expressions see of a large event", () => {
+describe("The view of a large event in expressions", () => {
   const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
   const event = (data: object): { data: Record<string, unknown> } =>
     seenText(JSON.stringify({ name: "shop/order", data: { ...data, pad: long.repeat(5) } })) as never;
 
-  it("is every field that holds a moderate number of values", () => {
+  it("expressions see every field of a large event that has a moderate number of values", () => {
     const { data } = event({ kind: "x", huge: numbers(50_000), list: numbers(100), deep: { a: { b: 1 } } });
     expect([data.kind, data.list, data.deep]).toEqual(["x", numbers(100), { a: { b: 1 } }]);
     expect(data.list).toBe(data.list);
@@ -180,14 +180,14 @@ describe("what expressions see of a large event", () => {
     expect(Object.keys(data)).toEqual(["kind", "huge", "list", "deep", "pad"]);
   });
 
-  it("counts all that is looked at together", () => {
+  it("the values read from a large event are counted together", () => {
     const part = numbers(MAX_SEEN_VALUES / 2 - 10);
     const { data } = event({ a: part, b: part, c: part });
     expect([data.a, data.b]).toEqual([part, part]);
     expect(() => data.c).toThrow(/expressions may look at/);
   });
 
-  it("is nothing of an object with more fields than anybody writes down", () => {
+  it("expressions see nothing of an object with too many fields", () => {
     const fields = Object.fromEntries(numbers(20_000).map((n) => [`k${n}`, n]));
     const seen = event(fields);
     expect(() => seen.data).toThrow(/holds 20002 values/);
