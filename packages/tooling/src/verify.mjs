@@ -38,6 +38,7 @@ export const gates = [
   gate("entries", "the types of each entry have the values that its modules have", own("entries.mjs")),
   gate("named", "what how-to pages and Vitest lists name is there", own("named.mjs")),
   gate("subjects", "commit subjects name their area, in 72 characters", own("subjects.mjs")),
+  gate("glossary", "words that the glossary bans are not used", own("glossary.mjs")),
   gate("registry", "no registry host in lockfile and configuration", own("hygiene.mjs"), "registry"),
   gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
   gate("wrap", "Markdown wraps at 120 characters", own("hygiene.mjs"), "wrap"),

@@ -65,10 +65,10 @@ test("no fault is missing from the table", () => {
   expect(Object.fromEntries(counts)).toEqual({
     Promises: 5,
     "The life of a connection": 66,
-    "Bugs reproduced with another agent": 20,
+    "Bugs reproduced with another SDK": 20,
     "Measured while designing": 9,
     ...ownCounts,
-    "Known weaknesses of another agent": 50,
+    "Known weaknesses of another SDK": 50,
   });
 });
 

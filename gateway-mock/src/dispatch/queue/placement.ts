@@ -16,7 +16,7 @@ import { Versions, versionName } from "./versions.ts";
 /** How long work is put off that waits for a worker of its version: one is connected, but has no room or is elsewhere ... */
 const HOLD_MS = 10_000;
 /** ... or none is. One that connects meanwhile gets it at once. */
-const HOLD_FOR_NOBODY_MS = 60_000;
+const HOLD_WITHOUT_WORKER_MS = 60_000;
 
 export interface PlacementParts {
   readonly runs: RunCache;
@@ -166,7 +166,7 @@ export class Placement {
   }
 
   #wait(job: ClaimedJob, waiting: Waiting): void {
-    this.#hold(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_FOR_NOBODY_MS : HOLD_MS);
+    this.#hold(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_WITHOUT_WORKER_MS : HOLD_MS);
   }
 
   /** Puts work off that no worker here may take, so that it is not claimed again and again, and keeps no other work waiting. */

@@ -112,9 +112,9 @@ function shortError(value: unknown): unknown {
 }
 
 function tooMany(what: string, values: number): HoldfastError {
-  const cure = "pass it as one text, or the name of the place where it is kept";
+  const fix = "pass it as one text, or the name of the place where it is kept";
   return new HoldfastError(
     "FRAME_INVALID",
-    `${what} holds ${values} values; options of a step may hold ${MAX_OPTION_VALUES}: ${cure}.`,
+    `${what} holds ${values} values; options of a step may hold ${MAX_OPTION_VALUES}: ${fix}.`,
   );
 }

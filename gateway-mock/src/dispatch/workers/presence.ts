@@ -31,11 +31,11 @@ export class Presence {
     this.#workers.remove(slot);
     for (const dispatch of held) this.#dispatches.detach(dispatch);
     if (this.#options.settings.plain) return this.#leasesRunOut(held, slot.session);
-    // What was not sent yet no one has.
-    const isNobodys = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
-    const nobodys = held.filter(isNobodys);
-    if (nobodys.length > 0) this.#dispatches.giveUp(nobodys, () => false);
-    const sent = held.filter((dispatch) => !isNobodys(dispatch));
+    // What was not sent yet is with no worker.
+    const hasNoWorker = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
+    const free = held.filter(hasNoWorker);
+    if (free.length > 0) this.#dispatches.giveUp(free, () => false);
+    const sent = held.filter((dispatch) => !hasNoWorker(dispatch));
     if (sent.length === 0) return;
     const lostMs = this.#options.clock.monotonicMs();
     for (const dispatch of sent) dispatch.lostMs = lostMs;

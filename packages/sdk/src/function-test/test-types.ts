@@ -9,7 +9,7 @@ export interface StepAnswer {
   readonly id: string;
   /**
    * What the step gives. For `step.run` it replaces the body and gets its arguments. For a wait it returns the event, or
-   * its data, or the signal's data, or null for "nobody came"; for `step.invoke` the result of the invoked function; for
+   * its data, or the signal's data, or null for "none came"; for `step.invoke` the result of the invoked function; for
    * `step.fetch` a Response. What it throws is what the step fails with.
    */
   readonly handler: (...args: never[]) => unknown;

@@ -38,7 +38,7 @@ export interface NewJob {
   readonly notBeforeMs?: number | null;
   /** Of functions with limits. Such a job is never leased on creation. */
   readonly lane?: Lane | null;
-  /** Born leased: epoch 1 instead of 0, due when the lease ends. */
+  /** Leased on creation: epoch 1 instead of 0, due when the lease ends. */
   readonly lease?: { readonly gatewayId: string; readonly leaseMs: number } | null;
 }
 

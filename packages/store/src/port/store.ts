@@ -137,7 +137,7 @@ export interface Store extends StoreReads, FlowStore {
   /** Counters since the start, for metrics and tests. */
   stats(): StoreStats;
 
-  /** What is known of the database at the moment; asks nobody. */
+  /** What is known of the database at the moment; asks no one. */
   health(): DatabaseHealth;
 
   /** Lets queued writes finish (at most `timeoutMs`, default 5000), then closes every connection. */

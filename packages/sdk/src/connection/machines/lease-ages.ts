@@ -41,7 +41,7 @@ function endOf(leaseId: string): number | null {
   return isUlid(leaseId) ? ulidTimeMs(leaseId) : null;
 }
 
-/** When somebody was there so much before. */
+/** When the peer was there so much before. */
 export const earlier = ({ monotonicMs, wallMs }: ClockReading, byMs: number): ClockReading => ({
   monotonicMs: monotonicMs - byMs,
   wallMs: wallMs - byMs,

@@ -34,7 +34,7 @@ export interface LeaseAnswer {
   readonly verdict: "extended" | "lost" | "unknown";
   /** It was given after the last doubt began, so all that came over the connection before it is older, and what comes later is not. */
   readonly isFresh: boolean;
-  /** Nobody else had the work then; null = it does not say. */
+  /** No other worker had the work then; null = it does not say. */
   readonly asOf: ClockReading | null;
 }
 

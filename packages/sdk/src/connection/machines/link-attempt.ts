@@ -9,7 +9,7 @@ type Open = Extract<LinkState, { phase: "open" }>;
 type Opening = Extract<Attempt, { step: "opening" }>;
 
 const MAX_EXCLUDED = 20;
-/** A refusal that trying again hardly cures is tried as rarely as the policy allows. */
+/** A refusal that a retry hardly changes is retried as rarely as the policy allows. */
 const PERMANENT_FAILURES = 16;
 
 /** Asks for an endpoint now. */

@@ -47,7 +47,7 @@ function pick({ requestId, runId, functionSlug }: RunningRequest): RunningReques
   return { requestId, runId, functionSlug };
 }
 
-/** `CurrentExecution` of the execution, as it comes out of the paused code; anything else is nobody. */
+/** `CurrentExecution` of the execution, as it comes out of the paused code; anything else names no execution. */
 function readExecution(value: unknown): StallExecution | null {
   if (typeof value !== "object" || value === null) return null;
   const { requestId, runId, functionSlug, step } = value as Record<string, unknown>;

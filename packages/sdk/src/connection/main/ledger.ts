@@ -34,7 +34,7 @@ interface Entry {
  *     checkpoint without an answer, the exact reply.
  * LEDGER-3. A checkpoint is settled exactly once; those of an entry that goes are settled as `stale`.
  * LEDGER-4. The signal of an entry fires at most once, and the outcome of an entry is set at most once.
- * LEDGER-5. The epoch of an entry only rises, and so does the time as of which it is known that nobody else has the work: what is
+ * LEDGER-5. The epoch of an entry only rises, and so does the time as of which it is known that no other worker has the work: what is
  *     stored for it says that, too.
  */
 export class Ledger {

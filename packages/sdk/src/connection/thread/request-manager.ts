@@ -42,7 +42,7 @@ export interface RequestManagerDeps {
   readonly counters: Pick<SharedCounters, "epoch" | "tookWork">;
   /** Of the first doubt, which everything that is adopted is in. */
   readonly epoch: number;
-  /** Nobody else adds to it, or takes away. */
+  /** Only this class adds to it, or takes away. */
   readonly inFlight: InFlightRequests;
 }
 
@@ -112,7 +112,7 @@ export class RequestManager {
     return this.#inFlight.count;
   }
 
-  /** Requests whose reply nobody has acknowledged. */
+  /** Requests whose reply has not been acknowledged. */
   undelivered(): readonly string[] {
     return this.#delivery.undelivered();
   }
