@@ -1,42 +1,30 @@
 /** What the gateway asks of a store, and the rules that every store keeps. Pure. */
 
-export { DEFAULT_ENVIRONMENT, environmentOf, plainName, qualify } from "./port/environment.ts";
 export {
   type CronTick,
   cronKey,
   type FlowRule,
+  type IntakeItem,
+  type IntakeOutcome,
+  type IntakeRun,
   type IntakeSource,
-  type LimitedClaim,
-  type LimitedClaimRequest,
   type NewCron,
+  type NewEvent,
+  type NewWait,
   type OpenWindow,
-  type RecallWant,
   type RegisteredCron,
   readWindowKey,
   type ScheduledFunction,
   type StoredCron,
+  type StoredWait,
   scheduleText,
+  type WaitKind,
+  type WaitQuery,
   type WindowEntry,
   type WindowKey,
-} from "./port/flow.ts";
-export type { DatabaseHealth } from "./port/health.ts";
-export type { IntakeItem, IntakeOutcome, IntakeRun, NewEvent } from "./port/intake.ts";
-export type { ClaimedJob, ClaimRequest, Fence, JobKind, LeaseExtension, LeaseRelease, NewJob } from "./port/job.ts";
-export type { ClaimLimits, Lane } from "./port/lane.ts";
-export type { LogKind, LogRow, StoredLogRow } from "./port/log.ts";
+} from "./port/events.ts";
 export type {
-  AppRecord,
-  ConnectionRecord,
-  Deployment,
-  FunctionRecord,
-  ListedConnection,
-  StoredFunction,
-  StoredRegistry,
-} from "./port/registration.ts";
-export type { HeadPatch, NewRun, RunHead, StoredRun } from "./port/run.ts";
-export { RUN_STATUSES, type RunStatus } from "./port/run-status.ts";
-export type { Store } from "./port/store.ts";
-export type {
+  DatabaseHealth,
   EventDetail,
   EventPage,
   EventView,
@@ -46,11 +34,42 @@ export type {
   RunFilter,
   RunPage,
   StoreReads,
-} from "./port/store-reads.ts";
-export type { CommitOutcome, LostWhy, Transition } from "./port/transition.ts";
-export type { NewWait, StoredWait, WaitKind, WaitQuery } from "./port/wait.ts";
-export type { Wake } from "./port/wake.ts";
+} from "./port/reads.ts";
+export type {
+  AppRecord,
+  ConnectionRecord,
+  Deployment,
+  FunctionRecord,
+  ListedConnection,
+  StoredFunction,
+  StoredRegistry,
+} from "./port/registry.ts";
+export type { CommitOutcome, LostWhy, Store, Transition, Wake } from "./port/store.ts";
+export {
+  type ClaimedJob,
+  type ClaimLimits,
+  type ClaimRequest,
+  type Fence,
+  type HeadPatch,
+  type JobKind,
+  type Lane,
+  type LeaseExtension,
+  type LeaseRelease,
+  type LimitedClaim,
+  type LimitedClaimRequest,
+  type LogKind,
+  type LogRow,
+  type NewJob,
+  type NewRun,
+  type RecallWant,
+  RUN_STATUSES,
+  type RunHead,
+  type RunStatus,
+  type StoredLogRow,
+  type StoredRun,
+} from "./port/work.ts";
 export { checkTransition } from "./rules/check-transition.ts";
+export { DEFAULT_ENVIRONMENT, environmentOf, plainName, qualify } from "./rules/environment.ts";
 export { expectRows } from "./rules/expected-rows.ts";
 export {
   eventKeyOf,

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { IntakeItem } from "../src/port/intake.ts";
-import type { LogRow } from "../src/port/log.ts";
-import type { RunStatus } from "../src/port/run-status.ts";
-import type { Transition } from "../src/port/transition.ts";
+import type { IntakeItem } from "../src/port/events.ts";
+import type { Transition } from "../src/port/store.ts";
+import type { LogRow, RunStatus } from "../src/port/work.ts";
 import type { LockedJob, LockedRows, LockedRun } from "../src/rules/locked-rows.ts";
 import { planBatch, rowKeyOf, type Unit } from "../src/rules/plan.ts";
 import { takeBatch } from "../src/rules/take-batch.ts";

@@ -1,5 +1,5 @@
 import { HoldfastError } from "@holdfast/core";
-import type { Transition } from "../port/index.ts";
+import type { Transition } from "../port/store.ts";
 
 /** What the types cannot say; a mistake of the caller, found before anything is queued. */
 export function checkTransition(transition: Transition): void {

@@ -1,4 +1,5 @@
-import type { IntakeItem, Transition } from "../port/index.ts";
+import type { IntakeItem } from "../port/events.ts";
+import type { Transition } from "../port/store.ts";
 import type { LockedJob, LockedRows, LockedRun } from "./locked-rows.ts";
 import type { Needs, Unit } from "./plan.ts";
 
@@ -12,12 +13,13 @@ const NOTHING_ELSE: Omit<LockedRows, "jobs" | "runs" | "registryVersion"> = {
 };
 
 /**
- * Almost always all units of a batch win: fences and versions are those that the database has, and nothing waits for its
- * events. Such a batch needs no look before it is planned; it is planned on what it expects, and written under the
+ * Almost always all units of a batch win: fences and versions are those that the database has, and nothing waits for
+ * its events. Such a batch needs no look before it is planned; it is planned on what it expects, and written under the
  * condition that this is so. Null: whether a unit wins, or what it writes, depends on more than that.
  *
  * EXPECT-1. What `planBatch` makes of it is what it would make of the same things found under locks: every unit wins.
- * EXPECT-2. Everything that decides about a win or a write is in `jobs`, `runs`, the registry's version, or the names of events.
+ * EXPECT-2. Everything that decides about a win or a write is in `jobs`, `runs`, the registry's version, or the names
+ *     of events.
  */
 export function expectRows(units: readonly Unit[], needs: Needs, awaited: ReadonlySet<string>): LockedRows | null {
   const { eventKeys, signals, flowRules, rows, eventNames, registryVersions } = needs;

@@ -1,11 +1,5 @@
-import {
-  type FlowRule,
-  MAX_BATCH_LENGTH,
-  type NewJob,
-  type WindowEntry,
-  type WindowKey,
-  windowKeyText,
-} from "../port/index.ts";
+import { type FlowRule, MAX_BATCH_LENGTH, type WindowEntry, type WindowKey, windowKeyText } from "../port/events.ts";
+import type { NewJob } from "../port/work.ts";
 
 /** The row of a flow rule while a batch is planned. */
 export interface FlowRuleState {

@@ -1,4 +1,4 @@
-import type { RunStatus, StoredLogRow } from "../port/index.ts";
+import type { RunStatus, StoredLogRow } from "../port/work.ts";
 
 /** What a run's log says its head must be. `startedMs` is not among it: a claim begins a run and writes no row. */
 export interface FoldedHead {
@@ -19,8 +19,8 @@ const ENDS: Partial<Record<StoredLogRow["kind"], RunStatus>> = {
 };
 
 /**
- * `fold(run_log) = runs`: the head is what the row of the highest version made of it; how the run ended is what its last
- * row says, whatever the head claims. Throws with the reason when the log contradicts itself.
+ * `fold(run_log) = runs`: the head is what the row of the highest version made of it; how the run ended is what its
+ * last row says, whatever the head claims. Throws with the reason when the log contradicts itself.
  */
 export function foldHead(log: readonly StoredLogRow[]): FoldedHead {
   const [created] = log.filter((row) => row.kind === "RUN_CREATED");

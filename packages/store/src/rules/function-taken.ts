@@ -1,5 +1,5 @@
 import { HoldfastError } from "@holdfast/core";
-import { plainName } from "../port/index.ts";
+import { plainName } from "./environment.ts";
 
 /** Who keeps a name: a deployment that is there, only runs that have not ended, or an app of the same connection. */
 export type Keeper = "deployment" | "runs" | "connection";

@@ -1,4 +1,5 @@
-import type { IntakeItem, NewJob } from "../port/index.ts";
+import type { IntakeItem } from "../port/events.ts";
+import type { NewJob } from "../port/work.ts";
 
 export type AnnouncedJob = Pick<NewJob, "functionId" | "lease" | "delayMs" | "notBeforeMs">;
 

@@ -1,4 +1,4 @@
-import type { RunStatus } from "../port/index.ts";
+import type { RunStatus } from "../port/work.ts";
 import type { FlowRuleState } from "./flow-rules.ts";
 import type { WaitKey } from "./write-set.ts";
 

@@ -4,11 +4,9 @@ import {
   type IntakeItem,
   type IntakeRun,
   type IntakeSource,
-  type LogRow,
-  type NewJob,
-  type NewRun,
   type NewWait,
-} from "../port/index.ts";
+} from "../port/events.ts";
+import type { LogRow, NewJob, NewRun } from "../port/work.ts";
 import { eventKeyOf, type FlowRules, joinWindow, passFlowRules, takeWindow } from "./flow-rules.ts";
 import type { LockedRows } from "./locked-rows.ts";
 import type { UnitResult } from "./unit-result.ts";

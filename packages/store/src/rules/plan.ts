@@ -1,13 +1,6 @@
-import type {
-  CommitOutcome,
-  IntakeItem,
-  IntakeOutcome,
-  LogRow,
-  LostWhy,
-  NewWait,
-  RunStatus,
-  Transition,
-} from "../port/index.ts";
+import type { IntakeItem, IntakeOutcome, NewWait } from "../port/events.ts";
+import type { CommitOutcome, LostWhy, Transition } from "../port/store.ts";
+import type { LogRow, RunStatus } from "../port/work.ts";
 import { eventKeyOf, type FlowRuleKey, flowRuleKeyOf, keyOfFlowRule } from "./flow-rules.ts";
 import type { LockedRows } from "./locked-rows.ts";
 import { create, planIntake, type Scene } from "./plan-intake.ts";
@@ -115,14 +108,15 @@ function flowRulesOf({ runs, windows = [], source }: IntakeItem): FlowRuleKey[] 
  *
  * BATCH-1. A fence holds only when its job is there, of the same run, and has the same epoch.
  * BATCH-2. A version holds only when it is the head's; "live" only when the head has not ended.
- * BATCH-3. A run has at most one unit in a batch that looks at its head (`takeBatch` sees to it), so BATCH-1 and BATCH-2 hold for
- *     all units at once and not only for the first.
+ * BATCH-3. A run has at most one unit in a batch that looks at its head (`takeBatch` sees to it), so BATCH-1 and
+ *     BATCH-2 hold for all units at once and not only for the first.
  * BATCH-4. A unit that loses writes nothing.
  * BATCH-5. Of several events with one key the one that holds the key writes; the others report it.
  * BATCH-6. A signal has at most one who waits for it; who takes a place takes it whole.
  * BATCH-7. An event for which something waits never comes without the job that tells them.
  * BATCH-8. A "live" unit none of whose rows is new changes nothing: a head changes only together with the log.
- * BATCH-9. A unit that was decided on the registry wins only on the registry as it is; an event key that it held is free again.
+ * BATCH-9. A unit that was decided on the registry wins only on the registry as it is; an event key that it held is
+ *     free again.
  */
 export function planBatch(units: readonly Unit[], found: LockedRows): BatchPlan {
   const writes: WriteSet = {

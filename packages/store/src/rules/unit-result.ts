@@ -1,4 +1,4 @@
-import type { LostWhy } from "../port/index.ts";
+import type { LostWhy } from "../port/store.ts";
 
 /** What a unit comes to, before it is known which of its log rows were new. */
 export type UnitResult =

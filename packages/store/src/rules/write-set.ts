@@ -1,4 +1,5 @@
-import type { CronTick, LogRow, NewEvent, NewJob, NewRun, NewWait, RunStatus } from "../port/index.ts";
+import type { CronTick, NewEvent, NewWait } from "../port/events.ts";
+import type { LogRow, NewJob, NewRun, RunStatus } from "../port/work.ts";
 import type { FlowRuleState } from "./flow-rules.ts";
 
 export interface WaitKey {

@@ -1,11 +1,11 @@
 /**
- * Environments, as the store has them. What belongs to a named environment carries it in every name by which it is looked
- * up: apps, functions, events, signals. `shop-order` of `preview` is `@@preview:shop-order`. What is keyed by such names (queues,
- * limits, windows, schedules, waits, ids that senders gave, versions of apps) is kept apart by that, and no statement
- * has to think of it.
+ * Environments, as the store has them. What belongs to a named environment carries it in every name by which it is
+ * looked up: apps, functions, events, signals. `shop-order` of `preview` is `@@preview:shop-order`. What is keyed by
+ * such names (queues, limits, windows, schedules, waits, ids that senders gave, versions of apps) is kept apart by
+ * that, and no statement has to think of it.
  *
- * ENV-1. Different pairs of environment and name give different texts: environments hold no ":", and a plain name that begins with
- *    the mark is written with an empty environment.
+ * ENV-1. Different pairs of environment and name give different texts: environments hold no ":", and a plain name that
+ *    begins with the mark is written with an empty environment.
  * ENV-2. Names of the default environment are what they are, as before there were others.
  */
 const MARK = "@@";

@@ -1,3 +1,8 @@
+/**
+ * Who can run what: apps with their deployments and functions, and the connections of workers, each kept by the gateway
+ * it is open at. The registry's version lets decisions that rest on it be refused once it is out of date.
+ */
+
 export interface AppRecord {
   readonly id: string;
   readonly version: string;
