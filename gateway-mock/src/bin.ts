@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { HoldfastError, type Log, messageOf, sleep, systemTimers } from "@holdfast/core";
-import { type Command, HELP, parseCommand } from "./cli.ts";
-import { readKeysFile } from "./keys-file.ts";
+import { type Command, parseCommand } from "./cli.ts";
+import { HELP } from "./cli-help.ts";
 import { createLog } from "./logger.ts";
 import { type Gateway, startGateway } from "./server.ts";
 import { VERSION } from "./version.ts";
@@ -31,8 +31,7 @@ async function dev(command: Extract<Command, { type: "dev" }>): Promise<void> {
   const format = command.logFormat ?? (process.stderr.isTTY ? "pretty" : "json");
   const log = createLog(process.stderr, command.logLevel, format, process.stderr.isTTY === true);
   const stopping = stopRequests(log);
-  const keys = command.keysFile === undefined ? {} : { keys: readKeysFile(command.keysFile) };
-  const starting = startGateway({ ...command.options, ...keys, log });
+  const starting = startGateway({ ...command.options, log });
   // What has been started of a local Postgres ends with this process.
   const gateway = await Promise.race([starting, stopping.asked.then(() => startedSoon(starting))]);
   if (gateway === null) process.exit(0);

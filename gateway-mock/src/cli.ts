@@ -1,99 +1,53 @@
+/** The command line: every option of the gateway by flag or variable, and those of the command itself. */
 import { parseArgs } from "node:util";
-import { HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
-import { VERSION_POLICIES } from "@holdfast/engine";
-import { DEFAULT_PORT, type GatewayOptions, MAX_OPTION_MS, MIN_DURATIONS_MS } from "./config.ts";
+import { HoldfastError, messageOf } from "@holdfast/core";
+import type { GatewayOptions } from "./gateway-options.ts";
+import { type OptionRow, oneOf, type ResolvedTable, resolveTable, SWITCH } from "./option-kinds.ts";
+import { GATEWAY_OPTIONS } from "./option-table.ts";
 
 export const LOG_LEVEL_NAMES = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevelName = (typeof LOG_LEVEL_NAMES)[number];
-export type LogFormat = "pretty" | "json";
+export const LOG_FORMATS = ["pretty", "json"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
-export type Command =
-  | { readonly type: "help" }
-  | { readonly type: "version" }
-  | {
-      readonly type: "dev";
-      readonly options: GatewayOptions;
-      readonly logLevel: LogLevelName;
-      /** Undefined: readable lines on a terminal, JSON otherwise. */
-      readonly logFormat: LogFormat | undefined;
-      /** File of additional keys; read before the gateway starts. */
-      readonly keysFile: string | undefined;
-      /** Print one JSON line when ready instead of the greeting. */
-      readonly json: boolean;
-    };
+type Rows = Readonly<Record<string, OptionRow>>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
-export const HELP = `Usage: holdfast-gateway dev [options]
+/** Options of the command, not of the gateway. */
+export const COMMAND_OPTIONS = {
+  logLevel: {
+    kind: oneOf(LOG_LEVEL_NAMES),
+    flag: { name: "log-level", takes: "<level>" },
+    variables: ["HOLDFAST_GATEWAY_LOG_LEVEL"],
+    default: "info",
+    doc: "`debug`, `info`, `warn`, `error` or `silent`",
+  },
+  logFormat: {
+    kind: oneOf(LOG_FORMATS),
+    flag: { name: "log-format", takes: "<format>" },
+    variables: ["HOLDFAST_GATEWAY_LOG_FORMAT"],
+    doc: "`pretty` or `json`; default: `pretty` on a terminal, otherwise `json`",
+  },
+  json: {
+    kind: SWITCH,
+    flag: { name: "json", sets: true },
+    variables: ["HOLDFAST_GATEWAY_JSON"],
+    default: false,
+    doc: "print one JSON line when ready instead of the greeting",
+  },
+} as const satisfies Rows;
 
-Runs a gateway on this machine: HTTP, WebSocket, dispatcher and store, with an embedded Postgres unless you name another.
+type DevCommand = { readonly type: "dev"; readonly options: GatewayOptions } & ResolvedTable<typeof COMMAND_OPTIONS>;
 
-Options
-  --port <n>                    HTTP and WebSocket port (default ${DEFAULT_PORT}; 0 = any free port)
-  --connect-port <n>            second port for the WebSocket (default: port + 1; 0 = any free port)
-  --host <address>              address to listen on (default 127.0.0.1; other addresses require keys)
-  --allowed-host <name>         host name that clients may use, besides localhost and IP addresses (repeatable)
-  --allowed-origin <origin>     browser origin that may call, such as http://localhost:3000 (repeatable)
-  --data-dir <path>             where the embedded Postgres keeps its data (default .holdfast)
-  --database-url <url>          use this Postgres instead (or DATABASE_URL)
-  --keys <file>                 additional keys, each with a name and optionally an environment (or HOLDFAST_KEYS_FILE)
-  --log-level <level>           debug, info, warn, error or silent (default info)
-  --log-format <format>         pretty or json (default: pretty on a terminal, otherwise json)
-  --lease <duration>            how long a request is leased to a worker, such as 20s
-  --heartbeat <duration>        heartbeat interval of connections, such as 5s
-  --request-ack <duration>      how long a worker may take to acknowledge a request before it is reassigned (default 5s)
-  --retry-base <duration>       delay before the first retry of a step (default 1s)
-  --reconnect-grace <duration>  how long a disconnected worker may take to reconnect and keep its work (default 5s)
-  --drain <duration>            how long a shutdown waits for workers to finish (default 25s)
-  --version-policy <policy>     which workers may continue a run started by another app version:
-                                prefer, strict or any (default prefer)
-  --allow-private-fetch         let step.fetch call this machine and its private network although other machines
-                                can reach the gateway
-  --no-extensions               speak the base protocol only
-  --plain                       base protocol only, as strict as the reference gateway: for testing apps that will run there
-  --virtual-time                for tests: advance time with POST /v1/testing/skip-time
-  --json                        print one JSON line when ready
-  --version, --help
+export type Command = { readonly type: "help" } | { readonly type: "version" } | DevCommand;
 
-Environment
-  DATABASE_URL           same as --database-url
-  HOLDFAST_SIGNING_KEY, HOLDFAST_SIGNING_KEY_FALLBACK, HOLDFAST_EVENT_KEY
-                         keys required of apps and event senders; generate signing keys with openssl rand -hex 32
-  HOLDFAST_KEYS_FILE     same as --keys: a JSON array of { "name", "kind": "signing" or "event", "key", "environment" }
-`;
-
-const FLAGS = {
-  port: { type: "string" },
-  "connect-port": { type: "string" },
-  host: { type: "string" },
-  "allowed-host": { type: "string", multiple: true },
-  "allowed-origin": { type: "string", multiple: true },
-  "data-dir": { type: "string" },
-  "database-url": { type: "string" },
-  "log-level": { type: "string" },
-  "log-format": { type: "string" },
-  lease: { type: "string" },
-  heartbeat: { type: "string" },
-  "request-ack": { type: "string" },
-  "retry-base": { type: "string" },
-  "reconnect-grace": { type: "string" },
-  drain: { type: "string" },
-  "version-policy": { type: "string" },
-  "allow-private-fetch": { type: "boolean" },
-  "no-extensions": { type: "boolean" },
-  plain: { type: "boolean" },
-  "virtual-time": { type: "boolean" },
-  keys: { type: "string" },
-  json: { type: "boolean" },
-  version: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
-} as const;
-
-type Values = Partial<Record<keyof typeof FLAGS, string | boolean | string[]>>;
+type Values = Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>;
 
 /**
  * Reads the command line.
- * @throws HoldfastError `GATEWAY_USAGE`
+ * @throws HoldfastError `GATEWAY_USAGE`, `SIGNING_KEY_INVALID`, `ENVIRONMENT_INVALID`
  */
-export function parseCommand(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Command {
+export function parseCommand(args: readonly string[], env: Environment): Command {
   const { values, positionals } = parse(args);
   if (values.help) return { type: "help" };
   if (values.version) return { type: "version" };
@@ -105,108 +59,89 @@ export function parseCommand(args: readonly string[], env: Readonly<Record<strin
   return {
     type: "dev",
     options: readOptions(values, env),
-    keysFile: text(values, "keys") ?? (env.HOLDFAST_KEYS_FILE || undefined),
-    logLevel: oneOf(values, "log-level", LOG_LEVEL_NAMES) ?? "info",
-    logFormat: oneOf(values, "log-format", ["pretty", "json"]),
-    json: values.json === true,
+    ...resolveTable(COMMAND_OPTIONS, readRows(COMMAND_OPTIONS, values, env)),
   };
 }
 
 function parse(args: readonly string[]): { values: Values; positionals: string[] } {
   try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: FLAGS,
-      allowPositionals: true,
-      strict: true,
-    });
-    return { values, positionals };
+    return parseArgs({ args: [...args], options: parserOptions(), allowPositionals: true, strict: true });
   } catch (error) {
     throw usage(`${messageOf(error).split(". ")[0]}; "holdfast-gateway --help" lists all options.`);
   }
 }
 
-function readOptions(values: Values, env: Readonly<Record<string, string | undefined>>): GatewayOptions {
-  const databaseUrl = text(values, "database-url") ?? env.DATABASE_URL;
-  const leaseMs = duration(values, "lease", "leaseMs");
-  const heartbeatMs = duration(values, "heartbeat", "heartbeatMs");
+interface ParserOption {
+  type: "string" | "boolean";
+  multiple?: boolean;
+  short?: string;
+}
+
+function parserOptions(): Record<string, ParserOption> {
+  const options: Record<string, ParserOption> = {
+    version: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
+  };
+  for (const { flag } of Object.values<OptionRow>({ ...GATEWAY_OPTIONS, ...COMMAND_OPTIONS })) {
+    if (flag === null) continue;
+    options[flag.name] =
+      "sets" in flag ? { type: "boolean" } : { type: "string", multiple: flag.isRepeatable === true };
+  }
+  return options;
+}
+
+function readOptions(values: Values, env: Environment): GatewayOptions {
+  const options: GatewayOptions = readRows(GATEWAY_OPTIONS, values, env);
+  const { leaseMs, heartbeatMs } = options;
   if (leaseMs !== undefined && heartbeatMs !== undefined && heartbeatMs > leaseMs) {
     throw usage(
       `--heartbeat (${heartbeatMs} ms) must not be longer than --lease (${leaseMs} ms): a lost worker must be noticed before its leases end.`,
     );
   }
-  const signingKeyFallback = env.HOLDFAST_SIGNING_KEY_FALLBACK;
-  return dropUndefined({
-    port: integer(values, "port"),
-    connectPort: integer(values, "connect-port"),
-    host: text(values, "host"),
-    allowedHosts: list(values, "allowed-host"),
-    allowedOrigins: list(values, "allowed-origin"),
-    dataDir: text(values, "data-dir"),
-    databaseUrl: databaseUrl === undefined || databaseUrl === "" ? undefined : checkDatabaseUrl(databaseUrl),
-    leaseMs,
-    heartbeatMs,
-    requestAckMs: duration(values, "request-ack", "requestAckMs"),
-    retryBaseMs: duration(values, "retry-base", "retryBaseMs"),
-    reconnectGraceMs: duration(values, "reconnect-grace", "reconnectGraceMs"),
-    drainMs: duration(values, "drain", "drainMs"),
-    versionPolicy: oneOf(values, "version-policy", VERSION_POLICIES),
-    allowPrivateFetch: values["allow-private-fetch"] === true ? true : undefined,
-    extensions: values["no-extensions"] === true ? [] : undefined,
-    plain: values.plain === true ? true : undefined,
-    virtualTime: values["virtual-time"] === true ? true : undefined,
-    signingKey: env.HOLDFAST_SIGNING_KEY,
-    signingKeyFallback,
-    eventKey: env.HOLDFAST_EVENT_KEY,
-  });
+  return options;
 }
 
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function dropUndefined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Defined<T>;
+/** What the flags, else the variables say. */
+function readRows(rows: Rows, values: Values, env: Environment): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(rows).flatMap(([name, row]) => {
+      const value = fromFlag(row, values) ?? fromVariable(row, env);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }
 
-function checkDatabaseUrl(url: string): string {
-  if (/^postgres(ql)?:\/\/./.test(url)) return url;
-  throw usage("The database URL must look like postgres://user:password@host:5432/database.");
+function fromFlag({ flag, kind }: OptionRow, values: Values): unknown {
+  const given = flag === null ? undefined : values[flag.name];
+  if (flag === null || given === undefined) return undefined;
+  if ("sets" in flag) return flag.sets;
+  const source = `--${flag.name}`;
+  const texts = [given].flat().filter((one) => typeof one === "string");
+  if (texts.includes("")) throw usage(`${source} needs a value.`);
+  return checked(() => kind.check(texts.map((text) => kind.fromText(text, source)).reduce(joined), source));
 }
 
-function text(values: Values, name: keyof Values): string | undefined {
-  const value = values[name];
-  if (value === "") throw usage(`--${name} needs a value.`);
-  return typeof value === "string" ? value : undefined;
+/** What a flag that is given several times says. */
+function joined(before: unknown, next: unknown): unknown {
+  return Array.isArray(before) && Array.isArray(next) ? [...before, ...next] : next;
 }
 
-function list(values: Values, name: keyof Values): string[] | undefined {
-  const value = values[name];
-  return Array.isArray(value) ? value : undefined;
+/** Empty ones count as unset. */
+function fromVariable({ variables, kind }: OptionRow, env: Environment): unknown {
+  const variable = variables.find((name) => env[name]?.trim());
+  const text = variable === undefined ? undefined : env[variable]?.trim();
+  if (variable === undefined || text === undefined) return undefined;
+  return checked(() => kind.check(kind.fromText(text, variable), variable));
 }
 
-function integer(values: Values, name: keyof Values): number | undefined {
-  const value = text(values, name);
-  if (value === undefined) return undefined;
-  if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535)
-    throw usage(`--${name} must be a port from 0 to 65535, not "${value}".`);
-  return Number(value);
-}
-
-function duration(values: Values, name: keyof Values, option: keyof typeof MIN_DURATIONS_MS): number | undefined {
-  const value = text(values, name);
-  if (value === undefined) return undefined;
+function checked<T>(read: () => T): T {
   try {
-    return parseDurationMs(value, `--${name}`, { minMs: MIN_DURATIONS_MS[option], maxMs: MAX_OPTION_MS });
+    return read();
   } catch (error) {
-    throw usage(messageOf(error));
+    if (!HoldfastError.is(error)) throw error;
+    const isUsage = error.code === "OPTION_INVALID" || error.code === "DURATION_INVALID";
+    throw isUsage ? usage(error.message) : error;
   }
-}
-
-function oneOf<Name extends string>(values: Values, name: keyof Values, names: readonly Name[]): Name | undefined {
-  const value = text(values, name);
-  if (value === undefined) return undefined;
-  const found = names.find((one) => one === value);
-  if (!found) throw usage(`--${name} must be one of ${names.join(", ")}, not "${value}".`);
-  return found;
 }
 
 function usage(message: string): HoldfastError {

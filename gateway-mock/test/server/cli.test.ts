@@ -4,10 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HoldfastError } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
-import { parseCommand } from "../../src/cli.ts";
+import { COMMAND_OPTIONS, parseCommand } from "../../src/cli.ts";
+import { HELP } from "../../src/cli-help.ts";
 import { resolveConfig } from "../../src/config.ts";
 import { readKeysFile } from "../../src/keys-file.ts";
 import { createLog, prettyLine } from "../../src/logger.ts";
+import type { OptionRow } from "../../src/option-kinds.ts";
+import { GATEWAY_OPTIONS } from "../../src/option-table.ts";
 import { startGateway } from "../../src/server.ts";
 import { VERSION } from "../../src/version.ts";
 import { SIGNING_KEY, useGateway } from "./harness.ts";
@@ -31,32 +34,93 @@ describe("the command line", () => {
     expect(resolveConfig({})).toMatchObject({ host: "127.0.0.1", port: 8288, connectPort: 8289, dataDir: ".holdfast" });
   });
 
-  test("every flag sets its gateway option", () => {
-    const flags =
-      "--port 0 --connect-port 9 --host ::1 --data-dir d --log-level debug --log-format json --lease 20s --heartbeat 500ms --request-ack 2s --retry-base 10 --reconnect-grace 1s --drain 2s --no-extensions --json";
-    expect(
-      parseCommand(["dev", ...flags.split(" ")], { DATABASE_URL: "postgres://h/d", HOLDFAST_EVENT_KEY: "e" }),
-    ).toEqual({
-      type: "dev",
-      options: {
-        port: 0,
-        connectPort: 9,
-        host: "::1",
-        dataDir: "d",
-        databaseUrl: "postgres://h/d",
-        leaseMs: 20_000,
-        heartbeatMs: 500,
-        requestAckMs: 2000,
-        retryBaseMs: 10,
-        reconnectGraceMs: 1000,
-        drainMs: 2000,
-        extensions: [],
-        eventKey: "e",
-      },
-      logLevel: "debug",
-      logFormat: "json",
-      json: true,
+  /** A text for each option, and what it comes to. */
+  const TEXTS: { readonly [Name in keyof typeof GATEWAY_OPTIONS]: readonly [string, unknown] | null } = {
+    port: ["0", 0],
+    connectPort: ["9", 9],
+    host: ["::1", "::1"],
+    allowedHosts: ["gateway.test", ["gateway.test"]],
+    allowedOrigins: ["http://app.test", ["http://app.test"]],
+    dataDir: ["d", "d"],
+    keepData: ["false", false],
+    databaseUrl: ["postgres://h/d", "postgres://h/d"],
+    maxConnections: ["5", 5],
+    signingKey: [SIGNING_KEY, SIGNING_KEY],
+    signingKeyFallback: [SIGNING_KEY, SIGNING_KEY],
+    eventKey: ["e", "e"],
+    // Of a file: below.
+    keys: null,
+    leaseMs: ["20s", 20_000],
+    heartbeatMs: ["500ms", 500],
+    requestAckMs: ["2s", 2_000],
+    retryBaseMs: ["10", 10],
+    reconnectGraceMs: ["1s", 1_000],
+    drainMs: ["2s", 2_000],
+    versionPolicy: ["strict", "strict"],
+    allowPrivateFetch: ["1", true],
+    extensions: ["off", []],
+    plain: ["on", true],
+    virtualTime: ["true", true],
+    // No text.
+    log: null,
+  };
+
+  test.each(Object.entries(TEXTS).flatMap(([name, texts]) => (texts === null ? [] : [[name, ...texts] as const])))(
+    "the option %s is set by its flag and by each of its variables, the flag first",
+    (name, text, value) => {
+      const { flag, variables }: OptionRow = GATEWAY_OPTIONS[name as keyof typeof GATEWAY_OPTIONS];
+      const read = (args: readonly string[], env: Record<string, string>): unknown =>
+        (parseCommand(["dev", ...args], env) as { options: unknown }).options;
+      expect(variables.filter((one) => one.startsWith("HOLDFAST_"))).toHaveLength(1);
+      for (const variable of variables) expect(read([], { [variable]: text })).toEqual({ [name]: value });
+      if (flag === null) return;
+      const args = "sets" in flag ? [`--${flag.name}`] : [`--${flag.name}`, text];
+      const env = Object.fromEntries(variables.map((variable) => [variable, "never read"]));
+      expect(read(args, env)).toEqual({ [name]: value });
+    },
+  );
+
+  test("no two options share a flag or a variable, and the help names all of them", () => {
+    const rows = Object.values<OptionRow>({ ...GATEWAY_OPTIONS, ...COMMAND_OPTIONS });
+    const names = rows.flatMap(({ flag, variables }) => [...(flag ? [`--${flag.name}`] : []), ...variables]);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => !new RegExp(`(^|\\s)${name}[\\s,]`, "m").test(HELP))).toEqual([]);
+    expect(HELP.split("\n").filter((line) => line.length > 120)).toEqual([]);
+  });
+
+  test("a repeated flag and a variable with commas give several values; switches can be switched off", () => {
+    const read = (args: readonly string[], env: Record<string, string> = {}): unknown =>
+      (parseCommand(["dev", ...args], env) as { options: unknown }).options;
+    const allowedHosts = ["a.test", "b.test"];
+    expect(read(["--allowed-host", "a.test", "--allowed-host", "b.test"])).toEqual({ allowedHosts });
+    expect(read([], { HOLDFAST_GATEWAY_ALLOWED_HOSTS: "a.test, b.test" })).toEqual({ allowedHosts });
+    expect(read([], { HOLDFAST_GATEWAY_EXTENSIONS: "nack,stall" })).toEqual({ extensions: ["nack", "stall"] });
+    expect(read([], { HOLDFAST_GATEWAY_PLAIN: "off", HOLDFAST_GATEWAY_PORT: " " })).toEqual({ plain: false });
+    expect(read([], { HOLDFAST_DATABASE_URL: "postgres://h/a", DATABASE_URL: "postgres://h/b" })).toEqual({
+      databaseUrl: "postgres://h/a",
     });
+  });
+
+  test("options of the command itself", () => {
+    const flags = ["--log-level", "debug", "--log-format", "json", "--json"];
+    const read = { type: "dev", options: {}, logLevel: "debug", logFormat: "json", json: true };
+    expect(parseCommand(["dev", ...flags], {})).toEqual(read);
+    const env = {
+      HOLDFAST_GATEWAY_LOG_LEVEL: "debug",
+      HOLDFAST_GATEWAY_LOG_FORMAT: "json",
+      HOLDFAST_GATEWAY_JSON: "1",
+    };
+    expect(parseCommand(["dev"], env)).toEqual(read);
+  });
+
+  test.each([
+    [{ HOLDFAST_GATEWAY_PORT: "many" }, 'HOLDFAST_GATEWAY_PORT must be a port from 0 to 65535, not "many".'],
+    [{ HOLDFAST_GATEWAY_PLAIN: "maybe" }, 'HOLDFAST_GATEWAY_PLAIN must be true or false, not "maybe".'],
+    [{ HOLDFAST_GATEWAY_EXTENSIONS: "magic" }, "HOLDFAST_GATEWAY_EXTENSIONS must be one of checkpoint,"],
+    [{ HOLDFAST_GATEWAY_ALLOWED_ORIGINS: "a" }, 'allowedOrigins must be origins such as "https://app.example.com"'],
+  ])("the variables %j are refused by name", (env, message) => {
+    expect(() => parseCommand(["dev"], env)).toThrow(message);
+    expect(() => parseCommand(["dev"], env)).toThrow(expect.objectContaining({ code: "GATEWAY_USAGE" }));
   });
 
   test("--help and --version are recognised", () => {
@@ -79,7 +143,7 @@ describe("the command line", () => {
       "--heartbeat (30000 ms) must not be longer than --lease (1000 ms)",
     ],
     [["dev", "--log-level", "loud"], "--log-level must be one of"],
-    [["dev", "--database-url", "mysql://x"], "The database URL must look like"],
+    [["dev", "--database-url", "mysql://x"], "--database-url must look like"],
   ])("the command line %j is rejected with one sentence", (args, text) => {
     const sentence = refusal(args);
     expect(sentence).toContain("GATEWAY_USAGE");
@@ -104,6 +168,10 @@ test("unknown and invalid gateway options are rejected", () => {
   expect(() => resolveConfig({ leaseMs: 1 })).toThrow(/leaseMs/);
   expect(() => resolveConfig({ prot: 1 } as never)).toThrow(/gateway option `prot`/);
   expect(() => resolveConfig({ log: "debug" } as never)).toThrow(/`log`/);
+  expect(() => resolveConfig({ keepData: "no" } as never)).toThrow(/`keepData` must be true or false/);
+  expect(() => resolveConfig({ maxConnections: 2 })).toThrow(/`maxConnections` must be an integer from 3 to 100/);
+  expect(() => resolveConfig({ leaseMs: "20s" } as never)).toThrow(/`leaseMs`/);
+  expect(() => resolveConfig({ port: 65_535 })).toThrow(/connectPort/);
   expect(() => resolveConfig({ extensions: ["magic" as never] })).toThrow(/magic/);
 });
 
@@ -145,8 +213,9 @@ test("a file of keys: read, or refused with the reason and without a key in it",
       expect(() => readKeysFile(path)).not.toThrow(/s3cr3t|00112233/);
     }
     expect(() => readKeysFile(join(folder, "none"))).toThrow(/cannot be read/);
-    expect(parseCommand(["dev", "--keys", file], {})).toMatchObject({ keysFile: file });
-    expect(parseCommand(["dev"], { HOLDFAST_KEYS_FILE: file })).toMatchObject({ keysFile: file });
+    await written(JSON.stringify([key]));
+    expect(parseCommand(["dev", "--keys", file], {})).toMatchObject({ options: { keys: [key] } });
+    expect(parseCommand(["dev"], { HOLDFAST_KEYS_FILE: file })).toMatchObject({ options: { keys: [key] } });
   } finally {
     await rm(folder, { recursive: true });
   }

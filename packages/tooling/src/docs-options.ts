@@ -1,8 +1,11 @@
 /**
- * Writes the tables of options in `packages/sdk/README.md`, between `<!-- options NAME -->` and `<!-- /options -->`, from the
- * tables that the options are read by; with `--check` it only reports whether the file is up to date.
+ * Writes the tables of options in the READMEs of the SDK and the gateway, between `<!-- options NAME -->` and
+ * `<!-- /options -->`, from the tables that the options are read by; with `--check` it only reports whether they are current.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { COMMAND_OPTIONS } from "../../../gateway-mock/src/cli.ts";
+import type { OptionRow } from "../../../gateway-mock/src/option-kinds.ts";
+import { GATEWAY_OPTIONS } from "../../../gateway-mock/src/option-table.ts";
 import { CLIENT_OPTIONS } from "../../sdk/src/app/client-option-table.ts";
 import { CONNECT_GROUPS, CONNECT_OPTIONS } from "../../sdk/src/connection/main/connect-option-table.ts";
 
@@ -13,12 +16,29 @@ interface Row {
 }
 type Table = Readonly<Record<string, Row>>;
 
-const file = new URL("../../sdk/README.md", import.meta.url);
+const pages: readonly { readonly path: string; readonly tables: Readonly<Record<string, string>> }[] = [
+  {
+    path: "packages/sdk/README.md",
+    tables: {
+      client: optionTable({ "": CLIENT_OPTIONS }),
+      connect: optionTable({ "": CONNECT_OPTIONS, ...CONNECT_GROUPS }),
+    },
+  },
+  {
+    path: "gateway-mock/README.md",
+    tables: { gateway: gatewayTable(GATEWAY_OPTIONS), command: gatewayTable(COMMAND_OPTIONS) },
+  },
+];
 
-const tables: Readonly<Record<string, string>> = {
-  client: optionTable({ "": CLIENT_OPTIONS }),
-  connect: optionTable({ "": CONNECT_OPTIONS, ...CONNECT_GROUPS }),
-};
+/** The gateway's options; those of the command line alone have no name for programs that counts. */
+export function gatewayTable(table: Readonly<Record<string, OptionRow>>): string {
+  const lines = Object.entries(table).map(([name, { flag, variables, default: value, doc }]) => {
+    const shownFlag = flag === null ? "" : `\`--${flag.name}${"sets" in flag ? "" : ` ${flag.takes}`}\``;
+    const shown = value === undefined || isEmpty(value) ? "" : `\`${JSON.stringify(value)}\``;
+    return `| \`${name}\` | ${shownFlag} | ${variables.map((one) => `\`${one}\``).join(", ")} | ${shown} | ${doc} |`;
+  });
+  return ["| option | flag | variable | default | |", "|---|---|---|---|---|", ...lines].join("\n");
+}
 
 /** The rows of a table and of its groups, by the groups' names. */
 export function optionTable(groups: Readonly<Record<string, Table>>): string {
@@ -44,7 +64,7 @@ function shownVariable(name: string): string {
  * The text with its tables as they should be.
  * @throws when a table is missing
  */
-export function withTables(text: string, wanted: Readonly<Record<string, string>> = tables): string {
+export function withTables(text: string, wanted: Readonly<Record<string, string>>): string {
   return Object.entries(wanted).reduce((page, [name, table]) => {
     const marks = new RegExp(`(<!-- options ${name} -->\\n)[\\s\\S]*?(<!-- /options -->)`);
     if (!marks.test(page)) throw new Error(`There is no <!-- options ${name} --> ... <!-- /options --> in the README.`);
@@ -53,14 +73,17 @@ export function withTables(text: string, wanted: Readonly<Record<string, string>
 }
 
 function main(): void {
-  const text = readFileSync(file, "utf8");
-  const wanted = withTables(text);
-  if (!process.argv.includes("--check")) {
-    writeFileSync(file, wanted);
-    return;
-  }
-  if (text !== wanted) {
-    console.error("The tables of options in packages/sdk/README.md are not current: run `npm run docs:options`.");
+  const isCheck = process.argv.includes("--check");
+  for (const { path, tables } of pages) {
+    const file = new URL(`../../../${path}`, import.meta.url);
+    const text = readFileSync(file, "utf8");
+    const wanted = withTables(text, tables);
+    if (text === wanted) continue;
+    if (!isCheck) {
+      writeFileSync(file, wanted);
+      continue;
+    }
+    console.error(`The tables of options in ${path} are not current: run \`npm run docs:options\`.`);
     process.exitCode = 1;
   }
 }

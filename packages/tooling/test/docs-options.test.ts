@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { optionTable, withTables } from "../src/docs-options.ts";
+import { gatewayTable, optionTable, withTables } from "../src/docs-options.ts";
 
 const table = optionTable({
   "": {
@@ -14,6 +14,20 @@ test("the options table shows each option's variables and default, and groups un
     '| `one` | `HOLDFAST_ONE`, `PLAIN` | `"5s"` | the first |',
     "| `group` |  |  | more |",
     "| `group.two` |  | `false` | the second |",
+  ]);
+});
+
+test("the gateway's options table shows each option's flag, variables and default", () => {
+  const kind = { fromText: (text: string) => text, check: (value: unknown) => value };
+  const rows = gatewayTable({
+    one: { kind, flag: { name: "one", takes: "<n>" }, variables: ["A", "B"], default: 5, doc: "the first" },
+    two: { kind, flag: { name: "two", sets: true }, variables: [], default: [], doc: "the second" },
+    three: { kind, flag: null, variables: ["C"], doc: "the third" },
+  });
+  expect(rows.split("\n").slice(2)).toEqual([
+    "| `one` | `--one <n>` | `A`, `B` | `5` | the first |",
+    "| `two` | `--two` |  |  | the second |",
+    "| `three` |  | `C` |  | the third |",
   ]);
 });
 

@@ -18,6 +18,7 @@ interface Omission {
 
 const protocol = "packages/protocol/src";
 const sdk = "packages/sdk/src";
+const gateway = "gateway-mock/src";
 
 const omissions: readonly Omission[] = [
   {
@@ -113,6 +114,32 @@ const omissions: readonly Omission[] = [
     cut: /(?<=logger: \{ parse: asLogger), doc: "console-shaped or pino-shaped; default the console"/,
     says: /'doc' is missing/,
   },
+  {
+    name: "an option of the gateway without a row",
+    room: gateway,
+    cut: / {2}drainMs: \{[\s\S]*?\n {2}\},\n/,
+    says: /'drainMs' is missing/,
+  },
+  {
+    name: "a row for an option that the gateway does not have",
+    room: gateway,
+    cut: / {2}readonly drainMs\?: number;\n/,
+    seenIn: "option-table.ts",
+    says: /'drainMs' does not exist/,
+  },
+  {
+    name: "an option of the gateway whose row checks another type",
+    room: gateway,
+    cut: /(?<= {2}dataDir: \{\n {4}kind: )TEXT/,
+    put: "SWITCH",
+    says: /Type 'boolean' is not assignable to type 'string'/,
+  },
+  {
+    name: "an option of the gateway that does not say which variables set it",
+    room: gateway,
+    cut: / {4}variables: \["HOLDFAST_GATEWAY_DATA_DIR"\],\n/,
+    says: /'variables' is missing/,
+  },
 ];
 
 interface Planted {
@@ -122,7 +149,7 @@ interface Planted {
 }
 
 const sources = new Map(
-  [protocol, sdk].map((room) => [
+  [protocol, sdk, gateway].map((room) => [
     room,
     filesBelow([room])
       .filter((path) => path.endsWith(".ts"))

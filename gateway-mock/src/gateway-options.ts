@@ -1,0 +1,78 @@
+import type { Log } from "@holdfast/core";
+import type { VersionPolicy } from "@holdfast/engine";
+import type { Extension } from "@holdfast/protocol";
+import type { GatewayKey } from "./keys-config.ts";
+
+/** Options of `startGateway`; durations are milliseconds. */
+export interface GatewayOptions {
+  /** Address to listen on. Default `127.0.0.1`; anything beyond this machine requires both keys. */
+  readonly host?: string;
+  /** HTTP and WebSocket. Default 8288; 0 = any free port. */
+  readonly port?: number;
+  /** A second port for the WebSocket, for workers that expect one. Default `port + 1`; 0 = any free port. */
+  readonly connectPort?: number;
+  /** Postgres to use, as `postgres://user:password@host:port/database`. If omitted, an embedded server is started. */
+  readonly databaseUrl?: string;
+  /** Where the embedded Postgres keeps its data. Default `.holdfast`. */
+  readonly dataDir?: string;
+  /** If false, the data of the embedded Postgres is deleted on exit. Default true. */
+  readonly keepData?: boolean;
+  /** Protocol extensions that workers are granted. Default: all. */
+  readonly extensions?: readonly Extension[];
+  /**
+   * The base protocol only, and as strict as the reference gateway: it closes, ignores, routes and gives up in the same
+   * cases. For testing apps that will run there. Default false.
+   */
+  readonly plain?: boolean;
+  /** Lease of a request; workers extend it four times per lease. Default 20,000 with extensions, else 120,000. */
+  readonly leaseMs?: number;
+  /** Heartbeat interval. Default 5,000 with extensions, else 10,000. */
+  readonly heartbeatMs?: number;
+  /** Delay before the first retry of a step; doubles up to 60 s. Default 1,000. */
+  readonly retryBaseMs?: number;
+  /** How long a disconnected worker may take to reconnect and keep its work. Default 5,000. */
+  readonly reconnectGraceMs?: number;
+  /**
+   * A request that is not acknowledged within this time is reassigned; if its app speaks the base protocol and is still
+   * connected, only to another worker. Default 5,000; with `plain` 5,000 after the lease's end, as the reference does.
+   */
+  readonly requestAckMs?: number;
+  /** How long `drain` waits for workers. Default 25,000. */
+  readonly drainMs?: number;
+  /**
+   * The key that workers sign start and flush with: at least 32 hex digits (`openssl rand -hex 32`), with or without a
+   * prefix such as `signkey-prod-`. Default: nothing is checked.
+   */
+  readonly signingKey?: string;
+  /** A second accepted key, for key rotation. */
+  readonly signingKeyFallback?: string;
+  /** The key that event senders must use. Default: nothing is checked. */
+  readonly eventKey?: string;
+  /** Additional keys, each of which may belong to one environment. */
+  readonly keys?: readonly GatewayKey[];
+  /** Origins of browser pages that may call, such as `https://app.example.com`. Default: only this gateway's own. */
+  readonly allowedOrigins?: readonly string[];
+  /**
+   * Host names that clients may use besides `localhost`, `host` and IP addresses, such as that of a proxy in front of it.
+   * When omitted, a gateway that listens beyond this machine (which requires keys) accepts any name.
+   */
+  readonly allowedHosts?: readonly string[];
+  /**
+   * Which workers may continue a run started by another app version. `prefer` (default): a worker of that version while
+   * one is connected, otherwise any; `strict`: only a worker of that version; `any`: any worker.
+   */
+  readonly versionPolicy?: VersionPolicy;
+  /**
+   * Whether `step.fetch` may call this machine and its private network. Default: only while the gateway itself is
+   * reachable from this machine alone; otherwise a step could be used to reach services behind the gateway.
+   */
+  readonly allowPrivateFetch?: boolean;
+  /** Connections to Postgres, 3 to 100. Default 10. */
+  readonly maxConnections?: number;
+  /**
+   * Time can be advanced with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds. For
+   * tests, on a database of their own: skipped time stays skipped in that database. Default false.
+   */
+  readonly virtualTime?: boolean;
+  readonly log?: Log;
+}
