@@ -27,19 +27,22 @@ const refused = (text: RegExp): unknown =>
 const without = (absent: string) => (name: string) => (name === absent ? undefined : require(name));
 
 describe("checkRuntime", () => {
-  it("accepts this Node", () => {
+  it("the running Node is accepted", () => {
     expect(() => checkRuntime()).not.toThrow();
   });
 
-  it.each(["20.19.0", "20.20.2", "22.3.0", "24.0.0", "26.1.0"])("accepts Node %s", (node) => {
+  it.each(["20.19.0", "20.20.2", "22.3.0", "24.0.0", "26.1.0"])("Node %s is accepted", (node) => {
     expect(refusal({ versions: { node } })).toBe("none");
   });
 
-  it.each(["18.20.8", "20.18.3", "21.7.3", "22.2.0"])("refuses Node %s, naming it and what to use", (node) => {
-    expect(refusal({ versions: { node } })).toEqual(refused(new RegExp(`Node ${node}\\. Use Node 20\\.19, 22\\.3`)));
-  });
+  it.each(["18.20.8", "20.18.3", "21.7.3", "22.2.0"])(
+    "Node %s is rejected with its version and the required one",
+    (node) => {
+      expect(refusal({ versions: { node } })).toEqual(refused(new RegExp(`Node ${node}\\. Use Node 20\\.19, 22\\.3`)));
+    },
+  );
 
-  it("looks at what Bun and Deno have, not at the version of Node that they claim to be", () => {
+  it("Bun and Deno are recognised by their features, not by the Node version they report", () => {
     expect(refusal({ versions: { node: "18.0.0", bun: "1.4.4" } })).toBe("none");
     expect(
       refusal({ versions: { node: "24.0.0", bun: "1.0.0" }, getBuiltinModule: without("node:worker_threads") }),
@@ -47,13 +50,13 @@ describe("checkRuntime", () => {
   });
 
   it.each(["node:worker_threads", "node:async_hooks", "node:crypto", "node:os"])(
-    "names %s when it is missing",
+    "a missing module is named: %s",
     (name) => {
       expect(refusal({ getBuiltinModule: without(name) })).toEqual(refused(new RegExp(`lacks ${name}`)));
     },
   );
 
-  it("names missing globals", () => {
+  it("missing globals are named", () => {
     expect(refusal({}, { SharedArrayBuffer: undefined })).toEqual(refused(/lacks SharedArrayBuffer/));
     expect(refusal({}, { fetch: undefined })).toEqual(refused(/lacks fetch/));
   });
@@ -64,11 +67,11 @@ describe("checkRuntime", () => {
     ["an edge runtime", { EdgeRuntime: "edge-runtime", fetch, process: {} }, /an edge runtime/],
     ["another edge runtime", { navigator: { userAgent: "Cloudflare-Workers" } }, /an edge runtime/],
     ["nothing at all", {}, /this runtime/],
-  ])("refuses %s", (_name, runtime, text) => {
+  ])("%s is rejected", (_name, runtime, text) => {
     expect(() => checkRuntime(runtime)).toThrow(text);
   });
 
-  it("refuses a renderer of Electron and takes its main process", () => {
+  it("a renderer process of Electron is rejected, its main process accepted", () => {
     const versions = { node: "22.20.0", electron: "40.0.0" };
     expect(refusal({ versions, type: "renderer" })).toEqual(refused(/renderer process of Electron.*main process/));
     expect(refusal({ versions, type: "browser" })).toBe("none");
@@ -77,7 +80,7 @@ describe("checkRuntime", () => {
     );
   });
 
-  it("names the flag that the permission model lacks", () => {
+  it("the flag that the permission model needs is named", () => {
     const allows = (...scopes: string[]) => ({ has: (scope: string) => scopes.includes(scope) });
     const net = new Set(["--allow-net"]);
     expect(refusal({ permission: allows() })).toEqual(refused(/--allow-worker/));
@@ -87,6 +90,6 @@ describe("checkRuntime", () => {
   });
 });
 
-test("Node's modules are found, and are the same as imported ones", () => {
+test("modules found through Node are the same as imported ones", () => {
   expect(nodeModule("node:os")).toBe(require("node:os"));
 });

@@ -2,7 +2,7 @@ import { builtinModules } from "node:module";
 import { expect, test } from "vitest";
 import { loadThreadScript } from "../src/thread-script.ts";
 
-test("the thread's script is made once, is complete, and needs nothing but Node", async () => {
+test("the thread script is built once, is complete, and imports only modules of Node", async () => {
   const script = await loadThreadScript();
   expect(await loadThreadScript()).toBe(script);
   const required = [...script.matchAll(/\brequire\d*\("([^"]+)"\)/g)].map(([, name = ""]) => name);

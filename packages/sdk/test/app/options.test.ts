@@ -11,8 +11,8 @@ const resolve = (options: Partial<ClientOptions> = {}, env: Record<string, strin
 const failsWith = (code: string, text: string) =>
   expect.objectContaining({ code, message: expect.stringContaining(text) });
 
-describe("mode and addresses", () => {
-  test("cloud is the default", () => {
+describe("Mode and addresses", () => {
+  test("a client uses the cloud by default", () => {
     expect(resolve()).toMatchObject({
       mode: "cloud",
       apiBaseUrl: "https://api.inngest.com/",
@@ -20,7 +20,7 @@ describe("mode and addresses", () => {
     });
   });
 
-  test.each([["1"], ["true"], ["TRUE"]])("INNGEST_DEV=%s means a gateway on this machine", (value) => {
+  test.each([["1"], ["true"], ["TRUE"]])("INNGEST_DEV=%s selects a gateway on this machine", (value) => {
     expect(resolve({}, { INNGEST_DEV: value })).toMatchObject({
       mode: "dev",
       apiBaseUrl: "http://localhost:8288/",
@@ -31,7 +31,7 @@ describe("mode and addresses", () => {
   test.each([
     ["localhost:9999", "http://localhost:9999/"],
     ["https://gw.test/x", "https://gw.test/x/"],
-  ])("INNGEST_DEV=%s is dev mode at that address", (value, url) => {
+  ])("INNGEST_DEV=%s selects dev mode at that address", (value, url) => {
     expect(resolve({}, { INNGEST_DEV: value })).toMatchObject({ mode: "dev", apiBaseUrl: url, eventBaseUrl: url });
     expect(resolve({ isDev: true }, { INNGEST_DEV: value }).apiBaseUrl).toBe(url);
     expect(resolve({ isDev: false }, { INNGEST_DEV: value })).toMatchObject({
@@ -40,7 +40,7 @@ describe("mode and addresses", () => {
     });
   });
 
-  test("the argument wins, then HOLDFAST, then INNGEST", () => {
+  test("an option takes precedence over HOLDFAST_* variables, and these over INNGEST_*", () => {
     const env = { HOLDFAST_DEV: "0", INNGEST_DEV: "1" };
     expect(resolve({ isDev: true }, env).mode).toBe("dev");
     expect(resolve({}, env).mode).toBe("cloud");
@@ -54,7 +54,7 @@ describe("mode and addresses", () => {
     expect(resolve({}, { HOLDFAST_DEV: "", INNGEST_DEV: "1" }).mode).toBe("dev");
   });
 
-  test("environment names", () => {
+  test("environment names come from the option or the deployment's variables, and are validated", () => {
     expect(resolve({ env: "x" }, { INNGEST_ENV: "y" }).env).toBe("x");
     expect(resolve({}, { HOLDFAST_ENV: "h", INNGEST_ENV: "y" }).env).toBe("h");
     expect(resolve({}, { VERCEL_GIT_COMMIT_REF: "v", BRANCH: "b" }).env).toBe("v");
@@ -67,7 +67,7 @@ describe("mode and addresses", () => {
   });
 });
 
-describe("wrong options name themselves", () => {
+describe("Invalid client options", () => {
   test.each<[Partial<ClientOptions>, Record<string, string>, string]>([
     [{ isDev: "maybe" as never }, {}, "`isDev`"],
     [{}, { HOLDFAST_DEV: "http://" }, "HOLDFAST_DEV"],
@@ -75,11 +75,11 @@ describe("wrong options name themselves", () => {
     [{}, { INNGEST_API_BASE_URL: "not an address" }, "INNGEST_API_BASE_URL"],
     [{ logger: { info: () => {} } as never }, {}, "`logger`"],
     [{ appVersion: "" }, {}, "`appVersion`"],
-  ])("%j %j", (options, env, text) => {
+  ])("the error for invalid options names the option or variable: %j %j", (options, env, text) => {
     expect(() => resolve(options, env)).toThrow(failsWith("OPTION_INVALID", text));
   });
 
-  test("missing id, and a branch key without an environment", () => {
+  test("a missing id, and a branch key without an environment, are rejected", () => {
     expect(() => new Holdfast({ id: "" }, {})).toThrow(failsWith("OPTION_MISSING", "`id`"));
     const signingKey = "signkey-branch-0123456789abcdef0123456789abcdef";
     expect(() => resolve({ signingKey })).toThrow(failsWith("OPTION_MISSING", "HOLDFAST_ENV"));
@@ -88,14 +88,14 @@ describe("wrong options name themselves", () => {
     );
   });
 
-  test("a wrong key is not shown", () => {
+  test("the error for an invalid key does not show the key", () => {
     const fail = () => resolve({ eventKey: 12345 as never });
     expect(fail).toThrow(failsWith("OPTION_INVALID", "`eventKey`"));
     expect(fail).not.toThrow("12345");
   });
 });
 
-describe("keys", () => {
+describe("Keys", () => {
   test.each([
     [
       "signkey-test-00112233445566778899aabbccddeeff",
@@ -110,7 +110,7 @@ describe("keys", () => {
       "signkey-branch-223e0a160af9da0a03e6dd2c4719c56f5d66a633cbe84e78aaa9f3735865522a",
     ],
     ["0123456789abcdef0123456789abcdef", "223e0a160af9da0a03e6dd2c4719c56f5d66a633cbe84e78aaa9f3735865522a"],
-  ])("%s is hashed as other agents do", (key, hashed) => {
+  ])("the signing key %s is hashed as other SDKs hash it", (key, hashed) => {
     expect(hashSigningKey(key)).toBe(hashed);
   });
 
@@ -122,7 +122,7 @@ describe("keys", () => {
     ["dashes between the digits", "signkey-prod-0123-4567-89ab-cdef-0123-4567-89ab-cdef"],
     ["too few digits", `signkey-prod-${"0".repeat(30)}`],
     ["an odd number of digits", `signkey-prod-${"0".repeat(33)}`],
-  ])("%s are no signing key, and the refusal says how to make one", (_, key) => {
+  ])("a signing key of %s is rejected with how to create a valid one", (_, key) => {
     const refused = failsWith("SIGNING_KEY_INVALID", "openssl rand -hex 32");
     expect(() => resolve({ signingKey: key })).toThrow(refused);
     expect(() => resolve({ signingKey: key })).not.toThrow(key);
@@ -130,7 +130,7 @@ describe("keys", () => {
     expect(() => resolve({ signingKeyFallback: key })).toThrow(/^The option `signingKeyFallback`/);
   });
 
-  test("never show, however they are printed", () => {
+  test("keys never appear in printed or serialised options", () => {
     const client = new Holdfast(
       {
         id: "app",
@@ -150,7 +150,7 @@ describe("keys", () => {
     expect(client.options.signingKey?.reveal()).toMatch(/^signkey-test-a8faed/);
   });
 
-  test("what is missing, misspelled or of another kind is told", () => {
+  test("missing, misspelled and wrongly typed options are reported", () => {
     const make = (options?: unknown) => () => new Holdfast(options as never, {});
     expect(make()).toThrow(failsWith("OPTION_MISSING", "`id`"));
     expect(make(null)).toThrow(failsWith("OPTION_MISSING", "`id`"));
@@ -160,16 +160,16 @@ describe("keys", () => {
     expect(make({ id: "a", schemas: { "app/x": {} } })).toThrow(failsWith("OPTION_INVALID", '"app/x"'));
   });
 
-  test("the record is frozen", () => {
+  test("the resolved options are frozen", () => {
     expect(Object.isFrozen(resolve())).toBe(true);
   });
 });
 
-describe("reading options", () => {
+describe("Option parsers", () => {
   const read = <T>(given: unknown, parse: (value: unknown, source: string) => T, env = {}) =>
     readOption({ name: "x", given, variables: ["_X"], parse }, env);
 
-  test("integers, durations, addresses", () => {
+  test("integers, durations and addresses are parsed or rejected", () => {
     expect(read("5", asInteger(1, 9))).toBe(5);
     expect(read(undefined, asInteger(1, 9), { INNGEST_X: "7" })).toBe(7);
     expect(() => read(0, asInteger(1))).toThrow(failsWith("OPTION_INVALID", "≥ 1"));
@@ -184,7 +184,7 @@ describe("reading options", () => {
   });
 });
 
-describe("what passed once and does not any more", () => {
+describe("Values that are no longer accepted", () => {
   test.each<[string, Partial<ClientOptions>, Record<string, string>, string]>([
     ["an id with NUL", { id: "a\0b" }, {}, "The option `id` contains a control character"],
     ["an id with a new line", { id: "a\nb" }, {}, "The option `id` contains a control character"],
@@ -199,12 +199,12 @@ describe("what passed once and does not any more", () => {
     ["a long version", { appVersion: "1".repeat(257) }, {}, "`appVersion` must have at most 256 characters"],
     ["a word for HOLDFAST_DEV", {}, { HOLDFAST_DEV: "maybe" }, "HOLDFAST_DEV must be 1, 0 or the address of a gateway"],
     ["yes for HOLDFAST_DEV", {}, { HOLDFAST_DEV: "yes" }, "HOLDFAST_DEV must be 1, 0 or the address of a gateway"],
-  ])("%s is refused in one sentence", (_name, options, env, text) => {
+  ])("%s is rejected in one sentence", (_name, options, env, text) => {
     expect(() => resolve(options, env)).toThrow(failsWith("OPTION_INVALID", text));
   });
 
   test.each(["localhost", "gateway.internal", "gateway:8288", "http://gateway"])(
-    "HOLDFAST_DEV=%s is an address",
+    "HOLDFAST_DEV=%s is accepted as an address",
     (value) => {
       expect(resolve({}, { HOLDFAST_DEV: value }).mode).toBe("dev");
     },

@@ -13,7 +13,7 @@ afterEach(async () => {
   await gateway.close();
 });
 
-describe("a request", () => {
+describe("Accepting requests", () => {
   it("a request larger than the frame limit ends its connection but loses nothing in flight", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy });
@@ -31,7 +31,7 @@ describe("a request", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("that comes on two connections runs once, and is acknowledged on both", async () => {
+  it("a request that arrives on two connections runs once and is acknowledged on both", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy });
     const first = await gateway.peer();
@@ -52,7 +52,7 @@ describe("a request", () => {
     expect(gateway.peers.flatMap((peer) => peer.of("WORKER_REPLY"))).toHaveLength(2);
   });
 
-  it("that comes while the worker ends is refused, and logged where refusals are not understood", async () => {
+  it("a request that arrives during shutdown is rejected, or only logged on the plain protocol", async () => {
     for (const extensions of [["nack"], []] as const) {
       gateway.script.extensions = extensions;
       const { calls, strategy } = manualStrategy();
@@ -73,7 +73,7 @@ describe("a request", () => {
     }
   });
 
-  it("without an id, or whose inside cannot be read, costs nothing but itself", async () => {
+  it("a request without an id, or with an unreadable payload, affects no other request", async () => {
     const { connection, logs } = await openTest(gateway.url);
     const peer = await gateway.peer();
     gateway.dispatch(peer, { requestId: "" });
@@ -88,7 +88,7 @@ describe("a request", () => {
     expect(gateway.peers).toHaveLength(1);
   });
 
-  it("beyond the worker's capacity is refused, however many come at once; those within it all run", async () => {
+  it("requests beyond the worker's capacity are rejected however many arrive at once; the others all run", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy, config: { maxWorkerConcurrency: 50 } });
     const peer = await gateway.peer();
@@ -102,7 +102,7 @@ describe("a request", () => {
     expect(calls).toHaveLength(50);
   });
 
-  it("for another app is refused by name, and those for ours go on", async () => {
+  it("a request for another app is rejected with its name, and requests for this app continue", async () => {
     const { connection } = await openTest(gateway.url);
     const peer = await gateway.peer();
     const strange = gateway.dispatch(peer, { appName: "stranger" });

@@ -41,7 +41,7 @@ const APP = `
   });
 `;
 
-it("a main thread that does not move costs neither heartbeats nor leases", async () => {
+it("a blocked main thread loses neither heartbeats nor leases", async () => {
   const bundle = await build({
     stdin: { contents: APP, resolveDir: fileURLToPath(new URL("../..", import.meta.url)), loader: "ts" },
     bundle: true,

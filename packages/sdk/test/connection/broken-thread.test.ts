@@ -19,7 +19,7 @@ afterEach(async () => {
 const impatient = { baseMs: 5, factor: 1, maxMs: 5, jitter: 0, maxCrashes: 2, minUptimeMs: 60_000 };
 const patient = { baseMs: 60_000, factor: 1, maxMs: 60_000, jitter: 0, maxCrashes: 5, minUptimeMs: 60_000 };
 
-describe("connect() with a thread that does not work", () => {
+describe("connect() with a thread that does not start", () => {
   it.each([
     ["hangs while it starts", "for (;;);", "CONNECT_TIMEOUT"],
     ["does nothing", "setInterval(() => {}, 1000);", "CONNECT_TIMEOUT"],
@@ -36,7 +36,7 @@ describe("connect() with a thread that does not work", () => {
       'require("node:worker_threads").parentPort.postMessage({ type: "NOPE" }); setInterval(() => {}, 1000);',
       "CONNECTION_FAILED",
     ],
-  ])("rejects in time when it %s", async (_what, text, code) => {
+  ])("connect() rejects in time when the thread %s", async (_what, text, code) => {
     const opening = openTest(gateway.url, {
       script: { text },
       respawn: impatient,
@@ -45,7 +45,7 @@ describe("connect() with a thread that does not work", () => {
     await expect(opening).rejects.toMatchObject({ code });
   });
 
-  it("rejects with the crash as the last problem when the next thread is long in coming, and starts no more", async () => {
+  it("connect() rejects with the crash as its last problem while a restart is pending, and starts no other thread", async () => {
     const logs: { level: string; message: string }[] = [];
     const opening = openTest(gateway.url, {
       script: { text: "throw new Error('broken')" },
@@ -58,7 +58,7 @@ describe("connect() with a thread that does not work", () => {
   });
 });
 
-describe("a thread that keeps dying", () => {
+describe("A thread that keeps crashing", () => {
   it("a thread that keeps crashing ends in FAILED: `closed` rejects, an error is logged, no thread follows, close() returns", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection, kill, logs } = await openKillable(gateway.url, { strategy, respawn: impatient });
@@ -100,8 +100,8 @@ describe("a thread that keeps dying", () => {
   });
 });
 
-describe("memory limits", () => {
-  it("are those of the thread: it lives within them, and the reason is reported when it does not", async () => {
+describe("Memory limits", () => {
+  it("memory limits apply to the thread, which works within them and reports when it exceeds them", async () => {
     const { connection, kill, logs } = await openKillable(gateway.url, { resourceLimits: SMALL_MEMORY });
     kill("out of memory");
     await until(() => connection.debugState().crashes === 1 && connection.state === "ACTIVE", "the next thread");
@@ -110,7 +110,7 @@ describe("memory limits", () => {
   });
 });
 
-describe("the thread's script", () => {
+describe("The thread script", () => {
   it("the thread's script may come from a file: `workerUrl`", async () => {
     const { script } = await bundleThreadScript();
     const { mkdtemp, rm, writeFile } = await import("node:fs/promises");

@@ -147,5 +147,5 @@ async function close(state: CloseState, way: Way): Promise<void> {
 
 describe.each(CLOSE_STATES)("close(): $name", (state) => {
   const ways = WAYS.filter(({ late }) => !(late && state.early));
-  it.each(ways)("$name", (way) => close(state, way));
+  it.each(ways)("close() ($name) leaves nothing open", (way) => close(state, way));
 });

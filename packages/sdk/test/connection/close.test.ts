@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 describe("close", () => {
-  it("pauses, lets work finish with heartbeats and leases going on, delivers, then ends; twice is once", async () => {
+  it("close() pauses, drains under heartbeats and leases, delivers and ends; a second call changes nothing", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy });
     const peer = await gateway.peer();
@@ -40,7 +40,7 @@ describe("close", () => {
     await connection.close();
   });
 
-  it("waits for the acknowledgement: a reply that never gets one is flushed", async () => {
+  it("close() waits for acknowledgements and flushes a reply that gets none", async () => {
     gateway.script.ackReplies = false;
     const outbox = { maxCount: 100, maxBytes: 1_000_000, ackMs: 300 };
     const { connection } = await openTest(gateway.url, { config: { outbox } });
@@ -51,7 +51,7 @@ describe("close", () => {
     expect(gateway.flushed.map((reply) => reply.requestId)).toEqual([request.requestId]);
   });
 
-  it("flushes at once when there is no connection to be had", async () => {
+  it("close() flushes replies at once when no connection can be made", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, {
       strategy,
@@ -69,7 +69,7 @@ describe("close", () => {
     expect(gateway.flushed).toHaveLength(1);
   });
 
-  it("reconnects while draining with WORKER_PAUSE, never WORKER_READY", async () => {
+  it("close() reconnects while draining with WORKER_PAUSE, never WORKER_READY", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy });
     const first = await gateway.peer();
@@ -87,7 +87,7 @@ describe("close", () => {
     expect(second.of("WORKER_REPLY")).toHaveLength(1);
   });
 
-  it("hands unfinished work back at the deadline and aborts it", async () => {
+  it("close() returns unfinished requests at its deadline and aborts them", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy, drainTimeoutMs: 300 });
     const peer = await gateway.peer();
@@ -100,7 +100,7 @@ describe("close", () => {
     calls[0]!.result.resolve(done());
   });
 
-  it("ends at the deadline with a gateway that is gone, and says what was not delivered", async () => {
+  it("close() ends at its deadline when the gateway is gone, and reports what was not delivered", async () => {
     gateway.script.ackReplies = false;
     gateway.script.flushStatus = () => 500;
     const { connection, logs } = await openTest(gateway.url, { drainTimeoutMs: 300 });
@@ -112,7 +112,7 @@ describe("close", () => {
     expect(logs.some((log) => log.level === "error" && log.message.includes("could not be delivered"))).toBe(true);
   });
 
-  it("is quick when nothing is in flight, also while reconnecting", async () => {
+  it("close() is immediate when nothing is in flight, also while reconnecting", async () => {
     const { connection } = await openTest(gateway.url);
     const peer = await gateway.peer();
     gateway.script.holdStart = true;
@@ -122,7 +122,7 @@ describe("close", () => {
     expect(connection.state).toBe("CLOSED");
   });
 
-  it("is asked for by a signal; a second one forces; the handlers are gone afterwards", async () => {
+  it("a signal closes the connection, a second one forces it, and the signal handlers are removed", async () => {
     const seen: string[] = [];
     const own = (): void => void seen.push("SIGUSR2");
     // The app listens, too: so the process does not end with the connection.

@@ -59,8 +59,8 @@ function bench(how: { readonly obeys: boolean; readonly running?: number; readon
   return { clock, sent, did, closer, host, runner, signal, begin, overAtMs: () => overAtMs, threadEnds: () => ended() };
 }
 
-describe("main's half of close()", () => {
-  it("CLOSE-1: is over within a second of the deadline, also with a thread that does nothing, and work that never ends", async () => {
+describe("Closer", () => {
+  it("CLOSE-1: close() ends within a second of its deadline even if the thread hangs and work never ends", async () => {
     const { clock, did, begin, overAtMs, sent, signal } = bench({ obeys: false, running: 1, inFlight: true });
     begin(25_000);
     expect(sent).toEqual([{ type: "CLOSE", drainMs: 25_000 }]);
@@ -73,7 +73,7 @@ describe("main's half of close()", () => {
     expect(clock.pending).toEqual([]);
   });
 
-  it("is over at once when the thread is done and nothing runs", async () => {
+  it("close() ends at once when the thread is done and nothing runs", async () => {
     const { clock, begin, overAtMs } = bench({ obeys: true });
     begin(25_000);
     await clock.advance(0);
@@ -81,7 +81,7 @@ describe("main's half of close()", () => {
     expect(clock.pending).toEqual([]);
   });
 
-  it("CLOSE-4: waits for handlers whose result is no longer needed, as for any other, and not beyond the deadline", async () => {
+  it("CLOSE-4: close() waits for handlers whose result is no longer needed, but not beyond its deadline", async () => {
     const patient = bench({ obeys: true, running: 1 });
     patient.begin(25_000);
     await patient.clock.advance(10_000);
@@ -96,7 +96,7 @@ describe("main's half of close()", () => {
     expect(endless.overAtMs()).toBe(25_000);
   });
 
-  it("is over within a second of being forced, whatever the deadline was", async () => {
+  it("a forced close() ends within a second, whatever its deadline was", async () => {
     const { clock, closer, begin, overAtMs, sent } = bench({ obeys: false, running: 1, inFlight: true });
     begin(3_600_000);
     await clock.advance(5_000);
@@ -107,7 +107,7 @@ describe("main's half of close()", () => {
     expect(overAtMs()).toBeLessThanOrEqual(6_000);
   });
 
-  it("CLOSE-2: asks for a thread when the last one died with work in the ledger, and greets it with what is left of the time", async () => {
+  it("CLOSE-2: close() starts a new thread when the last one died with unfinished work, for the remaining time", async () => {
     const { clock, closer, begin, did } = bench({ obeys: false, inFlight: true });
     begin(10_000);
     await clock.advance(4_000);

@@ -15,7 +15,7 @@ afterEach(() => gateway.close());
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 describe("connect()", () => {
-  it("runs a function of the client, step by step, over the connection", async () => {
+  it("connect() runs a client's function step by step over the connection", async () => {
     const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet, appVersion: "7" });
     const hello = client.createFunction({ id: "hello", triggers: { event: "app/hello" } }, async ({ event, step }) => {
       const name = await step.run("name", () => (event.data as { name: string }).name);
@@ -49,7 +49,7 @@ describe("connect()", () => {
     expect(peer.of("WORKER_CHECKPOINT")).toHaveLength(1);
   });
 
-  it("ends with its AbortSignal, before it is ready and afterwards", async () => {
+  it("an AbortSignal ends connect() before it is ready, and the connection afterwards", async () => {
     const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet });
     const apps = [{ client, functions: [] }];
     await expect(connect({ apps, signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "CONNECT_CLOSED" });
@@ -68,7 +68,7 @@ describe("connect()", () => {
     expect(connection.state).toBe("CLOSED");
   });
 
-  it("sends the hashed keys only, and the environment's name", async () => {
+  it("connect() sends only hashed keys, and the environment's name", async () => {
     const client = new Holdfast({
       id: "app",
       isDev: false,
@@ -83,7 +83,7 @@ describe("connect()", () => {
     await connection.close();
   });
 
-  it("refuses wrong input with coded errors, before anything is started", async () => {
+  it("connect() rejects invalid input with error codes before it starts anything", async () => {
     const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet });
     const cloud = new Holdfast({ id: "cloud", isDev: false, baseUrl: gateway.url, logger: quiet });
     const apps = [{ client, functions: [] }];
@@ -107,8 +107,8 @@ describe("connect()", () => {
   });
 });
 
-describe("options", () => {
-  it("come from the argument, then HOLDFAST_*, then INNGEST_*, then the default", () => {
+describe("Options of connect()", () => {
+  it("options come from the argument, then HOLDFAST_*, then INNGEST_*, then the default", () => {
     const env = {
       INNGEST_CONNECT_MAX_WORKER_CONCURRENCY: "5",
       HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY: "7",
@@ -155,7 +155,7 @@ describe("options", () => {
     { outbox: { max: 5 } },
     { outbox: 5 },
     { respawn: { baseDelay: "1s", retries: 2 } },
-  ])("%j is refused", (options) => {
+  ])("the connect options %j are rejected", (options) => {
     expect(() => resolveConnectOptions(options as never, {})).toThrow(
       expect.objectContaining({ code: "OPTION_INVALID" }),
     );

@@ -17,7 +17,7 @@ import {
   type RespawnState,
 } from "../../src/connection/machines/respawn-machine.ts";
 
-describe("the handshake machine", () => {
+describe("Handshake machine", () => {
   const ready = {
     kind: "GATEWAY_CONNECTION_READY",
     heartbeatInterval: "",
@@ -40,7 +40,7 @@ describe("the handshake machine", () => {
     { maxLength: 12 },
   );
 
-  it("HANDSHAKE-1, HANDSHAKE-2, HANDSHAKE-4, HANDSHAKE-5: holds for any sequence of events", () => {
+  it("HANDSHAKE-1, HANDSHAKE-2, HANDSHAKE-4, HANDSHAKE-5: the handshake rules hold for any sequence of events", () => {
     fc.assert(
       fc.property(events, (sequence) => {
         let state = HANDSHAKE_START;
@@ -69,10 +69,10 @@ describe("the handshake machine", () => {
   });
 });
 
-describe("the lease table", () => {
+describe("Lease table", () => {
   const at = (monotonicMs: number) => ({ monotonicMs, wallMs: 1_000_000 + monotonicMs });
 
-  it("LEASE-1, LEASE-2: asks once per lease until the answer, with the newest id; again after two intervals", () => {
+  it("LEASE-1, LEASE-2: each lease is extended once until the answer, with its newest id, or after two intervals", () => {
     const table = createLeaseTable();
     table.add("r", "l0", 0, true);
     expect(table.sweep(at(100), 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
@@ -82,7 +82,7 @@ describe("the lease table", () => {
     expect(table.sweep(at(400), 100).map((lease) => lease.leaseId)).toEqual(["l1"]);
   });
 
-  it("LEASE-3, LEASE-5: a refusal loses it once; answers for others change nothing", () => {
+  it("LEASE-3, LEASE-5: a rejected extension loses its lease once, and no other lease", () => {
     const table = createLeaseTable();
     table.add("r", "l0", 0, true);
     expect(table.answer("other", "x", 1).verdict).toBe("unknown");
@@ -91,7 +91,7 @@ describe("the lease table", () => {
     expect(table.size).toBe(0);
   });
 
-  it("LEASE-4, LEASE-6: after a reconnect all are asked for; a sweep spares fresh ones", () => {
+  it("LEASE-4, LEASE-6: a reconnect extends all leases, and a sweep skips recently extended ones", () => {
     const table = createLeaseTable();
     table.add("a", "a0", 0, true);
     table.add("b", "b0", 90, true);
@@ -99,7 +99,7 @@ describe("the lease table", () => {
     expect(table.extendAll(at(101)).map((lease) => lease.requestId)).toEqual(["a", "b"]);
   });
 
-  it("LEASE-7: after a doubt the answers to what was under way before do not confirm it, the next one does", () => {
+  it("LEASE-7: when leases are in doubt, answers to earlier extensions confirm nothing, later ones do", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     table.sweep(at(100), 100);
@@ -112,7 +112,7 @@ describe("the lease table", () => {
     expect(table.get("r")?.epoch).toBe(2);
   });
 
-  it("LEASE-7: on a new connection every answer is new; a refusal counts at any time", () => {
+  it("LEASE-7: on a new connection every answer confirms a lease, and a rejection always counts", () => {
     const table = createLeaseTable(1);
     for (const id of ["a", "b"]) table.add(id, `${id}0`, 0, true);
     table.sweep(at(100), 100);
@@ -123,7 +123,7 @@ describe("the lease table", () => {
     expect(table.get("a")?.epoch).toBe(2);
   });
 
-  it("LEASE-7: an answer that never comes delays the confirmation until the next one, not for ever", () => {
+  it("LEASE-7: an extension without an answer delays confirmation only until the next one", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     table.sweep(at(100), 100);
@@ -135,7 +135,7 @@ describe("the lease table", () => {
     expect(table.answer("r", "l2", 401).isFresh).toBe(true);
   });
 
-  it("LEASE-8: what is added in doubt is confirmed by the answer to its own extension", () => {
+  it("LEASE-8: a lease added in doubt is confirmed by the answer to its own extension", () => {
     const table = createLeaseTable(1);
     table.doubt(2);
     table.add("r", "l0", 0, false);
@@ -145,7 +145,7 @@ describe("the lease table", () => {
     expect(table.get("r")?.epoch).toBe(2);
   });
 
-  it("LEASE-9: an answer says when the lease was ours: when the oldest of what is under way was asked for", () => {
+  it("LEASE-9: an answer confirms a lease as of the oldest unanswered extension", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     for (const ms of [100, 1_100, 2_100]) table.extend("r", at(ms));
@@ -161,7 +161,7 @@ describe("the lease table", () => {
   });
 });
 
-describe("the outbox", () => {
+describe("Outbox", () => {
   const limits = { maxCount: 5, maxBytes: 100, ackMs: 1000 };
   type Op =
     | { readonly op: "add"; readonly id: number; readonly kind: "reply" | "checkpoint"; readonly bytes: number }
@@ -184,7 +184,7 @@ describe("the outbox", () => {
     { maxLength: 80 },
   );
 
-  it("OUTBOX-1, OUTBOX-2, OUTBOX-3, OUTBOX-6, OUTBOX-7: holds for any sequence", () => {
+  it("OUTBOX-1, OUTBOX-2, OUTBOX-3, OUTBOX-6, OUTBOX-7: the outbox rules hold for any sequence of events", () => {
     fc.assert(
       fc.property(ops, (sequence) => {
         const outbox = new Outbox(limits);
@@ -249,7 +249,7 @@ describe("the outbox", () => {
     );
   });
 
-  it("OUTBOX-4, OUTBOX-5: sends again after the deadline, then flushes a reply; without a link after the deadline, or at once", () => {
+  it("OUTBOX-4, OUTBOX-5: an unacknowledged item is resent, a reply then flushed, at once if there is no connection", () => {
     const outbox = new Outbox(limits);
     const item = { key: "k", requestId: "r", kind: "reply", bytes: 1 } as const;
     expect(outbox.add(item, 0)).toEqual([]);
@@ -270,7 +270,7 @@ describe("the outbox", () => {
   });
 });
 
-describe("the respawn machine", () => {
+describe("Respawn machine", () => {
   const step = createRespawnStep({ maxCrashes: 3 });
   const event: fc.Arbitrary<RespawnEvent> = fc.oneof(
     fc.constantFrom<RespawnEvent>({ type: "BEGIN" }, { type: "BACKOFF_OVER" }, { type: "HURRY" }, { type: "STOP" }),
@@ -286,7 +286,7 @@ describe("the respawn machine", () => {
     }),
   );
 
-  it("RESPAWN-1, RESPAWN-2, RESPAWN-4, RESPAWN-5, RESPAWN-7, RESPAWN-8: holds for any sequence", () => {
+  it("RESPAWN-1, RESPAWN-2, RESPAWN-4, RESPAWN-5, RESPAWN-7, RESPAWN-8: respawn rules hold for any sequence", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (sequence) => {
         let state: RespawnState = RESPAWN_START;
@@ -327,7 +327,7 @@ describe("the respawn machine", () => {
     );
   });
 
-  it("RESPAWN-3: a thread that only started clears nothing; one that held its connection does", () => {
+  it("RESPAWN-3: the failure count is reset by a stable connection, not by a mere start", () => {
     const play = (...events: RespawnEvent[]): RespawnState =>
       events.reduce<RespawnState>((state, next) => step(state, next)[0], RESPAWN_START);
     const crash: RespawnEvent[] = [{ type: "BEGIN" }, { type: "EXITED", generation: 1 }, { type: "BACKOFF_OVER" }];
@@ -335,7 +335,7 @@ describe("the respawn machine", () => {
     expect(play(...crash, { type: "READY", generation: 2 }, { type: "UPTIME", generation: 2 }).crashes).toBe(0);
   });
 
-  it("RESPAWN-6: HURRY spawns at once and keeps the count", () => {
+  it("RESPAWN-6: HURRY spawns a thread at once and keeps the failure count", () => {
     const [waiting] = step(
       { phase: "up", crashes: 0, generation: 1, stopping: false, hung: false },
       { type: "EXITED", generation: 1 },
@@ -346,14 +346,14 @@ describe("the respawn machine", () => {
   });
 });
 
-describe("small parts", () => {
-  it("an interval that cannot be meant becomes the fallback", () => {
+describe("Small parts", () => {
+  it("an implausible interval is replaced by the fallback", () => {
     expect(parseIntervalMs("10s", 1)).toBe(10_000);
     expect(parseIntervalMs("1m0s", 1)).toBe(60_000);
     for (const text of ["", "0s", "1ms", "soon", "-5s"]) expect(parseIntervalMs(text, 7_000)).toBe(7_000);
   });
 
-  it("recent ids forget the oldest", () => {
+  it("the list of recent ids drops the oldest", () => {
     const ids = new RecentIds(2);
     for (const id of ["a", "b", "a", "c"]) ids.add(id);
     expect([ids.has("a"), ids.has("b"), ids.has("c")]).toEqual([true, false, true]);

@@ -37,12 +37,12 @@ function strictLeases() {
   return { decide, answer };
 }
 
-describe("extensions that are in flight while the connection changes", () => {
+describe("Lease extensions during a change of connections", () => {
   it.each([
     ["was granted, and the answer is lost", "drop"],
     ["was granted, and the answer comes on the old socket when it is replaced", "late"],
     ["never reached the gateway", "lose"],
-  ])("lose no lease when the last one %s", async (_what, fate) => {
+  ])("no lease is lost when the last extension before a change of connections %s", async (_what, fate) => {
     const { decide, answer } = strictLeases();
     const held: (() => void)[] = [];
     let changing = false;
@@ -82,7 +82,7 @@ describe("extensions that are in flight while the connection changes", () => {
 });
 
 describe("GATEWAY_CLOSING", () => {
-  it("on a connection that was replaced already changes nothing", async () => {
+  it("GATEWAY_CLOSING on a replaced connection changes nothing", async () => {
     const { connection } = await openTest(gateway.url);
     const first = await gateway.peer();
     gateway.script.intercept = (peer, frame) => {
@@ -105,7 +105,7 @@ describe("GATEWAY_CLOSING", () => {
     await connection.close();
   });
 
-  it("work that still comes on the old connection is taken, and answered over whichever there is", async () => {
+  it("requests that still arrive on a draining connection are accepted and answered over either connection", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy });
     const first = await gateway.peer();
@@ -127,7 +127,7 @@ describe("GATEWAY_CLOSING", () => {
     await connection.close();
   });
 
-  it("and the old connection breaks before there is a new one: the work goes on", async () => {
+  it("work continues when a draining connection breaks before its replacement is ready", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection } = await openTest(gateway.url, { strategy });
     const first = await gateway.peer();
@@ -146,7 +146,7 @@ describe("GATEWAY_CLOSING", () => {
     await connection.close();
   });
 
-  it("from one gateway after the other: each replacement is drained in its turn, and one socket is left", async () => {
+  it("consecutive GATEWAY_CLOSING frames drain each replacement in turn and leave one socket", async () => {
     const { connection } = await openTest(gateway.url);
     for (let count = 1; count <= 4; count += 1) {
       const peer = await gateway.peer(count);

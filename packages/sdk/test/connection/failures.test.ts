@@ -14,8 +14,8 @@ afterEach(async () => {
 
 const listeners = (): number => process.listenerCount("SIGINT") + process.listenerCount("SIGTERM");
 
-describe("connect", () => {
-  it("rejects with CONNECT_TIMEOUT and the last problem when nothing answers, and leaves nothing behind", async () => {
+describe("Failures of connect()", () => {
+  it("connect() rejects with CONNECT_TIMEOUT and the last problem when nothing answers, and leaves nothing behind", async () => {
     const before = listeners();
     const url = gateway.url;
     gateway.script.startStatus = () => 500;
@@ -28,24 +28,24 @@ describe("connect", () => {
     expect(gateway.starts.length).toBe(length);
   });
 
-  it("rejects with CONNECT_TIMEOUT when start never answers", async () => {
+  it("connect() rejects with CONNECT_TIMEOUT when the start call gets no answer", async () => {
     gateway.script.holdStart = true;
     await expect(openTest(gateway.url, { connectTimeoutMs: 300 })).rejects.toMatchObject({ code: "CONNECT_TIMEOUT" });
   });
 
-  it("rejects with CONNECT_TIMEOUT when the gateway never says hello; its socket is closed", async () => {
+  it("connect() rejects with CONNECT_TIMEOUT and closes the socket when the gateway never says hello", async () => {
     gateway.script.first = () => {};
     await expect(openTest(gateway.url, { connectTimeoutMs: 300 })).rejects.toMatchObject({ code: "CONNECT_TIMEOUT" });
   });
 
-  it("rejects with CONNECT_REFUSED at once when every key is refused, having tried the fallback key", async () => {
+  it("connect() rejects with CONNECT_REFUSED at once when every key is rejected, including the fallback key", async () => {
     gateway.script.startStatus = () => 401;
     const config = { hashedSigningKey: "one", hashedFallbackKey: "two" };
     await expect(openTest(gateway.url, { config })).rejects.toMatchObject({ code: "CONNECT_REFUSED" });
     expect(gateway.starts.map((start) => start.authorization)).toEqual(["Bearer one", "Bearer two"]);
   });
 
-  it("uses the fallback key when only that one is accepted", async () => {
+  it("connect() uses the fallback key when only that one is accepted", async () => {
     gateway.script.startStatus = (authorization) => (authorization === "Bearer two" ? 200 : 401);
     const config = { hashedSigningKey: "one", hashedFallbackKey: "two" };
     const { connection } = await openTest(gateway.url, { config });
@@ -53,7 +53,7 @@ describe("connect", () => {
     await connection.close();
   });
 
-  it("rejects with CONNECT_REFUSED and the gateway's words when the functions are rejected", async () => {
+  it("connect() rejects with CONNECT_REFUSED and the gateway's message when the functions are rejected", async () => {
     gateway.script.welcome = (peer) => {
       peer.send({ kind: "SYNC_FAILED", code: "config_invalid", message: "No such trigger." });
       peer.socket.close(1008, "config_invalid");
@@ -64,7 +64,7 @@ describe("connect", () => {
   it.each([
     ["begins with a wrong frame", (): void => {}],
     ["sends bytes that are no frame", (): void => {}],
-  ])("closes the socket of a gateway that %s, and tries again", async (what) => {
+  ])("connect() closes the socket of a gateway that %s, and tries again", async (what) => {
     let tries = 0;
     gateway.script.first = (peer) => {
       tries += 1;
@@ -79,7 +79,7 @@ describe("connect", () => {
     await connection.close();
   });
 
-  it("ignores a start answer that is a web page, and tries again", async () => {
+  it("connect() ignores a web page as the answer to the start call, and tries again", async () => {
     gateway.script.startBody = Buffer.from("<!doctype html><title>Proxy</title>");
     const opening = openTest(gateway.url);
     await until(() => gateway.starts.length >= 2, "a second try");
@@ -88,7 +88,7 @@ describe("connect", () => {
     await connection.close();
   });
 
-  it("closes a socket that does not become ready in time, and tries again", async () => {
+  it("connect() closes a socket that does not become ready in time, and tries again", async () => {
     let tries = 0;
     gateway.script.welcome = (peer) => {
       tries += 1;
@@ -99,7 +99,7 @@ describe("connect", () => {
     await connection.close();
   });
 
-  it("names the cause when the thread cannot start, and gives up", async () => {
+  it("connect() rejects with the cause when the thread cannot start", async () => {
     const opening = openTest(gateway.url, { script: { text: "throw new Error('boom at the start')" } });
     await expect(opening).rejects.toMatchObject({ code: "CONNECTION_FAILED" });
     await expect(opening).rejects.toThrow(/boom at the start/);

@@ -93,9 +93,9 @@ const firsts: Record<
 /** Short only where it has to be over: on a busy machine an answer takes its time. */
 const patienceMs = (says: RegExp): number => (/in time|No answer/.test(says.source) ? 1500 : 20_000);
 
-describe("a gateway that", () => {
+describe("Gateways with a broken handshake", () => {
   it.each(Object.keys(firsts))(
-    "%s: its socket is closed, the reason reported, its group avoided, and another is tried",
+    "a gateway that breaks the handshake (%s) is closed, reported and avoided, and another one is tried",
     async (what) => {
       const { first = hello, welcome, says } = firsts[what]!;
       const normal = gateway.script.welcome;
@@ -114,7 +114,7 @@ describe("a gateway that", () => {
     },
   );
 
-  it("says unknown kinds is listened to all the same", async () => {
+  it("a gateway that sends unknown frame kinds is used all the same", async () => {
     gateway.script.first = (peer) => {
       peer.socket.send(Buffer.from([0x08, 0xe7, 0x07]));
       hello(peer);
@@ -125,7 +125,7 @@ describe("a gateway that", () => {
   });
 });
 
-describe("an endpoint that", () => {
+describe("Endpoints that do not work", () => {
   /** A listener that treats its first connection so; the start call names it the first time only. */
   async function endpoint(treat: (socket: Socket) => void) {
     const sockets = new Set<Socket>();
@@ -157,7 +157,7 @@ describe("an endpoint that", () => {
     ),
   };
 
-  it.each(Object.keys(treatments))("%s is left, and another is tried", async (what) => {
+  it.each(Object.keys(treatments))("an endpoint that %s is abandoned, and another one is tried", async (what) => {
     const { sockets, url, close } = await endpoint(treatments[what]!);
     const good = `${gateway.url.replace("http", "ws")}v0/connect`;
     gateway.script.answerStart = (response, count) => {
@@ -178,7 +178,7 @@ describe("an endpoint that", () => {
     await close();
   });
 
-  it("nothing listens at is left, and another is tried", async () => {
+  it("an endpoint without a listener is abandoned, and another one is tried", async () => {
     const { url, close } = await endpoint(() => {});
     await close();
     const start = { connectionId: "c", gatewayGroup: "g", sessionToken: "", syncToken: "" };
@@ -195,7 +195,7 @@ describe("an endpoint that", () => {
   });
 });
 
-describe("a start call", () => {
+describe("The start call", () => {
   const named = (gatewayEndpoint: string, connectionId = "c"): Uint8Array =>
     encodeStartResponse({ connectionId, gatewayEndpoint, gatewayGroup: "g", sessionToken: "", syncToken: "" });
   const bad: Record<string, { answer: (response: ServerResponse) => void; says: RegExp }> = {
@@ -247,7 +247,7 @@ describe("a start call", () => {
     "a reset": { answer: (response) => void response.destroy(), says: /start call failed/ },
   };
 
-  it.each(Object.keys(bad))("answered with %s: the reason is reported, and it is made again", async (what) => {
+  it.each(Object.keys(bad))("a start call answered with %s is reported and retried", async (what) => {
     const { answer, says } = bad[what]!;
     const good = named(`${gateway.url.replace("http", "ws")}v0/connect`);
     gateway.script.answerStart = (response, count) => {
@@ -263,7 +263,7 @@ describe("a start call", () => {
     await connection.close();
   });
 
-  it("answered with 401 and no other key: every try carries the key, and connect() is refused with the reason", async () => {
+  it("when all keys get 401, every attempt carries a key and connect() is rejected with the reason", async () => {
     gateway.script.startStatus = () => 401;
     const opening = openTest(gateway.url, { config: { hashedSigningKey: "one" } });
     await expect(opening).rejects.toMatchObject({ code: "CONNECT_REFUSED" });
@@ -271,7 +271,7 @@ describe("a start call", () => {
     expect(gateway.starts.map(({ authorization }) => authorization)).toEqual(["Bearer one"]);
   });
 
-  it("answered with 401 later is no reason to give up: each try has a key", async () => {
+  it("a 401 after the first connection does not end the retries, each of which carries a key", async () => {
     const { connection, logs } = await openTest(gateway.url, {
       config: { hashedSigningKey: "one", reconnect: { baseMs: 5, factor: 1, maxMs: 5, jitter: 0 } },
     });
@@ -286,7 +286,7 @@ describe("a start call", () => {
     await connection.close();
   });
 
-  it("answered with 429 and Retry-After is not made again before that", async () => {
+  it("a start call answered with 429 and Retry-After is not retried before that time", async () => {
     const times: number[] = [];
     gateway.script.answerStart = (response, count) => {
       times.push(performance.now());
@@ -298,7 +298,7 @@ describe("a start call", () => {
     await connection.close();
   });
 
-  it("Retry-After is read as seconds and as a date, and bounded", () => {
+  it("Retry-After is accepted as seconds or as a date, within bounds", () => {
     const now = Date.parse("2026-01-01T00:00:00Z");
     expect(retryAfterMsOf("7", now)).toBe(7_000);
     expect(retryAfterMsOf("Thu, 01 Jan 2026 00:00:09 GMT", now)).toBe(9_000);
@@ -309,7 +309,7 @@ describe("a start call", () => {
   });
 });
 
-it("a gateway that accepts and drops at once is not stormed: each wait is longer than the one before", async () => {
+it("the delay grows when a gateway accepts connections and drops them at once", async () => {
   const times: number[] = [];
   gateway.script.answerStart = undefined;
   gateway.script.intercept = (peer, frame) => {
@@ -331,7 +331,7 @@ it("a gateway that accepts and drops at once is not stormed: each wait is longer
   await connection.close();
 });
 
-it("bytes that other threads share are copied before they are sent by HTTP", async () => {
+it("a body in shared memory is copied before it is sent over HTTP", async () => {
   const shared = new Uint8Array(new SharedArrayBuffer(4));
   const bodies: unknown[] = [];
   const http = createGatewayHttp(

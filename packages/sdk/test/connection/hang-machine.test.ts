@@ -35,8 +35,8 @@ const ticks = (count: number, signs: number, more = {}): HangEvent[] =>
   Array.from({ length: count }, () => tick(signs, more));
 const STARTED: HangEvent = { type: "STARTED", signs: 0 };
 
-describe("a thread that lives and does nothing", () => {
-  it("HANG-1: is found after so many ticks of main in a row, once", () => {
+describe("Hang machine", () => {
+  it("HANG-1: a hung thread is detected once, after a number of consecutive ticks without a sign of life", () => {
     const begun = [STARTED, tick(1)];
     expect(play([...begun, ...ticks(LIMIT - 1, 1)])).toEqual([]);
     expect(play([...begun, ...ticks(LIMIT, 1)])).toEqual([{ do: "HUNG" }]);
@@ -44,27 +44,27 @@ describe("a thread that lives and does nothing", () => {
     expect(play([...begun, ...ticks(LIMIT - 1, 1), tick(2), ...ticks(LIMIT - 1, 2)])).toEqual([]);
   });
 
-  it("HANG-1: the limit is that of the last tick: while closing it falls", () => {
+  it("HANG-1: the limit of the latest tick applies, which is lower while closing", () => {
     expect(play([STARTED, tick(1), ...ticks(3, 1), tick(1, { limitTicks: 2 })])).toEqual([{ do: "HUNG" }]);
   });
 
-  it("HANG-3: not while an inspector is open, and anew after it", () => {
+  it("HANG-3: ticks with an open inspector do not count, and restart the count", () => {
     const open = ticks(50, 1, { debugged: true });
     expect(play([STARTED, tick(1), ...ticks(LIMIT - 1, 1), ...open, ...ticks(LIMIT - 1, 1)])).toEqual([]);
   });
 
-  it("HANG-4: while it looks at main it has twice as long", () => {
+  it("HANG-4: a thread that inspects the main thread is given twice as long", () => {
     const looking = { looking: true };
     expect(play([STARTED, tick(1), ...ticks(2 * LIMIT - 1, 1, looking)])).toEqual([]);
     expect(play([STARTED, tick(1), ...ticks(2 * LIMIT, 1, looking)])).toEqual([{ do: "HUNG" }]);
   });
 
-  it("HANG-5: it may take longer to start", () => {
+  it("HANG-5: a thread that starts is given longer", () => {
     expect(play([STARTED, ...ticks(STARTING * LIMIT - 1, 0)])).toEqual([]);
     expect(play([STARTED, ...ticks(STARTING * LIMIT, 0)])).toEqual([{ do: "HUNG" }]);
   });
 
-  it("HANG-1, HANG-6: for any sequence: never without a thread that gave no sign for the limit, at most once a thread", () => {
+  it("HANG-1, HANG-6: in any sequence, only a thread silent for the limit is reported, and only once", () => {
     const event = fc.oneof(
       { weight: 1, arbitrary: fc.constantFrom<HangEvent>(STARTED, { type: "ENDED" }) },
       { weight: 12, arbitrary: fc.record({ sign: fc.boolean(), debugged: fc.boolean(), looking: fc.boolean() }) },

@@ -18,8 +18,8 @@ afterEach(async () => {
   await gateway.close();
 });
 
-describe("a dead peer", () => {
-  it("that is half open is found by missing answers; its socket is closed, the work goes on at another one", async () => {
+describe("Dead peers", () => {
+  it("a half-open connection is detected by missing answers and closed, and work continues at another gateway", async () => {
     await using proxy = await startProxy({ target: gateway.url });
     const { calls, strategy } = manualStrategy();
     // A start call that went over a connection as dead as the socket would take a minute.
@@ -41,7 +41,7 @@ describe("a dead peer", () => {
     await connection.close();
   });
 
-  it("again and again: no socket is ever left open", async () => {
+  it("repeated half-open connections leave no socket open", async () => {
     gateway.script.answerHeartbeats = false;
     const { connection } = await openTest(gateway.url);
     await gateway.peer(4);
@@ -52,7 +52,7 @@ describe("a dead peer", () => {
     await connection.close();
   });
 
-  it("whose answers are late, but come, is not dead", async () => {
+  it("a peer whose heartbeat answers are late is not treated as dead", async () => {
     gateway.script.heartbeat = "400ms";
     gateway.script.intercept = (peer, frame) => {
       if (frame.kind !== "WORKER_HEARTBEAT") return false;
@@ -68,7 +68,7 @@ describe("a dead peer", () => {
   });
 });
 
-describe("the beat", () => {
+describe("The heartbeat", () => {
   function beating() {
     const clock = fakeClock();
     const beats: number[] = [];
@@ -77,7 +77,7 @@ describe("the beat", () => {
     return { clock, beats, link };
   }
 
-  it("keeps to its grid, and does not care for the wall clock", async () => {
+  it("heartbeats keep to their grid and ignore changes of the wall clock", async () => {
     const { clock, beats, link } = beating();
     await clock.advance(2_500);
     clock.setWallClock(0);
@@ -89,7 +89,7 @@ describe("the beat", () => {
     expect(clock.pending).toEqual([]);
   });
 
-  it("after a long pause of the process comes once, and next when its answer has had a whole interval", () => {
+  it("after a long pause of the process one heartbeat is sent, and the next one a full interval later", () => {
     let nowMs = 0;
     const set: { atMs: number; fire: () => void }[] = [];
     const timers = {
@@ -113,9 +113,9 @@ describe("the beat", () => {
   });
 });
 
-describe("a wall clock that jumps", () => {
+describe("Jumps of the wall clock", () => {
   it.each([3_600_000, -3_600_000])(
-    "by %d ms changes neither heartbeats nor leases nor what is in flight",
+    "a wall clock jump of %d ms affects neither heartbeats nor leases nor requests in flight",
     async (jumpMs) => {
       const channel = `jump-${randomUUID()}`;
       gateway.script.heartbeat = "500ms";
@@ -148,7 +148,7 @@ describe("a wall clock that jumps", () => {
     },
   );
 
-  it("does not make an old account of the thread look new", async () => {
+  it("a wall clock jump does not make an old thread report look new", async () => {
     const { connection } = await openTest(gateway.url, { config: { debugMs: 60_000 } });
     const before = await until(() => connection.debugState().ageMs, "a debug state");
     vi.useFakeTimers({ toFake: ["Date"] });

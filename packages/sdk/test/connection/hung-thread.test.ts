@@ -18,8 +18,8 @@ afterEach(async () => {
 const HANG_MS = 1_500;
 const HOUR_MS = 3_600_000;
 
-describe("a connection thread that lives and does nothing", () => {
-  it("is named, ended and replaced; the state says so meanwhile, and the work goes on", async () => {
+describe("A hung connection thread", () => {
+  it("a hung connection thread is reported, terminated and replaced, and work continues", async () => {
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, hangTimeoutMs: HANG_MS });
     const { connection, logs } = thread;
@@ -40,7 +40,7 @@ describe("a connection thread that lives and does nothing", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("also in native code, which does not end when it is terminated: nothing waits for it", async () => {
+  it("a thread hung in native code, which cannot be terminated, is replaced without waiting for it", async () => {
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, hangTimeoutMs: HANG_MS });
     const { connection } = thread;
@@ -64,7 +64,7 @@ describe("a connection thread that lives and does nothing", () => {
   });
 
   it.each(["hang", "native"] as const)(
-    "CLOSE-3: does not keep close() waiting when nothing is in flight (%s)",
+    "CLOSE-3: a hung thread does not delay close() when nothing is in flight (%s)",
     async (how) => {
       const thread = await openKillable(gateway.url, { hangTimeoutMs: HOUR_MS, drainTimeoutMs: HOUR_MS });
       await gateway.peer();
@@ -76,7 +76,7 @@ describe("a connection thread that lives and does nothing", () => {
     },
   );
 
-  it("with a result that no one has: another one delivers it before close() is over", async () => {
+  it("when a hung thread leaves a result undelivered, another thread delivers it before close() ends", async () => {
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, hangTimeoutMs: HANG_MS, drainTimeoutMs: 60_000 });
     const request = gateway.dispatch(await gateway.peer());
@@ -89,7 +89,7 @@ describe("a connection thread that lives and does nothing", () => {
     expect(replies.map(({ requestId }) => requestId)).toContain(request.requestId);
   });
 
-  it("HANG-2: is not what a thread looks like to a main thread that was blocked itself", async () => {
+  it("HANG-2: a main thread that was blocked itself does not report its connection thread as hung", async () => {
     const thread = await openKillable(gateway.url, { hangTimeoutMs: HANG_MS });
     await gateway.peer();
     const { connection } = thread;

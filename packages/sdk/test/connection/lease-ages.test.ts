@@ -12,10 +12,10 @@ const wayOf =
   (sentMs: number, tookMs: number) =>
     ages.lateMs(idOf(skewMs + sentMs + leaseMs), sentMs + tookMs);
 
-describe("how late a request is", () => {
+describe("Lease ages", () => {
   const skew = fc.integer({ min: 1e12, max: 2e12 });
 
-  it("AGE-1, AGE-2: is what it was under way for longer than the quickest before it, whatever the clocks are", () => {
+  it("AGE-1, AGE-2: lateness is the transit time beyond the quickest one so far, whatever the clocks say", () => {
     fc.assert(
       fc.property(skew, fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 1 }), (skewMs, took) => {
         const lateMs = wayOf(new LeaseAges(), skewMs);
@@ -28,7 +28,7 @@ describe("how late a request is", () => {
     );
   });
 
-  it("AGE-3: what was confirmed is the measure from then on", () => {
+  it("AGE-3: a confirmed lease becomes the reference for lateness", () => {
     const ages = new LeaseAges();
     expect(wayOf(ages, 1e12)(0, 5)).toBeNull();
     // The gateway's clock was set back by a minute.
@@ -39,7 +39,7 @@ describe("how late a request is", () => {
     expect(lateMs(3_000, 7_005)).toBe(7_000);
   });
 
-  it("AGE-4: is not known of ids that are no ULIDs, nor of the first one; another connection begins anew", () => {
+  it("AGE-4: lateness is unknown for ids that are not ULIDs, for the first id, and after a reconnect", () => {
     const ages = new LeaseAges();
     expect(ages.lateMs("first-lease", 0)).toBeNull();
     expect(ages.lateMs(idOf(1e12), 0)).toBeNull();

@@ -36,8 +36,8 @@ function bench() {
   return { clock, counters, alive, ledger, gate, wait, goesOn, wanted };
 }
 
-describe("whether a body may begin", () => {
-  it("is not asked of anybody soon after the last word of the gateway", async () => {
+describe("Lease guard", () => {
+  it("a body starts without a query soon after the gateway's last message", async () => {
     const { clock, alive, wait, ledger, wanted } = bench();
     expect(wait()).toBeUndefined();
     await clock.advance(1_900);
@@ -56,7 +56,7 @@ describe("whether a body may begin", () => {
     expect(wanted).toEqual([]);
   });
 
-  it("GUARD-5: is asked of the gateway when its last word is old, once for each wait", async () => {
+  it("GUARD-5: a body that waits because the gateway's last message is old queries the gateway once", async () => {
     const { clock, alive, wait, ledger, goesOn, wanted } = bench();
     await clock.advance(2_100);
     alive();
@@ -76,7 +76,7 @@ describe("whether a body may begin", () => {
     expect(wait()).toBeUndefined();
   });
 
-  it("GUARD-5: what was refused to be stored, and what is gone, says nothing", async () => {
+  it("GUARD-5: invalid checkpoint answers and removed entries do not count as a confirmation", async () => {
     const { clock, alive, wait, ledger, wanted } = bench();
     const checkpoint = ledger.addCheckpoint("r", new Uint8Array(0));
     await clock.advance(1_000);
@@ -90,7 +90,7 @@ describe("whether a body may begin", () => {
     expect(wanted).toEqual([true, false]);
   });
 
-  it("GUARD-5: a machine that slept after the last word, however young that inspectorSessions on its monotonic clock", async () => {
+  it("GUARD-5: a machine that slept after the last message makes it old, even if the monotonic clock stood still", async () => {
     const { clock, alive, wait, wanted } = bench();
     clock.setWallClock(clock.nowMs() + 3_600_000);
     alive();
@@ -98,7 +98,7 @@ describe("whether a body may begin", () => {
     expect(wanted).toEqual([true]);
   });
 
-  it("GUARD-5: another thread is told what is waited for", async () => {
+  it("GUARD-5: a new thread is told which requests wait for confirmation", async () => {
     const { clock, alive, gate, wait, wanted } = bench();
     await clock.advance(2_100);
     alive();
@@ -108,7 +108,7 @@ describe("whether a body may begin", () => {
     expect(wanted).toEqual([true, true]);
   });
 
-  it("GUARD-1: it may not while the thread is silent; it may when that one has found that it was not paused", async () => {
+  it("GUARD-1: no body starts while the thread is silent, until the thread finds that it was not paused", async () => {
     const { clock, alive, ledger, wait, goesOn } = bench();
     await clock.advance(2_100);
     const waiting = wait();
@@ -119,13 +119,13 @@ describe("whether a body may begin", () => {
     expect(wait()).toBeUndefined();
   });
 
-  it("GUARD-1: a machine that slept, and main wakes first: its wall clock tells", async () => {
+  it("GUARD-1: when the machine slept and the main thread wakes first, its wall clock shows it", async () => {
     const { clock, wait } = bench();
     clock.setWallClock(clock.nowMs() + 3_600_000);
     expect(wait()).toBeInstanceOf(Promise);
   });
 
-  it("GUARD-2: it may not under an older epoch, until the lease is confirmed as of the new one", async () => {
+  it("GUARD-2: no body starts under an older epoch until the lease is confirmed as of the new one", async () => {
     const { counters, alive, ledger, wait, goesOn } = bench();
     counters.epoch(EPOCH + 1);
     alive();
@@ -140,7 +140,7 @@ describe("whether a body may begin", () => {
     expect(ledger.adopt()[0]?.leaseId).toBe("newest");
   });
 
-  it("GUARD-3: it may not while a message that takes work away waits to be read", async () => {
+  it("GUARD-3: no body starts while an unread message may take its work away", async () => {
     const { counters, gate, wait, goesOn } = bench();
     counters.tookWork();
     const waiting = wait();
@@ -149,7 +149,7 @@ describe("whether a body may begin", () => {
     expect(await goesOn(waiting)).toBe(true);
   });
 
-  it("GUARD-4: who waits for what is no longer needed is let go", async () => {
+  it("GUARD-4: a body that waits for a request that is no longer needed is released", async () => {
     const { counters, ledger, wait } = bench();
     counters.epoch(EPOCH + 1);
     const waiting = wait();

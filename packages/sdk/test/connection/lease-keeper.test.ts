@@ -43,8 +43,8 @@ function bench(isPlain: boolean) {
   return { clock, inFlight, keeper, sent, posted, held, lost };
 }
 
-describe("a lease of the base protocol whose end has passed", () => {
-  it("starts nothing: such a gateway may extend it although the attempt is over", async () => {
+describe("A plain lease past its end", () => {
+  it("an expired plain lease starts nothing, since a plain gateway may extend it after the attempt is over", async () => {
     const { clock, keeper, sent, lost } = bench(true);
     await clock.advance(121_000);
     sent.length = 0;
@@ -53,7 +53,7 @@ describe("a lease of the base protocol whose end has passed", () => {
     expect(sent).toEqual([]);
   });
 
-  it("is asked for while it lasts, and when only a clock was set", async () => {
+  it("a plain lease is extended before its end, and when only a clock was set", async () => {
     const { clock, keeper, sent, lost } = bench(true);
     await clock.advance(100_000);
     clock.setWallClock(clock.nowMs() + 3_600_000);
@@ -63,7 +63,7 @@ describe("a lease of the base protocol whose end has passed", () => {
     expect(sent).toMatchObject([{ kind: "WORKER_REQUEST_EXTEND_LEASE", requestId: "r" }]);
   });
 
-  it("is the gateway's to judge where it speaks our extensions: the work may still be ours", async () => {
+  it("with protocol extensions an expired lease is left to the gateway to decide", async () => {
     const { clock, keeper, sent, posted, lost } = bench(false);
     await clock.advance(3_600_000);
     sent.length = 0;
@@ -80,10 +80,10 @@ describe("a lease of the base protocol whose end has passed", () => {
 describe.each([
   ["plain", true],
   ["with extensions", false],
-] as const)("what main waits with, %s", (_name, isPlain) => {
+] as const)("Lease confirmations for the main thread, %s", (_name, isPlain) => {
   const leaseOf = (endsMs: number): string => ulidFromSeed(endsMs, new Uint8Array(10), 0);
 
-  it("is asked for at once and again and again, until main goes on", async () => {
+  it("a wanted confirmation is requested at once and repeatedly, until the main thread continues", async () => {
     const { clock, keeper, sent } = bench(isPlain);
     expect(sent).toEqual([]);
     keeper.want("r");
@@ -95,7 +95,7 @@ describe.each([
     expect(sent).toHaveLength(11);
   });
 
-  it("is told to main as of when it was asked for, or as of when it was granted, where that can be told", async () => {
+  it("a confirmation reaches main dated by its request or, where known, by its grant", async () => {
     const { clock, keeper, posted } = bench(isPlain);
     const gatewayMs = 1_800_000_000_000 - clock.monotonicMs();
     const grantedAt = (monotonicMs: number): string => leaseOf(gatewayMs + monotonicMs + 20_000);
@@ -117,7 +117,7 @@ describe.each([
     expect(asOf()).toBe(startMs + 2_000);
   });
 
-  it("reaches main at once, but is no queue that grows for as long as main is blocked", async () => {
+  it("confirmations reach main at once, but do not queue up while it is blocked", async () => {
     const { clock, keeper, posted, held } = bench(isPlain);
     keeper.want("r");
     for (let answers = 0; answers < 200; answers += 1) {
@@ -128,7 +128,7 @@ describe.each([
     expect(held).toHaveLength(140);
   });
 
-  it("is forgotten with its request", async () => {
+  it("a wanted confirmation is forgotten with its request", async () => {
     const { clock, inFlight, keeper, sent } = bench(isPlain);
     keeper.want("r");
     inFlight.remove("r");

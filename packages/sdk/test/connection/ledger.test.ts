@@ -25,8 +25,8 @@ function opened() {
   return { clock, ledger, signal: ledger.open(identity, "app", "lease-1", 1, null) };
 }
 
-describe("the ledger of requests in flight", () => {
-  it("LEDGER-1: an entry stays with its reply until that is acknowledged, and is there once", () => {
+describe("Ledger", () => {
+  it("LEDGER-1: an entry exists once, and stays with its reply until that is acknowledged", () => {
     const { ledger } = opened();
     expect(ledger.open(identity, "app", "other", 9, null)).toBeUndefined();
     expect(ledger.finish("r", reply(1))).toBe(true);
@@ -36,13 +36,13 @@ describe("the ledger of requests in flight", () => {
     expect([ledger.size, ledger.running]).toEqual([0, 0]);
   });
 
-  it("LEDGER-1: an entry whose lease is lost is gone, with its place among what runs", () => {
+  it("LEDGER-1: an entry whose lease is lost is removed and frees its slot", () => {
     const { ledger } = opened();
     ledger.lose("r", lost);
     expect([ledger.size, ledger.running]).toEqual([0, 0]);
   });
 
-  it("LEDGER-2: a new thread gets the newest lease, each checkpoint without an answer, and the exact reply", async () => {
+  it("LEDGER-2: a new thread gets the newest lease, each unanswered checkpoint and the exact reply", async () => {
     const { clock, ledger } = opened();
     ledger.addCheckpoint("r", ops(1));
     ledger.addCheckpoint("r", ops(2));
@@ -62,7 +62,7 @@ describe("the ledger of requests in flight", () => {
     ]);
   });
 
-  it("LEDGER-3: a checkpoint is settled by its first answer; what an entry leaves open is stale", async () => {
+  it("LEDGER-3: the first answer settles a checkpoint; checkpoints left open by a removed entry are stale", async () => {
     const { ledger } = opened();
     const one = ledger.addCheckpoint("r", ops(1));
     const two = ledger.addCheckpoint("r", ops(2));
@@ -73,7 +73,7 @@ describe("the ledger of requests in flight", () => {
     expect(ledger.addCheckpoint("r", ops(3))).toBeUndefined();
   });
 
-  it("LEDGER-4: the first outcome stays, and the signal fires once and never after it", () => {
+  it("LEDGER-4: the first outcome of an entry stays, and its signal fires at most once", () => {
     const { ledger, signal } = opened();
     const other = new HoldfastError("DRAIN_TIMEOUT", "Too late.");
     ledger.abort("r", lost);
@@ -89,7 +89,7 @@ describe("the ledger of requests in flight", () => {
     expect(done.signal?.reason).toBeUndefined();
   });
 
-  it("LEDGER-5: an answer of an older epoch takes nothing back", () => {
+  it("LEDGER-5: an answer of an older epoch changes nothing", () => {
     const { ledger } = opened();
     ledger.extended("r", "lease-3", 3, null);
     ledger.extended("r", "lease-2", 2, null);

@@ -66,8 +66,8 @@ const kinds = (effects: readonly LinkEffect[]): string[] => effects.map((effect)
 const sent = (effects: readonly LinkEffect[]): string[] =>
   effects.flatMap((effect) => (effect.do === "SEND" ? [effect.kind] : []));
 
-describe("the link machine", () => {
-  it("connects: start, open, hello, connect, ready", () => {
+describe("Link machine", () => {
+  it("the link connects in the order start, open, hello, connect, ready", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     link.becomeReady();
@@ -75,7 +75,7 @@ describe("the link machine", () => {
     expect(sent(link.effects)).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
   });
 
-  it("LINK-11: pauses while main stalls, also on a connection made meanwhile, and is ready again afterwards", () => {
+  it("LINK-11: the link pauses while main stalls, also on new connections, and becomes ready afterwards", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const first = link.becomeReady();
@@ -88,7 +88,7 @@ describe("the link machine", () => {
     expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
   });
 
-  it("LINK-12: says nothing of a stall to a gateway of the base protocol, for which a pause is final", () => {
+  it("LINK-12: the link reports no stall to a plain gateway, for which a pause is final", () => {
     for (const [frame, offered] of [
       [plainReady, EXTENSIONS],
       [ready, []],
@@ -106,7 +106,7 @@ describe("the link machine", () => {
     }
   });
 
-  it("LINK-11, LINK-12: a stall goes on over a move from one kind of gateway to the other", () => {
+  it("LINK-11, LINK-12: a stall continues across a move between plain and extended gateways", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const first = link.becomeReady();
@@ -121,7 +121,7 @@ describe("the link machine", () => {
     expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
   });
 
-  it("LINK-3, LINK-11: a stall that ends while shutting down makes nothing ready", () => {
+  it("LINK-3, LINK-11: a stall that ends during shutdown does not make the link ready", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     link.becomeReady();
@@ -130,7 +130,7 @@ describe("the link machine", () => {
     expect(link.send({ type: "STALL", stalled: false })).toEqual([]);
   });
 
-  it("LINK-5: destroys the socket of a peer that left two heartbeats unanswered", () => {
+  it("LINK-5: the socket of a peer that left two heartbeats unanswered is destroyed", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const generation = link.becomeReady();
@@ -142,7 +142,7 @@ describe("the link machine", () => {
     expect(kinds(beat())).toEqual(expect.arrayContaining(["DESTROY_SOCKET", "LINK_DOWN", "WAIT"]));
   });
 
-  it("LINK-4: keeps a draining connection until its replacement is ready; a second CLOSING changes nothing", () => {
+  it("LINK-4: a draining connection stays until its replacement is ready, and a second CLOSING changes nothing", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const old = link.becomeReady();
@@ -160,7 +160,7 @@ describe("the link machine", () => {
     expect(link.send({ type: "FRAME", generation: old, frame: closing })).toEqual([]);
   });
 
-  it("LINK-6: only a connection that held clears the failures", () => {
+  it("LINK-6: only a stable connection resets the failure count", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     for (const failures of [1, 2, 3]) {
@@ -174,7 +174,7 @@ describe("the link machine", () => {
     expect(link.open.memory.failures).toBe(1);
   });
 
-  it("LINK-7: excludes the group of a broken connection until one of that group is ready", () => {
+  it("LINK-7: the group of a broken connection is excluded until a connection of that group is ready", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const generation = link.becomeReady("bad");
@@ -184,7 +184,7 @@ describe("the link machine", () => {
     expect(link.open.memory.excluded).toEqual([]);
   });
 
-  it("LINK-8, LINK-9: tries the other key at once; all refused is permanent, but only before the first connection", () => {
+  it("LINK-8, LINK-9: a rejected key is followed by the other; if all are rejected, only the first connect fails", () => {
     const refused = (link: ReturnType<typeof machine>): readonly LinkEffect[] => {
       const { attempt } = link.open;
       const generation = attempt.step === "none" ? -1 : attempt.generation;
@@ -231,7 +231,7 @@ describe("the link machine", () => {
     expect(Math.max(...second) - Math.min(...second)).toBeGreaterThan(60);
   });
 
-  it("waits at least as long as the gateway asked for", () => {
+  it("the link waits at least as long as the gateway asked for", () => {
     const link = machine();
     link.send({ type: "CONNECT", resumed: false });
     const failed = { type: "START_FAILED", generation: 1, message: "429", unauthorized: false } as const;
@@ -340,7 +340,7 @@ describe("the link machine", () => {
     return { link, opened, left };
   }
 
-  it("LINK-1, LINK-2, LINK-3, LINK-11, LINK-12: holds for any sequence of events", () => {
+  it("LINK-1, LINK-2, LINK-3, LINK-11, LINK-12: the link rules hold for any sequence of events", () => {
     fc.assert(
       fc.property(aimed, fc.boolean(), (events, hasFallbackKey) => {
         const { link, opened, left } = play(events, hasFallbackKey);
@@ -357,7 +357,7 @@ describe("the link machine", () => {
     );
   });
 
-  it("LINK-10: FINISH closes what is open, and nothing happens after it", () => {
+  it("LINK-10: FINISH closes every connection, and nothing happens afterwards", () => {
     fc.assert(
       fc.property(aimed, anyEvent, (events, after) => {
         const { link, opened, left } = play(events, false);
@@ -373,7 +373,7 @@ describe("the link machine", () => {
     );
   });
 
-  it("LINK-6: never makes a second attempt without waiting as its count says", () => {
+  it("LINK-6: the link never retries without the delay of its failure count", () => {
     fc.assert(
       fc.property(aimed, (events) => {
         const { link } = play(events, false);

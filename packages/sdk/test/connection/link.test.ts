@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-describe("a lost connection", () => {
+describe("A lost connection", () => {
   it("a lost connection is re-established outside its group and extends its leases at once", async () => {
     const { calls, strategy } = manualStrategy();
     await using connection = (await openTest(gateway.url, { strategy })).connection;
@@ -69,7 +69,7 @@ describe("a lost connection", () => {
   });
 });
 
-describe("a gateway that closes", () => {
+describe("A gateway that closes", () => {
   it("a closing gateway keeps its connection until the replacement is ready, and work started there completes", async () => {
     const { calls, strategy } = manualStrategy();
     await using connection = (await openTest(gateway.url, { strategy })).connection;
@@ -102,7 +102,7 @@ describe("a gateway that closes", () => {
 
 const impatient = { maxCount: 100, maxBytes: 1_000_000, ackMs: 300 };
 
-describe("a reply without acknowledgement", () => {
+describe("A reply without acknowledgement", () => {
   it("an unacknowledged reply is resent on the healthy connection, then flushed over HTTP, and forgotten", async () => {
     gateway.script.ackReplies = false;
     await using connection = (await openTest(gateway.url, { config: { outbox: impatient } })).connection;

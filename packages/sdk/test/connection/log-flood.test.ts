@@ -3,7 +3,7 @@ import type { ThreadMessage } from "../../src/connection/shared/messages.ts";
 import { COUNTERS_BYTES, sharedCounters } from "../../src/connection/shared/shared-counters.ts";
 import { createPortLogger } from "../../src/connection/thread/port-logger.ts";
 
-it("records that main does not take are counted and reported, and do not pile up", () => {
+it("log records that main does not read are dropped and counted instead of queued", () => {
   const counters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
   // Near the end of its 32 bits: it may wrap.
   counters.logsTaken(2_147_483_600);

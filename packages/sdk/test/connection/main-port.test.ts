@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { ThreadMessage } from "../../src/connection/shared/messages.ts";
 import { createMainPort, TRANSFER_BYTES } from "../../src/connection/thread/main-port.ts";
 
-it("messages of one turn are one post; large payloads are moved, small ones copied", () => {
+it("messages of one turn are posted together; large payloads are transferred, small ones copied", () => {
   const posts: { posted: unknown; moved: readonly unknown[] }[] = [];
   let touches = 0;
   const port = createMainPort(

@@ -31,7 +31,7 @@ const asked = (peer: GatewayPeer, requestId: string): boolean =>
 describe.each([
   ["with extensions", ["checkpoint", "nack", "cancel"] as const],
   ["on the plain protocol", [] as const],
-])("a connection thread that stalled, %s", (_name, extensions) => {
+])("A connection thread that was paused, %s", (_name, extensions) => {
   it("DOUBT-2: requests read after a pause are confirmed before the main thread sees them", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
@@ -126,8 +126,8 @@ describe.each([
 describe.each([
   ["with extensions", ["checkpoint", "nack", "cancel"] as const],
   ["on the plain protocol", [] as const],
-])("a request that begins long after the gateway's last word of it, %s", (_name, extensions) => {
-  it("is asked for first, again while no answer comes, and lost where somebody else has it", async () => {
+])("A request that starts long after the gateway's last message, %s", (_name, extensions) => {
+  it("a request that starts late is confirmed first, with retries, and lost if another worker has it", async () => {
     // Leases are extended so seldom that nothing but the wait asks for them.
     gateway.script.lease = "1h";
     gateway.script.extensions = extensions;
@@ -160,7 +160,7 @@ describe.each([
   });
 });
 
-describe("a request that the network has kept back", () => {
+describe("A request delayed by the network", () => {
   /** A lease of 20 s, granted so long ago by the gateway's clock, which is an hour off. */
   const granted = (agoMs: number) => ({ leaseId: ulidFromSeed(Date.now() + 3_600_000 + 20_000 - agoMs, entropy, 0) });
   const entropy = new Uint8Array(10);

@@ -22,8 +22,8 @@ const flushed = (response: ServerResponse, requestId: string): void => {
 const replies = (requestId: string) =>
   gateway.peers.flatMap((peer) => peer.of("WORKER_REPLY")).filter((reply) => reply.requestId === requestId);
 
-describe("the acknowledgement of a reply", () => {
-  it("may come late: the reply was sent again, unchanged, and is forgotten then", async () => {
+describe("Acknowledgements of replies", () => {
+  it("a reply acknowledged late was resent unchanged and is then forgotten", async () => {
     gateway.script.ackReplies = false;
     const { connection } = await openTest(gateway.url, { config: { outbox: impatient } });
     const peer = await gateway.peer();
@@ -38,7 +38,7 @@ describe("the acknowledgement of a reply", () => {
     expect(gateway.peers).toHaveLength(1);
   });
 
-  it("may come twice, and for an unknown request", async () => {
+  it("duplicate acknowledgements and those of unknown requests are harmless", async () => {
     const { connection, logs } = await openTest(gateway.url);
     const peer = await gateway.peer();
     const { requestId } = gateway.dispatch(peer);
@@ -52,7 +52,7 @@ describe("the acknowledgement of a reply", () => {
     expect(connection.debugState().crashes).toBe(0);
   });
 
-  it("may come on another connection than the reply went over", async () => {
+  it("a reply may be acknowledged on another connection than the one it was sent over", async () => {
     gateway.script.ackReplies = false;
     const { connection } = await openTest(gateway.url, { config: { outbox: patient } });
     const first = await gateway.peer();
@@ -65,7 +65,7 @@ describe("the acknowledgement of a reply", () => {
     await connection.close();
   });
 
-  it("may come after the reply was flushed: nothing happens", async () => {
+  it("an acknowledgement after a flush changes nothing", async () => {
     gateway.script.ackReplies = false;
     const { connection } = await openTest(gateway.url, { config: { outbox: impatient } });
     const peer = await gateway.peer();
@@ -80,7 +80,7 @@ describe("the acknowledgement of a reply", () => {
     expect(gateway.flushed).toHaveLength(1);
   });
 
-  it("that was lost with a socket which came back before the deadline: the reply is sent again there", async () => {
+  it("a reply whose acknowledgement was lost with its socket is resent on the next connection", async () => {
     gateway.script.ackReplies = false;
     const { connection } = await openTest(gateway.url, { config: { outbox: patient } });
     const first = await gateway.peer();
@@ -95,7 +95,7 @@ describe("the acknowledgement of a reply", () => {
     expect(gateway.flushed).toEqual([]);
   });
 
-  it("never comes and flushes are refused: it is tried again until a worker takes it, and never dropped", async () => {
+  it("a reply that is neither acknowledged nor flushed is retried until accepted, and never dropped", async () => {
     gateway.script.ackReplies = false;
     gateway.script.flushStatus = () => 500;
     let refusals = 0;
@@ -113,7 +113,7 @@ describe("the acknowledgement of a reply", () => {
   });
 });
 
-describe("flushes", () => {
+describe("Flushes", () => {
   /** A connection whose replies cannot go but by HTTP. */
   async function cutOff(changes: Parameters<typeof openTest>[1]) {
     const { calls, strategy } = manualStrategy();
@@ -131,7 +131,7 @@ describe("flushes", () => {
     return { ...opened, finish };
   }
 
-  it("are for one reply each: one that is refused or hangs does not hold up the others", async () => {
+  it("flushes carry one reply each, and a rejected or hanging one does not delay the others", async () => {
     const answered = new Set<string>();
     let ids: string[] = [];
     gateway.script.answerFlush = (response, requestId) => {
@@ -147,7 +147,7 @@ describe("flushes", () => {
     await connection.close();
   });
 
-  it("are not all made at once", async () => {
+  it("the number of concurrent flushes is limited", async () => {
     const open = new Map<ServerResponse, string>();
     const seen = new Set<string>();
     let most = 0;
@@ -168,7 +168,7 @@ describe("flushes", () => {
     await connection.close();
   });
 
-  it("are tried with the fallback key when the primary one is refused, and only then", async () => {
+  it("a flush uses the fallback key only when the primary one is rejected", async () => {
     const keys: (string | undefined)[] = [];
     gateway.script.flushStatus = (authorization) => {
       keys.push(authorization);
@@ -183,7 +183,7 @@ describe("flushes", () => {
     await connection.close();
   });
 
-  it("end within their time when the gateway does not answer, and do not hold up close()", async () => {
+  it("flushes time out when the gateway does not answer, and do not delay close()", async () => {
     let calls = 0;
     gateway.script.answerFlush = () => {
       calls += 1;
@@ -202,36 +202,42 @@ describe("flushes", () => {
   });
 });
 
-describe("a full outbox", () => {
+describe("A full outbox", () => {
   it.each([
     ["by count", { maxCount: 2, maxBytes: 1e9, ackMs: 60_000 }],
     ["by bytes", { maxCount: 1e6, maxBytes: 3_000, ackMs: 60_000 }],
-  ])("%s: intake stops, a warning says so, and it goes on when there is room", async (_what, outbox) => {
-    gateway.script.ackReplies = false;
-    const { connection, logs } = await openTest(gateway.url, { config: { outbox } });
-    const peer = await gateway.peer();
-    const requestPayload = encodeJsonBytes("x".repeat(2_000));
-    const taken = [gateway.dispatch(peer, { requestPayload }), gateway.dispatch(peer, { requestPayload })];
-    await until(() => peer.of("WORKER_REPLY").length === 2, "two replies");
-    const refused = gateway.dispatch(peer);
-    const nack = await until(() => peer.of("WORKER_REQUEST_NACK")[0], "the refusal");
-    expect(nack).toMatchObject({ requestId: refused.requestId, reason: "AT_CAPACITY" });
-    await until(
-      () => logs.some(({ level, message }) => level === "warn" && /no new work is accepted/.test(message)),
-      "it",
-    );
-    await until(() => connection.debugState().thread?.outbox.full, "the debug state");
-    gateway.script.ackReplies = true;
-    for (const { requestId } of taken) peer.send({ kind: "WORKER_REPLY_ACK", requestId });
-    await until(() => logs.some(({ level, message }) => level === "info" && /accepting new work/.test(message)), "it");
-    gateway.dispatch(peer);
-    await until(() => peer.of("WORKER_REPLY").length === 3, "the third reply");
-    await connection.close();
-    expect(gateway.flushed).toEqual([]);
-  });
+  ])(
+    "an outbox that is full %s stops intake with a warning, and intake resumes when there is room",
+    async (_what, outbox) => {
+      gateway.script.ackReplies = false;
+      const { connection, logs } = await openTest(gateway.url, { config: { outbox } });
+      const peer = await gateway.peer();
+      const requestPayload = encodeJsonBytes("x".repeat(2_000));
+      const taken = [gateway.dispatch(peer, { requestPayload }), gateway.dispatch(peer, { requestPayload })];
+      await until(() => peer.of("WORKER_REPLY").length === 2, "two replies");
+      const refused = gateway.dispatch(peer);
+      const nack = await until(() => peer.of("WORKER_REQUEST_NACK")[0], "the refusal");
+      expect(nack).toMatchObject({ requestId: refused.requestId, reason: "AT_CAPACITY" });
+      await until(
+        () => logs.some(({ level, message }) => level === "warn" && /no new work is accepted/.test(message)),
+        "it",
+      );
+      await until(() => connection.debugState().thread?.outbox.full, "the debug state");
+      gateway.script.ackReplies = true;
+      for (const { requestId } of taken) peer.send({ kind: "WORKER_REPLY_ACK", requestId });
+      await until(
+        () => logs.some(({ level, message }) => level === "info" && /accepting new work/.test(message)),
+        "it",
+      );
+      gateway.dispatch(peer);
+      await until(() => peer.of("WORKER_REPLY").length === 3, "the third reply");
+      await connection.close();
+      expect(gateway.flushed).toEqual([]);
+    },
+  );
 });
 
-it("an error that is too large for any frame is cut, and breaks neither the thread nor the connection", async () => {
+it("an error too large for any frame is truncated, and breaks neither thread nor connection", async () => {
   const strategy = { execute: () => Promise.reject(new Error("x".repeat(9 * 1024 * 1024))) };
   const { connection } = await openTest(gateway.url, { strategy });
   const peer = await gateway.peer();
@@ -246,7 +252,7 @@ it("an error that is too large for any frame is cut, and breaks neither the thre
   expect(connection.debugState().crashes).toBe(0);
 });
 
-it("a checkpoint is never flushed, and is asked for again on a healthy connection until it is answered", async () => {
+it("a checkpoint is never flushed, and is resent on a healthy connection until it is answered", async () => {
   gateway.script.ackCheckpoints = null;
   const { calls, strategy } = manualStrategy();
   const { connection } = await openTest(gateway.url, { strategy, config: { outbox: { ...impatient, ackMs: 50 } } });

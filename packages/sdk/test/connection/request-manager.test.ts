@@ -74,14 +74,14 @@ function bench() {
   return { clock, manager, happened, posted, frames, arrive };
 }
 
-it("a request goes to main before it is acknowledged, and nothing of it has ended", () => {
+it("a request goes to main before it is acknowledged, while it is still in flight", () => {
   const { manager, happened, arrive } = bench();
   arrive("r");
   expect(happened).toEqual(["main: EXECUTION_REQUEST", "gateway: WORKER_REQUEST_ACK"]);
   expect(manager.count).toBe(1);
 });
 
-it("its end is told once, when the gateway has the reply", () => {
+it("the end of a request is reported once, when the gateway has the reply", () => {
   const { manager, happened, arrive } = bench();
   arrive("r");
   happened.length = 0;
@@ -94,7 +94,7 @@ it("its end is told once, when the gateway has the reply", () => {
   expect([manager.count, manager.undelivered()]).toEqual([0, []]);
 });
 
-it("a request that there is no room for is handed back, and main sees nothing of it", () => {
+it("a request beyond the capacity is returned without reaching main", () => {
   const { manager, happened, frames, arrive } = bench();
   arrive("r");
   happened.length = 0;
@@ -104,7 +104,7 @@ it("a request that there is no room for is handed back, and main sees nothing of
   expect(manager.count).toBe(1);
 });
 
-it("in doubt, a request is asked for first: main gets it with the answer, and then it is acknowledged", () => {
+it("in doubt, a request is confirmed before it goes to main and is acknowledged", () => {
   const { manager, happened, arrive } = bench();
   manager.doubt();
   arrive("r");
@@ -115,7 +115,7 @@ it("in doubt, a request is asked for first: main gets it with the answer, and th
   expect(happened).toEqual(["main: EXECUTION_REQUEST", "gateway: WORKER_REQUEST_ACK", "main: LEASE_EXTENDED"]);
 });
 
-it("what still runs at the end is handed back: main loses it, and it has ended here", () => {
+it("requests still running at shutdown are returned: main loses them, and they end in the thread", () => {
   const { manager, happened, frames, arrive } = bench();
   arrive("r");
   happened.length = 0;
@@ -124,7 +124,7 @@ it("what still runs at the end is handed back: main loses it, and it has ended h
   expect(frames().at(-1)).toMatchObject({ requestId: "r", reason: "DRAIN_TIMEOUT" });
 });
 
-it("the debug state says what is in flight and what waits for an acknowledgement", async () => {
+it("the debug state lists requests in flight and requests that wait for an acknowledgement", async () => {
   const { clock, manager, arrive } = bench();
   arrive("r");
   await clock.advance(250);

@@ -11,8 +11,8 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-describe("the handshake", () => {
-  it("says who it is, offers the extensions and becomes ready", async () => {
+describe("The handshake", () => {
+  it("the worker identifies itself, offers the extensions and becomes ready", async () => {
     await using connection = (await openTest(gateway.url)).connection;
     const peer = await gateway.peer();
     expect(peer.connect).toMatchObject({
@@ -37,13 +37,13 @@ describe("the handshake", () => {
     expect(connection.connectionId).toBe(peer.connect!.connectionId);
   });
 
-  it("offers nothing when the extensions are off: the capabilities are those of the plain protocol, byte for byte", async () => {
+  it("with extensions off, the offered capabilities are byte for byte those of the plain protocol", async () => {
     await using _connection = (await openTest(gateway.url, { config: { extensions: [] } })).connection;
     const peer = await gateway.peer();
     expect(new TextDecoder().decode(peer.connect!.capabilities)).toBe('{"trust_probe":"v1","connect":"v1"}');
   });
 
-  it("does not lose a request that arrives in the same read as CONNECTION_READY", async () => {
+  it("a request in the same read as CONNECTION_READY is not lost", async () => {
     gateway.script.welcome = (peer) => {
       const { _socket: stream } = peer.socket as unknown as { _socket: { cork(): void; uncork(): void } };
       stream.cork();
@@ -62,7 +62,7 @@ describe("the handshake", () => {
     await until(() => peer.of("WORKER_REPLY")[0], "the reply");
   });
 
-  it("beats at once and then every interval", async () => {
+  it("a heartbeat is sent at once and then every interval", async () => {
     gateway.script.heartbeat = "200ms";
     await using connection = (await openTest(gateway.url)).connection;
     const peer = await gateway.peer();
@@ -77,8 +77,8 @@ describe("the handshake", () => {
   });
 });
 
-describe("a request", () => {
-  it("is acknowledged, run, replied to with the echoed identity, and forgotten", async () => {
+describe("Requests", () => {
+  it("a request is acknowledged, executed, replied to with the echoed identity, and forgotten", async () => {
     const { connection } = await openTest(gateway.url);
     const peer = await gateway.peer();
     const request = gateway.dispatch(peer);
@@ -109,7 +109,7 @@ describe("a request", () => {
     expect(gateway.openSockets).toBe(0);
   });
 
-  it("carries payloads of megabytes both ways, unchanged", async () => {
+  it("payloads of megabytes pass both ways unchanged", async () => {
     await using _connection = (
       await openTest(gateway.url, { config: { outbox: { maxCount: 10, maxBytes: 1e8, ackMs: 5_000 } } })
     ).connection;
@@ -120,7 +120,7 @@ describe("a request", () => {
     expect(Buffer.compare(reply.body, requestPayload)).toBe(0);
   });
 
-  it("keeps its lease, with the newest lease id, while it runs", async () => {
+  it("a running request keeps its lease, extended with the newest lease id", async () => {
     const { calls, strategy } = manualStrategy();
     await using _connection = (await openTest(gateway.url, { strategy })).connection;
     const peer = await gateway.peer();
@@ -133,7 +133,7 @@ describe("a request", () => {
     await until(() => peer.of("WORKER_REPLY")[0], "the reply");
   });
 
-  it("is dropped when its lease is lost: the signal fires, no reply is sent", async () => {
+  it("a request whose lease is lost is dropped: its signal fires and no reply is sent", async () => {
     const { calls, strategy } = manualStrategy();
     await using connection = (await openTest(gateway.url, { strategy })).connection;
     const peer = await gateway.peer();
@@ -148,7 +148,7 @@ describe("a request", () => {
     expect(peer.of("WORKER_REPLY")).toHaveLength(0);
   });
 
-  it("fires the signal when the gateway cancels it, and sends nothing when the result is stale", async () => {
+  it("a cancelled request fires its signal and sends nothing for a stale result", async () => {
     const { calls, strategy } = manualStrategy();
     await using connection = (await openTest(gateway.url, { strategy })).connection;
     const peer = await gateway.peer();
@@ -164,7 +164,7 @@ describe("a request", () => {
     expect(peer.of("WORKER_REPLY")).toHaveLength(0);
   });
 
-  it("runs once when it is delivered twice, also after it was answered", async () => {
+  it("a request delivered twice runs once, also when it was already answered", async () => {
     const { calls, strategy } = manualStrategy();
     await using _connection = (await openTest(gateway.url, { strategy })).connection;
     const peer = await gateway.peer();
@@ -180,7 +180,7 @@ describe("a request", () => {
     calls[1]!.result.resolve(done());
   });
 
-  it("whose strategy breaks its promise gets an ERROR reply", async () => {
+  it("a strategy that violates its contract produces an ERROR reply", async () => {
     const strategy = { execute: () => Promise.reject(new TypeError("broken strategy")) };
     await using _connection = (await openTest(gateway.url, { strategy })).connection;
     const peer = await gateway.peer();
@@ -191,7 +191,7 @@ describe("a request", () => {
   });
 });
 
-it("a result that no frame can carry becomes an ERROR reply; the connection stays", async () => {
+it("a result too large for a frame becomes an ERROR reply, and the connection stays open", async () => {
   const body = encodeJsonBytes("x".repeat(9 * 1024 * 1024));
   await using _connection = (
     await openTest(gateway.url, {
@@ -212,8 +212,8 @@ it("a result that no frame can carry becomes an ERROR reply; the connection stay
   expect(gateway.peers).toHaveLength(1);
 });
 
-describe("refusals", () => {
-  it("names an unknown app and a full worker, where the gateway understands that", async () => {
+describe("Rejections", () => {
+  it("a rejection tells an extended gateway of an unknown app or a full worker", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection, logs } = await openTest(gateway.url, { strategy, config: { maxWorkerConcurrency: 1 } });
     const peer = await gateway.peer();
@@ -231,7 +231,7 @@ describe("refusals", () => {
     await connection.close();
   });
 
-  it("is only logged where the gateway does not understand it", async () => {
+  it("a rejection is only logged for a plain gateway", async () => {
     gateway.script.extensions = [];
     const { connection, logs } = await openTest(gateway.url);
     const peer = await gateway.peer();
@@ -242,7 +242,7 @@ describe("refusals", () => {
     await connection.close();
   });
 
-  it("answers a request without payload with an ERROR reply", async () => {
+  it("a request without a payload gets an ERROR reply", async () => {
     await using _connection = (await openTest(gateway.url)).connection;
     const peer = await gateway.peer();
     gateway.dispatch(peer, { requestPayload: new Uint8Array(0) });
@@ -251,7 +251,7 @@ describe("refusals", () => {
     expect(parseJsonBytes(reply.body, "body")).toMatchObject({ code: "REQUEST_INVALID" });
   });
 
-  it("stops taking work while too many replies wait, and goes on afterwards, with nothing lost", async () => {
+  it("intake stops while too many replies wait, and resumes without losses", async () => {
     gateway.script.ackReplies = false;
     const { connection } = await openTest(gateway.url, {
       config: { outbox: { maxCount: 2, maxBytes: 1e6, ackMs: 60_000 } },
@@ -270,27 +270,30 @@ describe("refusals", () => {
   });
 });
 
-describe("checkpoints", () => {
-  it.each(["stored", "stale", "invalid"] satisfies CheckpointOutcome[])("are answered with %s", async (outcome) => {
-    gateway.script.ackCheckpoints = outcome;
-    const { calls, strategy } = manualStrategy();
-    await using _connection = (await openTest(gateway.url, { strategy })).connection;
-    const peer = await gateway.peer();
-    const request = gateway.dispatch(peer);
-    await until(() => calls.length === 1, "the call");
-    expect(calls[0]!.request.extensions).toContain("checkpoint");
-    const ops = encodeJsonBytes([{ id: "a", op: "StepRun", data: 1 }]);
-    expect(await calls[0]!.port.checkpoint(ops)).toBe(outcome);
-    expect(await calls[0]!.port.checkpoint(ops)).toBe(outcome);
-    expect(peer.of("WORKER_CHECKPOINT")).toMatchObject([
-      { requestId: request.requestId, runId: request.runId, sequence: 1, ops },
-      { requestId: request.requestId, runId: request.runId, sequence: 2, ops },
-    ]);
-    calls[0]!.result.resolve(done());
-    await until(() => peer.of("WORKER_REPLY")[0], "the reply");
-  });
+describe("Checkpoints", () => {
+  it.each(["stored", "stale", "invalid"] satisfies CheckpointOutcome[])(
+    "a checkpoint answered with %s settles with that outcome",
+    async (outcome) => {
+      gateway.script.ackCheckpoints = outcome;
+      const { calls, strategy } = manualStrategy();
+      await using _connection = (await openTest(gateway.url, { strategy })).connection;
+      const peer = await gateway.peer();
+      const request = gateway.dispatch(peer);
+      await until(() => calls.length === 1, "the call");
+      expect(calls[0]!.request.extensions).toContain("checkpoint");
+      const ops = encodeJsonBytes([{ id: "a", op: "StepRun", data: 1 }]);
+      expect(await calls[0]!.port.checkpoint(ops)).toBe(outcome);
+      expect(await calls[0]!.port.checkpoint(ops)).toBe(outcome);
+      expect(peer.of("WORKER_CHECKPOINT")).toMatchObject([
+        { requestId: request.requestId, runId: request.runId, sequence: 1, ops },
+        { requestId: request.requestId, runId: request.runId, sequence: 2, ops },
+      ]);
+      calls[0]!.result.resolve(done());
+      await until(() => peer.of("WORKER_REPLY")[0], "the reply");
+    },
+  );
 
-  it("are sent again after a reconnect until they are answered", async () => {
+  it("checkpoints are resent after a reconnect until they are answered", async () => {
     gateway.script.ackCheckpoints = null;
     const { calls, strategy } = manualStrategy();
     await using _connection = (await openTest(gateway.url, { strategy })).connection;
@@ -308,7 +311,7 @@ describe("checkpoints", () => {
     await until(() => second.of("WORKER_REPLY")[0], "the reply");
   });
 
-  it("become `invalid` when the next gateway does not know them", async () => {
+  it("checkpoints become `invalid` when the next gateway does not support them", async () => {
     gateway.script.ackCheckpoints = null;
     const { calls, strategy } = manualStrategy();
     await using _connection = (await openTest(gateway.url, { strategy })).connection;

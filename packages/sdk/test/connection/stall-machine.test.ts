@@ -56,8 +56,8 @@ class Play {
   }
 }
 
-describe("a stall", () => {
-  test("begins after the threshold and one pulse, and is reported and paused for at once (STALL-1)", () => {
+describe("Stall machine", () => {
+  test("a stall begins after the threshold and one pulse, is reported and pauses intake at once (STALL-1)", () => {
     const play = new Play();
     play.stand(1_100);
     expect(play.names).toEqual([]);
@@ -65,7 +65,7 @@ describe("a stall", () => {
     expect(play.names).toEqual(["PAUSE", "REPORT"]);
   });
 
-  test("ends with the next sign of life, and says how long it was", () => {
+  test("a stall ends with the next sign of life, and its duration is reported", () => {
     const play = new Play();
     play.stand(1_500);
     expect(play.look(125, { moves: true })).toEqual([
@@ -75,13 +75,13 @@ describe("a stall", () => {
     expect(play.heard(1)).toEqual([]);
   });
 
-  test("ends when main says something, even before its sign of life is seen", () => {
+  test("a message from main ends a stall even before its sign of life is seen", () => {
     const play = new Play();
     play.stand(1_500);
     expect(play.heard(20).map((effect) => effect.do)).toEqual(["RESUME", "ENDED"]);
   });
 
-  test("is reported again at distances that double, up to a minute (STALL-4)", () => {
+  test("a stall is reported again at intervals that double, up to a minute (STALL-4)", () => {
     const play = new Play();
     play.stand(400_000);
     const times = play.effects.flatMap(({ atMs, effect }) => (effect.do === "REPORT" ? [atMs] : []));
@@ -89,7 +89,7 @@ describe("a stall", () => {
     expect(times.slice(6).every((at, index) => at - (times[index + 5] as number) === 60_000 || index === 0)).toBe(true);
   });
 
-  test("gives the work up once, and takes it up again at its end (STALL-3, STALL-6)", () => {
+  test("a stall returns its leases once, and reclaims them at its end (STALL-3, STALL-6)", () => {
     const play = new Play({ maxStallMs: 3_000 });
     play.stand(10_000);
     play.look(125, { moves: true });
@@ -97,7 +97,7 @@ describe("a stall", () => {
     expect(play.effects.find(({ effect }) => effect.do === "GIVE_UP")?.atMs).toBe(3_000);
   });
 
-  test("is none while no one looked: a process that was stopped has not stalled (STALL-2)", () => {
+  test("a process that was stopped has not stalled (STALL-2)", () => {
     const play = new Play();
     play.look(60_000);
     expect(play.names).toEqual([]);
@@ -106,13 +106,13 @@ describe("a stall", () => {
     expect(play.names).toEqual([]);
   });
 
-  test("is none while a debugger may be what stops main (STALL-7)", () => {
+  test("a main thread that a debugger may have stopped has not stalled (STALL-7)", () => {
     const play = new Play();
     for (let turn = 0; turn < 100; turn++) play.look(125, { debugged: true });
     expect(play.names).toEqual([]);
   });
 
-  test("is measured but not acted upon when the threshold is off", () => {
+  test("without a threshold a stall is measured but causes no action", () => {
     const play = new Play({ thresholdMs: null });
     play.stand(60_000);
     expect(play.names).toEqual([]);
@@ -120,7 +120,7 @@ describe("a stall", () => {
   });
 });
 
-test("many short stalls: reports are bounded, what is left out is counted and reported (STALL-5)", () => {
+test("reports of many short stalls are limited, and suppressed ones are counted and reported (STALL-5)", () => {
   const play = new Play();
   for (let stall = 0; stall < 40; stall++) {
     play.stand(1_125);
@@ -146,7 +146,7 @@ const anyTurn = fc.oneof(
   },
 );
 
-test("STALL-1 to STALL-7 hold over random lives", () => {
+test("STALL-1 to STALL-7 hold for random sequences", () => {
   fc.assert(
     fc.property(
       fc.array(anyTurn, { maxLength: 300 }),

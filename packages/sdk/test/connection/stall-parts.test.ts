@@ -24,8 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe("what piles up while main takes nothing", () => {
-  it("100,000 log records: 500 wait, the others are counted, and main is notified when it moves", () => {
+describe("Backlog while main is blocked", () => {
+  it("of 100,000 log records for a blocked main 500 are kept, and the number of others is reported", () => {
     const counters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
     const posted: ThreadMessage[] = [];
     const logger = createPortLogger({ post: (message) => posted.push(message) }, counters);
@@ -45,7 +45,7 @@ describe("what piles up while main takes nothing", () => {
     expect(posted.at(-1)).toMatchObject({ message: "again" });
   });
 
-  it("debug states and lease extensions: the newest of each, once it has lasted", () => {
+  it("debug states and lease extensions keep only their newest value while main is blocked", () => {
     const posted: ThreadMessage[] = [];
     let lagMs = 0;
     const coalescing = createCoalescingPort({ post: (message) => posted.push(message) }, () => lagMs);
@@ -78,8 +78,8 @@ describe("what piles up while main takes nothing", () => {
   });
 });
 
-describe("the thread's own way to stderr", () => {
-  it("writes to a file at once", async () => {
+describe("The thread's stderr", () => {
+  it("a file as stderr is written at once", async () => {
     const path = join(folder, "stderr.log");
     const fd = openSync(path, "w");
     const channel = createEmergencyChannel(fd);
@@ -89,7 +89,7 @@ describe("the thread's own way to stderr", () => {
     expect(await readFile(path, "utf8")).toBe("one\ntwo\n");
   });
 
-  it("a pipe that nothing reads does not stop the thread; what comes meanwhile is counted and reported", async () => {
+  it("an unread stderr pipe does not block the thread, and suppressed lines are counted and reported", async () => {
     // It reads once it is told to, which a writer that waits for it never comes to.
     const script = 'process.once("message", () => { process.disconnect(); process.stdin.pipe(process.stdout); })';
     const reader = spawn(process.execPath, ["-e", script], { stdio: ["pipe", "pipe", "ignore", "ipc"] });
@@ -115,15 +115,15 @@ describe("the thread's own way to stderr", () => {
     }
   });
 
-  it("says nothing, and does not throw, where stderr is closed", () => {
+  it("a closed stderr produces neither output nor an error", () => {
     expect(() => createEmergencyChannel(9_999).write("lost")).not.toThrow();
   });
 });
 
-describe("source maps", () => {
+describe("Source maps", () => {
   const frame = { functionName: "f", url: "file:///nowhere/app.js", line: 1, column: 1 };
 
-  it("of scripts that have none, or one that is broken or gone, the place in the script is given", async () => {
+  it("a script whose source map is absent, broken or missing is reported with its own position", async () => {
     const maps = createSourceMaps();
     for (const sourceMapUrl of [
       "",
@@ -138,7 +138,7 @@ describe("source maps", () => {
     }
   });
 
-  it("inside of the script, and beside it", async () => {
+  it("a source map is found inside the script and next to it", async () => {
     const contents = "type A = 1;\n\nexport function f(): void {\n  throw new Error();\n}\n";
     const options = {
       stdin: { contents, sourcefile: "f.ts", loader: "ts" as const },
@@ -160,10 +160,10 @@ describe("source maps", () => {
   });
 });
 
-describe("the options", () => {
+describe("Stall options", () => {
   const stall = (options: object, env = {}) => resolveConnectOptions(options, env).stall;
 
-  it("have defaults, variables, and can be switched off", () => {
+  it("stall options have defaults and variables, and can be disabled", () => {
     expect(stall({})).toEqual({ thresholdMs: 1_000, maxStallMs: null });
     expect(stall({ stallThreshold: "250ms", maxStall: "1m" })).toEqual({ thresholdMs: 250, maxStallMs: 60_000 });
     expect(stall({ stallThreshold: false })).toEqual({ thresholdMs: null, maxStallMs: null });
@@ -178,13 +178,13 @@ describe("the options", () => {
     { maxStall: "500ms" },
     { maxStall: "10s", stallThreshold: false },
     { stallThreshold: "soon" },
-  ])("%j is refused", (options) => {
+  ])("the stall options %j are rejected", (options) => {
     expect(() => stall(options)).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
   });
 });
 
 it.each(["exit", "error"])(
-  "a thread that ends by %s at any moment of a look leaves main running",
+  "a thread that ends by %s at any moment of an inspection leaves main running",
   async (how) => {
     const worker = `
     import { parentPort, workerData } from "node:worker_threads";

@@ -27,8 +27,8 @@ const facts: ReportFacts = {
   problem: null,
 };
 
-describe("who and where", () => {
-  test("the run and the step that the stopped code named; the innermost code of the app; not what Node did to get there", () => {
+describe("The culprit of a stall", () => {
+  test("a stall report names the run and step of the blocking code, and its innermost frame in the app", () => {
     const report = makeReport(facts);
     expect(report.execution).toEqual({ ...one, stepId: "count it" });
     expect(report).toMatchObject({ foundBy: "stack", waiting: 1, stalledMs: 1_235 });
@@ -39,12 +39,12 @@ describe("who and where", () => {
     );
   });
 
-  test("a callback that a step's body left behind is the handler's", () => {
+  test("a callback left behind by a step's body is reported as the handler's code", () => {
     const execution = { ...one, step: { id: "count it", hash: "h", attempt: 0, active: false } };
     expect(makeReport({ ...facts, seen: { stack: [], execution } }).execution?.stepId).toBeNull();
   });
 
-  test("code of no function, while functions wait", () => {
+  test("code outside of any function is reported as such while functions wait", () => {
     const report = makeReport({ ...facts, seen: { stack: [frame("poll", "/app/src/poll.ts")], execution: null } });
     expect(report).toMatchObject({ execution: null, foundBy: "stack", waiting: 2 });
     expect(stallHeadline(report, 12_345)).toBe(
@@ -52,16 +52,16 @@ describe("who and where", () => {
     );
   });
 
-  test("a dependency, when nothing else is on the stack", () => {
+  test("a dependency is named when no other frame is on the stack", () => {
     const stack = [frame("read", "node:fs"), frame("load", "/app/node_modules/lib/index.js")];
     expect(makeReport({ ...facts, seen: { stack, execution: null } }).culprit?.functionName).toBe("load");
   });
 });
 
-describe("when main does not answer", () => {
+describe("A main thread that cannot be inspected", () => {
   const silent: ReportFacts = { ...facts, seen: null, problem: "it is in native code." };
 
-  test("the only request that runs is the likely one", () => {
+  test("the only running request is reported as the likely culprit", () => {
     const report = makeReport({ ...silent, running: [two] });
     expect(report).toMatchObject({
       execution: { ...two, stepId: null },
@@ -91,7 +91,7 @@ test("a stall report mentions suppressed reports, returned work and waiting requ
   expect(text).toContain("1 other request is waiting for the main thread.");
 });
 
-test("a long stack is cut, for people and for the wire", () => {
+test("a long stack is truncated for people and for the wire", () => {
   const stack = Array.from({ length: 50 }, (_, index) => frame(`f${index}`, "/app/a.ts", index + 1));
   const report = makeReport({ ...facts, seen: { stack, execution: null } });
   expect(stallText(report)).toContain("... 38 more");

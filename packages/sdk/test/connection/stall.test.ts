@@ -62,8 +62,8 @@ const request = (work: object): { requestPayload: Uint8Array } => ({
   requestPayload: encodeJsonBytes({ version: 2, ...work }),
 });
 
-describe("a main thread that is blocked", () => {
-  it("is named with the line of the source, pauses intake, and is ready again before its reply", async () => {
+describe("A blocked main thread", () => {
+  it("a blocked main thread is reported with its source line, pauses intake and is ready again before its reply", async () => {
     const peer = await start({});
     const { requestId, runId } = gateway.dispatch(peer, request({ blockMs: 1_500 }));
     await until(() => peer.of("WORKER_REPLY")[0], "the reply");
@@ -90,7 +90,7 @@ describe("a main thread that is blocked", () => {
     expect(during.filter(({ kind }) => kind === "WORKER_REQUEST_EXTEND_LEASE").length).toBeGreaterThan(3);
   });
 
-  it("says nothing of it on the plain protocol, where a pause is final", async () => {
+  it("a blocked main thread is not announced on the plain protocol, where a pause is final", async () => {
     gateway.script.extensions = [];
     // Also on a busy machine it is to be one and the same connection.
     gateway.script.heartbeat = "10s";
@@ -106,7 +106,7 @@ describe("a main thread that is blocked", () => {
 });
 
 describe("maxStall", () => {
-  it("hands back all that runs, refuses what comes, and asks for the leases again before it is ready", async () => {
+  it("maxStall returns all running requests, rejects new ones and reclaims the leases before becoming ready", async () => {
     const peer = await start({ maxStallMs: 600 });
     const waiting = gateway.dispatch(peer, request({ waitMs: 2_500 }));
     const blocking = gateway.dispatch(peer, request({ blockMs: 2_000 }));
@@ -134,7 +134,7 @@ describe("maxStall", () => {
     await until(() => peer.of("WORKER_REPLY").length === 2, "both replies");
   });
 
-  it("a lease that another worker has by then: the signal fires, and no reply comes of work that goes on", async () => {
+  it("when another worker has the lease after a stall, the signal fires and no reply is sent", async () => {
     const peer = await start({ maxStallMs: 600 });
     const waiting = gateway.dispatch(peer, request({ waitMs: 2_500 }));
     gateway.dispatch(peer, request({ blockMs: 1_500 }));
@@ -147,7 +147,7 @@ describe("maxStall", () => {
     expect(peer.of("WORKER_REPLY").map(({ requestId }) => requestId)).not.toContain(waiting.requestId);
   });
 
-  it("on the plain protocol the leases are left to end", async () => {
+  it("maxStall on the plain protocol lets the leases expire", async () => {
     gateway.script.extensions = [];
     const peer = await start({ maxStallMs: 600 });
     gateway.dispatch(peer, request({ blockMs: 2_500 }));

@@ -28,7 +28,7 @@ async function openKillable(changes: OpenChanges) {
   return { ...opened, kill };
 }
 
-describe("the death of the connection thread", () => {
+describe("The death of the connection thread", () => {
   it("after a crash the next thread adopts the request, keeps its lease and delivers its result once", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection, kill } = await openKillable({ strategy });
@@ -91,7 +91,7 @@ describe("the death of the connection thread", () => {
     await connection.close();
   });
 
-  it("does not keep close() waiting when nothing is in flight", async () => {
+  it("a dead thread does not delay close() when nothing is in flight", async () => {
     const { connection, kill } = await openKillable({
       respawn: { baseMs: 60_000, factor: 1, maxMs: 60_000, jitter: 0, maxCrashes: 5, minUptimeMs: 1_000 },
     });
@@ -104,7 +104,7 @@ describe("the death of the connection thread", () => {
     expect(gateway.peers).toHaveLength(1);
   });
 
-  it("does not stop close() from delivering what is in flight", async () => {
+  it("a thread that dies during close() does not prevent delivery of what is in flight", async () => {
     const { calls, strategy } = manualStrategy();
     const { connection, kill } = await openKillable({
       strategy,

@@ -52,8 +52,8 @@ function bench() {
   return { clock, host, threads, heard, crashes, look };
 }
 
-describe("a thread that does not end when it is terminated", () => {
-  it("RESPAWN-8: counts as ended after a while; another one takes its place, and what it says is not heard", async () => {
+describe("A thread that cannot be terminated", () => {
+  it("RESPAWN-8: a thread that cannot be terminated is given up and replaced, and its messages are ignored", async () => {
     const { clock, host, threads, heard, crashes } = bench();
     host.hung(10_000);
     host.hung(10_000);
@@ -73,7 +73,7 @@ describe("a thread that does not end when it is terminated", () => {
     expect(heard).toHaveLength(1);
   });
 
-  it("nor while it looks at main: it is terminated when that is over, and waited for no longer than any other", async () => {
+  it("a thread that inspects main is terminated only afterwards, and stop() does not wait longer for it", async () => {
     const { clock, host, threads, look } = bench();
     look(true);
     const stopped = host.stop();
@@ -87,7 +87,7 @@ describe("a thread that does not end when it is terminated", () => {
     expect(threads).toHaveLength(1);
   });
 
-  it("is not terminated any more once it has ended by itself", async () => {
+  it("a thread that has ended by itself is not terminated", async () => {
     const { clock, host, threads, look } = bench();
     look(true);
     host.hung(10_000);

@@ -117,11 +117,15 @@ async function live(part: Part, moment: string, how: Death): Promise<void> {
   expect(instances.size, "it is one and the same worker").toBe(1);
 }
 
-describe("the connection thread ends, and nothing is lost or done twice", () => {
-  it.each(moments)("while %s, %s", (part, moment) => live(part, moment, "exit"));
+describe("The connection thread ends at every moment", () => {
+  it.each(moments)("the thread exits while %s, %s: nothing is lost or done twice", (part, moment) =>
+    live(part, moment, "exit"),
+  );
 
   // A real loop that never returns: nothing in the thread can tell of it.
-  it.each(moments)("it hangs while %s, %s", (part, moment) => live(part, moment, "hang"));
+  it.each(moments)("the thread hangs while %s, %s: nothing is lost or done twice", (part, moment) =>
+    live(part, moment, "hang"),
+  );
 
   it.each([
     ["throw", "opening", "after CONNECT"],
@@ -131,5 +135,8 @@ describe("the connection thread ends, and nothing is lost or done twice", () => 
     ["reject", "respawning", "after INIT"],
     ["out of memory", "working", "after EXECUTION_RESPONSE"],
     ["out of memory", "draining", "after CLOSE"],
-  ] satisfies [Death, Part, string][])("by %s, while %s, %s", (how, part, moment) => live(part, moment, how));
+  ] satisfies [Death, Part, string][])(
+    "the thread ends by %s while %s, %s: nothing is lost or done twice",
+    (how, part, moment) => live(part, moment, how),
+  );
 });

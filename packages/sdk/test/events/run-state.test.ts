@@ -42,7 +42,7 @@ const app = (options: Partial<ClientOptions> = {}): Holdfast =>
   new Holdfast({ id: "app", isDev: true, baseUrl: url, ...options }, {}) as Holdfast;
 const never = new AbortController().signal;
 
-test("actions and batch are fetched with the app's key and environment", async () => {
+test("a run's events and steps are fetched with the app's key and environment", async () => {
   const signingKey = `signkey-test-${"0f".repeat(16)}`;
   const state = await app({ signingKey, env: "branch" }).fetchRunState("r1", never);
   expect(state).toEqual({ steps: { abc: { type: "data", data: 1 } }, events: [{ id: "e1", name: "a/b", data: {} }] });
@@ -69,14 +69,14 @@ test.each([401, 403])("a key that is refused with %i is followed by the fallback
   );
 });
 
-test("broken connections, 5xx and cut bodies are tried again", async () => {
+test("fetching a run's state is retried after broken connections, 5xx and truncated bodies", async () => {
   const first: readonly Answer[] = ["hang up", { status: 503, body: "" }, { status: 200, body: '{"abc":' }];
   answer = (path, _, nth) => (path.endsWith("/actions") ? first[nth - 1] : undefined);
   expect(await app().fetchRunState("r1", never)).toMatchObject({ steps: { abc: {} } });
   expect(seen.filter(({ path }) => path.endsWith("/actions"))).toHaveLength(4);
 });
 
-test("a refusal is final; what always fails is given up after five tries", async () => {
+test("fetching a run's state ends on a rejection, and after five failed attempts", async () => {
   await expect(app().fetchRunState("r2", never)).rejects.toMatchObject({
     code: "RUN_STATE_UNAVAILABLE",
     message: expect.stringMatching(/Run r2 .*404 no/),
@@ -86,7 +86,7 @@ test("a refusal is final; what always fails is given up after five tries", async
   await expect(app().fetchRunState("r1", never)).rejects.toMatchObject({ message: expect.stringContaining("5 tries") });
 });
 
-test("calls for a run's state end when it is no longer needed", async () => {
+test("fetching a run's state stops when the state is no longer needed", async () => {
   answer = () => "silence";
   const unwanted = new AbortController();
   const fetched = app().fetchRunState("r1", unwanted.signal);

@@ -51,8 +51,8 @@ afterEach(async () => {
 const app = (options: Partial<ClientOptions> = {}) =>
   new Holdfast({ id: "app", isDev: true, baseUrl: url, ...options }, {});
 
-describe("a request", () => {
-  test("has path, headers and body of the event API", async () => {
+describe("Event requests", () => {
+  test("an event request has the path, headers and body of the event API", async () => {
     answers = [good(2)];
     const client = app({ eventKey: "key/1", env: "branch" });
     expect(
@@ -72,13 +72,13 @@ describe("a request", () => {
     ]);
   });
 
-  test("without a key: the literal of dev mode, an error elsewhere", async () => {
+  test("without an event key, dev mode uses a placeholder and other modes throw", async () => {
     await app().send({ name: "a/b" });
     expect(seen[0]?.path).toBe("/e/NO_EVENT_KEY_SET");
     await expect(app({ isDev: false }).send({ name: "a/b" })).rejects.toMatchObject({ code: "OPTION_MISSING" });
   });
 
-  test("a base path is kept, nothing is sent for no events", async () => {
+  test("a base path is kept, and an empty list sends no request", async () => {
     await app({ baseUrl: `${url}/prefix` }).send({ name: "a/b" });
     expect(seen[0]?.path).toBe("/prefix/e/NO_EVENT_KEY_SET");
     expect(await app().send([])).toEqual({ ids: [] });
@@ -86,8 +86,8 @@ describe("a request", () => {
   });
 });
 
-describe("answers", () => {
-  test("5xx, 429 and broken connections are tried again with the same seed", async () => {
+describe("Answers to event requests", () => {
+  test("sending events is retried after 5xx, 429 and broken connections, with the same seed", async () => {
     answers = [
       { status: 503, body: "busy" },
       "hang up",
@@ -101,7 +101,7 @@ describe("answers", () => {
     expect(new Set(seen.map((request) => JSON.stringify(request.body))).size).toBe(1);
   });
 
-  test("five tries, then an error that tells the reason and no key", async () => {
+  test("sending events fails after five attempts, with the reason and without the key", async () => {
     answers = Array.from({ length: 9 }, () => ({ status: 500, body: '{"error":"broken","status":500}' }));
     const error = await app({ eventKey: "sekret" })
       .send({ name: "a/b" })
@@ -117,7 +117,7 @@ describe("answers", () => {
     ["a good status with an error", { status: 200, body: '{"ids":["x"],"status":200,"error":"no"}' }],
     ["a bad status with a good body", { status: 404, body: '{"ids":["x"],"status":200}' }],
     ["no JSON", { status: 200, body: "<html>" }],
-  ])("%s is final", async (_name, answer) => {
+  ])('the answer "%s" is final', async (_name, answer) => {
     answers = [answer];
     await expect(app().send({ name: "a/b" })).rejects.toMatchObject({ code: "EVENT_SEND_FAILED" });
     expect(seen).toHaveLength(1);
@@ -133,7 +133,7 @@ describe("answers", () => {
   });
 });
 
-describe("events that cannot be right are not sent", () => {
+describe("Invalid events", () => {
   test.each<[string, unknown]>([
     ["no name", { data: {} }],
     ["empty name", { name: "" }],
@@ -146,7 +146,7 @@ describe("events that cannot be right are not sent", () => {
     ["BigInt", { name: "a", data: { x: 1n } }],
     ["too large", { name: "a", data: { x: "y".repeat(3 * 1024 * 1024) } }],
     ["no event", null],
-  ])("%s", async (_name, event) => {
+  ])("an invalid event is not sent: %s", async (_name, event) => {
     await expect(app().send(event as never)).rejects.toMatchObject({ code: "EVENT_INVALID" });
     expect(seen).toEqual([]);
   });
@@ -157,7 +157,7 @@ describe("events that cannot be right are not sent", () => {
     });
   });
 
-  test("data that does not fit its schema, of the client or of the event's type", async () => {
+  test("data that violates the schema of the client or of the event type is rejected", async () => {
     const schema = v.object({ user: v.string(), count: v.optional(v.number(), 1) });
     const client = app({ schemas: { "a/b": schema } });
     const problem = { code: "EVENT_INVALID", message: expect.stringContaining("data.user") };
@@ -176,7 +176,7 @@ describe("events that cannot be right are not sent", () => {
   });
 });
 
-describe("events that would be lost, or never start, are refused before they are sent", () => {
+describe("Events that no gateway would accept", () => {
   const nested = (levels: number): Record<string, unknown> => {
     let value: Record<string, unknown> = {};
     for (let level = 1; level < levels; level += 1) value = { value };
@@ -197,7 +197,7 @@ describe("events that would be lost, or never start, are refused before they are
     ["a NUL in its name", { name: "a\0b" }, "contains a NUL character"],
     ["a NUL in its id", { name: "a", id: "b\0c" }, 'The id of event "a" contains a NUL character'],
     ["data of 181 levels", { name: "a", data: nested(181) }, "nests deeper than 180 levels"],
-  ])("%s", async (_name, event, text) => {
+  ])("an event that no gateway would accept is rejected before sending: %s", async (_name, event, text) => {
     await expect(app().send(event as never)).rejects.toMatchObject({
       code: "EVENT_INVALID",
       message: expect.stringContaining(text),
@@ -205,7 +205,7 @@ describe("events that would be lost, or never start, are refused before they are
     expect(seen).toHaveLength(0);
   });
 
-  test("a time within a year, and 180 levels, are sent", async () => {
+  test("a time within a year and data of 180 levels are accepted", async () => {
     await app().send([{ name: "a", ts: Date.now() + 300 * 86_400_000 }]);
     await app().send({ name: "a", data: nested(180) });
     expect(seen).toHaveLength(2);

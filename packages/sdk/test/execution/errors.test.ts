@@ -12,8 +12,8 @@ class Refused extends Error {
   readonly body = { reason: "no money", data: [1] };
 }
 
-describe.each([true, false])("errors go through the store and back, in place: %s", (inPlace) => {
-  test("name, message, stack, nested causes and own fields", async () => {
+describe.each([true, false])("Errors through the store, in place: %s", (inPlace) => {
+  test("an error keeps name, message, stack, nested causes and own fields through the store", async () => {
     const caught: StepError[] = [];
     const engine = engineFor(
       async ({ step }) => {
@@ -49,7 +49,7 @@ describe.each([true, false])("errors go through the store and back, in place: %s
     }
   });
 
-  test("the errors of Promise.any, and what is thrown that is no error", async () => {
+  test("errors of Promise.any, and thrown values that are not errors, survive the store", async () => {
     const engine = engineFor(
       async ({ step }) => {
         const all = await step
@@ -75,7 +75,7 @@ describe.each([true, false])("errors go through the store and back, in place: %s
   });
 });
 
-test("RetryAfterError of a step and of the function says when", async () => {
+test("RetryAfterError sets the retry time of a step and of the function", async () => {
   const step = engineFor(({ step }) =>
     step.run("a", () => {
       throw new RetryAfterError("busy", new Date(90_000));
@@ -122,7 +122,7 @@ test("onFailure gets the error with its cause and fields, and the event that sta
   expect(seen[1]).toEqual({ n: 1 });
 });
 
-test("an invoked function gets its data checked, without what the gateway notes in it", async () => {
+test("an invoked function gets its data validated, without the gateway's additions", async () => {
   const declared = eventType("app/d", { schema: v.strictObject({ n: v.number(), on: v.optional(v.boolean(), true) }) });
   const fn = client.createFunction({ id: "f", triggers: declared }, ({ event }) => event.data);
   const invoked = (data: object): object => ({ id: "i", name: "inngest/function.invoked", data, ts: 1 });
@@ -153,7 +153,7 @@ test("each step counts its own attempts", async () => {
   ]);
 });
 
-test("the version of the run, and the signal with why it fired", async () => {
+test("the handler gets the version of the run, and its signal carries the reason for firing", async () => {
   const pinned = engineFor(({ version }) => version, { extended: { appVersion: "v1" } });
   expect(await pinned.run()).toEqual({ status: "completed", value: "v1" });
   let reason: unknown;

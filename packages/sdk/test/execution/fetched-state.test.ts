@@ -15,7 +15,7 @@ function fetching(fetchRunState: AppClient["fetchRunState"]): AppClient {
   return { options, schemas, sendEvents: async () => ({ ids: [] }), sendSignal: async () => ({}), fetchRunState };
 }
 
-test("a request without events and steps: the pass goes on with what was fetched", async () => {
+test("a pass without events and steps in its request continues with the fetched state", async () => {
   const asked: string[] = [];
   const fetched = { steps: { [hash("a")]: { type: "data", data: 7 } }, events: [event, { ...event, id: "e2" }] };
   const sender = fetching(async (runId) => {
@@ -34,7 +34,7 @@ test("a request without events and steps: the pass goes on with what was fetched
   expect(asked).toEqual(["01RUN"]);
 });
 
-test("a state that cannot be fetched: none of the function's code runs, and the pass may be tried again", async () => {
+test("a pass whose state cannot be fetched runs no function code and may be retried", async () => {
   let runs = 0;
   const lost = fetching(() => Promise.reject(new HoldfastError("RUN_STATE_UNAVAILABLE", "not there")));
   const engine = engineFor(() => (runs += 1), { client: lost, inPlace: false });
@@ -44,7 +44,7 @@ test("a state that cannot be fetched: none of the function's code runs, and the 
   expect(runs).toBe(0);
 });
 
-test("work that is taken away meanwhile is not fetched for to the end, and not answered", async () => {
+test("a pass whose work is taken away stops fetching its state and is not answered", async () => {
   const stopped = fetching(
     (_, signal) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true })),

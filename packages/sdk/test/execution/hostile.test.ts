@@ -146,9 +146,9 @@ async function survives(
   expect(await run(({ step }) => step.run("next", () => 1), [])).toEqual({ status: "completed", value: 1 });
 }
 
-describe.each([true, false])("hostile values, in place: %s", (inPlace) => {
+describe.each([true, false])("Hostile values, in place: %s", (inPlace) => {
   test.each(Object.entries(ENTRIES))(
-    "%s: the process survives, the run ends, the next one works",
+    "hostile values in %s neither end the process nor affect the next run",
     async (name, entry) => {
       await fc.assert(
         fc.asyncProperty(hostileValue, (value) => survives(name, entry, value, inPlace)),
@@ -157,7 +157,7 @@ describe.each([true, false])("hostile values, in place: %s", (inPlace) => {
     },
   );
 
-  test("schemas that throw, or give something hostile", async () => {
+  test("schemas that throw or return hostile values neither end the process nor affect the next run", async () => {
     const schemaOf = (validate: () => unknown): StandardSchemaV1 =>
       ({ "~standard": { version: 1, vendor: "test", validate } }) as never;
     const nothing: Entry = () => 1;

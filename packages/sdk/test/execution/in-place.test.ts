@@ -6,8 +6,8 @@ import { NonRetriableError, RetryAfterError, StepError } from "../../src/steps/e
 import { Engine } from "./engine.ts";
 import { client, engineFor, hash, jsonOf, opsOf, silent, turn, unfetched } from "./support.ts";
 
-describe("checkpoints", () => {
-  test("a sequence goes on in place: one pass, one checkpoint a step, one reply", async () => {
+describe("Checkpoints", () => {
+  test("a sequence of steps runs in place in one pass, with one checkpoint per step and one reply", async () => {
     const engine = engineFor(async ({ step }) => (await step.run("a", () => 1)) + (await step.run("b", () => 2)));
     expect(await engine.run()).toEqual({ status: "completed", value: 3 });
     expect(engine.results).toHaveLength(1);
@@ -53,7 +53,7 @@ describe("checkpoints", () => {
     expect(settled).toBe(true);
   });
 
-  test("stale stops the pass: no reply, the signal fires, later steps never start", async () => {
+  test("a stale checkpoint stops the pass: no reply, the signal fires, later steps never start", async () => {
     const bodies: string[] = [];
     let aborted = false;
     const engine = engineFor(
@@ -72,7 +72,7 @@ describe("checkpoints", () => {
     expect(aborted).toBe(true);
   });
 
-  test("stale comes once running bodies have ended", async () => {
+  test("a stale pass ends after its running bodies have ended", async () => {
     let release = (): void => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -92,7 +92,7 @@ describe("checkpoints", () => {
     expect(await result).toMatchObject({ stale: true });
   });
 
-  test("invalid falls back to a reply with the ops", async () => {
+  test("an invalid checkpoint falls back to a reply with the ops", async () => {
     const bodies: string[] = [];
     const engine = engineFor(
       async ({ step }) => {
@@ -123,7 +123,7 @@ describe("checkpoints", () => {
     expect(await engine.request()).toMatchObject({ stale: true });
   });
 
-  test("a step that was called just before the stop does not begin", async () => {
+  test("a step called just before the pass was stopped does not start", async () => {
     const bodies: string[] = [];
     const engine = engineFor(async ({ step }) => {
       const called = step.run("a", () => bodies.push("a"));
@@ -136,15 +136,15 @@ describe("checkpoints", () => {
   });
 });
 
-describe("parked steps", () => {
-  test("a sleep costs one reply, with milliseconds kept", async () => {
+describe("Parked steps", () => {
+  test("a sleep costs one reply and keeps milliseconds", async () => {
     const engine = engineFor(({ step }) => step.sleep("s", 1250));
     const result = await engine.request();
     expect(opsOf(result)).toMatchObject([{ op: "Sleep", name: "1s250ms" }]);
     expect(engine.checkpoints).toEqual([]);
   });
 
-  test("failed and waiting steps are listed together, with attempt and when to try again", async () => {
+  test("failed and waiting steps are reported together, with attempt and retry time", async () => {
     const engine = engineFor(({ step }) =>
       Promise.all([
         step.sleep("s", "1h"),
@@ -164,7 +164,7 @@ describe("parked steps", () => {
     expect(engine.checkpoints.flat().map((op) => op.id)).toEqual([hash("ok")]);
   });
 
-  test("a step that is not due is reported without running; one that is due runs with its attempt", async () => {
+  test("a step that is not due is reported without running; a due one runs with its attempt", async () => {
     const attempts: number[] = [];
     const engine = engineFor(({ step, attempt }) =>
       Promise.all([
@@ -185,7 +185,7 @@ describe("parked steps", () => {
     expect(attempts).toEqual([1, 1]);
   });
 
-  test("the gateway's time decides what is due", async () => {
+  test("the gateway's time decides whether a step is due", async () => {
     const engine = engineFor(({ step }) => step.run("a", () => 1));
     const gatewayMs = Date.now() + 3_600_000;
     const ctx = {
@@ -197,7 +197,7 @@ describe("parked steps", () => {
     expect(await engine.request("step", 0, { ctx })).toMatchObject({ status: "DONE" });
   });
 
-  test("the last attempt is stored as failed, and the handler goes on in place", async () => {
+  test("the last attempt is stored as failed, and the handler continues in place", async () => {
     const engine = engineFor(async ({ step }) => {
       try {
         await step.run("a", () => Promise.reject(new TypeError("no")));
@@ -212,8 +212,8 @@ describe("parked steps", () => {
   });
 });
 
-describe("the end of a pass", () => {
-  test("a value ends it at once, and losers of a race are told", async () => {
+describe("The end of a pass", () => {
+  test("a returned value ends the pass at once and aborts steps that lost a race", async () => {
     let told = false;
     const engine = engineFor(({ step, signal }) =>
       Promise.race([
@@ -234,7 +234,7 @@ describe("the end of a pass", () => {
     expect(told).toBe(true);
   });
 
-  test("a failure to be tried again waits until running bodies are stored", async () => {
+  test("a retryable failure of the handler waits until running bodies are stored", async () => {
     let bodies = 0;
     const engine = engineFor(async ({ step, attempt }) => {
       const slow = step.run("slow", async () => {
@@ -261,8 +261,8 @@ describe("the end of a pass", () => {
   });
 });
 
-describe("values", () => {
-  test("undefined stays undefined, now and on replay", async () => {
+describe("Values", () => {
+  test("undefined stays undefined, in the first pass and on replay", async () => {
     const seen: unknown[] = [];
     const engine = engineFor(async ({ step }) => {
       seen.push(await step.run("a", () => undefined));
@@ -274,7 +274,7 @@ describe("values", () => {
     expect(engine.checkpoints).toMatchObject([[{ undefinedResult: true, data: null }]]);
   });
 
-  test("a result is what it will be on replay", async () => {
+  test("a step's result is the same in the first pass as on replay", async () => {
     const seen: unknown[] = [];
     const engine = engineFor(async ({ step }) => {
       seen.push(await step.run("a", () => ({ at: new Date(0), skip: undefined, list: [undefined] })));
@@ -285,7 +285,7 @@ describe("values", () => {
     expect(seen[1]).toEqual(seen[0]);
   });
 
-  test("results that JSON cannot carry fail the step permanently, before anything is stored", async () => {
+  test("results that JSON cannot represent fail the step permanently, before anything is stored", async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     for (const value of [1n, { deep: [2n] }, circular, () => 1]) {
@@ -297,15 +297,15 @@ describe("values", () => {
     expect(jsonOf(await engine.request())).toMatchObject({ code: "STEP_RESULT_TOO_LARGE" });
   });
 
-  test("arguments that JSON cannot carry fail the step permanently", async () => {
+  test("arguments that JSON cannot represent fail the step permanently", async () => {
     const result = await engineFor(({ step }) => step.run("a", (x: bigint) => String(x), 1n)).request();
     expect(result).toMatchObject({ status: "DONE", noRetry: true });
     expect(jsonOf(result)).toMatchObject({ code: "STEP_INVALID" });
   });
 });
 
-describe("mistakes in code", () => {
-  test("a step inside a step", async () => {
+describe("Mistakes in code", () => {
+  test("a step inside a step is rejected", async () => {
     const result = await engineFor(({ step }) => step.run("outer", () => step.run("inner", () => 1))).request();
     expect(result).toMatchObject({ status: "DONE", noRetry: true });
     expect(jsonOf(result)).toMatchObject({ code: "STEP_NESTED", message: expect.stringMatching(/"inner".*"outer"/) });
@@ -322,7 +322,7 @@ describe("mistakes in code", () => {
     expect(await engine.run()).toEqual({ status: "completed", value: 2 });
   });
 
-  test("a wrong id", async () => {
+  test("an invalid step id is rejected", async () => {
     expect(jsonOf(await engineFor(({ step }) => step.run("", () => 1)).request())).toMatchObject({
       code: "STEP_INVALID",
     });
@@ -331,7 +331,7 @@ describe("mistakes in code", () => {
     });
   });
 
-  test("another kind of step than the recorded one is final, also when caught", async () => {
+  test("a step of another kind than the recorded one is a final error, even when caught", async () => {
     const engine = engineFor(async ({ step }) => {
       try {
         await step.run("a", () => 1);
@@ -358,8 +358,8 @@ describe("mistakes in code", () => {
   });
 });
 
-describe("context", () => {
-  test("what the handler is given", async () => {
+describe("Handler context", () => {
+  test("the handler gets events, run id, attempts, version and logger", async () => {
     let seen: Record<string, unknown> = {};
     const engine = engineFor((context) => {
       const { event, events, runId, attempt, maxAttempts, version, logger } = context;
@@ -378,7 +378,7 @@ describe("context", () => {
     });
   });
 
-  test("which run and step is executing is known, also to a debugger", async () => {
+  test("the executing run and step can be looked up, also by a debugger", async () => {
     const seen: unknown[] = [];
     const engine = engineFor(async ({ step }) => {
       seen.push(currentExecution());
@@ -396,7 +396,7 @@ describe("context", () => {
     expect(currentExecution()).toBeUndefined();
   });
 
-  test("sendEvent sends the same ids on every attempt, and keeps the author's", async () => {
+  test("sendEvent sends the same ids on every attempt, and keeps given ids", async () => {
     const batches: unknown[][] = [];
     const sender = {
       options: client.options,
@@ -428,7 +428,7 @@ describe("context", () => {
     ]);
   });
 
-  test("onFailure is a function of its own, with the error revived", async () => {
+  test("onFailure is a separate function that gets the revived error", async () => {
     const app = new Holdfast({ id: "app", isDev: true, logger: silent }, {});
     const fn = app.createFunction(
       {

@@ -12,7 +12,7 @@ import type { StepTools } from "../../src/steps/step-types.ts";
 import { engineFor } from "./support.ts";
 
 /** What authors get wrong: the run says so, and never hangs. */
-describe.each([true, false])("misuse, in place: %s", (inPlace) => {
+describe.each([true, false])("Misuse, in place: %s", (inPlace) => {
   const hostile = {
     "a proxy whose every trap throws": () =>
       new Proxy(
@@ -51,13 +51,13 @@ describe.each([true, false])("misuse, in place: %s", (inPlace) => {
     expect(await handler.run()).toMatchObject({ status: "failed", value: { message: expect.any(String) } });
   });
 
-  test("the fields that can be read are kept", async () => {
+  test("an error that cannot be read completely keeps its readable fields", async () => {
     const error = Object.assign(hostile["an error with a getter that throws"](), { status: 402 });
     const engine = engineFor(({ step }) => step.run("a", () => Promise.reject(error)), { inPlace });
     expect(await engine.run()).toMatchObject({ value: { message: "with a getter", data: { status: 402 } } });
   });
 
-  test("a step inside of a step that is never awaited", async () => {
+  test("a nested step that is never awaited fails the run with STEP_NESTED", async () => {
     const engine = engineFor(
       ({ step }) =>
         step.run("outer", async () => {
@@ -69,7 +69,7 @@ describe.each([true, false])("misuse, in place: %s", (inPlace) => {
     expect(await engine.run()).toMatchObject({ status: "failed", value: { code: "STEP_NESTED" } });
   });
 
-  test("a step inside of a step whose error is caught is the author's own affair", async () => {
+  test("the error of a nested step may be caught", async () => {
     const engine = engineFor(
       ({ step }) =>
         step.run("outer", () => step.run("inner", () => 1).catch((error: HoldfastError) => `caught ${error.code}`)),
@@ -78,7 +78,7 @@ describe.each([true, false])("misuse, in place: %s", (inPlace) => {
     expect(await engine.run()).toEqual({ status: "completed", value: "caught STEP_NESTED" });
   });
 
-  test("a step inside of a compensation", async () => {
+  test("a step inside a compensation fails that compensation", async () => {
     const engine = engineFor(
       async ({ step }) => {
         await step.run("a", () => 1, { compensate: () => step.run("inner", () => 1) });
@@ -95,13 +95,13 @@ describe.each([true, false])("misuse, in place: %s", (inPlace) => {
   test.each<[string, object, RegExp]>([
     ["an option beside them", { compensate: () => {}, retry: 1 }, /no option `retry`.*compensate, retries/],
     ["a misspelled option", { compensat: () => {} }, /no option `compensat`/],
-  ])("step.run with %s", async (_name, options, message) => {
+  ])("step.run with %s is rejected", async (_name, options, message) => {
     const engine = engineFor(({ step }) => step.run("a", () => 1, options as never), { inPlace });
     const { value } = await engine.run();
     expect(value).toMatchObject({ code: "STEP_INVALID", message: expect.stringMatching(message) });
   });
 
-  test("arguments that look like nothing else are arguments", async () => {
+  test("an argument that merely resembles options is passed to the body", async () => {
     const engine = engineFor(
       async ({ step }) => [
         await step.run("a", (given: object) => given, { retry: 1 }),
@@ -118,18 +118,18 @@ describe.each([true, false])("misuse, in place: %s", (inPlace) => {
     ["a Date", new Date(), /not a duration: a Date/],
     ["an object", {}, /not a duration: a value of type object/],
     ["NaN", Number.NaN, /not a duration: NaN/],
-  ])("step.sleep for %s", async (_name, duration, message) => {
+  ])("step.sleep for %s is rejected", async (_name, duration, message) => {
     const engine = engineFor(({ step }) => step.sleep("a", duration as never), { inPlace });
     const { value } = await engine.run();
     expect(value).toMatchObject({ code: "DURATION_INVALID", message: expect.stringMatching(message) });
   });
 
-  test("step.sleepUntil shows the number that is none", async () => {
+  test("step.sleepUntil shows the invalid number in its error", async () => {
     const engine = engineFor(({ step }) => step.sleepUntil("a", 9e15), { inPlace });
     expect((await engine.run()).value).toMatchObject({ message: expect.stringMatching(/: 9000000000000000\./) });
   });
 
-  test("step.waitForEvent with a pattern, or with a schema that is none", async () => {
+  test("step.waitForEvent rejects a pattern, and a schema that is not a Standard Schema", async () => {
     const pattern = engineFor(({ step }) => step.waitForEvent("a", { event: "app/*", timeout: 1 }), { inPlace });
     expect((await pattern.run()).value).toMatchObject({
       code: "STEP_INVALID",
@@ -153,14 +153,14 @@ test.each<[string, (step: StepTools) => Promise<unknown>, string]>([
   ["a sent event", (step) => step.sendEvent("a", { name: "a\0b" }), "EVENT_INVALID"],
   ["a sent event's id", (step) => step.sendEvent("a", { name: "a", id: "a\0b" }), "EVENT_INVALID"],
   ["a sent event's time", (step) => step.sendEvent("a", { name: "a", ts: 8.64e15 + 2 }), "EVENT_INVALID"],
-])("%s with a name or time that no gateway can store", async (_name, call, code) => {
+])("%s with a name or time that no gateway can store is rejected", async (_name, call, code) => {
   expect(await engineFor(({ step }) => call(step)).run()).toMatchObject({ status: "failed", value: { code } });
 });
 
-describe.each([true, false])("how deep values nest, in place: %s", (inPlace) => {
+describe.each([true, false])("Nesting of values, in place: %s", (inPlace) => {
   const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
 
-  test("a result that no request could bring back names its step", async () => {
+  test("a result nested too deeply to be sent back is rejected with the name of its step", async () => {
     const engine = engineFor(({ step }) => step.run("deep", () => nested(181)), { inPlace });
     expect((await engine.run()).value).toMatchObject({
       code: "STEP_RESULT_INVALID",
@@ -175,7 +175,7 @@ describe.each([true, false])("how deep values nest, in place: %s", (inPlace) => 
     expect((await invoke.run()).value).toMatchObject({ code: "STEP_INVALID" });
   });
 
-  test("what is taken in can be run with, and told of", async () => {
+  test("events and results of the greatest accepted depth can be run with and reported", async () => {
     const deep = { id: "e", name: "test/event", data: { deep: nested(179) }, ts: 1 };
     const run = engineFor(({ step }) => step.run("deep", () => nested(180)), { inPlace, event: deep });
     expect((await run.run()).status).toBe("completed");
@@ -186,7 +186,7 @@ describe.each([true, false])("how deep values nest, in place: %s", (inPlace) => 
   });
 });
 
-test("each class of error recognises its own, also after a trip through the store", () => {
+test("the is() of each error class recognises its own errors, also after the store", () => {
   const deadline = new RunDeadlineError(0);
   const nested = new StepNestedError("a", "b");
   const changed = new NonDeterminismError("a", "b");
@@ -203,7 +203,7 @@ test("each class of error recognises its own, also after a trip through the stor
   }
 });
 
-test("what undoing came to is told to whoever gets the error", () => {
+test("the report of a saga's compensations is available on the error", () => {
   const compensation = { undone: ["a"], failed: [], notRun: ["b"] };
   const error = { name: "Error", message: "x", compensation };
   expect(reviveError(error)).toMatchObject({ compensation });

@@ -4,7 +4,7 @@ import { engineFor, hash, jsonOf, opsOf, turn } from "./support.ts";
 
 const plain = { inPlace: false };
 
-describe("ops have the shape of the base protocol", () => {
+describe("Ops of the plain protocol", () => {
   test("a single step runs and is reported", async () => {
     const result = await engineFor(({ step }) => step.run("a", () => ({ v: 1 })), plain).request();
     expect(result).toMatchObject({ status: "NOT_COMPLETED", noRetry: false, requestVersion: 2 });
@@ -22,7 +22,7 @@ describe("ops have the shape of the base protocol", () => {
     ]);
   });
 
-  test("several steps are planned, none runs", async () => {
+  test("several new steps are planned without running", async () => {
     const race = { parallelMode: "race" };
     const bodies: string[] = [];
     const engine = engineFor(
@@ -61,7 +61,7 @@ describe("ops have the shape of the base protocol", () => {
     expect(bodies).toEqual([]);
   });
 
-  test("a failed step: to be tried again, or final", async () => {
+  test("a failed step is reported as retryable or final", async () => {
     const engine = engineFor(({ step }) => step.run("a", () => Promise.reject(new TypeError("no"))), plain);
     const again = await engine.request("step", 0);
     expect(again.noRetry).toBe(false);
@@ -75,7 +75,7 @@ describe("ops have the shape of the base protocol", () => {
     ]);
   });
 
-  test("repeats are numbered", async () => {
+  test("repeated step ids are numbered", async () => {
     const engine = engineFor(({ step }) => Promise.all([step.run("a", () => 1), step.run("a", () => 2)]), plain);
     expect(opsOf(await engine.request())).toMatchObject([
       { id: hash("a"), userland: { id: "a" } },
@@ -84,8 +84,8 @@ describe("ops have the shape of the base protocol", () => {
   });
 });
 
-describe("replies", () => {
-  test("value, undefined, failure, final failure", async () => {
+describe("Replies", () => {
+  test("a reply carries a value, undefined, a failure or a final failure", async () => {
     const value = await engineFor(() => ({ ok: 1 }), plain).request();
     expect(value).toMatchObject({ status: "DONE", noRetry: false });
     expect(jsonOf(value)).toEqual({ ok: 1 });
@@ -106,7 +106,7 @@ describe("replies", () => {
     expect(await failing.request("step", 7)).toMatchObject({ status: "DONE", noRetry: true });
   });
 
-  test("NonRetriableError and RetryAfterError, of steps and of functions", async () => {
+  test("NonRetriableError and RetryAfterError work in steps and in functions", async () => {
     const final = () => {
       throw new NonRetriableError("never");
     };
@@ -127,7 +127,7 @@ describe("replies", () => {
     expect(new RetryAfterError("x", "2m").retryAfter).toBe("120");
   });
 
-  test("errors of the inngest package are understood by name", async () => {
+  test("errors of the inngest package are recognised by name", async () => {
     const final = Object.assign(new Error("x"), { name: "NonRetriableError" });
     expect(await engineFor(() => Promise.reject(final), plain).request()).toMatchObject({
       status: "DONE",
@@ -140,7 +140,7 @@ describe("replies", () => {
     });
   });
 
-  test("a value that is not JSON fails the function permanently", async () => {
+  test("a returned value that is not JSON fails the function permanently", async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     for (const value of [1n, circular, () => 1, Symbol("s")]) {
@@ -150,7 +150,7 @@ describe("replies", () => {
     }
   });
 
-  test("the version of the request is echoed", async () => {
+  test("the version of the request is echoed in the reply", async () => {
     const engine = engineFor(({ step }) => step.sleep("s", 1), plain);
     for (const [version, echoed] of [
       [-1, 2],
@@ -163,8 +163,8 @@ describe("replies", () => {
   });
 });
 
-describe("memo", () => {
-  test("finished steps do not run; a failed one rejects with a StepError, which is final when it is not caught", async () => {
+describe("Recorded steps", () => {
+  test("finished steps do not run again; a failed one rejects with a StepError, which is final when uncaught", async () => {
     const engine = engineFor(({ step }) => step.run("a", () => 1), plain);
     engine.memo.set(hash("a"), { data: "kept" });
     expect(jsonOf(await engine.request())).toBe("kept");
@@ -181,7 +181,7 @@ describe("memo", () => {
     });
   });
 
-  test("a caught StepError tells step, name, message and cause", async () => {
+  test("a caught StepError has step, name, message and cause", async () => {
     const engine = engineFor(async ({ step }) => {
       try {
         await step.run("a", () => 1);
@@ -195,13 +195,13 @@ describe("memo", () => {
     expect(jsonOf(await engine.request())).toEqual({ name: "E", message: "m", stepId: "a", cause: "why" });
   });
 
-  test("input replaces the arguments", async () => {
+  test("recorded input replaces the arguments of a step", async () => {
     const engine = engineFor(({ step }) => step.run("a", (x: number, y: number) => x + y, 1, 2), plain);
     engine.memo.set(hash("a"), { type: "input", input: [40, 2] });
     expect(opsOf(await engine.request())).toMatchObject([{ op: "StepRun", data: 42, opts: { input: [40, 2] } }]);
   });
 
-  test("promises settle in the order of the stack, with all that follows in between", async () => {
+  test("step promises settle in recorded order, each with all its continuations before the next", async () => {
     const engine = engineFor(async ({ step }) => {
       const slow = async (): Promise<string> => {
         await step.run("b", () => 0);
@@ -215,7 +215,7 @@ describe("memo", () => {
     expect(jsonOf(await engine.request())).toBe("b");
   });
 
-  test("steps that the code no longer has do not hold up the others", async () => {
+  test("recorded steps that the code no longer has do not delay the others", async () => {
     const engine = engineFor(({ step }) => step.run("b", () => 0), plain);
     engine.memo.set(hash("gone"), { data: 1 });
     engine.memo.set(hash("b"), { data: 2 });
@@ -243,8 +243,8 @@ describe("memo", () => {
   });
 });
 
-describe("planning", () => {
-  test("disable_immediate_execution plans also a single step", async () => {
+describe("Planning", () => {
+  test("disable_immediate_execution plans even a single step", async () => {
     const engine = engineFor(({ step }) => step.run("a", () => 1), plain);
     const result = await engine.request("step", 0, {
       ctx: {
@@ -258,7 +258,7 @@ describe("planning", () => {
     expect(opsOf(result)).toMatchObject([{ op: "StepPlanned" }]);
   });
 
-  test("a request without our object is a plain one, whatever the connection agreed on", async () => {
+  test("a request without extension data is a plain one, whatever the connection agreed on", async () => {
     const engine = engineFor(({ step }) => step.run("a", () => 1));
     const ctx = { run_id: "r", attempt: 0, stack: { stack: [], current: 0 }, use_api: false };
     expect(opsOf(await engine.request("step", 0, { ctx }))).toMatchObject([{ op: "StepRun", data: 1 }]);
@@ -273,7 +273,7 @@ describe("planning", () => {
     expect(opsOf(await engine.request())).toMatchObject([{ op: "StepPlanned", id: hash("a") }]);
   });
 
-  test("steps behind code that takes time are found", async () => {
+  test("steps behind slow code are found", async () => {
     const engine = engineFor(async ({ step }) => {
       for (let i = 0; i < 5; i += 1) await turn();
       return step.run("a", () => 1);
@@ -282,13 +282,13 @@ describe("planning", () => {
   });
 });
 
-describe("targeted requests", () => {
+describe("Targeted requests", () => {
   const handler = async ({ step }: { step: import("../../src/steps/step-types.ts").StepTools }) => {
     const both = await Promise.all([step.run("a", () => "A"), step.run("b", () => "B")]);
     return both;
   };
 
-  test("run exactly the asked step, also when planning is forced", async () => {
+  test("a targeted request runs exactly its step, also when planning is forced", async () => {
     const engine = engineFor(handler as never, plain);
     const ctx = {
       run_id: "r",
@@ -302,13 +302,13 @@ describe("targeted requests", () => {
     ]);
   });
 
-  test("report failures of the step with its attempt's finality", async () => {
+  test("a targeted request reports whether the step's failure is final", async () => {
     const engine = engineFor(({ step }) => step.run("a", () => Promise.reject(new Error("x"))), plain);
     expect(await engine.request(hash("a"), 1)).toMatchObject({ noRetry: false });
     expect(await engine.request(hash("a"), 2)).toMatchObject({ noRetry: true });
   });
 
-  test("a step that is not there is an error, without a long wait", async () => {
+  test("a targeted request for a missing step is an error after a short wait", async () => {
     const engine = engineFor(handler as never, plain);
     const result = await engine.request(hash("gone"));
     expect(result).toMatchObject({ status: "ERROR", noRetry: false });
@@ -320,21 +320,21 @@ describe("targeted requests", () => {
     expect(engine.delaysMs).toEqual([1000]);
   });
 
-  test("a function that returns without it says its value", async () => {
+  test("a targeted request whose function returns before the step replies with the value", async () => {
     expect(await engineFor(() => 5, plain).request(hash("gone"))).toMatchObject({ status: "DONE" });
   });
 
-  test("a step that is finished already asks for a new pass and does not run", async () => {
+  test("a targeted request for a finished step asks for a new pass and runs nothing", async () => {
     const engine = engineFor(handler as never, plain);
     engine.memo.set(hash("a"), { data: 1 });
     expect(opsOf(await engine.request(hash("a")))).toEqual([]);
   });
 });
 
-describe("requests that cannot be run are answered at once", () => {
+describe("Requests that cannot be executed", () => {
   const engine = () => engineFor(() => 1, plain);
 
-  test("malformed payloads", async () => {
+  test("a malformed payload is answered with an error at once", async () => {
     for (const extra of [
       { version: 9 },
       { event: undefined },
@@ -349,7 +349,7 @@ describe("requests that cannot be run are answered at once", () => {
     }
   });
 
-  test("an unknown function", async () => {
+  test("a request for an unknown function is answered with an error at once", async () => {
     const result = await engineFor(() => 1, { ...plain, slug: "app-other" }).request();
     expect(result.status).toBe("ERROR");
     expect(jsonOf(result)).toMatchObject({ code: "FUNCTION_UNKNOWN", message: expect.stringContaining("app-f") });

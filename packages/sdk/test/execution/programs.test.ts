@@ -239,8 +239,8 @@ async function play(node: Program, { inPlace, lostAt = [], rename }: Play) {
 
 const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-describe.each([true, false])("random functions, in place: %s", (inPlace) => {
-  test("give the right result and run each body exactly as often as needed", async () => {
+describe.each([true, false])("Random functions, in place: %s", (inPlace) => {
+  test("random functions give the right result and run each body exactly as often as needed", async () => {
     await fc.assert(
       fc.asyncProperty(root, async (node) => {
         // Code between steps that takes time is no step: a race over it may go another way on replay.
@@ -264,8 +264,8 @@ describe.each([true, false])("random functions, in place: %s", (inPlace) => {
   });
 });
 
-describe("random functions whose worker is lost now and then", () => {
-  test("give the right result, and nothing that is stored runs again or is called a change", async () => {
+describe("Random functions with lost workers", () => {
+  test("with lost workers, random functions give the right result and repeat no stored step", async () => {
     let losses = 0;
     await fc.assert(
       fc.asyncProperty(root, fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }), async (node, lostAt) => {
@@ -281,7 +281,7 @@ describe("random functions whose worker is lost now and then", () => {
     expect(losses).toBeGreaterThan(runs(50));
   });
 
-  test("a race over code that takes its time may go another way, but is no change", async () => {
+  test("a race over slow code may end differently on replay without counting as a change", async () => {
     await fc.assert(
       fc.asyncProperty(root, fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 4 }), async (node, lostAt) => {
         fc.pre(has(node, "gap") && has(node, "race"));
@@ -294,7 +294,7 @@ describe("random functions whose worker is lost now and then", () => {
   });
 });
 
-test("in random functions a finished step that gets another id is told, and does not run", async () => {
+test("a finished step that gets another id in a random function is reported and does not run", async () => {
   let told = 0;
   await fc.assert(
     fc.asyncProperty(root, fc.nat(), async (node, choice) => {

@@ -13,8 +13,8 @@ class OutOfStock extends Error {
   readonly sku = "apple";
 }
 
-describe.each([true, false])("sagas, in place: %s", (inPlace) => {
-  test("finished steps are undone in reverse order of finishing, with their result and the error", async () => {
+describe.each([true, false])("Sagas, in place: %s", (inPlace) => {
+  test("finished steps are undone in reverse order of completion, with their result and the error", async () => {
     const diary: unknown[] = [];
     const undo = (name: string) => (result: unknown, error: Error & { sku?: string }) => {
       diary.push([name, result, error.name, error.message, error.sku]);
@@ -63,7 +63,7 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
     expect(undoOps[0]?.id).toBe(hash("holdfast/compensate:hotel"));
   });
 
-  test("a compensation has retries of its own; one that fails permanently is listed, and the next goes on", async () => {
+  test("a compensation has its own retries; one that fails permanently is listed, and the next one runs", async () => {
     const tries = { a: 0, b: 0, c: 0 };
     const engine = engineFor(
       async ({ step }) => {
@@ -102,7 +102,7 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
     expect(tries).toEqual({ a: 1, b: 3, c: 3 });
   });
 
-  test("after the last attempt of the function, and only then", async () => {
+  test("compensations run only after the last attempt of the function", async () => {
     let undone = 0;
     const engine = engineFor(
       async ({ step }) => {
@@ -122,7 +122,7 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
     expect(undone).toBe(1);
   });
 
-  test("a step that failed is not undone, one that was never begun neither, and repeats each for itself", async () => {
+  test("failed and unstarted steps are not undone, repeated steps are undone one by one", async () => {
     const diary: unknown[] = [];
     const engine = engineFor(
       async ({ step }) => {
@@ -144,7 +144,7 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
     expect(diary).toEqual([2, 1, 0]);
   });
 
-  test("nothing to undo: the run fails as any other", async () => {
+  test("a run with nothing to undo fails as usual", async () => {
     const engine = engineFor(
       ({ step }) =>
         step.run(
@@ -160,7 +160,7 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
     expect(named(engine, "holdfast/failure")).toEqual([]);
   });
 
-  test("no new step starts while steps are undone, and none of the waits goes on", async () => {
+  test("while steps are undone no new step starts and no wait continues", async () => {
     const ran: string[] = [];
     const engine = engineFor(
       async ({ step }) => {
@@ -180,7 +180,7 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
     expect(ran).toEqual(["clean up", "undo a"]);
   });
 
-  test("code between steps that takes its time does not lose a compensation", async () => {
+  test("slow code between steps does not lose a compensation", async () => {
     const undone: string[] = [];
     const engine = engineFor(
       async ({ step }) => {
@@ -195,7 +195,7 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
     expect(undone).toEqual(["b", "a"]);
   });
 
-  test("a failure that the gateway has put on record itself", async () => {
+  test("a failure recorded by the gateway undoes the finished steps", async () => {
     const undone: unknown[] = [];
     const engine = engineFor(
       async ({ step }) => {
@@ -217,14 +217,14 @@ describe.each([true, false])("sagas, in place: %s", (inPlace) => {
   });
 });
 
-describe("a step that can be undone and is under way at the deadline", () => {
+describe("An undoable step that runs at the deadline", () => {
   const late = async (slow: () => unknown, undo: (result: unknown) => void, { step }: { step: StepTools }) => {
     await step.run("slow", slow, { compensate: undo });
     await step.run("after", () => "after");
   };
   const times = { extended: { nowMs: 1000, deadlineMs: 1040 }, inPlace: true } as const;
 
-  test("is announced before it begins, finished after the deadline, and undone", async () => {
+  test("an undoable step is announced before it starts, finished after the deadline, and undone", async () => {
     const undone: unknown[] = [];
     let toldBefore = 0;
     const slow = async (): Promise<string> => {
@@ -243,7 +243,7 @@ describe("a step that can be undone and is under way at the deadline", () => {
     expect(named(engine, "after")).toEqual([]);
   });
 
-  test("does not begin when the work is another worker's", async () => {
+  test("an announced step does not start when another worker has the work", async () => {
     let begun = 0;
     const engine = engineFor(
       (tools) =>
@@ -262,7 +262,7 @@ describe("a step that can be undone and is under way at the deadline", () => {
     expect([begun, engine.losses]).toEqual([0, 3]);
   });
 
-  test("begins when the gateway cannot keep that it does", async () => {
+  test("an announced step starts when the gateway does not support announcements", async () => {
     const engine = engineFor(
       (tools) =>
         late(
@@ -279,7 +279,7 @@ describe("a step that can be undone and is under way at the deadline", () => {
     expect(await engine.run()).toMatchObject({ status: "completed" });
   });
 
-  test("without a deadline nothing is told before", async () => {
+  test("without a deadline no step is announced", async () => {
     const engine = engineFor(
       (tools) =>
         late(
@@ -299,7 +299,7 @@ const saga = async ({ step }: { step: StepTools }): Promise<void> => {
   throw new NonRetriableError("over");
 };
 
-test("a compensation that the code does not have any more is listed", async () => {
+test("a compensation that the code no longer has is listed", async () => {
   const engine = engineFor(saga, { haste: 50 });
   engine.memo.set(hash("gone"), { data: 1 });
   engine.memo.set(hash("a"), { data: "A" });
@@ -309,7 +309,7 @@ test("a compensation that the code does not have any more is listed", async () =
   });
 });
 
-test("in place, what still runs when the function fails is waited for, and undone too", async () => {
+test("in place, steps still running when the function fails are awaited and undone too", async () => {
   const undone: string[] = [];
   const engine = engineFor(({ step }) =>
     Promise.all([
@@ -325,7 +325,7 @@ test("in place, what still runs when the function fails is waited for, and undon
   expect(undone).toEqual(["done"]);
 });
 
-test("plain: a planned step whose function has failed meanwhile ends without having run", async () => {
+test("on the plain protocol a planned step whose function has failed ends without running", async () => {
   let ran = 0;
   const engine = engineFor(
     async ({ step }) => {
@@ -347,7 +347,7 @@ test("plain: a planned step whose function has failed meanwhile ends without hav
   expect(ran).toBe(0);
 });
 
-test("retries of a step: fewer than the function's", async () => {
+test("a step may have fewer retries than its function", async () => {
   let tries = 0;
   const fails = (): never => {
     tries += 1;

@@ -28,7 +28,7 @@ async function deploy(
 const ran: string[] = [];
 const run = (name: string) => () => void ran.push(name);
 
-describe("a changed sequence of steps", () => {
+describe("A changed sequence of steps", () => {
   const before: Handler = async ({ step }) => {
     await step.run("a", run("a"));
     await step.run("b", run("b"));
@@ -82,7 +82,7 @@ describe("a changed sequence of steps", () => {
       /"run:b".*"waitForEvent:b"/,
     ],
   ] as readonly [string, Handler, RegExp][])(
-    "ORDER-2: %s: typed, final, and nothing of it runs",
+    "ORDER-2: a changed sequence (%s) is a typed, final error and runs no step",
     async (_name, after, message) => {
       ran.length = 0;
       const { engine, end } = await deploy(before, after);
@@ -95,7 +95,7 @@ describe("a changed sequence of steps", () => {
     },
   );
 
-  test("steps added behind what is on record are no change", async () => {
+  test("steps added after the recorded ones are not a change", async () => {
     ran.length = 0;
     const { end } = await deploy(before, async (context) => {
       await before(context);
@@ -107,8 +107,8 @@ describe("a changed sequence of steps", () => {
   });
 });
 
-describe("no change", () => {
-  test("ORDER-1: a step in a branch that time alone held up the first time", async () => {
+describe("Sequences that have not changed", () => {
+  test("ORDER-1: a step in a branch that was delayed only by time is not a change", async () => {
     ran.length = 0;
     let slowMs = 60;
     const handler: Handler = async ({ step }) => {
@@ -136,7 +136,7 @@ describe("no change", () => {
     expect(ran.toSorted()).toEqual(["early", "late", "later", "middle"]);
   });
 
-  test("a sleep that ends while another branch is at work", async () => {
+  test("a sleep that ends while another branch is busy is not a change", async () => {
     ran.length = 0;
     const engine = engineFor(async ({ step }) => {
       await Promise.all([
@@ -153,7 +153,7 @@ describe("no change", () => {
     expect(ran.toSorted()).toEqual(["after nap", "last", "x", "y", "z"]);
   });
 
-  test("a pass waits for code between steps on its way to a step that is to be tried again", async () => {
+  test("a pass waits for slow code before a step that is to be retried", async () => {
     let tries = 0;
     const engine = engineFor(async ({ step }) => {
       await Promise.all([
@@ -173,7 +173,7 @@ describe("no change", () => {
     expect(tries).toBe(1);
   });
 
-  test("ORDER-3: a gateway that keeps no numbers, and a step that was tried before", async () => {
+  test("ORDER-3: without numbers from the gateway, a step that was tried before is not a change", async () => {
     const engine = engineFor(async ({ step }) => {
       await step.run("a", () => 1);
       return step.run("b", () => 2);
@@ -190,8 +190,8 @@ describe("no change", () => {
   });
 });
 
-describe("deadlines", () => {
-  test("no step starts after it: the run fails permanently with a typed error", async () => {
+describe("Deadlines", () => {
+  test("after the deadline no step starts and the run fails permanently with a typed error", async () => {
     ran.length = 0;
     const engine = engineFor(
       async ({ step }) => {
@@ -208,7 +208,7 @@ describe("deadlines", () => {
     expect(ran).toEqual([]);
   });
 
-  test("the signal fires with the same error", async () => {
+  test("the signal fires with the deadline error", async () => {
     let reason: unknown;
     const engine = engineFor(
       ({ signal }) =>

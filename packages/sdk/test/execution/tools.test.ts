@@ -10,8 +10,8 @@ import { client, engineFor, hash, opsOf, silent, unfetched } from "./support.ts"
 
 const allOps = (engine: Engine): Op[] => [...engine.checkpoints, ...engine.replies].flat();
 
-describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
-  test("step.waitForEvent: what the gateway is told, and what the code gets", async () => {
+describe.each([true, false])("Waiting and calling, in place: %s", (inPlace) => {
+  test("step.waitForEvent sends name, condition and timeout, and returns the event or null", async () => {
     const event = { name: "app/paid", data: { amount: 3 }, id: "e2", ts: 5 };
     const engine = engineFor(
       async ({ step }) => {
@@ -37,7 +37,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     ]);
   });
 
-  test("waited events are checked by their schema", async () => {
+  test("an awaited event is validated by its schema", async () => {
     const paid = eventType("app/paid", { schema: v.object({ amount: v.number(), tip: v.optional(v.number(), 0) }) });
     const found: unknown[] = [];
     const engine = engineFor(
@@ -52,7 +52,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     expect(found.at(-1)).toEqual({ amount: 1, tip: 0 });
   });
 
-  test("step.waitForSignal", async () => {
+  test("step.waitForSignal sends signal, timeout and conflict mode, and returns the signal or null", async () => {
     const engine = engineFor(
       async ({ step }) => [
         await step.waitForSignal("s", { signal: "go", timeout: "2d", onConflict: "replace" }),
@@ -67,7 +67,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     ]);
   });
 
-  test("step.invoke: by function and by reference; a failure and a timeout are typed", async () => {
+  test("step.invoke accepts a function or a reference, and its failure and timeout are typed", async () => {
     const child = client.createFunction({ id: "child", triggers: [] }, () => ({ at: new Date(), n: 1 }));
     const cause = { name: "RangeError", message: "deep" };
     const seen: unknown[] = [];
@@ -126,7 +126,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     expect(slow).toMatchObject({ name: "InvokeTimeoutError", code: "INVOKE_TIMEOUT", functionId: "away-far" });
   });
 
-  test("an invoked function that failed fails the run at once when it is not caught", async () => {
+  test("the failure of an invoked function fails the run at once when it is not caught", async () => {
     const engine = engineFor(({ step }) => step.invoke("i", { function: referenceFunction({ functionId: "x" }) }), {
       inPlace,
       resume: () => ({ error: { name: "Error", message: "child" } }),
@@ -134,7 +134,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     expect(await engine.run()).toMatchObject({ status: "failed", value: { message: "child" } });
   });
 
-  test("step.fetch: the gateway makes the request, the code gets a Response", async () => {
+  test("step.fetch lets the gateway make the request and returns a Response", async () => {
     const engine = engineFor(
       async ({ step }) => {
         const response = await step.fetch("http://api.test/a?b=1", {
@@ -184,7 +184,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     ]);
   });
 
-  test("step.sendSignal and step.sendEvent run here, once", async () => {
+  test("step.sendSignal and step.sendEvent run in the worker, once", async () => {
     const sent: unknown[] = [];
     const sender = {
       options: client.options,
@@ -211,7 +211,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     ]);
   });
 
-  test("all of them at once, raced, in loops and in nested functions", async () => {
+  test("all tools work together in parallel, races, loops and nested functions", async () => {
     const ask = async (step: import("../../src/steps/step-types.ts").StepTools, n: number): Promise<unknown> =>
       (await step.waitForEvent("ask", { event: `app/${n}`, timeout: "1h" }))?.name;
     const engine = engineFor(
@@ -285,7 +285,7 @@ describe.each([true, false])("waiting and calling, in place: %s", (inPlace) => {
     ["sleepUntil of a wrong date", (s) => s.sleepUntil("x", new Date(Number.NaN)), "DURATION_INVALID"],
     ["a compensate that is none", (s) => s.run("x", () => 1, { compensate: 1 as never }), "STEP_INVALID"],
   ] as readonly [string, (step: import("../../src/steps/step-types.ts").StepTools) => Promise<unknown>, string][])(
-    "%s fails at once, clearly",
+    "%s fails at once with a clear error",
     async (_name, call, code) => {
       const engine = engineFor(({ step }) => call(step), { inPlace });
       expect(await engine.run()).toMatchObject({ status: "failed", value: { code } });
@@ -298,7 +298,7 @@ const data: Record<string, unknown> = {};
 data.data = data;
 const circle = { fn: referenceFunction({ functionId: "x" }), data };
 
-test.each([true, false])("what is raced with a wait does not wait for it, in place: %s", async (inPlace) => {
+test.each([true, false])("a step raced with a wait does not wait for it, in place: %s", async (inPlace) => {
   const never = (): never => {
     throw new Error("the wait was waited for");
   };
@@ -322,7 +322,7 @@ test.each([true, false])("what is raced with a wait does not wait for it, in pla
   );
 });
 
-test("Temporal's times, without Temporal", async () => {
+test("Temporal durations and instants are accepted without Temporal itself", async () => {
   const instant = { [Symbol.toStringTag]: "Temporal.Instant" as const, epochMilliseconds: 1000 };
   const zoned = { [Symbol.toStringTag]: "Temporal.ZonedDateTime" as const, epochMilliseconds: 2000 };
   const duration = { [Symbol.toStringTag]: "Temporal.Duration" as const, total: () => 90_000 };
@@ -353,35 +353,38 @@ test("Temporal's times, without Temporal", async () => {
   ]);
 });
 
-describe("a step that is never awaited", () => {
+describe("A step that is never awaited", () => {
   const warned: string[] = [];
   const logging = new Holdfast(
     { id: "app", isDev: true, logger: { ...silent, warn: (message: unknown) => void warned.push(String(message)) } },
     {},
   );
 
-  test.each([true, false])("is finished before the run is, and warned of; in place: %s", async (inPlace) => {
-    warned.length = 0;
-    let ran = 0;
-    const fn = logging.createFunction({ id: "f", triggers: [] }, async ({ step }) => {
-      await step.run("first", () => 1);
-      void step.run("forgotten", async () => {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        ran += 1;
-        if (ran === 1) throw new Error("once");
+  test.each([true, false])(
+    "a step that is never awaited finishes before its run, with a warning; in place: %s",
+    async (inPlace) => {
+      warned.length = 0;
+      let ran = 0;
+      const fn = logging.createFunction({ id: "f", triggers: [] }, async ({ step }) => {
+        await step.run("first", () => 1);
+        void step.run("forgotten", async () => {
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          ran += 1;
+          if (ran === 1) throw new Error("once");
+        });
+        void step.sleep("nap", "1h");
+        return "value";
       });
-      void step.sleep("nap", "1h");
-      return "value";
-    });
-    const engine = new Engine({ client: logging, fn, inPlace });
-    expect(await engine.run()).toEqual({ status: "completed", value: "value" });
-    expect(ran).toBe(2);
-    expect(engine.memo.has(hash("forgotten"))).toBe(true);
-    if (inPlace) expect(engine.memo.has(hash("nap"))).toBe(true);
-    expect(warned.join("\n")).toMatch(/Step "forgotten" of function "app-f" has not finished.*await/);
-  });
+      const engine = new Engine({ client: logging, fn, inPlace });
+      expect(await engine.run()).toEqual({ status: "completed", value: "value" });
+      expect(ran).toBe(2);
+      expect(engine.memo.has(hash("forgotten"))).toBe(true);
+      if (inPlace) expect(engine.memo.has(hash("nap"))).toBe(true);
+      expect(warned.join("\n")).toMatch(/Step "forgotten" of function "app-f" has not finished.*await/);
+    },
+  );
 
-  test("a step that lost a race is awaited: the run does not wait for it", async () => {
+  test("a step that lost a race counts as awaited: the run does not wait for it", async () => {
     warned.length = 0;
     const fn = logging.createFunction({ id: "f", triggers: [] }, ({ step }) =>
       Promise.race([step.sleep("long", "30d").then(() => "long"), step.run("quick", () => "quick")]),

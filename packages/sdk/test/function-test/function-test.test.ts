@@ -33,8 +33,8 @@ const order = app.createFunction({ id: "order", triggers: placed, retries: 3 }, 
 
 const charge = { id: "charge", handler: () => ({ id: "p1" }) };
 
-describe("a function in memory", () => {
-  test("runs to its end: bodies are replaced, sleeps skipped, waits time out or are answered", async () => {
+describe("FunctionTest", () => {
+  test("a function runs to its end with replaced bodies, skipped sleeps, and waits that time out or are answered", async () => {
     const orders = new FunctionTest(order, { event, steps: [charge] });
     const run = await orders.run();
     expectTypeOf(run.output).toEqualTypeOf<
@@ -62,7 +62,7 @@ describe("a function in memory", () => {
     expect(late.output?.by).toBe("nobody");
   });
 
-  test("runs until a step: its result, or what it waits for", async () => {
+  test("a function runs until a given step, whose result or wait is returned", async () => {
     const orders = new FunctionTest(order, { event, steps: [charge] });
     const paid = await orders.runUntil("charge");
     expect(paid).toMatchObject({ status: "stopped", step: { output: { id: "p1" }, attempts: 1 }, elapsedMs: 0 });
@@ -75,7 +75,7 @@ describe("a function in memory", () => {
     });
   });
 
-  test("steps are tried again without waiting, and the failure is the original error", async () => {
+  test("steps are retried without delay, and the failure is the original error", async () => {
     const run = await new FunctionTest(order, { event }).run();
     expect(run).toMatchObject({ status: "failed", output: undefined, elapsedMs: 1000 + 2000 + 4000 });
     expect(run.error).toMatchObject({ message: "the real 4242 was charged", name: "Error", stepId: "charge" });
@@ -90,12 +90,12 @@ describe("a function in memory", () => {
     expect(later).toMatchObject({ status: "completed", elapsedMs: 3_600_000 + 9 * 86_400_000 });
   });
 
-  test("events are checked by their schema", async () => {
+  test("events are validated by their schema", async () => {
     const run = await new FunctionTest(order, { event: { name: "shop/placed", data: { card: 1 } } }).run();
     expect(run).toMatchObject({ status: "failed", error: { code: "EVENT_INVALID" } });
   });
 
-  test("invoked functions are answered, or run in memory too; anything else is a clear error", async () => {
+  test("invoked functions are answered or run in memory, and anything else is a clear error", async () => {
     const parent = app.createFunction({ id: "parent", triggers: [] }, async ({ event: { data }, step }) => {
       const results: unknown[] = [];
       for (const n of data.numbers as number[]) {
@@ -127,7 +127,7 @@ describe("a function in memory", () => {
     });
   });
 
-  test("signals, fetch, races and parallel steps", async () => {
+  test("signals, fetch, races and parallel steps work in memory", async () => {
     const mixed = app.createFunction({ id: "mixed", triggers: [] }, async ({ step }) => {
       const winner = await Promise.race([
         step.waitForSignal("signal", { signal: "go", timeout: "1d" }).then((signal) => signal?.data ?? "timeout"),
@@ -148,7 +148,7 @@ describe("a function in memory", () => {
     expect(signalled.elapsedMs).toBe(0);
   });
 
-  test("compensations, onFailure and deadlines work as they do in an app", async () => {
+  test("compensations, onFailure and deadlines work in memory as in an app", async () => {
     const undone: unknown[] = [];
     const saga = app.createFunction(
       {
@@ -170,7 +170,7 @@ describe("a function in memory", () => {
     expect(run.onFailure).toMatchObject({ status: "completed", output: "RUN_DEADLINE_EXCEEDED 5" });
   });
 
-  test("with `replay` code that is not deterministic shows", { timeout: 20_000 }, async () => {
+  test("`replay` reveals code that is not deterministic", { timeout: 20_000 }, async () => {
     let started = 0;
     const shaky = app.createFunction({ id: "shaky", triggers: [] }, async ({ step }) => {
       started += 1;
@@ -193,13 +193,13 @@ describe("a function in memory", () => {
     [{ event: { data: {} } }, /`event`.*\{ name, data \}/],
     [{ events: [] }, /`events`/],
     [{ functions: [{}] }, /`functions`/],
-  ])("wrong options are refused: %j", async (options, message) => {
+  ])("the options %j are rejected", async (options, message) => {
     const error = expect.objectContaining({ code: "OPTION_INVALID", message: expect.stringMatching(message) });
     expect(() => new FunctionTest(order, options as never)).toThrow(error);
     await expect(new FunctionTest(order, { event }).run(options as never)).rejects.toThrow(error);
   });
 
-  test("a reference that nothing answers, and a function that is none", async () => {
+  test("an unanswered reference, and a value that is not a function, are rejected", async () => {
     const far = app.createFunction({ id: "far", triggers: [] }, ({ step }) =>
       step.invoke("call", { function: referenceFunction({ functionId: "x", appId: "y" }) }),
     );

@@ -23,8 +23,8 @@ const step = (slug: string, attempts: number) => ({
   },
 });
 
-describe("what is registered", () => {
-  test("the smallest function, with retries always said", () => {
+describe("Registered configuration", () => {
+  test("the configuration of the smallest function always states its retries", () => {
     expect(manifest({ id: "f", triggers: [] })).toEqual([
       { id: "my-app-f", name: "f", triggers: [], steps: step("my-app-f", 2) },
     ]);
@@ -32,7 +32,7 @@ describe("what is registered", () => {
     expect(appManifest(client, []).appVersion).toBe("7");
   });
 
-  test("every option, in the form of the wire", () => {
+  test("every option is registered in the form of the wire", () => {
     const schema = v.object({ x: v.number() });
     const [config] = manifest({
       id: "hello",
@@ -97,7 +97,7 @@ describe("what is registered", () => {
     });
   });
 
-  test("a failure handler is an element of its own, right after", () => {
+  test("a failure handler is registered as a separate function, right after its own", () => {
     expect(manifest({ id: "f", name: "F", triggers: [], onFailure: () => 1 }, { id: "g", triggers: [] })).toMatchObject(
       [
         { id: "my-app-f" },
@@ -113,7 +113,7 @@ describe("what is registered", () => {
   });
 });
 
-describe("wrong definitions name function and option", () => {
+describe("Invalid function definitions", () => {
   test.each<[Record<string, unknown>, RegExp]>([
     [{ id: "" }, /`id`/],
     [{ id: "f", retries: 21 }, /"f".*`retries`.*0 to 20/],
@@ -172,13 +172,13 @@ describe("wrong definitions name function and option", () => {
     [{ id: "f", cancelOn: [{ event: "a", if: "event.a = async.a" }] }, /cancelOn\[0\]\.if.*"=="/],
     [{ id: "f", idempotency: "event.data.id;" }, /idempotency.*a single expression/],
     [{ id: "f", deadline: new Date(0) }, /`deadline` is not a duration: a Date/],
-  ])("%j", (options, message) => {
+  ])("the error for an invalid definition names function and option: %j", (options, message) => {
     expect(() => client.createFunction({ triggers: [], ...options } as never, () => 1)).toThrow(
       expect.objectContaining({ code: "FUNCTION_INVALID", message: expect.stringMatching(message) }),
     );
   });
 
-  test("every way to write a trigger", () => {
+  test("every form of trigger is accepted", () => {
     const declared = eventType("app/declared", { schema: v.object({}), version: "2" });
     const triggers = [{ event: "*" }, { event: "a/*" }, { event: "a.b.*", if: "true" }, declared, { event: declared }];
     const [config] = manifest({ id: "f", triggers: triggers.slice(0, 4) });
@@ -193,23 +193,23 @@ describe("wrong definitions name function and option", () => {
     ]);
   });
 
-  test("a reference that names nothing", () => {
+  test("a reference to no function is rejected", () => {
     const refer = referenceFunction as (options?: unknown) => unknown;
     for (const wrong of [undefined, null, {}, { functionId: 1 }, { functionId: "a", appId: 5 }]) {
       expect(() => refer(wrong)).toThrow(expect.objectContaining({ code: "FUNCTION_INVALID" }));
     }
   });
 
-  test("the old form with three arguments is explained", () => {
+  test("the old form with three arguments is rejected with an explanation", () => {
     const create = client.createFunction as (...args: unknown[]) => unknown;
     expect(() => create.call(client, { id: "f" }, { event: "a" }, () => 1)).toThrow(/triggers belong in the first/);
   });
 });
 
-describe("registry", () => {
+describe("Function registry", () => {
   const fn = client.createFunction({ id: "f", triggers: [], onFailure: () => 1 }, () => 1);
 
-  test("finds functions and failure handlers by app and slug", () => {
+  test("the registry finds functions and failure handlers by app and slug", () => {
     const registry = createRegistry([{ client, functions: [fn] }]);
     expect(registry.find("my-app", "my-app-f")).toMatchObject({ isFailureHandler: false });
     expect(registry.find("my-app", "my-app-f-failure")).toMatchObject({ isFailureHandler: true });
@@ -217,7 +217,7 @@ describe("registry", () => {
     expect(registry.slugs("my-app")).toEqual(["my-app-f", "my-app-f-failure"]);
   });
 
-  test("refuses duplicates, strangers and what is no function", () => {
+  test("the registry rejects duplicates, functions of other clients and values that are not functions", () => {
     const twin = client.createFunction({ id: "f-failure", triggers: [] }, () => 1);
     const stranger = new Holdfast({ id: "other", isDev: true }, {}).createFunction({ id: "f", triggers: [] }, () => 1);
     expect(() => createRegistry([{ client, functions: [fn, twin] }])).toThrow(
@@ -234,7 +234,7 @@ describe("registry", () => {
   });
 });
 
-test("the version is that of the package", () => {
+test("the reported SDK version is that of the package", () => {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   expect(SDK_VERSION).toBe(version);
 });

@@ -103,7 +103,7 @@ const answer = app.createFunction(
   },
 );
 
-test("the guide has exactly these examples", () => {
+test("the guide contains exactly these examples", () => {
   const guide = readFileSync(new URL("../../../../docs/functions.md", import.meta.url), "utf8");
   const source = readFileSync(new URL(import.meta.url), "utf8");
   const blocks = [...guide.matchAll(/```ts\n(.*?)```/gs)].map(([, code = ""]) => code.trim());
@@ -111,7 +111,7 @@ test("the guide has exactly these examples", () => {
   for (const block of blocks) expect(source).toContain(block);
 });
 
-test("what they define is what a gateway is told", () => {
+test("the examples of the guide register this configuration", () => {
   const functions: readonly HoldfastFunction[] = [
     welcome,
     thumbnails,

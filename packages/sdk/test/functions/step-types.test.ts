@@ -10,7 +10,7 @@ const client = new Holdfast({ id: "app", isDev: true }, {});
 const paid = eventType("app/paid", { schema: v.object({ id: v.string(), tip: v.optional(v.number(), 0) }) });
 const typed = new Holdfast({ id: "app", isDev: true, schemas: { "app/x": v.object({ n: v.number() }) } }, {});
 
-test("what waits give is typed by the event", () => {
+test("results of waits are typed by their event", () => {
   const check = async (step: StepTools): Promise<void> => {
     const declared = await step.waitForEvent("a", { event: paid, timeout: "1h" });
     expectTypeOf(declared).toEqualTypeOf<ReceivedEvent<"app/paid", { id: string; tip: number }> | null>();
@@ -34,7 +34,7 @@ test("what waits give is typed by the event", () => {
   expectTypeOf(check).toBeFunction();
 });
 
-test("waits know the schemas of the client", () => {
+test("waits use the schemas of the client", () => {
   typed.createFunction({ id: "w", triggers: [] }, async ({ step }) => {
     expectTypeOf(await step.waitForEvent("a", { event: "app/x", timeout: 1 })).toEqualTypeOf<ReceivedEvent<
       "app/x",
@@ -43,7 +43,7 @@ test("waits know the schemas of the client", () => {
   });
 });
 
-test("invoking: data and result are those of the function", () => {
+test("invoke types its data and result by the function", () => {
   const declared = client.createFunction({ id: "a", triggers: paid }, async () => ({ at: new Date(), n: 1 }));
   const nothing = client.createFunction({ id: "b", triggers: [] }, () => {});
   const several = client.createFunction({ id: "c", triggers: [paid, { event: "app/free" }] }, () => "c" as const);
@@ -77,7 +77,7 @@ test("invoking: data and result are those of the function", () => {
   expectTypeOf(check).toBeFunction();
 });
 
-test("a compensation gets the step's result as JSON left it, and the error", () => {
+test("a compensation gets the step's result as JSON, and the error", () => {
   const check = async (step: StepTools): Promise<void> => {
     const booked = await step.run("a", () => ({ at: new Date(), n: 1 }), {
       compensate: (result, error) => {
@@ -98,7 +98,7 @@ test("a compensation gets the step's result as JSON left it, and the error", () 
   expectTypeOf(check).toBeFunction();
 });
 
-test("a function may be given to connect whatever its types", () => {
+test("connect() accepts functions of any types", () => {
   const functions: readonly import("../../src/functions/define-function.ts").HoldfastFunction[] = [
     client.createFunction({ id: "a", triggers: paid, deadline: "1h" }, ({ event }) => event.data.tip),
     client.createFunction({ id: "b", triggers: [] }, ({ version }) => version),

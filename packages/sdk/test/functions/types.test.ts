@@ -13,8 +13,8 @@ const client = new Holdfast({ id: "app", isDev: true }, {});
 const typed = eventType("app/typed", { schema: v.object({ id: v.string(), count: v.optional(v.number(), 0) }) });
 const fixed = eventType("app/fixed", { schema: staticSchema<{ readonly kind: "x" | "y" }>() });
 
-describe("the event of a handler", () => {
-  test("of a declared event", () => {
+describe("Types of the handler's event", () => {
+  test("a declared event types the handler's event", () => {
     client.createFunction({ id: "a", triggers: typed }, ({ event, events }) => {
       expectTypeOf(event).toEqualTypeOf<ReceivedEvent<"app/typed", { id: string; count: number }>>();
       expectTypeOf(events).toEqualTypeOf<readonly ReceivedEvent<"app/typed", { id: string; count: number }>[]>();
@@ -25,7 +25,7 @@ describe("the event of a handler", () => {
     });
   });
 
-  test("of several triggers is a union told apart by the name", () => {
+  test("several triggers type the event as a union discriminated by name", () => {
     client.createFunction({ id: "a", triggers: [typed, { event: "app/free" }, cron("0 * * * *")] }, ({ event }) => {
       expectTypeOf(event.name).toEqualTypeOf<"app/typed" | "app/free" | "inngest/scheduled.timer">();
       if (event.name === "app/typed") expectTypeOf(event.data.count).toEqualTypeOf<number>();
@@ -34,7 +34,7 @@ describe("the event of a handler", () => {
     });
   });
 
-  test("of a wildcard has any name, of no trigger is free", () => {
+  test("a wildcard allows any event name, no trigger leaves the event untyped", () => {
     client.createFunction({ id: "a", triggers: { event: "app/*" } }, ({ event }) => {
       expectTypeOf(event.name).toEqualTypeOf<string>();
     });
@@ -43,7 +43,7 @@ describe("the event of a handler", () => {
     });
   });
 
-  test("of a failure handler holds the event of the run", () => {
+  test("the event of a failure handler contains the event of the run", () => {
     client.createFunction(
       {
         id: "a",
@@ -59,7 +59,7 @@ describe("the event of a handler", () => {
     );
   });
 
-  test("with schemas on the client", () => {
+  test("schemas of the client type the handler's event", () => {
     const withSchemas = new Holdfast({ id: "app", isDev: true, schemas: { "app/x": v.object({ n: v.number() }) } }, {});
     withSchemas.createFunction({ id: "a", triggers: { event: "app/x" } }, ({ event, step }) => {
       expectTypeOf(event.data).toEqualTypeOf<{ n: number }>();
@@ -80,7 +80,7 @@ describe("the event of a handler", () => {
   });
 });
 
-test("making declared events checks their data", () => {
+test("creating a declared event validates its data", () => {
   const event = typed.create({ id: "i" });
   expectTypeOf(event.name).toEqualTypeOf<"app/typed">();
   void (() => client.send(event));
@@ -91,7 +91,7 @@ test("making declared events checks their data", () => {
   fixed.create({ kind: "z" });
 });
 
-test("results of steps are what JSON leaves of them", () => {
+test("step results have the type that JSON leaves of them", () => {
   const check = async (step: StepTools): Promise<void> => {
     expectTypeOf(
       await step.run("a", () => ({ at: new Date(), n: 1, f: () => 1, o: undefined as string | undefined })),

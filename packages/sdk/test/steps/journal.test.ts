@@ -3,7 +3,7 @@ import { Journal } from "../../src/steps/journal.ts";
 import { hashStepId, StepNames } from "../../src/steps/step-id.ts";
 import { wireDuration } from "../../src/steps/wire-duration.ts";
 
-describe("memo forms", () => {
+describe("Forms of recorded steps", () => {
   const forms = new Journal(
     {
       data: { data: 1 },
@@ -20,7 +20,7 @@ describe("memo forms", () => {
     [],
   );
 
-  test("explicit forms hold nothing beside their key; anything else is the data", () => {
+  test("an explicit form has no other key; any other object is the data", () => {
     expect(forms.lookup("data")).toEqual({ type: "data", data: 1 });
     expect(forms.lookup("typed")).toEqual({ type: "data", data: { data: 2 } });
     expect(forms.lookup("error")).toMatchObject({ type: "error", error: { name: "Error", message: "text only" } });
@@ -35,10 +35,10 @@ describe("memo forms", () => {
   });
 });
 
-describe("order", () => {
+describe("Order of recorded steps", () => {
   const steps = { a: { data: 1 }, b: { data: 2 }, c: { data: 3 }, i: { input: [] } };
 
-  test("a step is held until those that finished before it were asked for", () => {
+  test("a recorded step is held until the code has reached all that finished before it", () => {
     const journal = new Journal(steps, ["c", "i", "a", "b"]);
     expect(journal.ask("a")).toEqual([]);
     expect(journal.ask("b")).toEqual([]);
@@ -47,7 +47,7 @@ describe("order", () => {
     expect(journal.heldCount).toBe(0);
   });
 
-  test("steps the code no longer asks for are given up from the earliest on", () => {
+  test("recorded steps that the code no longer reaches are skipped from the earliest on", () => {
     const journal = new Journal(steps, ["a", "b", "c"]);
     expect(journal.ask("c")).toEqual([]);
     expect(journal.ask("b")).toEqual([]);
@@ -56,19 +56,19 @@ describe("order", () => {
     expect(journal.releaseEarliest()).toEqual([]);
   });
 
-  test("without a stack the order of the keys is the order", () => {
+  test("without a stack, recorded steps settle in the order of the keys", () => {
     const journal = new Journal(steps, []);
     expect(journal.ask("b")).toEqual([]);
     expect(journal.ask("a")).toEqual(["a", "b"]);
   });
 
-  test("a finished step that the stack does not name settles at once", () => {
+  test("a finished step missing from the stack settles at once", () => {
     expect(new Journal(steps, ["a"]).ask("c")).toEqual(["c"]);
   });
 });
 
-describe("step ids", () => {
-  test("hash and numbering follow the protocol", () => {
+describe("Step ids", () => {
+  test("hashing and numbering of step ids follow the protocol", () => {
     expect(hashStepId("a")).toBe("86f7e437faa5a7fce15d1ddcb9eaeaea377667b8");
     const names = new StepNames();
     expect(names.next("a")).toEqual({ hash: hashStepId("a"), id: "a", index: 0, fullId: "a" });
@@ -77,21 +77,21 @@ describe("step ids", () => {
     expect(names.next("b").fullId).toBe("b");
   });
 
-  test("an id that looks like a repeat never takes the place of one", () => {
+  test("an id that resembles a numbered repeat never collides with one", () => {
     const names = new StepNames();
     names.next("a:1");
     names.next("a");
     expect(names.next("a").fullId).toBe("a:2");
   });
 
-  test("ids must be text of a sensible length", () => {
+  test("step ids must be text of limited length", () => {
     for (const id of ["", undefined, 3, "x".repeat(257)]) {
       expect(() => new StepNames().next(id)).toThrow(expect.objectContaining({ code: "STEP_INVALID" }));
     }
   });
 });
 
-test("durations on the wire", () => {
+test("durations are formatted as on the wire", () => {
   expect(wireDuration(90_000)).toBe("1m30s");
   expect(wireDuration(8 * 86_400_000 + 3_600_000)).toBe("1w1d1h");
   expect(wireDuration(1999)).toBe("1s");

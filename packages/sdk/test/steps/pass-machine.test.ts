@@ -46,8 +46,8 @@ function machine(mode: PassMode) {
 
 const IN_PLACE: PassMode = { type: "in-place" };
 
-describe("in place", () => {
-  test("PASS-1: starts bodies that are due, parks the rest and tells of it while bodies run", () => {
+describe("Pass machine in place", () => {
+  test("PASS-1: due bodies start, other steps are parked and reported while bodies run", () => {
     const pass = machine(IN_PLACE);
     expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([{ do: "start", step: body("a") }]);
     expect(pass.send({ type: "found", step: body("c"), due: true })).toEqual([{ do: "start", step: body("c") }]);
@@ -75,14 +75,14 @@ describe("in place", () => {
     });
   });
 
-  test("PASS-1: what is parked when nothing runs costs no checkpoint of its own", () => {
+  test("PASS-1: steps parked while nothing runs cost no separate checkpoint", () => {
     const pass = machine(IN_PLACE);
     expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([{ do: "watch", serial: pass.serial() }]);
     pass.send({ type: "quiet", serial: pass.serial() });
     expect(pass.reply()).toMatchObject({ type: "ops", finished: [], reports: [{ step: wait("s") }] });
   });
 
-  test("PASS-2, PASS-3: what finishes meanwhile goes into the next checkpoint, and settles when stored", () => {
+  test("PASS-2, PASS-3: results that finish during a checkpoint go into the next one, and settle once stored", () => {
     const pass = machine(IN_PLACE);
     for (const hash of ["a", "b", "c"]) pass.send({ type: "found", step: body(hash), due: true });
     expect(pass.send({ type: "finished", op: op("a") })).toEqual([{ do: "flush-soon" }]);
@@ -96,7 +96,7 @@ describe("in place", () => {
     expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("b"), op("c")], parked: [] }]);
   });
 
-  test("PASS-2: a checkpoint stays within its size, in order", () => {
+  test("PASS-2: a checkpoint keeps the order and stays within its size", () => {
     const pass = machine(IN_PLACE);
     const large = MAX_BATCH_BYTES / 2 + 1;
     for (const hash of ["a", "b", "c"]) {
@@ -112,7 +112,7 @@ describe("in place", () => {
     expect(sent).toEqual([["a"], ["b"], ["c"]]);
   });
 
-  test("PASS-5: stale ends without a reply, once no body runs", () => {
+  test("PASS-5: a stale pass ends without a reply once no body runs", () => {
     const pass = machine(IN_PLACE);
     pass.send({ type: "found", step: body("a"), due: true });
     pass.send({ type: "found", step: body("b"), due: true });
@@ -122,7 +122,7 @@ describe("in place", () => {
     expect(pass.send({ type: "finished", op: op("b") })).toEqual([{ do: "reply", reply: { type: "stale" } }]);
   });
 
-  test("PASS-6: after an invalid answer nothing starts, and the reply carries what finished", () => {
+  test("PASS-6: after an invalid answer nothing starts, and the reply carries finished steps", () => {
     const pass = machine(IN_PLACE);
     pass.send({ type: "found", step: body("a"), due: true });
     pass.send({ type: "found", step: body("b"), due: true });
@@ -135,7 +135,7 @@ describe("in place", () => {
     expect(pass.reply()).toMatchObject({ type: "ops", finished: [op("a"), op("b")], reports: [{ step: body("c") }] });
   });
 
-  test("PASS-7: a value ends the pass and aborts who still runs; a failure to be tried again waits", () => {
+  test("PASS-7: a value ends the pass and aborts running bodies; a retryable failure waits for them", () => {
     const pass = machine(IN_PLACE);
     pass.send({ type: "found", step: body("a"), due: true });
     expect(pass.send({ type: "handler-ended", end: returned })).toEqual([
@@ -152,10 +152,10 @@ describe("in place", () => {
   });
 });
 
-describe("plain", () => {
+describe("Pass machine on the plain protocol", () => {
   const plain: PassMode = { type: "plain", planOnly: false };
 
-  test("PASS-8: one new step with a body runs; several, or a forced plan, are reported", () => {
+  test("PASS-8: a single new step with a body runs; several steps, or a forced plan, are reported", () => {
     const pass = machine(plain);
     expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([{ do: "watch", serial: 1 }]);
     expect(pass.send({ type: "quiet", serial: 0 })).toEqual([]);
@@ -168,7 +168,7 @@ describe("plain", () => {
     expect(forced.reply()).toMatchObject({ type: "ops", reports: [{ step: body("a") }] });
   });
 
-  test("PASS-9: a handler that returns with steps unreported ends with their ops", () => {
+  test("PASS-9: a handler that returns with unreported steps ends with their ops", () => {
     const pass = machine(plain);
     pass.send({ type: "found", step: body("a"), due: true });
     pass.send({ type: "handler-ended", end: returned });
@@ -176,10 +176,10 @@ describe("plain", () => {
   });
 });
 
-describe("targeted", () => {
+describe("Pass machine for targeted requests", () => {
   const targeted: PassMode = { type: "targeted", hash: "t" };
 
-  test("PASS-10: runs exactly the asked step, or says that it is missing", () => {
+  test("PASS-10: a targeted pass runs exactly its step, or reports that it is missing", () => {
     const pass = machine(targeted);
     pass.send({ type: "found", step: body("a"), due: true });
     expect(pass.send({ type: "found", step: body("t"), due: true })).toEqual([{ do: "start", step: body("t") }]);
@@ -192,7 +192,7 @@ describe("targeted", () => {
 });
 
 /** Any order of events that a shell may bring: what a body or a port cannot do, is not tried. */
-test("PASS-2 to PASS-7 and PASS-11 hold whatever happens in which order", () => {
+test("PASS-2 to PASS-7 and PASS-11 hold for events in any order", () => {
   const choice = fc.record({ pick: fc.nat(9), which: fc.nat(20), flag: fc.boolean(), outcome: fc.nat(5) });
   const modes = fc.constantFrom<PassMode>(
     IN_PLACE,
