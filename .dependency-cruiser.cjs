@@ -60,7 +60,7 @@ const rooms = [
     run: ["flow", "digest"],
     decide: ["json/json-text", "flow", "run", "parse-due", "digest"],
   }),
-  ...roomsOf("packages/store/src", "store", { port: [], rules: ["port"] }),
+  ...roomsOf("packages/store/src", "store", { port: [], rules: ["port"], memory: ["port", "rules"] }),
   ...roomsOf("packages/sdk/src", "sdk", {
     events: sdkGround,
     steps: ["events", ...sdkGround],

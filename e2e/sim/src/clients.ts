@@ -1,6 +1,5 @@
-import { environmentOf, qualify } from "@holdfast/store";
+import { environmentOf, qualify, type Registry } from "@holdfast/store";
 
-import type { Registry } from "./database/registry.ts";
 import type { Tables } from "./database/tables.ts";
 import type { GatewayNode } from "./gateway.ts";
 import type { Network } from "./network.ts";

@@ -1,7 +1,6 @@
 import { readStepRow } from "@holdfast/engine";
-import { environmentOf, plainName, qualify, type RunHead } from "@holdfast/store";
+import { environmentOf, plainName, qualify, type RunHead, type RunRow } from "@holdfast/store";
 
-import type { RunRow } from "./database/rows.ts";
 import { type Hold, STOP } from "./extras.ts";
 import { slugOf } from "./flow-oracle.ts";
 import { compensated, type FunctionPlan, invokes, invokesStoppable, resultOf, rootKey, undoOf } from "./programs.ts";

@@ -1,8 +1,7 @@
-import { environmentOf, qualify, type RunHead } from "@holdfast/store";
+import { type EventRow, environmentOf, type JobRow, qualify, type RunHead } from "@holdfast/store";
 
 import { APP_ID } from "./app.ts";
 import type { Clients } from "./clients.ts";
-import type { EventRow, JobRow } from "./database/rows.ts";
 import type { Tables } from "./database/tables.ts";
 import { CRON_EVERY_MS, type Hold } from "./extras.ts";
 import type { InvariantId } from "./invariants.ts";

@@ -59,7 +59,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "the first result of a step stays",
     edits: [
       {
-        file: "e2e/sim/src/database/runs.ts",
+        file: "packages/store/src/memory/runs.ts",
         find: "if (!run || run.keys.has(rowKey(row))) return false;",
         replace: "if (!run) return false;",
       },

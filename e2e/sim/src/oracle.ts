@@ -1,9 +1,8 @@
-import { environmentOf, foldHead, type StoredLogRow } from "@holdfast/store";
+import { environmentOf, foldHead, type JobRow, type StoredLogRow } from "@holdfast/store";
 
 import { parseJsonBytes } from "../../../packages/protocol/src/index.ts";
 import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
 import type { ExecutionResult } from "../../../packages/sdk/src/execution/execution.ts";
-import type { JobRow } from "./database/rows.ts";
 import type { Tables } from "./database/tables.ts";
 import { FORGED } from "./forged.ts";
 import { type InvariantId, Violation } from "./invariants.ts";

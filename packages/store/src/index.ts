@@ -1,5 +1,15 @@
-/** What the gateway asks of a store, and the rules that every store keeps. Pure. */
+/** What the gateway asks of a store, the rules that every store keeps, and the store in memory. Pure. */
 
+export {
+  createMemoryDatabase,
+  KEPT_ENDED_RUNS,
+  type MemoryDatabase,
+  type MemoryDatabaseOptions,
+} from "./memory/memory-database.ts";
+export type { Registry } from "./memory/registry.ts";
+export type { EventRow, JobRow, RunRow, TableWatch } from "./memory/rows.ts";
+export { StoreOnTables, type TableAccess } from "./memory/store-on-tables.ts";
+export { Tables } from "./memory/tables.ts";
 export {
   type CronTick,
   cronKey,

@@ -1,9 +1,10 @@
-import { takeBatch, type Unit, type UnitOutcome } from "@holdfast/store";
+import { type Store, type TableAccess, takeBatch, type Unit, type UnitOutcome, type Wake } from "@holdfast/store";
 
 import { deferred, HoldfastError } from "../../../../packages/core/src/index.ts";
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";
 import type { StoreMood } from "./mood.ts";
+import type { Notices } from "./notices.ts";
 import type { Tables } from "./tables.ts";
 
 interface Waiting {
@@ -15,23 +16,39 @@ interface Waiting {
 const BATCH = { maxUnits: 128, maxBytes: 8 * 1024 * 1024 } as const;
 
 /** A gateway's way to the database: delays, refusals, and a group commit whose fate may stay unknown. */
-export class Line {
+export class Line implements TableAccess {
   readonly #tables: Tables;
+  readonly #notices: Notices;
   readonly #actor: Actor;
   readonly #dice: Dice;
   readonly #mood: () => StoreMood;
   #waiting: Waiting[] = [];
   #committing = false;
 
-  constructor(tables: Tables, actor: Actor, dice: Dice, mood: () => StoreMood) {
+  constructor(tables: Tables, notices: Notices, actor: Actor, dice: Dice, mood: () => StoreMood) {
     this.#tables = tables;
+    this.#notices = notices;
     this.#actor = actor;
     this.#dice = dice;
     this.#mood = mood;
   }
 
-  get queued(): number {
-    return this.#waiting.length;
+  stats(): ReturnType<Store["stats"]> {
+    const none = { transitions: 0, statements: 0, logRows: 0, staleWrites: 0, duplicateRows: 0, batchRetries: 0 };
+    return { ...none, batches: 0, foreseenBatches: 0, queued: this.#waiting.length, commitMs: 0 };
+  }
+
+  onWake(listener: (wake: Wake) => void): () => void {
+    this.#actor.scheduler.after(this.delayMs(), this.#actor, () => listener({ type: "all" }));
+    return this.#notices.listen(this.#actor, listener);
+  }
+
+  notify(wake: Wake): void {
+    if (this.#actor.acts()) this.#notices.tell(this.#actor, wake, this.#dice, this.#mood());
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 
   delayMs(): number {

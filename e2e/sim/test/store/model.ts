@@ -72,7 +72,7 @@ function dump(tables: Tables): Record<string, readonly unknown[]> {
       return { ...row, expiresMs: row.expiresMs === Number.POSITIVE_INFINITY ? null : row.expiresMs };
     }),
     crons: [...tables.crons.rows.values()].map((row) => ({ ...row })),
-    waits: tables.runsTable.waits(),
+    waits: tables.runsTable.waits.all(),
     functions: tables.registry.all().map(({ slug, appId, appVersion, configJson, active }) => {
       return { slug, appId, appVersion, configJson, active };
     }),

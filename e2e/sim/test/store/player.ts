@@ -1,6 +1,5 @@
-import { type ClaimedJob, type ClaimLimits, readWindowKey, type Store } from "@holdfast/store";
+import { type ClaimedJob, type ClaimLimits, type JobRow, readWindowKey, type Store } from "@holdfast/store";
 
-import type { JobRow } from "../../src/database/rows.ts";
 import type { Dice } from "../../src/random.ts";
 import { Items } from "./items.ts";
 import type { Pair } from "./pair.ts";
@@ -79,7 +78,7 @@ export class Player {
     const asideMs = this.#dice.pick([-1, 0, 0, 1]);
     const until = (atMs: number): Promise<void> => this.#pair.advance(Math.max(0, atMs + asideMs - this.#pair.nowMs));
     const keyed = [...tables.events.values()].filter(({ event }) => event.idempotencyKey);
-    const waits = tables.runsTable.waits().filter(({ kind, expiresMs }) => kind !== "signal" && expiresMs !== null);
+    const waits = tables.runsTable.waits.all().filter(({ kind, expiresMs }) => kind !== "signal" && expiresMs !== null);
     const roll = this.#dice.random();
     if (roll < 0.4 && keyed.length > 0) {
       const { event, receivedMs } = this.#dice.pick(keyed);

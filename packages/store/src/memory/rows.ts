@@ -1,6 +1,7 @@
-import type { JobKind, LogRow, NewEvent, RunHead, StoredLogRow, StoredWait } from "@holdfast/store";
+import type { NewEvent, StoredWait } from "../port/events.ts";
+import type { JobKind, LogRow, RunHead, StoredLogRow } from "../port/work.ts";
 
-/** Rows of the model's tables. */
+/** Rows of the memory store's tables. */
 
 export interface JobRow {
   readonly id: string;
@@ -32,13 +33,20 @@ export interface RunRow {
   readonly log: StoredLogRow[];
   readonly keys: Map<string, StoredLogRow>;
   readonly jobs: Set<JobRow>;
-  readonly waits: Map<string, StoredWait>;
+  readonly waits: Map<string, WaitRow>;
+}
+
+export interface WaitRow extends StoredWait {
+  /** Of the transaction that made it; see `TableClock`. */
+  readonly order: number;
 }
 
 export interface EventRow {
   readonly event: NewEvent;
   runIds: readonly string[];
   readonly receivedMs: number;
+  /** Of the transaction that stored it. */
+  readonly order: number;
 }
 
 /** A job as a claim gave it out. */
@@ -49,17 +57,19 @@ export interface Taken {
   readonly unplacedMs: number | null;
 }
 
-/** What watches the tables. */
+export interface TableClock {
+  /** Milliseconds since the epoch, whole. */
+  nowMs(): number;
+  /** Tells which of two transactions came first; equal where that does not count. A clock of milliseconds cannot. */
+  order(): number;
+}
+
+/** What the tables report while they are written. The simulation's oracle listens. */
 export interface TableWatch {
   /** A transaction changed these runs. */
   changed(runIds: ReadonlySet<string>): void;
   logged(runId: string, row: StoredLogRow): void;
   dispatched(job: JobRow): void;
-  /** A decision removes work that someone holds, and that it is not about. */
-  takenAway(job: JobRow): void;
-  /** A write under an epoch that was given out again meanwhile counted. */
-  wroteUnder(job: JobRow, epoch: number): void;
-  /** A run was made. */
   created(head: RunHead): void;
 }
 
@@ -67,13 +77,8 @@ export const NO_WATCH: TableWatch = {
   changed: () => {},
   logged: () => {},
   dispatched: () => {},
-  takenAway: () => {},
-  wroteUnder: () => {},
   created: () => {},
 };
-
-/** The database's clock. */
-export type Now = () => number;
 
 export const jobKey = ({ runId, kind, key }: Pick<JobRow, "runId" | "kind" | "key">): string =>
   `${runId}\n${kind}\n${key}`;

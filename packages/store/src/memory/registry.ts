@@ -1,16 +1,15 @@
-import {
-  type AppRecord,
-  type ConnectionRecord,
-  type FunctionRecord,
-  functionTaken,
-  type ListedConnection,
-  type RunHead,
-  type StoredFunction,
-  type StoredRegistry,
-} from "@holdfast/store";
-
-import { HoldfastError } from "../../../../packages/core/src/index.ts";
-import { byText, type Now } from "./rows.ts";
+import { HoldfastError } from "@holdfast/core";
+import type {
+  AppRecord,
+  ConnectionRecord,
+  FunctionRecord,
+  ListedConnection,
+  StoredFunction,
+  StoredRegistry,
+} from "../port/registry.ts";
+import type { RunHead } from "../port/work.ts";
+import { functionTaken } from "../rules/function-taken.ts";
+import { byText, type TableClock } from "./rows.ts";
 
 /** One set of functions that an app came with. */
 interface Group {
@@ -22,6 +21,8 @@ interface Group {
   readonly slugs: readonly string[];
 }
 
+/** What `isOutdated` of the gateway knows the refusal by: as the schema's function `expect` raises it. */
+const OUTDATED_REGISTRY = "HF001";
 const GONE_MS = 60_000;
 const KEPT_MS = 7 * 86_400_000;
 
@@ -35,12 +36,14 @@ export class Registry {
   readonly #gateways = new Map<string, number>();
   /** Until when each is remembered. */
   readonly #usedTokens = new Map<string, number>();
-  readonly #now: Now;
+  readonly #clock: TableClock;
+  readonly #newUuid: (count: number) => string;
   #order = 0;
   #version = 1;
 
-  constructor(now: Now) {
-    this.#now = now;
+  constructor(clock: TableClock, newUuid: (count: number) => string) {
+    this.#clock = clock;
+    this.#newUuid = newUuid;
   }
 
   /** Rises with every statement that changes a function. */
@@ -48,10 +51,10 @@ export class Registry {
     return this.#version;
   }
 
-  /** `heads`: of all runs. */
+  /** `heads` gives those of all runs. */
   saveApps(
     given: readonly AppRecord[],
-    heads: readonly RunHead[],
+    heads: () => Iterable<RunHead>,
   ): { readonly functions: StoredFunction[]; readonly changed: boolean } {
     // Of two records of one app or function the later counts.
     const apps = [...new Map(given.map((app) => [app.id, app])).values()];
@@ -69,12 +72,12 @@ export class Registry {
   /** Refuses what rests on another version. */
   expect(version: number | undefined): void {
     if (version === undefined || version === this.#version) return;
-    const cause = { code: "HF001" };
+    const cause = { code: OUTDATED_REGISTRY };
     throw new HoldfastError("STORE_FAILED", "It rests on another version of the registry.", { cause });
   }
 
   load(): StoredRegistry {
-    const isKept = ({ seenMs }: Group): boolean => seenMs > this.#now() - KEPT_MS;
+    const isKept = ({ seenMs }: Group): boolean => seenMs > this.#clock.nowMs() - KEPT_MS;
     const deployments = [...this.#groups]
       .sort(([a], [b]) => byText(a, b))
       .flatMap(([appId, groups]) =>
@@ -87,14 +90,15 @@ export class Registry {
   }
 
   /** Of another app's function with this slug neither a deployment may be there nor a run go on. */
-  #checkFree(slug: string, appId: string, heads: readonly RunHead[]): void {
+  #checkFree(slug: string, appId: string, heads: () => Iterable<RunHead>): void {
     const holder = this.functions.get(slug)?.appId ?? appId;
     if (holder === appId) return;
-    const isThere = ({ seenMs, slugs }: Group): boolean => seenMs > this.#now() - GONE_MS && slugs.includes(slug);
+    const isThere = ({ seenMs, slugs }: Group): boolean =>
+      seenMs > this.#clock.nowMs() - GONE_MS && slugs.includes(slug);
     if ((this.#groups.get(holder) ?? []).some(isThere)) throw functionTaken(slug, appId, holder, "deployment");
     const goesOn = (head: RunHead): boolean =>
       head.functionId === slug && head.appId === holder && head.endedMs === null;
-    if (heads.some(goesOn)) throw functionTaken(slug, appId, holder, "runs");
+    for (const head of heads()) if (goesOn(head)) throw functionTaken(slug, appId, holder, "runs");
   }
 
   all(): StoredFunction[] {
@@ -103,7 +107,7 @@ export class Registry {
 
   saveConnection(record: ConnectionRecord): void {
     const connectedMs = this.#connections.get(record.id)?.record.connectedMs ?? record.connectedMs;
-    this.#connections.set(record.id, { record: { ...record, connectedMs }, seenMs: this.#now() });
+    this.#connections.set(record.id, { record: { ...record, connectedMs }, seenMs: this.#clock.nowMs() });
   }
 
   removeConnections(ids: readonly string[]): void {
@@ -111,28 +115,34 @@ export class Registry {
   }
 
   touchConnections(gatewayId: string, staleAfterMs: number): void {
-    for (const [id, untilMs] of [...this.#usedTokens]) if (untilMs < this.#now()) this.#usedTokens.delete(id);
+    for (const [id, untilMs] of [...this.#usedTokens]) if (untilMs < this.#clock.nowMs()) this.#usedTokens.delete(id);
     for (const [id, connection] of [...this.#connections]) {
-      if (connection.record.gatewayId === gatewayId) connection.seenMs = this.#now();
-      if (connection.seenMs < this.#now() - staleAfterMs) this.#connections.delete(id);
+      if (connection.record.gatewayId === gatewayId) connection.seenMs = this.#clock.nowMs();
+      if (connection.seenMs < this.#clock.nowMs() - staleAfterMs) this.#connections.delete(id);
     }
   }
 
   useToken(connectionId: string, lifetimeMs: number): boolean {
     if (this.#usedTokens.has(connectionId)) return false;
-    this.#usedTokens.set(connectionId, this.#now() + lifetimeMs);
+    this.#usedTokens.set(connectionId, this.#clock.nowMs() + lifetimeMs);
     return true;
   }
 
   touchGateway(gatewayId: string): void {
-    this.#gateways.set(gatewayId, this.#now());
+    this.#gateways.set(gatewayId, this.#clock.nowMs());
+  }
+
+  /** Signs of life move along with time that is skipped. */
+  skip(ms: number): void {
+    for (const connection of this.#connections.values()) connection.seenMs += ms;
+    for (const [id, seenMs] of this.#gateways) this.#gateways.set(id, seenMs + ms);
   }
 
   connections(): ListedConnection[] {
     return [...this.#connections.values()]
       .map(({ record }) => {
-        const seenMs = this.#gateways.get(record.gatewayId) ?? this.#now();
-        return { ...record, silentMs: Math.max(0, this.#now() - seenMs) };
+        const seenMs = this.#gateways.get(record.gatewayId) ?? this.#clock.nowMs();
+        return { ...record, silentMs: Math.max(0, this.#clock.nowMs() - seenMs) };
       })
       .sort((a, b) => b.connectedMs - a.connectedMs || byText(a.id, b.id));
   }
@@ -141,7 +151,7 @@ export class Registry {
   #see(app: AppRecord): void {
     const groups = this.#groups.get(app.id) ?? [];
     this.#groups.set(app.id, groups);
-    const nowMs = this.#now();
+    const nowMs = this.#clock.nowMs();
     this.#order += 1;
     const known = groups.find(({ hash }) => hash === hashOf(app));
     if (!known) {
@@ -168,12 +178,12 @@ export class Registry {
     const active = this.#isNewest(app);
     if (before && !active) return "same";
     const known = before?.appId === app.id ? before : undefined;
-    const uuid = known?.uuid ?? `00000000-0000-4000-8000-${String(this.functions.size).padStart(12, "0")}`;
+    const uuid = known?.uuid ?? this.#newUuid(this.functions.size);
     const { slug, name, triggersJson, configJson } = fn;
     const stored = { slug, name, triggersJson, configJson, appId: app.id, appVersion: app.version, uuid, active };
     if (before && JSON.stringify(before) === JSON.stringify(stored)) return "same";
     this.functions.set(slug, stored);
-    if (!before) this.madeMs.set(slug, this.#now());
+    if (!before) this.madeMs.set(slug, this.#clock.nowMs());
     return before ? "changed" : "made";
   }
 

@@ -1,30 +1,23 @@
-import {
-  environmentOf,
-  type HeadWrite,
-  type LogRow,
-  type NewWait,
-  type RunFilter,
-  type RunHead,
-  type RunPage,
-  type RunStatus,
-  type RunWrite,
-  type StoredLogRow,
-  type StoredWait,
-  type WaitQuery,
-} from "@holdfast/store";
+import type { NewWait } from "../port/events.ts";
+import type { RunFilter, RunPage } from "../port/reads.ts";
+import type { LogRow, RunHead, RunStatus, StoredLogRow } from "../port/work.ts";
+import { environmentOf } from "../rules/environment.ts";
+import type { HeadWrite, RunWrite } from "../rules/write-set.ts";
+import { byText, type JobRow, type RunRow, rowKey, type TableClock, type TableWatch } from "./rows.ts";
+import { Waits } from "./waits.ts";
 
-import { byText, type EventRow, type JobRow, type Now, type RunRow, rowKey, type TableWatch } from "./rows.ts";
-
-/** Heads, logs and waits. */
+/** Heads and logs; each run's jobs and waits hang on it. */
 export class Runs {
   readonly rows = new Map<string, RunRow>();
-  readonly #now: Now;
+  readonly waits: Waits;
+  readonly #clock: TableClock;
   readonly #watch: () => TableWatch;
   #seq = 0;
 
-  constructor(now: Now, watch: () => TableWatch) {
-    this.#now = now;
+  constructor(clock: TableClock, watch: () => TableWatch) {
+    this.#clock = clock;
     this.#watch = watch;
+    this.waits = new Waits(this.rows, clock);
   }
 
   isLive(runId: string): boolean {
@@ -32,7 +25,7 @@ export class Runs {
   }
 
   insert({ run, status }: RunWrite): void {
-    const nowMs = this.#now();
+    const nowMs = this.#clock.nowMs();
     const head: RunHead = {
       id: run.id,
       functionId: run.functionId,
@@ -58,7 +51,7 @@ export class Runs {
     const run = this.rows.get(runId);
     if (!run || run.keys.has(rowKey(row))) return false;
     this.#seq += 1;
-    const stored: StoredLogRow = { ...row, seq: this.#seq, atMs: this.#now(), headVersion, headStatus };
+    const stored: StoredLogRow = { ...row, seq: this.#seq, atMs: this.#clock.nowMs(), headVersion, headStatus };
     run.keys.set(rowKey(row), stored);
     run.log.push(stored);
     this.#watch().logged(runId, stored);
@@ -78,13 +71,13 @@ export class Runs {
     if (!run) return;
     const { head } = run;
     const job = [...run.jobs].find(({ id }) => id === write.jobId);
-    const startedMs = head.startedMs ?? job?.claimedMs ?? this.#now();
+    const startedMs = head.startedMs ?? job?.claimedMs ?? this.#clock.nowMs();
     run.head = {
       ...head,
       version: write.version,
       status: write.status,
       startedMs: write.status === "PENDING" ? head.startedMs : startedMs,
-      endedMs: write.ended ? this.#now() : null,
+      endedMs: write.ended ? this.#clock.nowMs() : null,
       outputJson: write.output,
       errorJson: write.error,
       appVersion: write.appVersion ?? head.appVersion,
@@ -93,44 +86,13 @@ export class Runs {
   }
 
   insertWait(wait: NewWait): void {
-    const { runId, key, kind, name, expression = null, match = "", expiresInMs } = wait;
-    const run = this.rows.get(runId);
-    if (!run || run.waits.has(key)) return;
-    const expiresMs = expiresInMs == null ? null : this.#now() + expiresInMs;
-    run.waits.set(key, { runId, key, kind, name, expression, match, beganMs: this.#now(), expiresMs });
-  }
-
-  /** Every wait there is. */
-  waits(): StoredWait[] {
-    return [...this.rows.values()].flatMap(({ waits }) => [...waits.values()]);
-  }
-
-  findWaits(
-    { name, kinds, eventId, matches = [""], limit, after }: WaitQuery,
-    event: EventRow | undefined,
-  ): StoredWait[] {
-    if (eventId !== undefined && !event) return [];
-    const isMeant = (wait: StoredWait, triggeredBy: string): boolean =>
-      wait.name === name &&
-      kinds.includes(wait.kind) &&
-      matches.includes(wait.match) &&
-      (!after || byPlace(wait, after) > 0) &&
-      (!event || (wait.beganMs < event.receivedMs && triggeredBy !== eventId)) &&
-      (!event || wait.expiresMs === null || wait.expiresMs > event.receivedMs);
-    return [...this.rows.values()]
-      .flatMap(({ head, waits }) => [...waits.values()].filter((wait) => isMeant(wait, head.eventId)))
-      .sort(byPlace)
-      .slice(0, Math.min(Math.max(limit, 1), 1000));
-  }
-
-  waitPaths(name: string): string[] {
-    const matches = this.waits().filter((wait) => wait.name === name && wait.match !== "");
-    return [...new Set(matches.map(({ match }) => match.split("\n")[0] ?? ""))].sort(byText);
+    const run = this.rows.get(wait.runId);
+    if (run) this.waits.insert(run, wait);
   }
 
   /** As people see it: a run with leased work is running. */
   shown({ head, jobs }: RunRow): RunHead {
-    const nowMs = this.#now();
+    const nowMs = this.#clock.nowMs();
     const isLeased = [...jobs].some((job) => job.kind !== "timer" && job.leasedBy !== null && job.availableMs > nowMs);
     const waits = head.status === "PENDING" || head.status === "WAITING";
     return waits && isLeased ? { ...head, status: "RUNNING" } : head;
@@ -151,8 +113,3 @@ export class Runs {
     return { runs, nextCursor: found.length > runs.length ? (runs.at(-1)?.id ?? null) : null };
   }
 }
-
-type Place = Pick<StoredWait, "match" | "runId" | "key">;
-
-const byPlace = (a: Place, b: Place): number =>
-  byText(a.match, b.match) || byText(a.runId, b.runId) || byText(a.key, b.key);

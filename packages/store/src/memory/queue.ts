@@ -1,35 +1,29 @@
-import type {
-  ClaimRequest,
-  Fence,
-  LeaseExtension,
-  LeaseRelease,
-  NewJob,
-  QueueDepth,
-  RecallWant,
-} from "@holdfast/store";
-
-import { byText, type JobRow, jobKey, type Now, placeOf, type TableWatch, type Taken } from "./rows.ts";
+import type { QueueDepth } from "../port/reads.ts";
+import type { ClaimRequest, Fence, LeaseExtension, LeaseRelease, NewJob, RecallWant } from "../port/work.ts";
+import { Groups } from "./groups.ts";
+import { byText, type JobRow, jobKey, placeOf, type TableClock, type TableWatch, type Taken } from "./rows.ts";
 import type { Runs } from "./runs.ts";
 
 /** Jobs and their leases. */
 export class Queue {
   readonly rows = new Map<string, JobRow>();
-  readonly #keys = new Set<string>();
+  readonly #byKey = new Map<string, JobRow>();
+  readonly #byFunction = new Groups<JobRow>();
+  readonly #bySlot = new Groups<JobRow>();
   readonly #runs: Runs;
-  readonly #now: Now;
+  readonly #clock: TableClock;
   readonly #watch: () => TableWatch;
 
-  constructor(runs: Runs, now: Now, watch: () => TableWatch) {
+  constructor(runs: Runs, clock: TableClock, watch: () => TableWatch) {
     this.#runs = runs;
-    this.#now = now;
+    this.#clock = clock;
     this.#watch = watch;
   }
 
   insert(job: NewJob): void {
-    if (this.#keys.has(jobKey(job))) return;
-    this.#keys.add(jobKey(job));
+    if (this.has(job)) return;
     const { lease = null, lane = null } = job;
-    const nowMs = this.#now();
+    const nowMs = this.#clock.nowMs();
     const dueMs = nowMs + (lease?.leaseMs ?? job.delayMs ?? 0);
     const row: JobRow = {
       id: job.id,
@@ -54,6 +48,9 @@ export class Queue {
       wantedVersion: null,
     };
     this.rows.set(job.id, row);
+    this.#byKey.set(jobKey(row), row);
+    this.#byFunction.add(row.functionId, row);
+    for (const slot of slotsOf(row)) this.#bySlot.add(slot, row);
     this.#runs.rows.get(job.runId)?.jobs.add(row);
     if (lease) this.#watch().dispatched(row);
   }
@@ -61,17 +58,18 @@ export class Queue {
   remove(job: JobRow | undefined): void {
     if (!job) return;
     this.rows.delete(job.id);
-    this.#keys.delete(jobKey(job));
+    this.#byKey.delete(jobKey(job));
+    this.#byFunction.delete(job.functionId, job);
+    for (const slot of slotsOf(job)) this.#bySlot.delete(slot, job);
     this.#runs.rows.get(job.runId)?.jobs.delete(job);
   }
 
   has(key: Pick<JobRow, "runId" | "kind" | "key">): boolean {
-    return this.#keys.has(jobKey(key));
+    return this.#byKey.has(jobKey(key));
   }
 
   removeKey(key: Pick<JobRow, "runId" | "kind" | "key">): void {
-    if (!this.#keys.has(jobKey(key))) return;
-    this.remove([...this.rows.values()].find((job) => jobKey(job) === jobKey(key)));
+    this.remove(this.#byKey.get(jobKey(key)));
   }
 
   removeOfRun(runId: string): void {
@@ -80,9 +78,9 @@ export class Queue {
 
   /** Due jobs of a function, as claims take them. */
   due(functionId: string): JobRow[] {
-    const nowMs = this.#now();
-    return [...this.rows.values()]
-      .filter((job) => job.functionId === functionId && job.availableMs <= nowMs)
+    const nowMs = this.#clock.nowMs();
+    return [...this.#byFunction.of(functionId)]
+      .filter(({ availableMs }) => availableMs <= nowMs)
       .sort((a, b) => placeOf(a) - placeOf(b) || byText(a.id, b.id));
   }
 
@@ -105,7 +103,7 @@ export class Queue {
       unplacedMs: this.#unplacedMs(job),
     };
     if (taken.lost) this.#runs.noteLost(job);
-    const nowMs = this.#now();
+    const nowMs = this.#clock.nowMs();
     job.epoch += 1;
     job.availableMs = nowMs + leaseMs;
     job.leasedBy = gatewayId;
@@ -119,19 +117,19 @@ export class Queue {
 
   #unplacedMs({ epoch, unplacedSinceMs }: JobRow): number | null {
     if (epoch === 0) return 0;
-    return unplacedSinceMs === null ? null : this.#now() - unplacedSinceMs;
+    return unplacedSinceMs === null ? null : this.#clock.nowMs() - unplacedSinceMs;
   }
 
   extend(leases: readonly LeaseExtension[]): boolean[] {
     return leases.map((lease) => {
       const job = this.#held(lease);
       if (!job || (job.leasedBy === null && job.lane !== "" && !this.#hasPlace(job, lease))) return false;
-      job.availableMs = this.#now() + lease.leaseMs;
+      job.availableMs = this.#clock.nowMs() + lease.leaseMs;
       job.leasedBy = lease.gatewayId;
       job.lost = false;
       if (lease.next) {
         job.epoch += 1;
-        job.claimedMs = this.#now();
+        job.claimedMs = this.#clock.nowMs();
         this.#watch().dispatched(job);
       }
       return true;
@@ -142,10 +140,10 @@ export class Queue {
     return releases.map((release) => {
       const job = this.#held(release);
       if (!job || job.leasedBy === null || (release.heldBy ?? job.leasedBy) !== job.leasedBy) return false;
-      job.availableMs = this.#now() + (release.holdMs ?? 0);
+      job.availableMs = this.#clock.nowMs() + (release.holdMs ?? 0);
       job.leasedBy = null;
       job.lost = release.lost;
-      job.unplacedSinceMs = release.unplaced ? this.#now() - release.unplaced.sinceMs : null;
+      job.unplacedSinceMs = release.unplaced ? this.#clock.nowMs() - release.unplaced.sinceMs : null;
       job.wantedVersion = release.unplaced?.version ?? null;
       return true;
     });
@@ -153,8 +151,10 @@ export class Queue {
 
   recall(wants: readonly RecallWant[]): number[] {
     // All wants look at what was there before.
-    const nowMs = this.#now();
-    const held = [...this.rows.values()]
+    const nowMs = this.#clock.nowMs();
+    const functionIds = new Set(wants.map(({ functionId }) => functionId));
+    const held = [...functionIds]
+      .flatMap((functionId) => [...this.#byFunction.of(functionId)])
       .filter(({ epoch, leasedBy, availableMs }) => epoch > 0 && leasedBy === null && availableMs > nowMs)
       .sort((a, b) => a.createdMs - b.createdMs || byText(a.id, b.id));
     const given = new Set<JobRow>();
@@ -175,7 +175,7 @@ export class Queue {
   postpone(fence: Fence, delayMs: number): boolean {
     const job = this.#held(fence);
     if (!job) return false;
-    job.availableMs = this.#now() + delayMs;
+    job.availableMs = this.#clock.nowMs() + delayMs;
     job.leasedBy = null;
     return true;
   }
@@ -188,30 +188,37 @@ export class Queue {
   }
 
   adoptLanes(functionIds: readonly string[]): void {
-    for (const job of this.rows.values()) if (functionIds.includes(job.functionId) && job.lane === "") job.lane = "-";
+    for (const functionId of functionIds)
+      for (const job of this.#byFunction.of(functionId)) if (job.lane === "") job.lane = "-";
   }
 
   /** Places of a slot that are taken: by everything that is leased and was not returned. */
   taken(slot: string): number {
     let count = 0;
-    for (const { slotA, slotB, leasedBy } of this.rows.values()) {
+    for (const { slotA, slotB, leasedBy } of this.#bySlot.of(slot)) {
       if (leasedBy !== null) count += Number(slotA === slot) + Number(slotB === slot);
     }
     return count;
   }
 
   nextDueInMs(functionIds: readonly string[]): number | null {
-    const nowMs = this.#now();
+    const nowMs = this.#clock.nowMs();
     let soonest: number | null = null;
-    for (const job of this.rows.values()) {
-      if (!functionIds.includes(job.functionId)) continue;
-      soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, Math.max(0, Math.ceil(job.availableMs - nowMs)));
+    for (const functionId of new Set(functionIds)) {
+      for (const { availableMs } of this.#byFunction.of(functionId))
+        soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, Math.max(0, Math.ceil(availableMs - nowMs)));
     }
     return soonest;
   }
 
+  /** Leases go on for as long as they would have. */
+  skip(ms: number): void {
+    const nowMs = this.#clock.nowMs();
+    for (const job of this.rows.values()) if (job.leasedBy !== null && job.availableMs > nowMs) job.availableMs += ms;
+  }
+
   depth(): QueueDepth {
-    const nowMs = this.#now();
+    const nowMs = this.#clock.nowMs();
     const depth = { due: 0, leased: 0, later: 0 };
     for (const { availableMs, leasedBy } of this.rows.values()) {
       if (availableMs <= nowMs) depth.due += 1;
@@ -234,5 +241,7 @@ export class Queue {
     return isFree(slotA, limits?.slots[0]) && isFree(slotB, limits?.slots[1]);
   }
 }
+
+const slotsOf = ({ slotA, slotB }: JobRow): string[] => [slotA, slotB].filter((slot) => slot !== null);
 
 const orderOf = ({ job, dueMs }: Taken): number => dueMs - job.priority * 1000;

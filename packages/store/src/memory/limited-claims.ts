@@ -1,6 +1,5 @@
-import type { ClaimLimits, LimitedClaimRequest } from "@holdfast/store";
-
-import type { FlowRules } from "./flow-rules.ts";
+import type { ClaimLimits, LimitedClaimRequest } from "../port/work.ts";
+import type { FlowRuleRows } from "./flow-rule-rows.ts";
 import type { Queue } from "./queue.ts";
 import { byText, type JobRow, placeOf, type Taken } from "./rows.ts";
 
@@ -14,7 +13,7 @@ export interface LimitedTaken {
 
 /** Jobs of functions with limits, as the schema's function `claim_limited` gives them out. */
 export function claimLimited(
-  { queue, flowRules, nowMs }: { readonly queue: Queue; readonly flowRules: FlowRules; readonly nowMs: number },
+  { queue, flowRules, nowMs }: { readonly queue: Queue; readonly flowRules: FlowRuleRows; readonly nowMs: number },
   { gatewayId, wants }: LimitedClaimRequest,
 ): LimitedTaken {
   const taken: Taken[] = [];
@@ -52,7 +51,7 @@ interface Room {
 }
 
 /** First what has its place already and whose lease ended; then the longest due that find all their places free. */
-function choose(queue: Queue, flowRules: FlowRules, nowMs: number, { functionId, limit, limits }: Want): JobRow[] {
+function choose(queue: Queue, flowRules: FlowRuleRows, nowMs: number, { functionId, limit, limits }: Want): JobRow[] {
   const due = queue.due(functionId).filter(({ lane }) => lane !== "");
   const held = due
     .filter(({ leasedBy }) => leasedBy !== null)

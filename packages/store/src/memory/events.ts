@@ -1,0 +1,75 @@
+import type { EventDetail, EventPage, StoreReads } from "../port/reads.ts";
+import { eventKeyOf } from "../rules/flow-rules.ts";
+import type { Needs } from "../rules/plan.ts";
+import type { EventWrite, WriteSet } from "../rules/write-set.ts";
+import { byText, type EventRow, type TableClock } from "./rows.ts";
+
+const DAY_MS = 86_400_000;
+
+/** Events, and the ids that their senders gave them. */
+export class Events {
+  /** In the order in which they came. */
+  readonly rows = new Map<string, EventRow>();
+  readonly #keys = new Map<string, { readonly eventId: string; readonly atMs: number }>();
+  readonly #clock: TableClock;
+
+  constructor(clock: TableClock) {
+    this.#clock = clock;
+  }
+
+  insert({ event, runIds }: EventWrite): void {
+    const { nowMs, order } = this.#clock;
+    this.rows.set(event.id, { event, runIds, receivedMs: nowMs(), order: order() });
+  }
+
+  link({ eventIds, runId }: WriteSet["links"][number]): void {
+    for (const id of new Set(eventIds)) {
+      const stored = this.rows.get(id);
+      if (stored) stored.runIds = [...stored.runIds, runId];
+    }
+  }
+
+  /** The event that holds the key, if one does. */
+  holderOf(name: string, key: string): string | undefined {
+    const held = this.#keys.get(eventKeyOf(name, key));
+    return held && this.#clock.nowMs() - held.atMs <= DAY_MS ? held.eventId : undefined;
+  }
+
+  holdKeys({ eventKeys }: Needs): void {
+    for (const { name, key, eventId } of eventKeys) {
+      if (this.holderOf(name, key) !== undefined) continue;
+      this.#keys.set(eventKeyOf(name, key), { eventId, atMs: this.#clock.nowMs() });
+    }
+  }
+
+  freeKey({ name, key, eventId }: WriteSet["freeKeys"][number]): void {
+    if (this.#keys.get(eventKeyOf(name, key))?.eventId === eventId) this.#keys.delete(eventKeyOf(name, key));
+  }
+
+  tidy(): void {
+    const nowMs = this.#clock.nowMs();
+    for (const [key, { atMs }] of this.#keys) if (atMs < nowMs - DAY_MS) this.#keys.delete(key);
+  }
+
+  payloads(eventIds: readonly string[]): string[] {
+    return eventIds.flatMap((id) => this.rows.get(id)?.event.payloadJson ?? []);
+  }
+
+  list({ name, cursor, limit }: Parameters<StoreReads["listEvents"]>[0]): EventPage {
+    const found = [...this.rows.values()]
+      .filter(({ event }) => (!name || event.name === name) && (cursor === undefined || event.id < cursor))
+      .sort((a, b) => byText(b.event.id, a.event.id));
+    const page = found.slice(0, Math.min(Math.max(Math.trunc(limit), 1), 1000));
+    const events = page.map(({ event: { id, name: eventName, tsMs, payloadJson }, receivedMs }) => {
+      return { id, name: eventName, tsMs, receivedMs, payloadJson };
+    });
+    return { events, nextCursor: found.length > page.length ? (events.at(-1)?.id ?? null) : null };
+  }
+
+  detail(eventId: string): EventDetail | null {
+    const stored = this.rows.get(eventId);
+    if (!stored) return null;
+    const { event, runIds, receivedMs } = stored;
+    return { id: event.id, name: event.name, tsMs: event.tsMs, receivedMs, payloadJson: event.payloadJson, runIds };
+  }
+}

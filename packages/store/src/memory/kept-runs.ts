@@ -1,0 +1,62 @@
+import type { Tables } from "./tables.ts";
+
+/**
+ * What a memory store forgets, so that a gateway that runs for weeks does not grow: of the runs that have ended the oldest
+ * beyond `most`, and events beyond `most` of which no run is left. What anything still depends on stays:
+ * - a run that has jobs, or for whose end a job or another run waits;
+ * - an event that a window holds, or whose `event` job has not been done.
+ */
+export class KeptRuns {
+  readonly #tables: Tables;
+  readonly #most: number;
+  /** In the order in which they ended. */
+  readonly #ended = new Set<string>();
+  #nextSweep: number;
+
+  constructor(tables: Tables, most: number) {
+    this.#tables = tables;
+    this.#most = most;
+    this.#nextSweep = sweepAfter(most);
+  }
+
+  /** A transaction wrote about these runs. */
+  changed(runIds: Iterable<string>): void {
+    for (const runId of runIds) {
+      if (this.#tables.runsTable.isLive(runId)) this.#ended.delete(runId);
+      else if (this.#tables.runs.has(runId)) this.#ended.add(runId);
+    }
+    if (this.#ended.size > sweepAfter(this.#most)) this.#forgetRuns();
+    if (this.#tables.events.size > this.#nextSweep) this.#forgetEvents();
+  }
+
+  #forgetRuns(): void {
+    for (const runId of this.#ended) {
+      if (this.#ended.size <= this.#most) return;
+      if (this.#isNeeded(runId)) continue;
+      this.#ended.delete(runId);
+      this.#tables.forgetRun(runId);
+    }
+  }
+
+  #isNeeded(runId: string): boolean {
+    const { jobs, runs, runsTable } = this.#tables;
+    const hasJobs = (runs.get(runId)?.jobs.size ?? 0) > 0;
+    return hasJobs || jobs.has({ runId: "", kind: "child", key: runId }) || runsTable.waits.hasParent(runId);
+  }
+
+  #forgetEvents(): void {
+    const { events, jobs, runs, flowRules } = this.#tables;
+    const inWindows = new Set(flowRules.eventsInWindows());
+    for (const [id, { runIds }] of events) {
+      if (events.size <= this.#most) break;
+      const isAwaited = jobs.has({ runId: "", kind: "event", key: id });
+      if (isAwaited || inWindows.has(id) || runIds.some((runId) => runs.has(runId))) continue;
+      this.#tables.forgetEvent(id);
+    }
+    // Where most are needed, looking again at each new one would cost too much.
+    this.#nextSweep = sweepAfter(Math.max(this.#most, events.size));
+  }
+}
+
+/** A tenth more, so that a sweep has something to do. */
+const sweepAfter = (count: number): number => count + Math.ceil(count / 10);

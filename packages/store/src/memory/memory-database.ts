@@ -1,0 +1,102 @@
+import type { Clock, Random } from "@holdfast/core";
+import type { Store, Wake } from "../port/store.ts";
+import type { Unit, UnitOutcome } from "../rules/plan.ts";
+import { DirectAccess, type Soon } from "./direct-access.ts";
+import { KeptRuns } from "./kept-runs.ts";
+import { NO_WATCH, type TableWatch } from "./rows.ts";
+import { StoreOnTables } from "./store-on-tables.ts";
+import { Tables } from "./tables.ts";
+
+/** Of the runs that have ended so many are kept, the newest; see `KeptRuns`. */
+export const KEPT_ENDED_RUNS = 10_000;
+
+export interface MemoryDatabaseOptions {
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly random: Random;
+  readonly soon: Soon;
+  /** Random text that no one can guess. */
+  readonly secret: string;
+  /** Default `KEPT_ENDED_RUNS`. */
+  readonly keptEndedRuns?: number;
+}
+
+/** State that is gone with its process. All stores that are opened on it are in this process, too. */
+export interface MemoryDatabase {
+  open(): Store;
+  /** Moves time on; leases and signs of life move along. Returns what time it is then. */
+  skipTime(ms: number): number;
+}
+
+type Listener = (wake: Wake) => void;
+
+export function createMemoryDatabase(options: MemoryDatabaseOptions): MemoryDatabase {
+  const { soon } = options;
+  const tables = new KeepingTables(options);
+  const stores = new Map<DirectAccess, Set<Listener>>();
+  const tell = (listeners: Iterable<Listener>, wake: Wake): void => {
+    for (const listener of listeners) soon(() => listener(wake));
+  };
+  return {
+    open() {
+      const own = new Set<Listener>();
+      const access: DirectAccess = new DirectAccess(tables, soon, {
+        onWake(listener) {
+          own.add(listener);
+          tell([listener], { type: "all" });
+          return () => own.delete(listener);
+        },
+        notify(wake) {
+          for (const [store, listeners] of stores) if (store !== access) tell(listeners, wake);
+        },
+        close: () => void stores.delete(access),
+      });
+      stores.set(access, own);
+      return new StoreOnTables(tables, access, options.secret);
+    },
+    skipTime(ms) {
+      tables.skip(ms);
+      for (const listeners of stores.values()) tell(listeners, { type: "all" });
+      return tables.nowMs;
+    },
+  };
+}
+
+/** Tables that forget what ended long ago, and whose time can be moved on. */
+class KeepingTables extends Tables {
+  readonly #time: { skippedMs: number; transactions: number };
+  readonly #watch: TableWatch;
+
+  constructor({ clock, random, keptEndedRuns = KEPT_ENDED_RUNS }: MemoryDatabaseOptions) {
+    const time = { skippedMs: 0, transactions: 0 };
+    super({
+      clock: { nowMs: () => clock.nowMs() + time.skippedMs, order: () => time.transactions },
+      newUuid: () => uuidOf(random),
+    });
+    this.#time = time;
+    const kept = new KeptRuns(this, keptEndedRuns);
+    this.#watch = { ...NO_WATCH, changed: (runIds) => kept.changed(runIds) };
+  }
+
+  override commit(units: readonly Unit[]): readonly (UnitOutcome | null)[] {
+    this.#time.transactions += 1;
+    return super.commit(units);
+  }
+
+  skip(ms: number): void {
+    this.jobs.skip(ms);
+    this.registry.skip(ms);
+    this.#time.skippedMs += ms;
+  }
+
+  protected override get watching(): TableWatch {
+    return this.#watch;
+  }
+}
+
+/** Version 4. */
+function uuidOf(random: Random): string {
+  return "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx".replace(/[xy]/g, (place) => {
+    const digit = Math.floor(random() * 16);
+    return (place === "x" ? digit : 8 + (digit % 4)).toString(16);
+  });
+}

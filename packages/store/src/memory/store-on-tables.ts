@@ -1,0 +1,277 @@
+import { invariant } from "@holdfast/core";
+import type { StoreStats } from "../port/reads.ts";
+import type { StoredFunction } from "../port/registry.ts";
+import type { Store, Transition, Wake } from "../port/store.ts";
+import type { ClaimedJob, StoredRun } from "../port/work.ts";
+import { checkTransition } from "../rules/check-transition.ts";
+import { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "../rules/jobs-to-announce.ts";
+import type { Unit, UnitOutcome } from "../rules/plan.ts";
+import { claimLimited } from "./limited-claims.ts";
+import type { Taken } from "./rows.ts";
+import type { Tables } from "./tables.ts";
+
+/** How calls of one store get to the tables. The simulation's is slow, and loses some. */
+export interface TableAccess {
+  /** One statement: takes effect at one moment. */
+  call<T>(apply: () => T): Promise<T>;
+  /** Part of a transaction of the group commit. */
+  submit(unit: Unit): Promise<UnitOutcome>;
+  stats(): StoreStats;
+  onWake(listener: (wake: Wake) => void): () => void;
+  notify(wake: Wake): void;
+  close(): Promise<void>;
+}
+
+/** The store's port over tables in memory. */
+export class StoreOnTables implements Store {
+  readonly #tables: Tables;
+  readonly #access: TableAccess;
+  readonly #secret: string;
+
+  constructor(tables: Tables, access: TableAccess, secret: string) {
+    this.#tables = tables;
+    this.#access = access;
+    this.#secret = secret;
+  }
+
+  migrate(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async commit(transition: Transition): ReturnType<Store["commit"]> {
+    checkTransition(transition);
+    const result = await this.#access.submit({ type: "transition", transition });
+    invariant(result.type === "transition", "an outcome answers its unit");
+    if (result.outcome.won) {
+      const { awaited } = result.outcome;
+      const withEvents = (transition.events ?? []).flatMap((item) => jobsOfItem(item, awaited));
+      this.#announce([...transition.addJobs, ...withEvents]);
+    }
+    return result.outcome;
+  }
+
+  intake(items: Parameters<Store["intake"]>[0]): ReturnType<Store["intake"]> {
+    return Promise.all(
+      items.map(async (item) => {
+        const result = await this.#access.submit({ type: "intake", item });
+        invariant(result.type === "intake", "an outcome answers its unit");
+        const { duplicate, awaited } = result.outcome;
+        if (!duplicate) this.#announce(jobsOfItem(item, awaited ? [item.event.id] : []));
+        return result.outcome;
+      }),
+    );
+  }
+
+  async claim(request: Parameters<Store["claim"]>[0]): ReturnType<Store["claim"]> {
+    if (request.wants.every(({ limit }) => limit <= 0)) return [];
+    return this.#withRuns(
+      await this.#access.call(() => {
+        this.#tables.registry.expect(request.registryVersion);
+        return this.#tables.jobs.claim(request).map(copyOf);
+      }),
+    );
+  }
+
+  async claimLimited(request: Parameters<Store["claimLimited"]>[0]): ReturnType<Store["claimLimited"]> {
+    if (request.wants.every(({ limit }) => limit <= 0)) return { jobs: [], blocked: [], retryInMs: null };
+    const { jobs: queue, flowRules } = this.#tables;
+    const isDue = ({ functionId, limit }: { functionId: string; limit: number }): boolean =>
+      limit > 0 && queue.due(functionId).length > 0;
+    const { taken, ...rest } = await this.#access.call(() => {
+      if (request.wants.some(isDue)) this.#tables.registry.expect(request.registryVersion);
+      const found = claimLimited({ queue, flowRules, nowMs: this.#tables.nowMs }, request);
+      return { ...found, taken: found.taken.map(copyOf) };
+    });
+    return { ...rest, jobs: await this.#withRuns(taken) };
+  }
+
+  adoptLanes(functionIds: readonly string[]): Promise<void> {
+    return this.#access.call(() => this.#tables.jobs.adoptLanes(functionIds));
+  }
+
+  postponeJob(fence: Parameters<Store["postponeJob"]>[0], delayMs: number): Promise<boolean> {
+    return this.#access.call(() => this.#tables.jobs.postpone(fence, delayMs));
+  }
+
+  loadWindow(window: Parameters<Store["loadWindow"]>[0]): ReturnType<Store["loadWindow"]> {
+    return this.#access.call(() => this.#tables.flowRules.window(window));
+  }
+
+  loadEvents(eventIds: readonly string[]): Promise<readonly string[]> {
+    return this.#access.call(() => this.#tables.eventTable.payloads(eventIds));
+  }
+
+  saveCrons(...[appIds, functions, crons]: Parameters<Store["saveCrons"]>): Promise<void> {
+    const { crons: table, registry } = this.#tables;
+    const current = (): StoredFunction[] => registry.all().filter(({ appId }) => appIds.includes(appId));
+    return this.#access.call(() => table.save(appIds, crons, functions, current()));
+  }
+
+  repairCrons(crons: Parameters<Store["repairCrons"]>[0]): Promise<void> {
+    const { registry } = this.#tables;
+    const triggersOf = (functionId: string): string | undefined => {
+      const fn = registry.functions.get(functionId);
+      return fn?.active ? fn.triggersJson : undefined;
+    };
+    return this.#access.call(() => this.#tables.crons.repair(crons, triggersOf));
+  }
+
+  loadCron(functionId: string, cron: string): ReturnType<Store["loadCron"]> {
+    return this.#access.call(() => this.#tables.crons.load(functionId, cron));
+  }
+
+  extendLeases(leases: Parameters<Store["extendLeases"]>[0]): ReturnType<Store["extendLeases"]> {
+    return this.#access.call(() => this.#tables.jobs.extend(leases));
+  }
+
+  releaseLeases(releases: Parameters<Store["releaseLeases"]>[0]): ReturnType<Store["releaseLeases"]> {
+    return this.#access.call(() => this.#tables.jobs.release(releases));
+  }
+
+  recallJobs(wants: Parameters<Store["recallJobs"]>[0]): ReturnType<Store["recallJobs"]> {
+    return this.#access.call(() => this.#tables.jobs.recall(wants));
+  }
+
+  finishJob(fence: Parameters<Store["finishJob"]>[0]): ReturnType<Store["finishJob"]> {
+    return this.#access.call(() => this.#tables.jobs.finish(fence));
+  }
+
+  findWaits(query: Parameters<Store["findWaits"]>[0]): ReturnType<Store["findWaits"]> {
+    const { events, runsTable } = this.#tables;
+    return this.#access.call(() => runsTable.waits.find(query, query.eventId ? events.get(query.eventId) : undefined));
+  }
+
+  waitPaths(name: string): ReturnType<Store["waitPaths"]> {
+    return this.#access.call(() => this.#tables.runsTable.waits.paths(name));
+  }
+
+  /** Heads first, then logs: others may write in between. */
+  async loadRuns(runIds: readonly string[]): Promise<readonly StoredRun[]> {
+    const { runs } = this.#tables;
+    if (runIds.length === 0) return [];
+    const heads = await this.#access.call(() => [...new Set(runIds)].flatMap((id) => runs.get(id)?.head ?? []));
+    if (heads.length === 0) return [];
+    return this.#access.call(() => heads.map((head) => ({ head, log: this.#tables.stored(head.id)?.log ?? [] })));
+  }
+
+  nowMs(): Promise<number> {
+    return this.#access.call(() => this.#tables.nowMs);
+  }
+
+  nextDueInMs(functionIds: readonly string[]): Promise<number | null> {
+    return this.#access.call(() => this.#tables.jobs.nextDueInMs(functionIds));
+  }
+
+  async saveApps(apps: Parameters<Store["saveApps"]>[0]): ReturnType<Store["saveApps"]> {
+    const { registry } = this.#tables;
+    const { functions, changed } = await this.#access.call(() => registry.saveApps(apps, () => this.#tables.heads()));
+    if (changed) this.notify({ type: "functions" });
+    return functions;
+  }
+
+  secret(): Promise<string> {
+    return this.#access.call(() => this.#secret);
+  }
+
+  useToken(connectionId: string, lifetimeMs: number): Promise<boolean> {
+    return this.#access.call(() => this.#tables.registry.useToken(connectionId, lifetimeMs));
+  }
+
+  loadRegistry(): ReturnType<Store["loadRegistry"]> {
+    return this.#access.call(() => this.#tables.registry.load());
+  }
+
+  registryVersion(): Promise<number> {
+    return this.#access.call(() => this.#tables.registry.version);
+  }
+
+  saveConnection(connection: Parameters<Store["saveConnection"]>[0]): Promise<void> {
+    return this.#access.call(() => this.#tables.registry.saveConnection(connection));
+  }
+
+  removeConnections(ids: readonly string[]): Promise<void> {
+    return this.#access.call(() => this.#tables.registry.removeConnections(ids));
+  }
+
+  touchGateway(gatewayId: string): Promise<void> {
+    return this.#access.call(() => this.#tables.registry.touchGateway(gatewayId));
+  }
+
+  touchConnections(gatewayId: string, staleAfterMs: number): Promise<void> {
+    return this.#access.call(() => {
+      this.#tables.registry.touchConnections(gatewayId, staleAfterMs);
+      this.#tables.tidy();
+    });
+  }
+
+  onWake(listener: (wake: Wake) => void): () => void {
+    return this.#access.onWake(listener);
+  }
+
+  notify(wake: Wake): void {
+    this.#access.notify(wake);
+  }
+
+  stats(): StoreStats {
+    return this.#access.stats();
+  }
+
+  /** It is there for as long as its process. */
+  health(): ReturnType<Store["health"]> {
+    return { ok: true, awayMs: 0, error: null, outages: 0, awayMsTotal: 0, conflicts: 0 };
+  }
+
+  close(): Promise<void> {
+    return this.#access.close();
+  }
+
+  listRuns(filter: Parameters<Store["listRuns"]>[0]): ReturnType<Store["listRuns"]> {
+    const { events, runsTable } = this.#tables;
+    const ofEvent = (): readonly string[] | null =>
+      filter.eventId === undefined ? null : (events.get(filter.eventId)?.runIds ?? []);
+    return this.#access.call(() => runsTable.list(filter, ofEvent()));
+  }
+
+  getRun(runId: string): ReturnType<Store["getRun"]> {
+    return this.#access.call(() => this.#tables.detail(runId));
+  }
+
+  listEvents(filter: Parameters<Store["listEvents"]>[0]): ReturnType<Store["listEvents"]> {
+    return this.#access.call(() => this.#tables.eventTable.list(filter));
+  }
+
+  getEvent(eventId: string): ReturnType<Store["getEvent"]> {
+    return this.#access.call(() => this.#tables.eventTable.detail(eventId));
+  }
+
+  listConnections(): ReturnType<Store["listConnections"]> {
+    return this.#access.call(() => this.#tables.registry.connections());
+  }
+
+  queueDepth(): ReturnType<Store["queueDepth"]> {
+    return this.#access.call(() => this.#tables.jobs.depth());
+  }
+
+  ping(): Promise<void> {
+    return this.#access.call(() => {});
+  }
+
+  async #withRuns(taken: readonly Taken[]): Promise<ClaimedJob[]> {
+    const ids = taken.flatMap(({ job }) => (job.runId === "" ? [] : [job.runId]));
+    const runs = new Map((await this.loadRuns(ids)).map((run) => [run.head.id, run]));
+    return taken.flatMap(({ job, lost, dueMs: dueSinceMs, unplacedMs }) => {
+      const run = runs.get(job.runId) ?? null;
+      if (!run && job.runId !== "") return [];
+      const { id, runId, kind, key, functionId, attempt, iteration, priority, epoch, availableMs: leaseUntilMs } = job;
+      const claimed = { id, runId, kind, key, functionId, attempt, iteration, priority, epoch };
+      return [{ ...claimed, leaseUntilMs, dueSinceMs, unplacedMs, lost, run }];
+    });
+  }
+
+  #announce(jobs: readonly AnnouncedJob[]): void {
+    const functionIds = functionsToAnnounce(jobs);
+    if (functionIds.length > 0) this.notify({ type: "jobs", functionIds });
+  }
+}
+
+const copyOf = (taken: Taken): Taken => ({ ...taken, job: { ...taken.job } });

@@ -1,0 +1,201 @@
+import type { RunDetail } from "../port/reads.ts";
+import type { RunHead, StoredRun } from "../port/work.ts";
+import { eventKeyOf } from "../rules/flow-rules.ts";
+import type { LockedRows } from "../rules/locked-rows.ts";
+import { outcomesOf } from "../rules/outcome.ts";
+import {
+  type BatchPlan,
+  type Needs,
+  needsOf,
+  planBatch,
+  type RowOfRun,
+  rowKeyOf,
+  type Unit,
+  type UnitOutcome,
+} from "../rules/plan.ts";
+import { Crons } from "./crons.ts";
+import { Events } from "./events.ts";
+import { FlowRuleRows } from "./flow-rule-rows.ts";
+import { Queue } from "./queue.ts";
+import { Registry } from "./registry.ts";
+import {
+  byText,
+  type JobRow,
+  rowKey as keyOfRow,
+  NO_WATCH,
+  type RunRow,
+  type TableClock,
+  type TableWatch,
+} from "./rows.ts";
+import { Runs } from "./runs.ts";
+import { waitOf } from "./waits.ts";
+
+export interface TableOptions {
+  readonly clock: TableClock;
+  /** Of a function that was never seen before, of which `count` are known. */
+  readonly newUuid: (count: number) => string;
+}
+
+/**
+ * The tables of the memory store, with their unique constraints, and one transaction at a time. What a batch may write is
+ * decided by the same `planBatch` as on Postgres; here is only what the SQL statements do there. That it is what they do
+ * is tested with random calls made to both (`e2e/sim/test/store`).
+ */
+export class Tables {
+  readonly eventTable: Events;
+  readonly runsTable: Runs;
+  readonly jobs: Queue;
+  readonly flowRules: FlowRuleRows;
+  readonly crons: Crons;
+  readonly registry: Registry;
+  readonly #clock: TableClock;
+
+  constructor({ clock, newUuid }: TableOptions) {
+    this.#clock = clock;
+    const watch = (): TableWatch => this.watching;
+    this.eventTable = new Events(clock);
+    this.runsTable = new Runs(clock, watch);
+    this.jobs = new Queue(this.runsTable, clock, watch);
+    this.flowRules = new FlowRuleRows(this.runsTable, clock);
+    this.crons = new Crons(this.jobs, clock);
+    this.registry = new Registry(clock, newUuid);
+  }
+
+  get nowMs(): number {
+    return this.#clock.nowMs();
+  }
+
+  get runs(): ReadonlyMap<string, RunRow> {
+    return this.runsTable.rows;
+  }
+
+  get queue(): ReadonlyMap<string, JobRow> {
+    return this.jobs.rows;
+  }
+
+  get events(): Events["rows"] {
+    return this.eventTable.rows;
+  }
+
+  /** One transaction of the group commit. Where a unit breaks a primary key it comes back as null, alone. */
+  commit(units: readonly Unit[]): readonly (UnitOutcome | null)[] {
+    const needs = needsOf(units);
+    const plan = planBatch(units, this.#find(needs));
+    if (this.#breaksKey(plan)) {
+      if (units.length === 1) return [null];
+      const half = Math.ceil(units.length / 2);
+      return [...this.commit(units.slice(0, half)), ...this.commit(units.slice(half))];
+    }
+    this.eventTable.holdKeys(needs);
+    this.flowRules.make(needs.flowRules);
+    this.decided(units, plan);
+    const fresh = this.#write(plan);
+    const outcomes = outcomesOf(units, plan, fresh, this.nowMs);
+    const { logs, heads } = plan.writes;
+    this.watching.changed(new Set([...logs, ...heads].map(({ runId }) => runId)));
+    return outcomes;
+  }
+
+  /** Who hears what is written. */
+  protected get watching(): TableWatch {
+    return NO_WATCH;
+  }
+
+  /** What a transaction is about to write is known, and not yet written. */
+  protected decided(_units: readonly Unit[], _plan: BatchPlan): void {}
+
+  stored(runId: string): StoredRun | undefined {
+    const run = this.runs.get(runId);
+    return run && { head: run.head, log: [...run.log] };
+  }
+
+  detail(runId: string): RunDetail | null {
+    const run = this.runs.get(runId);
+    if (!run) return null;
+    const jobs = [...run.jobs]
+      .sort((a, b) => a.availableMs - b.availableMs || byText(a.id, b.id))
+      .map(({ id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs }) => {
+        return { id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs };
+      });
+    const waits = [...run.waits.values()].sort((a, b) => a.beganMs - b.beganMs || byText(a.key, b.key)).map(waitOf);
+    return { head: this.runsTable.shown(run), log: [...run.log], jobs, waits };
+  }
+
+  *heads(): Iterable<RunHead> {
+    for (const { head } of this.runs.values()) yield head;
+  }
+
+  /** What is past its time. */
+  tidy(): void {
+    this.eventTable.tidy();
+    this.flowRules.tidy();
+  }
+
+  /** A run that has ended, with all that hangs on it. */
+  forgetRun(runId: string): void {
+    this.jobs.removeOfRun(runId);
+    this.runsTable.waits.removeOfRun(runId);
+    this.runsTable.rows.delete(runId);
+  }
+
+  forgetEvent(eventId: string): void {
+    this.eventTable.rows.delete(eventId);
+  }
+
+  #breaksKey({ writes }: BatchPlan): boolean {
+    const events = writes.events.map(({ event }) => event.id);
+    const runs = writes.runs.map(({ run }) => run.id);
+    return (
+      events.some((id) => this.events.has(id)) ||
+      runs.some((id) => this.runs.has(id)) ||
+      new Set(events).size < events.length ||
+      new Set(runs).size < runs.length
+    );
+  }
+
+  #hasRow({ runId, row }: RowOfRun): boolean {
+    return this.runs.get(runId)?.keys.has(keyOfRow(row)) === true;
+  }
+
+  #find(needs: Needs): LockedRows {
+    const { waits } = this.runsTable;
+    const jobs = needs.jobIds.flatMap((id) => this.queue.get(id) ?? []);
+    const runs = needs.runIds.flatMap((id) => this.runs.get(id)?.head ?? []);
+    const keys = needs.eventKeys.map(
+      ({ name, key, eventId }) => [eventKeyOf(name, key), this.eventTable.holderOf(name, key) ?? eventId] as const,
+    );
+    const signals = needs.signals.flatMap((name) => waits.ofSignal(name) ?? []);
+    return {
+      jobs: new Map(jobs.map((job) => [job.id, job])),
+      runs: new Map(runs.map((run) => [run.id, run])),
+      eventKeys: new Map(keys),
+      awaited: new Set(needs.eventNames.filter((name) => waits.isAwaited(name))),
+      registryVersion: this.registry.version,
+      signals: new Map(signals.map((wait) => [wait.name, wait])),
+      flowRules: this.flowRules.find(needs.flowRules),
+      rows: new Set(needs.rows.filter((row) => this.#hasRow(row)).map(rowKeyOf)),
+      atMs: this.nowMs,
+    };
+  }
+
+  /** Which of the plan's log rows were new. */
+  #write({ writes }: BatchPlan): readonly boolean[] {
+    const { runsTable, eventTable, jobs } = this;
+    const { waits } = runsTable;
+    for (const write of writes.events) eventTable.insert(write);
+    for (const write of writes.runs) runsTable.insert(write);
+    const fresh = writes.logs.map(({ runId, row, version, status }) => runsTable.log(runId, row, version, status));
+    for (const write of writes.heads) runsTable.updateHead(write);
+    for (const id of writes.removeJobs) jobs.remove(this.queue.get(id));
+    for (const runId of writes.removeJobsOfRuns) jobs.removeOfRun(runId);
+    for (const job of writes.jobs) jobs.insert(job);
+    for (const { runId, key } of writes.removeWaits) waits.remove(runId, key);
+    for (const runId of writes.removeWaitsOfRuns) waits.removeOfRun(runId);
+    for (const wait of writes.waits) runsTable.insertWait(wait);
+    for (const flowRule of writes.flowRules) this.flowRules.write(flowRule);
+    for (const tick of writes.crons) this.crons.move(tick);
+    for (const key of writes.freeKeys) eventTable.freeKey(key);
+    for (const link of writes.links) eventTable.link(link);
+    return fresh;
+  }
+}
