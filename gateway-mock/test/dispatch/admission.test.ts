@@ -28,13 +28,13 @@ function said(work: Work, facts: Partial<AdmissionFacts> = {}): string {
 test.each([
   { why: "GATEWAY_DRAINING", facts: { isDraining: true } },
   { why: "FUNCTION_PAUSED", facts: { isPaused: true } },
-] as const)("START-1, START-2, START-3. $why: nothing is handed out but what was claimed already", ({ why, facts }) => {
+] as const)("START-1, START-2, START-3: when $why, only claimed work is handed out", ({ why, facts }) => {
   expect([NEW_RUN, NEXT_JOB, CLAIM, RECALL].map((work) => said(work, facts))).toEqual([why, why, why, why]);
   for (const work of [FIRST_PASS, BEGUN_RUN, VERSION_MISSING])
     expect(mayStart(work, { ...FACTS, ...facts }).may).toBe(true);
 });
 
-test("START-4. a new run does not overtake what waits; what a run goes on with, claims and recalls do not stand behind it", () => {
+test("START-4: a new run does not overtake waiting work; continuations, claims and recalls may", () => {
   const facts = { hasBacklog: true };
   expect(said(NEW_RUN, facts)).toBe("BACKLOG");
   expect([NEXT_JOB, CLAIM, RECALL].map((work) => mayStart(work, { ...FACTS, ...facts }).may)).toEqual([
@@ -45,7 +45,7 @@ test("START-4. a new run does not overtake what waits; what a run goes on with, 
 });
 
 test.each([NEW_RUN, NEXT_JOB])(
-  "START-5. of $at only what is due, and what no limits count, is leased on creation",
+  "START-5: of jobs at $at only due ones without limits are leased on creation",
   (work) => {
     expect(said({ ...work, isDue: false })).toBe("NOT_DUE");
     expect(said({ ...work, isLimited: true })).toBe("LIMITS");
@@ -53,13 +53,13 @@ test.each([NEW_RUN, NEXT_JOB])(
   },
 );
 
-test("START-6. new runs begin on the newest version, whatever the policy", () => {
+test("START-6: new runs start on the newest version, whatever the policy", () => {
   for (const versionPolicy of ["prefer", "strict", "any"] as const) {
     expect(said(NEW_RUN, { versionPolicy })).toBe("2, others never");
   }
 });
 
-test("START-6. a first pass may have an older version after a while, by policy; at once where none is known to be connected", () => {
+test("START-6: by policy a first pass may use an older version after a while, or at once when no newer one is connected", () => {
   expect(said(FIRST_PASS)).toBe("2, others 5000");
   expect(said({ ...FIRST_PASS, waitedMs: 4_999 })).toBe("2, others 1");
   expect(said({ ...FIRST_PASS, waitedMs: 6_000 })).toBe("2, others 0");
@@ -68,7 +68,7 @@ test("START-6. a first pass may have an older version after a while, by policy; 
   expect(said({ ...FIRST_PASS, newest: null }, { versionPolicy: "strict" })).toBe("any, others 0");
 });
 
-test("START-6. what has begun stays with its version, unless the policy has no such wish", () => {
+test("START-6: a started run stays with its version, unless the policy does not care", () => {
   for (const work of [NEXT_JOB, BEGUN_RUN]) {
     expect(said(work)).toBe("1, others never");
     expect(said(work, { versionPolicy: "strict" })).toBe("1, others never");
@@ -76,7 +76,7 @@ test("START-6. what has begun stays with its version, unless the policy has no s
   }
 });
 
-test("START-6. where no one here has the version, work waits for who has it elsewhere, and by the strict policy for anybody who may", () => {
+test("START-6: work whose version is not connected here waits for gateways that have it, or under strict for any worker", () => {
   expect(said(VERSION_MISSING)).toBe("any, others 0");
   expect(mayStart(VERSION_MISSING, { ...FACTS, versionPolicy: "strict" })).toMatchObject({ isElsewhere: false });
   expect(mayStart({ ...VERSION_MISSING, isElsewhere: true }, FACTS)).toEqual({
@@ -101,7 +101,7 @@ function bench(room: number) {
   return { admission, backlog, held, asked };
 }
 
-test("a place is only taken for work that may start, with a worker of the version that it may start on", () => {
+test("a slot is reserved only for work that may start, on a worker of a permitted version", () => {
   const { admission, backlog, asked } = bench(2);
   expect(admission.reserve(NEW_RUN)).toMatchObject({ may: true, slot: { id: "s" } });
   backlog.add(functionId);
@@ -115,7 +115,7 @@ test("a place is only taken for work that may start, with a worker of the versio
   expect(asked).toHaveLength(3);
 });
 
-test("older work of a function waits while some was left in the queue, or was put off for its version", () => {
+test("older work of a function blocks newer while some is left in the queue or was postponed for its version", () => {
   const { backlog, held } = bench(0);
   expect([backlog.has(functionId), backlog.isEmpty]).toEqual([false, true]);
   held.add(functionId);
@@ -127,7 +127,7 @@ test("older work of a function waits while some was left in the queue, or was pu
   expect(backlog.isEmpty).toBe(true);
 });
 
-test("what was put off of a paused function is recalled when it goes on, not before", async () => {
+test("postponed work of a paused function is recalled when the function is resumed, not before", async () => {
   const recalled: RecallWant[][] = [];
   const store = {
     recallJobs: async (wants: RecallWant[]) => {

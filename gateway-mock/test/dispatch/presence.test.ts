@@ -48,7 +48,7 @@ function bench(extensions: readonly string[]) {
   return { clock, presence, given, connect, speak };
 }
 
-test("a worker that is lost again and again gets the whole grace each time", async () => {
+test("a worker that is lost repeatedly gets the whole grace period each time", async () => {
   const { clock, presence, given, connect, speak } = bench(["checkpoint"]);
   let slot = connect();
   speak(slot);
@@ -67,7 +67,7 @@ test("a worker that is lost again and again gets the whole grace each time", asy
   expect(given).toEqual(["r"]);
 });
 
-test("a plain worker that is lost repeatedly gets the whole grace each time", async () => {
+test("a plain worker that is lost repeatedly gets the whole grace period each time", async () => {
   const { clock, presence, given, connect, speak } = bench([]);
   const first = connect();
   speak(first);
@@ -83,7 +83,7 @@ test("a plain worker that is lost repeatedly gets the whole grace each time", as
   expect(given).toEqual(["r"]);
 });
 
-test("a worker that announces its shutdown gets no grace", () => {
+test("a worker that announces its shutdown gets no grace period", () => {
   const { clock, presence, given, connect, speak } = bench(["checkpoint"]);
   const slot = connect();
   speak(slot);

@@ -81,7 +81,7 @@ test("a state read by a claim before a checkpoint does not replace the newer cac
   expect([...((await loading)?.memo.keys() ?? [])]).toEqual(["a"]);
 });
 
-test("a state that was read while a checkpoint was stored is read again", async () => {
+test("a state read while a checkpoint was being stored is read again", async () => {
   const { runs, reads, added, memo } = bench();
   const loading = runs.load(RUN);
   await added(done("a"), true);
@@ -93,7 +93,7 @@ test("a state that was read while a checkpoint was stored is read again", async 
   expect(memo()).toEqual(["a"]);
 });
 
-test("work that another gateway lost goes on from what it had stored, though the version is the one that is here", async () => {
+test("work that another gateway lost continues from the stored state, even if the cached version is equal", async () => {
   const { runs, read, added } = bench();
   runs.offer(read(), runs.mark, true);
   await added(done("a"), false);
@@ -118,7 +118,7 @@ test("CACHE-1: the cached state after a decision equals the stored one", async (
   expect(runs.peek(RUN)?.version).toBe(read().head.version);
 });
 
-test("CACHE-2: a decision that lost against another one leaves no state behind, and none of its rows", async () => {
+test("CACHE-2: a decision that lost leaves neither state nor rows behind", async () => {
   const { runs, read, decided, memo } = bench();
   const state = runs.offer(read(), runs.mark, true) as RunState;
   decided();
@@ -127,7 +127,7 @@ test("CACHE-2: a decision that lost against another one leaves no state behind, 
   expect(memo()).toEqual([]);
 });
 
-test("CACHE-3: rows of a step that can be undone raise the version, here as in the store", async () => {
+test("CACHE-3: rows of an undoable step raise the version in the cache as in the store", async () => {
   const { runs, read } = bench();
   runs.offer(read(), runs.mark, true);
   await runs.add(RUN, { fence: null, log: [done("a")], raisesVersion: true });

@@ -40,7 +40,7 @@ test("a read requested while others run shares the next batch, which starts afte
   await Promise.all(results);
 });
 
-test("a read that fails fails for all who share it, and for no other reader", async () => {
+test("a failed read fails for all callers that share it, and for no other", async () => {
   const { asked, reads } = bench();
   const results = names(0, 7).map((id) => reads.read(id));
   asked[0]?.answer(new Error("away"));

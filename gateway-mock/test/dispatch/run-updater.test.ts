@@ -105,7 +105,7 @@ test("the end of a run with concurrency slots frees them first", async () => {
   expect(names()).toEqual(["CAPACITY_FREED", "RUN_ENDED"]);
 });
 
-test("the next pass is dispatched to the worker whose place was reserved, with the state that was stored", async () => {
+test("the next pass is dispatched with the stored state to the worker whose slot was reserved", async () => {
   const { report, effects, slot, written } = bench();
   await report(ops([op("StepRun", "a", { data: 1 })]));
   expect(effects).toMatchObject([{ do: "DISPATCH", jobs: [{ slot: { id: "s" }, job: { kind: "pass" } }] }]);
@@ -118,14 +118,14 @@ test("the next pass is dispatched to the worker whose place was reserved, with t
 test.each([
   { title: "no worker has room", setup: { room: 0 } },
   { title: "the function is paused", setup: { isPaused: true } },
-])("where $title the queue is woken for the next pass instead", async ({ setup }) => {
+])("where $title, the queue is woken for the next pass instead", async ({ setup }) => {
   const { report, effects, slot } = bench(setup);
   await report(ops([op("StepRun", "a", { data: 1 })]));
   expect(effects).toEqual([{ do: "WAKE_QUEUE", functionId: FUNCTION, dueInMs: 0 }]);
   expect(slot.inFlight).toBe(0);
 });
 
-test("a wait wakes the queue when it is over, and a step that has no room at once: once for each function", async () => {
+test("each function with a due wait or a step without capacity is woken in the queue once", async () => {
   const { report, effects } = bench({ room: 1 });
   await report(ops([planned("a"), planned("b"), planned("c"), sleeping("d", "10s"), sleeping("e", "5s")]));
   expect(effects).toMatchObject([
@@ -135,7 +135,7 @@ test("a wait wakes the queue when it is over, and a step that has no room at onc
   ]);
 });
 
-test("an end that comes while workers may be at other jobs of the run is told to other gateways", async () => {
+test("an end is announced to other gateways when workers there may have other jobs of the run", async () => {
   const { report, effects, runs } = bench({ room: 2 });
   await report(ops([planned("a"), planned("b")]));
   const jobs = [...(runs.peek(RUN)?.jobs.values() ?? [])];
@@ -145,7 +145,7 @@ test("an end that comes while workers may be at other jobs of the run is told to
   expect(effects).toMatchObject([{ do: "RUN_ENDED", mayRunElsewhere: true, run: { status: "FAILED" } }]);
 });
 
-test("whoever may be at a job that the decision gives up is to stop; but for the one who reported", async () => {
+test("workers with jobs that the decision removes are told to stop, except the one that reported", async () => {
   const { report, effects, runs } = bench({ room: 3 });
   await report(ops([undoable("paid"), planned("a"), planned("b")]));
   const [a, b] = [...(runs.peek(RUN)?.jobs.values() ?? [])];
@@ -157,7 +157,7 @@ test("whoever may be at a job that the decision gives up is to stop; but for the
   ]);
 });
 
-test("a decision that lost has no effects and gives the reserved place back; decided again it has them once", async () => {
+test("a decision that lost has no effects and releases its slot; once decided again it has them once", async () => {
   const { report, effects, losses, slot, counters, runs } = bench();
   losses.push("version", "registry", "stale");
   expect(await report(ops([op("StepRun", "a", { data: 1 })]))).toBe("stale");

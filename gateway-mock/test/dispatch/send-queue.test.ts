@@ -28,7 +28,7 @@ function setUp(session: { readonly leaseMs: number; readonly extendLeaseMs: numb
   return { clock, extended, told, unsent, wait };
 }
 
-test("leases are extended as often as their workers would, however short they are, until the requests are sent", async () => {
+test("leases of unsent requests are extended as often as workers would extend them, however short they are", async () => {
   const { clock, extended, unsent, wait } = setUp({ leaseMs: 300, extendLeaseMs: 100 });
   const one = wait("one");
   const two = wait("two");
@@ -58,7 +58,7 @@ test("leases are extended as often as their workers would, however short they ar
   expect(extended).toHaveLength(count + 1);
 });
 
-test("requests that another worker has by now are reported as lost", async () => {
+test("requests that another worker has in the meantime are reported as lost", async () => {
   const { clock, told, unsent, wait } = setUp({ leaseMs: 10_000, extendLeaseMs: 5_000 }, ["one"]);
   wait("one");
   wait("two");

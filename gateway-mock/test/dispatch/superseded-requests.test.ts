@@ -17,7 +17,7 @@ function bench(extensions: readonly string[] = ["cancel"]) {
   return { former: new SupersededRequests(workers), slot, cancelled, leave };
 }
 
-describe("workers that may be at a request that is in no table", () => {
+describe("Superseded requests", () => {
   it("workers with an older dispatch are told once to stop when the job is dispatched again", () => {
     const { former, slot, cancelled } = bench();
     former.keep({ requestId: "job.3", slot });

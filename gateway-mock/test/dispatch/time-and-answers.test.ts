@@ -14,7 +14,7 @@ function bench() {
   return { clock, options: options as unknown as DispatcherOptions };
 }
 
-test("decisions go by the database's time, whatever becomes of our wall clock", async () => {
+test("decisions use the database's time, whatever the gateway's wall clock does", async () => {
   const { clock } = bench();
   const time = new DatabaseTime(clock);
   expect(time.nowMs()).toBe(clock.nowMs());
@@ -31,7 +31,7 @@ test("decisions go by the database's time, whatever becomes of our wall clock", 
   expect(time.nowMs()).toBe(databaseMs + 2250);
 });
 
-test("what passed while the machine was suspended may have passed, until the database says what time it is", () => {
+test("after the machine was suspended, deadlines may have passed until the database gives its time", () => {
   const { clock } = bench();
   const time = new DatabaseTime(clock);
   const databaseMs = clock.nowMs() + 60_000;
@@ -50,7 +50,7 @@ test("what passed while the machine was suspended may have passed, until the dat
   expect(time.latestMs()).toBe(databaseMs + 20_000);
 });
 
-test("an answer of the store that comes after its worker's socket is gone binds no work to it", () => {
+test("a store answer that arrives after the worker's socket closed assigns no work to that worker", () => {
   const { options } = bench();
   const workers = new Workers(() => undefined);
   const time = new DatabaseTime(options.clock);

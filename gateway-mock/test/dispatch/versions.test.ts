@@ -12,7 +12,7 @@ function versionsOf(connections: readonly object[]): Versions {
 
 const connection = { gatewayId: "there", status: "READY", versions: ["shop@1"], silentMs: 4_000 };
 
-test("a version is elsewhere while another gateway that lives has a worker of it; open while that takes work", async () => {
+test("a version counts as connected elsewhere while a live gateway has a worker of it, and as open while that has capacity", async () => {
   const lists = async (change: object): Promise<boolean[]> => {
     const elsewhere = await versionsOf([{ ...connection, ...change }]).elsewhere();
     return [elsewhere?.open.has("shop@1") === true, elsewhere?.all.has("shop@1") === true];

@@ -22,7 +22,7 @@ const session = (id: string): WorkerSession & { seenMs: number } => ({
   sendWhenRoom: () => {},
 });
 
-test("of a plain gateway, who was silent for two heartbeat intervals is given nothing until it speaks", () => {
+test("on a plain gateway, a worker silent for two heartbeat intervals gets no work until it sends a frame", () => {
   const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }), 2);
   const [one, two] = [session("one"), session("two")];
   workers.add(one, true);
@@ -45,7 +45,7 @@ test("on gateways that are not plain, a silent worker is only less preferred", (
   expect(workers.reserve("shop-order", 1_000_000, null)?.id).toBe("one");
 });
 
-test("functions whose connections have all paused are unroutable, those without connections are not", () => {
+test("functions whose connections are all paused are unroutable; functions without connections are not", () => {
   const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }), 2);
   const slot = workers.add(session("one"), true);
   workers.close(slot);

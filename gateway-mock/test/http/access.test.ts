@@ -10,8 +10,8 @@ const HERE = { Host: "localhost" };
 /** The only routes that answer anybody. */
 const OPEN = ["GET /health", "GET /ready"];
 
-describe("with keys", () => {
-  test("every route of the table is closed without one, but for those that are named open", async () => {
+describe("Routes of a gateway with keys", () => {
+  test("every route requires a key, except those listed as open", async () => {
     const gateway = await bench.gateway({ ...KEYS, virtualTime: true });
     const { routes } = routeTable(bench.store, KEYS);
     expect(routes.length).toBeGreaterThan(12);
@@ -32,7 +32,7 @@ describe("with keys", () => {
     expect(signed.filter(([, status]) => status === 401).map(([name]) => name)).toEqual(["POST /e/:key"]);
   });
 
-  test("a route that is added is closed, whatever it is called", async () => {
+  test("a newly added route requires a key, whatever its name", async () => {
     const paths = ["/new", "/healthy", "/health/more", "/ready/", "/e/key/more", "/v2/x", "/"];
     const { app } = routeTable(bench.store, KEYS, (planted) => {
       for (const path of paths) planted.all(path, (c) => c.text("secret"));
@@ -49,7 +49,7 @@ describe("with keys", () => {
     expect((await app.request("/new", { headers: { ...HERE, ...SIGNED } })).status).toBe(200);
   });
 
-  test("the event key opens the intake of events and nothing else, the signing key everything else", async () => {
+  test("the event key grants access to sending events only, the signing key to everything else", async () => {
     const gateway = await bench.gateway(KEYS);
     const status = async (path: string, init?: RequestInit): Promise<number> =>
       (await fetch(`${gateway.url}${path}`, init)).status;
@@ -68,7 +68,7 @@ describe("with keys", () => {
   });
 });
 
-test("without keys, on this machine, everything is open", async () => {
+test("without keys, on this machine, every route is open", async () => {
   const gateway = await bench.gateway();
   for (const path of ["/health", "/ready", "/v1/metrics", "/v1/runs", "/dev"]) {
     expect([path, (await fetch(`${gateway.url}${path}`)).status]).toEqual([path, 200]);

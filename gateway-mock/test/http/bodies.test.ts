@@ -50,7 +50,7 @@ class Stubborn {
   }
 }
 
-describe("a body that is refused", () => {
+describe("Rejected request bodies", () => {
   test.each([
     ["too large", "/e/the-event-key", [], "413"],
     ["for the wrong event key", "/e/wrong", [], "401"],
@@ -58,7 +58,7 @@ describe("a body that is refused", () => {
     ["of a page elsewhere", "/e/the-event-key", ["Origin: https://evil.example"], "403"],
     ["for another name", "/e/the-event-key", ["Host: evil.example"], "421"],
   ])(
-    "%s: the peer may write all of it, reads why, and goes on with the connection",
+    "a rejected body (%s) can be written to its end, the answer is read and the connection reused",
     async (_, path, headers, status) => {
       const gateway = await bench.gateway({ signingKey: SIGNING_KEY, eventKey: "the-event-key" });
       const client = new Stubborn(gateway);
@@ -78,7 +78,7 @@ describe("a body that is refused", () => {
     },
   );
 
-  test("that does not say how long it is: the answer comes when it is over, or far too long", async () => {
+  test("a rejected body of unknown length is answered at its end, or when it exceeds the limit by far", async () => {
     const gateway = await bench.gateway();
     const chunk = Buffer.concat([Buffer.from(`${MIB.toString(16)}\r\n`), PART, Buffer.from("\r\n")]);
     const client = new Stubborn(gateway);
@@ -101,7 +101,7 @@ describe("a body that is refused", () => {
     expect((await metrics(gateway)).dispatcher.eventsReceived).toBe(0);
   });
 
-  test("that is said to be huge ends the connection, on every route", async () => {
+  test("a body with a huge declared length ends the connection, on every route", async () => {
     const gateway = await bench.gateway();
     for (const path of ["/e/key", "/v1/runs/x/cancel", "/nowhere"]) {
       const client = new Stubborn(gateway);
@@ -112,7 +112,7 @@ describe("a body that is refused", () => {
   });
 });
 
-test("a body without a length is taken up to the limit", async () => {
+test("a body of unknown length is accepted up to the limit", async () => {
   const gateway = await bench.gateway();
   const event = JSON.stringify({ name: "shop/order", data: { text: "x".repeat(MIB) } });
   const body = new ReadableStream({

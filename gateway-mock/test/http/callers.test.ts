@@ -26,8 +26,8 @@ const strangers = (gateway: Gateway): [what: string, headers: Record<string, str
   ["a name that only begins like ours", { Host: "127.0.0.1.evil.example" }, "HOST_REFUSED"],
 ];
 
-describe("pages that have no business here", () => {
-  test("reach no route of the table, also with the key, and nothing happens", async () => {
+describe("Cross-site pages", () => {
+  test("cross-site pages reach no route, even with the key, and cause no effect", async () => {
     const keyless = await bench.gateway({ virtualTime: true });
     const { routes } = routeTable(bench.store);
     for (const [what, headers, code] of strangers(keyless)) {
@@ -40,7 +40,7 @@ describe("pages that have no business here", () => {
     expect((await metrics(keyless)).dispatcher.eventsReceived).toBe(0);
   });
 
-  test("reach no route that is added, and none that does not exist", async () => {
+  test("cross-site pages reach neither newly added routes nor missing ones", async () => {
     const { app } = routeTable(bench.store, {}, (planted) => planted.all("/new", (c) => c.text("secret")));
     for (const method of ["GET", "POST", "OPTIONS", "HEAD", "DELETE"]) {
       for (const path of ["/new", "/nowhere"]) {
@@ -52,7 +52,7 @@ describe("pages that have no business here", () => {
     }
   });
 
-  test("are refused a WebSocket", async () => {
+  test("cross-site pages cannot open a WebSocket", async () => {
     const gateway = await bench.gateway();
     for (const [what, headers, code] of strangers(gateway)) {
       for (const url of [`${gateway.url.replace("http", "ws")}/v0/connect`, gateway.connectUrl]) {
@@ -62,7 +62,7 @@ describe("pages that have no business here", () => {
   });
 });
 
-test("a host that cannot be read is refused before anything is asked for", async () => {
+test("an unreadable Host header is rejected before any lookup", async () => {
   const gateway = await bench.gateway();
   for (const host of ["evil.example@localhost", "a b", "localhost/x", "[::1"]) {
     const event = await ask(gateway.url, { method: "POST", path: "/e/key" }, { Host: host }, eventBody("POST"));
@@ -72,8 +72,8 @@ test("a host that cannot be read is refused before anything is asked for", async
   expect((await metrics(gateway)).dispatcher.eventsReceived).toBe(0);
 });
 
-describe("who may call", () => {
-  test("this machine's names and addresses, whatever port leads here, and the gateway's own pages", async () => {
+describe("Permitted callers", () => {
+  test("this machine's names and addresses are permitted on any forwarded port, and so are the gateway's own pages", async () => {
     const gateway = await bench.gateway();
     const { port, connectPort } = gateway;
     const good: Record<string, string>[] = [
@@ -98,7 +98,7 @@ describe("who may call", () => {
     }
   });
 
-  test("pages of allowed origins, which may read only the answers to their events", async () => {
+  test("pages of allowed origins are permitted, and may read only the answers to their events", async () => {
     const page = { Origin: "https://app.example.com", "Sec-Fetch-Site": "cross-site" };
     const gateway = await bench.gateway({ allowedOrigins: ["https://App.example.com/", "https://other.example"] });
     expect(await upgrade(gateway.connectUrl, page)).toBe("open");
@@ -125,14 +125,14 @@ describe("who may call", () => {
     }
   });
 
-  test("a preflight needs the key that its path names as every request does", async () => {
+  test("a cross-site request of an allowed origin still needs the key in its path", async () => {
     const gateway = await bench.gateway({ eventKey: "secret", allowedOrigins: ["https://app.example.com"] });
     const page = { Origin: "https://app.example.com" };
     const wrong = await ask(gateway.url, { method: "POST", path: "/e/wrong" }, page, eventBody("POST"));
     expect(wrong).toMatchObject({ status: 401, headers: { "access-control-allow-origin": page.Origin } });
   });
 
-  test("a gateway that others reach has keys, and takes any name, or those that it is given", () => {
+  test("a gateway that others can reach has keys, and accepts any host name or only the allowed ones", () => {
     const rules = (checksHost: boolean, hosts: readonly string[] = []): CallerRules => {
       return { checksHost, hosts, origins: [], ports: [8288] };
     };
@@ -147,7 +147,7 @@ describe("who may call", () => {
   });
 });
 
-test("hosts and origins that could never match are refused as options", () => {
+test("host and origin options that could never match are rejected", () => {
   for (const allowedHosts of [["a:1"], ["http://a"], [""], ["a b"], "a", [5]]) {
     expect(() => resolveConfig({ allowedHosts: allowedHosts as never })).toThrow(/allowedHosts/);
   }
@@ -172,7 +172,7 @@ test.each([
   ["a/b", undefined],
   ["a@b", undefined],
   ["", undefined],
-])("the host %j is read as %j", (text, hostname) => {
+])("the Host header %j is parsed as %j", (text, hostname) => {
   expect(readHost(text)?.hostname).toBe(hostname);
 });
 

@@ -46,8 +46,8 @@ const ended = async (socket: Socket): Promise<void> => {
 };
 const REQUEST = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-describe("connections of HTTP", () => {
-  test("when all places are taken, who has been without a request for longest gives way, and nobody else", async () => {
+describe("HTTP connection limit", () => {
+  test("at the limit, the connection idle for longest is evicted, and no other", async () => {
     const { limit, come, held } = await limited(3);
     const [first, busy, slow] = [await come(), await come(), await come()];
     // The first has had an answer after the others came, and the last says what it wants letter by letter.
@@ -65,7 +65,7 @@ describe("connections of HTTP", () => {
     expect(limit.status()).toEqual({ open: 3, evicted: 2, refused: 0 });
   });
 
-  test("while each has a request under way newcomers are refused; a place that is free again is given", async () => {
+  test("at the limit, new connections are rejected while all others have requests, and accepted once one closes", async () => {
     const { limit, come, held } = await limited(2);
     const busy = [await come(), await come()];
     for (const socket of busy) socket.write(REQUEST);
@@ -77,7 +77,7 @@ describe("connections of HTTP", () => {
     expect((await come()).closed).toBe(false);
   });
 
-  test("sockets of workers take no place", async () => {
+  test("WebSocket connections do not count towards the HTTP limit", async () => {
     const { limit, come } = await limited(1);
     const worker = await come();
     worker.write("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
@@ -87,7 +87,7 @@ describe("connections of HTTP", () => {
     worker.destroy();
   });
 
-  test("a gateway counts those of both its ports", async () => {
+  test("the HTTP limit counts connections of both ports", async () => {
     const gateway = await bench.gateway();
     const strangers = [gateway.port, gateway.connectPort].map((port) => connect(port, "127.0.0.1"));
     const open = async (): Promise<number> =>
@@ -98,7 +98,7 @@ describe("connections of HTTP", () => {
     await waitFor(async () => (await open()) === 1, { what: "them to be gone" });
   });
 
-  test("what is slow or large before a request is known has limits, which are looked at often", async () => {
+  test("slow and large request heads have limits that are checked often", async () => {
     const { server } = await listen("127.0.0.1", 0, "--port");
     servers.push(server);
     const { headersTimeout, requestTimeout, keepAliveTimeout, maxHeadersCount } = server;
@@ -121,7 +121,7 @@ describe("connections of HTTP", () => {
   });
 
   // Node ends a connection whose headers take longer than 10 s, looked at each second: there is no clock of ours in it.
-  test("a thousand connections that send a letter now and then keep nobody out", async () => {
+  test("a thousand connections that trickle single bytes block no other caller", async () => {
     const gateway = await bench.gateway();
     const slow = await Promise.all(
       Array.from({ length: 1_000 }, async () => {

@@ -4,7 +4,7 @@ import { call, metrics, SIGNING_KEY, useGateway } from "../server/harness.ts";
 
 const bench = useGateway();
 
-test("signing keys are hashed as workers do", () => {
+test("signing keys are hashed as SDKs hash them", () => {
   expect(hashSigningKey("signkey-test-00112233445566778899aabbccddeeff")).toBe(
     "signkey-test-a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811",
   );
@@ -12,7 +12,7 @@ test("signing keys are hashed as workers do", () => {
   expect(hashSigningKey(plain)).toBe("223e0a160af9da0a03e6dd2c4719c56f5d66a633cbe84e78aaa9f3735865522a");
 });
 
-test("session tokens: of one connection, for a while, shared by gateways with the same key", () => {
+test("a session token is valid for one connection, for a limited time, at all gateways with the same key", () => {
   const keyOf = (name: string, key: string, environment: string | null = null): NamedKey => ({
     name,
     key,
@@ -36,7 +36,7 @@ test("session tokens: of one connection, for a while, shared by gateways with th
   expect(keysOf(any, preview).tokenEnvironment(renamed, "c1", 5000)).toBeUndefined();
 });
 
-test("every error has the same form", async () => {
+test("every error has the same JSON form", async () => {
   const gateway = await bench.gateway();
   const post = (path: string, body: string): Promise<unknown> => call(gateway, path, { method: "POST", body });
   expect(await call(gateway, "/nowhere")).toEqual({ error: expect.any(String), code: "NOT_FOUND", status: 404 });
@@ -50,7 +50,7 @@ test("every error has the same form", async () => {
   expect(await post("/v1/checkpoint/x/async", "{}")).toMatchObject({ code: "BODY_INVALID", status: 400 });
 });
 
-test("what the database could not even look up is answered without it", async () => {
+test("ids that the database could never contain are answered without a query", async () => {
   const gateway = await bench.gateway();
   const event = (fields: object): Promise<unknown> =>
     call(gateway, "/e/key", { method: "POST", body: JSON.stringify({ name: "a/b", ...fields }) });
@@ -63,7 +63,7 @@ test("what the database could not even look up is answered without it", async ()
   expect(await event({ data: { text: "a\0b" }, ts: Date.now() + 86_400_000 })).toMatchObject({ status: 200 });
 });
 
-test("events: what is wrong is named, and nothing is stored", async () => {
+test("an invalid event is rejected with its fault, and no event of the request is stored", async () => {
   const gateway = await bench.gateway();
   const send = (event: unknown): Promise<unknown> =>
     call(gateway, "/e/k", { method: "POST", body: JSON.stringify(event) });

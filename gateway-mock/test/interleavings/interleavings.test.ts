@@ -25,7 +25,7 @@ async function onGround(work: (ground: Ground) => Promise<void>): Promise<void> 
   }
 }
 
-test("whatever order things happen in at several gateways: a wait ends once, a run ends once, nothing is lost or given out twice", async () => {
+test("in random orders of events at several gateways, waits and runs end once and nothing is lost or dispatched twice", async () => {
   const base = Number(HOLDFAST_TEST_SEED) * 1_000_000;
   const seeds = only ? [Number(only)] : Array.from({ length: Number(HOLDFAST_TEST_SCHEDULES) }, (_, n) => base + n);
   const wrong: string[] = [];
@@ -44,7 +44,7 @@ test("whatever order things happen in at several gateways: a wait ends once, a r
   expect(wrong).toEqual([]);
 });
 
-test("a schedule is a function of its seed", async () => {
+test("the schedule is determined by its seed", async () => {
   const seeds = [3, 14, 159];
   const traces: string[][] = [];
   for (let round = 0; round < 2; round++) {

@@ -48,7 +48,7 @@ function callerWith(more: Partial<CallSettings> = {}): Caller {
   return caller;
 }
 
-test("redirects are followed, without secrets to strangers; bodies and times have limits", async () => {
+test("redirects are followed without sending secrets to other hosts, and bodies and times have limits", async () => {
   const other = await serve((request, response) => response.end(`key ${request.headers.authorization ?? "none"}`));
   const { url } = await serve((request, response) => {
     if (request.url === "/away") response.writeHead(302, { location: other.url }).end();
@@ -71,7 +71,7 @@ test("redirects are followed, without secrets to strangers; bodies and times hav
   expect(await quick.call(call("/silent"), never)).toMatchObject({ code: "FETCH_TIMEOUT", retry: true });
 });
 
-test("calls to one server share its connections; an answer that is too large does not spoil them", async () => {
+test("calls to one server share its connections, and an oversized answer does not break them", async () => {
   const { url, connections } = await serve((request, response, body) => {
     response.end(request.url === "/large" ? "x".repeat(2000) : `${request.method} ${body}`);
   });
@@ -85,7 +85,7 @@ test("calls to one server share its connections; an answer that is too large doe
   expect(await caller.call({ ...get, url }, never)).toMatchObject({ ok: true, body: "GET " });
 });
 
-test("what no request can have is refused once; a server that breaks off is tried again", async () => {
+test("an impossible request is rejected at once; a server that drops the connection is retried", async () => {
   const { url } = await serve((request) => request.socket.destroy());
   const caller = callerWith();
   for (const wrong of [{ headers: { "x-a": "a\nb" } }, { method: "G T" }, { headers: { "a b": "x" } }]) {
@@ -181,7 +181,7 @@ const SPELLINGS = [
   "user:password@127.0.0.1",
 ];
 
-describe("a gateway that others can reach", () => {
+describe("A gateway that others can reach", () => {
   test.each(SPELLINGS)("a gateway others can reach does not call %s, directly or by redirect", async (host) => {
     const { port, connections } = await serve((_, response) => response.end("secret"));
     const target = `http://${host}:${port}/`;
@@ -200,7 +200,7 @@ describe("a gateway that others can reach", () => {
     expect(connections).toHaveLength(0);
   });
 
-  test.each(SPELLINGS)("opens no connection to %s, whoever asks for one", async (host) => {
+  test.each(SPELLINGS)("a gateway others can reach opens no connection to %s for any caller", async (host) => {
     const { port, connections } = await serve((_, response) => response.end("secret"));
     const dispatcher = connectionsFor({ allowInner: false });
     await expect(request(`http://${host}:${port}/`, { dispatcher })).rejects.toBeInstanceOf(InnerAddressError);
@@ -208,21 +208,24 @@ describe("a gateway that others can reach", () => {
     await dispatcher.destroy();
   });
 
-  test.each(Object.values(INNER).flat())("does not call a name that leads to %s", async (address) => {
-    const { port, connections } = await serve((_, response) => response.end("secret"));
-    const family = address.includes(":") ? 6 : 4;
-    const lookup: Lookup = (_host, _options, done) =>
-      done(null, [
-        { address: "8.8.8.8", family: 4 },
-        { address: address.replace(/%.*/, ""), family },
-      ]);
-    const caller = callerWith({ allowInner: false, lookup });
-    const answer = await caller.call({ ...get, url: `http://outer.example:${port}` }, never);
-    expect(answer).toMatchObject({ code: "FETCH_REFUSED", retry: false });
-    expect(connections).toHaveLength(0);
-  });
+  test.each(Object.values(INNER).flat())(
+    "a gateway others can reach does not call a name that resolves to %s",
+    async (address) => {
+      const { port, connections } = await serve((_, response) => response.end("secret"));
+      const family = address.includes(":") ? 6 : 4;
+      const lookup: Lookup = (_host, _options, done) =>
+        done(null, [
+          { address: "8.8.8.8", family: 4 },
+          { address: address.replace(/%.*/, ""), family },
+        ]);
+      const caller = callerWith({ allowInner: false, lookup });
+      const answer = await caller.call({ ...get, url: `http://outer.example:${port}` }, never);
+      expect(answer).toMatchObject({ code: "FETCH_REFUSED", retry: false });
+      expect(connections).toHaveLength(0);
+    },
+  );
 
-  test("asks for a name once a connection: what was looked at is what is called", async () => {
+  test("a name is resolved once per connection, and the checked address is the one called", async () => {
     const { port } = await serve((_, response) => response.end("reached"));
     let asked = 0;
     const lookup: Lookup = (_host, _options, done) => {
@@ -234,7 +237,7 @@ describe("a gateway that others can reach", () => {
     expect(asked).toBe(1);
   });
 
-  test("looks at addresses again when a name leads elsewhere for the next connection", async () => {
+  test("a name that resolves differently for the next connection is checked again", async () => {
     const { port, connections } = await serve((_, response) => response.end("secret"));
     const addresses = ["8.8.8.8", "127.0.0.1"];
     const seen: string[] = [];

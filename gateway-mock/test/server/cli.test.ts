@@ -27,7 +27,7 @@ function refusal(args: readonly string[]): string {
   throw new Error(`${args.join(" ")} was accepted`);
 }
 
-describe("the command line", () => {
+describe("Command line", () => {
   test("the command line without options leaves all defaults to the gateway", () => {
     const command = parseCommand(["dev"], {});
     expect(command).toMatchObject({ type: "dev", options: {}, logLevel: "info", json: false });
@@ -152,7 +152,7 @@ describe("the command line", () => {
   });
 });
 
-test("a log function that throws breaks nothing else", async () => {
+test("a log function that throws does not disturb the gateway", async () => {
   const fail = (): never => {
     throw new Error("no log");
   };
@@ -183,7 +183,7 @@ test.each([
   `signkey-test-${"0".repeat(33)}`,
   `signkey-test-${"0".repeat(31)}z`,
   5,
-])("the key %j, which would count for less than was typed, is refused", (key) => {
+])("the key %j, of which only a prefix would count, is rejected", (key) => {
   for (const name of ["signingKey", "signingKeyFallback"]) {
     const resolve = () => resolveConfig({ [name]: key });
     expect(resolve).toThrow(expect.objectContaining({ code: "SIGNING_KEY_INVALID" }));
@@ -192,7 +192,7 @@ test.each([
   }
 });
 
-test("a file of keys: read, or refused with the reason and without a key in it", async () => {
+test("a key file is read, or rejected with the reason and without showing a key", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-keys-"));
   try {
     const file = join(folder, "keys.json");
@@ -243,7 +243,7 @@ test("the gateway's version is the package's", () => {
   expect(VERSION).toBe(manifest.version);
 });
 
-test("log lines: JSON for machines, short ones for people", () => {
+test("log lines are JSON, or short text for a terminal", () => {
   const lines: string[] = [];
   const log = createLog({ write: (text) => lines.push(text) }, "info", "json");
   log("debug", "hidden");

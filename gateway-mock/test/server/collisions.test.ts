@@ -46,7 +46,7 @@ test("an app whose function has another app's full name is rejected with both na
   expect((await ended(gateway, runId)).output).toBe("refunded");
 });
 
-test("of two apps that come at one moment one gets the name", async () => {
+test("of two apps registered at the same time, one gets the name", async () => {
   const record = ({ app, functions }: typeof SHOP) => ({
     id: app,
     version: "1",
@@ -58,7 +58,7 @@ test("of two apps that come at one moment one gets the name", async () => {
   expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "FUNCTION_TAKEN" } });
 });
 
-test("the name of an app that has gone is free, once its runs have ended", async () => {
+test("the name of a disconnected app is free once its runs have ended", async () => {
   const gateway = await bench.gateway();
   const old = await bench.worker(gateway, SHOP);
   const runId = await triggered(gateway, await send(gateway, "shop/refund"));
@@ -78,7 +78,7 @@ test("the name of an app that has gone is free, once its runs have ended", async
   expect(await refusalOf(gateway, SHOP)).toContain('app "shop-eu" has had');
 });
 
-test("a worker that was known before is looked at again when another app has its name by now", async () => {
+test("a known worker is checked again when another app has taken its name in the meantime", async () => {
   const deaf: GatewayPorts = { timers: systemTimers, storeFor: (store) => ({ ...store, onWake: () => () => {} }) };
   const [gateway, other] = [await bench.gateway({}, deaf), await bench.gateway()];
   const old = await bench.worker(gateway, SHOP);
@@ -88,7 +88,7 @@ test("a worker that was known before is looked at again when another app has its
   expect(await refusalOf(gateway, SHOP)).toContain('app "shop-eu" has had');
 });
 
-test("the name of a function that the newest deployment no longer has is free once the older ones have gone", async () => {
+test("a function name missing from the newest deployment is free once older deployments are gone", async () => {
   const gateway = await bench.gateway();
   const [one, two] = [
     { ...SHOP, appVersion: "1" },

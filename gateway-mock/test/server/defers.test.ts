@@ -12,7 +12,7 @@ const functions: WorkerOptions["functions"] = [
 const defer = (id: string, what: string): object =>
   op("DeferAdd", id, { opts: { fn_slug: "shop-later", input: { what } }, userland: { id } });
 
-test("deferred in a checkpoint and in a reply: each begins a run when the run ends; the run's view shows them", async () => {
+test("runs deferred in a checkpoint and in a reply start when the run ends, and the run's view lists them", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { functions });
   const [runId = ""] = await start(gateway);
@@ -49,7 +49,7 @@ test("deferred in a checkpoint and in a reply: each begins a run when the run en
   expect(await ended(gateway, childId)).toMatchObject({ functionId: "shop-later", output: "first" });
 });
 
-test("a checkpoint over HTTP may defer; the end at another gateway begins it", async () => {
+test("a run deferred by a checkpoint over HTTP starts when the run ends at another gateway", async () => {
   const one = await bench.gateway();
   const two = await bench.gateway();
   const worker = await bench.worker(one, { functions, extensions: [] });

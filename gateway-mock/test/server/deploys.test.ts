@@ -3,7 +3,7 @@ import { call, ended, send, start, triggered, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 
-test("a function that a newer deployment does not have is triggered no more; the run it has goes on", async () => {
+test("a function missing from a newer deployment is no longer triggered, and its existing run continues", async () => {
   const gateway = await bench.gateway();
   const old = await bench.worker(gateway, {
     appVersion: "1",

@@ -31,7 +31,7 @@ async function post(
   return { status: response.status, body: await response.text() };
 }
 
-test("events with an id, checkpoints, flushes and cancels by HTTP: the second one changes nothing", async () => {
+test("duplicate events with an id, HTTP checkpoints, flushes and cancellations change nothing", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { extensions: [] });
   const event = { id: "once", name: "shop/order", data: {} };
@@ -55,7 +55,7 @@ test("events with an id, checkpoints, flushes and cancels by HTTP: the second on
   await twice(gateway, runId, cancel, (first) => ({ ...(first as object), cancelled: false }));
 });
 
-test("a signal wakes one step once; the second one finds no waiter", async () => {
+test("a duplicate signal finds no waiter, and the first one wakes one step", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -72,7 +72,7 @@ test("a signal wakes one step once; the second one finds no waiter", async () =>
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
-test("frames that workers send twice: readiness, acknowledgement, extension, status, stall, checkpoint, refusal, reply", async () => {
+test("every frame that a worker may send twice has its effect once", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { acks: false, instanceId: "first" });
   const [runId = ""] = await start(gateway);

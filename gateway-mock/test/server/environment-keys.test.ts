@@ -57,7 +57,7 @@ async function connected(gateway: Gateway, key: string, start?: string, hello?: 
   }
 }
 
-test("a key opens its environment and no other, whatever is asked for", async () => {
+test("a key gives access to its environment and no other, whatever the request asks for", async () => {
   const gateway = await bench.gateway({ keys });
   const options = { url: gateway.url, headers: bearer(signing.any), environment: "preview" };
   const { worker, connectionId } = await RawWorker.open(options);

@@ -377,7 +377,7 @@ describe.each([
   { where: "the default environment and another one at one gateway", names: [undefined, "preview"], gateways: 1 },
   { where: "two environments at two gateways", names: ["feature/a-b", "preview"], gateways: 2 },
 ] as const)("$where", ({ names, gateways }) => {
-  test.each(Object.keys(FEATURES))("%s: nothing crosses", async (name) => {
+  test.each(Object.keys(FEATURES))("%s stays within its environment", async (name) => {
     const { functions, crosses } = FEATURES[name] as Feature;
     const first = await bench.gateway({ virtualTime: true });
     const second = gateways === 2 ? await bench.gateway({ virtualTime: true }) : first;

@@ -12,7 +12,7 @@ afterEach(() => {
 test.each([
   ["with extensions", undefined],
   ["of the plain protocol", []],
-])("a worker %s that says that it ends returns at once what it still has", async (_what, extensions) => {
+])("a worker %s that announces its shutdown returns its remaining work at once", async (_what, extensions) => {
   const gateway = await bench.gateway({ reconnectGraceMs: 600_000, leaseMs: 600_000 });
   const offer = extensions === undefined ? {} : { extensions };
   const ending = await bench.worker(gateway, offer);
@@ -27,7 +27,7 @@ test.each([
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 0 });
 });
 
-test("a worker whose connection broke or is being replaced is waited for", async () => {
+test("a worker whose connection broke or is being replaced keeps its work for the grace period", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 600_000, leaseMs: 600_000 });
   const worker = await bench.worker(gateway, { instanceId: "one" });
   const [runId = ""] = await start(gateway);
@@ -43,7 +43,7 @@ test("a worker whose connection broke or is being replaced is waited for", async
 });
 
 test.each([3_600_000, -3_600_000])(
-  "a wall clock that jumps by %d ms drops no worker and gives it work",
+  "a wall clock jump of %d ms neither drops a worker nor dispatches to it",
   async (jumpMs) => {
     const gateway = await bench.gateway({ heartbeatMs: 100, leaseMs: 600_000 });
     const worker = await bench.worker(gateway);
@@ -64,7 +64,7 @@ test.each([3_600_000, -3_600_000])(
   },
 );
 
-test("a flushed reply of our SDK is read as what it is, also by a gateway that did not give the work out", async () => {
+test("a flushed SDK reply is understood by a gateway that did not dispatch the request", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 600_000 });
   const other = await bench.gateway();
   const worker = await bench.worker(gateway);

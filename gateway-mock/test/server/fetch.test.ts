@@ -35,7 +35,7 @@ async function serve(answer: Answer): Promise<string> {
 const fetchOp = (url: string, more: object = {}) => op("Gateway", "f", { opts: { url, method: "GET", ...more } });
 
 test.each([{ extensions: [] }, {}])(
-  "step.fetch: the gateway makes the call, its answer is the result (%o)",
+  "step.fetch makes the gateway send the request and returns the answer (%o)",
   async (options) => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
@@ -60,7 +60,7 @@ test.each([{ extensions: [] }, {}])(
   },
 );
 
-test("a call that does not get through is tried again, then the step fails with a code", async () => {
+test("a step.fetch call that fails is retried, then the step fails with a code", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
   let calls = 0;
@@ -79,7 +79,7 @@ test("a call that does not get through is tried again, then the step fails with 
   expect(run.steps).toMatchObject([{ status: "failed", attempt: 1, failedAttempts: [{ attempt: 0 }] }]);
 });
 
-test("a gateway that goes down in the middle of a call leaves it to another one", async () => {
+test("a call of a gateway that dies is taken over by another gateway", async () => {
   const first = await bench.gateway();
   const worker = await bench.worker(first);
   const waiting: ServerResponse[] = [];
@@ -117,7 +117,7 @@ test("a gateway that others can reach calls no address of its own network", asyn
   expect((await runDetail(gateway, runId)).status).toBe("COMPLETED");
 });
 
-test("ai: the provider's key goes where the provider wants it, its JSON is the result, its refusal an error", async () => {
+test("an AI call sends the provider's key as the provider expects, and returns its JSON or its error", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const seen: unknown[] = [];

@@ -33,7 +33,7 @@ const runIds = async (): Promise<string[]> => {
 const dataOf = async (gateway: Gateway, runId: string): Promise<unknown> =>
   ((await runDetail(gateway, runId)) as unknown as { event: { data: unknown } }).event.data;
 
-test("triggers: several events, a condition, a wildcard", async () => {
+test("triggers may be several events, a condition or a wildcard", async () => {
   const gateway = await bench.gateway();
   const triggers = [
     { event: "shop/order", expression: "event.data.total > 100" },
@@ -58,7 +58,7 @@ test("triggers: several events, a condition, a wildcard", async () => {
   for (const { id } of runs) await ended(gateway, id);
 });
 
-test("wrong configuration is refused with its reason", async () => {
+test("an invalid flow-control configuration is rejected with its reason", async () => {
   const said: string[] = [];
   const gateway = await bench.gateway({ log: (_, message) => said.push(message) });
   const wrong: [object, RegExp][] = [
@@ -82,7 +82,7 @@ test("wrong configuration is refused with its reason", async () => {
   }
 });
 
-test("an event in the future starts its run then", async () => {
+test("an event in the future starts its run at that time", async () => {
   const gateway = await virtual();
   const worker = await connect(gateway, {});
   worker.answer(() => done);
@@ -94,7 +94,7 @@ test("an event in the future starts its run then", async () => {
   await ended(gateway, runId);
 });
 
-test("rateLimit: what is over the limit is skipped until the period is over", async () => {
+test("rateLimit skips runs over the limit until the period ends", async () => {
   const gateway = await virtual();
   const worker = await connect(gateway, { rateLimit: { limit: 2, period: "1h", key: "event.data.user" } });
   worker.answer(() => done);
@@ -107,7 +107,7 @@ test("rateLimit: what is over the limit is skipped until the period is over", as
   for (const id of await runIds()) await ended(gateway, id);
 });
 
-test("idempotency: one run per key in 24 hours, over two gateways that are told at once", async () => {
+test("idempotency allows one run per key in 24 hours, over two gateways reached simultaneously", async () => {
   const [one, two] = await Promise.all([virtual(), virtual()]);
   const worker = await connect(one, { idempotency: "event.data.cart" });
   worker.answer(() => done);
@@ -120,7 +120,7 @@ test("idempotency: one run per key in 24 hours, over two gateways that are told 
   for (const id of await runIds()) await ended(one, id);
 });
 
-test("singleton, skip: one run at a time of each key", async () => {
+test("singleton with skip allows one run at a time for each key", async () => {
   const gateway = await bench.gateway();
   const worker = await connect(gateway, { singleton: { mode: "skip", key: "event.data.user" } });
   await send(gateway, [{ user: 1 }, { user: 1 }, { user: 2 }]);
@@ -140,7 +140,7 @@ test("singleton, skip: one run at a time of each key", async () => {
   for (const id of await runIds()) await ended(gateway, id);
 });
 
-test("singleton, cancel: the new run takes the place of the old one", async () => {
+test("singleton with cancel replaces the old run by the new one", async () => {
   const gateway = await bench.gateway();
   const worker = await connect(gateway, { singleton: { mode: "cancel" } });
   await send(gateway, [{ n: 1 }]);
@@ -153,7 +153,7 @@ test("singleton, cancel: the new run takes the place of the old one", async () =
   expect(await ended(gateway, second.request.runId)).toMatchObject({ status: "COMPLETED" });
 });
 
-test("debounce: the last event wins, and a stream of them does not put it off for ever", async () => {
+test("debounce uses the last event, and its timeout ends a continuous stream of events", async () => {
   const gateway = await virtual();
   const config = { debounce: { period: "1m", timeout: "150s", key: "event.data.doc" } };
   const worker = await connect(gateway, config);
@@ -178,7 +178,7 @@ test("debounce: the last event wins, and a stream of them does not put it off fo
   expect(await runIds()).toHaveLength(2);
 });
 
-test("batchEvents: full batches at once, the rest when the time is over; others run alone", async () => {
+test("batchEvents makes full batches at once and the rest after the timeout, and other runs stay single", async () => {
   const gateway = await virtual();
   const config = { batchEvents: { maxSize: 3, timeout: "1m", key: "event.data.user", if: "event.data.free == true" } };
   const worker = await connect(gateway, config);
@@ -201,7 +201,7 @@ test("batchEvents: full batches at once, the rest when the time is over; others 
   for (const id of await runIds()) await ended(gateway, id);
 });
 
-test("concurrency: never more at once than the limit of each key; what sleeps does not count", async () => {
+test("concurrency never exceeds the limit of a key, and sleeping runs do not count", async () => {
   const gateway = await bench.gateway();
   const config = { concurrency: [{ limit: 1, key: "event.data.user" }, { limit: 2 }] };
   const worker = await connect(gateway, config);
@@ -219,7 +219,7 @@ test("concurrency: never more at once than the limit of each key; what sleeps do
   for (const id of await runIds()) await ended(gateway, id);
 });
 
-test("throttle: a burst starts, then one run in each interval, in order", async () => {
+test("throttle starts a burst, then one run in each interval, in order", async () => {
   const gateway = await virtual();
   const worker = await connect(gateway, { throttle: { limit: 2, period: "1m", burst: 1 } });
   const started: unknown[] = [];
@@ -243,7 +243,7 @@ test("throttle: a burst starts, then one run in each interval, in order", async 
   for (const id of await runIds()) await ended(gateway, id);
 });
 
-test("priority: who pays goes first", async () => {
+test("priority runs paying customers first", async () => {
   const gateway = await bench.gateway();
   const config = { concurrency: 1, priority: { run: "event.data.plan == 'pro' ? 300 : 0" } };
   const worker = await connect(gateway, config);
@@ -263,7 +263,7 @@ test("priority: who pays goes first", async () => {
   for (const id of await runIds()) await ended(gateway, id);
 });
 
-test("timeouts.start: a run that no worker has started is cancelled, one that has started is not", async () => {
+test("timeouts.start cancels a run that no worker has started, but not a started one", async () => {
   const gateway = await virtual();
   const worker = await connect(gateway, { concurrency: 1, timeouts: { start: "1m" } });
   await send(gateway, [{ n: 1 }, { n: 2 }]);
@@ -275,7 +275,7 @@ test("timeouts.start: a run that no worker has started is cancelled, one that ha
   expect(await ended(gateway, first.request.runId)).toMatchObject({ status: "COMPLETED" });
 });
 
-test("cron: each tick one run, of missed ones the last, over two gateways; a removed schedule stops", async () => {
+test("cron starts one run per tick over two gateways, of missed ticks the last, and none once removed", async () => {
   const [one, two] = await Promise.all([virtual(), virtual()]);
   const triggers = [{ cron: "TZ=Europe/Paris 0 12 * * *" }];
   const workers = [await connect(one, { triggers }), await connect(two, { triggers })];
@@ -303,7 +303,7 @@ test("cron: each tick one run, of missed ones the last, over two gateways; a rem
   expect(await runIds()).toHaveLength(4);
 });
 
-test("a schedule that got lost between registration and store is there again after a start", async () => {
+test("a schedule that was registered but not stored is restored at the next start", async () => {
   const first = await virtual();
   (await connect(first, { triggers: [{ cron: "0 * * * *" }] })).cut();
   const sql = postgres(bench.db.url, { max: 1 });
@@ -318,7 +318,7 @@ test("a schedule that got lost between registration and store is there again aft
   await ended(gateway, request.runId);
 });
 
-test("plain protocol: each planned step takes a place of its own", async () => {
+test("on the plain protocol each planned step takes its own concurrency slot", async () => {
   const gateway = await bench.gateway();
   const functions = [{ id: "order", event: "shop/order", config: { concurrency: 2 } }];
   const worker = await bench.worker(gateway, { functions, extensions: [] });
@@ -339,7 +339,7 @@ test("plain protocol: each planned step takes a place of its own", async () => {
   await ended(gateway, first.request.runId);
 });
 
-test("an account's limit holds over two functions, two gateways and a worker that goes away with its work", async () => {
+test("an account limit holds across two functions, two gateways and the loss of a worker", async () => {
   const gateways = [await bench.gateway({ reconnectGraceMs: 50 }), await bench.gateway({ reconnectGraceMs: 50 })];
   const concurrency = { limit: 3, scope: "account", key: '"model"' };
   const functions = ["one", "two"].map((id) => ({ id, event: "shop/order", config: { concurrency } }));
@@ -368,7 +368,7 @@ test("an account's limit holds over two functions, two gateways and a worker tha
   expect(most).toBe(3);
 });
 
-test("a function that its app no longer has is not triggered, even after a restart", async () => {
+test("a function removed from its app is not triggered, even after a restart", async () => {
   const gateway = await bench.gateway();
   const worker = await connect(gateway, {});
   worker.answer(() => done);

@@ -3,7 +3,7 @@ import { ended, start, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 
-test("work that goes to a worker of another gateway is taken from the one that did not acknowledge it", async () => {
+test("a request reassigned to a worker of another gateway is withdrawn from the worker that did not acknowledge it", async () => {
   const one = await bench.gateway({ requestAckMs: 100, leaseMs: 60_000 });
   const two = await bench.gateway();
   const silent = await bench.worker(one, { acks: false });
@@ -17,7 +17,7 @@ test("work that goes to a worker of another gateway is taken from the one that d
   expect((await ended(one, runId)).output).toBe("other");
 });
 
-test("a reassigned request is taken from a worker that has meanwhile moved to another gateway", async () => {
+test("a reassigned request is withdrawn from a worker that has moved to another gateway", async () => {
   const one = await bench.gateway({ leaseMs: 1_000 });
   const two = await bench.gateway({ leaseMs: 1_000 });
   const before = await bench.worker(one, { instanceId: "mover" });

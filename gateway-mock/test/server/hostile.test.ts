@@ -109,8 +109,8 @@ async function pending(gateway: Gateway): Promise<{ sockets: number; bytes: numb
   return process.pendingSockets;
 }
 
-describe("before a worker is accepted", () => {
-  test("150 unfinished frames of 8 MiB cost what they may, and an honest worker is served meanwhile", async () => {
+describe("Connections before the handshake", () => {
+  test("150 unfinished frames of 8 MiB use limited memory, and a well-behaved worker is still served", async () => {
     const gateway = await bench.gateway(KEYS);
     const unfinished = frameOf(Buffer.alloc(8 * MIB - 1), { claims: 8 * MIB });
     const strangers = await Promise.all(Array.from({ length: 150 }, () => Stranger.open(gateway.port)));
@@ -128,7 +128,7 @@ describe("before a worker is accepted", () => {
     expect(honest.closed).toBeNull();
   });
 
-  test("a greeting may be as large as a frame while there is room", async () => {
+  test("a hello may be as large as a frame while there is memory", async () => {
     const gateway = await bench.gateway();
     const functions = Array.from({ length: 900 }, (_, n) => ({
       id: `shop-order-${n}`,
@@ -141,7 +141,7 @@ describe("before a worker is accepted", () => {
     expect(await pending(gateway)).toMatchObject({ sockets: 0, bytes: 0 });
   });
 
-  test("thousands of tiny pieces of one message end the connection", async () => {
+  test("thousands of tiny fragments of one message end the connection", async () => {
     const gateway = await bench.gateway();
     const stranger = await Stranger.open(gateway.port);
     const piece = Buffer.from([1]);
@@ -155,7 +155,7 @@ describe("before a worker is accepted", () => {
     expect([stranger.closeCode, stranger.closeReason]).toEqual([1008, ""]);
   });
 
-  test("those that say nothing give their places to newer ones; those that do are not driven out", async () => {
+  test("silent connections are evicted for newer ones, active ones are not", async () => {
     const places = await crowd(5);
     const silent: Stranger[] = [];
     for (let n = 0; n < 5; n += 1) silent.push(await Stranger.open(places.port));
@@ -181,7 +181,7 @@ describe("before a worker is accepted", () => {
     await places.close();
   });
 
-  test("500 bad greetings write a few lines, which say how many there were", async () => {
+  test("500 invalid hellos write a few log lines, which state their number", async () => {
     const { log, lines } = keptLog();
     const gateway = await bench.gateway({ ...KEYS, log });
     const before = lines.length;
@@ -197,7 +197,7 @@ describe("before a worker is accepted", () => {
     expect(total(about)).toBeGreaterThanOrEqual(1000);
   });
 
-  test("what a peer says of itself does not fill the log", async () => {
+  test("text from a peer does not flood the log", async () => {
     const { log, lines } = keptLog();
     const gateway = await bench.gateway({ log });
     const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
@@ -207,10 +207,10 @@ describe("before a worker is accepted", () => {
   });
 });
 
-describe("an accepted worker", () => {
+describe("Connected workers", () => {
   const bad = Uint8Array.from([0x08, 0x06, 0x12, 0x02, 0x0a, 0x7f]);
 
-  test("50,000 frames that cannot be read end its connection after a few, and others go on", async () => {
+  test("50,000 unreadable frames end their connection after the first few, and other workers continue", async () => {
     const { log, lines } = keptLog();
     const gateway = await bench.gateway({ log });
     const hostile = await bench.worker(gateway, { app: "other", functions: [{ id: "other-pay", event: "other/pay" }] });
@@ -235,7 +235,7 @@ describe("an accepted worker", () => {
     ["changes of its mind", (n) => encodeWorkerFrame({ kind: n % 2 === 0 ? "WORKER_PAUSE" : "WORKER_READY" })],
   ];
 
-  test.each(floods)("2,000 frames with %s write a few lines, which say how many there were", async (_, frame) => {
+  test.each(floods)("2,000 frames with %s write a few log lines, which state their number", async (_, frame) => {
     const { log, lines } = keptLog();
     const gateway = await bench.gateway({ log });
     const worker = await bench.worker(gateway);

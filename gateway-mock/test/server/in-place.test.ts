@@ -4,7 +4,7 @@ import { call, did, ended, failed, metrics, op, runDetail, start, useGateway } f
 
 const bench = useGateway();
 
-test("a run of two steps: checkpoints, then the value", async () => {
+test("a run of two steps is executed in place with checkpoints, then the value", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -25,7 +25,7 @@ test("a run of two steps: checkpoints, then the value", async () => {
   ]);
 });
 
-test("parked steps: a sleep and a retry, each in its time; finished steps are not lost", async () => {
+test("a parked sleep and a parked retry wake at their times, and finished steps are kept", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -72,7 +72,7 @@ test("a failed attempt reported in a checkpoint is stored", async () => {
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { name: "StepError" } });
 });
 
-test("a checkpoint that holds something else is refused; the same as a reply is taken", async () => {
+test("a checkpoint with a different result is rejected, while the same ops in a reply are accepted", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -85,7 +85,7 @@ test("a checkpoint that holds something else is refused; the same as a reply is 
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: 7 });
 });
 
-test("leases are extended with a new id each time; a stranger's is refused", async () => {
+test("each lease extension gives a new id, and another worker's is rejected", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -101,7 +101,7 @@ test("leases are extended with a new id each time; a stranger's is refused", asy
   await ended(gateway, runId);
 });
 
-test("a reply is acknowledged once more when it is repeated, and changes nothing", async () => {
+test("a repeated reply is acknowledged again and changes nothing", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -114,7 +114,7 @@ test("a reply is acknowledged once more when it is repeated, and changes nothing
   expect((await ended(gateway, runId)).output).toBe(1);
 });
 
-test("cancel: the run ends, the worker is told, what it says then is stale", async () => {
+test("a cancelled run ends, its worker is told, and later reports are stale", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -287,7 +287,7 @@ test("a worker's requests continue at the new gateway after a restart", async ()
   expect((await ended(second, runId)).status).toBe("COMPLETED");
 });
 
-test("back and forth between gateways: what the first one has in memory is found to be old", async () => {
+test("a run that moves between gateways does not use the first gateway's outdated cached state", async () => {
   const one = await bench.gateway();
   const two = await bench.gateway();
   const here = await bench.worker(one, { instanceId: "app-3" });
@@ -305,7 +305,7 @@ test("back and forth between gateways: what the first one has in memory is found
   await ended(one, runId);
 });
 
-test("a worker never gets more requests than its capacity, and all are executed", async () => {
+test("a worker never gets more requests than its capacity, and all requests are executed", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { maxWorkerConcurrency: 3 });
   const runIds = await start(gateway, 20);
@@ -326,7 +326,7 @@ test("a worker never gets more requests than its capacity, and all are executed"
   expect(most).toBeLessThanOrEqual(3);
 });
 
-test("work waits for a worker that knows the function", async () => {
+test("work waits for a worker that has the function", async () => {
   const gateway = await bench.gateway();
   const before = await bench.worker(gateway);
   await before.close();
@@ -340,7 +340,7 @@ test("work waits for a worker that knows the function", async () => {
   await ended(gateway, first);
 });
 
-test("a worker that learns from a checkpoint that its run has ended holds no place any more", async () => {
+test("a worker that learns from a checkpoint that its run has ended frees its slot", async () => {
   const gateway = await bench.gateway();
   // It cannot be told to stop, so it has to find out.
   const worker = await bench.worker(gateway, { extensions: ["checkpoint"] });

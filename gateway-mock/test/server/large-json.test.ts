@@ -86,8 +86,8 @@ async function statuses(): Promise<string[]> {
   return runs.map(({ status }) => status);
 }
 
-describe("an event that would keep others waiting", () => {
-  test.each(HOSTILE)("%s: is stored as it was sent, and read in turns", async (_, data) => {
+describe("Large events", () => {
+  test.each(HOSTILE)("a large event (%s) is stored unchanged, and parsed in slices", async (_, data) => {
     const gateway = await bench.gateway();
     const functions = ["event.data.kind == 'x'", "event.data.l.exists(x, x == 'no')", "event.data.size() > 3"];
     await bench.worker(gateway, {
@@ -107,7 +107,7 @@ describe("an event that would keep others waiting", () => {
     expect(stored?.payloadJson).toContain(`"data":${data},`);
   });
 
-  test("five of them in one request take as many turns as five requests", async () => {
+  test("five large events in one request take as many slices as five requests", async () => {
     const gateway = await bench.gateway();
     const [, data] = HOSTILE[0] ?? ["", ""];
     const on = watched();
@@ -116,7 +116,7 @@ describe("an event that would keep others waiting", () => {
     bounded(on, 5 * data.length);
   });
 
-  test("a condition on a small field of it holds, one that asks for all of it does not and says so", async () => {
+  test("a condition on a small field of a large event works, one on the whole event fails with a log line", async () => {
     const warnings: string[] = [];
     const gateway = await bench.gateway({ log: (level, message) => void (level === "warn" && warnings.push(message)) });
     const trigger = (expression: string): object => ({ triggers: [{ event: "shop/large", expression }] });
@@ -151,7 +151,7 @@ describe("an event that would keep others waiting", () => {
       400,
       "BODY_INVALID",
     ],
-  ])("%s is refused in turns as well", async (_, make, status, code) => {
+  ])("an invalid large body (%s) is also rejected in slices", async (_, make, status, code) => {
     const gateway = await bench.gateway();
     const data = HOSTILE[0]?.[1] ?? "";
     const on = watched();
@@ -161,7 +161,7 @@ describe("an event that would keep others waiting", () => {
   });
 });
 
-describe("what a worker reports", () => {
+describe("Large reports of workers", () => {
   const given = async (gateway: Gateway) => {
     const worker = await bench.worker(gateway);
     await post(gateway, '{"name":"shop/order","data":{}}');
@@ -169,7 +169,7 @@ describe("what a worker reports", () => {
   };
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-  test.each(FEW)("a step's result, %s: stored and given back as it was", async (_, data) => {
+  test.each(FEW)("a large step result (%s) is stored and returned unchanged", async (_, data) => {
     const gateway = await bench.gateway();
     const { worker, request } = await given(gateway);
     const { requestId, runId, leaseId } = request;
@@ -189,36 +189,39 @@ describe("what a worker reports", () => {
     expect((JSON.parse(text) as RunDetailView).steps).toMatchObject([{ id: "a", status: "completed" }]);
   });
 
-  test.each(FEW)("what a function returns, throws, invokes with, %s", async (_, data) => {
-    const gateway = await bench.gateway();
-    const { worker, request } = await given(gateway);
-    const on = watched();
-    const invoke = `[{"op":"InvokeFunction","id":"c","opts":{"function_id":"shop-order","payload":{"data":${data}}}}]`;
-    worker.reply(request, { value: null, body: bytes(invoke) });
-    // The test, too, has to leave it unread.
-    const child = await worker.frame("GATEWAY_EXECUTOR_REQUEST");
-    worker.reply(child, {
-      value: null,
-      status: "ERROR",
-      noRetry: true,
-      body: bytes(`{"name":"E","message":"m","l":${data}}`),
-    });
-    const next = await worker.frame("GATEWAY_EXECUTOR_REQUEST");
-    worker.reply(next, { value: null, status: "DONE", body: bytes(data) });
-    await worker.frame("WORKER_REPLY_ACK", ({ requestId }) => requestId === next.requestId);
-    bounded(on, 3 * data.length);
-    on.end();
-    const view = async (runId: string): Promise<string> => (await fetch(`${gateway.url}/v1/runs/${runId}`)).text();
-    const [parent, invoked] = [await view(next.runId), await view(child.runId)];
-    expect([/"status":"COMPLETED"/.test(parent), parent.includes(`"output":${data}`)]).toEqual([true, true]);
-    expect([/"status":"FAILED"/.test(invoked), /"error":\{"name":"E","message":"m"/.test(invoked)]).toEqual([
-      true,
-      true,
-    ]);
-    expect(invoked.includes(`"data":${data.slice(0, -1)},"_inngest":`)).toBe(true);
-  });
+  test.each(FEW)(
+    "large values that a function returns, throws and invokes with are stored unchanged, %s",
+    async (_, data) => {
+      const gateway = await bench.gateway();
+      const { worker, request } = await given(gateway);
+      const on = watched();
+      const invoke = `[{"op":"InvokeFunction","id":"c","opts":{"function_id":"shop-order","payload":{"data":${data}}}}]`;
+      worker.reply(request, { value: null, body: bytes(invoke) });
+      // The test, too, has to leave it unread.
+      const child = await worker.frame("GATEWAY_EXECUTOR_REQUEST");
+      worker.reply(child, {
+        value: null,
+        status: "ERROR",
+        noRetry: true,
+        body: bytes(`{"name":"E","message":"m","l":${data}}`),
+      });
+      const next = await worker.frame("GATEWAY_EXECUTOR_REQUEST");
+      worker.reply(next, { value: null, status: "DONE", body: bytes(data) });
+      await worker.frame("WORKER_REPLY_ACK", ({ requestId }) => requestId === next.requestId);
+      bounded(on, 3 * data.length);
+      on.end();
+      const view = async (runId: string): Promise<string> => (await fetch(`${gateway.url}/v1/runs/${runId}`)).text();
+      const [parent, invoked] = [await view(next.runId), await view(child.runId)];
+      expect([/"status":"COMPLETED"/.test(parent), parent.includes(`"output":${data}`)]).toEqual([true, true]);
+      expect([/"status":"FAILED"/.test(invoked), /"error":\{"name":"E","message":"m"/.test(invoked)]).toEqual([
+        true,
+        true,
+      ]);
+      expect(invoked.includes(`"data":${data.slice(0, -1)},"_inngest":`)).toBe(true);
+    },
+  );
 
-  test("options of a step that hold more values than they may fail the run with the limit and what to do", async () => {
+  test("step options with too many values fail the run with the limit and the fix", async () => {
     const gateway = await bench.gateway();
     const { worker, request } = await given(gateway);
     const data = HOSTILE[0]?.[1] ?? "";

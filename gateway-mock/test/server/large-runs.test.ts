@@ -12,7 +12,7 @@ const wide = (id: string): object => did(id, "\u20ac".repeat(1.5 * MiB));
 test.each([
   { name: "in place", options: {} },
   { name: "plain", options: { extensions: [] } },
-])("$name: over 4 MiB the worker is told to fetch events and steps", async ({ options }) => {
+])("$name: for a run over 4 MiB the worker is told to fetch events and steps", async ({ options }) => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, options satisfies Partial<WorkerOptions>);
   const [runId = ""] = await start(gateway);
@@ -71,7 +71,7 @@ test("fetching a run's state requires the signing key and an existing run", asyn
   }
 });
 
-test("over 32 MiB the run fails with a code, after a checkpoint that is refused", async () => {
+test("a run over 32 MiB fails with a code, after a rejected checkpoint", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);

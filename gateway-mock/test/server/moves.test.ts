@@ -28,7 +28,7 @@ async function stop(gateway: Gateway): Promise<void> {
   await gateway.close();
 }
 
-test("a gateway that stops leaves work to its worker, which goes on at another gateway and says so a moment later", async () => {
+test("a worker keeps its work when its gateway stops and it reconnects to another one, which learns of it", async () => {
   const { two, runId, request, after, stopped, requests } = await workOnAGatewayThatStops(5_000);
   expect(await after.extend(request)).toBeDefined();
   await stopped;
@@ -37,7 +37,7 @@ test("a gateway that stops leaves work to its worker, which goes on at another g
   expect(requests()).toEqual([]);
 });
 
-test("a worker of the plain protocol that is at another gateway by then need not have said so: its lease stays", async () => {
+test("a plain worker that moved to another gateway keeps its lease without reporting it", async () => {
   const { two, runId, request, after, stopped, requests } = await workOnAGatewayThatStops(200);
   await stopped;
   expect((await metrics(two)).queue).toMatchObject({ leased: 1, due: 0 });

@@ -30,7 +30,7 @@ async function versionsOf(gateway: Gateway, runIds: readonly string[]): Promise<
   return [...new Set(runs.map(({ appVersion }) => appVersion))];
 }
 
-test.each(POLICIES)("%s: with two versions connected all new runs begin on the newer one", async (versionPolicy) => {
+test.each(POLICIES)("%s: with two connected versions all new runs start on the newer one", async (versionPolicy) => {
   const gateway = await bench.gateway({ versionPolicy });
   const old = await bench.worker(gateway, V1);
   const fresh = await bench.worker(gateway, V2);
@@ -41,15 +41,18 @@ test.each(POLICIES)("%s: with two versions connected all new runs begin on the n
   expect([old.taken, fresh.taken]).toEqual([0, 110]);
 });
 
-test.each(POLICIES.slice(0, 2))("%s: also when the newer one is at another gateway", async (versionPolicy) => {
-  const [one, two] = [await bench.gateway({ versionPolicy }), await bench.gateway({ versionPolicy })];
-  const old = await bench.worker(one, V1);
-  const fresh = await bench.worker(two, V2);
-  answer(old);
-  answer(fresh);
-  expect(await versionsOf(one, await start(one, 20))).toEqual(["2"]);
-  expect(old.taken).toBe(0);
-});
+test.each(POLICIES.slice(0, 2))(
+  "%s: new runs start on the newer version even when that is connected to another gateway",
+  async (versionPolicy) => {
+    const [one, two] = [await bench.gateway({ versionPolicy }), await bench.gateway({ versionPolicy })];
+    const old = await bench.worker(one, V1);
+    const fresh = await bench.worker(two, V2);
+    answer(old);
+    answer(fresh);
+    expect(await versionsOf(one, await start(one, 20))).toEqual(["2"]);
+    expect(old.taken).toBe(0);
+  },
+);
 
 /** Version 2 has one place, and it is taken. */
 async function full(
@@ -75,7 +78,7 @@ const isPutOff = (gateway: Gateway): Promise<unknown> =>
     { what: "the run to be put off" },
   );
 
-test("prefer: after a while without room at the newest version an older one has the run, with its own options", async () => {
+test("prefer: when the newest version lacks capacity for a while, an older one gets the run with its own options", async () => {
   const { gateway, old } = await full("prefer");
   const [runId = ""] = await start(gateway);
   await isPutOff(gateway);
@@ -93,7 +96,7 @@ test("prefer: after a while without room at the newest version an older one has 
   await ended(gateway, runId);
 });
 
-test("strict: it waits for the newest version, however long that has no room", async () => {
+test("strict: a run waits for the newest version however long that lacks capacity", async () => {
   const { gateway, old, free } = await full("strict");
   const [runId = ""] = await start(gateway);
   for (let n = 0; n < 3; n += 1) {
@@ -106,7 +109,7 @@ test("strict: it waits for the newest version, however long that has no room", a
   expect(old.taken).toBe(0);
 });
 
-test("any: an older one has it as soon as the newest has no room for it", async () => {
+test("any: an older version gets the run as soon as the newest lacks capacity", async () => {
   const { gateway, old } = await full("any");
   const [runId = ""] = await start(gateway);
   const { request, payload } = await old.request();
@@ -116,7 +119,7 @@ test("any: an older one has it as soon as the newest has no room for it", async 
 });
 
 test.each(POLICIES.slice(0, 2))(
-  "%s: when the newest version has gone, new runs begin on the one before it",
+  "%s: when the newest version has disconnected, new runs start on the previous one",
   async (versionPolicy) => {
     const [one, two] = [await bench.gateway({ versionPolicy }), await bench.gateway({ versionPolicy })];
     const old = await bench.worker(one, V1);

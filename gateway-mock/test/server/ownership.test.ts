@@ -117,31 +117,34 @@ async function stateOf(gateway: Gateway, runId: string): Promise<unknown> {
 describe.each(["the same gateway", "another gateway"])(
   "a worker of another app at %s that knows a request's ids",
   (where) => {
-    test.each(Object.keys(ATTACKS))("OWNER-1, OWNER-2, OWNER-3: %s: nothing happens", async (attack) => {
-      // The lease is not extended meanwhile, so that a change of its end is seen.
-      const here = await bench.gateway({ leaseMs: 60_000 });
-      const gateway = where === "another gateway" ? await bench.gateway({ leaseMs: 60_000 }) : here;
-      const owner = await bench.worker(here);
-      const worker = await bench.worker(gateway, { app: "evil", functions: [{ id: "own", event: "evil/own" }] });
-      const [runId = ""] = await start(here);
-      const { request: victim } = await owner.request();
-      await send(gateway, "evil/own");
-      const { request: own } = await worker.request();
-      const foreigner = { gateway, worker, own, victim };
-      await heard({ ...foreigner, worker: owner });
-      const before = await stateOf(here, runId);
-      await ATTACKS[attack]?.(foreigner);
-      expect(await stateOf(here, runId)).toEqual(before);
-      // The worker goes on as if nothing had been.
-      expect(await owner.extend(victim)).toBeDefined();
-      await owner.replied(victim, { status: "DONE", value: "mine" });
-      await worker.replied(own, { status: "DONE", value: "own" });
-      expect(await ended(here, runId)).toMatchObject({ status: "COMPLETED", output: "mine" });
-    });
+    test.each(Object.keys(ATTACKS))(
+      "OWNER-1, OWNER-2, OWNER-3: another app's worker that %s changes nothing",
+      async (attack) => {
+        // The lease is not extended meanwhile, so that a change of its end is seen.
+        const here = await bench.gateway({ leaseMs: 60_000 });
+        const gateway = where === "another gateway" ? await bench.gateway({ leaseMs: 60_000 }) : here;
+        const owner = await bench.worker(here);
+        const worker = await bench.worker(gateway, { app: "evil", functions: [{ id: "own", event: "evil/own" }] });
+        const [runId = ""] = await start(here);
+        const { request: victim } = await owner.request();
+        await send(gateway, "evil/own");
+        const { request: own } = await worker.request();
+        const foreigner = { gateway, worker, own, victim };
+        await heard({ ...foreigner, worker: owner });
+        const before = await stateOf(here, runId);
+        await ATTACKS[attack]?.(foreigner);
+        expect(await stateOf(here, runId)).toEqual(before);
+        // The worker goes on as if nothing had been.
+        expect(await owner.extend(victim)).toBeDefined();
+        await owner.replied(victim, { status: "DONE", value: "mine" });
+        await worker.replied(own, { status: "DONE", value: "own" });
+        expect(await ended(here, runId)).toMatchObject({ status: "COMPLETED", output: "mine" });
+      },
+    );
   },
 );
 
-test("one's own request under the id of another run of one's own: refused too", async () => {
+test("a worker's own request under the id of another of its runs is also rejected", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [one = "", two = ""] = await start(gateway, 2);
@@ -156,7 +159,7 @@ test("one's own request under the id of another run of one's own: refused too", 
   expect(await ended(gateway, two)).toMatchObject({ output: 2 });
 });
 
-test("lease ids stay good at another gateway, and each is of one request", async () => {
+test("a lease id is valid at every gateway, for one request only", async () => {
   const [one, two] = [await bench.gateway({ reconnectGraceMs: 20_000 }), await bench.gateway()];
   const worker = await bench.worker(one, { instanceId: "mover" });
   const [runId = ""] = await start(one);

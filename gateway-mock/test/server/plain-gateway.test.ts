@@ -8,7 +8,7 @@ import { helloFrame, RawWorker, replyOf } from "./raw-worker.ts";
 const bench = useGateway();
 const once = { functions: [{ id: "order", event: "shop/order", retries: 0 }] };
 
-test("a plain gateway has the reference's deadlines and grants no extensions", async () => {
+test("a plain gateway has the reference's deadlines and grants no protocol extensions", async () => {
   expect(resolveConfig({ plain: true })).toMatchObject({ plain: true, extensions: [], requestAckMs: 125_000 });
   expect(resolveConfig({ plain: true, leaseMs: 1000 }).requestAckMs).toBe(6000);
   expect(() => resolveConfig({ plain: true, extensions: ["nack"] })).toThrow(/grants no extensions/);
@@ -25,7 +25,7 @@ test("a plain gateway has the reference's deadlines and grants no extensions", a
   await worker.close();
 });
 
-test("a pause is final: what the connection could run does not wait for it to be ready again, it fails", async () => {
+test("on a plain gateway a pause is final, and requests that need that connection fail", async () => {
   const gateway = await bench.gateway({ plain: true });
   const worker = await bench.worker(gateway, once);
   const [first = ""] = await start(gateway);
@@ -42,7 +42,7 @@ test("a pause is final: what the connection could run does not wait for it to be
   expect(worker.taken).toBe(1);
 });
 
-test("work for an app none of whose workers is connected waits", async () => {
+test("work for an app without a connected worker waits", async () => {
   const gateway = await bench.gateway({ plain: true });
   const worker = await bench.worker(gateway, once);
   await worker.close();
@@ -55,7 +55,7 @@ test("work for an app none of whose workers is connected waits", async () => {
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
-test("a connection that ends, however it does, ends no lease; when that has ended the attempt has failed", async () => {
+test("the end of a plain connection ends no lease, and an expired lease fails the attempt", async () => {
   const gateway = await bench.gateway({ plain: true, leaseMs: 1_500, heartbeatMs: 60_000 });
   const first = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", retries: 1 }] });
   const [runId = ""] = await start(gateway);
@@ -74,7 +74,7 @@ test("a connection that ends, however it does, ends no lease; when that has ende
   expect(run.log.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["LEASE_LOST", "PASS_FAILED"]));
 });
 
-test("the attempt after a lease that ended meets another connection, if there is one", async () => {
+test("the attempt after an expired lease goes to another connection, if there is one", async () => {
   const gateway = await bench.gateway({ plain: true, leaseMs: 1_500, heartbeatMs: 60_000 });
   const functions = [{ id: "order", event: "shop/order", retries: 1 }];
   const first = await bench.worker(gateway, { functions });
@@ -87,7 +87,7 @@ test("the attempt after a lease that ended meets another connection, if there is
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: "elsewhere" });
 });
 
-test("what was not acknowledged goes on at once when its connection ends; the third time its attempt has failed", async () => {
+test("unacknowledged work is dispatched again when its connection ends, and fails the attempt the third time", async () => {
   const gateway = await bench.gateway({ plain: true });
   await (await bench.worker(gateway, once)).close();
   const [runId = ""] = await start(gateway);
@@ -104,7 +104,7 @@ test("what was not acknowledged goes on at once when its connection ends; the th
   });
 });
 
-test("leases: the present id counts, the one before it gets the present one again, any other is refused", async () => {
+test("the current lease id is extended, the previous one gets the current one, and others are rejected", async () => {
   const gateway = await bench.gateway({ plain: true });
   const worker = await bench.worker(gateway, { instanceId: "one" });
   await start(gateway);

@@ -8,7 +8,7 @@ import { replyOf, type WorkerOptions } from "./raw-worker.ts";
 const bench = useGateway();
 const plain: Partial<WorkerOptions> = { extensions: [] };
 
-test("extensions off: none is granted, the plain intervals are sent", async () => {
+test("with extensions off none is granted, and the plain intervals are sent", async () => {
   const gateway = await bench.gateway({ extensions: [] });
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -22,7 +22,7 @@ test("extensions off: none is granted, the plain intervals are sent", async () =
   expect((await ended(gateway, runId)).status).toBe("COMPLETED");
 });
 
-test("parallel steps: targeted requests at the same time, one pass after the last", async () => {
+test("parallel steps are requested one by one at the same time, and one pass follows the last of them", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
@@ -41,7 +41,7 @@ test("parallel steps: targeted requests at the same time, one pass after the las
   expect(run.log.filter(({ kind, key }) => kind === "DISPATCHED" && key === "").length).toBe(2);
 });
 
-test("race: a pass after each completion; the losers are told to stop", async () => {
+test("in a race a pass follows each completion, and the losers are told to stop", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { extensions: ["cancel"] });
   const [runId = ""] = await start(gateway);
@@ -57,7 +57,7 @@ test("race: a pass after each completion; the losers are told to stop", async ()
   expect((await ended(gateway, runId)).output).toBe("b won");
 });
 
-test("two gateways answer two branches at once: one pass comes of it", async () => {
+test("when two gateways answer two branches at the same time, one pass follows", async () => {
   const one = await bench.gateway();
   const two = await bench.gateway();
   const here = await bench.worker(one, { ...plain, maxWorkerConcurrency: 1 });
@@ -76,7 +76,7 @@ test("two gateways answer two branches at once: one pass comes of it", async () 
   expect(run.log.filter(({ kind, key }) => kind === "DISPATCHED" && key === "").length).toBe(2);
 });
 
-test("a step that fails is run again with its next attempt, a handler that throws too", async () => {
+test("a failed step is retried with its next attempt, and so is a handler that throws", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, {
     ...plain,
@@ -99,7 +99,7 @@ test("a step that fails is run again with its next attempt, a handler that throw
   expect(run.steps).toMatchObject([{ id: "a", status: "completed", attempt: 1, failedAttempts: [{ attempt: 0 }] }]);
 });
 
-test("an op that this gateway does not support fails the run with a code", async () => {
+test("an unsupported op fails its run with a code", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
@@ -108,7 +108,7 @@ test("an op that this gateway does not support fails the run with a code", async
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "OP_UNSUPPORTED" } });
 });
 
-test("a reply that cannot be read fails its run, not the connection", async () => {
+test("an unreadable reply fails its run, not the connection", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, plain);
   const [one = "", two = ""] = await start(gateway, 2);
@@ -125,7 +125,7 @@ async function checkpoint(gateway: Gateway, runId: string, body: object): Promis
   return fetch(`${gateway.url}/v1/checkpoint/${runId}/async`, { method: "POST", body: JSON.stringify(body) });
 }
 
-test("checkpoints over HTTP: stored, repeated, stale", async () => {
+test("checkpoints over HTTP are stored once, and stale ones are reported", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
@@ -153,7 +153,7 @@ test("checkpoints over HTTP: stored, repeated, stale", async () => {
   expect((await ended(gateway, runId)).output).toEqual({ ok: 1 });
 });
 
-test("flush: a reply over HTTP is as good as one over the socket", async () => {
+test("a reply flushed over HTTP counts like one over the socket", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 20_000 });
   const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
@@ -175,7 +175,7 @@ test("flush: a reply over HTTP is as good as one over the socket", async () => {
   expect((await ended(gateway, runId)).output).toBe("flushed");
 });
 
-test("a plain worker that comes back keeps its work without a word, as long as an extension interval", async () => {
+test("a reconnected plain worker keeps its work without reporting it, for an extension interval", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 5_000, leaseMs: 600_000 });
   const one = { ...plain, maxWorkerConcurrency: 1 };
   const other = await bench.worker(gateway, { ...one, instanceId: "host-2" });
@@ -198,7 +198,7 @@ test("a plain worker that comes back keeps its work without a word, as long as a
   expect((await ended(gateway, runId)).output).toBe("kept");
 });
 
-test("lost twenty times in a row without progress: the run fails with a code", async () => {
+test("a run lost twenty times in a row without progress fails with a code", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 0 });
   const [, ...functions] = [0, { id: "order", event: "shop/order" }] as const;
   const first = await bench.worker(gateway, { functions });
@@ -217,7 +217,7 @@ test("lost twenty times in a row without progress: the run fails with a code", a
   expect(await ended(gateway, runId)).toMatchObject({ status: "FAILED", error: { code: "RUN_LOST" }, leasesLost: 20 });
 });
 
-test("a worker that dies with thirty steps of one run takes each along once: the run goes on", async () => {
+test("a worker that dies with thirty steps of one run counts as one loss for each, and the run continues", async () => {
   const gateway = await bench.gateway({ reconnectGraceMs: 0 });
   const worker = await bench.worker(gateway, plain);
   const [runId = ""] = await start(gateway);
@@ -235,7 +235,7 @@ test("a worker that dies with thirty steps of one run takes each along once: the
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 30 });
 });
 
-test("events: ids make them idempotent, seeds make ids", async () => {
+test("events are idempotent by id, and seeds generate their ids", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const send = (event: object, headers = {}): Promise<unknown> =>

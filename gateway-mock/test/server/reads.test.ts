@@ -134,7 +134,7 @@ afterEach(async () => {
   await db.drop();
 });
 
-test("a step that is stored while its gateway reads the run for something else is not given out again", async () => {
+test("a step stored while its gateway reads the run for another purpose is not dispatched again", async () => {
   const claims = holdingClaims(store);
   const here = engineOf(claims.store, "here");
   const one: Store["claim"] = ({ wants, ...rest }) =>
@@ -169,7 +169,7 @@ test("a step that is stored while its gateway reads the run for something else i
   expect(Object.keys((await worker.request()).steps).sort()).toEqual(["a", "s1", "s2"]);
 });
 
-test("a step that is stored while another gateway fails the run is undone", async () => {
+test("a step stored while another gateway fails the run is undone", async () => {
   let write: (() => void) | null = null;
   const commit: Store["commit"] = async (transition) => {
     if (transition.log.some(({ kind }) => kind === "TIMER_FIRED") && write === null) {
@@ -198,7 +198,7 @@ test("a step that is stored while another gateway fails the run is undone", asyn
   expect(Object.keys(steps)).toEqual(["a", expect.any(String)]);
 });
 
-test("a worker at another gateway is told at once that the deadline has taken its work", async () => {
+test("a worker at another gateway is told at once that the deadline has ended its work", async () => {
   const hereStore = openPostgresStore({ url: db.url, maxConnections: 3 });
   const here = engineOf(holdingClaims(hereStore).store, "here");
   const other = engineOf(store, "other");

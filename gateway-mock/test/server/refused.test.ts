@@ -17,7 +17,7 @@ async function refuse(key: string): Promise<void> {
 test.each([
   { name: "in place", options: {} },
   { name: "plain", options: { extensions: [] } },
-])("$name: what the database will never take fails the run, with its reason", async ({ options }) => {
+])("$name: data that the database can never store fails the run with the reason", async ({ options }) => {
   await refuse("poison");
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, options);

@@ -22,7 +22,7 @@ async function deaf(worker: RawWorker, during: () => Promise<void>): Promise<voi
   }
 }
 
-test("plain protocol: large passes of many runs wait for room on the socket; no one loses them meanwhile", async () => {
+test("on the plain protocol large passes wait for buffer space on the socket without losing their leases", async () => {
   const { gateway, worker, runIds, first, born } = await firstPasses({
     leaseMs: LEASE_MS,
     heartbeatMs: 10_000,
@@ -44,7 +44,7 @@ test("plain protocol: large passes of many runs wait for room on the socket; no 
   expect(worker.closed).toBeNull();
 });
 
-test("new work is not claimed for a worker while requests wait for room on its socket", async () => {
+test("no new work is claimed for a worker while requests wait for buffer space on its socket", async () => {
   const gateway = await bench.gateway({ requestAckMs: 60_000 });
   const worker = await bench.worker(gateway, { extensions: [], maxWorkerConcurrency: 1000 });
   await deaf(worker, async () => {
@@ -72,7 +72,7 @@ test("new work is not claimed for a worker while requests wait for room on its s
   expect((await metrics(gateway)).dispatcher.leasesLost ?? 0).toBe(0);
 });
 
-test("what waits for room on a socket that breaks goes to the next worker at once", async () => {
+test("requests waiting for a socket that breaks go to the next worker at once", async () => {
   const options = { reconnectGraceMs: 600_000, requestAckMs: 600_000, leaseMs: 600_000 };
   const { gateway, worker, first, born } = await firstPasses(options);
   worker.socket.pause();
@@ -86,7 +86,7 @@ test("what waits for room on a socket that breaks goes to the next worker at onc
   expect(seen.size).toBe(RUNS - sent);
 });
 
-test("what is cancelled while it waits for room is not sent", async () => {
+test("a request cancelled while it waits for buffer space is not sent", async () => {
   const options = { requestAckMs: 600_000, leaseMs: 600_000 };
   const { gateway, worker, runIds, first, born } = await firstPasses(options);
   let sent = 0;

@@ -19,8 +19,8 @@ const retry = (url: string, runId: string) =>
 describe.each([
   { name: "plain", options: { extensions: [] } },
   { name: "in place", options: {} },
-] satisfies { name: string; options: Partial<WorkerOptions> }[])("sagas, $name", ({ options }) => {
-  test("attempts used up: the gateway has the steps undone; what fails can be retried by API", async () => {
+] satisfies { name: string; options: Partial<WorkerOptions> }[])("Sagas, $name", ({ options }) => {
+  test("when attempts are used up the steps are undone, and failed compensations can be retried through the API", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, {
       ...options,
@@ -56,7 +56,7 @@ describe.each([
   });
 });
 
-test("a gateway that dies while steps are undone: another one goes on after the last that was", async () => {
+test("when a gateway dies while steps are undone, another one continues after the last undone step", async () => {
   const first = await bench.gateway();
   const worker = await bench.worker(first, { functions: [{ id: "order", event: "shop/order", retries: 0 }] });
   const [runId = ""] = await start(first);
@@ -84,7 +84,7 @@ test("a gateway that dies while steps are undone: another one goes on after the 
   expect(run.error).toMatchObject({ compensation });
 });
 
-test("the deadline of a run whose event lies ahead counts from when it may start", async () => {
+test("the deadline of a run with a future event counts from the time at which it may start", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const config = { holdfast: { deadline: "1m" } };
   const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", config }] });
@@ -102,7 +102,7 @@ test("the deadline of a run whose event lies ahead counts from when it may start
   expect(await ended(gateway, runIds[0] ?? "")).toMatchObject({ status: "COMPLETED" });
 });
 
-test("the deadline fails a run and stops its handler; with steps to undo a new pass undoes them", async () => {
+test("the deadline fails a run and stops its handler; a new pass undoes its steps", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const config = { holdfast: { deadline: "1h" } };
   const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", config }] });
@@ -136,7 +136,7 @@ test("the deadline fails a run and stops its handler; with steps to undo a new p
   expect(await ended(gateway, saga)).toMatchObject({ status: "FAILED", error });
 });
 
-test("timeouts.finish cancels a run that takes too long from its start, and stops its handler", async () => {
+test("timeouts.finish counts from a run's start, cancels the run and stops its handler", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const functions = [{ id: "order", event: "shop/order", config: { timeouts: { finish: "1h" } } }];
   const early = await bench.worker(gateway, { functions });
@@ -153,7 +153,7 @@ test("timeouts.finish cancels a run that takes too long from its start, and stop
   expect(run).toMatchObject({ status: "CANCELLED", error: { code: "RUN_CANCELLED" } });
 });
 
-test("onFailure: the failure function gets the error and the event, and its own failure makes no more", async () => {
+test("onFailure gets the error and the event, and its own failure triggers no other", async () => {
   const gateway = await bench.gateway();
   const failure = (slug: string) => ({
     triggers: [{ event: "inngest/function.failed", expression: `event.data.function_id == '${slug}'` }],

@@ -7,7 +7,7 @@ import { helloFrame, RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
 
-test("the intervals depend on what the worker offers, one unit each", async () => {
+test("the intervals are sent in the units of the offered extensions", async () => {
   const gateway = await bench.gateway();
   const greet = async (extensions: readonly string[]) => {
     const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
@@ -25,7 +25,7 @@ test("the intervals depend on what the worker offers, one unit each", async () =
   expect(await greet([])).toMatchObject({ heartbeatInterval: "10s", extendLeaseInterval: "30s", extensions: [] });
 });
 
-test("nothing is sent before WORKER_READY, however much work waits; heartbeats are answered after it", async () => {
+test("nothing is dispatched before WORKER_READY, and heartbeats are answered after it", async () => {
   const gateway = await bench.gateway({ heartbeatMs: 5_000 });
   const first = await bench.worker(gateway);
   await first.close();
@@ -47,7 +47,7 @@ test("nothing is sent before WORKER_READY, however much work waits; heartbeats a
   await worker.close();
 });
 
-test("wrong greetings are closed with the reason that workers know", async () => {
+test("an invalid handshake is closed with a reason that workers know", async () => {
   const gateway = await bench.gateway();
   const greet = async (change: object) => {
     const { worker, connectionId } = await RawWorker.open({ url: gateway.url });
@@ -73,7 +73,7 @@ test("wrong greetings are closed with the reason that workers know", async () =>
   });
 });
 
-test("upgrades: the path, the subprotocol and the origin are checked", async () => {
+test("upgrade requests are checked for path, subprotocol and origin", async () => {
   const gateway = await bench.gateway();
   const base = gateway.url.replace("http", "ws");
   const upgrade = async (url: string, protocol: string, headers = {}): Promise<number | string> => {
@@ -92,7 +92,7 @@ test("upgrades: the path, the subprotocol and the origin are checked", async () 
   expect(await upgrade(`${base}/v0/connect`, SUBPROTOCOL, { origin: "https://evil.example" })).toBe(403);
 });
 
-test("an unreadable frame costs nothing but itself; no frame at all ends the connection", async () => {
+test("an unreadable frame is ignored, and bytes that are not a frame end the connection", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -106,13 +106,13 @@ test("an unreadable frame costs nothing but itself; no frame at all ends the con
   expect(await worker.gone()).toMatchObject({ code: 1007 });
 });
 
-test("silence: the socket is dropped after five heartbeat intervals", async () => {
+test("a socket that stays silent for five heartbeat intervals is dropped", async () => {
   const gateway = await bench.gateway({ heartbeatMs: 60 });
   const worker = await bench.worker(gateway);
   expect((await worker.gone()).code).toBe(1006);
 });
 
-test("drain: workers are notified once, what they finish is taken, then the sockets close", async () => {
+test("a drain notifies workers once, accepts their results, then closes the sockets", async () => {
   const gateway = await bench.gateway({ drainMs: 20_000 });
   const worker = await bench.worker(gateway);
   const [runId = "", other = ""] = await start(gateway, 2);
@@ -140,14 +140,14 @@ test("drain: workers are notified once, what they finish is taken, then the sock
   expect(worker.frames.filter(({ kind }) => kind === "GATEWAY_CLOSING")).toEqual([]);
 });
 
-test("a drain ends at its limit", async () => {
+test("a drain ends at its time limit", async () => {
   const gateway = await bench.gateway({ drainMs: 100 });
   const worker = await bench.worker(gateway);
   await gateway.drain();
   expect(await worker.gone()).toMatchObject({ code: 1001, reason: "connect_gateway_closing" });
 });
 
-test("an idle worker that has nowhere to go does not hold a drain up", async () => {
+test("an idle worker with no other gateway to connect to does not delay a drain", async () => {
   const gateway = await bench.gateway({ drainMs: 600_000 });
   const worker = await bench.worker(gateway);
   const drained = gateway.drain();
@@ -157,7 +157,7 @@ test("an idle worker that has nowhere to go does not hold a drain up", async () 
   await worker.gone();
 });
 
-test("a gateway that stops hands its work back at once", async () => {
+test("a gateway that stops returns its work at once", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -171,7 +171,7 @@ test("a gateway that stops hands its work back at once", async () => {
   expect((await ended(next, runId)).leasesLost).toBe(0);
 });
 
-test("with keys, a socket needs the token of its start call", async () => {
+test("with keys configured, a socket needs the token of its start call", async () => {
   const gateway = await bench.gateway({ signingKey: "signkey-test-00112233445566778899aabbccddeeff", eventKey: "e" });
   const headers = {
     Authorization: "Bearer signkey-test-a8faed6abbf35c12a4b26e40f6feb19d736d90045c83b9f9a31f638d323e6811",

@@ -33,7 +33,7 @@ function aged(frozen = true): Aged {
 
 const moved = async (gateway: Gateway): Promise<number> => (await metrics(gateway)).dispatcher.registryMoved ?? 0;
 
-test("an event is never taken in by a gateway that does not know what it starts", async () => {
+test("an event is never accepted by a gateway that does not know the functions it triggers", async () => {
   const here = await bench.gateway();
   const there = await bench.gateway({}, aged().ports);
   const worker = await bench.worker(here);
@@ -51,7 +51,7 @@ test("an event is never taken in by a gateway that does not know what it starts"
   expect(again.ids).toEqual(body.ids);
 });
 
-test("what happens with a decision starts what is registered by then: a function that is invoked, the end of a run", async () => {
+test("an invocation or the end of a run starts the functions registered at that moment", async () => {
   const age = aged(false);
   const there = await bench.gateway({}, age.ports);
   const old = await bench.worker(there);
@@ -89,7 +89,7 @@ function dice(seed: number): (below: number) => number {
 const NAMES = ["a", "b", "c"];
 
 test.each([1, 2, 3, 4])(
-  "caches of any age, seed %i: each event starts what is registered when it is sent",
+  "with registry caches of any age (seed %i) each event starts the functions registered when it is sent",
   async (seed) => {
     const roll = dice(seed);
     const ages = [aged(), aged(), aged()];

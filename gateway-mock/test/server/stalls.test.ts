@@ -31,7 +31,7 @@ async function beat(worker: RawWorker): Promise<void> {
   await worker.frame("GATEWAY_HEARTBEAT");
 }
 
-test("a blocked worker is shown with its run, once for each report, and changes nothing of the run", async () => {
+test("a blocked worker is listed with its run, once for each report, and its run is unchanged", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -70,7 +70,7 @@ test("a blocked worker is shown with its run, once for each report, and changes 
   expect((await metrics(gateway)).dispatcher.stalls).toBe(3);
 });
 
-test("a report that names no run of ours, or a stranger's, is only logged; a flood of them is bounded", async () => {
+test("a stall report for an unknown run, or another app's, is only logged, and a flood of reports is bounded", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -88,7 +88,7 @@ test("a report that names no run of ours, or a stranger's, is only logged; a flo
   expect((await metrics(gateway)).dispatcher.stalls).toBe(104);
 });
 
-test("a worker that pauses gets nothing until it is ready again", async () => {
+test("a paused worker gets no work until it is ready again", async () => {
   const gateway = await bench.gateway();
   const [one, two] = [await bench.worker(gateway), await bench.worker(gateway)];
   const takesAll = async (worker: RawWorker, other: RawWorker): Promise<void> => {
@@ -110,7 +110,7 @@ test("a worker that pauses gets nothing until it is ready again", async () => {
   await takesAll(one, two);
 });
 
-test("work given up by a blocked worker goes to another one at once; what the blocked one says later is stale", async () => {
+test("work returned by a blocked worker goes to another one at once, and its late reports are stale", async () => {
   const gateway = await bench.gateway();
   const blocked = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);

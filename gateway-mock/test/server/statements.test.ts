@@ -34,7 +34,7 @@ const total = (statements: readonly string[]): number =>
   statements.reduce((sum, line) => sum + Number(line.split(" ")[0]), 0);
 const shown = (counted: readonly string[][]): string => counted.map((lines) => lines.join("\n")).join("\n\n");
 
-test("plain protocol: a decision costs as many statements for a thousand planned steps as for one", async () => {
+test("on the plain protocol a decision takes as many statements for a thousand planned steps as for one", async () => {
   const { gateway, worker } = await gatewayThatCounts({ extensions: [] });
   const planned: string[][] = [];
   for (const fanOut of fanOuts) {
@@ -59,7 +59,7 @@ test("plain protocol: a decision costs as many statements for a thousand planned
   expect(total(planned[0] ?? [])).toBeLessThanOrEqual(10);
 });
 
-test("in place: a checkpoint costs as many statements for a thousand finished steps as for one", async () => {
+test("in place a checkpoint takes as many statements for a thousand finished steps as for one", async () => {
   const { gateway, worker } = await gatewayThatCounts({});
   const stored: string[][] = [];
   for (const fanOut of fanOuts) {
@@ -83,7 +83,7 @@ test("in place: a checkpoint costs as many statements for a thousand finished st
   expect(total(stored[0] ?? [])).toBeLessThanOrEqual(6);
 });
 
-test("an event costs as much whether one run or a hundred wait for one of its name, each with its own number", async () => {
+test("an event takes as many statements with a hundred waiting runs as with one", async () => {
   const { gateway, worker } = await gatewayThatCounts({});
   const wait = op("WaitForEvent", "w", { name: "shop/paid", opts: { timeout: "1h", match: "data.n" } });
   const costs: string[][] = [];

@@ -26,7 +26,7 @@ async function overdue(gateway: Gateway, count: number): Promise<void> {
   await waitFor(async () => ((await metrics(gateway)).dispatcher.claims ?? 0) >= claims + 5, { what: "five claims" });
 }
 
-test("KEPT-1: while the connection of a plain worker lives, what it has not acknowledged stays with it under its id", async () => {
+test("KEPT-1: an unacknowledged request stays with its live plain connection, under its id", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   const runIds = await start(gateway, 10);
@@ -56,7 +56,7 @@ test("the lease of an unacknowledged plain request is extended as long as its co
   expect((await ended(gateway, runId)).output).toBe("late");
 });
 
-test("KEPT-2: an unacknowledged plain request goes to another connection, and the first one's answers are late", async () => {
+test("KEPT-2: after an unacknowledged plain request moves to another connection, the first one's answers are late", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
   const first = await bench.worker(gateway, blocked);
   const runIds = await start(gateway, 3);
@@ -75,7 +75,7 @@ test("KEPT-2: an unacknowledged plain request goes to another connection, and th
   expect(requestsOf(first)).toHaveLength(3);
 });
 
-test("KEPT-4: a request not mentioned for a lease's length by a live connection counts as dropped and is sent again", async () => {
+test("KEPT-4: a request that a live connection does not mention for a lease's length is dropped and sent again", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 500, heartbeatMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   await start(gateway);
@@ -86,7 +86,7 @@ test("KEPT-4: a request not mentioned for a lease's length by a live connection 
   expect(second?.requestId).not.toBe(first?.requestId);
 });
 
-test("KEPT-5: a plain connection that ends or pauses gives up its unacknowledged requests", async () => {
+test("KEPT-5: a plain connection that ends or pauses returns its unacknowledged requests", async () => {
   const gateway = await bench.gateway({ requestAckMs: 60_000, leaseMs: 60_000, reconnectGraceMs: 100 });
   for (const end of [
     (worker: RawWorker) => worker.send({ kind: "WORKER_PAUSE" }),

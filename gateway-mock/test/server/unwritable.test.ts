@@ -104,7 +104,7 @@ test.each(readOnly)("%s: an outage is logged once, and work continues afterwards
   expect(said()[1]).toMatch(/^warn The database is back after .*; \d+ calls failed meanwhile/);
 });
 
-test("a write that is refused so each time is refused alone, and is no outage", async () => {
+test("a write that the database rejects every time fails alone, and is not an outage", async () => {
   const { gateway, said } = await gatewayThatTells();
   await bench.worker(gateway);
   await refuseInserts("NEW.name = 'poison'", "53200");

@@ -8,7 +8,7 @@ const bench = useGateway();
 const toldVersion = (payload: Payload): unknown => (payload.ctx.holdfast as { appVersion?: string }).appVersion;
 const wait = (id: string): object => op("WaitForEvent", id, { name: `shop/${id}`, opts: { timeout: "1h" } });
 
-test("PLACE-3: prefer: a run stays with the version that started it while that is connected, here or elsewhere", async () => {
+test("PLACE-3: prefer: a run stays with the version that started it while that is connected, at any gateway", async () => {
   const [one, two] = [await bench.gateway(), await bench.gateway()];
   const old = await bench.worker(one, { appVersion: "1" });
   const [runId = ""] = await start(one);
@@ -66,7 +66,7 @@ async function forsaken(gateway: Gateway, count: number): Promise<string[]> {
   return runIds;
 }
 
-test("strict: runs that wait for their version keep no other run waiting, and are not claimed again and again", async () => {
+test("strict: runs that wait for their version delay no other run, and are not claimed repeatedly", async () => {
   const gateway = await bench.gateway({ versionPolicy: "strict" });
   const held = await forsaken(gateway, 5);
   const fresh = await bench.worker(gateway, { appVersion: "2", maxWorkerConcurrency: 1 });
@@ -93,7 +93,7 @@ test("strict: runs that wait for their version keep no other run waiting, and ar
   expect(claimedJobs).toBeLessThan(60);
 });
 
-test("prefer: what waits for a busy worker of its version keeps no other run waiting, and is taken when that has room", async () => {
+test("prefer: a run that waits for a busy worker of its version delays no other, and is claimed once that has capacity", async () => {
   const gateway = await bench.gateway();
   const old = await bench.worker(gateway, { appVersion: "1", maxWorkerConcurrency: 1 });
   const [first = "", second = ""] = await start(gateway, 2);
@@ -135,7 +135,7 @@ test("any: a run goes to whichever worker has capacity", async () => {
   await Promise.all([ended(gateway, runId), ended(gateway, busy)]);
 });
 
-test("PLACE-2: the version that starts a run is recorded before it does, also when it is not the newest", async () => {
+test("PLACE-2: the version that starts a run is recorded beforehand, even when it is not the newest", async () => {
   const gateway = await bench.gateway();
   const old = await bench.worker(gateway, { appVersion: "1" });
   await old.close();

@@ -5,7 +5,7 @@ import { call, did, ended, failed, metrics, op, runDetail, SIGNING_KEY, start, u
 const bench = useGateway();
 const HOUR_MS = 3_600_000;
 
-test("a sleep of hours ends when its time has come, and not before", async () => {
+test("with virtual time a sleep of hours ends when time is advanced to its end, and not before", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -23,7 +23,7 @@ test("a sleep of hours ends when its time has come, and not before", async () =>
   expect((run.endedMs ?? 0) - run.createdMs).toBeGreaterThanOrEqual(2 * HOUR_MS);
 });
 
-test("work that runs meanwhile keeps its lease, and the app is told the new time", async () => {
+test("work that runs while time is advanced keeps its lease, and the app is told the new time", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const worker = await bench.worker(gateway);
   const [runId = ""] = await start(gateway);
@@ -41,7 +41,7 @@ test("work that runs meanwhile keeps its lease, and the app is told the new time
   expect((await ended(gateway, runId)).leasesLost).toBe(0);
 });
 
-test("many runs sleep at once, while time is advanced repeatedly, also over HTTP", async () => {
+test("many sleeping runs wake while time is advanced repeatedly, also over HTTP", async () => {
   const gateway = await bench.gateway({ virtualTime: true });
   const worker = await bench.worker(gateway);
   worker.answer((_, payload) =>
@@ -63,7 +63,7 @@ test("many runs sleep at once, while time is advanced repeatedly, also over HTTP
   expect((await metrics(gateway)).queue).toMatchObject({ due: 0, leased: 0, later: 0 });
 });
 
-test("time can be skipped only with the option, and only by valid durations", async () => {
+test("time can be advanced only with the option, and only by valid durations", async () => {
   const gateway = await bench.gateway();
   await expect(gateway.skipTime(1000)).rejects.toMatchObject({ code: "OPTION_INVALID" });
   expect(await call(gateway, "/v1/testing/skip-time", { method: "POST", body: '{"ms":1}' })).toMatchObject({

@@ -33,8 +33,8 @@ async function finish(worker: RawWorker, runId: string): Promise<Payload["steps"
 describe.each([
   { name: "plain", options: { extensions: [], functions } },
   { name: "in place", options: { functions } },
-] satisfies { name: string; options: Partial<WorkerOptions> }[])("waits, $name", ({ options }) => {
-  test("an event that fulfils the condition ends the wait with the event; others do not, nor what came before", async () => {
+] satisfies { name: string; options: Partial<WorkerOptions> }[])("Waits, $name", ({ options }) => {
+  test("an event that fulfils the condition ends a wait; other events and earlier ones do not", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
@@ -55,7 +55,7 @@ describe.each([
     expect(run.waits).toEqual([]);
   });
 
-  test("a timeout gives null; so does one that is over at once", async () => {
+  test("a wait that times out returns null, as does one whose timeout has already passed", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
@@ -78,7 +78,7 @@ describe.each([
     await ended(gateway, runId);
   });
 
-  test("names that the database cannot have or find fail the step; the longest signal is found", async () => {
+  test("signal and event names that the database cannot store fail the step, and the longest signal is found", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
@@ -113,7 +113,7 @@ describe.each([
     await ended(gateway, runId);
   });
 
-  test("a signal goes to the one that waits for it, once; without anybody it is not found", async () => {
+  test("a signal ends one waiting step once; without a waiting step it is reported as not found", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     expect(await signal(gateway.url)).toMatchObject({ status: 404, body: { code: "NOT_FOUND" } });
@@ -126,7 +126,7 @@ describe.each([
     expect(await finish(worker, runId)).toEqual({ s: { type: "data", data: { signal: "go", data: { n: 1 } } } });
   });
 
-  test("a signal that is taken: the step fails, or takes the place; the one before waits on for nothing", async () => {
+  test("a step that waits for a taken signal fails, or replaces the first one, which then waits in vain", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     const [one = ""] = await start(gateway);
@@ -145,7 +145,7 @@ describe.each([
     expect(await finish(worker, one)).toEqual({ s: { type: "data", data: null } });
   });
 
-  test("one run that waits twice for one signal: the first step keeps it, unless the second takes its place", async () => {
+  test("of one run's two waits for the same signal the first keeps it, unless the second replaces it", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
@@ -170,7 +170,7 @@ describe.each([
     expect(await finish(worker, runId)).toMatchObject({ ...told, s: { type: "data", data: { signal: "go" } } });
   });
 
-  test("one run that waits twice for one signal and replaces: the last step gets it, the first waits on for nothing", async () => {
+  test("of one run's two waits for the same signal in replace mode the last gets it, and the first waits in vain", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
@@ -191,7 +191,7 @@ describe.each([
     });
   });
 
-  test("invoke: the other function's run starts with the payload, its value or its error comes back", async () => {
+  test("invoke starts the other function's run with the payload and returns its value or error", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
@@ -218,7 +218,7 @@ describe.each([
     ]);
   });
 
-  test("invoke: no such function, a timeout, a child that is cancelled", async () => {
+  test("invoke fails for a missing function, a timeout and a cancelled child run", async () => {
     const gateway = await bench.gateway();
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
@@ -239,7 +239,7 @@ describe.each([
   });
 });
 
-test("a wait that begins while other steps still run ends while they do", async () => {
+test("a wait that starts while other steps run ends while they still run", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { functions });
   const [runId = ""] = await start(gateway);
@@ -256,7 +256,7 @@ test("a wait that begins while other steps still run ends while they do", async 
   expect(Object.keys(await finish(worker, runId))).toEqual(["w", "a"]);
 });
 
-test("waits cross gateways: one event at one wakes all runs at the others, each once", async () => {
+test("an event at one gateway wakes the waiting runs at all others, each once", async () => {
   const [one, two, three] = [await bench.gateway(), await bench.gateway(), await bench.gateway()];
   const worker = await bench.worker(one, { functions });
   const runIds = await start(one, 30);
@@ -277,7 +277,7 @@ test("waits cross gateways: one event at one wakes all runs at the others, each 
   for (const run of runs) expect(run.log.filter(({ kind, key }) => kind === "DISPATCHED" && key === "").length).toBe(2);
 });
 
-test("a gateway that dies right after it took an event in: another one tells those who wait", async () => {
+test("when a gateway dies right after it stored an event, another one notifies the waiting runs", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { functions });
   const [runId = ""] = await start(gateway);
@@ -289,7 +289,7 @@ test("a gateway that dies right after it took an event in: another one tells tho
   expect(await finish(worker, runId)).toEqual({ w: { type: "data", data: { name: "shop/paid" } } });
 });
 
-test("cancelOn: the event cancels runs whose condition it fulfils, and stops their handler", async () => {
+test("cancelOn cancels the runs whose condition the event fulfils, and stops their handlers", async () => {
   const gateway = await bench.gateway();
   const cancel = [{ event: "shop/stop", if: "event.data.n == async.data.n", timeout: "1h" }];
   const worker = await bench.worker(gateway, { functions: [{ id: "order", event: "shop/order", config: { cancel } }] });
@@ -306,7 +306,7 @@ test("cancelOn: the event cancels runs whose condition it fulfils, and stops the
   expect((await ended(gateway, one)).status).toBe("COMPLETED");
 });
 
-test("cancelled over another gateway, the handler is told too", async () => {
+test("cancelling a run through another gateway stops its handler", async () => {
   const [one, two] = [await bench.gateway(), await bench.gateway()];
   const worker = await bench.worker(one, { functions });
   const [runId = ""] = await start(one);
@@ -315,7 +315,7 @@ test("cancelled over another gateway, the handler is told too", async () => {
   expect((await worker.frame("GATEWAY_CANCEL")).requestId).toBe(request.requestId);
 });
 
-test("ends of runs are events: they trigger functions and end waits, but not for ever", async () => {
+test("the end of a run is an event that triggers functions and ends waits, up to a depth limit", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, {
     functions: [

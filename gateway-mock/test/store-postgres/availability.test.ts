@@ -70,7 +70,7 @@ it("transactions rolled back by the server are counted and logged occasionally",
   expect(said[1]).toContain("5 times");
 });
 
-it("a database that takes no writes is away although reads are answered, until something was written", async () => {
+it("a database that rejects writes counts as unavailable although it answers reads, until a write succeeds", async () => {
   const { clock, availability, said } = start();
   const full = Object.assign(new Error("No space left on device"), { code: "53100" });
   availability.troubled(full, "unwritable");

@@ -4,8 +4,8 @@ import { claimOne, lost, newId, runDone, seedLeased, seedRun, stepDone, useStore
 
 const bench = useStore();
 
-describe("claims", () => {
-  it("gives a job once, with the run and its log", async () => {
+describe("Claims", () => {
+  it("a claim gives a job once, with its run and log", async () => {
     const run = await seedRun(bench.store, { run: { functionId: "once" } });
     const job = await claimOne(bench.store, "once");
     expect(job).toMatchObject({ id: run.jobId, runId: run.runId, kind: "pass", epoch: 1, lost: false });
@@ -18,7 +18,7 @@ describe("claims", () => {
     expect((await bench.store.listRuns({ status: "PENDING", functionId: "once", limit: 10 })).runs).toHaveLength(0);
   });
 
-  it("never gives one job to two stores", async () => {
+  it("a claim never gives one job to two stores", async () => {
     const ids = (
       await Promise.all(Array.from({ length: 120 }, () => seedRun(bench.store, { run: { functionId: "many" } })))
     ).map((run) => run.jobId);
@@ -41,7 +41,7 @@ describe("claims", () => {
     expect([...got].sort()).toEqual([...ids].sort());
   });
 
-  it("claims what expired and what was returned, and notes what was lost", async () => {
+  it("a claim takes expired and returned jobs, and records what was lost", async () => {
     const expired = await seedLeased(bench.store, "expired", 0);
     expect(await claimOne(bench.store, "expired", 0)).toMatchObject({ id: expired.jobId, epoch: 2, lost: true });
     expect(await claimOne(bench.store, "expired")).toMatchObject({ id: expired.jobId, epoch: 3, lost: true });
@@ -60,7 +60,7 @@ describe("claims", () => {
     expect(await claimOne(bench.store, "back")).toMatchObject({ id: back.jobId, epoch: 3, lost: true });
   });
 
-  it("leaves alone what was put off, until it is asked for by its version", async () => {
+  it("a claim skips postponed jobs, unless it asks for their version", async () => {
     const one = await seedLeased(bench.store, "held");
     const two = await seedLeased(bench.store, "held");
     for (const { jobId } of [one, two]) {
@@ -81,7 +81,7 @@ describe("claims", () => {
     expect(await bench.store.recallJobs([wanted(appVersion, 5)])).toEqual([0]);
   });
 
-  it("goes by priority, then by age, and keeps each function's limit", async () => {
+  it("a claim orders jobs by priority, then by age, and respects each function's limit", async () => {
     const low = await seedRun(bench.store, { run: { functionId: "ordered" } });
     const old = await seedRun(bench.store, { run: { functionId: "ordered" }, job: { priority: 5, notBeforeMs: 0 } });
     const fresh = await seedRun(bench.store, { run: { functionId: "ordered" }, job: { priority: 5 } });
@@ -101,7 +101,7 @@ describe("claims", () => {
     expect(second.map((job) => job.id)).toEqual([low.jobId]);
   });
 
-  it("leaves what is not due, and says when it will be", async () => {
+  it("a claim skips jobs that are not due, and reports when the next one will be", async () => {
     const notBeforeMs = Date.now() + 3_600_000;
     await seedRun(bench.store, { run: { functionId: "later" }, job: { notBeforeMs } });
     await seedRun(bench.store, { run: { functionId: "later" }, job: { delayMs: 600_000, priority: -3 } });
@@ -113,8 +113,8 @@ describe("claims", () => {
   });
 });
 
-describe("leases", () => {
-  it("are extended only for the dispatch that holds them", async () => {
+describe("Leases", () => {
+  it("a lease is extended only for the dispatch that holds it", async () => {
     const run = await seedLeased(bench.store, "extended", 60_000);
     const other = newId();
     const leases = [
@@ -128,7 +128,7 @@ describe("leases", () => {
     expect(after - before).toBeGreaterThanOrEqual(60_000);
   });
 
-  it("that ended can be extended until another gateway claims, and not after", async () => {
+  it("an expired lease can be extended until another gateway claims the job, and not after", async () => {
     const run = await seedLeased(bench.store, "revived", 0);
     expect(
       await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 }]),
@@ -142,7 +142,7 @@ describe("leases", () => {
     expect(await bench.store.releaseLeases([{ jobId: run.jobId, epoch: 1, lost: false }])).toEqual([false]);
   });
 
-  it("that were released can be taken up again by their worker, through any gateway, until another gateway claims", async () => {
+  it("a released lease can be reclaimed by its worker through any gateway, until another gateway claims the job", async () => {
     const run = await seedLeased(bench.store, "moved", 60_000);
     const fence = { jobId: run.jobId, epoch: 1 };
     await bench.store.releaseLeases([{ ...fence, lost: true }]);
@@ -155,7 +155,7 @@ describe("leases", () => {
     expect(await claimOne(bench.store, "moved")).toMatchObject({ epoch: 2, lost: true });
   });
 
-  it("can be given on under the next epoch: what the worker before says is late, and no gateway claims it meanwhile", async () => {
+  it("a lease can be reassigned under the next epoch, which makes the previous worker late and prevents a claim", async () => {
     const run = await seedLeased(bench.store, "given-on", 60_000);
     const lease = { jobId: run.jobId, epoch: 1, gatewayId: "gw-b", leaseMs: 60_000 };
     expect(await bench.store.extendLeases([{ ...lease, next: true }])).toEqual([true]);
@@ -166,7 +166,7 @@ describe("leases", () => {
     expect(await claimOne(bench.store, "given-on")).toMatchObject({ epoch: 3 });
   });
 
-  it("cannot be taken between a fence and its write", async () => {
+  it("a job cannot be claimed between the check of a fence and its write", async () => {
     const other = bench.another();
     for (let round = 0; round < 30; round += 1) {
       const run = await seedLeased(bench.store, "raced", 0);
@@ -183,8 +183,8 @@ describe("leases", () => {
   });
 });
 
-describe("claims that rest on the registry", () => {
-  it("claims that rest on a changed registry take nothing and report it", async () => {
+describe("Claims that depend on the registry", () => {
+  it("a claim based on an outdated registry takes nothing and reports it", async () => {
     const functionId = newId();
     const { jobId } = await seedRun(bench.store, { run: { functionId } });
     const { version } = await bench.store.loadRegistry();

@@ -15,8 +15,8 @@ import {
 
 const bench = useStore();
 
-describe("fences", () => {
-  it("stores a step of the dispatch that has the work, and leaves the head alone", async () => {
+describe("Fences", () => {
+  it("a step of the current dispatch is stored and leaves the head unchanged", async () => {
     const run = await seedLeased(bench.store);
     expect(await bench.store.commit(stepDone(run, "a"))).toMatchObject({ won: true, inserted: [true], version: null });
     const [stored] = await bench.store.loadRuns([run.runId]);
@@ -24,7 +24,7 @@ describe("fences", () => {
     expect(stored?.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED", "STEP_COMPLETED"]);
   });
 
-  it("turns a zombie away once another worker has the work, and counts it (E8)", async () => {
+  it("a zombie worker's result is rejected once another worker has the work, and counted (E8)", async () => {
     const run = await seedLeased(bench.store, "zombie", 0);
     const again = await claimOne(bench.store, "zombie");
     expect(again).toMatchObject({ id: run.jobId, epoch: 2, lost: true });
@@ -38,7 +38,7 @@ describe("fences", () => {
     expect(await bench.store.commit(runDone(run, 1, 2))).toMatchObject({ won: true, version: 2 });
   });
 
-  it("welcomes a late result while no other worker has claimed the work", async () => {
+  it("a late result is accepted while no other worker has claimed the work", async () => {
     const expired = await seedLeased(bench.store, "late", 0);
     expect(await bench.store.commit(stepDone(expired, "a"))).toMatchObject({ won: true });
     const released = await seedLeased(bench.store, "late");
@@ -47,7 +47,7 @@ describe("fences", () => {
     expect(await bench.store.commit(runDone(expired))).toMatchObject({ won: true });
   });
 
-  it("does not take the job of one run for a write to another", async () => {
+  it("the job of one run does not permit a write to another", async () => {
     const a = await seedLeased(bench.store);
     const b = await seedLeased(bench.store);
     const foreign = { ...stepDone(a, "x"), runId: b.runId };
@@ -55,8 +55,8 @@ describe("fences", () => {
   });
 });
 
-describe("the log", () => {
-  it("keeps the first of two results of one step and says so", async () => {
+describe("The run log", () => {
+  it("of two results of one step the first is kept, and the second is reported as a duplicate", async () => {
     const run = await seedLeased(bench.store);
     await bench.store.commit(stepDone(run, "a", 1, '{"data":"first"}'));
     const second = await bench.store.commit({
@@ -68,13 +68,13 @@ describe("the log", () => {
     expect(stored?.log.find((row) => row.key === "a")?.dataJson).toBe('{"data":"first"}');
   });
 
-  it("tells two equal rows of one batch apart", async () => {
+  it("two equal rows of one batch are told apart", async () => {
     const run = await seedLeased(bench.store);
     const outcomes = await Promise.all([1, 2, 3].map(() => bench.store.commit(stepDone(run, "same"))));
     expect(outcomes.map((outcome) => outcome.won && outcome.inserted[0])).toEqual([true, false, false]);
   });
 
-  it("gives text back as it came", async () => {
+  it("text is returned unchanged", async () => {
     const run = await seedLeased(bench.store);
     const dataJson = JSON.stringify({ data: 'quo"te \\ back\\\\slash {braces}, NULL \u0000 \ud800 é 😀\n\t' });
     await bench.store.commit(stepDone(run, 'key "with" \\ {odd}, signs', 1, dataJson));
@@ -82,7 +82,7 @@ describe("the log", () => {
     expect(stored?.log.at(-1)).toMatchObject({ key: 'key "with" \\ {odd}, signs', dataJson });
   });
 
-  it("gives the texts of events, results and errors back as they came, each where it belongs", async () => {
+  it("the texts of events, results and errors are returned unchanged and in their places", async () => {
     const odd = JSON.stringify('quo"te \\ back\\\\slash {braces}, NULL \u0000 \u001f é 😀\n\t');
     const texts = ["null", odd, '""', ` [ ${odd},\n\t{} ] `, "1"];
     const runs = await Promise.all(texts.map(() => seedLeased(bench.store)));
@@ -111,8 +111,8 @@ describe("the log", () => {
   });
 });
 
-describe("versions", () => {
-  it("lets one of two decisions on the same version win, in one gateway and in two", async () => {
+describe("Versions", () => {
+  it("one of two decisions on the same version wins, in one gateway and across two", async () => {
     const other = bench.another();
     for (let round = 0; round < 10; round += 1) {
       const run = await seedLeased(bench.store);
@@ -138,7 +138,7 @@ describe("versions", () => {
     }
   });
 
-  it("applies every live change of one run in the order of the calls", async () => {
+  it("all live changes of one run are applied in the order of the calls", async () => {
     const run = await seedLeased(bench.store);
     const outcomes = await Promise.all(
       [1, 2, 3].map((iteration) =>
@@ -156,7 +156,7 @@ describe("versions", () => {
     expect(outcomes.map((outcome) => outcome.won && outcome.version)).toEqual([2, 3, 4]);
   });
 
-  it("changes nothing by a live change whose rows are all there, also when they come in the same batch", async () => {
+  it("a live change whose rows all exist changes nothing, even within the same batch", async () => {
     const run = await seedLeased(bench.store);
     const fence = { jobId: run.jobId, epoch: 1 };
     const step = { runId: run.runId, fence, log: [logRow("STEP_COMPLETED", "a")], removeJobs: [], addJobs: [] };
@@ -175,7 +175,7 @@ describe("versions", () => {
     expect((await bench.store.getRun(run.runId))?.head.version).toBe(2);
   });
 
-  it("stores a step and the end of its run that were sent together", async () => {
+  it("a step and the end of its run that are sent together are both stored", async () => {
     const run = await seedLeased(bench.store);
     const [step, end, zombie] = await Promise.all([
       bench.store.commit(stepDone(run, "a")),
@@ -188,7 +188,7 @@ describe("versions", () => {
     expect(detail).toMatchObject({ head: { status: "COMPLETED", outputJson: '"done"' }, jobs: [] });
   });
 
-  it("says why a decision lost", async () => {
+  it("a decision that lost is told the reason", async () => {
     const run = await seedLeased(bench.store);
     await bench.store.commit(runDone(run));
     const late = { ...runDone(run, "live"), fence: null };
@@ -200,8 +200,8 @@ describe("versions", () => {
   });
 });
 
-describe("jobs", () => {
-  it("replaces a job by a later one in the same transition, and keeps one of a kind", async () => {
+describe("Jobs", () => {
+  it("a later job in the same transition replaces an earlier one, and one of each kind is kept", async () => {
     const run = await seedLeased(bench.store, "replaced");
     const retry = passJob(run.runId, { functionId: "replaced", attempt: 1, delayMs: 3_600_000 });
     const outcome = await bench.store.commit({
@@ -221,7 +221,7 @@ describe("jobs", () => {
     expect(await claimOne(bench.store, "replaced")).toBeUndefined();
   });
 
-  it("refuses a transition that would change a head without a word in the log", async () => {
+  it("a transition that would change a head without a log row is rejected", async () => {
     const run = await seedRun(bench.store);
     const empty = { runId: run.runId, fence: null, cas: 1, log: [], removeJobs: [], addJobs: [] } as const;
     await expect(bench.store.commit(empty)).rejects.toMatchObject({ code: "INTERNAL" });

@@ -28,8 +28,8 @@ const decide = (run: { runId: string; jobId: string }) =>
     addJobs: [passJob(run.runId, { kind: "step", key: "a" })],
   });
 
-describe("a commit whose connection breaks", () => {
-  it("RUNNER-4: is known as committed when only the answer was lost: the version and the fence it changed do not turn it away", async () => {
+describe("A commit whose connection breaks", () => {
+  it("RUNNER-4: a commit whose answer was lost is recognised, although it changed version and fence", async () => {
     const run = await seedLeased(store);
     proxy.cutAt("toClient", "COMMIT");
     expect(await decide(run)).toMatchObject({ won: true, version: 2, inserted: [true, true] });
@@ -40,7 +40,7 @@ describe("a commit whose connection breaks", () => {
     expect(detail?.log).toHaveLength(4);
   });
 
-  it("reports which rows were new after the answer was lost", async () => {
+  it("a commit whose answer was lost reports which rows were new", async () => {
     const run = await seedLeased(store);
     await store.commit(stepDone(run, "old"));
     const cuts = proxy.cuts;
@@ -50,7 +50,7 @@ describe("a commit whose connection breaks", () => {
     expect(proxy.cuts).toBe(cuts + 1);
   });
 
-  it("RUNNER-4: is done again when the server never saw its end", async () => {
+  it("RUNNER-4: a commit that never reached the server is repeated", async () => {
     const run = await seedLeased(store);
     const cuts = proxy.cuts;
     proxy.cutAt("toServer", "COMMIT");
@@ -59,7 +59,7 @@ describe("a commit whose connection breaks", () => {
     expect((await store.getRun(run.runId))?.log).toHaveLength(4);
   });
 
-  it("is done again when it broke before anything was written", async () => {
+  it("a commit whose connection broke before any write is repeated", async () => {
     const run = await seedLeased(store);
     const cuts = proxy.cuts;
     proxy.cutAt("toServer", "BEGIN", 2);
@@ -67,7 +67,7 @@ describe("a commit whose connection breaks", () => {
     expect(proxy.cuts).toBe(cuts + 2);
   });
 
-  it("takes an event in once", async () => {
+  it("an event is stored once when its connection breaks", async () => {
     const cuts = proxy.cuts;
     proxy.cutAt("toClient", "COMMIT");
     const run = await seedRun(store, { run: { functionId: "event-once" } });
@@ -78,8 +78,8 @@ describe("a commit whose connection breaks", () => {
   });
 });
 
-describe("a claim whose connection breaks", () => {
-  it("still hands out what it took, so that no job waits for an untracked lease", async () => {
+describe("A claim whose connection breaks", () => {
+  it("a claim whose answer was lost still hands out its jobs, so that no job waits for an untracked lease", async () => {
     const run = await seedRun(store, { run: { functionId: "claimed" } });
     const cuts = proxy.cuts;
     proxy.cutAt("toClient", run.jobId);
@@ -89,8 +89,8 @@ describe("a claim whose connection breaks", () => {
   });
 });
 
-describe("a server that ends sessions again and again", () => {
-  it("costs no write and repeats none", async () => {
+describe("A server that ends sessions repeatedly", () => {
+  it("a server that ends sessions repeatedly loses and duplicates no write", async () => {
     const runs = await Promise.all(Array.from({ length: 40 }, () => seedLeased(store)));
     let kills = 0;
     const killer = (async () => {
@@ -115,8 +115,8 @@ describe("a server that ends sessions again and again", () => {
   });
 });
 
-describe("a server that stays away", () => {
-  it("is waited for: what was sent meanwhile is stored when it is back", async () => {
+describe("A server that stays unavailable", () => {
+  it("writes sent while the server is away are stored once it is back", async () => {
     const run = await seedLeased(store);
     proxy.down(true);
     const written = store.commit(stepDone(run, "meanwhile"));
@@ -126,7 +126,7 @@ describe("a server that stays away", () => {
     expect(await read).toHaveLength(1);
   });
 
-  it("RUNNER-6: is given up after retryForMs, with a coded error that hides the password", async () => {
+  it("RUNNER-6: a write is abandoned after retryForMs, with an error code and without showing the password", async () => {
     const url = new URL(proxy.url);
     url.password = "s3cret";
     url.port = "1";

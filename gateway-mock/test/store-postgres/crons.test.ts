@@ -42,7 +42,7 @@ function itemOf(functionId: string, source: NonNullable<IntakeItem["source"]>): 
 const intake = async (store: Store, item: IntakeItem): Promise<IntakeOutcome> =>
   ((await store.intake([item])) as [IntakeOutcome])[0];
 
-test("one job each, moved on by its tick, gone with its registration", async () => {
+test("each schedule has one job, which moves with its tick and is removed with its registration", async () => {
   const { id, one, two, cron, scheduled } = newApp();
   const pastMs = Date.now() - 60_000;
   const stores = [bench.store, bench.another()];
@@ -71,7 +71,7 @@ test("one job each, moved on by its tick, gone with its registration", async () 
   expect(await scheduled()).toEqual([]);
 });
 
-test("what got lost is made again, what is there is left as it is", async () => {
+test("a repair recreates missing schedules and leaves existing ones unchanged", async () => {
   const { id, one, two, cron, read, record, scheduled } = newApp();
   const functions = await bench.store.saveApps([record("1", [one, two])]);
   await bench.store.saveCrons([id], functions, [cron(one), cron(two)]);
@@ -86,7 +86,7 @@ test("what got lost is made again, what is there is left as it is", async () => 
   expect(await bench.store.loadCron(one, CRON)).not.toBeNull();
 });
 
-test("a schedule that its function has no more, or a function that its app has no more, is not made again", async () => {
+test("a repair does not recreate a removed schedule, or one of a removed function", async () => {
   const { one, two, read, record, scheduled, known } = newApp();
   await bench.store.saveApps([record("1", [one, two])]);
   await bench.store.saveApps([record("2", [one], "[]")]);
@@ -94,7 +94,7 @@ test("a schedule that its function has no more, or a function that its app has n
   expect([await scheduled(), await known()]).toEqual([[], []]);
 });
 
-test("a registration waits for a repair that has begun before it, and takes away what that made", async () => {
+test("a registration waits for an earlier repair, and removes what that created", async () => {
   const { id, one, read, record, scheduled, known } = newApp();
   await bench.store.saveApps([record("1", [one])]);
   const other = bench.another();
@@ -111,7 +111,7 @@ test("a registration waits for a repair that has begun before it, and takes away
   expect([await scheduled(), await known()]).toEqual([[], []]);
 });
 
-test("a repair waits for a registration that has begun before it, and makes nothing of what that takes away", async () => {
+test("a repair waits for an earlier registration, and does not recreate what that removes", async () => {
   const { id, one, read, record, scheduled, known } = newApp();
   await bench.store.saveApps([record("1", [one])]);
   const other = bench.another();
@@ -128,7 +128,7 @@ test("a repair waits for a registration that has begun before it, and makes noth
   expect([await scheduled(), await known()]).toEqual([[], []]);
 });
 
-test("who comes late with the schedules of functions that were replaced changes nothing", async () => {
+test("late schedules of replaced functions change nothing", async () => {
   const { id, one, two, cron, record, scheduled } = newApp();
   const late = await bench.store.saveApps([record("1", [one, two])]);
   const functions = await bench.store.saveApps([record("2", [one])]);
@@ -141,7 +141,7 @@ test("who comes late with the schedules of functions that were replaced changes 
   expect(await scheduled()).toEqual([]);
 });
 
-test("a registration waits for one that saves its schedules, and replaces them", async () => {
+test("a registration waits for a concurrent one that saves its schedules, and replaces them", async () => {
   const { id, one, cron, record, scheduled } = newApp();
   const functions = await bench.store.saveApps([record("1", [one])]);
   const other = bench.another();

@@ -132,7 +132,7 @@ function holds(foreseen: LockedRows, state: LockedRows, batch: readonly Unit[]):
 }
 
 describe("foresee", () => {
-  it("EXPECT-1: where it is as foreseen, the plan is the one that a look would have led to, and every unit wins", () => {
+  it("EXPECT-1: when the rows are as expected, the optimistic plan equals the read one and every unit wins", () => {
     let seen = 0;
     fc.assert(
       fc.property(units, found, (batch, state) => {
@@ -159,7 +159,7 @@ describe("foresee", () => {
     expect(seen).toBeGreaterThan(runs(200));
   });
 
-  it("EXPECT-2: where it is not, the plan is another one", () => {
+  it("EXPECT-2: when the rows are not as expected, the optimistic plan differs from the read one", () => {
     let missed = 0;
     fc.assert(
       fc.property(units, found, (batch, state) => {
@@ -173,7 +173,7 @@ describe("foresee", () => {
     expect(missed).toBeGreaterThan(runs(100));
   });
 
-  it("foresees nothing about keys, signals, names that were awaited, and changes of whatever version", () => {
+  it("nothing is expected for keys, signals, awaited names and changes of any version", () => {
     const intake = (more: object): Unit => ({
       type: "intake",
       item: { event: { id: "e", name: "a", tsMs: 0, payloadJson: "{}", ...more }, runs: [] },
@@ -203,7 +203,7 @@ describe("createForesight", () => {
     return count;
   };
 
-  it("tries every batch while it is right, hardly any while it is wrong, and comes back", () => {
+  it("the optimistic plan is tried always while it succeeds, rarely while it fails, and recovers", () => {
     const backoff = createOptimisticBackoff();
     expect(tried(backoff, 1_000, () => true)).toBe(1_000);
     expect(tried(backoff, 10_000, () => false)).toBeLessThan(200);
@@ -212,7 +212,7 @@ describe("createForesight", () => {
     expect(tried(backoff, 100, () => false)).toBeLessThan(10);
   });
 
-  it("after one miss in a while only one batch is not tried", () => {
+  it("a single failure skips the optimistic plan for one batch only", () => {
     let number = 0;
     const count = tried(createOptimisticBackoff(), 1_000, () => {
       number += 1;
@@ -222,7 +222,7 @@ describe("createForesight", () => {
   });
 });
 
-describe("a batch at the database", () => {
+describe("Batches at the database", () => {
   const bench = useStore();
   /** How many batches `work` took, and how many of them one round trip. */
   const trips = async (work: () => Promise<unknown>): Promise<{ batches: number; foreseen: number }> => {
@@ -234,7 +234,7 @@ describe("a batch at the database", () => {
   const ONE = { batches: 1, foreseen: 1 };
   const LOOKED = { batches: 1, foreseen: 0 };
 
-  it("takes one round trip from the event to the run's end when everything is as expected", async () => {
+  it("a run takes one round trip per batch when everything is as expected", async () => {
     let run = { runId: "", jobId: "" };
     expect(
       await trips(async () => {
@@ -246,7 +246,7 @@ describe("a batch at the database", () => {
     expect(await bench.store.getRun(run.runId)).toMatchObject({ head: { status: "COMPLETED", version: 2 }, jobs: [] });
   });
 
-  it("looks when one of its units cannot win: that one loses, all others win and are written once", async () => {
+  it("a batch with a unit that cannot win reads first: that unit loses, all others win and are written once", async () => {
     const runs = await Promise.all(Array.from({ length: 10 }, () => seedLeased(bench.store)));
     const [stale, late, ...fine] = runs as [(typeof runs)[0], (typeof runs)[0], ...typeof runs];
     for (const [index, bad] of [stepDone(stale, "s", 2), runDone(late, 7)].entries()) {
@@ -266,7 +266,7 @@ describe("a batch at the database", () => {
     expect((await bench.store.loadRuns([stale.runId, late.runId])).map(({ head }) => head.version)).toEqual([1, 1]);
   });
 
-  it("looks at once for names that were awaited, until nothing waits any more", async () => {
+  it("a batch with awaited names reads first, until no run waits for them", async () => {
     const run = await seedLeased(bench.store);
     const send = async () => {
       const event = { id: newId(), name: "foresee/awaited", tsMs: 1, payloadJson: "{}" };
@@ -289,7 +289,7 @@ describe("a batch at the database", () => {
     expect(await trips(send)).toEqual(ONE);
   });
 
-  it("a run began when its job was claimed", async () => {
+  it("the start of a run is the time at which its first job was claimed", async () => {
     const functionId = `fn-${newId()}`;
     const run = await seedRun(bench.store, { run: { functionId } });
     const job = await claimOne(bench.store, functionId);

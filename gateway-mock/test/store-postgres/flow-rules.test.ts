@@ -32,7 +32,7 @@ const state = (key: { functionId: string; kind: string; key: string }): FlowRule
 const flowRulesFor = (...keys: { functionId: string; kind: string; key: string }[]): FlowRules =>
   new Map(keys.map((key) => [flowRuleKeyOf(key), state(key)]));
 
-describe("what a flowRule lets through", () => {
+describe("Rate limits", () => {
   const rate = (limit: number, periodMs: number): FlowRule => ({
     type: "rate",
     name: "rate",
@@ -42,7 +42,7 @@ describe("what a flowRule lets through", () => {
     periodMs,
   });
 
-  it("never more than the limit in a period that began with a run, and always something in a new one", () => {
+  it("a rate limit never exceeds its count within a period, and always allows a run in a new one", () => {
     const steps = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 });
     fc.assert(
       fc.property(
@@ -70,7 +70,7 @@ describe("what a flowRule lets through", () => {
     );
   });
 
-  it("a run that one flowRule holds back uses up nothing of the others", () => {
+  it("a run that one flow rule skips uses no capacity of the others", () => {
     const [first, second] = [rate(1, 1000), { ...rate(5, 1000), name: "idempotency" } as FlowRule];
     const flowRules = flowRulesFor(keyOfFlowRule(first), keyOfFlowRule(second));
     expect(passFlowRules(flowRules, [first, second], "a", 10)).toEqual([]);
@@ -79,7 +79,7 @@ describe("what a flowRule lets through", () => {
   });
 });
 
-describe("windows", () => {
+describe("Windows", () => {
   const entry = (more: Partial<WindowEntry>): WindowEntry => ({
     kind: "debounce",
     functionId: "fn",
@@ -92,7 +92,7 @@ describe("windows", () => {
     ...more,
   });
 
-  it("debounce: due once nothing has come for the period, at the latest after the timeout, with the last event", () => {
+  it("debounce is due after a quiet period, at the latest after its timeout, with the last event", () => {
     const events = fc.array(fc.integer({ min: 0, max: 150 }), { minLength: 1, maxLength: 40 });
     const timeout = fc.option(fc.integer({ min: 50, max: 400 }), { nil: null });
     fc.assert(
@@ -123,7 +123,7 @@ describe("windows", () => {
     );
   });
 
-  it("batch: every event is in one batch, in order, none larger than the limit", () => {
+  it("a batch window puts every event into one batch, in order and within the size limit", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 2, max: 7 }), (count, maxSize) => {
         const key = { functionId: "fn", kind: "batch" as const, key: "k" };
@@ -140,7 +140,7 @@ describe("windows", () => {
     );
   });
 
-  it("batch: too many characters together close it before it is full", () => {
+  it("a batch closes early when its characters exceed the limit", () => {
     const key = { functionId: "fn", kind: "batch" as const, key: "k" };
     const flowRules = flowRulesFor(key);
     const join = (id: string): number =>
@@ -171,7 +171,7 @@ const intake = async (store: Store, item: IntakeItem): Promise<IntakeOutcome> =>
 const loose = { functionId: "", limit: 100 };
 const claimLoose = (store: Store) => store.claim({ gatewayId: "gateway-a", leaseMs: 60_000, wants: [loose] });
 
-test("two stores at once: a rate limit and a singleton let exactly as many through as they should", async () => {
+test("under two stores a rate limit and a singleton admit exactly as many runs as they should", async () => {
   const fn = `fn-${newId()}`;
   const flowRules = (): FlowRule[] => [
     { type: "rate", name: "rate", functionId: fn, key: "a", limit: 7, periodMs: 60_000 },
@@ -189,7 +189,7 @@ test("two stores at once: a rate limit and a singleton let exactly as many throu
   expect(alone.filter(({ skipped }) => skipped.length === 0)).toHaveLength(1);
 });
 
-test("a singleton that cancels leaves one job for each run that has to give way", async () => {
+test("a singleton that cancels leaves one job for each run that is replaced", async () => {
   const fn = `fn-${newId()}`;
   const single = (): FlowRule[] => [{ type: "single", functionId: fn, key: "", mode: "cancel", jobId: newId() }];
   for (let n = 0; n < 3; n++) await intake(bench.store, itemOf(fn, { flowRules: single() }));
@@ -201,7 +201,7 @@ test("a singleton that cancels leaves one job for each run that has to give way"
   for (const job of jobs) await bench.store.finishJob({ jobId: job.id, epoch: job.epoch });
 });
 
-test("two stores at once: each event is in exactly one batch, and each batch makes one run", async () => {
+test("under two stores each event is in exactly one batch, and each batch starts one run", async () => {
   const fn = `fn-${newId()}`;
   const stores = [bench.store, bench.another()];
   const total = 47;

@@ -16,8 +16,8 @@ const item = (key: string | null, name = "shop/order", functions = ["one", "two"
   };
 };
 
-describe("events", () => {
-  it("are stored with the runs they trigger", async () => {
+describe("Events", () => {
+  it("events are stored with the runs they trigger", async () => {
     const one = item(null);
     const none = item(null, "shop/unheard", []);
     const outcomes = await bench.store.intake([one, none]);
@@ -34,7 +34,7 @@ describe("events", () => {
     expect((await bench.store.getEvent(none.event.id))?.runIds).toEqual([]);
   });
 
-  it("with a key seen before make nothing new and name the first one", async () => {
+  it("an event whose key was seen before starts nothing and reports the first event", async () => {
     const first = item("order-1");
     const again = item("order-1");
     const otherName = item("order-1", "shop/refund");
@@ -47,7 +47,7 @@ describe("events", () => {
     expect(await bench.store.getEvent(again.event.id)).toBeNull();
   });
 
-  it("with one key in one request, and at two gateways at once, are one event", async () => {
+  it("events with one key, in one request or at two gateways concurrently, are one event", async () => {
     const other = bench.another();
     const items = Array.from({ length: 12 }, () => item("order-2"));
     const outcomes = (await Promise.all([bench.store.intake(items.slice(0, 6)), other.intake(items.slice(6))])).flat();
@@ -57,7 +57,7 @@ describe("events", () => {
     expect((await bench.store.listRuns({ eventId: eventId ?? "", limit: 10 })).runs).toHaveLength(2);
   });
 
-  it("are new again when the key is older than 24 hours", async () => {
+  it("an event is new again when its key is older than 24 hours", async () => {
     const first = item("order-3");
     await bench.store.intake([first]);
     await bench.db
@@ -67,7 +67,7 @@ describe("events", () => {
     expect(await bench.store.intake([item("order-3")])).toMatchObject([{ eventId: later.event.id, duplicate: true }]);
   });
 
-  it("are listed newest first, page by page", async () => {
+  it("events are listed newest first, page by page", async () => {
     const names = [1, 2, 3, 4, 5].map(() => item(null, "shop/listed", []));
     await bench.store.intake(names);
     const seen: string[] = [];
@@ -81,8 +81,8 @@ describe("events", () => {
   });
 });
 
-describe("wake-ups", () => {
-  it("reach other stores when a job is due at once, not their sender, and not for jobs leased on creation", async () => {
+describe("Wake-ups", () => {
+  it("a job due at once wakes other stores, but not its sender, and not when leased on creation", async () => {
     const other = bench.another();
     const heard: string[] = [];
     const own: string[] = [];
@@ -111,7 +111,7 @@ describe("wake-ups", () => {
     expect(own).toEqual([]);
   });
 
-  it("come back after the listening connection broke", async () => {
+  it("wake-ups resume after the listening connection broke", async () => {
     const other = bench.another();
     let alls = 0;
     let heard: (() => void) | undefined;

@@ -3,8 +3,8 @@ import { logRow, newRun, passJob, runDone, seedLeased, stepDone, useStore } from
 
 const bench = useStore();
 
-describe("a write that the database refuses", () => {
-  it("RUNNER-2: fails alone, whatever was committed with it", async () => {
+describe("A write that the database rejects", () => {
+  it("RUNNER-2: a rejected write fails alone, whatever was committed with it", async () => {
     const runs = await Promise.all(Array.from({ length: 40 }, () => seedLeased(bench.store)));
     const poison = new Set([7, 23]);
     const settled = await Promise.allSettled(
@@ -20,7 +20,7 @@ describe("a write that the database refuses", () => {
     expect(await bench.store.commit(runDone(runs[7]!))).toMatchObject({ won: true });
   });
 
-  it("fails alone when it is no JSON, so that it cannot be taken for two", async () => {
+  it("invalid JSON fails alone, so that it cannot be read as two values", async () => {
     const runs = await Promise.all([1, 2, 3].map(() => seedLeased(bench.store)));
     const bad = '"\u001f"';
     const settled = await Promise.allSettled(
@@ -31,7 +31,7 @@ describe("a write that the database refuses", () => {
     expect(stored.map(({ log }) => log.find(({ key }) => key === "a")?.dataJson)).toEqual(["0", undefined, "2"]);
   });
 
-  it("takes nothing of itself along", async () => {
+  it("a rejected write leaves no part of itself behind", async () => {
     const run = await seedLeased(bench.store);
     const bad = { ...runDone(run), log: [logRow("RUN_COMPLETED"), logRow("STEP_COMPLETED", "\u0000")] };
     await expect(bench.store.commit(bad)).rejects.toMatchObject({ code: "STORE_FAILED" });
@@ -41,7 +41,7 @@ describe("a write that the database refuses", () => {
     expect(detail?.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED"]);
   });
 
-  it("fails alone among events too, and a number out of range is no different", async () => {
+  it("a rejected event fails alone, as does a number out of range", async () => {
     const item = (iteration: number) => {
       const run = newRun();
       return {

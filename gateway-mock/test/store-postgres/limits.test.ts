@@ -37,7 +37,7 @@ const finish = async ({ jobs }: LimitedClaim, store = bench.store): Promise<void
   }
 };
 
-test("as many at once as the limit says; a place is free again when its job ends, is returned or put off", async () => {
+test("a limit allows that many jobs at once, and a slot is free when its job ends, is returned or postponed", async () => {
   const fn = `fn-${newId()}`;
   for (let i = 0; i < 5; i++) await seed(fn, lane("aa", ["one"]));
   const first = await claim(bench.store, fn, limits([2]));
@@ -54,7 +54,7 @@ test("as many at once as the limit says; a place is free again when its job ends
   expect((await claim(bench.store, fn, limits([9]))).jobs).toHaveLength(2);
 });
 
-test("a key whose places are taken holds up no other key", async () => {
+test("a key without free slots does not delay other keys", async () => {
   const fn = `fn-${newId()}`;
   for (let i = 0; i < 40; i++) await seed(fn, lane("aa", ["busy"]));
   for (let i = 0; i < 3; i++) await seed(fn, lane(`b${i}`, [`quiet ${i}`]));
@@ -64,7 +64,7 @@ test("a key whose places are taken holds up no other key", async () => {
   expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(0);
 });
 
-test("two limits together: of the function 3, of each key 2", async () => {
+test("a function limit of 3 and a key limit of 2 hold together", async () => {
   const fn = `fn-${newId()}`;
   for (const key of ["x", "x", "x", "y", "y", "z"]) await seed(fn, lane(`c${key}`, [`all ${fn}`, `key ${fn} ${key}`]));
   const first = await claim(bench.store, fn, limits([3, 2]));
@@ -74,7 +74,7 @@ test("two limits together: of the function 3, of each key 2", async () => {
   expect(second.jobs).toHaveLength(3);
 });
 
-test("places that two functions share", async () => {
+test("two functions can share slots", async () => {
   const [one, two] = [`fn-${newId()}`, `fn-${newId()}`];
   const place = `account ${newId()}`;
   for (let i = 0; i < 3; i++) await seed(one, lane("aa", [place]));
@@ -91,7 +91,7 @@ test("places that two functions share", async () => {
   expect(found.jobs.filter(({ functionId }) => functionId === two)).toHaveLength(2);
 });
 
-test("work whose lease has ended keeps its place and is claimed again", async () => {
+test("a job whose lease expired keeps its slot and is claimed again", async () => {
   const fn = `fn-${newId()}`;
   for (let i = 0; i < 3; i++) await seed(fn, lane("aa", ["ended"]));
   const first = await claim(bench.store, fn, limits([1]), 10, 1);
@@ -101,7 +101,7 @@ test("work whose lease has ended keeps its place and is claimed again", async ()
   expect(again.jobs.map(({ id, epoch, lost }) => [id, epoch, lost])).toEqual([[first.jobs[0]?.id, 2, true]]);
 });
 
-test("a lease that was returned is taken up again only where there is a place", async () => {
+test("a returned lease can be reclaimed only if a slot is free", async () => {
   const fn = `fn-${newId()}`;
   for (let i = 0; i < 2; i++) await seed(fn, lane("aa", [`up ${fn}`]));
   const first = await claim(bench.store, fn, limits([1]));
@@ -117,7 +117,7 @@ test("a lease that was returned is taken up again only where there is a place", 
   if (other.jobs[0]?.id !== fence.jobId) expect(await bench.store.extendLeases([extension])).toEqual([false]);
 });
 
-test("priority shifts the place by seconds, also behind a limit", async () => {
+test("priority moves a job in the queue by seconds, also behind a limit", async () => {
   const fn = `fn-${newId()}`;
   const low = await seed(fn, lane("aa", [`prio ${fn}`]));
   const high = await seed(fn, lane("aa", [`prio ${fn}`]), { priority: 300 });
@@ -129,7 +129,7 @@ test("priority shifts the place by seconds, also behind a limit", async () => {
   }
 });
 
-test("a throttle lets a burst start, then one in each interval; what has started is not paced again", async () => {
+test("a throttle starts a burst, then one job per interval, and does not pace started jobs again", async () => {
   const fn = `fn-${newId()}`;
   const paced = limits([], { throttle: { everyMs: 60_000, burst: 2 } });
   for (let i = 0; i < 4; i++) await seed(fn, lane("aa", [], "hot"));
@@ -146,7 +146,7 @@ test("a throttle lets a burst start, then one in each interval; what has started
   expect((await claim(bench.store, fn, paced)).jobs.map(({ id }) => id)).toEqual([job?.id]);
 });
 
-test("jobs in no lane are found once they are adopted", async () => {
+test("jobs without a lane are found once they are adopted", async () => {
   const fn = `fn-${newId()}`;
   await seedRun(bench.store, { run: { functionId: fn } });
   expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(0);
@@ -154,7 +154,7 @@ test("jobs in no lane are found once they are adopted", async () => {
   expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(1);
 });
 
-test("two stores and many loops at once never have more than the limits, and finish everything", async () => {
+test("under two stores with many concurrent loops the limits hold and every job finishes", async () => {
   const fn = `fn-${newId()}`;
   const [total, perKey, runs] = [5, 2, 60];
   for (let i = 0; i < runs; i++) await seed(fn, lane(`d${i % 4}`, [`race ${fn}`, `race ${fn} ${i % 4}`]));
@@ -182,7 +182,7 @@ test("two stores and many loops at once never have more than the limits, and fin
   expect(most).toBe(total);
 });
 
-test("two stores at once never start more than a throttle lets", async () => {
+test("under two stores a throttle never starts more than it allows", async () => {
   const fn = `fn-${newId()}`;
   for (let i = 0; i < 30; i++) await seed(fn, lane("aa", [], "pace"));
   const paced = limits([], { throttle: { everyMs: 600_000, burst: 7 } });

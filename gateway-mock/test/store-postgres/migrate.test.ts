@@ -14,21 +14,21 @@ afterAll(() => db.drop());
 const versions = async (): Promise<number[]> =>
   (await db.sql`SELECT version FROM holdfast.migrations ORDER BY version`).map((row) => Number(row.version));
 
-describe("migrations", () => {
-  it("are numbered from 1 without a gap", () => {
+describe("Migrations", () => {
+  it("migrations are numbered from 1 without a gap", () => {
     const all = readMigrations();
     expect(all.length).toBeGreaterThan(0);
     const numbers = all.map((migration) => migration.version);
     expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
   });
 
-  it("run once when several gateways start at the same time", async () => {
+  it("migrations run once when several gateways start at the same time", async () => {
     await Promise.all([1, 2, 3, 4, 5].map(() => migrate(db.url)));
     expect(await versions()).toEqual(readMigrations().map((migration) => migration.version));
     await migrate(db.url);
   });
 
-  it("go on from where the database is, and leave nothing of one that fails", async () => {
+  it("migrations continue from the database's state, and a failed one leaves nothing behind", async () => {
     const known = readMigrations();
     const next = {
       version: (known.at(-1)?.version ?? 0) + 1,
@@ -45,7 +45,7 @@ describe("migrations", () => {
     expect(await versions()).toHaveLength(known.length + 1);
   });
 
-  it("refuse a schema that a newer gateway made", async () => {
+  it("a schema made by a newer gateway is rejected", async () => {
     await expect(migrate(db.url)).rejects.toMatchObject({ code: "DATABASE_SCHEMA_NEWER" });
     const store = openPostgresStore({ url: db.url });
     await expect(store.migrate()).rejects.toMatchObject({ code: "DATABASE_SCHEMA_NEWER" });
@@ -54,8 +54,8 @@ describe("migrations", () => {
   });
 });
 
-describe("a database that cannot be used", () => {
-  it("is named with the driver's reason and without the password", async () => {
+describe("Unusable databases", () => {
+  it("an unreachable database is reported with the driver's reason and without the password", async () => {
     const url = new URL(db.url);
     url.password = "s3cret-word";
     url.port = "1";
@@ -71,7 +71,7 @@ describe("a database that cannot be used", () => {
     });
   });
 
-  it("is refused when it is too old", async () => {
+  it("a database server that is too old is rejected", async () => {
     const server = await openOldServer();
     await expect(migrate(server.url)).rejects.toMatchObject({
       code: "DATABASE_TOO_OLD",
@@ -81,7 +81,7 @@ describe("a database that cannot be used", () => {
   });
 });
 
-it("uses at most maxConnections connections, whatever the load", async () => {
+it("the store uses at most maxConnections connections, whatever the load", async () => {
   const store = openPostgresStore({ url: db.url, maxConnections: 5 });
   store.onWake(() => {});
   const work = Array.from({ length: 60 }, async () => {

@@ -12,18 +12,18 @@ test.each([
   ["unwritable", "25006 53000 53100 53200 53400 58000 58030 58P01 55000"],
   ["conflict", "40001 40P01 55P03 57014 25P02"],
   ["data", "22001 23505 42501 42P01 54000 XX000"],
-])("%s: %s", (trouble, codes) => {
+])("Postgres errors are classified as %s: %s", (trouble, codes) => {
   for (const code of codes.split(" ")) expect(troubleOf(errorOf(code)), code).toBe(trouble);
 });
 
-test("a server that has no transaction ids left takes no writes; the run that met it is not to blame", () => {
+test("a server without free transaction ids is unwritable, and the run is not blamed", () => {
   const error = errorOf("54000", "database is not accepting commands to avoid wraparound data loss");
   expect(troubleOf(error)).toBe("unwritable");
   expect(isRefusedForData(storeFailed("A write", error, ""))).toBe(false);
   expect(isRefusedForData(storeFailed("A write", errorOf("54000"), ""))).toBe(true);
 });
 
-test("failures of an outage are told by the store alone", () => {
+test("failures during an outage are reported by the store alone", () => {
   expect(levelFor(storeFailed("A write", errorOf("25006"), ""), "error")).toBe("debug");
   expect(levelFor(storeFailed("A write", errorOf("23505"), ""), "error")).toBe("error");
   expect(levelFor(new HoldfastError("STORE_FAILED", "The store is closed."), "warn")).toBe("warn");

@@ -101,13 +101,13 @@ const scenes: Record<string, (other: Store) => Promise<Scene>> = {
   },
 };
 
-describe.each(Object.entries(scenes))("%s", (_, prepare) => {
-  test("whoever comes second waits, and finds no place left", async () => {
+describe.each(Object.entries(scenes))("Concurrency slots: %s", (_, prepare) => {
+  test("the second claim waits and finds no free slot", async () => {
     const { first, second } = await prepare(bench.another());
     expect(await whileHeld(bench.db.sql, HELD, first, second)).toEqual({ first: 1, second: 0, waited: true });
   });
 
-  test("without the lock both would have it: it is the lock that this shows", async () => {
+  test("without the lock both claims succeed, which shows that the lock is what prevents it", async () => {
     const { first, second } = await prepare(bench.another());
     const lock = "holdfast.lock_places(functions text[], shared boolean) RETURNS void LANGUAGE";
     const [row] = await bench.db.sql`SELECT prosrc FROM pg_proc WHERE proname = 'lock_places'`;

@@ -16,8 +16,8 @@ const end = (run: { runId: string }, status: "FAILED" | "CANCELLED") =>
     addJobs: [],
   });
 
-describe("runs", () => {
-  it("are listed by status, newest first, page by page", async () => {
+describe("Runs", () => {
+  it("runs are listed by status, newest first, page by page", async () => {
     const make = (count: number, job = {}) =>
       Promise.all(Array.from({ length: count }, () => seedRun(bench.store, { run: { functionId: "listed" }, job })));
     const pending = await make(2, { delayMs: 3_600_000 });
@@ -67,7 +67,7 @@ describe("runs", () => {
     expect(await of()).toEqual(newestFirst([...pending, ...leased, ...failed, ...cancelled, ...waiting]));
   });
 
-  it("are shown with their jobs and log", async () => {
+  it("a run is shown with its jobs and log", async () => {
     const run = await seedLeased(bench.store, "shown");
     const detail = await bench.store.getRun(run.runId);
     expect(detail?.jobs).toMatchObject([{ id: run.jobId, kind: "pass", epoch: 1, leasedBy: "gateway-a" }]);
@@ -78,7 +78,7 @@ describe("runs", () => {
     await bench.store.ping();
   });
 
-  it("have begun when their first job was claimed", async () => {
+  it("a run counts as started when its first job was claimed", async () => {
     const run = await seedRun(bench.store, { run: { functionId: "begun" } });
     const job = await claimOne(bench.store, "begun");
     await bench.store.commit(runDone(run));
@@ -88,8 +88,8 @@ describe("runs", () => {
   });
 });
 
-describe("the registry", () => {
-  it("keeps a function's uuid and takes the newest configuration", async () => {
+describe("The registry", () => {
+  it("the registry keeps a function's uuid and uses the newest configuration", async () => {
     const app = (version: string) => ({
       id: "shop",
       version,
@@ -112,7 +112,7 @@ describe("the registry", () => {
     expect(await bench.store.saveApps([])).toEqual([]);
   });
 
-  it("the newest deployment says what there is; an older one that comes again changes nothing while it is there", async () => {
+  it("the newest deployment defines the app, and a reconnecting older one changes nothing while it is there", async () => {
     const app = (version: string, names: readonly string[]) => ({
       id: "roll",
       version,
@@ -137,7 +137,7 @@ describe("the registry", () => {
     expect(await state()).toEqual(['roll-a "1" active', 'roll-b "1" active', 'roll-c "2" gone']);
   });
 
-  it("shows connections until they are gone or stale", async () => {
+  it("the registry lists connections until they are gone or stale", async () => {
     const connection = (id: string, gatewayId: string) => ({
       id,
       gatewayId,
@@ -177,7 +177,7 @@ describe("the registry", () => {
     expect(await ids()).toEqual(["c1"]);
   });
 
-  it("forgets keys of events and marks of stores once they are past their time", async () => {
+  it("expired event keys and store markers are removed", async () => {
     const { sql } = bench.db;
     const keys = async () => (await sql`SELECT key FROM holdfast.event_keys ORDER BY key`).map((row) => row.key);
     const event = (key: string) => ({
@@ -194,8 +194,8 @@ describe("the registry", () => {
   });
 });
 
-describe("the checker", () => {
-  it("STORED-1, STORED-2: finds a head that its log does not explain, and a run that no one would go on with", async () => {
+describe("The consistency checker", () => {
+  it("STORED-1, STORED-2: the checker finds a head that its log does not explain, and a run that nothing continues", async () => {
     const changed = await seedLeased(bench.store);
     const forgotten = await seedLeased(bench.store);
     const haunted = await seedLeased(bench.store);
@@ -215,7 +215,7 @@ describe("the checker", () => {
     expect((await checkInvariants(bench.store)).broken).toEqual([]);
   });
 
-  it("does not believe a log that contradicts itself", async () => {
+  it("the checker rejects a log that contradicts itself", async () => {
     const row = (
       kind: "RUN_CREATED" | "STEP_WAITING" | "RUN_COMPLETED",
       headVersion: number,

@@ -39,7 +39,7 @@ async function atOnce(functionId: string, flowRules: () => readonly FlowRule[]):
   return { runs, waited: result.waited, ids: [first, second].map(({ runs: [one] }) => one?.run.id) };
 }
 
-describe("flowRules that a run passes", () => {
+describe("Flow rules under concurrency", () => {
   const rate = (functionId: string, limit: number, name: "rate" | "idempotency" = "rate"): FlowRule => {
     return { type: "rate", name, functionId, key: "k", limit, periodMs: 3_600_000 };
   };
@@ -47,18 +47,18 @@ describe("flowRules that a run passes", () => {
     return { type: "single", functionId, key: "", mode, jobId: newId() };
   };
 
-  test("rateLimit: of two runs for one place left, one is made", async () => {
+  test("rateLimit with one place left admits one of two concurrent runs", async () => {
     const fn = `fn-${newId()}`;
     await intake(bench.store, itemOf(fn, [rate(fn, 2)]));
     expect(await atOnce(fn, () => [rate(fn, 2)])).toMatchObject({ runs: [true, false], waited: true });
   });
 
-  test("rateLimit: also when nothing has passed it before", async () => {
+  test("rateLimit admits one of two concurrent runs even before its first run", async () => {
     const fn = `fn-${newId()}`;
     expect(await atOnce(fn, () => [rate(fn, 1)])).toMatchObject({ runs: [true, false], waited: true });
   });
 
-  test("idempotency: of two runs with one key one is made", async () => {
+  test("idempotency admits one of two concurrent runs with one key", async () => {
     const fn = `fn-${newId()}`;
     // The key's period before is over: its row is there and lets one through.
     await intake(bench.store, itemOf(fn, [{ ...rate(fn, 1, "idempotency"), periodMs: 1 } as FlowRule]));
@@ -68,7 +68,7 @@ describe("flowRules that a run passes", () => {
     expect(await atOnce(fn, () => [rate(fn, 1, "idempotency")])).toMatchObject({ runs: [true, false], waited: true });
   });
 
-  test("singleton, skip: of two runs one is made", async () => {
+  test("singleton with skip admits one of two concurrent runs", async () => {
     const fn = `fn-${newId()}`;
     await intake(bench.store, itemOf(fn, [single(fn, "skip")]));
     const { runs } = await bench.store.listRuns({ functionId: fn, limit: 1 });
@@ -82,7 +82,7 @@ describe("flowRules that a run passes", () => {
     expect(await atOnce(fn, () => [single(fn, "skip")])).toMatchObject({ runs: [true, false], waited: true });
   });
 
-  test("singleton, cancel: the second run cancels the first, not the one before it again", async () => {
+  test("with singleton cancel, the second concurrent run cancels the first, not the previous one again", async () => {
     const fn = `fn-${newId()}`;
     const before = itemOf(fn, [single(fn, "cancel")]);
     await intake(bench.store, before);
@@ -97,7 +97,7 @@ describe("flowRules that a run passes", () => {
   });
 });
 
-describe.each(["debounce", "batch"] as const)("windows: %s", (kind) => {
+describe.each(["debounce", "batch"] as const)("Windows under concurrency: %s", (kind) => {
   const entryOf = (functionId: string): WindowEntry => {
     const jobIds = [newId(), newId()] as const;
     return { kind, functionId, key: "", jobIds, periodMs: 1, timeoutMs: null, maxSize: 10, flowRules: [] };
@@ -128,7 +128,7 @@ describe.each(["debounce", "batch"] as const)("windows: %s", (kind) => {
     return itemOf(functionId, [], { source, storedEvents: events });
   };
 
-  test("two events that join it at once are both in it", async () => {
+  test("two events that join a window concurrently are both in it", async () => {
     const fn = `fn-${newId()}`;
     const items = [joining(fn), joining(fn, "held"), joining(fn)] as const;
     await intake(bench.store, items[0]);
@@ -145,7 +145,7 @@ describe.each(["debounce", "batch"] as const)("windows: %s", (kind) => {
     expect(events).toEqual(kind === "batch" ? idsOf(...items) : idsOf(items[2]));
   });
 
-  test("an event that comes while its window is made a run of begins a new one", async () => {
+  test("an event that arrives while its window becomes a run opens a new window", async () => {
     const fn = `fn-${newId()}`;
     const [before, next] = [joining(fn, "held"), joining(fn)];
     await intake(bench.store, before);
@@ -162,7 +162,7 @@ describe.each(["debounce", "batch"] as const)("windows: %s", (kind) => {
     expect(await openWindow(fn)).toMatchObject({ count: 1, events: idsOf(next) });
   });
 
-  test("a window that an event is joining is not made a run of without it", async () => {
+  test("a window does not become a run without an event that is joining it", async () => {
     const fn = `fn-${newId()}`;
     const [before, next] = [joining(fn), joining(fn, "held")];
     await intake(bench.store, before);
@@ -180,7 +180,7 @@ describe.each(["debounce", "batch"] as const)("windows: %s", (kind) => {
   });
 });
 
-test("an event's idempotency key: of two events at once one is stored", async () => {
+test("of two concurrent events with one idempotency key one is stored", async () => {
   const fn = `fn-${newId()}`;
   const keyed = (mark: string): IntakeItem => {
     const item = itemOf(fn, [], {}, mark);
@@ -199,7 +199,7 @@ test("an event's idempotency key: of two events at once one is stored", async ()
   expect(waited).toBe(true);
 });
 
-test("a signal: of two steps that begin to wait for it at once, one does", async () => {
+test("of two steps that concurrently begin to wait for a signal one succeeds", async () => {
   const runs = [await seedLeased(bench.store), await seedLeased(bench.store)] as const;
   const signal = `signal ${newId()}`;
   const waiting = ({ runId, jobId }: (typeof runs)[0], key: string) => ({
@@ -224,23 +224,26 @@ test("a signal: of two steps that begin to wait for it at once, one does", async
 test.each([
   { what: "a decision that removes all jobs", removeJobs: "all" as const },
   { what: "a decision that removes some", removeJobs: [] },
-])("a job is not claimed while $what of its run is made under its fence, and nothing waits for it", async (each) => {
-  const fn = `fn-${newId()}`;
-  const run = await seedLeased(bench.store, fn, 1);
-  const other = bench.another();
-  const row = await bench.db.sql.reserve();
-  await row`BEGIN`;
-  // The decision has looked at its job by then, and has written nothing yet.
-  await row`SELECT id FROM holdfast.runs WHERE id = ${run.runId} FOR UPDATE`;
-  const removeJobs = each.removeJobs === "all" ? ("all" as const) : [run.jobId];
-  const decided = bench.store.commit({ ...runDone(run), removeJobs });
-  try {
-    await standing(bench.db.sql, 1);
-    const wants = [{ functionId: fn, limit: 1 }];
-    expect(await other.claim({ gatewayId: "gateway-b", leaseMs: 60_000, wants })).toEqual([]);
-  } finally {
-    await row`COMMIT`;
-    row.release();
-  }
-  expect(await decided).toMatchObject({ won: true });
-});
+])(
+  "a job is not claimed while $what of its run is made under its fence, and the claim does not block",
+  async (each) => {
+    const fn = `fn-${newId()}`;
+    const run = await seedLeased(bench.store, fn, 1);
+    const other = bench.another();
+    const row = await bench.db.sql.reserve();
+    await row`BEGIN`;
+    // The decision has looked at its job by then, and has written nothing yet.
+    await row`SELECT id FROM holdfast.runs WHERE id = ${run.runId} FOR UPDATE`;
+    const removeJobs = each.removeJobs === "all" ? ("all" as const) : [run.jobId];
+    const decided = bench.store.commit({ ...runDone(run), removeJobs });
+    try {
+      await standing(bench.db.sql, 1);
+      const wants = [{ functionId: fn, limit: 1 }];
+      expect(await other.claim({ gatewayId: "gateway-b", leaseMs: 60_000, wants })).toEqual([]);
+    } finally {
+      await row`COMMIT`;
+      row.release();
+    }
+    expect(await decided).toMatchObject({ won: true });
+  },
+);

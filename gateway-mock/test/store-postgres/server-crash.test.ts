@@ -19,7 +19,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-it("goes on after the server was killed and started again: nothing acknowledged is gone, nothing is done twice", async () => {
+it("after a crash and restart of the server no acknowledged write is lost and none is repeated", async () => {
   const runs = await Promise.all(Array.from({ length: 20 }, () => seedLeased(store)));
   let crashes = 0;
   const work = runs.map(async (run) => {

@@ -37,8 +37,8 @@ const sendEvent = async (name: string, more: object = {}) => {
 const end = (run: SeededRun): Promise<unknown> =>
   bench.store.commit({ ...runDone(run, "live"), fence: null, removeWaits: "all" });
 
-describe("waits", () => {
-  it("BATCH-7: makes the job that tells those who wait with the event, and only where something waits", async () => {
+describe("Waits", () => {
+  it("BATCH-7: a job that notifies waiting runs is created with the event, and only if a run waits", async () => {
     const run = await seedLeased(bench.store);
     expect((await sendEvent("w/none")).outcome).toMatchObject({ awaited: false });
     expect(await bench.store.commit(waiting(run, { name: "w/some", expression: "true" }))).toMatchObject({ won: true });
@@ -55,7 +55,7 @@ describe("waits", () => {
     expect(await bench.store.findWaits(query)).toEqual([]);
   });
 
-  it("is found by what the event has in the places that waits look at, page by page", async () => {
+  it("a wait is found by the event's values at its indexed paths, page by page", async () => {
     const [a, b] = [await seedLeased(bench.store), await seedLeased(bench.store)];
     const matches = ["", `["data","id"]\n1`, `["data","id"]\n2`, `["data"]\nx`];
     for (const run of [a, b]) {
@@ -85,7 +85,7 @@ describe("waits", () => {
     await end(b);
   });
 
-  it("is leased on creation when the gateway wants it itself; a gateway that dies loses it to the next one", async () => {
+  it("a notify job may be leased on creation, and another gateway takes it over if that one dies", async () => {
     const run = await seedLeased(bench.store);
     await bench.store.commit(waiting(run, { name: "w/leased" }));
     const { id } = await sendEvent("w/leased", { lease: { gatewayId: "gateway-a", leaseMs: 60_000 } });
@@ -96,7 +96,7 @@ describe("waits", () => {
     await end(run);
   });
 
-  it("does not count what came before, what came too late, or the event that made the run", async () => {
+  it("a wait ignores earlier and late events, and the event that started its run", async () => {
     const run = await seedLeased(bench.store);
     const before = await sendEvent("w/time");
     await bench.store.commit(waiting(run, { name: "w/time", expiresInMs: 0 }));
@@ -112,7 +112,7 @@ describe("waits", () => {
     await end(run);
   });
 
-  it("an event that only matters to those who wait is stored only for them", async () => {
+  it("an event that matters only to waiting runs is stored only for them", async () => {
     const run = await seedLeased(bench.store);
     const unwanted = await sendEvent("w/maybe", { ifAwaited: true });
     expect(await bench.store.getEvent(unwanted.id)).toBeNull();
@@ -123,7 +123,7 @@ describe("waits", () => {
     await end(run);
   });
 
-  it("events that happen with a decision are stored with it, and the runs they trigger", async () => {
+  it("events that result from a decision are stored with it, together with the runs they trigger", async () => {
     const parent = await seedLeased(bench.store);
     const child = newRun();
     const job = passJob(child.id, { lease: { gatewayId: "gateway-a", leaseMs: 60_000 } });
@@ -142,8 +142,8 @@ describe("waits", () => {
   });
 });
 
-describe("signals", () => {
-  it("BATCH-6: one at a time: the second one loses, or takes the place", async () => {
+describe("Signals", () => {
+  it("BATCH-6: a signal has one waiter: the second one loses, or takes its place", async () => {
     const [a, b] = [await seedLeased(bench.store), await seedLeased(bench.store)];
     const mine = { kind: "signal", name: "s/one" } as const;
     expect(await bench.store.commit(waiting(a, mine))).toMatchObject({ won: true });
@@ -154,7 +154,7 @@ describe("signals", () => {
     await Promise.all([end(a), end(b)]);
   });
 
-  it("of many who want it at once, over several stores, one gets it", async () => {
+  it("of many concurrent waiters for a signal, over several stores, one gets it", async () => {
     const runs = await Promise.all(Array.from({ length: 24 }, () => seedLeased(bench.store)));
     const stores = [bench.store, bench.another(), bench.another()];
     const outcomes = await Promise.all(

@@ -7,8 +7,8 @@ const heard = (messages: readonly string[]): Wake[] =>
   messages.flatMap((message) => readWakeMessage(message)?.wakes ?? []);
 const ids = (count: number, prefix: string): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
-describe("messages between gateways", () => {
-  it("carry what happened at the same time as one of each kind", () => {
+describe("Messages between gateways", () => {
+  it("simultaneous wake-ups of a kind are combined in one message", () => {
     const wakes: Wake[] = [
       { type: "jobs", functionIds: ["a"] },
       { type: "given", requestIds: ["j.2"] },
@@ -28,7 +28,7 @@ describe("messages between gateways", () => {
     ]);
   });
 
-  it("are several when one cannot hold it all, and none is larger than the server takes", () => {
+  it("wake-ups too large for one message are split, and no message exceeds the server's limit", () => {
     const wakes: Wake[] = [
       { type: "given", requestIds: ids(500, "01M80SDE4HZCDE6X8XD23N19KN.") },
       { type: "jobs", functionIds: ["a"] },
@@ -44,15 +44,21 @@ describe("messages between gateways", () => {
   it.each([
     ["too many ids", { type: "given", requestIds: ids(50_000, "01M80SDE4HZCDE6X8XD23N19KN.") }],
     ["an id that is too long", { type: "jobs", functionIds: ["x".repeat(5_000)] }],
-  ] satisfies [string, Wake][])("say that something may have been missed: %s", (_what, wake) => {
-    expect(heard(wakeMessages("me", [wake]))).toContainEqual({ type: "all" });
-  });
+  ] satisfies [string, Wake][])(
+    "a wake-up too large to send becomes a message that some may have been missed: %s",
+    (_what, wake) => {
+      expect(heard(wakeMessages("me", [wake]))).toContainEqual({ type: "all" });
+    },
+  );
 
-  it.each(["", "{", "null", "[]", '{"from":1,"wakes":[]}', '{"from":"x","wakes":5}'])("%j is none", (payload) => {
-    expect(readWakeMessage(payload)).toBeNull();
-  });
+  it.each(["", "{", "null", "[]", '{"from":1,"wakes":[]}', '{"from":"x","wakes":5}'])(
+    "%j is not a wake-up message",
+    (payload) => {
+      expect(readWakeMessage(payload)).toBeNull();
+    },
+  );
 
-  it("leave out unknown fields", () => {
+  it("unknown fields of a wake-up message are ignored", () => {
     const wakes = [{ type: "nope" }, null, 5, { type: "ended", runIds: [1, "r"] }, { type: "removed" }];
     expect(readWakeMessage(JSON.stringify({ from: "x", wakes }))?.wakes).toEqual([
       { type: "ended", runIds: ["r"] },

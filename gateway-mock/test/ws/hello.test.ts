@@ -12,8 +12,8 @@ function hello(more: { instanceId?: string; app?: string; appVersion?: string; i
   return readHello(frame, rules);
 }
 
-describe("names that workers give", () => {
-  test("of one line and of some length are good", () => {
+describe("Names sent by workers", () => {
+  test("names of one line and moderate length are accepted", () => {
     expect(hello({})).toMatchObject({ ok: true });
     expect(hello({ app: "Läden & Co.", appVersion: "1.0.0-rc.1+x" })).toMatchObject({ ok: true });
   });
@@ -23,7 +23,7 @@ describe("names that workers give", () => {
     ["a new line", "a\nb"],
     ["an escape", "a\u001b[31m"],
     ["10,000 characters", "x".repeat(10_000)],
-  ])("with %s are refused with a reason, before anything is stored", (_what, name) => {
+  ])("names with %s are rejected with a reason before anything is stored", (_what, name) => {
     for (const more of [{ app: name }, { appVersion: name }, { id: name }]) {
       const answer = hello(more);
       expect(answer, JSON.stringify(more).slice(0, 80)).toMatchObject({

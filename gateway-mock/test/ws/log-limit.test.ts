@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Allowance } from "../../src/ws/allowance.ts";
 import { LogLimit } from "../../src/ws/log-limit.ts";
 
-test("so many at once, then one after each interval, never more than the burst", () => {
+test("the log limit allows a burst, then one line per interval, never more than the burst", () => {
   const allowance = new Allowance({ burst: 3, everyMs: 10 }, 0);
   const taken = (nowMs: number, tries: number): number =>
     Array.from({ length: tries }, () => allowance.take(nowMs)).filter(Boolean).length;
@@ -16,7 +16,7 @@ test("so many at once, then one after each interval, never more than the burst",
   expect(taken(999_000, 10)).toBe(0);
 });
 
-test("a log tells how many lines it left out, and cuts what is long", async () => {
+test("a limited log reports how many lines it left out, and truncates long ones", async () => {
   const clock = fakeClock();
   const lines: string[] = [];
   const log = (_: string, message: string, data?: unknown): void =>

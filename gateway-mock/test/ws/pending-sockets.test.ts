@@ -26,7 +26,7 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ type: fc.constantFrom("accept" as const, "leave" as const), who }),
 );
 
-test("PENDING-1 to PENDING-3 hold over random crowds", () => {
+test("PENDING-1 to PENDING-3 hold for random sequences of connections", () => {
   fc.assert(
     fc.property(fc.array(anyMove, { maxLength: 120 }), (moves) => {
       const sockets = new PendingSockets(LIMITS);
@@ -69,7 +69,7 @@ function play(sockets: PendingSockets, peers: Peer[], move: Move): void {
   }
 }
 
-test("each has its own allowance, whatever the others take", () => {
+test("each pending socket has its own allowance, whatever the others use", () => {
   const sockets = new PendingSockets(LIMITS);
   const told: string[] = [];
   const open = (name: string): PassThrough => {

@@ -12,30 +12,30 @@ const session = (id: string, more: Partial<Candidate> = {}): Candidate => ({
 });
 
 describe("chooseSession", () => {
-  test("takes the least loaded, in proportion to what each bears", () => {
+  test("chooseSession picks the least loaded session in proportion to its capacity", () => {
     const big = session("big", { capacity: 100, inFlight: 20 });
     const small = session("small", { capacity: 10, inFlight: 3 });
     expect(chooseSession([small, big], { nowMs: 1000 })?.id).toBe("big");
   });
 
-  test("never takes one without room", () => {
+  test("chooseSession never picks a session without free capacity", () => {
     expect(chooseSession([session("full", { inFlight: 10 })], { nowMs: 1000 })).toBeUndefined();
   });
 
-  test("prefers those heard of lately", () => {
+  test("chooseSession prefers sessions heard from recently", () => {
     const silent = session("silent", { seenMs: 0 });
     const busy = session("busy", { inFlight: 9, seenMs: 5000 });
     expect(chooseSession([silent, busy], { nowMs: 5000 })?.id).toBe("busy");
     expect(chooseSession([silent], { nowMs: 5000 })?.id).toBe("silent");
   });
 
-  test("takes one to avoid only when there is no other connection", () => {
+  test("chooseSession picks a session to avoid only when there is no other", () => {
     const avoid = new Set(["a"]);
     expect(chooseSession([session("a"), session("b", { inFlight: 9 })], { nowMs: 1000, avoid })?.id).toBe("b");
     expect(chooseSession([session("a")], { nowMs: 1000, avoid })?.id).toBe("a");
   });
 
-  test("someone is chosen exactly when a worker has capacity", () => {
+  test("chooseSession picks a session exactly when one has free capacity", () => {
     const candidate = fc.record({
       capacity: fc.integer({ min: 1, max: 5 }),
       inFlight: fc.nat(6),

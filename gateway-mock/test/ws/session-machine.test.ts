@@ -80,8 +80,8 @@ class Run {
 
 const ready = (): Run => new Run(frame(hello), accepted(), frame({ kind: "WORKER_READY" }));
 
-describe("the handshake", () => {
-  test("hello, connect, ready: in this order (SESSION-1, SESSION-2, SESSION-3)", () => {
+describe("Handshake", () => {
+  test("the handshake is hello, connect, ready in this order (SESSION-1, SESSION-2, SESSION-3)", () => {
     const run = ready();
     expect(run.sent()).toEqual(["GATEWAY_HELLO", "GATEWAY_CONNECTION_READY"]);
     expect(run.state.phase).toBe("ready");
@@ -93,7 +93,7 @@ describe("the handshake", () => {
     expect(run.state.phase).toBe("ready");
   });
 
-  test("a worker that shuts down pauses instead: it is never offered work (SESSION-3)", () => {
+  test("a worker that is shutting down pauses instead and is never offered work (SESSION-3)", () => {
     const run = new Run(frame(hello), accepted(), frame({ kind: "WORKER_PAUSE" }));
     expect(run.state.phase).toBe("draining");
     expect(run.effects.some((effect) => effect.do === "open")).toBe(false);
@@ -101,7 +101,7 @@ describe("the handshake", () => {
     expect(run.effects.at(-1)).toMatchObject({ do: "deliver" });
   });
 
-  test("without `stall` a pause is final: readiness after it is ignored, everything else is served (SESSION-8)", () => {
+  test("without `stall` a pause is final: later readiness is ignored, everything else is served (SESSION-8)", () => {
     for (const announced of ["WORKER_READY", "WORKER_PAUSE"] as const) {
       const run = new Run(frame(hello), accepted(true, ["checkpoint"]), frame({ kind: announced }));
       run.send(frame({ kind: "WORKER_PAUSE" }));
@@ -114,7 +114,7 @@ describe("the handshake", () => {
     }
   });
 
-  test("a worker that pauses may become ready again where `stall` was agreed on, and is offered for work anew (SESSION-3)", () => {
+  test("with `stall` a paused worker may become ready again and is offered work anew (SESSION-3)", () => {
     const run = ready();
     expect(run.send(frame({ kind: "WORKER_PAUSE" }))).toEqual([{ do: "pause", said: true }]);
     expect(run.send(frame({ kind: "WORKER_READY" }))).toEqual([{ do: "open" }]);
@@ -122,7 +122,7 @@ describe("the handshake", () => {
     expect(run.send(frame({ kind: "WORKER_READY" }))).toEqual([]);
   });
 
-  test("not once it was told that the gateway goes away (SESSION-4)", () => {
+  test("a paused worker does not become ready again once the gateway is closing (SESSION-4)", () => {
     const run = ready();
     run.send({ type: "drain" });
     expect(run.send(frame({ kind: "WORKER_PAUSE" }), frame({ kind: "WORKER_READY" }))).toEqual([]);
@@ -152,13 +152,13 @@ describe("the handshake", () => {
     ["no envelope", { type: "malformed", what: "envelope" } as const, 1007, "connect_worker_frame_invalid"],
     ["silence", { type: "fired", timer: "hello" } as const, 1008, "connect_worker_hello_timeout"],
     ["a gateway that goes down", { type: "drain" } as const, 1001, "connect_gateway_closing"],
-  ])("is ended by %s", (_, event, code, reason) => {
+  ])("the handshake is ended by %s", (_, event, code, reason) => {
     const run = new Run(event);
     expect(run.closed()).toEqual({ do: "close", code, reason });
     expect(run.state.phase).toBe("closed");
   });
 
-  test("is refused with its reason; SYNC_FAILED goes before the close", () => {
+  test("a rejected worker gets the reason in SYNC_FAILED before the close", () => {
     const refusal = { code: "config_invalid", closeCode: 1008, syncMessage: "two functions" } as const;
     const run = new Run(frame(hello), { type: "refused", refusal });
     expect(run.effects.slice(-3)).toEqual([
@@ -168,13 +168,13 @@ describe("the handshake", () => {
     ]);
   });
 
-  test("ends when readiness never comes (SESSION-9)", () => {
+  test("the handshake ends when readiness never comes (SESSION-9)", () => {
     const run = new Run(frame(hello), accepted(), { type: "fired", timer: "readiness" });
     expect(run.closed()).toMatchObject({ do: "close", code: 1008 });
   });
 });
 
-describe("an established session", () => {
+describe("Established session", () => {
   test("heartbeats are answered, also while draining (SESSION-5)", () => {
     const run = ready();
     expect(run.send(frame({ kind: "WORKER_HEARTBEAT" }))).toEqual([
@@ -186,7 +186,7 @@ describe("an established session", () => {
     ]);
   });
 
-  test("is dropped without a close frame after five silent intervals of the gateway's own (SESSION-9, SESSION-10)", () => {
+  test("a session is dropped without a close frame after five silent intervals (SESSION-9, SESSION-10)", () => {
     const run = ready();
     for (let beats = 0; beats < 3; beats += 1) {
       run.send(frame({ kind: "WORKER_HEARTBEAT" }));
@@ -198,7 +198,7 @@ describe("an established session", () => {
     expect(run.closed()).toEqual({ do: "terminate" });
   });
 
-  test("GATEWAY_CLOSING goes out once; at the end of the drain the socket is closed (SESSION-4)", () => {
+  test("GATEWAY_CLOSING is sent once, and the socket is closed at the end of the drain (SESSION-4)", () => {
     const run = ready();
     run.send({ type: "drain" }, { type: "drain" });
     expect(run.sent().filter((kind) => kind === "GATEWAY_CLOSING").length).toBe(1);
@@ -206,14 +206,14 @@ describe("an established session", () => {
     expect(run.closed()).toEqual({ do: "close", code: 1001, reason: "connect_gateway_closing" });
   });
 
-  test("what is unknown or out of place is ignored", () => {
+  test("unknown and unexpected frames are ignored", () => {
     const run = ready();
     run.send(frame({ kind: "UNKNOWN", number: 77 }), frame(hello), { type: "malformed", what: "payload" });
     expect(run.state.phase).toBe("ready");
   });
 });
 
-describe("a plain gateway, as the reference", () => {
+describe("Plain gateway", () => {
   const established = (): Run => new Run("strict", frame(hello), accepted(true, []), frame({ kind: "WORKER_READY" }));
   const extension = {
     kind: "WORKER_REQUEST_EXTEND_LEASE",
@@ -233,7 +233,7 @@ describe("a plain gateway, as the reference", () => {
     [5, 1008, "connect_worker_request_ack_invalid_payload"],
     [12, 1008, "connect_worker_request_extend_lease_invalid_payload"],
     [6, 1011, "connect_internal_error"],
-  ])("ends a connection whose payload of kind %d cannot be read (SESSION-11)", (kind, code, reason) => {
+  ])("a plain gateway ends a connection whose payload of kind %d cannot be read (SESSION-11)", (kind, code, reason) => {
     const run = established();
     run.send({ type: "malformed", what: "payload", kind });
     expect(run.closed()).toEqual({ do: "close", code, reason });
@@ -242,20 +242,20 @@ describe("a plain gateway, as the reference", () => {
     expect(kept.state.phase, "on other gateways one bad message costs nothing but itself").toBe("ready");
   });
 
-  test("ends one whose lease id is no ULID, and delivers what is (SESSION-11)", () => {
+  test("a plain gateway ends a connection that sends a lease id other than a ULID (SESSION-11)", () => {
     const run = established();
     expect(run.send(frame(extension))).toEqual([{ do: "deliver", frame: extension }]);
     run.send(frame({ ...extension, leaseId: "lease" }));
     expect(run.closed()).toMatchObject({ code: 1008, reason: "connect_worker_request_extend_lease_invalid_payload" });
   });
 
-  test("ends one that says that it is ready while the gateway drains (SESSION-11)", () => {
+  test("a plain gateway ends a connection that becomes ready during a drain (SESSION-11)", () => {
     const run = established();
     run.send({ type: "drain" }, frame({ kind: "WORKER_READY" }));
     expect(run.closed()).toEqual({ do: "close", code: 1001, reason: "connect_gateway_closing" });
   });
 
-  test("drops one that never says that it is ready, without a close frame (SESSION-11)", () => {
+  test("a plain gateway drops a connection that never becomes ready, without a close frame (SESSION-11)", () => {
     const run = new Run("strict", frame(hello), accepted(true, []), { type: "fired", timer: "readiness" });
     expect(run.closed()).toEqual({ do: "terminate" });
   });
@@ -265,13 +265,13 @@ test.each([
   ["registering", new Run(frame(hello))],
   ["connected", new Run(frame(hello), accepted())],
   ["ready", ready()],
-])("too many frames that cannot be read end a connection that is %s (SESSION-12)", (_, run) => {
+])("too many unreadable frames end a connection that is %s (SESSION-12)", (_, run) => {
   expect(run.send({ type: "malformed", what: "payload" })).toEqual([]);
   run.send({ type: "malformed", what: "payload-again" });
   expect(run.closed()).toEqual({ do: "close", code: 1008, reason: "connect_worker_too_many_invalid_frames" });
 });
 
-test("who is accepted is not evicted any more (SESSION-13)", () => {
+test("an accepted worker is no longer evicted (SESSION-13)", () => {
   const run = ready();
   expect(run.send({ type: "evicted", why: "crowded" }, { type: "evicted", why: "too-large" })).toEqual([]);
   expect(run.state.phase).toBe("ready");
@@ -304,7 +304,7 @@ const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
 
 const ORDER = ["hello", "registering", "connected", "ready", "draining", "closed"];
 
-test("SESSION-1 to SESSION-8 hold over random events", () => {
+test("SESSION-1 to SESSION-8 hold for random events", () => {
   fc.assert(
     fc.property(fc.array(anyEvent, { maxLength: 40 }), fc.boolean(), (events, strict) => {
       const run = strict ? new Run("strict") : new Run();
