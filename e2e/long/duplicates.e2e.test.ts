@@ -5,7 +5,7 @@ import { inWorld, modes } from "../test/world.ts";
 const handshake: readonly string[] = ["GATEWAY_HELLO", "WORKER_CONNECT", "GATEWAY_CONNECTION_READY"];
 
 describe.each(modes)("$name", (mode) => {
-  test("every frame after the handshake is delivered twice, both ways: every step body runs as often as it should", async () => {
+  test("with every frame after the handshake delivered twice, each step body runs exactly as often as it should", async () => {
     await inWorld({ ...mode, tapped: true, lease: "2s" }, async (world) => {
       world.tap.duplicate((kind) => !handshake.includes(kind));
       const app = await world.startApp();
@@ -50,7 +50,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("each frame of the handshake comes twice once: the app is connected all the same", async () => {
+  test("the app connects although each handshake frame is delivered twice once", async () => {
     await inWorld({ ...mode, tapped: true }, async (world) => {
       for (const kind of handshake) world.tap.duplicate((one) => one === kind, 1);
       await world.startApp();

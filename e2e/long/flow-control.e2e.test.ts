@@ -92,12 +92,12 @@ async function talked(cluster: Cluster, count: number): Promise<void> {
 
 const called = { functions: "called", env: { HOLDFAST_TEST_APP_ID: "called" } };
 
-describe("three gateways, an app at each of two", () => {
-  test("debounce: 63 events for three keys become three runs, each with its last event", async () => {
+describe("Flow control with three gateways and an app at each of two", () => {
+  test("debounce starts three runs for 63 events of three keys, each with its last event", async () => {
     await inFlow({}, debounced);
   });
 
-  test("batchEvents: each of 300 events is in exactly one batch of its key", async () => {
+  test("batchEvents puts each of 300 events into exactly one batch of its key", async () => {
     await inFlow({}, async (cluster) => {
       const members = numbers(300).map((n) => ({ key: `k${Math.floor(n / 3) % 2}`, n }));
       await sendAtOnce(cluster, "test/batched", members);
@@ -112,7 +112,7 @@ describe("three gateways, an app at each of two", () => {
     });
   });
 
-  test("throttle paces the starts of all gateways together, rateLimit drops what is too much", async () => {
+  test("throttle paces the starts of all gateways together, and rateLimit drops excess events", async () => {
     await inFlow({}, async (cluster) => {
       const startedMs = Date.now();
       await Promise.all([
@@ -137,7 +137,7 @@ describe("three gateways, an app at each of two", () => {
     });
   });
 
-  test("singleton: of events at all gateways at once one run goes on, the first or the last", async () => {
+  test("singleton lets one run continue of events at all gateways at once, the first or the last", async () => {
     await inFlow({}, async (cluster) => {
       const three = numbers(60).map((n) => ({ key: `k${Math.floor(n / 3)}`, n }));
       await sendAtOnce(cluster, "test/skipping", three);
@@ -166,39 +166,42 @@ describe("three gateways, an app at each of two", () => {
   test.each([
     { protocol: "extensions", plain: false },
     { protocol: "plain", plain: true },
-  ])("concurrency: never more bodies at once than a key's limit and the function's, $protocol", async ({ plain }) => {
-    await inFlow({ plain }, async (cluster) => {
-      const keys = ["a", "b", "c"];
-      await sendAtOnce(
-        cluster,
-        "test/limited",
-        numbers(RUNS).map((n) => ({ key: keys[n % 3], n })),
-      );
-      await waitFor(() => notes(cluster, "in ").length === 5, { what: "all places to be taken", timeoutMs: 60_000 });
-      expect(new Set(cluster.journal.entries().map(({ pid }) => pid)).size).toBe(2);
-      cluster.journal.open("first");
-      await waitFor(() => notes(cluster, "in ").filter((text) => text.endsWith("second")).length > 0, {
-        what: "a second step",
-        timeoutMs: 60_000,
+  ])(
+    "concurrency never runs more bodies at once than the limits of the key and the function, $protocol",
+    async ({ plain }) => {
+      await inFlow({ plain }, async (cluster) => {
+        const keys = ["a", "b", "c"];
+        await sendAtOnce(
+          cluster,
+          "test/limited",
+          numbers(RUNS).map((n) => ({ key: keys[n % 3], n })),
+        );
+        await waitFor(() => notes(cluster, "in ").length === 5, { what: "all places to be taken", timeoutMs: 60_000 });
+        expect(new Set(cluster.journal.entries().map(({ pid }) => pid)).size).toBe(2);
+        cluster.journal.open("first");
+        await waitFor(() => notes(cluster, "in ").filter((text) => text.endsWith("second")).length > 0, {
+          what: "a second step",
+          timeoutMs: 60_000,
+        });
+        cluster.journal.open("second");
+        await cluster.ended(RUNS);
+        expect(await cluster.statuses()).toEqual({ COMPLETED: RUNS });
+        expect(notes(cluster, "out ")).toHaveLength(RUNS * 2);
+        // Lines of the journal are in the order of things, over both apps.
+        expect(mostAtOnce(cluster, "")).toBe(5);
+        for (const key of keys) expect(mostAtOnce(cluster, key)).toBe(2);
       });
-      cluster.journal.open("second");
-      await cluster.ended(RUNS);
-      expect(await cluster.statuses()).toEqual({ COMPLETED: RUNS });
-      expect(notes(cluster, "out ")).toHaveLength(RUNS * 2);
-      // Lines of the journal are in the order of things, over both apps.
-      expect(mostAtOnce(cluster, "")).toBe(5);
-      for (const key of keys) expect(mostAtOnce(cluster, key)).toBe(2);
-    });
-  });
+    },
+  );
 
-  test("waitForEvent, signals and invoke: what comes twice at other gateways is taken once", async () => {
+  test("duplicate events, signals and results at other gateways end waitForEvent, waitForSignal and invoke once", async () => {
     await inFlow({}, async (cluster) => {
       await cluster.startApp({ ...called, url: cluster.member(2).url });
       await talked(cluster, 24);
     });
   });
 
-  test("without NOTIFY: debounce, waitForEvent, signals and invoke", async () => {
+  test("debounce, waitForEvent, signals and invoke work without NOTIFY", async () => {
     await inFlow({ through: withoutNotifications }, async (cluster) => {
       await cluster.startApp({ ...called, url: cluster.member(2).url });
       await debounced(cluster);
@@ -206,7 +209,7 @@ describe("three gateways, an app at each of two", () => {
     });
   });
 
-  test("cron: every tick comes true once, also while an app joins and one leaves", async () => {
+  test("cron fires every tick once, also while an app connects and another disconnects", async () => {
     await inCluster({ gateways: 3, allEnd: false }, async (cluster) => {
       const first = await cluster.startApp({ functions: "cron", url: cluster.member(0).url });
       const ticks = (): string[] => notes(cluster, "*");

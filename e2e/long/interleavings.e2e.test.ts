@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../../gateway-mock", import.meta.url));
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
 const schedules = process.env.HOLDFAST_TEST_SCHEDULES ?? "2000";
 
-test(`${schedules} orders in which things may happen at several gateways: the same test as in the gateway's own suite, for longer`, async () => {
+test(`${schedules} random orders of events at several gateways break no rule of the gateway's own interleavings test`, async () => {
   const env = {
     ...process.env,
     HOLDFAST_TEST_SCHEDULES: schedules,

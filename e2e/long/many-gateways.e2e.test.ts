@@ -15,8 +15,8 @@ afterAll(() => table("From an event at a gateway without an app to the run's end
 
 const times = <T>(count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
 
-describe.each(cases)("$gateways gateways over one database, $protocol", ({ gateways, plain }) => {
-  test("steps, sleeps and retries of 600 runs that were sent to all of them: everything happens once", async () => {
+describe.each(cases)("$gateways gateways on one database, $protocol", ({ gateways, plain }) => {
+  test("steps, sleeps and retries of 600 runs sent to all gateways happen exactly once", async () => {
     await inCluster({ gateways, plain }, async (cluster) => {
       for (const member of cluster.members) await cluster.startApp({ functions: "chaos", url: member.url });
       const runs = await cluster.send([
@@ -34,7 +34,7 @@ describe.each(cases)("$gateways gateways over one database, $protocol", ({ gatew
     });
   });
 
-  test("an app is killed with -9 under 100 runs: their leases end, each is taken over once, at the cost of an attempt where that is so", async () => {
+  test("when an app is killed with -9 under 100 runs, each lease expires and is taken over once", async () => {
     const quick = { lease: "2s", args: ["--reconnect-grace", "500ms"] };
     await inCluster({ gateways, plain, ...quick }, async (cluster) => {
       const doomed = await cluster.startApp({ functions: "chaos", url: cluster.member(0).url });
@@ -71,12 +71,12 @@ async function acrossGateways(cluster: Cluster, what: string, protocol: string):
   rows.push({ what, protocol, "median (ms)": Math.round(tookMs[5] ?? 0), "longest (ms)": Math.round(tookMs[9] ?? 0) });
 }
 
-describe.each(protocols)("wake-ups across gateways, $protocol", ({ protocol, plain }) => {
-  test("by NOTIFY", async () => {
+describe.each(protocols)("Wake-ups across gateways, $protocol", ({ protocol, plain }) => {
+  test("gateways wake each other by NOTIFY", async () => {
     await inCluster({ gateways: 2, plain }, (cluster) => acrossGateways(cluster, "NOTIFY", protocol));
   });
 
-  test("without NOTIFY: polling finds the work, and functions that are new", async () => {
+  test("without NOTIFY, polling finds work and new functions", async () => {
     await inCluster({ gateways: 2, plain, through: withoutNotifications }, (cluster) =>
       acrossGateways(cluster, "polling", protocol),
     );

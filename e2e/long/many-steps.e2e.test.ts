@@ -13,7 +13,7 @@ const rows: Record<string, string | number>[] = [];
 afterAll(() => table("One run of n steps, one after the other", rows));
 
 describe.each(protocols)("$protocol", ({ protocol, plain }) => {
-  test("a run of 1,000 steps, the most there may be, beside one of 100", async () => {
+  test("a run of 1,000 steps, the maximum, completes next to one of 100", async () => {
     await inCluster({ gateways: 1, plain }, async (cluster) => {
       await cluster.startApp({ functions: "chaos" });
       const msPerStep: number[] = [];

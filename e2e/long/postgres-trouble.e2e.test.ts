@@ -73,7 +73,7 @@ async function again(over: AbortSignal, pauseMs: number, act: () => Promise<unkn
 }
 
 describe.each(protocols)("$protocol", (mode) => {
-  test("the server is killed with -9 and restarted, twice", async () => {
+  test("runs survive when the Postgres server is killed with -9 and restarted, twice", async () => {
     await underTrouble({ ownPostgres: {} }, { name: "killed, twice", ...mode }, async ({ server }) => {
       for (let times = 0; times < 2; times++) {
         await server?.kill();
@@ -83,13 +83,13 @@ describe.each(protocols)("$protocol", (mode) => {
     });
   });
 
-  test("every statement takes 100 ms longer", async () => {
+  test("runs survive a delay of 100 ms in every statement", async () => {
     const way = proxied();
     const metrics = await underTrouble(way, { name: "100 ms slower", ...mode }, async () => way.proxy().slow(100));
     for (const { store } of metrics) expect(store.commitMs / store.batches).toBeGreaterThan(50);
   });
 
-  test("statements are cancelled and connections ended at random", async () => {
+  test("runs survive randomly cancelled statements and terminated connections", async () => {
     const random = randomFrom(seed);
     const metrics = await underTrouble({}, { name: "cancelled and ended", ...mode }, ({ sql }, over) =>
       again(over, 30, async () => {
@@ -102,7 +102,7 @@ describe.each(protocols)("$protocol", (mode) => {
     expect(metrics.some(({ store }) => store.batchRetries > 0)).toBe(true);
   });
 
-  test("others lock the same rows in another order: deadlocks", async () => {
+  test("runs survive deadlocks with other clients that lock the same rows in another order", async () => {
     const settings = { deadlock_timeout: "20ms" };
     await underTrouble({ ownPostgres: settings }, { name: "deadlocks", ...mode }, async ({ sql }, over) => {
       // Row by row from the last to the first; the gateways lock from the first to the last.
@@ -116,12 +116,12 @@ describe.each(protocols)("$protocol", (mode) => {
     });
   });
 
-  test("the server's transactions are serializable: serialization failures", async () => {
+  test("runs survive serialization failures under serializable isolation", async () => {
     const settings = { default_transaction_isolation: "serializable" };
     await underTrouble({ ownPostgres: settings }, { name: "serializable", ...mode }, async () => {});
   });
 
-  test("others take every connection for 5 s while the gateways' own are ended", async () => {
+  test("runs survive when other clients take every connection for 5 s and the gateways' own are terminated", async () => {
     const settings = { max_connections: "30", superuser_reserved_connections: "0" };
     await underTrouble({ ownPostgres: settings }, { name: "no connection left", ...mode }, async (cluster) => {
       // The test's own connections: one to end others with, one to look with. There will be no other.
@@ -146,7 +146,7 @@ describe.each(protocols)("$protocol", (mode) => {
   });
 });
 
-test("a gateway that is started without a database says so and ends with a code", async () => {
+test("a gateway started without a database reports it and exits with an error code", async () => {
   const args = [gatewayBin, "dev", "--port", "0", "--database-url", "postgres://user:secret@127.0.0.1:9/none"];
   const failed = await promisify(execFile)(process.execPath, args).catch(
     (error: { stderr: string; code: number }) => error,

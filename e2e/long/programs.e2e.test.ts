@@ -130,7 +130,7 @@ async function check(cluster: Cluster, kills: boolean): Promise<void> {
 }
 
 describe.each(protocols)("$protocol", ({ protocol, plain }) => {
-  test(`${programs} random programs do what the oracle says, each step body exactly as often`, async () => {
+  test(`${programs} random programs give the oracle's result and run each step body exactly as often`, async () => {
     // A machine that is busy elsewhere is no reason to lose anybody: each body runs exactly as often as it should.
     const patience = { heartbeat: "20s", lease: "120s", args: ["--reconnect-grace", "60s"] };
     await inCluster({ gateways: 2, plain, ...patience }, async (cluster) => {
@@ -142,7 +142,7 @@ describe.each(protocols)("$protocol", ({ protocol, plain }) => {
     });
   });
 
-  test(`${programs} more with gateways, apps and connection threads killed in between: all end, nothing stored is redone`, async () => {
+  test(`${programs} random programs end while gateways, apps and threads are killed, and no stored step is repeated`, async () => {
     await inCluster({ gateways: 2, plain, lease: "5s", args: ["--reconnect-grace", "1s"] }, async (cluster) => {
       const apps: App[] = [];
       for (let app = 0; app < 3; app++) apps.push(await cluster.startApp({ functions: "programs" }));

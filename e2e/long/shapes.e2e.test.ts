@@ -54,7 +54,7 @@ function wrongBodies(shape: Shape, noted: readonly string[]): string[] {
 }
 
 describe.each(cases)("$gateways gateway(s), $protocol", ({ gateways, protocol, plain }) => {
-  test(`every shape ${times} times at once: each join decides once, nothing is dispatched twice, all end`, async () => {
+  test(`in every shape of steps, run ${times} times at once, each join decides once and no step is dispatched twice`, async () => {
     await inCluster({ gateways, plain }, async (cluster) => {
       for (const member of cluster.members) await cluster.startApp({ functions: "shapes", url: member.url });
       const events = Array.from({ length: times }, () => shapes.map(({ id }) => ({ name: `shape/${id}` }))).flat();

@@ -6,8 +6,8 @@ import { GUARDS } from "../sim/src/mutations.ts";
 const MOST_SEEDS = 6000;
 
 /** The simulation is worth what it notices: each guard of the production code is switched off once, in a bundle of its own. */
-describe("the simulation notices that", () => {
-  test.each(GUARDS)("$name is switched off", { timeout: 900_000 }, async (guard) => {
+describe("Mutations of the simulation", () => {
+  test.each(GUARDS)("the simulation fails without the guard $name", { timeout: 900_000 }, async (guard) => {
     const simulation = await bundle(guard);
     try {
       const { failed, schedules, cpuMs } = await simulation.play(

@@ -14,7 +14,7 @@ const HEADLINE = "holdfast: The main thread has been blocked";
 const named = ({ stalls }: RunView): (string | undefined)[] => [...new Set(stalls.map(({ stepId }) => stepId))];
 
 describe.each([20, 22, 24])("Node %i", (major) => {
-  test("names code in a step, in a handler, in native code, and of no function", async () => {
+  test("a stall report names blocking code in a step, in a handler, in native code and outside of functions", async () => {
     await inWorld(extended, async ({ startAppOf, trigger, ended, until }) => {
       const app = await startAppOf("stall-app.mjs", { node: await nodeOf(major), env: fast });
 
@@ -47,7 +47,7 @@ describe.each([20, 22, 24])("Node %i", (major) => {
     });
   });
 
-  test("names the right one of forty functions that run at once", async () => {
+  test("a stall report names the right one of forty functions that run at once", async () => {
     await inWorld(extended, async ({ startAppOf, api, until, ended }) => {
       const app = await startAppOf("stall-app.mjs", { node: await nodeOf(major), env: fast });
       for (let round = 0; round < 3; round++) {
@@ -72,7 +72,7 @@ describe.each([20, 22, 24])("Node %i", (major) => {
   });
 });
 
-test("lines are those of the TypeScript source, where the app runs through tsx", async () => {
+test("a stall report gives lines of the TypeScript source when the app runs through tsx", async () => {
   await inWorld(extended, async ({ startAppOf, trigger, ended }) => {
     const tsx = import.meta.resolve("tsx");
     const app = await startAppOf("stall-typed-app.ts", { nodeArgs: ["--import", tsx], env: fast });
@@ -85,7 +85,7 @@ test("lines are those of the TypeScript source, where the app runs through tsx",
   });
 });
 
-test("a main thread that never comes back: heartbeats go on, reports too, and maxStall gives its run to another worker", async () => {
+test("with a main thread blocked forever, heartbeats continue and maxStall gives its run to another worker", async () => {
   await inWorld({ ...extended, tapped: true }, async ({ startAppOf, trigger, ended, until, tap, api, noted }) => {
     const lost = await startAppOf("stall-app.mjs", { env: { ...fast, HOLDFAST_MAX_STALL: "6s" } });
     const runId = await trigger("for-ever");
@@ -112,7 +112,7 @@ test("a main thread that never comes back: heartbeats go on, reports too, and ma
   });
 });
 
-test("maxStall on the plain protocol: leases are left to end, the next attempt goes elsewhere, the late result is not used", async () => {
+test("maxStall on the plain protocol lets leases expire, and the late result is discarded", async () => {
   const plain = { name: "plain protocol", extensions: false, plain: true, lease: "4s", heartbeat: "1s" };
   await inWorld(plain, async ({ startAppOf, trigger, ended, noted, journal }) => {
     const env = { ...fast, HOLDFAST_MAX_STALL: "600ms" };
@@ -132,8 +132,8 @@ test("maxStall on the plain protocol: leases are left to end, the next attempt g
   });
 });
 
-describe("code that does other harm", () => {
-  test("garbage as fast as it can be made: heartbeats keep their intervals", async () => {
+describe("Apps with harmful code", () => {
+  test("heartbeats keep their intervals while the app produces garbage as fast as it can", async () => {
     await inWorld({ ...extended, tapped: true, heartbeat: "500ms" }, async ({ startAppOf, trigger, ended, tap }) => {
       const app = await startAppOf("stall-app.mjs");
       const runId = await trigger("garbage", { blockMs: 5_000 });
@@ -149,7 +149,7 @@ describe("code that does other harm", () => {
     });
   });
 
-  test("more memory than there is: the process dies, its run goes on elsewhere", async () => {
+  test("a process that exceeds its memory dies, and its run continues elsewhere", async () => {
     await inWorld(extended, async ({ startAppOf, trigger, ended, noted }) => {
       const doomed = await startAppOf("stall-app.mjs", { nodeArgs: ["--max-old-space-size=64"] });
       const runId = await trigger("memory");
@@ -162,7 +162,7 @@ describe("code that does other harm", () => {
     });
   });
 
-  test("100,000 log records: heartbeats go on, memory stays bounded, the run gets done", async () => {
+  test("100,000 log records delay no heartbeat, use bounded memory and do not prevent the run's end", async () => {
     await inWorld({ ...extended, tapped: true, heartbeat: "500ms" }, async ({ startAppOf, trigger, ended, tap }) => {
       const app = await startAppOf("stall-app.mjs", { nodeArgs: ["--max-old-space-size=128"] });
       const fromAt = Date.now();
@@ -178,12 +178,12 @@ describe("code that does other harm", () => {
   });
 });
 
-describe("nothing is reported", () => {
+describe("Stalls that are not reported", () => {
   test.each([
     ["when it is off", { env: { HOLDFAST_STALL_THRESHOLD: "off" } }, "off"],
     ["while an inspector is open", { env: fast, nodeArgs: ["--inspect=127.0.0.1:0"] }, "debugger"],
     ["of what is shorter than the threshold", { env: { HOLDFAST_STALL_THRESHOLD: "10s" } }, "on"],
-  ] as const)("%s", async (_, options, detection) => {
+  ] as const)("no stall is reported %s", async (_, options, detection) => {
     await inWorld(extended, async ({ startAppOf, trigger, ended }) => {
       const app = await startAppOf("stall-app.mjs", options);
       const run = await ended(await trigger("in-step", { blockMs: 2_000 }));

@@ -16,7 +16,7 @@ async function durable(databaseUrl: string, runId: string): Promise<string> {
 }
 
 describe.each(modes)("$name", (mode) => {
-  test("a worker that is stopped beyond its lease and wakes up changes nothing in a run that another has finished", async () => {
+  test("a worker stopped beyond its lease changes nothing in a run that another worker has finished", async () => {
     await inWorld({ ...mode, lease: "2s", heartbeat: "500ms" }, async (world) => {
       const zombie = await world.startApp();
       const runId = await world.trigger("gated");

@@ -11,7 +11,7 @@ const connectionOf = (tap: Tap, runId: string): number =>
   tap.of("GATEWAY_EXECUTOR_REQUEST").findLast(({ frame }) => frame.runId === runId)?.connection ?? -1;
 
 describe.each(modes)("$name", (mode) => {
-  test("a step that blocks the main thread for two leases: as many heartbeats and extensions as of a worker beside it", async () => {
+  test("a worker blocked for two leases sends as many heartbeats and lease extensions as an idle one", async () => {
     const world = { ...mode, heartbeat: "2s", lease: "8s", tapped: true };
     await inWorld(world, async ({ startApp, trigger, ended, journal, noted, until, tap }) => {
       const one = { HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY: "1" };

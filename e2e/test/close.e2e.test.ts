@@ -28,7 +28,7 @@ describe.each(modes)("$name", (mode) => {
     expect(world.journal.counts(runId)).toEqual({ before: 1, long: 1, "at long": 1, "long ended": 1 });
   }
 
-  test("close() during a long step: no new work, the step finishes under heartbeats and leases, its reply arrives", async () => {
+  test("close() during a long step takes no new work, keeps heartbeats and leases, and delivers the step's reply", async () => {
     await inWorld(options, async (world) => {
       const { app, runId, closed, pause } = await closeDuringLongStep(world);
       const other = await world.trigger("four");
@@ -57,7 +57,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("the TCP connection drops during close(): it comes back on the same port, says PAUSE and never READY", async () => {
+  test("close() reconnects after a broken connection on the same port with PAUSE and never READY", async () => {
     await inWorld(options, async (world) => {
       const { app, runId, closed } = await closeDuringLongStep(world);
       const requestId = longRequest(world, runId);

@@ -44,7 +44,7 @@ test.each([
   { name: "extensions, a key for each", plain: false, keyed: true },
   { name: "plain protocol, no keys", plain: true, keyed: false },
   { name: "plain protocol, a key for each", plain: true, keyed: true },
-])("$name: each has its own events, and those that its runs send", async ({ plain, keyed }) => {
+])("each environment sees only its own events and those that its runs send ($name)", async ({ plain, keyed }) => {
   const seen: Record<Environment, string[]> = { production: [], preview: [] };
   const clients: Holdfast[] = [];
   for (const environment of ENVIRONMENTS) {
@@ -77,7 +77,7 @@ test.each([
   for (const environment of ENVIRONMENTS) expect(seen[environment].toSorted()).toEqual(expected(environment));
 });
 
-test("a client whose key is of another environment is told so", async () => {
+test("a client with the key of another environment gets an error that says so", async () => {
   const { url: baseUrl } = await startOne(true);
   const client = new Holdfast({
     id: "shop",

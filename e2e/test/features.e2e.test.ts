@@ -9,7 +9,7 @@ const waiting = (world: World, runId: string, count: number): Promise<void> =>
   });
 
 describe.each(modes)("$name", (mode) => {
-  test("events, signals, invocations and requests: waited for, sent, answered, refused", async () => {
+  test("events, signals, invocations and requests are awaited, sent, answered and rejected", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const talk = await world.trigger("talk", { key: "k7", url: world.api.url });
@@ -38,7 +38,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("a saga whose app is killed with -9 while it undoes: it goes on there, each compensation is done once", async () => {
+  test("a saga whose app is killed with -9 while undoing continues, and runs each compensation once", async () => {
     await inWorld(mode, async (world) => {
       const first = await world.startApp();
       const runId = await world.trigger("saga");
@@ -69,7 +69,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("a compensation that failed permanently is made again by the API", async () => {
+  test("a compensation that failed permanently can be retried through the API", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("stubborn");
@@ -87,7 +87,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("a deadline: no step starts after it, and what was done is undone", async () => {
+  test("after the deadline no step starts, and finished steps are undone", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("late");
@@ -105,7 +105,7 @@ describe.each(modes)("$name", (mode) => {
   });
 
   test.runIf(mode.extensions)(
-    "a deadline: a step that is under way and can be undone is finished, and undone",
+    "a running step that can be undone is finished after the deadline and then undone",
     async () => {
       await inWorld(mode, async (world) => {
         await world.startApp();
@@ -123,7 +123,7 @@ describe.each(modes)("$name", (mode) => {
     },
   );
 
-  test("onFailure gets the error as it was thrown, and the event of the run", async () => {
+  test("onFailure gets the original error and the event of the run", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("unlucky", { n: 8 });
@@ -136,7 +136,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("a race is over when the first has come, however long the others wait", async () => {
+  test("a race ends with its first result, however long the other steps wait", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("raced");
@@ -145,7 +145,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("a step that is never awaited is finished before the run is", async () => {
+  test("a step that is never awaited is finished before its run", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("forgetful");

@@ -21,7 +21,7 @@ afterEach(async () => {
 
 const HOUR_MS = 3_600_000;
 
-test("limits, windows, priorities and schedules of one app", async () => {
+test("limits, windows, priorities and schedules hold within one app", async () => {
   const seen: Record<string, unknown[]> = { limited: [], batched: [], debounced: [], daily: [], paced: [], once: [] };
   let running = 0;
   let most = 0;
@@ -108,7 +108,7 @@ test("limits, windows, priorities and schedules of one app", async () => {
   await connection.close();
 });
 
-test("a function whose expression cannot be read is refused, and the app is told why", async () => {
+test("an app whose function has an unreadable expression is rejected with the reason", async () => {
   const wrong = client.createFunction(
     { id: "wrong", triggers: { event: "a/b", if: "event.data.n >" } },
     async () => {},

@@ -11,7 +11,7 @@ describe.each([
   { name: "checkpointing on, at our gateway by its own rules", checkpointing: "on", plain: false },
   { name: "checkpointing off, at our gateway by its own rules", checkpointing: "off", plain: false },
 ] as const)("inngest 4.24 with $name", ({ checkpointing, plain }) => {
-  test("sequential, parallel, sleeping and retried steps, each body exactly as often as it should", async () => {
+  test("sequential, parallel, sleeping and retried steps of inngest run each body exactly as often as they should", async () => {
     await inWorld({ name: "interop", extensions: true, plain }, async (world) => {
       const app = await world.startInngestApp(checkpointing);
       const expected = {
@@ -54,7 +54,7 @@ describe.each([
     });
   });
 
-  test("in an environment of its own: checkpoints, large requests, deferred runs; events of others do not reach it", async () => {
+  test("checkpoints, large requests and deferred runs of inngest work within an environment, isolated from others", async () => {
     await inWorld({ name: "interop", extensions: true, plain }, async (world) => {
       const app = await world.startInngestApp(checkpointing, { environment: "preview" });
       const call = async (path: string, environment?: string, body?: object): Promise<never> => {
@@ -82,7 +82,7 @@ describe.each([
     });
   });
 
-  test("what a run defers begins once when the run has ended, well or badly", async () => {
+  test("a deferred run of inngest starts once when its run has succeeded or failed", async () => {
     await inWorld({ name: "interop", extensions: true, plain }, async (world) => {
       await world.startInngestApp(checkpointing);
       for (const [fails, status] of [
@@ -99,7 +99,7 @@ describe.each([
     });
   });
 
-  test("killed with -9 between two steps, it goes on after the last finished one", async () => {
+  test("an inngest app killed with -9 between two steps continues after the last finished one", async () => {
     await inWorld({ name: "interop", extensions: true, plain }, async (world) => {
       const first = await world.startInngestApp(checkpointing);
       const runId = await world.trigger("between");
@@ -118,7 +118,7 @@ describe.each([
     });
   });
 
-  test("its connection on a main thread that is blocked: what comes meanwhile runs once, however late it is acknowledged", async () => {
+  test("requests to an inngest app with a blocked main thread run once, however late they are acknowledged", async () => {
     // At the reference the time to acknowledge is longer than any connection lives without a heartbeat.
     const ack = plain ? "120s" : "200ms";
     const mode = { name: "interop", extensions: true, plain, heartbeat: "30s", lease: "120s", ack };

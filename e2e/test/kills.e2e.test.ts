@@ -4,7 +4,7 @@ import { inWorld, modes } from "./world.ts";
 const once = { one: 1, two: 1 };
 
 describe.each(modes)("$name", (mode) => {
-  test("the app is killed with -9 between two steps: it goes on after the last finished one", async () => {
+  test("when the app is killed with -9 between two steps, the run continues after the last finished one", async () => {
     await inWorld(mode, async (world) => {
       const first = await world.startApp();
       const runId = await world.trigger("between");
@@ -22,7 +22,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("the app is killed with -9 inside a step: that step begins anew, the finished one does not", async () => {
+  test("when the app is killed with -9 inside a step, that step runs again and the finished one does not", async () => {
     await inWorld(mode, async (world) => {
       const first = await world.startApp();
       const runId = await world.trigger("gated");
@@ -36,7 +36,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("the gateway is killed with -9 between two steps and started again", async () => {
+  test("when the gateway is killed with -9 between two steps and restarted, the run continues", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("between");
@@ -50,7 +50,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("the gateway is killed with -9 while a step runs: the step's result is kept, nothing runs twice", async () => {
+  test("when the gateway is killed with -9 while a step runs, its result is kept and nothing runs twice", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const runId = await world.trigger("gated");
@@ -64,7 +64,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("the gateway is killed with -9 together with its own Postgres, and takes its data up again", async () => {
+  test("when the gateway and its own Postgres are killed with -9, the gateway restarts with its data", async () => {
     await inWorld({ ...mode, embedded: true }, async (world) => {
       await world.startApp();
       const runId = await world.trigger("between");
@@ -77,7 +77,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("Postgres dies between two steps and is started again", async () => {
+  test("when Postgres dies between two steps and is restarted, the run continues", async () => {
     await inWorld({ ...mode, ownPostgres: true }, async (world) => {
       await world.startApp();
       const runId = await world.trigger("between");

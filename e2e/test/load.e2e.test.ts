@@ -5,7 +5,7 @@ import { inWorld, modes } from "./world.ts";
 const runs = 50;
 
 describe.each(modes)("$name", (mode) => {
-  test(`${runs} runs of 4 steps at once: no step twice, at most 10 database connections`, async () => {
+  test(`${runs} runs of 4 steps at once repeat no step and use at most 10 database connections`, async () => {
     await inWorld(mode, async (world) => {
       const app = await world.startApp();
       const sql = postgres(world.databaseUrl, { max: 1, onnotice: () => {} });

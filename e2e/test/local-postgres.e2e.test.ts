@@ -32,7 +32,7 @@ async function held(world: World) {
 }
 
 describe.each(modes)("$name", (mode) => {
-  test("the gateway's own Postgres is killed with -9, twice: it is started again, and the run goes on", async () => {
+  test("the gateway's own Postgres is restarted after being killed with -9 twice, and the run continues", async () => {
     await inWorld({ ...mode, embedded: true }, async (world) => {
       const { app, runId } = await held(world);
       for (let times = 0; times < 2; times += 1) {
@@ -50,7 +50,7 @@ describe.each(modes)("$name", (mode) => {
   });
 });
 
-test("the gateway's own Postgres cannot be started again: the gateway says so and ends with 1", async () => {
+test("a gateway whose own Postgres cannot be restarted reports it and exits with 1", async () => {
   await inWorld({ name: "lost", extensions: true, embedded: true }, async (world) => {
     const cluster = join(world.dataDir, "postgres");
     const pid = serverPid(world.dataDir);
@@ -61,7 +61,7 @@ test("the gateway's own Postgres cannot be started again: the gateway says so an
   });
 });
 
-describe.runIf(process.platform === "linux")("the gateway's own Postgres hangs", () => {
+describe.runIf(process.platform === "linux")("A gateway whose own Postgres hangs", () => {
   const mode = { name: "hangs", extensions: true, embedded: true, drain: "500ms" };
   const server = (dataDir: string): number[] => [serverPid(dataDir)];
 
@@ -69,19 +69,22 @@ describe.runIf(process.platform === "linux")("the gateway's own Postgres hangs",
     ["all of its processes", processesIn],
     ["its first process", server],
     ["all but the first", (dataDir: string) => processesIn(dataDir).filter((pid) => pid !== serverPid(dataDir))],
-  ])("%s: a gateway that is told to stop ends all the same, and leaves no process behind", async (_what, stopped) => {
-    await inWorld(mode, async (world) => {
-      const { app } = await held(world);
-      for (const pid of stopped(world.dataDir)) process.kill(pid, "SIGSTOP");
-      world.gateway.signal("SIGTERM");
-      expect(await world.gateway.exited).toMatchObject({ code: 0, signal: null });
-      await world.until("no process of Postgres to be left", () => processesIn(world.dataDir).length === 0);
-      await app.kill();
-    });
-  });
+  ])(
+    "a gateway told to stop ends and leaves no process behind when these processes of Postgres hang: %s",
+    async (_what, stopped) => {
+      await inWorld(mode, async (world) => {
+        const { app } = await held(world);
+        for (const pid of stopped(world.dataDir)) process.kill(pid, "SIGSTOP");
+        world.gateway.signal("SIGTERM");
+        expect(await world.gateway.exited).toMatchObject({ code: 0, signal: null });
+        await world.until("no process of Postgres to be left", () => processesIn(world.dataDir).length === 0);
+        await app.kill();
+      });
+    },
+  );
 });
 
-describe("a data directory that cannot be", () => {
+describe("An unusable data directory", () => {
   test.each([
     ["a file", "file"],
     ["below a file", "file/data"],
@@ -91,7 +94,7 @@ describe("a data directory that cannot be", () => {
           ["below that", "/proc/x/y"],
         ]
       : []),
-  ])("%s: one sentence with a code, and the end", async (_what, path = "") => {
+  ])("an unusable data directory (%s) ends the gateway with one sentence and a code", async (_what, path = "") => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-e2e-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     await writeFile(join(folder, "file"), "");

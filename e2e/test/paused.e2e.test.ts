@@ -48,7 +48,7 @@ describe.each(cases)("$name", (mode) => {
     ["a process that was stopped", stoppedProcess],
     ["a connection thread that stalled", silentThread],
   ])("%s", (_name, start) => {
-    test("begins nothing that lay in its socket while others finished it", async () => {
+    test("a paused worker starts no request from its socket that others have finished", async () => {
       await inWorld({ ...mode, ...PATIENT }, async (world) => {
         const env = await urlOfOther(world, mode.gateways);
         const { app, stop, goOn } = await start(world);
@@ -68,7 +68,7 @@ describe.each(cases)("$name", (mode) => {
       });
     });
 
-    test("does not begin the next step of a run that another one has finished", async () => {
+    test("a paused worker does not start the next step of a run that another worker has finished", async () => {
       await inWorld({ ...mode, ...SHORT }, async (world) => {
         const env = await urlOfOther(world, mode.gateways);
         const { app, stop, goOn } = await start(world);

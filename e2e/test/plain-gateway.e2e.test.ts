@@ -11,7 +11,7 @@ const strict = {
   tapped: true,
 };
 
-test("a step that blocks for 3 s, and three more events meanwhile: all four runs get done", async () => {
+test("a step that blocks for 3 s and three events sent meanwhile all complete", async () => {
   await inWorld(strict, async ({ startApp, trigger, ended, noted, journal, tap }) => {
     const app = await startApp();
     const blocking = await trigger("blocking", { blockMs: 3_000 });
@@ -26,7 +26,7 @@ test("a step that blocks for 3 s, and three more events meanwhile: all four runs
   });
 });
 
-test("a main thread that is blocked while it connects: its connection takes work all the same", async () => {
+test("a worker whose main thread is blocked while it connects still receives work", async () => {
   await inWorld(strict, async ({ startApp, trigger, ended, tap }) => {
     const app = await startApp({ TEST_BLOCK_AT_START_MS: "2500" });
     expect((await ended(await trigger("four"))).output).toBe(4);

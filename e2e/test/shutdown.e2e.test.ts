@@ -21,7 +21,7 @@ async function held(world: World, env: Record<string, string>) {
 const ownRules: Mode = { name: "plain protocol, at our gateway by its own rules", extensions: false };
 
 describe.each([...modes, ownRules])("$name", (mode) => {
-  test("SIGTERM: what runs ends, what ended is delivered, and the process ends as by the signal", async () => {
+  test("SIGTERM finishes running work, delivers results and ends the process as the signal would", async () => {
     await inWorld({ ...mode, ...patient, tapped: true }, async (world) => {
       const { app, runId } = await held(world, {});
       app.signal("SIGTERM");
@@ -35,7 +35,7 @@ describe.each([...modes, ownRules])("$name", (mode) => {
     });
   });
 
-  test("SIGTERM and a handler that never returns: at the deadline another worker has the work, at once", async () => {
+  test("after SIGTERM with a handler that never returns, another worker gets the work at the deadline", async () => {
     await inWorld(patientIfAble(mode), async (world) => {
       const { app, runId } = await held(world, { HOLDFAST_DRAIN_TIMEOUT: "500ms" });
       const other = await world.startApp();
@@ -55,7 +55,7 @@ describe.each([...modes, ownRules])("$name", (mode) => {
     ["at the deadline", "500ms", ["SIGTERM"]],
     ["at a second signal", "1h", ["SIGINT", "SIGTERM"]],
   ] as const)(
-    "a signal and a main thread that does not move: %s another worker has the work",
+    "when a signalled process has a blocked main thread, %s another worker has the work",
     async (_when, drain, signals) => {
       await inWorld(patientIfAble(mode), async (world) => {
         const app = await world.startApp({ HOLDFAST_DRAIN_TIMEOUT: drain });
@@ -75,7 +75,7 @@ describe.each([...modes, ownRules])("$name", (mode) => {
     },
   );
 
-  test("a second signal forces: no deadline is waited for", async () => {
+  test("a second signal ends the process without waiting for the deadline", async () => {
     await inWorld(patientIfAble(mode), async (world) => {
       const { app, runId } = await held(world, { HOLDFAST_DRAIN_TIMEOUT: "1h" });
       const other = await world.startApp();
@@ -90,7 +90,7 @@ describe.each([...modes, ownRules])("$name", (mode) => {
   });
 });
 
-test("a signal before the first connection ends the process, too", async () => {
+test("a signal before the first connection ends the process", async () => {
   await inWorld({ name: "early", extensions: true }, async (world) => {
     const nobody = { HOLDFAST_DEV: "http://127.0.0.1:9", HOLDFAST_CONNECT_TIMEOUT: "1h" };
     const app = await world.startFixture("early-app.mjs", { env: nobody });
@@ -103,7 +103,7 @@ test("a signal before the first connection ends the process, too", async () => {
   });
 });
 
-describe("a process that is stopped for longer than its lease, and continued", () => {
+describe("A process that is stopped for longer than its lease and continued", () => {
   const mode = { name: "paused", extensions: true, heartbeat: "300ms", lease: "1500ms", grace: "300ms" };
   /** An app in the middle of a step, stopped until the gateway has given its lease up. */
   async function stopped(world: World) {
@@ -117,7 +117,7 @@ describe("a process that is stopped for longer than its lease, and continued", (
     return { app, runId };
   }
 
-  test("goes on with its work when no other worker has it", async () => {
+  test("a process continued after its lease expired goes on when no other worker has its work", async () => {
     await inWorld(mode, async (world) => {
       const { app, runId } = await stopped(world);
       app.signal("SIGCONT");
@@ -128,7 +128,7 @@ describe("a process that is stopped for longer than its lease, and continued", (
     });
   });
 
-  test("does not touch what another worker has by now", async () => {
+  test("a process continued after its lease expired leaves alone what another worker has", async () => {
     await inWorld(mode, async (world) => {
       const { app, runId } = await stopped(world);
       const other = await world.startApp();

@@ -6,7 +6,7 @@ import { inWorld } from "./world.ts";
 const code = marksOf(fileURLToPath(new URL("../fixtures/stalling.mjs", import.meta.url)));
 const extended = { name: "with extensions", extensions: true };
 
-test("a step that blocks is named while it does: on stderr, in the run, at the gateway, then in logger and debug state", async () => {
+test("a blocking step is reported on stderr, in the run and at the gateway, then in logger and debug state", async () => {
   await inWorld(extended, async ({ startAppOf, trigger, ended, api, gateway, journal, until }) => {
     const app = await startAppOf("stall-app.mjs");
     const runId = await trigger("in-step", { gate: "blocked" });
@@ -41,7 +41,7 @@ test("a step that blocks is named while it does: on stderr, in the run, at the g
   });
 });
 
-test("maxStall: the run goes to another worker; the blocked one is told when it moves, and its late result is stale", async () => {
+test("maxStall gives the run to another worker; the blocked one is told afterwards and its late result is stale", async () => {
   await inWorld(extended, async ({ startAppOf, trigger, ended, noted, journal, api, until }) => {
     const env = { HOLDFAST_STALL_THRESHOLD: "300ms", HOLDFAST_MAX_STALL: "1s" };
     const first = await startAppOf("stall-app.mjs", { env });
@@ -69,7 +69,7 @@ test("maxStall: the run goes to another worker; the blocked one is told when it 
   });
 });
 
-test("maxStall with no other worker to take the work: its result is welcome when it comes", async () => {
+test("maxStall without another worker accepts the blocked worker's late result", async () => {
   await inWorld(extended, async ({ startAppOf, trigger, ended, journal }) => {
     const env = { HOLDFAST_STALL_THRESHOLD: "300ms", HOLDFAST_MAX_STALL: "600ms" };
     const app = await startAppOf("stall-app.mjs", { env });

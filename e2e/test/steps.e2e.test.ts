@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { inWorld, modes } from "./world.ts";
 
 describe.each(modes)("$name", (mode) => {
-  test("sequential, parallel, repeated, sleeping and failing steps: each body exactly as often as it should", async () => {
+  test("sequential, parallel, repeated, sleeping and failing steps run each body exactly as often as they should", async () => {
     await inWorld(mode, async (world) => {
       const app = await world.startApp();
       const started = Date.now();
@@ -31,7 +31,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("a run whose steps return more than a request may carry goes on", async () => {
+  test("a run whose steps return more than fits in a request continues", async () => {
     await inWorld({ ...mode, tapped: true }, async (world) => {
       await world.startApp();
       const runId = await world.trigger("large");
@@ -43,7 +43,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("many shapes at once do not mix", async () => {
+  test("many concurrent runs of different shapes do not interfere", async () => {
     await inWorld(mode, async (world) => {
       await world.startApp();
       const [sequential, parallel, sleeping, retried] = await Promise.all(

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { inWorld, modes } from "./world.ts";
 
 describe.each(modes)("$name", (mode) => {
-  test("the connection thread dies while a step runs: a new one adopts the request, nothing runs twice", async () => {
+  test("when the connection thread dies during a step, a new one adopts the request and nothing runs twice", async () => {
     await inWorld({ ...mode, tapped: true }, async (world) => {
       const app = await world.startApp();
       const runId = await world.trigger("gated");
@@ -26,7 +26,7 @@ describe.each(modes)("$name", (mode) => {
     });
   });
 
-  test("the thread dies after the step is done but before anybody acknowledged it: the result is not lost", async () => {
+  test("a result not yet acknowledged when the thread dies is not lost", async () => {
     await inWorld({ ...mode, tapped: true }, async (world) => {
       const app = await world.startApp();
       const runId = await world.trigger("gated");

@@ -41,7 +41,7 @@ const peers = [
 ];
 
 describe.each(peers)("$name", ({ mode, start }) => {
-  test("events, signals, other functions, cancellation, failure: each body exactly once", async () => {
+  test("events, signals, invocations, cancellations and failures run each body exactly once", async () => {
     await inWorld(mode, async (world) => {
       const app = await start(world);
       const [runId, stopped, failed] = [

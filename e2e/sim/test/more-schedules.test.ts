@@ -4,7 +4,7 @@ import { ALL_SCHEDULES, FIRST_SCHEDULES, playSchedules } from "./play-schedules.
 
 const COUNT = ALL_SCHEDULES - FIRST_SCHEDULES;
 
-test(`${COUNT} more schedules break no invariant`, async () => {
+test(`${COUNT} further schedules break no invariant`, async () => {
   const simulation = await bundle();
   try {
     await playSchedules(simulation, FIRST_SCHEDULES + 1, COUNT);

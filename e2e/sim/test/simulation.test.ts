@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => simulation.remove());
 
-test("a seed gives the same schedule each time, whatever was played before it", async () => {
+test("a seed always gives the same schedule, whatever was played before it", async () => {
   const seeds = Array.from({ length: 40 }, (_, i) => 1000 + i);
   const forwards = await simulation.play("--list", seeds.join(","));
   const backwards = await simulation.play("--list", [...seeds].reverse().join(","));
@@ -23,7 +23,7 @@ test("a seed gives the same schedule each time, whatever was played before it", 
   expect([...backwards.digests].reverse()).toEqual(forwards.digests);
 });
 
-test("the guards that the simulation is tried without are where their mutations look for them", () => {
+test("every guard that a mutation of the simulation removes is found in the sources", () => {
   const lost = GUARDS.flatMap(({ name, edits }) =>
     edits.flatMap(({ file, find }) => {
       const times = readFileSync(new URL(`../../../${file}`, import.meta.url), "utf8").split(find).length - 1;
@@ -33,7 +33,7 @@ test("the guards that the simulation is tried without are where their mutations 
   expect(lost).toEqual([]);
 });
 
-test("seeds that once broke an invariant break none", async () => {
+test("seeds that once broke an invariant no longer break any", async () => {
   for (const against of new Set(regressions.map((one) => one.with))) {
     const seeds = regressions.flatMap((one) => (one.with === against ? [one.seed] : []));
     const adversaries = against === undefined ? [] : ["--with", against];

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => real.close());
 
-test("the model of the store answers as the store on Postgres does, and its tables are the same", async () => {
+test("the model of the store gives the same answers and tables as the Postgres store", async () => {
   let calls = 0;
   for (let seed = FIRST_SEED; seed < FIRST_SEED + SEQUENCES; seed += 1) {
     const pair = new Pair(real);
