@@ -253,11 +253,11 @@ export class AppNode {
         const timer = timers.set(dice.within(1, 800), () => {
           if (answers) handlers.onSnapshot({ frames: [], execution: null });
           else handlers.onFailed("The debugger does not answer.");
-          handlers.onQuiet();
+          handlers.onDisconnected();
         });
         const cancel = (): void => {
           timer.cancel();
-          handlers.onQuiet();
+          handlers.onDisconnected();
         };
         return { stopped: false, cancel };
       },

@@ -13,7 +13,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/main/open-connection.ts`,
-        find: "const adopted = this.#ledger.adopt();",
+        find: "const adopted = this.#ledger.requestsToAdopt();",
         replace: "const adopted: never[] = [];",
       },
     ],
@@ -96,7 +96,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/lease-keeper.ts`,
-        find: "this.#extend(inFlight.leases.extendAll(readClocks(clock)));",
+        find: "this.#sendExtensions(inFlight.leases.extendAll(readClocks(clock)));",
         replace: "",
       },
     ],
@@ -156,8 +156,8 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/run-thread.ts`,
-        find: "    port.flush();\n    release();",
-        replace: "    release();\n    port.flush();",
+        find: "    port.flush();\n    flushSends();",
+        replace: "    flushSends();\n    port.flush();",
       },
     ],
   },

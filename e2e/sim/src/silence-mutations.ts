@@ -13,7 +13,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/connection-thread.ts`,
-        find: "    requests.doubt();\n    const message",
+        find: "    requests.beginDoubt();\n    const message",
         replace: "    const message",
       },
     ],
@@ -29,7 +29,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/main/lease-guard.ts`,
-        find: "return isKnown && this.#isYoung(requestId, now);",
+        find: "return isKnown && this.#isRecent(requestId, now);",
         replace: "return isKnown;",
       },
     ],

@@ -68,7 +68,7 @@ export class Compensation {
   readonly #journal: Journal;
   readonly #found: Undoable[] = [];
   /** False once the compensations have begun: from then on the handler is not listened to. */
-  collects = true;
+  isCollecting = true;
 
   constructor(failure: FailureMemo, journal: Journal) {
     this.failure = failure;
@@ -76,7 +76,7 @@ export class Compensation {
   }
 
   /** The handler asks for a finished step. */
-  note(record: StepRecord, value: unknown): void {
+  collect(record: StepRecord, value: unknown): void {
     const { hash } = record.identity;
     const position = this.#journal.positionOf(hash);
     if (record.call.compensate === undefined || position === undefined) return;

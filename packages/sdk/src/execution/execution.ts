@@ -28,7 +28,7 @@ export interface CheckpointPort {
    * this worker's. After a silence of this process or its connection another worker may have it: then the promise settles
    * when that is to be asked again, or the signal has fired.
    */
-  untilMine?(): Promise<void> | undefined;
+  whenConfirmed?(): Promise<void> | undefined;
 }
 
 /** What goes into the reply to the gateway. */

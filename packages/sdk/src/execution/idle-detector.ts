@@ -47,50 +47,50 @@ export class SettleQueue<T> {
   };
 }
 
-const CALM_TURNS = 2;
+const IDLE_TURNS = 2;
 
 /** Notices that nothing new happened for two turns of the event loop. */
 export class IdleDetector {
   readonly #isBusy: () => boolean;
-  readonly #onQuiet: () => void;
-  #news = 0;
-  #wanted = false;
-  #turning = false;
+  readonly #onIdle: () => void;
+  #activity = 0;
+  #isAwaited = false;
+  #watching = false;
 
-  constructor(isBusy: () => boolean, onQuiet: () => void) {
+  constructor(isBusy: () => boolean, onIdle: () => void) {
     this.#isBusy = isBusy;
-    this.#onQuiet = onQuiet;
+    this.#onIdle = onIdle;
   }
 
   /** Something happened. */
-  note(): void {
-    this.#news += 1;
+  noteActivity(): void {
+    this.#activity += 1;
   }
 
-  /** Asks for one call of `onQuiet`. */
-  want(): void {
-    this.#wanted = true;
-    if (this.#turning) return;
-    this.#turning = true;
-    this.#turn(this.#news, 0);
+  /** Asks for one call of `onIdle`. */
+  notifyWhenIdle(): void {
+    this.#isAwaited = true;
+    if (this.#watching) return;
+    this.#watching = true;
+    this.#watchTurn(this.#activity, 0);
   }
 
   stop(): void {
-    this.#wanted = false;
+    this.#isAwaited = false;
   }
 
-  #turn(news: number, calm: number): void {
+  #watchTurn(activity: number, idleTurns: number): void {
     setImmediate(() => {
-      if (!this.#wanted) {
-        this.#turning = false;
-      } else if (this.#isBusy() || news !== this.#news) {
-        this.#turn(this.#news, 0);
-      } else if (calm + 1 < CALM_TURNS) {
-        this.#turn(news, calm + 1);
+      if (!this.#isAwaited) {
+        this.#watching = false;
+      } else if (this.#isBusy() || activity !== this.#activity) {
+        this.#watchTurn(this.#activity, 0);
+      } else if (idleTurns + 1 < IDLE_TURNS) {
+        this.#watchTurn(activity, idleTurns + 1);
       } else {
-        this.#turning = false;
-        this.#wanted = false;
-        this.#onQuiet();
+        this.#watching = false;
+        this.#isAwaited = false;
+        this.#onIdle();
       }
     });
   }

@@ -39,7 +39,7 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
         const input = read instanceof Promise ? await read : read;
         requestVersion = input.requestVersion;
         const mode = modeOf(request, input);
-        for (let wait = port.untilMine?.(); wait; wait = port.untilMine?.()) await wait;
+        for (let wait = port.whenConfirmed?.(); wait; wait = port.whenConfirmed?.()) await wait;
         if (mode.type === "targeted" && isFinished(input, mode.hash)) return nothingNew(requestVersion);
         if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
         const options = {

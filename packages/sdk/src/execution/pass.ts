@@ -19,7 +19,7 @@ import { resultOf, textOf } from "./result-of.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { StepOrderCheck } from "./step-order-check.ts";
-import { type BodyEnd, nestedCall, runBody, StepRecord, whenMine } from "./step-record.ts";
+import { type BodyEnd, nestedCall, runBody, StepRecord, startWhenConfirmed } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
 
 /** What the handler is called with; the pass supplies the tools. */
@@ -41,9 +41,9 @@ export class Pass {
   readonly #names = new StepNames();
   readonly #records = new Map<string, StepRecord>();
   readonly #settling: SettleQueue<StepRecord>;
-  readonly #quiet: IdleDetector;
+  readonly #idle: IdleDetector;
   readonly #driver: Driver<PassState, PassEvent>;
-  readonly #discovery: StepOrderCheck;
+  readonly #order: StepOrderCheck;
   readonly #compensation: Compensation | undefined;
   /** Called steps that can be undone. */
   readonly #undoable: StepRecord[] = [];
@@ -55,7 +55,7 @@ export class Pass {
   readonly #undefinedSteps: ReadonlySet<string>;
   readonly #cleanups: (() => void)[] = [];
   #grace: TimerHandle | undefined;
-  #quietSerial: number | null = null;
+  #idleSerial: number | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
 
   constructor(options: PassOptions) {
@@ -69,14 +69,14 @@ export class Pass {
     this.#retries = (options.mode.type === "in-place" && input.extended?.retries) || {};
     this.#time = new RunTime(ports.clock, input.extended ?? {}, failure === undefined);
     // What a handler that is replayed only to undo its steps asks for is not compared.
-    this.#discovery = new StepOrderCheck(failure ? undefined : input.extended?.signatures);
+    this.#order = new StepOrderCheck(failure ? undefined : input.extended?.signatures);
     this.#settling = new SettleQueue(
       (record) => this.#settle(record),
-      () => this.#discovery.settled(),
+      () => this.#order.onSettled(),
     );
-    this.#quiet = new IdleDetector(
+    this.#idle = new IdleDetector(
       () => !this.#settling.isIdle,
-      () => this.#onQuiet(),
+      () => this.#onIdle(),
     );
     this.#driver = createDriver<PassState, PassEvent, PassEffect>({
       initial: initialPass(options.mode),
@@ -92,10 +92,10 @@ export class Pass {
     this.#cleanups.push(this.#controller.follow(signal, () => this.#driver.send({ type: "stop" })));
     const { deadlineMs } = this.#time;
     if (deadlineMs !== undefined) {
-      this.#setTimer(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.end(deadlineMs)));
+      this.#setTimer(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.expire(deadlineMs)));
     }
     const step = createStepTools({
-      find: (call) => this.#find(call),
+      find: (call) => this.#callStep(call),
       runId: request.runId,
       exact: mode.type === "in-place",
       appId: fn.client.options.id,
@@ -105,7 +105,7 @@ export class Pass {
     });
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      if (this.#compensation) this.#quiet.want();
+      if (this.#compensation) this.#idle.notifyWhenIdle();
       void this.#runHandler(() => handler({ step, signal: () => this.#controller.signal }));
     });
   }
@@ -123,8 +123,8 @@ export class Pass {
   }
 
   async #runHandler(handler: () => unknown): Promise<void> {
-    this.#discovery.begin();
-    afterMicrotasks(() => this.#settling.isIdle && this.#discovery.settled());
+    this.#order.onHandlerStart();
+    afterMicrotasks(() => this.#settling.isIdle && this.#order.onSettled());
     try {
       const value = await runAs(this.#execution, handler);
       if (this.#compensation) return;
@@ -149,30 +149,30 @@ export class Pass {
     this.#driver.send({ type: "handler-ended", end: { type: "op", op, final: isTargeted } });
   }
 
-  #find(call: StepCall): Promise<unknown> {
+  #callStep(call: StepCall): Promise<unknown> {
     const outer = currentExecution()?.step;
     if (outer?.active) return nestedCall(call, outer);
     // One promise for all would keep every handler that awaits it.
-    if (this.#driver.state.phase !== "open" || this.#compensation?.collects === false) return new Promise(() => {});
+    if (this.#driver.state.phase !== "open" || this.#compensation?.isCollecting === false) return new Promise(() => {});
     try {
       const identity = this.#names.next(call.id);
-      return this.#open(identity, this.#options.intercept?.(identity.fullId, call) ?? call).promise;
+      return this.#openStep(identity, this.#options.intercept?.(identity.fullId, call) ?? call).promise;
     } catch (error) {
       return rejectedStep(error);
     }
   }
 
-  #open(identity: StepIdentity, call: StepCall): StepRecord {
+  #openStep(identity: StepIdentity, call: StepCall): StepRecord {
     const { hash } = identity;
     const memo = this.#journal.lookup(hash);
     const record = new StepRecord(identity, call, memo?.type === "input" ? memo.input : call.args);
     this.#records.set(hash, record);
-    this.#quiet.note();
-    if (this.#compensation?.collects) this.#quiet.want();
-    this.#discovery.found(record);
+    this.#idle.noteActivity();
+    if (this.#compensation?.isCollecting) this.#idle.notifyWhenIdle();
+    this.#order.onFound(record);
     if (call.compensate !== undefined) this.#undoable.push(record);
     if (memo === undefined || memo.type === "input") {
-      this.#meet(record, memo !== undefined);
+      this.#onUnfinished(record, memo !== undefined);
       return record;
     }
     const conflict = signatureConflict(this.#options.input.extended?.signatures?.[hash], record);
@@ -184,35 +184,35 @@ export class Pass {
     else {
       const value = this.#undefinedSteps.has(hash) ? undefined : memo.data;
       record.outcome = { type: "memo", value };
-      this.#compensation?.note(record, value);
+      this.#compensation?.collect(record, value);
     }
     for (const ready of this.#journal.ask(hash)) this.#settleLater(ready);
-    if (this.#journal.heldCount > 0) this.#quiet.want();
-    for (const released of this.#discovery.release()) this.#begin(released);
+    if (this.#journal.heldCount > 0) this.#idle.notifyWhenIdle();
+    for (const released of this.#order.releaseHeld()) this.#reportFound(released);
     return record;
   }
 
   /** A step that is not finished. */
-  #meet(record: StepRecord, isKnown: boolean): void {
+  #onUnfinished(record: StepRecord, isKnown: boolean): void {
     const { input, mode } = this.#options;
     const retry = this.#retries[record.identity.hash];
     record.attempt = mode.type === "in-place" ? (retry?.attempt ?? 0) : input.attempt;
-    if (this.#compensation?.collects) return this.#leave(record);
+    if (this.#compensation?.isCollecting) return this.#abandon(record);
     const overdue = this.#time.overdue();
     if (overdue) return this.#fail(overdue);
-    if (isKnown || retry !== undefined || this.#discovery.admits(record)) return this.#begin(record);
+    if (isKnown || retry !== undefined || this.#order.mayStart(record)) return this.#reportFound(record);
     // Its place on record is another step's, unless the code still asks for that one.
-    this.#quiet.want();
+    this.#idle.notifyWhenIdle();
   }
 
-  #begin(record: StepRecord): void {
+  #reportFound(record: StepRecord): void {
     const retry = this.#retries[record.identity.hash];
     const due = retry === undefined || !(retry.notBeforeMs > this.#time.nowMs());
     this.#driver.send({ type: "found", step: record.found, due });
   }
 
   /** While steps are only looked for to undo them, none starts; a gateway that planned this one is told. */
-  #leave({ identity }: StepRecord): void {
+  #abandon({ identity }: StepRecord): void {
     const { mode, ports } = this.#options;
     if (mode.type !== "targeted" || mode.hash !== identity.hash) return;
     const op = abandonedOp(identity.hash, ports.clock.nowMs());
@@ -226,51 +226,52 @@ export class Pass {
 
   #settle(record: StepRecord): void {
     if (this.#driver.state.phase !== "open") return;
-    this.#quiet.note();
-    this.#discovery.settling(record);
+    this.#idle.noteActivity();
+    this.#order.onSettling(record);
     record.settle();
   }
 
-  #onQuiet(): void {
+  #onIdle(): void {
     if (this.#journal.heldCount > 0) {
       for (const hash of this.#journal.releaseEarliest()) this.#settleLater(hash);
-      return this.#quiet.want();
+      return this.#idle.notifyWhenIdle();
     }
-    if (this.#compensation?.collects) return this.#onCollected(this.#compensation);
-    if (this.#discovery.heldCount > 0) return this.#awaitNews(RECORDED_GRACE_MS, () => this.#conflict());
+    if (this.#compensation?.isCollecting) return this.#onCollected(this.#compensation);
+    if (this.#order.heldCount > 0) return this.#afterGrace(RECORDED_GRACE_MS, () => this.#conflict());
     // Ending now would only be asked for again at once.
     const isRetryMissing = Object.keys(this.#retries).some((hash) => !this.#records.has(hash));
-    if (isRetryMissing && !this.#compensation) return this.#awaitNews(RECORDED_GRACE_MS, () => this.#tellQuiet());
-    this.#tellQuiet();
+    if (isRetryMissing && !this.#compensation) return this.#afterGrace(RECORDED_GRACE_MS, () => this.#sendIdle());
+    this.#sendIdle();
   }
 
-  #tellQuiet(): void {
-    const serial = this.#quietSerial;
-    this.#quietSerial = null;
+  #sendIdle(): void {
+    const serial = this.#idleSerial;
+    this.#idleSerial = null;
     if (serial !== null) this.#driver.send({ type: "quiet", serial });
   }
 
   /** Code between steps may still be at work: looks again when something was asked for, or acts at the end. */
-  #awaitNews(graceMs: number, onNone: () => void): void {
-    const { news } = this.#discovery;
+  #afterGrace(graceMs: number, onTimeout: () => void): void {
+    const { askedCount } = this.#order;
+    const isNews = (): boolean => this.#order.askedCount !== askedCount;
     this.#grace?.cancel();
-    this.#grace = this.#setTimer(graceMs, () => (this.#discovery.news === news ? onNone() : this.#quiet.want()));
+    this.#grace = this.#setTimer(graceMs, () => (isNews() ? this.#idle.notifyWhenIdle() : onTimeout()));
   }
 
   #conflict(): void {
-    const conflict = this.#discovery.conflict();
+    const conflict = this.#order.conflict();
     if (conflict) this.#fail(new NonDeterminismError(conflict.recorded, conflict.found));
   }
 
   #onCollected(compensation: Compensation): void {
     const isMissing = compensation.isMissingSome((hash) => this.#records.has(hash));
-    return isMissing ? this.#awaitNews(UNDO_GRACE_MS, () => this.#undo(compensation)) : void this.#undo(compensation);
+    return isMissing ? this.#afterGrace(UNDO_GRACE_MS, () => this.#undo(compensation)) : void this.#undo(compensation);
   }
 
   async #undo(compensation: Compensation): Promise<void> {
-    if (this.#driver.state.phase !== "open" || !compensation.collects) return;
-    compensation.collects = false;
-    const error = await compensation.run((identity, call) => this.#open(identity, call).promise);
+    if (this.#driver.state.phase !== "open" || !compensation.isCollecting) return;
+    compensation.isCollecting = false;
+    const error = await compensation.run((identity, call) => this.#openStep(identity, call).promise);
     const body = JSON.stringify({ ...error, __serialized: true });
     this.#driver.send({ type: "handler-ended", end: { type: "failed", body, final: true } });
   }
@@ -287,15 +288,15 @@ export class Pass {
         for (const { hash } of effect.ops) this.#settleLater(hash);
         return;
       case "watch":
-        this.#quietSerial = effect.serial;
-        return this.#quiet.want();
+        this.#idleSerial = effect.serial;
+        return this.#idle.notifyWhenIdle();
       case "watch-missing":
         this.#setTimer(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
         return;
       case "abort":
         return this.#controller.abort();
       case "reply": {
-        this.#quiet.stop();
+        this.#idle.stop();
         this.#settling.clear();
         for (const cleanup of this.#cleanups) cleanup();
         return this.#resolve(resultOf(effect.reply, this.#options, (hash) => this.#records.get(hash)));
@@ -312,21 +313,21 @@ export class Pass {
     const { input, mode, ports } = this.#options;
     const isFinal = (thrown: Thrown): boolean => thrown.isFinal || isLastAttempt(record, input);
     const isExtended = mode.type === "in-place" || input.extended !== undefined;
-    const tell = (end: BodyEnd): void => {
+    const onEnd = (end: BodyEnd): void => {
       if (end.type === "failed") record.isRunning = false;
       const settles = end.type === "finished" || (end.final && mode.type === "in-place");
       this.#driver.send(settles ? { type: "finished", op: end.op } : { ...end, type: "failed", final: end.final });
     };
     const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
-    const run = whenMine(this.#options.port, () => {
-      if (this.#driver.state.phase === "open") return runBody(record, context, tell);
+    const run = startWhenConfirmed(this.#options.port, () => {
+      if (this.#driver.state.phase === "open") return runBody(record, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.
       return this.#driver.send({ type: "finished", op: { hash, text: "", bytes: 0 } });
     });
     // A gateway that knows what is under way at the deadline, and can be undone, waits for its result.
-    const isTold =
+    const isAnnounced =
       record.call.compensate !== undefined && mode.type === "in-place" && this.#time.deadlineMs !== undefined;
-    if (!isTold) return queueMicrotask(run);
+    if (!isAnnounced) return queueMicrotask(run);
     this.#options.port.checkpoint(utf8.encode(`[${record.ops.begun().text}]`)).then((outcome) => {
       if (outcome === "stale") this.#driver.send({ type: "stop" });
       run();

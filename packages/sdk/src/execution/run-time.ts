@@ -2,7 +2,7 @@ import type { Clock } from "@holdfast/core";
 import { RunDeadlineError } from "../steps/errors.ts";
 
 /** What the gateway said of time when it sent the request; nothing on the plain protocol. */
-interface ToldTimes {
+interface GatewayTimes {
   readonly nowMs?: number;
   readonly deadlineMs?: number;
 }
@@ -10,38 +10,38 @@ interface ToldTimes {
 /** Time as the run's gateway counts it, and the run's deadline. */
 export class RunTime {
   readonly #clock: Clock;
-  readonly #told: ToldTimes;
+  readonly #times: GatewayTimes;
   readonly #startedMs: number;
   /** False in a pass that undoes steps: what is left to do after the deadline is to undo. */
   readonly #ends: boolean;
   #over: RunDeadlineError | undefined;
 
-  constructor(clock: Clock, told: ToldTimes, ends: boolean) {
+  constructor(clock: Clock, times: GatewayTimes, ends: boolean) {
     this.#clock = clock;
-    this.#told = told;
+    this.#times = times;
     this.#ends = ends;
     this.#startedMs = clock.monotonicMs();
   }
 
   nowMs(): number {
-    const { nowMs } = this.#told;
+    const { nowMs } = this.#times;
     return nowMs === undefined ? this.#clock.nowMs() : nowMs + (this.#clock.monotonicMs() - this.#startedMs);
   }
 
   /** Undefined when the run has no deadline, or is past caring. */
   get deadlineMs(): number | undefined {
-    return this.#ends ? this.#told.deadlineMs : undefined;
+    return this.#ends ? this.#times.deadlineMs : undefined;
   }
 
   /** Why nothing may begin any more; undefined before the deadline. */
   overdue(): RunDeadlineError | undefined {
     const { deadlineMs } = this;
     if (deadlineMs === undefined || this.nowMs() < deadlineMs) return this.#over;
-    return this.end(deadlineMs);
+    return this.expire(deadlineMs);
   }
 
   /** The deadline is here, though a timer may fire a moment before the clock shows it. */
-  end(deadlineMs: number): RunDeadlineError {
+  expire(deadlineMs: number): RunDeadlineError {
     this.#over ??= new RunDeadlineError(deadlineMs);
     return this.#over;
   }

@@ -23,7 +23,7 @@ export class StepOrderCheck {
   readonly #numbers: boolean;
   #lowest = 0;
   readonly #held: StepRecord[] = [];
-  #next = 0;
+  #nextOrdinal = 0;
   #open = 0;
   #breath: "none" | "clean" | "tainted" = "none";
 
@@ -44,46 +44,46 @@ export class StepOrderCheck {
   }
 
   /** Rises with everything that is asked for. */
-  get news(): number {
+  get askedCount(): number {
     return this.#asked.size;
   }
 
   /** The code begins to run. */
-  begin(): void {
+  onHandlerStart(): void {
     this.#breath = "clean";
   }
 
   /** A step is about to settle: what is found until it is quiet again follows from it. */
-  settling(record: StepRecord): void {
+  onSettling(record: StepRecord): void {
     this.#open -= 1;
     this.#breath = record.followsTime ? "tainted" : "clean";
   }
 
   /** Everything that followed from what was settled has happened. */
-  settled(): void {
+  onSettled(): void {
     this.#breath = "none";
   }
 
   /** The code asks for a step; gives it its number. */
-  found(record: StepRecord): void {
+  onFound(record: StepRecord): void {
     this.#asked.add(record.identity.hash);
     const isNumbered = this.#open === 0 || this.#breath === "clean";
     this.#open += 1;
     record.followsTime = !isNumbered;
     if (!isNumbered || !this.#numbers) return;
-    record.ordinal = this.#next;
-    this.#next += 1;
+    record.ordinal = this.#nextOrdinal;
+    this.#nextOrdinal += 1;
   }
 
   /** Whether a new step may begin; if not it is held. */
-  admits(record: StepRecord): boolean {
+  mayStart(record: StepRecord): boolean {
     if (record.ordinal === undefined || record.ordinal < this.#lowestMissing()) return true;
     this.#held.push(record);
     return false;
   }
 
   /** Those that were held and may begin now, in the order in which they were found. */
-  release(): readonly StepRecord[] {
+  releaseHeld(): readonly StepRecord[] {
     if (this.#held.length === 0) return [];
     const missing = this.#lowestMissing();
     const stillHeld = this.#held.findIndex((record) => (record.ordinal ?? 0) >= missing);

@@ -62,10 +62,10 @@ export class StepRecord {
     switch (outcome?.type) {
       case "memo":
         this.progress = "done";
-        return this.#give(outcome.value);
+        return this.#resolveWith(outcome.value);
       case "fresh":
         this.progress = "done";
-        return this.#give(decodeResult(outcome.json));
+        return this.#resolveWith(decodeResult(outcome.json));
       case "error":
         this.progress = "failed";
         this.promise.quieten();
@@ -75,7 +75,7 @@ export class StepRecord {
     }
   }
 
-  #give(value: unknown): void {
+  #resolveWith(value: unknown): void {
     const { show } = this.call;
     if (show === undefined) return this.#resolve(value);
     try {
@@ -113,12 +113,12 @@ export type BodyEnd =
   | { readonly type: "finished"; readonly op: OpText; readonly final: false }
   | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
 
-/** Calls `begin` as soon as the work is known to be this worker's, or is not wanted any more: at once, nearly always. */
-export function whenMine(port: CheckpointPort, begin: () => void): () => void {
+/** Calls `start` as soon as the work is known to be this worker's, or is not wanted any more: at once, nearly always. */
+export function startWhenConfirmed(port: CheckpointPort, start: () => void): () => void {
   const run = (): void => {
-    const wait = port.untilMine?.();
+    const wait = port.whenConfirmed?.();
     if (wait) void wait.then(run);
-    else begin();
+    else start();
   };
   return run;
 }
@@ -127,7 +127,7 @@ export function whenMine(port: CheckpointPort, begin: () => void): () => void {
  * Runs a step's body, keeps its outcome in the record and tells it as an op, exactly once. What a body gives at once is
  * told at once: a promise less for each step that computes only.
  */
-export function runBody(record: StepRecord, context: BodyContext, tell: (end: BodyEnd) => void): void {
+export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: BodyEnd) => void): void {
   const { identity, call, attempt, args = [] } = record;
   const { clock, isExtended } = context;
   const step: CurrentStep = { id: identity.fullId, hash: identity.hash, attempt, active: true };
@@ -145,7 +145,7 @@ export function runBody(record: StepRecord, context: BodyContext, tell: (end: Bo
     const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
     record.outcome = { type: "error", error };
     const op = record.ops.failed(error, final, { ...extras(), ...retryAfter });
-    tell({ type: "failed", op, final, ...retryAfter });
+    onEnd({ type: "failed", op, final, ...retryAfter });
   };
   const onValue = (value: unknown): void => {
     const forgotten = step.nested?.find(({ promise }) => !promise.isAwaited);
@@ -158,7 +158,7 @@ export function runBody(record: StepRecord, context: BodyContext, tell: (end: Bo
       return onError(unusable);
     }
     record.outcome = { type: "fresh", json };
-    tell({ type: "finished", op: record.ops.finished(json, extras()), final: false });
+    onEnd({ type: "finished", op: record.ops.finished(json, extras()), final: false });
   };
   let value: unknown;
   try {

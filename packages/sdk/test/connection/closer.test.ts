@@ -31,7 +31,7 @@ function bench(how: { readonly obeys: boolean; readonly running?: number; readon
   const host = {
     alive: true,
     send: (message: MainMessage) => sent.push(message),
-    hurry: () => did.push("hurry"),
+    respawnNow: () => did.push("respawnNow"),
     stop: () => new Promise<void>((resolve) => (ended = resolve)),
     terminate: () => {
       did.push("terminate");
@@ -52,7 +52,7 @@ function bench(how: { readonly obeys: boolean; readonly running?: number; readon
       overAtMs = clock.monotonicMs();
     });
     if (how.obeys) {
-      closer.threadClosed();
+      closer.onThreadClosed();
       ended();
     }
   };
@@ -111,10 +111,10 @@ describe("Closer", () => {
     const { clock, closer, begin, did } = bench({ obeys: false, inFlight: true });
     begin(10_000);
     await clock.advance(4_000);
-    closer.threadGone();
-    expect(did).toEqual(["hurry"]);
+    closer.onThreadGone();
+    expect(did).toEqual(["respawnNow"]);
     expect(closer.greeting()).toEqual([{ type: "CLOSE", drainMs: 6_000 }]);
-    closer.threadGone();
-    expect(did).toEqual(["hurry", "hurry"]);
+    closer.onThreadGone();
+    expect(did).toEqual(["respawnNow", "respawnNow"]);
   });
 });

@@ -78,16 +78,16 @@ describe("Lease table", () => {
     expect(table.sweep(at(100), 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
     expect(table.sweep(at(200), 100)).toEqual([]);
     expect(table.sweep(at(300), 100).map((lease) => lease.leaseId)).toEqual(["l0"]);
-    expect(table.answer("r", "l1", 301).verdict).toBe("extended");
+    expect(table.onAnswer("r", "l1", 301).verdict).toBe("extended");
     expect(table.sweep(at(400), 100).map((lease) => lease.leaseId)).toEqual(["l1"]);
   });
 
   it("LEASE-3, LEASE-5: a rejected extension loses its lease once, and no other lease", () => {
     const table = createLeaseTable();
     table.add("r", "l0", 0, true);
-    expect(table.answer("other", "x", 1).verdict).toBe("unknown");
-    expect(table.answer("r", undefined, 1).verdict).toBe("lost");
-    expect(table.answer("r", undefined, 1).verdict).toBe("unknown");
+    expect(table.onAnswer("other", "x", 1).verdict).toBe("unknown");
+    expect(table.onAnswer("r", undefined, 1).verdict).toBe("lost");
+    expect(table.onAnswer("r", undefined, 1).verdict).toBe("unknown");
     expect(table.size).toBe(0);
   });
 
@@ -103,12 +103,12 @@ describe("Lease table", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     table.sweep(at(100), 100);
-    table.doubt(2);
-    expect(table.extendDoubtful(at(5_000)).map((lease) => lease.leaseId)).toEqual(["l0"]);
+    table.beginEpoch(2);
+    expect(table.extendUnconfirmed(at(5_000)).map((lease) => lease.leaseId)).toEqual(["l0"]);
     // Lay in the kernel all the while.
-    expect(table.answer("r", "l1", 5_001)).toMatchObject({ verdict: "extended", isFresh: false });
+    expect(table.onAnswer("r", "l1", 5_001)).toMatchObject({ verdict: "extended", isFresh: false });
     expect(table.get("r")?.epoch).toBe(1);
-    expect(table.answer("r", "l2", 5_002)).toMatchObject({ verdict: "extended", isFresh: true });
+    expect(table.onAnswer("r", "l2", 5_002)).toMatchObject({ verdict: "extended", isFresh: true });
     expect(table.get("r")?.epoch).toBe(2);
   });
 
@@ -116,10 +116,10 @@ describe("Lease table", () => {
     const table = createLeaseTable(1);
     for (const id of ["a", "b"]) table.add(id, `${id}0`, 0, true);
     table.sweep(at(100), 100);
-    table.doubt(2);
-    expect(table.answer("b", undefined, 101)).toMatchObject({ verdict: "lost", isFresh: false });
+    table.beginEpoch(2);
+    expect(table.onAnswer("b", undefined, 101)).toMatchObject({ verdict: "lost", isFresh: false });
     table.extendAll(at(200));
-    expect(table.answer("a", "a1", 201)).toMatchObject({ verdict: "extended", isFresh: true });
+    expect(table.onAnswer("a", "a1", 201)).toMatchObject({ verdict: "extended", isFresh: true });
     expect(table.get("a")?.epoch).toBe(2);
   });
 
@@ -127,21 +127,21 @@ describe("Lease table", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     table.sweep(at(100), 100);
-    table.doubt(2);
-    table.extendDoubtful(at(200));
+    table.beginEpoch(2);
+    table.extendUnconfirmed(at(200));
     // Of the two that were asked for only one is answered.
-    expect(table.answer("r", "l1", 201).isFresh).toBe(false);
+    expect(table.onAnswer("r", "l1", 201).isFresh).toBe(false);
     expect(table.sweep(at(400), 100)).toHaveLength(1);
-    expect(table.answer("r", "l2", 401).isFresh).toBe(true);
+    expect(table.onAnswer("r", "l2", 401).isFresh).toBe(true);
   });
 
   it("LEASE-8: a lease added in doubt is confirmed by the answer to its own extension", () => {
     const table = createLeaseTable(1);
-    table.doubt(2);
+    table.beginEpoch(2);
     table.add("r", "l0", 0, false);
     expect(table.get("r")?.epoch).toBeNull();
     expect(table.extend("r", at(1))).toHaveLength(1);
-    expect(table.answer("r", "l1", 2)).toMatchObject({ verdict: "extended", isFresh: true });
+    expect(table.onAnswer("r", "l1", 2)).toMatchObject({ verdict: "extended", isFresh: true });
     expect(table.get("r")?.epoch).toBe(2);
   });
 
@@ -150,14 +150,14 @@ describe("Lease table", () => {
     table.add("r", "l0", 0, true);
     for (const ms of [100, 1_100, 2_100]) table.extend("r", at(ms));
     // It may have been given at once and have taken its time.
-    expect(table.answer("r", "l1", 9_000).asOf).toEqual(at(100));
-    expect(table.answer("r", "l2", 9_001).asOf).toEqual(at(1_100));
+    expect(table.onAnswer("r", "l1", 9_000).asOf).toEqual(at(100));
+    expect(table.onAnswer("r", "l2", 9_001).asOf).toEqual(at(1_100));
     table.extendAll(at(9_500));
-    expect(table.answer("r", "l3", 9_501).asOf).toEqual(at(9_500));
-    expect(table.answer("r", "nobody asked for it", 9_502).asOf).toBeNull();
+    expect(table.onAnswer("r", "l3", 9_501).asOf).toEqual(at(9_500));
+    expect(table.onAnswer("r", "nobody asked for it", 9_502).asOf).toBeNull();
     table.extend("r", at(9_600));
-    table.doubt(2);
-    expect(table.answer("r", "l4", 9_601).asOf, "asked for before the doubt").toBeNull();
+    table.beginEpoch(2);
+    expect(table.onAnswer("r", "l4", 9_601).asOf, "asked for before the doubt").toBeNull();
   });
 });
 

@@ -28,7 +28,7 @@ const tick = (signs: number, more: Partial<Extract<HangEvent, { type: "TICK" }>>
   signs,
   limitTicks: LIMIT,
   debugged: false,
-  looking: false,
+  isInspecting: false,
   ...more,
 });
 const ticks = (count: number, signs: number, more = {}): HangEvent[] =>
@@ -54,9 +54,9 @@ describe("Hang machine", () => {
   });
 
   it("HANG-4: a thread that inspects the main thread is given twice as long", () => {
-    const looking = { looking: true };
-    expect(play([STARTED, tick(1), ...ticks(2 * LIMIT - 1, 1, looking)])).toEqual([]);
-    expect(play([STARTED, tick(1), ...ticks(2 * LIMIT, 1, looking)])).toEqual([{ do: "HUNG" }]);
+    const isInspecting = { isInspecting: true };
+    expect(play([STARTED, tick(1), ...ticks(2 * LIMIT - 1, 1, isInspecting)])).toEqual([]);
+    expect(play([STARTED, tick(1), ...ticks(2 * LIMIT, 1, isInspecting)])).toEqual([{ do: "HUNG" }]);
   });
 
   it("HANG-5: a thread that starts is given longer", () => {
@@ -67,7 +67,7 @@ describe("Hang machine", () => {
   it("HANG-1, HANG-6: in any sequence, only a thread silent for the limit is reported, and only once", () => {
     const event = fc.oneof(
       { weight: 1, arbitrary: fc.constantFrom<HangEvent>(STARTED, { type: "ENDED" }) },
-      { weight: 12, arbitrary: fc.record({ sign: fc.boolean(), debugged: fc.boolean(), looking: fc.boolean() }) },
+      { weight: 12, arbitrary: fc.record({ sign: fc.boolean(), debugged: fc.boolean(), isInspecting: fc.boolean() }) },
     );
     fc.assert(
       fc.property(fc.array(event, { maxLength: 120 }), (sequence) => {

@@ -73,7 +73,7 @@ describe("The heartbeat", () => {
     const clock = fakeClock();
     const beats: number[] = [];
     const link = new LinkClock(clock, clock, () => beats.push(clock.monotonicMs()));
-    link.beat(1, 1_000);
+    link.startHeartbeats(1, 1_000);
     return { clock, beats, link };
   }
 
@@ -100,7 +100,7 @@ describe("The heartbeat", () => {
     };
     const beats: number[] = [];
     const link = new LinkClock(timers, { nowMs: () => nowMs, monotonicMs: () => nowMs }, () => beats.push(nowMs));
-    link.beat(1, 1_000);
+    link.startHeartbeats(1, 1_000);
     // The process is stopped for more than ten intervals, and continued a moment before the grid's next beat.
     nowMs = 10_999;
     set.shift()!.fire();

@@ -34,7 +34,7 @@ describe("Lease ages", () => {
     // The gateway's clock was set back by a minute.
     const lateMs = wayOf(ages, 1e12 - 60_000);
     expect(lateMs(1_000, 5)).toBe(60_000);
-    ages.confirmed(idOf(1e12 - 60_000 + 1_000 + LEASE_MS), 1_005);
+    ages.onConfirmed(idOf(1e12 - 60_000 + 1_000 + LEASE_MS), 1_005);
     expect(lateMs(2_000, 5)).toBe(0);
     expect(lateMs(3_000, 7_005)).toBe(7_000);
   });

@@ -13,9 +13,9 @@ const EPOCH = 4;
 function bench() {
   const clock = fakeClock();
   const counters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
-  const alive = (): void => counters.alive(readClocks(clock));
-  counters.pauseLimit(2_000);
-  counters.epoch(EPOCH);
+  const alive = (): void => counters.signAlive(readClocks(clock));
+  counters.setPauseLimit(2_000);
+  counters.setEpoch(EPOCH);
   alive();
   const ledger = new Ledger(clock);
   const signal = ledger.open(identity, "app", "lease", EPOCH, readClocks(clock));
@@ -25,9 +25,9 @@ function bench() {
     counters: () => counters,
     ledger,
     clock,
-    want: (_, isWanted) => wanted.push(isWanted),
+    setLeaseWanted: (_, isWanted) => wanted.push(isWanted),
   });
-  const wait = (): Promise<void> | undefined => gate.wait("r", signal);
+  const wait = (): Promise<void> | undefined => gate.whenConfirmed("r", signal);
   /** Whether what waits goes on once the gate has looked. */
   const goesOn = async (waiting: Promise<void> | undefined): Promise<boolean> => {
     gate.recheck();
@@ -43,7 +43,7 @@ describe("Lease guard", () => {
     await clock.advance(1_900);
     alive();
     expect(wait()).toBeUndefined();
-    ledger.extended("r", "lease 2", EPOCH, readClocks(clock));
+    ledger.extendLease("r", "lease 2", EPOCH, readClocks(clock));
     await clock.advance(1_900);
     alive();
     expect(wait()).toBeUndefined();
@@ -67,10 +67,10 @@ describe("Lease guard", () => {
     const asked = readClocks(clock);
     await clock.advance(2_100);
     alive();
-    ledger.extended("r", "an answer that came late", EPOCH, asked);
+    ledger.extendLease("r", "an answer that came late", EPOCH, asked);
     expect(await goesOn(waiting)).toBe(false);
-    ledger.extended("r", "the next", EPOCH, readClocks(clock));
-    ledger.extended("r", "held back for long", EPOCH, asked);
+    ledger.extendLease("r", "the next", EPOCH, readClocks(clock));
+    ledger.extendLease("r", "held back for long", EPOCH, asked);
     expect(await goesOn(waiting)).toBe(true);
     expect(wanted).toEqual([true, false]);
     expect(wait()).toBeUndefined();
@@ -103,7 +103,7 @@ describe("Lease guard", () => {
     await clock.advance(2_100);
     alive();
     expect(wait()).toBeInstanceOf(Promise);
-    gate.newThread();
+    gate.onNewThread();
     gate.recheck();
     expect(wanted).toEqual([true, true]);
   });
@@ -114,7 +114,7 @@ describe("Lease guard", () => {
     const waiting = wait();
     expect(await goesOn(waiting)).toBe(false);
     alive();
-    ledger.extended("r", "lease 2", EPOCH, readClocks(clock));
+    ledger.extendLease("r", "lease 2", EPOCH, readClocks(clock));
     expect(await goesOn(waiting)).toBe(true);
     expect(wait()).toBeUndefined();
   });
@@ -127,22 +127,22 @@ describe("Lease guard", () => {
 
   it("GUARD-2: no body starts under an older epoch until the lease is confirmed as of the new one", async () => {
     const { counters, alive, ledger, wait, goesOn } = bench();
-    counters.epoch(EPOCH + 1);
+    counters.setEpoch(EPOCH + 1);
     alive();
     const waiting = wait();
     expect(await goesOn(waiting)).toBe(false);
-    ledger.extended("r", "newer", EPOCH, null);
+    ledger.extendLease("r", "newer", EPOCH, null);
     expect(await goesOn(waiting)).toBe(false);
-    ledger.extended("r", "newest", EPOCH + 1, null);
+    ledger.extendLease("r", "newest", EPOCH + 1, null);
     expect(await goesOn(waiting)).toBe(true);
-    ledger.extended("r", "held back for long", EPOCH, null);
+    ledger.extendLease("r", "held back for long", EPOCH, null);
     expect(wait()).toBeUndefined();
-    expect(ledger.adopt()[0]?.leaseId).toBe("newest");
+    expect(ledger.requestsToAdopt()[0]?.leaseId).toBe("newest");
   });
 
   it("GUARD-3: no body starts while an unread message may take its work away", async () => {
     const { counters, gate, wait, goesOn } = bench();
-    counters.tookWork();
+    counters.addRevocation();
     const waiting = wait();
     expect(await goesOn(waiting)).toBe(false);
     gate.onRevocation();
@@ -151,7 +151,7 @@ describe("Lease guard", () => {
 
   it("GUARD-4: a body that waits for a request that is no longer needed is released", async () => {
     const { counters, ledger, wait } = bench();
-    counters.epoch(EPOCH + 1);
+    counters.setEpoch(EPOCH + 1);
     const waiting = wait();
     ledger.loseAll(new Error("over") as never);
     await expect(waiting).resolves.toBeUndefined();

@@ -48,7 +48,7 @@ describe("A plain lease past its end", () => {
     const { clock, keeper, sent, lost } = bench(true);
     await clock.advance(121_000);
     sent.length = 0;
-    keeper.doubt(2);
+    keeper.beginDoubt(2);
     expect(lost).toEqual(["r"]);
     expect(sent).toEqual([]);
   });
@@ -58,7 +58,7 @@ describe("A plain lease past its end", () => {
     await clock.advance(100_000);
     clock.setWallClock(clock.nowMs() + 3_600_000);
     sent.length = 0;
-    keeper.doubt(2);
+    keeper.beginDoubt(2);
     expect(lost).toEqual([]);
     expect(sent).toMatchObject([{ kind: "WORKER_REQUEST_EXTEND_LEASE", requestId: "r" }]);
   });
@@ -67,12 +67,12 @@ describe("A plain lease past its end", () => {
     const { clock, keeper, sent, posted, lost } = bench(false);
     await clock.advance(3_600_000);
     sent.length = 0;
-    keeper.doubt(2);
+    keeper.beginDoubt(2);
     expect(lost).toEqual([]);
     expect(sent).toMatchObject([{ kind: "WORKER_REQUEST_EXTEND_LEASE", requestId: "r" }]);
     // All that was asked for before is answered first.
     for (let answers = 0; answers < 1_000 && posted.length === 0; answers += 1)
-      keeper.onAnswer("r", `lease ${answers}`);
+      keeper.onExtensionAnswer("r", `lease ${answers}`);
     expect(posted.at(-1)).toMatchObject({ type: "LEASE_EXTENDED" });
   });
 });
@@ -86,11 +86,11 @@ describe.each([
   it("a wanted confirmation is requested at once and repeatedly, until the main thread continues", async () => {
     const { clock, keeper, sent } = bench(isPlain);
     expect(sent).toEqual([]);
-    keeper.want("r");
+    keeper.keepConfirming("r");
     expect(sent).toHaveLength(1);
     await clock.advance(10_000);
     expect(sent).toHaveLength(11);
-    keeper.wantNoMore("r");
+    keeper.stopConfirming("r");
     await clock.advance(10_000);
     expect(sent).toHaveLength(11);
   });
@@ -104,24 +104,24 @@ describe.each([
       return message?.type === "LEASE_EXTENDED" ? (message.asOf?.monotonicMs ?? Number.NaN) : Number.NaN;
     };
     const startMs = clock.monotonicMs();
-    keeper.want("r");
+    keeper.keepConfirming("r");
     await clock.advance(700);
     // Nothing has come in time yet, so it may have been under way all the while.
-    keeper.onAnswer("r", grantedAt(startMs + 700));
+    keeper.onExtensionAnswer("r", grantedAt(startMs + 700));
     expect(asOf()).toBe(startMs);
     await clock.advance(2_600);
     // Three were asked for since. A gateway that takes its time to answer is no network that holds answers back.
-    keeper.onAnswer("r", grantedAt(startMs + 3_300));
+    keeper.onExtensionAnswer("r", grantedAt(startMs + 3_300));
     expect(asOf()).toBe(startMs + 3_300);
-    keeper.onAnswer("r", grantedAt(startMs + 900));
+    keeper.onExtensionAnswer("r", grantedAt(startMs + 900));
     expect(asOf()).toBe(startMs + 2_000);
   });
 
   it("confirmations reach main at once, but do not queue up while it is blocked", async () => {
     const { clock, keeper, posted, held } = bench(isPlain);
-    keeper.want("r");
+    keeper.keepConfirming("r");
     for (let answers = 0; answers < 200; answers += 1) {
-      keeper.onAnswer("r", leaseOf(1_800_000_000_000 + 1_000 * answers));
+      keeper.onExtensionAnswer("r", leaseOf(1_800_000_000_000 + 1_000 * answers));
       await clock.advance(1_000);
     }
     expect(posted).toHaveLength(60);
@@ -130,7 +130,7 @@ describe.each([
 
   it("a wanted confirmation is forgotten with its request", async () => {
     const { clock, inFlight, keeper, sent } = bench(isPlain);
-    keeper.want("r");
+    keeper.keepConfirming("r");
     inFlight.remove("r");
     await clock.advance(5_000);
     expect(sent).toHaveLength(1);

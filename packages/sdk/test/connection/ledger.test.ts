@@ -47,10 +47,10 @@ describe("Ledger", () => {
     ledger.addCheckpoint("r", ops(1));
     ledger.addCheckpoint("r", ops(2));
     ledger.settleCheckpoint("r", 1, "stored");
-    ledger.extended("r", "lease-2", 1, null);
+    ledger.extendLease("r", "lease-2", 1, null);
     ledger.finish("r", reply(7, 8));
     await clock.advance(250);
-    expect(ledger.adopt()).toEqual([
+    expect(ledger.requestsToAdopt()).toEqual([
       {
         identity,
         appName: "app",
@@ -76,28 +76,28 @@ describe("Ledger", () => {
   it("LEDGER-4: the first outcome of an entry stays, and its signal fires at most once", () => {
     const { ledger, signal } = opened();
     const other = new HoldfastError("DRAIN_TIMEOUT", "Too late.");
-    ledger.abort("r", lost);
-    ledger.abort("r", other);
+    ledger.cancel("r", lost);
+    ledger.cancel("r", other);
     ledger.lose("r", other);
     expect(signal?.reason).toBe(lost);
     const done = opened();
     expect(done.ledger.finish("r", reply(1))).toBe(true);
     expect(done.ledger.finish("r", reply(2))).toBe(false);
-    expect(done.ledger.adopt()[0]?.outcome).toEqual(reply(1));
-    done.ledger.abort("r", lost);
+    expect(done.ledger.requestsToAdopt()[0]?.outcome).toEqual(reply(1));
+    done.ledger.cancel("r", lost);
     done.ledger.lose("r", lost);
     expect(done.signal?.reason).toBeUndefined();
   });
 
   it("LEDGER-5: an answer of an older epoch changes nothing", () => {
     const { ledger } = opened();
-    ledger.extended("r", "lease-3", 3, null);
-    ledger.extended("r", "lease-2", 2, null);
+    ledger.extendLease("r", "lease-3", 3, null);
+    ledger.extendLease("r", "lease-2", 2, null);
     expect(ledger.epochOf("r")).toBe(3);
-    expect(ledger.adopt()[0]?.leaseId).toBe("lease-3");
+    expect(ledger.requestsToAdopt()[0]?.leaseId).toBe("lease-3");
     const known = { monotonicMs: 50, wallMs: 1_000 };
-    ledger.extended("r", "lease-4", 3, known);
-    ledger.extended("r", "lease-5", 3, { monotonicMs: 20, wallMs: 2_000 });
-    expect(ledger.asOf("r")).toEqual(known);
+    ledger.extendLease("r", "lease-4", 3, known);
+    ledger.extendLease("r", "lease-5", 3, { monotonicMs: 20, wallMs: 2_000 });
+    expect(ledger.confirmedAsOf("r")).toEqual(known);
   });
 });

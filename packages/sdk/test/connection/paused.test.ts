@@ -87,7 +87,7 @@ describe.each([
     const peer = await gateway.peer();
     for (let count = 0; count < 2; count++) gateway.dispatch(peer);
     const [kept, lost] = await until(() => (calls.length === 2 ? calls : undefined), "the calls");
-    const mine = (call: typeof kept): boolean => call?.port.untilMine?.() === undefined;
+    const mine = (call: typeof kept): boolean => call?.port.whenConfirmed?.() === undefined;
     await until(() => mine(kept) && mine(lost), "both to be its own");
     gateway.script.intercept = (to, frame) => {
       if (frame.kind !== "WORKER_REQUEST_EXTEND_LEASE" || frame.requestId !== lost?.request.requestId) return false;
@@ -111,7 +111,7 @@ describe.each([
     const call = await until(() => calls[0], "the call");
     thread.kill("nap");
     const { waiting } = await until(() => {
-      const promise = call.port.untilMine?.();
+      const promise = call.port.whenConfirmed?.();
       return promise && { waiting: promise };
     }, "main to notice");
     const before = peer.of("WORKER_REQUEST_EXTEND_LEASE").length;
@@ -142,7 +142,7 @@ describe.each([
 
     gateway.script.intercept = (_to, frame) => frame.kind === "WORKER_REQUEST_EXTEND_LEASE";
     const { waits } = await until(() => {
-      const promises = [kept?.port.untilMine?.(), lost?.port.untilMine?.()];
+      const promises = [kept?.port.whenConfirmed?.(), lost?.port.whenConfirmed?.()];
       return promises.every((promise) => promise !== undefined) && { waits: promises };
     }, "its last word to be old");
     await until(() => questions(kept) >= 2 && questions(lost) >= 2, "more than one question");
@@ -153,7 +153,7 @@ describe.each([
     };
     await Promise.all(waits);
     await until(() => lost?.signal.aborted === true, "the loss");
-    await until(() => kept?.port.untilMine?.() === undefined, "the answer");
+    await until(() => kept?.port.whenConfirmed?.() === undefined, "the answer");
     expect(kept?.signal.aborted).toBe(false);
     for (const { result } of calls) result.resolve(done());
     await connection.close();

@@ -60,17 +60,17 @@ function bench() {
       ...{ clock, timers: clock, log: silentLog, config, port, coalescing: port, epoch: 1 },
       inFlight: new InFlightRequests(clock, 1),
       http: { flush: async () => ({ ok: true }) },
-      counters: { epoch: () => {}, tookWork: () => {} },
+      counters: { setEpoch: () => {}, addRevocation: () => {} },
     } as unknown as ConstructorParameters<typeof RequestManager>[0],
     (effect) => {
       effects.push(effect);
       happened.push(effect.do === "SEND" ? `gateway: ${decodeWorkerFrame(effect.bytes).kind}` : effect.do);
     },
   );
-  manager.onUp(READY);
+  manager.onLinkUp(READY);
   const frames = (): (WorkerFrame | UnknownFrame)[] =>
     effects.flatMap((effect) => (effect.do === "SEND" ? [decodeWorkerFrame(effect.bytes)] : []));
-  const arrive = (requestId: string): void => manager.onFrame(request(requestId), new Uint8Array([1, 2, 3]));
+  const arrive = (requestId: string): void => manager.onWorkFrame(request(requestId), new Uint8Array([1, 2, 3]));
   return { clock, manager, happened, posted, frames, arrive };
 }
 
@@ -78,20 +78,20 @@ it("a request goes to main before it is acknowledged, while it is still in fligh
   const { manager, happened, arrive } = bench();
   arrive("r");
   expect(happened).toEqual(["main: EXECUTION_REQUEST", "gateway: WORKER_REQUEST_ACK"]);
-  expect(manager.count).toBe(1);
+  expect(manager.inFlightCount).toBe(1);
 });
 
 it("the end of a request is reported once, when the gateway has the reply", () => {
   const { manager, happened, arrive } = bench();
   arrive("r");
   happened.length = 0;
-  manager.onMain(FAILED);
+  manager.onMainMessage(FAILED);
   expect(happened).toEqual(["gateway: WORKER_REPLY"]);
   expect(manager.undelivered()).toEqual(["r"]);
-  manager.onFrame({ kind: "WORKER_REPLY_ACK", requestId: "r" }, NO_BYTES);
-  manager.onFrame({ kind: "WORKER_REPLY_ACK", requestId: "r" }, NO_BYTES);
+  manager.onWorkFrame({ kind: "WORKER_REPLY_ACK", requestId: "r" }, NO_BYTES);
+  manager.onWorkFrame({ kind: "WORKER_REPLY_ACK", requestId: "r" }, NO_BYTES);
   expect(happened).toEqual(["gateway: WORKER_REPLY", "main: REPLY_ACKED", "REQUEST_ENDED"]);
-  expect([manager.count, manager.undelivered()]).toEqual([0, []]);
+  expect([manager.inFlightCount, manager.undelivered()]).toEqual([0, []]);
 });
 
 it("a request beyond the capacity is returned without reaching main", () => {
@@ -101,17 +101,17 @@ it("a request beyond the capacity is returned without reaching main", () => {
   arrive("s");
   expect(happened).toEqual(["gateway: WORKER_REQUEST_NACK"]);
   expect(frames().at(-1)).toMatchObject({ requestId: "s", reason: "AT_CAPACITY", leaseId: "lease of s" });
-  expect(manager.count).toBe(1);
+  expect(manager.inFlightCount).toBe(1);
 });
 
 it("in doubt, a request is confirmed before it goes to main and is acknowledged", () => {
   const { manager, happened, arrive } = bench();
-  manager.doubt();
+  manager.beginDoubt();
   arrive("r");
   expect(happened).toEqual(["gateway: WORKER_REQUEST_EXTEND_LEASE"]);
   happened.length = 0;
   const answer = { kind: "WORKER_REQUEST_EXTEND_LEASE_ACK", requestId: "r", newLeaseId: "next" } as const;
-  manager.onFrame(answer as Parameters<typeof manager.onFrame>[0], NO_BYTES);
+  manager.onWorkFrame(answer as Parameters<typeof manager.onWorkFrame>[0], NO_BYTES);
   expect(happened).toEqual(["main: EXECUTION_REQUEST", "gateway: WORKER_REQUEST_ACK", "main: LEASE_EXTENDED"]);
 });
 
@@ -119,7 +119,7 @@ it("requests still running at shutdown are returned: main loses them, and they e
   const { manager, happened, frames, arrive } = bench();
   arrive("r");
   happened.length = 0;
-  manager.handBack();
+  manager.handBackUnfinished();
   expect(happened).toEqual(["gateway: WORKER_REQUEST_NACK", "main: LEASE_LOST", "REQUEST_ENDED"]);
   expect(frames().at(-1)).toMatchObject({ requestId: "r", reason: "DRAIN_TIMEOUT" });
 });
@@ -128,7 +128,7 @@ it("the debug state lists requests in flight and requests that wait for an ackno
   const { clock, manager, arrive } = bench();
   arrive("r");
   await clock.advance(250);
-  manager.onMain(FAILED);
+  manager.onMainMessage(FAILED);
   expect(manager.debugState()).toEqual({
     inFlight: [
       {

@@ -42,12 +42,12 @@ class Play {
   ): readonly StallEffect[] {
     this.atMs += afterMs;
     if (changes.moves) this.pulse += 1;
-    return this.send({ type: "LOOK", atMs: this.atMs, pulse: this.pulse, debugged: changes.debugged ?? false });
+    return this.send({ type: "SAMPLE", atMs: this.atMs, pulse: this.pulse, debugged: changes.debugged ?? false });
   }
 
   heard(afterMs = 0): readonly StallEffect[] {
     this.atMs += afterMs;
-    return this.send({ type: "HEARD", atMs: this.atMs });
+    return this.send({ type: "MESSAGE", atMs: this.atMs });
   }
 
   /** Looks every pulse for so long. */
@@ -93,7 +93,7 @@ describe("Stall machine", () => {
     const play = new Play({ maxStallMs: 3_000 });
     play.stand(10_000);
     play.look(125, { moves: true });
-    expect(play.names.filter((name) => name !== "REPORT")).toEqual(["PAUSE", "GIVE_UP", "TAKE_UP", "RESUME", "ENDED"]);
+    expect(play.names.filter((name) => name !== "REPORT")).toEqual(["PAUSE", "GIVE_UP", "RECLAIM", "RESUME", "ENDED"]);
     expect(play.effects.find(({ effect }) => effect.do === "GIVE_UP")?.atMs).toBe(3_000);
   });
 
@@ -116,7 +116,7 @@ describe("Stall machine", () => {
     const play = new Play({ thresholdMs: null });
     play.stand(60_000);
     expect(play.names).toEqual([]);
-    expect(play.state.sight.stillMs).toBe(60_000);
+    expect(play.state.sample.blockedMs).toBe(60_000);
   });
 });
 
@@ -187,15 +187,15 @@ test("STALL-1 to STALL-7 hold for random sequences", () => {
             }
             if (effect.do === "ENDED") expect(effect.reports).toBe(reportsOfStall);
           }
-          if (kind === "debugged") expect(play.state.phase, "STALL-7").toBe("moving");
-          const { suppressed } = play.state.told;
+          if (kind === "debugged") expect(play.state.phase, "STALL-7").toBe("responsive");
+          const { suppressed } = play.state.history;
           expect(suppressed).toBeGreaterThanOrEqual(untold);
           untold = suppressed;
-          if (before.phase === "moving" && play.state.phase === "moving") expect(effects).toEqual([]);
+          if (before.phase === "responsive" && play.state.phase === "responsive") expect(effects).toEqual([]);
         }
         const turnsOf = (...names: string[]): string => play.names.filter((name) => names.includes(name)).join(" ");
         expect(turnsOf("PAUSE", "RESUME"), "STALL-3").toMatch(/^(PAUSE RESUME ?)*(PAUSE)?$/);
-        expect(turnsOf("GIVE_UP", "TAKE_UP"), "STALL-3").toMatch(/^(GIVE_UP TAKE_UP ?)*(GIVE_UP)?$/);
+        expect(turnsOf("GIVE_UP", "RECLAIM"), "STALL-3").toMatch(/^(GIVE_UP RECLAIM ?)*(GIVE_UP)?$/);
         expect(turnsOf("PAUSE", "ENDED"), "STALL-3").toMatch(/^(PAUSE ENDED ?)*(PAUSE)?$/);
         const times = play.effects.flatMap(({ atMs, effect }) => (effect.do === "REPORT" ? [atMs] : []));
         for (const [index, at] of times.entries()) {

@@ -32,15 +32,15 @@ describe("Backlog while main is blocked", () => {
     for (let record = 0; record < 100_000; record++) logger.log("info", `record ${record}`);
     expect(posted).toHaveLength(500);
     expect(logger.dropped).toBe(99_500);
-    logger.tellDropped();
+    logger.reportDropped();
     expect(posted.at(-1)).toMatchObject({
       type: "LOG",
       level: "warn",
       message: expect.stringContaining("99500 log records"),
     });
-    logger.tellDropped();
+    logger.reportDropped();
     expect(posted).toHaveLength(501);
-    counters.logsTaken(501);
+    counters.addLogsTaken(501);
     logger.log("info", "again");
     expect(posted.at(-1)).toMatchObject({ message: "again" });
   });
@@ -213,14 +213,14 @@ it.each(["exit", "error"])(
           parentPort.postMessage("seen");
           handlers.onSnapshot(snapshot);
         };
-        const look = captureMainStack(timers, { ...handlers, onSnapshot });
+        const capture = captureMainStack(timers, { ...handlers, onSnapshot });
         parentPort.postMessage("begun");
         setTimeout(() => {
           watch.stop();
           if (${JSON.stringify(how)} === "exit") exit(1);
           else throw new Error("A mistake.");
         }, workerData.afterMs);
-        return look;
+        return capture;
       },
     }, nothing);
     parentPort.on("message", nothing);

@@ -43,7 +43,7 @@ function bench() {
     onEnded: () => {},
     onCrash: ({ message }) => crashes.push(message),
     onFailed: () => {},
-    looking: () => looking,
+    isInspecting: () => looking,
   });
   host.start();
   const look = (is: boolean): void => {
@@ -55,8 +55,8 @@ function bench() {
 describe("A thread that cannot be terminated", () => {
   it("RESPAWN-8: a thread that cannot be terminated is given up and replaced, and its messages are ignored", async () => {
     const { clock, host, threads, heard, crashes } = bench();
-    host.hung(10_000);
-    host.hung(10_000);
+    host.onHung(10_000);
+    host.onHung(10_000);
     expect(threads[0]?.terminated).toBe(1);
     await clock.advance(1_000);
     expect(crashes).toHaveLength(1);
@@ -90,7 +90,7 @@ describe("A thread that cannot be terminated", () => {
   it("a thread that has ended by itself is not terminated", async () => {
     const { clock, host, threads, look } = bench();
     look(true);
-    host.hung(10_000);
+    host.onHung(10_000);
     threads[0]?.emit("exit", 0);
     await clock.advance(5_000);
     expect(threads[0]?.terminated).toBe(0);

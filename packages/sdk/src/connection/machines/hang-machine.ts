@@ -8,7 +8,7 @@ import { type Next, unreachable } from "@holdfast/core";
  * HANG-2. Time in which main made no tick counts for nothing: a suspended machine, a stopped process and a blocked main are
  *     no hang of the thread.
  * HANG-3. A tick while an inspector is open begins the count anew: a debugger may hold the thread.
- * HANG-4. A tick while the thread looks at main's stack counts half.
+ * HANG-4. A tick while the thread inspects main's stack counts half.
  * HANG-5. Before its first sign a thread has `STARTING` times as many ticks: it is being loaded.
  * HANG-6. Without a thread, and after HUNG until the next one, ticks mean nothing.
  */
@@ -26,7 +26,7 @@ export type HangEvent =
       readonly signs: number;
       readonly limitTicks: number;
       readonly debugged: boolean;
-      readonly looking: boolean;
+      readonly isInspecting: boolean;
     };
 
 export type HangEffect = { readonly do: "HUNG" };
@@ -50,10 +50,10 @@ export function stepHang(state: HangState, event: HangEvent): Next<HangState, Ha
 
 function tick(state: HangState, event: Extract<HangEvent, { type: "TICK" }>): Next<HangState, HangEffect> {
   if (state.phase === "none" || state.phase === "hung") return [state, []];
-  const { signs, debugged, looking, limitTicks } = event;
+  const { signs, debugged, isInspecting, limitTicks } = event;
   if (signs !== state.signs) return [{ phase: "watching", signs, stillTicks: 0 }, []];
   if (debugged) return [{ ...state, stillTicks: 0 }, []];
-  const stillTicks = state.stillTicks + (looking ? 0.5 : 1);
+  const stillTicks = state.stillTicks + (isInspecting ? 0.5 : 1);
   const limit = state.phase === "starting" ? limitTicks * STARTING : limitTicks;
   return stillTicks >= limit ? [{ phase: "hung" }, [{ do: "HUNG" }]] : [{ ...state, stillTicks }, []];
 }

@@ -26,7 +26,7 @@ export class LeaseAges {
   }
 
   /** It is ours all the same; `readMs` is when it was read. */
-  confirmed(leaseId: string, readMs: number): void {
+  onConfirmed(leaseId: string, readMs: number): void {
     const aheadMs = endOf(leaseId);
     if (aheadMs !== null) this.#mostMs = aheadMs - readMs;
   }

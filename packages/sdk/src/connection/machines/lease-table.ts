@@ -47,10 +47,10 @@ export interface LeaseTable {
   sweep(now: ClockReading, intervalMs: number): readonly Lease[];
   extendAll(now: ClockReading): readonly Lease[];
   /** Those that are not confirmed. */
-  extendDoubtful(now: ClockReading): readonly Lease[];
+  extendUnconfirmed(now: ClockReading): readonly Lease[];
   extend(requestId: string, now: ClockReading): readonly Lease[];
-  doubt(epoch: number): void;
-  answer(requestId: string, newLeaseId: string | undefined, nowMs: number): LeaseAnswer;
+  beginEpoch(epoch: number): void;
+  onAnswer(requestId: string, newLeaseId: string | undefined, nowMs: number): LeaseAnswer;
 }
 
 export function createLeaseTable(firstEpoch = 0): LeaseTable {
@@ -93,17 +93,17 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
       return due.map((lease) => ask(lease, now));
     },
     extendAll: (now) => [...leases.values()].map((lease) => ask({ ...lease, stale: 0 }, now, [])),
-    extendDoubtful: (now) =>
+    extendUnconfirmed: (now) =>
       [...leases.values()].filter((lease) => lease.epoch !== epoch).map((lease) => ask(lease, now)),
     extend: (requestId, now) => {
       const lease = leases.get(requestId);
       return lease ? [ask(lease, now)] : [];
     },
-    doubt: (next) => {
+    beginEpoch: (next) => {
       epoch = next;
       for (const lease of leases.values()) leases.set(lease.requestId, { ...lease, stale: lease.asks.length });
     },
-    answer: (requestId, newLeaseId, nowMs) => {
+    onAnswer: (requestId, newLeaseId, nowMs) => {
       const lease = leases.get(requestId);
       if (lease === undefined) return { verdict: "unknown", isFresh: false, asOf: null };
       const isFresh = lease.stale === 0;

@@ -17,17 +17,17 @@ export const STALL_LIMITS = {
 
 const MINUTE_MS = 60_000;
 /** A look that comes later than this many pulses says more about us than about main. */
-const LATE_LOOKS = 3;
+const LATE_SAMPLES = 3;
 
 /** What was last seen of main. */
-interface Sight {
+interface Sample {
   readonly pulse: number;
-  readonly lookedAtMs: number;
+  readonly sampledAtMs: number;
   /** How long main has been seen to stall. */
-  readonly stillMs: number;
+  readonly blockedMs: number;
 }
 
-interface Told {
+interface ReportHistory {
   /** Instants of the last reports, oldest first. */
   readonly atMs: readonly number[];
   /** Reports that were left out since the last one. */
@@ -35,11 +35,11 @@ interface Told {
 }
 
 export type StallState =
-  | { readonly phase: "moving"; readonly sight: Sight; readonly told: Told }
+  | { readonly phase: "responsive"; readonly sample: Sample; readonly history: ReportHistory }
   | {
       readonly phase: "stalled";
-      readonly sight: Sight;
-      readonly told: Told;
+      readonly sample: Sample;
+      readonly history: ReportHistory;
       /** Reports of this stall. */
       readonly reports: number;
       readonly nextReportMs: number;
@@ -48,9 +48,9 @@ export type StallState =
 
 export type StallEvent =
   /** The interval's look at main's sign of life. With `debugged` a debugger may be what stops main. */
-  | { readonly type: "LOOK"; readonly atMs: number; readonly pulse: number; readonly debugged: boolean }
+  | { readonly type: "SAMPLE"; readonly atMs: number; readonly pulse: number; readonly debugged: boolean }
   /** Main said something: it moves. */
-  | { readonly type: "HEARD"; readonly atMs: number };
+  | { readonly type: "MESSAGE"; readonly atMs: number };
 
 export type StallEffect =
   /** No new work for this worker. */
@@ -59,7 +59,7 @@ export type StallEffect =
   | { readonly do: "REPORT"; readonly stalledMs: number; readonly suppressed: number }
   /** So that other workers can take what is in flight. */
   | { readonly do: "GIVE_UP"; readonly stalledMs: number }
-  | { readonly do: "TAKE_UP" }
+  | { readonly do: "RECLAIM" }
   | { readonly do: "ENDED"; readonly stalledMs: number; readonly reports: number; readonly gaveUp: boolean };
 
 /**
@@ -67,7 +67,7 @@ export type StallEffect =
  *
  * STALL-1. A stall begins when main was seen without a sign of life for the threshold and one pulse, so never for less than the threshold.
  * STALL-2. Time in which no one looked does not count: a process that was stopped has not stalled.
- * STALL-3. PAUSE and RESUME take turns, GIVE_UP and TAKE_UP too, the first of each before the second; ENDED comes once for each PAUSE.
+ * STALL-3. PAUSE and RESUME take turns, GIVE_UP and RECLAIM too, the first of each before the second; ENDED comes once for each PAUSE.
  * STALL-4. Reports of one stall come at distances that double, up to a minute.
  * STALL-5. In no minute there are more than `reportsPerMinute` reports. Each that is left out is counted, and the next one tells how many.
  * STALL-6. GIVE_UP comes at most once in a stall, not before `maxStallMs`, and never without one.
@@ -78,12 +78,14 @@ export function createStallStep(
 ): (state: StallState, event: StallEvent) => Next<StallState, StallEffect> {
   return (state, event) => {
     switch (event.type) {
-      case "LOOK": {
+      case "SAMPLE": {
         const { pulse, atMs, debugged } = event;
-        return pulse !== state.sight.pulse || debugged ? moved(rules, state, pulse, atMs) : still(rules, state, atMs);
+        return pulse !== state.sample.pulse || debugged
+          ? onResponsive(rules, state, pulse, atMs)
+          : onStill(rules, state, atMs);
       }
-      case "HEARD":
-        return moved(rules, state, state.sight.pulse, event.atMs);
+      case "MESSAGE":
+        return onResponsive(rules, state, state.sample.pulse, event.atMs);
       default:
         return unreachable(event);
     }
@@ -91,48 +93,61 @@ export function createStallStep(
 }
 
 export function initialStall(pulse: number, atMs: number): StallState {
-  return { phase: "moving", sight: { pulse, lookedAtMs: atMs, stillMs: 0 }, told: { atMs: [], suppressed: 0 } };
+  return {
+    phase: "responsive",
+    sample: { pulse, sampledAtMs: atMs, blockedMs: 0 },
+    history: { atMs: [], suppressed: 0 },
+  };
 }
 
 /** How long main has been seen to stall by now. */
-function stillAt({ pulseMs }: StallRules, { stillMs, lookedAtMs }: Sight, atMs: number): number {
-  return stillMs + Math.max(0, Math.min(atMs - lookedAtMs, LATE_LOOKS * pulseMs));
+function blockedAt({ pulseMs }: StallRules, { blockedMs, sampledAtMs }: Sample, atMs: number): number {
+  return blockedMs + Math.max(0, Math.min(atMs - sampledAtMs, LATE_SAMPLES * pulseMs));
 }
 
-function moved(rules: StallRules, state: StallState, pulse: number, atMs: number): Next<StallState, StallEffect> {
-  const next: StallState = { phase: "moving", sight: { pulse, lookedAtMs: atMs, stillMs: 0 }, told: state.told };
-  if (state.phase === "moving") return [next, []];
+function onResponsive(
+  rules: StallRules,
+  state: StallState,
+  pulse: number,
+  atMs: number,
+): Next<StallState, StallEffect> {
+  const next: StallState = {
+    phase: "responsive",
+    sample: { pulse, sampledAtMs: atMs, blockedMs: 0 },
+    history: state.history,
+  };
+  if (state.phase === "responsive") return [next, []];
   const { reports, gaveUp } = state;
-  const ended: StallEffect = { do: "ENDED", stalledMs: stillAt(rules, state.sight, atMs), reports, gaveUp };
-  return [next, [...(gaveUp ? ([{ do: "TAKE_UP" }] as const) : []), { do: "RESUME" }, ended]];
+  const ended: StallEffect = { do: "ENDED", stalledMs: blockedAt(rules, state.sample, atMs), reports, gaveUp };
+  return [next, [...(gaveUp ? ([{ do: "RECLAIM" }] as const) : []), { do: "RESUME" }, ended]];
 }
 
-function still(rules: StallRules, state: StallState, atMs: number): Next<StallState, StallEffect> {
+function onStill(rules: StallRules, state: StallState, atMs: number): Next<StallState, StallEffect> {
   const { thresholdMs, maxStallMs, pulseMs } = rules;
-  const stillMs = stillAt(rules, state.sight, atMs);
-  const sight: Sight = { ...state.sight, lookedAtMs: atMs, stillMs };
-  if (thresholdMs === null) return [{ phase: "moving", sight, told: state.told }, []];
-  if (state.phase === "moving" && stillMs < thresholdMs + pulseMs) return [{ ...state, sight }, []];
+  const blockedMs = blockedAt(rules, state.sample, atMs);
+  const sample: Sample = { ...state.sample, sampledAtMs: atMs, blockedMs };
+  if (thresholdMs === null) return [{ phase: "responsive", sample, history: state.history }, []];
+  if (state.phase === "responsive" && blockedMs < thresholdMs + pulseMs) return [{ ...state, sample }, []];
 
   const effects: StallEffect[] = [];
   let { reports, nextReportMs, gaveUp } =
     state.phase === "stalled" ? state : { reports: 0, nextReportMs: 0, gaveUp: false };
-  let { told } = state;
-  if (state.phase === "moving") effects.push({ do: "PAUSE" });
-  if (maxStallMs !== null && !gaveUp && stillMs >= maxStallMs) {
+  let { history } = state;
+  if (state.phase === "responsive") effects.push({ do: "PAUSE" });
+  if (maxStallMs !== null && !gaveUp && blockedMs >= maxStallMs) {
     gaveUp = true;
-    effects.push({ do: "GIVE_UP", stalledMs: stillMs });
+    effects.push({ do: "GIVE_UP", stalledMs: blockedMs });
   }
-  if (stillMs >= nextReportMs) {
-    nextReportMs = stillMs + Math.min(stillMs, STALL_LIMITS.maxReportGapMs);
-    const recent = told.atMs.filter((toldMs) => atMs - toldMs < MINUTE_MS);
+  if (blockedMs >= nextReportMs) {
+    nextReportMs = blockedMs + Math.min(blockedMs, STALL_LIMITS.maxReportGapMs);
+    const recent = history.atMs.filter((toldMs) => atMs - toldMs < MINUTE_MS);
     if (recent.length < STALL_LIMITS.reportsPerMinute) {
-      effects.push({ do: "REPORT", stalledMs: stillMs, suppressed: told.suppressed });
-      told = { atMs: [...recent, atMs], suppressed: 0 };
+      effects.push({ do: "REPORT", stalledMs: blockedMs, suppressed: history.suppressed });
+      history = { atMs: [...recent, atMs], suppressed: 0 };
       reports += 1;
     } else {
-      told = { atMs: recent, suppressed: told.suppressed + 1 };
+      history = { atMs: recent, suppressed: history.suppressed + 1 };
     }
   }
-  return [{ phase: "stalled", sight, told, reports, nextReportMs, gaveUp }, effects];
+  return [{ phase: "stalled", sample, history, reports, nextReportMs, gaveUp }, effects];
 }

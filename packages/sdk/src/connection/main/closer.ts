@@ -36,8 +36,8 @@ export interface Closer {
   begin(drainMs: number): Promise<void>;
   /** The deadline is now. */
   force(): void;
-  threadClosed(): void;
-  threadGone(): void;
+  onThreadClosed(): void;
+  onThreadGone(): void;
   /** A handler ended. */
   recheck(): void;
   greeting(): readonly MainMessage[];
@@ -70,25 +70,25 @@ export function createCloser(deps: CloserDeps): Closer {
       }
       ledger.loseAll(lossReason());
       threadEnded = true;
-      look();
+      resolveIfDone();
     });
   };
   let threadEnded = false;
 
-  const look = (): void => {
+  const resolveIfDone = (): void => {
     if (!threadEnded || (runner.running > 0 && !drainOver)) return;
     drainAlarm?.cancel();
     resolve?.();
   };
 
-  const arm = (drainMs: number): void => {
+  const setDeadline = (drainMs: number): void => {
     deadlineMs = clock.monotonicMs() + drainMs;
     givenMs = drainMs;
     drainAlarm?.cancel();
     hardAlarm?.cancel();
     drainAlarm = timers.set(drainMs, () => {
       drainOver = true;
-      look();
+      resolveIfDone();
     });
     hardAlarm = timers.set(drainMs + graceMs, () => {
       log("error", "The connection thread did not exit in time and was terminated.", { code: "DRAIN_TIMEOUT" });
@@ -97,9 +97,9 @@ export function createCloser(deps: CloserDeps): Closer {
     });
   };
 
-  const threadGone = (): void => {
+  const onThreadGone = (): void => {
     if (threadDone) return;
-    if (ledger.size > 0 && leftMs() > 0) host.hurry();
+    if (ledger.size > 0 && leftMs() > 0) host.respawnNow();
     else finishThread();
   };
 
@@ -116,18 +116,18 @@ export function createCloser(deps: CloserDeps): Closer {
     begin: (drainMs) =>
       new Promise((done) => {
         resolve = done;
-        arm(drainMs);
+        setDeadline(drainMs);
         if (host.alive) host.send({ type: "CLOSE", drainMs });
-        else threadGone();
+        else onThreadGone();
       }),
     force: () => {
       if (deadlineMs === null || threadEnded) return;
-      arm(0);
+      setDeadline(0);
       host.send({ type: "CLOSE", drainMs: 0 });
     },
-    threadClosed: finishThread,
-    threadGone,
-    recheck: look,
+    onThreadClosed: finishThread,
+    onThreadGone,
+    recheck: resolveIfDone,
     greeting: () => (deadlineMs === null ? [] : [{ type: "CLOSE", drainMs: leftMs() }]),
     lossReason,
   };

@@ -13,7 +13,7 @@ export interface HangWatchDeps {
   readonly hangMs: number;
   readonly nowMs: () => number;
   /** Of the thread that lives. */
-  readonly counters: () => Pick<SharedCounters, "readSigns" | "readDebugged" | "readLooking">;
+  readonly counters: () => Pick<SharedCounters, "readSigns" | "readDebugged" | "readInspecting">;
   /** While closing: how long was left at its beginning, and what is in flight. */
   readonly closing: () => { readonly drainMs: number; readonly inFlight: number } | null;
   readonly onHung: (silentMs: number) => void;
@@ -35,11 +35,11 @@ export class HangWatch {
     });
   }
 
-  started(): void {
+  onThreadStarted(): void {
     this.#driver.send({ type: "STARTED", signs: this.#deps.counters().readSigns() });
   }
 
-  ended(): void {
+  onThreadEnded(): void {
     this.#driver.send({ type: "ENDED" });
   }
 
@@ -51,7 +51,7 @@ export class HangWatch {
       signs: counters.readSigns(),
       limitTicks: Math.max(1, Math.ceil(this.#limitMs() / tickMs)),
       debugged: counters.readDebugged(),
-      looking: counters.readLooking(),
+      isInspecting: counters.readInspecting(),
     });
   }
 

@@ -6,10 +6,10 @@ import type { Ledger } from "./ledger.ts";
 export interface LeaseGuardDeps {
   /** Of the thread that lives, or lived last. */
   readonly counters: () => SharedCounters;
-  readonly ledger: Pick<Ledger, "epochOf" | "asOf">;
+  readonly ledger: Pick<Ledger, "epochOf" | "confirmedAsOf">;
   readonly clock: Clock;
   /** Tells the thread whether a younger word of the request's lease is waited for. */
-  readonly want: (requestId: string, wanted: boolean) => void;
+  readonly setLeaseWanted: (requestId: string, wanted: boolean) => void;
 }
 
 interface Waiting {
@@ -32,21 +32,21 @@ export class LeaseGuard {
   readonly #deps: LeaseGuardDeps;
   readonly #waiting = new Map<string, Waiting>();
   /** Messages of the thread that took work away and were read. */
-  #taken = 0;
+  #revocationsRead = 0;
 
   constructor(deps: LeaseGuardDeps) {
     this.#deps = deps;
   }
 
   /** Undefined = it may begin; else settles when it is to be asked again. */
-  wait(requestId: string, signal: CancelSignal): Promise<void> | undefined {
+  whenConfirmed(requestId: string, signal: CancelSignal): Promise<void> | undefined {
     const now = readClocks(this.#deps.clock);
     if (signal.aborted || this.#isOpen(requestId, now)) return undefined;
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(requestId) ?? { resolves: [], wanted: false };
       waiting.resolves.push(resolve);
       this.#waiting.set(requestId, waiting);
-      this.#want(requestId, waiting, now);
+      this.#setWanted(requestId, waiting, now);
       const end = (): void => {
         this.#release(requestId, waiting);
         resolve();
@@ -57,12 +57,12 @@ export class LeaseGuard {
 
   /** A message that takes work away was read. */
   onRevocation(): void {
-    this.#taken += 1;
+    this.#revocationsRead += 1;
   }
 
   /** A new thread has a memory of its own, and has been told nothing. */
-  newThread(): void {
-    this.#taken = 0;
+  onNewThread(): void {
+    this.#revocationsRead = 0;
     for (const waiting of this.#waiting.values()) waiting.wanted = false;
   }
 
@@ -72,21 +72,21 @@ export class LeaseGuard {
     const now = readClocks(this.#deps.clock);
     for (const [requestId, waiting] of this.#waiting) {
       if (this.#isOpen(requestId, now)) this.#release(requestId, waiting);
-      else this.#want(requestId, waiting, now);
+      else this.#setWanted(requestId, waiting, now);
     }
   }
 
   #release(requestId: string, waiting: Waiting): void {
     if (this.#waiting.get(requestId) !== waiting) return;
     this.#waiting.delete(requestId);
-    if (waiting.wanted) this.#deps.want(requestId, false);
+    if (waiting.wanted) this.#deps.setLeaseWanted(requestId, false);
     for (const resolve of waiting.resolves) resolve();
   }
 
-  #want(requestId: string, waiting: Waiting, now: ClockReading): void {
-    if (waiting.wanted || this.#isYoung(requestId, now)) return;
+  #setWanted(requestId: string, waiting: Waiting, now: ClockReading): void {
+    if (waiting.wanted || this.#isRecent(requestId, now)) return;
     waiting.wanted = true;
-    this.#deps.want(requestId, true);
+    this.#deps.setLeaseWanted(requestId, true);
   }
 
   #isOpen(requestId: string, now: ClockReading): boolean {
@@ -94,12 +94,13 @@ export class LeaseGuard {
     const epoch = ledger.epochOf(requestId);
     const shared = counters();
     // In this order: the thread gives its sign of life last.
-    const isKnown = !shared.isSilent(now) && shared.readEpoch() === epoch && shared.readWorkTaken() === this.#taken;
-    return isKnown && this.#isYoung(requestId, now);
+    const isKnown =
+      !shared.isSilent(now) && shared.readEpoch() === epoch && shared.readRevocations() === this.#revocationsRead;
+    return isKnown && this.#isRecent(requestId, now);
   }
 
-  #isYoung(requestId: string, now: ClockReading): boolean {
-    const asOf = this.#deps.ledger.asOf(requestId);
+  #isRecent(requestId: string, now: ClockReading): boolean {
+    const asOf = this.#deps.ledger.confirmedAsOf(requestId);
     return asOf !== null && pauseBetween(asOf, now, this.#deps.counters().readPauseLimit()) === null;
   }
 }

@@ -30,7 +30,7 @@ interface Entry {
  *
  * LEDGER-1. An entry lives from the moment main took the request until its reply was acknowledged, its lease was lost or
  *     the work was dropped.
- * LEDGER-2. `adopt()` gives a new thread everything that an old one could have held: identity, newest lease, every
+ * LEDGER-2. `requestsToAdopt()` gives a new thread everything that an old one could have held: identity, newest lease, every
  *     checkpoint without an answer, the exact reply.
  * LEDGER-3. A checkpoint is settled exactly once; those of an entry that goes are settled as `stale`.
  * LEDGER-4. The signal of an entry fires at most once, and the outcome of an entry is set at most once.
@@ -87,7 +87,7 @@ export class Ledger {
   }
 
   /** An older epoch than the entry's is what was held back while main was blocked. */
-  extended(requestId: string, leaseId: string, epoch: number, asOf: ClockReading | null): void {
+  extendLease(requestId: string, leaseId: string, epoch: number, asOf: ClockReading | null): void {
     const entry = this.#entries.get(requestId);
     if (entry === undefined || epoch < entry.epoch) return;
     entry.leaseId = leaseId;
@@ -95,12 +95,13 @@ export class Ledger {
     confirm(entry, asOf);
   }
 
-  /** As of when the work is known to be ours. */
+  /** The last epoch in which its lease was confirmed. */
   epochOf(requestId: string): number | undefined {
     return this.#entries.get(requestId)?.epoch;
   }
 
-  asOf(requestId: string): ClockReading | null {
+  /** As of when the work is known to be ours; null = it never was. */
+  confirmedAsOf(requestId: string): ClockReading | null {
     return this.#entries.get(requestId)?.asOf ?? null;
   }
 
@@ -137,14 +138,14 @@ export class Ledger {
     return true;
   }
 
-  abort(requestId: string, reason: HoldfastError): void {
+  cancel(requestId: string, reason: HoldfastError): void {
     const entry = this.#entries.get(requestId);
     if (entry?.outcome === null) entry.cancellation.cancel(reason);
   }
 
   /** Takes the entry out and fires its signal. */
   lose(requestId: string, reason: HoldfastError): void {
-    const entry = this.#take(requestId);
+    const entry = this.#removeEntry(requestId);
     if (entry?.outcome === null) entry.cancellation.cancel(reason);
   }
 
@@ -154,11 +155,11 @@ export class Ledger {
 
   /** Takes the entry out; false when it was gone. */
   remove(requestId: string): boolean {
-    return this.#take(requestId) !== undefined;
+    return this.#removeEntry(requestId) !== undefined;
   }
 
   /** Everything, for a new thread. */
-  adopt(): readonly AdoptedRequest[] {
+  requestsToAdopt(): readonly AdoptedRequest[] {
     return [...this.#entries.values()].map(({ identity, appName, leaseId, startedAtMs, outcome, checkpoints }) => ({
       identity,
       appName,
@@ -169,7 +170,7 @@ export class Ledger {
     }));
   }
 
-  #take(requestId: string): Entry | undefined {
+  #removeEntry(requestId: string): Entry | undefined {
     const entry = this.#entries.get(requestId);
     if (entry === undefined) return undefined;
     this.#entries.delete(requestId);

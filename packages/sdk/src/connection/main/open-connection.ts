@@ -94,7 +94,7 @@ class ThreadedConnection implements Connection {
       stallThresholdMs: config.stall.thresholdMs,
       hangMs: deps.hangTimeoutMs ?? HANG_TIMEOUT_MS,
       closing: () => this.#closer.closing(),
-      want: (requestId, wanted) => this.#host.send({ type: "LEASE_WANTED", requestId, wanted }),
+      setLeaseWanted: (requestId, wanted) => this.#host.send({ type: "LEASE_WANTED", requestId, wanted }),
       onHung: (silentMs) => this.#onHung(silentMs),
     });
     this.#host = new ThreadHost({
@@ -102,15 +102,15 @@ class ThreadedConnection implements Connection {
       policy: deps.respawn,
       greet: (crashes) => this.#greeting(crashes),
       onMessage: (message) => this.#onMessage(message),
-      onEnded: () => this.#watch.threadEnded(),
+      onEnded: () => this.#watch.onThreadEnded(),
       onCrash: (error) => this.#onCrash(error),
       onFailed: (error) => this.#onFailed(error),
-      looking: () => this.#watch.counters.readLooking(),
+      isInspecting: () => this.#watch.counters.readInspecting(),
     });
     this.#runner = createRequestRunner({
       strategy: deps.strategy,
       ledger: this.#ledger,
-      gate: this.#watch.gate,
+      leaseGuard: this.#watch.leaseGuard,
       sdkVersion: config.sdkVersion,
       log,
       send: (message) => this.#host.send(message),
@@ -154,7 +154,7 @@ class ThreadedConnection implements Connection {
       },
       force: () => this.#closer.force(),
     });
-    this.#watch.beat();
+    this.#watch.tick();
     this.#host.start();
     const late = timers.set(connectTimeoutMs, () => this.#onLate());
     try {
@@ -191,14 +191,14 @@ class ThreadedConnection implements Connection {
 
   #greeting(crashes: number): readonly MainMessage[] {
     const { config } = this.#deps;
-    const adopted = this.#ledger.adopt();
+    const adopted = this.#ledger.requestsToAdopt();
     return [
       {
         type: "INIT",
         version: THREAD_PROTOCOL_VERSION,
         config,
         adopted,
-        ...this.#watch.newThread(),
+        ...this.#watch.prepareThread(),
         crashes,
         shutdown: this.#shutdown(),
       },
@@ -224,41 +224,41 @@ class ThreadedConnection implements Connection {
     const ledger = this.#ledger;
     switch (message.type) {
       case "STATE_CHANGE":
-        if (message.state === "RECONNECTING") this.#host.ready(false);
+        if (message.state === "RECONNECTING") this.#host.setReady(false);
         // It is CLOSED when the thread has ended, too.
         return message.state === "CLOSED" ? undefined : this.#setState(message.state);
       case "CONNECTION_READY":
         return this.#onReady(message.connectionId);
       case "EXECUTION_REQUEST":
-        return this.#runner.take(message);
+        return this.#runner.runRequest(message);
       case "REPLY_ACKED":
         return void ledger.remove(message.requestId);
       case "CHECKPOINT_ACKED":
         return ledger.settleCheckpoint(message.requestId, message.sequence, message.outcome);
       case "LEASE_EXTENDED":
-        ledger.extended(message.requestId, message.leaseId, message.epoch, message.asOf);
-        return this.#watch.gate.recheck();
+        ledger.extendLease(message.requestId, message.leaseId, message.epoch, message.asOf);
+        return this.#watch.leaseGuard.recheck();
       case "LEASE_LOST":
-        this.#watch.gate.onRevocation();
+        this.#watch.leaseGuard.onRevocation();
         ledger.lose(message.requestId, this.#closer.lossReason());
-        return this.#watch.gate.recheck();
+        return this.#watch.leaseGuard.recheck();
       case "CANCEL": {
-        this.#watch.gate.onRevocation();
+        this.#watch.leaseGuard.onRevocation();
         const reason = message.reason || "The run was cancelled.";
-        ledger.abort(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
-        return this.#watch.gate.recheck();
+        ledger.cancel(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
+        return this.#watch.leaseGuard.recheck();
       }
       case "DEBUG_STATE":
         this.#mirror = message;
         return;
       case "LOG":
-        this.#watch.counters.logsTaken(1);
+        this.#watch.counters.addLogsTaken(1);
         if (message.level === "warn" || message.level === "error") this.#lastProblem = message.message;
         return this.#deps.log(message.level, message.message, message.data);
       case "ERROR":
         return this.#onThreadError(message.error, message.fatal);
       case "CLOSED":
-        return this.#closer.threadClosed();
+        return this.#closer.onThreadClosed();
       default:
         return unreachable(message);
     }
@@ -268,7 +268,7 @@ class ThreadedConnection implements Connection {
     this.#everReady = true;
     this.#setState("ACTIVE");
     this.#connectionId = connectionId;
-    this.#host.ready(true);
+    this.#host.setReady(true);
     this.#opening.resolve();
   }
 
@@ -284,21 +284,21 @@ class ThreadedConnection implements Connection {
     this.#lastProblem = message;
     this.#deps.log("error", message, { code: "THREAD_HUNG", transitions });
     this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");
-    this.#host.hung(silentMs);
+    this.#host.onHung(silentMs);
   }
 
   #onCrash(error: HoldfastError): void {
     this.#lastProblem = error.message;
     this.#deps.log("error", error.message, { code: error.code });
     this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");
-    if (this.#closer.begun) this.#closer.threadGone();
+    if (this.#closer.begun) this.#closer.onThreadGone();
   }
 
   #onFailed(error: HoldfastError): void {
     this.#deps.log("error", error.message, { code: error.code });
     this.#ledger.loseAll(error);
     this.#opening.reject(error);
-    if (this.#closer.begun) return this.#closer.threadGone();
+    if (this.#closer.begun) return this.#closer.onThreadGone();
     this.#setState("FAILED");
     this.#release();
     this.#closed.reject(error);

@@ -15,7 +15,7 @@ import type { Ledger } from "./ledger.ts";
 export interface RequestRunnerDeps {
   readonly strategy: ExecutionStrategy;
   readonly ledger: Ledger;
-  readonly gate: Pick<LeaseGuard, "wait">;
+  readonly leaseGuard: Pick<LeaseGuard, "whenConfirmed">;
   readonly sdkVersion: string;
   readonly log: Log;
   readonly send: (message: MainMessage) => void;
@@ -27,15 +27,15 @@ export interface RequestRunnerDeps {
 export interface RequestRunner {
   /** Handlers that run, including those whose result is no longer needed. */
   readonly running: number;
-  take(message: Extract<ThreadMessage, { type: "EXECUTION_REQUEST" }>): void;
+  runRequest(message: Extract<ThreadMessage, { type: "EXECUTION_REQUEST" }>): void;
 }
 
 export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
-  const { strategy, ledger, gate, log, send } = deps;
+  const { strategy, ledger, leaseGuard, log, send } = deps;
   let running = 0;
 
   const portFor = (requestId: string, signal: CancelSignal): CheckpointPort => ({
-    untilMine: () => gate.wait(requestId, signal),
+    whenConfirmed: () => leaseGuard.whenConfirmed(requestId, signal),
     checkpoint: (ops) => {
       // As a reply it becomes an error that says how large it was.
       if (ops.byteLength > MAX_REPLY_BYTES) return Promise.resolve("invalid");
@@ -80,7 +80,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     get running() {
       return running;
     },
-    take: ({ requestId, request: bytes, extensions, epoch, asOf }) => {
+    runRequest: ({ requestId, request: bytes, extensions, epoch, asOf }) => {
       const request = decodeExecutorRequest(bytes);
       if (request === undefined) {
         throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);

@@ -46,23 +46,23 @@ export interface ThreadHostDeps {
   /** Too many crashes: there will be no other. */
   readonly onFailed: (error: HoldfastError) => void;
   /** The thread looks at this thread's stack just now: ending it would abort the process. */
-  readonly looking: () => boolean;
+  readonly isInspecting: () => boolean;
 }
 
 /** How long a thread that is terminated may take to end: one in native code does not before that has returned. */
 const END_MS = 500;
-/** A look takes milliseconds once main moves. */
-const LOOK_MS = 5;
-const MAX_LOOKS = 400;
+/** An inspection takes milliseconds once main is responsive. */
+const INSPECTION_POLL_MS = 5;
+const MAX_INSPECTION_POLLS = 400;
 
 /** Keeps one connection thread running. What is sent while none lives is dropped: the next one is greeted with it. */
 export class ThreadHost {
   readonly #deps: ThreadHostDeps;
   readonly #driver: Driver<RespawnState, RespawnEvent>;
-  #worker: { readonly thread: ThreadHandle; readonly generation: number } | undefined;
-  #wait: TimerHandle | undefined;
-  #uptime: TimerHandle | undefined;
-  #patience: TimerHandle | undefined;
+  #current: { readonly thread: ThreadHandle; readonly generation: number } | undefined;
+  #backoffTimer: TimerHandle | undefined;
+  #uptimeTimer: TimerHandle | undefined;
+  #exitTimer: TimerHandle | undefined;
   readonly #ended = new WeakSet<ThreadHandle>();
   #lastCrash = "";
   #onStopped: (() => void) | undefined;
@@ -83,7 +83,7 @@ export class ThreadHost {
   }
 
   get alive(): boolean {
-    return this.#worker !== undefined;
+    return this.#current !== undefined;
   }
 
   start(): void {
@@ -92,19 +92,19 @@ export class ThreadHost {
 
   /** Messages of one turn are posted together. */
   send(message: MainMessage): void {
-    if (this.#worker === undefined) return;
+    if (this.#current === undefined) return;
     this.#outgoing.push(message);
     if (this.#outgoing.length === 1) queueMicrotask(() => this.#flush());
   }
 
   /** The connection is ready, or is not any more. */
-  ready(isReady: boolean): void {
-    const generation = this.#worker?.generation;
+  setReady(isReady: boolean): void {
+    const generation = this.#current?.generation;
     if (generation !== undefined) this.#driver.send({ type: isReady ? "READY" : "NOT_READY", generation });
   }
 
   /** Starts the next thread now instead of after the backoff. */
-  hurry(): void {
+  respawnNow(): void {
     this.#driver.send({ type: "HURRY" });
   }
 
@@ -120,35 +120,35 @@ export class ThreadHost {
 
   /** Ends the thread. After `endMs` nothing waits for it any more, whether it has ended or not. */
   terminate(endMs = END_MS): void {
-    if (this.#worker === undefined) return;
-    const { thread, generation } = this.#worker;
+    if (this.#current === undefined) return;
+    const { thread, generation } = this.#current;
     this.#terminate(thread);
-    this.#patience?.cancel();
-    this.#patience = this.#deps.timers.set(endMs, () => {
+    this.#exitTimer?.cancel();
+    this.#exitTimer = this.#deps.timers.set(endMs, () => {
       thread.unref();
       this.#exited(generation, "It does not exit.");
     });
   }
 
   /** The thread lives and does nothing. */
-  hung(silentMs: number): void {
-    const generation = this.#worker?.generation;
+  onHung(silentMs: number): void {
+    const generation = this.#current?.generation;
     if (generation === undefined) return;
     this.#lastCrash = `It had not responded for ${Math.round(silentMs)} ms.`;
     this.#driver.send({ type: "HUNG", generation });
   }
 
   /** Terminated, it runs no more of its code, wherever it is; what is native goes on until it returns. */
-  #terminate(thread: ThreadHandle, inspectorSessions = 0): void {
+  #terminate(thread: ThreadHandle, polls = 0): void {
     if (this.#ended.has(thread)) return;
-    if (!this.#deps.looking() || inspectorSessions >= MAX_LOOKS) return void thread.terminate();
-    this.#deps.timers.set(LOOK_MS, () => this.#terminate(thread, inspectorSessions + 1), { unref: true });
+    if (!this.#deps.isInspecting() || polls >= MAX_INSPECTION_POLLS) return void thread.terminate();
+    this.#deps.timers.set(INSPECTION_POLL_MS, () => this.#terminate(thread, polls + 1), { unref: true });
   }
 
   #exited(generation: number, how: string): void {
-    if (this.#worker?.generation !== generation) return;
-    this.#patience?.cancel();
-    this.#worker = undefined;
+    if (this.#current?.generation !== generation) return;
+    this.#exitTimer?.cancel();
+    this.#current = undefined;
     this.#lastCrash ||= how;
     this.#deps.onEnded();
     this.#driver.send({ type: "EXITED", generation });
@@ -157,7 +157,7 @@ export class ThreadHost {
   #flush(): void {
     const messages = this.#outgoing;
     this.#outgoing = [];
-    if (messages.length > 0) this.#worker?.thread.postMessage(messages.length === 1 ? messages[0] : messages);
+    if (messages.length > 0) this.#current?.thread.postMessage(messages.length === 1 ? messages[0] : messages);
   }
 
   #run(effect: RespawnEffect): void {
@@ -170,16 +170,16 @@ export class ThreadHost {
       case "WAIT":
         return this.#backOff(effect.crashes);
       case "CANCEL_WAIT":
-        return this.#wait?.cancel();
+        return this.#backoffTimer?.cancel();
       case "SET_UPTIME": {
         const { generation } = effect;
         const fire = (): void => this.#driver.send({ type: "UPTIME", generation });
-        this.#uptime?.cancel();
-        this.#uptime = timers.set(policy.minUptimeMs, fire, { unref: true });
+        this.#uptimeTimer?.cancel();
+        this.#uptimeTimer = timers.set(policy.minUptimeMs, fire, { unref: true });
         return;
       }
       case "CANCEL_UPTIME":
-        return this.#uptime?.cancel();
+        return this.#uptimeTimer?.cancel();
       case "FAIL": {
         const message = `The connection thread crashed ${effect.crashes} times in a row and is not restarted again. Last crash: ${this.#lastCrash}`;
         return onFailed(new HoldfastError("CONNECTION_FAILED", message));
@@ -194,7 +194,7 @@ export class ThreadHost {
   #backOff(crashes: number): void {
     const { policy, timers, random, onCrash } = this.#deps;
     const delayMs = backoffDelayMs(policy, crashes, random);
-    this.#wait = timers.set(delayMs, () => this.#driver.send({ type: "BACKOFF_OVER" }));
+    this.#backoffTimer = timers.set(delayMs, () => this.#driver.send({ type: "BACKOFF_OVER" }));
     const message = `The connection thread ended: ${this.#lastCrash} A new one starts in ${delayMs} ms.`;
     onCrash(new HoldfastError("THREAD_CRASHED", message));
   }
@@ -209,7 +209,7 @@ export class ThreadHost {
       this.#lastCrash = messageOf(error);
       return this.#driver.send({ type: "EXITED", generation });
     }
-    this.#worker = { thread, generation };
+    this.#current = { thread, generation };
     drainStream(thread.stdout, "stdout", this.#deps.log);
     drainStream(thread.stderr, "stderr", this.#deps.log);
     thread.on("message", (posted: unknown) => this.#receive(thread, posted));
@@ -231,7 +231,7 @@ export class ThreadHost {
 
   #receive(thread: ThreadHandle, posted: unknown): void {
     // One that was given up has nothing to say any more.
-    if (this.#worker?.thread !== thread) return;
+    if (this.#current?.thread !== thread) return;
     try {
       for (const message of readThreadMessages(posted)) this.#deps.onMessage(message);
     } catch (error) {

@@ -13,13 +13,13 @@ export interface ThreadWatchDeps {
   readonly stallThresholdMs: number | null;
   readonly hangMs: number;
   readonly closing: Closer["closing"];
-  readonly want: LeaseGuardDeps["want"];
+  readonly setLeaseWanted: LeaseGuardDeps["setLeaseWanted"];
   readonly onHung: (silentMs: number) => void;
 }
 
 /** Main's sign of life, and what it sees of the connection thread without a message: the memory that both share. */
 export class ThreadWatch {
-  readonly gate: LeaseGuard;
+  readonly leaseGuard: LeaseGuard;
   readonly #deps: ThreadWatchDeps;
   readonly #hang: HangWatch;
   readonly #tickMs: number;
@@ -27,11 +27,11 @@ export class ThreadWatch {
   #timer: TimerHandle | undefined;
 
   constructor(deps: ThreadWatchDeps) {
-    const { ledger, clock, stallThresholdMs, want } = deps;
+    const { ledger, clock, stallThresholdMs, setLeaseWanted: want } = deps;
     const counters = (): SharedCounters => this.#counters;
     this.#deps = deps;
     this.#tickMs = pulseMsFor(stallThresholdMs);
-    this.gate = new LeaseGuard({ counters, ledger, clock, want });
+    this.leaseGuard = new LeaseGuard({ counters, ledger, clock, setLeaseWanted: want });
     this.#hang = new HangWatch({ ...deps, counters, tickMs: this.#tickMs, nowMs: clock.nowMs });
   }
 
@@ -45,29 +45,29 @@ export class ThreadWatch {
   }
 
   /** What the next thread is given. One that hung, should it wake up, writes to memory that is no longer read. */
-  newThread(): { readonly counters: SharedArrayBuffer; readonly epoch: number } {
+  prepareThread(): { readonly counters: SharedArrayBuffer; readonly epoch: number } {
     const epoch = this.#counters.readEpoch() + 1;
     const memory = new SharedArrayBuffer(COUNTERS_BYTES);
     this.#counters = sharedCounters(memory);
-    this.#counters.pulse();
-    this.#counters.debugged(isInspectorOpen());
-    this.#counters.epoch(epoch);
-    this.#counters.alive(readClocks(this.#deps.clock));
-    this.gate.newThread();
-    this.#hang.started();
+    this.#counters.addPulse();
+    this.#counters.setDebugged(isInspectorOpen());
+    this.#counters.setEpoch(epoch);
+    this.#counters.signAlive(readClocks(this.#deps.clock));
+    this.leaseGuard.onNewThread();
+    this.#hang.onThreadStarted();
     return { counters: memory, epoch };
   }
 
-  threadEnded(): void {
-    this.#hang.ended();
+  onThreadEnded(): void {
+    this.#hang.onThreadEnded();
   }
 
-  beat(): void {
-    this.#counters.pulse();
-    this.#counters.debugged(isInspectorOpen());
-    this.gate.recheck();
+  tick(): void {
+    this.#counters.addPulse();
+    this.#counters.setDebugged(isInspectorOpen());
+    this.leaseGuard.recheck();
     this.#hang.tick();
-    this.#timer = this.#deps.timers.set(this.#tickMs, () => this.beat(), { unref: true });
+    this.#timer = this.#deps.timers.set(this.#tickMs, () => this.tick(), { unref: true });
   }
 
   stop(): void {

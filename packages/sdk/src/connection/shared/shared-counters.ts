@@ -6,31 +6,31 @@ import { type ClockReading, pauseBetween } from "@holdfast/core";
  */
 export interface SharedCounters {
   /** Main: "I am alive"; called every `pulseMsFor(...)`. */
-  pulse(): void;
+  addPulse(): void;
   /** Main: took this many log records. */
-  logsTaken(count: number): void;
+  addLogsTaken(count: number): void;
   /** Main: an inspector is open, so a debugger may stop it at any time. */
-  debugged(isOpen: boolean): void;
+  setDebugged(isOpen: boolean): void;
   /** Thread: it looks at main's stack, and must not be ended meanwhile. */
-  looking(isLooking: boolean): void;
+  setInspecting(isInspecting: boolean): void;
   /** Thread: "I am alive". */
-  alive(sign: ClockReading): void;
+  signAlive(sign: ClockReading): void;
   /** Thread: so much time between two signs of life is a pause. Before a thread: main, for the time until it has started. */
-  pauseLimit(limitMs: number): void;
+  setPauseLimit(limitMs: number): void;
   /** Thread: from now on main begins only what was confirmed as of this epoch. */
-  epoch(epoch: number): void;
+  setEpoch(epoch: number): void;
   /** Thread: it posted a message that takes work away from main. */
-  tookWork(): void;
+  addRevocation(): void;
   readPulse(): number;
   readLogsTaken(): number;
   readDebugged(): boolean;
-  readLooking(): boolean;
+  readInspecting(): boolean;
   /** Rises with each sign of life of the thread. */
   readSigns(): number;
   /** Since the thread's last sign of life. */
   readSilentMs(monotonicMs: number): number;
   readEpoch(): number;
-  readWorkTaken(): number;
+  readRevocations(): number;
   readPauseLimit(): number;
   /** Whether the thread has given no sign of life for longer than its pause limit, at this time. */
   isSilent(now: ClockReading): boolean;
@@ -56,26 +56,26 @@ export function sharedCounters(buffer: SharedArrayBuffer): SharedCounters {
   const since = (ms: number, cell: number): number => (Math.floor(ms) - load(cell)) | 0;
   const START: ClockReading = { monotonicMs: 0, wallMs: 0 };
   return {
-    pulse: () => add(0, 1),
-    logsTaken: (count) => add(1, count),
-    debugged: (isOpen) => store(2, isOpen ? 1 : 0),
-    looking: (isLooking) => store(3, isLooking ? 1 : 0),
-    alive: ({ monotonicMs, wallMs }) => {
+    addPulse: () => add(0, 1),
+    addLogsTaken: (count) => add(1, count),
+    setDebugged: (isOpen) => store(2, isOpen ? 1 : 0),
+    setInspecting: (isInspecting) => store(3, isInspecting ? 1 : 0),
+    signAlive: ({ monotonicMs, wallMs }) => {
       store(4, Math.floor(monotonicMs));
       store(5, Math.floor(wallMs));
       add(6, 1);
     },
-    pauseLimit: (limitMs) => store(7, limitMs),
-    epoch: (epoch) => store(8, epoch),
-    tookWork: () => add(9, 1),
+    setPauseLimit: (limitMs) => store(7, limitMs),
+    setEpoch: (epoch) => store(8, epoch),
+    addRevocation: () => add(9, 1),
     readPulse: () => load(0),
     readLogsTaken: () => load(1),
     readDebugged: () => load(2) === 1,
-    readLooking: () => load(3) === 1,
+    readInspecting: () => load(3) === 1,
     readSigns: () => load(6),
     readSilentMs: (monotonicMs) => Math.max(0, since(monotonicMs, 4)),
     readEpoch: () => load(8),
-    readWorkTaken: () => load(9),
+    readRevocations: () => load(9),
     readPauseLimit: () => load(7),
     isSilent: ({ monotonicMs, wallMs }) => {
       const now = { monotonicMs: since(monotonicMs, 4), wallMs: since(wallMs, 5) };

@@ -17,9 +17,9 @@ const MIN_CLOSE_MS = 250;
 export interface ClosingDeps {
   readonly requests: Pick<
     RequestManager,
-    "count" | "undelivered" | "beginShutdown" | "handBack" | "flushReplies" | "stop"
+    "inFlightCount" | "undelivered" | "beginShutdown" | "handBackUnfinished" | "flushReplies" | "stop"
   >;
-  readonly link: Pick<LinkDriver, "beginShutdown" | "finish" | "hurry">;
+  readonly link: Pick<LinkDriver, "beginShutdown" | "finish" | "limitClosing">;
   readonly http: Pick<GatewayHttp, "abort">;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -37,14 +37,14 @@ export interface Closing {
   /** Main does not move and cannot ask: the same, but that the thread stays for main to ask it to end. */
   beginForMain(drainMs: number): void;
   /** Something in flight ended. */
-  look(): void;
+  recheck(): void;
 }
 
 export function createClosing(deps: ClosingDeps, emit: Emit<Closed>): Closing {
   const { requests, link, clock, timers, log } = deps;
   let phase: "open" | "draining" | "lastCall" | "ending" = "open";
   let deadlineMs = 0;
-  let asked = false;
+  let isAsked = false;
   let undelivered: readonly string[] | null = null;
   let alarm: TimerHandle | undefined;
   let flushAlarm: TimerHandle | undefined;
@@ -64,27 +64,27 @@ export function createClosing(deps: ClosingDeps, emit: Emit<Closed>): Closing {
     deps.http.abort();
     await link.finish(Math.min(MAX_CLOSE_MS, Math.max(MIN_CLOSE_MS, deadlineMs - clock.monotonicMs())));
     undelivered = left;
-    tellClosed();
+    emitClosed();
   };
 
-  const tellClosed = (): void => {
-    if (asked && undelivered !== null) emit({ do: "CLOSED", undelivered });
+  const emitClosed = (): void => {
+    if (isAsked && undelivered !== null) emit({ do: "CLOSED", undelivered });
   };
 
-  const look = (): void => {
-    if ((phase === "draining" || phase === "lastCall") && requests.count === 0) void end();
+  const recheck = (): void => {
+    if ((phase === "draining" || phase === "lastCall") && requests.inFlightCount === 0) void end();
   };
 
   const drainOver = (): void => {
     phase = "lastCall";
     alarm = timers.set(LAST_CALL_MS, () => void end());
-    requests.handBack();
+    requests.handBackUnfinished();
     requests.flushReplies();
-    look();
+    recheck();
   };
 
   const begin = (drainMs: number): void => {
-    if (phase === "ending" && drainMs < MIN_CLOSE_MS) return link.hurry(MIN_CLOSE_MS);
+    if (phase === "ending" && drainMs < MIN_CLOSE_MS) return link.limitClosing(MIN_CLOSE_MS);
     if (phase === "lastCall" || phase === "ending") return;
     const endMs = clock.monotonicMs() + drainMs;
     if (phase === "draining" && endMs >= deadlineMs) return;
@@ -98,18 +98,18 @@ export function createClosing(deps: ClosingDeps, emit: Emit<Closed>): Closing {
       link.beginShutdown();
       requests.beginShutdown();
     }
-    look();
+    recheck();
   };
 
   return {
     begin: (drainMs) => {
-      asked = true;
-      if (undelivered !== null) return tellClosed();
+      isAsked = true;
+      if (undelivered !== null) return emitClosed();
       begin(drainMs);
     },
     beginForMain: (drainMs) => {
-      if (!asked) begin(drainMs);
+      if (!isAsked) begin(drainMs);
     },
-    look,
+    recheck,
   };
 }

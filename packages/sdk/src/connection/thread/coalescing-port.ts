@@ -11,21 +11,21 @@ type Superseded = Extract<ThreadMessage, { type: "DEBUG_STATE" | "LEASE_EXTENDED
  * them that grows with every lease extension; so they wait here, one of each kind, until it is responsive again.
  */
 export interface CoalescingPort extends Pick<MainPort, "post"> {
-  /** Main moves: it gets what was held back. */
+  /** Main moves: it gets what was newest back. */
   flush(): void;
 }
 
 export function createCoalescingPort(port: Pick<MainPort, "post">, lagMs: () => number): CoalescingPort {
-  const held = new Map<string, Superseded>();
+  const newest = new Map<string, Superseded>();
   return {
     post: (message) => {
       const key = message.type === "DEBUG_STATE" ? "" : message.type === "LEASE_EXTENDED" ? message.requestId : null;
       if (key === null || lagMs() < HOLD_AFTER_MS) return port.post(message);
-      held.set(key, message as Superseded);
+      newest.set(key, message as Superseded);
     },
     flush: () => {
-      for (const message of held.values()) port.post(message);
-      held.clear();
+      for (const message of newest.values()) port.post(message);
+      newest.clear();
     },
   };
 }

@@ -12,7 +12,7 @@ import { createThreadParts, type ThreadParts, type ThreadPorts } from "./thread-
 
 export interface ThreadLife {
   /** Makes sure that what was sent leaves. */
-  readonly touch: () => void;
+  readonly scheduleFlush: () => void;
   readonly end: () => void;
 }
 
@@ -26,13 +26,13 @@ export class ConnectionThread {
   constructor(init: InitMessage, port: MainPort, outside: ThreadPorts, life: ThreadLife) {
     this.#port = port;
     this.#life = life;
-    this.#parts = createThreadParts(init, port, outside, life.touch, (effect) => this.#apply(effect));
+    this.#parts = createThreadParts(init, port, outside, life.scheduleFlush, (effect) => this.#apply(effect));
     this.#parts.requests.adopt(init.adopted);
   }
 
   /** Lets what was sent in this turn go. */
-  release(): void {
-    this.#parts.link.release();
+  flushSends(): void {
+    this.#parts.link.flushSends();
   }
 
   onMessage(message: Exclude<MainMessage, InitMessage>): void {
@@ -40,7 +40,7 @@ export class ConnectionThread {
     pauses.check();
     // A main that was blocked and closes now is responsive again, but is to get no work any more: the end first.
     if (message.type === "CLOSE") closing.begin(message.drainMs);
-    stalls.heard();
+    stalls.onMainMessage();
     switch (message.type) {
       case "CLOSE":
         return;
@@ -51,7 +51,7 @@ export class ConnectionThread {
       case "EXECUTION_DROPPED":
       case "CHECKPOINT":
       case "LEASE_WANTED":
-        return requests.onMain(message);
+        return requests.onMainMessage(message);
       default:
         return unreachable(message);
     }
@@ -66,10 +66,10 @@ export class ConnectionThread {
       case "LINK_UP":
         return this.#linkUp(effect.ready, effect.start);
       case "LINK_DOWN":
-        return requests.onDown();
+        return requests.onLinkDown();
       case "WORK_FRAME":
         pauses.check();
-        return requests.onFrame(effect.frame, effect.bytes);
+        return requests.onWorkFrame(effect.frame, effect.bytes);
       case "LINK_STATE_CHANGED":
         return this.#linkStateChanged();
       case "LINK_REFUSED":
@@ -78,20 +78,20 @@ export class ConnectionThread {
         link.send(effect.bytes);
         return;
       case "REQUEST_ENDED":
-        return closing.look();
-      case "SET_INTAKE":
-        return link.stalled(!effect.open);
+        return closing.recheck();
+      case "SET_ACCEPTING":
+        return link.setStalled(!effect.accepting);
       case "GIVE_UP_LEASES":
-        return requests.giveUpStalled();
-      case "TAKE_UP_LEASES":
-        return requests.takeUpStalled();
+        return requests.giveUpStalledLeases();
+      case "RECLAIM_LEASES":
+        return requests.reclaimStalledLeases();
       case "SEND_STALL_REPORT":
         return this.#sendStallReport(effect.report, effect.stalledMs, effect.ended);
       case "STALL_STATE_CHANGED":
-        return mirror.changed();
-      case "MAIN_MOVES":
+        return mirror.update();
+      case "MAIN_RESPONSIVE":
         coalescing.flush();
-        return logger.tellDropped();
+        return logger.reportDropped();
       case "CLOSED":
         return this.#closed(effect.undelivered);
       default:
@@ -101,7 +101,7 @@ export class ConnectionThread {
 
   #paused(pausedMs: number): void {
     const { requests, log } = this.#parts;
-    requests.doubt();
+    requests.beginDoubt();
     const message = `The connection thread did not run for ${Math.round(pausedMs)} ms; each request it holds is confirmed before it starts.`;
     log("warn", message, { code: "PROCESS_PAUSED", pausedMs: Math.round(pausedMs) });
   }
@@ -109,7 +109,7 @@ export class ConnectionThread {
   #linkUp(ready: ConnectionReady, { connectionId }: StartResponse): void {
     const { pauses, requests } = this.#parts;
     pauses.setLeaseInterval(parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs));
-    requests.onUp(ready);
+    requests.onLinkUp(ready);
     this.#port.post({ type: "CONNECTION_READY", connectionId, extensions: requests.extensions });
   }
 
@@ -118,7 +118,7 @@ export class ConnectionThread {
     const next = stateOf(link.state);
     if (next !== this.#state) this.#port.post({ type: "STATE_CHANGE", state: next });
     this.#state = next;
-    mirror.changed();
+    mirror.update();
   }
 
   #sendStallReport(report: StallReport, stalledMs: number, ended: boolean): void {
@@ -129,7 +129,7 @@ export class ConnectionThread {
   #closed(undelivered: readonly string[]): void {
     const { endShutdownWatch, mirror, pauses, stalls } = this.#parts;
     endShutdownWatch();
-    mirror.changed();
+    mirror.update();
     mirror.stop();
     stalls.stop();
     pauses.stop();

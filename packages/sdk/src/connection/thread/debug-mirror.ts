@@ -60,7 +60,7 @@ function snapshot({ link, requests, clock, ...rest }: DebugSources): DebugState 
 
 /** Mirrors the thread's state to main: on change and every `debugMs`. */
 export interface DebugMirror {
-  changed(): void;
+  update(): void;
   stop(): void;
 }
 
@@ -73,12 +73,12 @@ export function createDebugMirror(
   let timer: TimerHandle | undefined;
   const mirror = (): void =>
     port.post({ type: "DEBUG_STATE", debug: snapshot(sources), writtenMs: sources.clock.monotonicMs() });
-  const again = (): void => {
+  const scheduleNext = (): void => {
     timer = timers.set(debugMs, () => {
       mirror();
-      again();
+      scheduleNext();
     });
   };
-  again();
-  return { changed: mirror, stop: () => timer?.cancel() };
+  scheduleNext();
+  return { update: mirror, stop: () => timer?.cancel() };
 }

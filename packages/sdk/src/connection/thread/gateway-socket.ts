@@ -18,7 +18,7 @@ export interface SocketHandlers {
 export interface GatewaySocket {
   send(bytes: Uint8Array): void;
   /** Lets what was sent go; the owner calls it at the end of the turn. */
-  release(): void;
+  flush(): void;
   close(code: number, reason: string): void;
   destroy(): void;
 }
@@ -58,7 +58,7 @@ export function openGatewaySocket(
     });
   } catch (error) {
     timers.set(0, () => handlers.onClosed(1006, messageOf(error)));
-    return { send: () => {}, release: () => {}, close: () => {}, destroy: () => {} };
+    return { send: () => {}, flush: () => {}, close: () => {}, destroy: () => {} };
   }
 
   socket.binaryType = "nodebuffer";
@@ -75,7 +75,7 @@ export function openGatewaySocket(
   });
   socket.on("close", (code, reason) => handlers.onClosed(code, reason.toString("utf8") || failure));
 
-  const release = (): void => {
+  const flush = (): void => {
     if (!corked) return;
     corked = false;
     stream?.uncork();
@@ -90,16 +90,16 @@ export function openGatewaySocket(
       }
       socket.send(bytes, { binary: true, compress: false });
     },
-    release,
+    flush,
     close: (code, reason) => {
       if (socket.readyState === WebSocket.CLOSED) return;
       socket.close(code, reason);
-      release();
+      flush();
       const timer = timers.set(CLOSE_MS, () => socket.terminate());
       socket.once("close", () => timer.cancel());
     },
     destroy: () => {
-      release();
+      flush();
       socket.terminate();
     },
   };

@@ -9,9 +9,9 @@ export interface HeartbeatFacts {
 
 /** What the debug state tells about heartbeats. */
 export interface HeartbeatLog extends HeartbeatFacts {
-  started(intervalMs: number): void;
-  sent(): void;
-  answered(): void;
+  onStarted(intervalMs: number): void;
+  onSent(): void;
+  onAnswered(): void;
 }
 
 export function createHeartbeatLog(clock: Clock): HeartbeatLog {
@@ -33,14 +33,14 @@ export function createHeartbeatLog(clock: Clock): HeartbeatLog {
     get roundTripMs() {
       return roundTripMs;
     },
-    started: (interval) => {
+    onStarted: (interval) => {
       intervalMs = interval;
     },
-    sent: () => {
+    onSent: () => {
       lastSentAtMs = clock.nowMs();
       sentAtMs = clock.monotonicMs();
     },
-    answered: () => {
+    onAnswered: () => {
       lastAnsweredAtMs = clock.nowMs();
       if (sentAtMs !== null) roundTripMs = Math.round((clock.monotonicMs() - sentAtMs) * 1000) / 1000;
       sentAtMs = null;

@@ -13,7 +13,7 @@ export interface InFlightRequest {
 export class InFlightRequests {
   readonly leases: LeaseTable;
   readonly #clock: Clock;
-  readonly #inFlight = new Map<string, InFlightRequest>();
+  readonly #requests = new Map<string, InFlightRequest>();
   #running = 0;
 
   constructor(clock: Clock, epoch: number) {
@@ -22,51 +22,51 @@ export class InFlightRequests {
   }
 
   get count(): number {
-    return this.#inFlight.size;
+    return this.#requests.size;
   }
 
-  get running(): number {
+  get runningCount(): number {
     return this.#running;
   }
 
   /** `isConfirmed`: it is known that no other worker has it. */
   add(identity: RequestIdentity, leaseId: string, isConfirmed: boolean, ageMs = 0): InFlightRequest {
     const nowMs = this.#clock.monotonicMs();
-    const flight: InFlightRequest = { identity, startedAtMs: nowMs - ageMs, state: "running" };
-    this.#inFlight.set(identity.requestId, flight);
+    const request: InFlightRequest = { identity, startedAtMs: nowMs - ageMs, state: "running" };
+    this.#requests.set(identity.requestId, request);
     this.leases.add(identity.requestId, leaseId, nowMs, isConfirmed);
     this.#running += 1;
-    return flight;
+    return request;
   }
 
   get(requestId: string): InFlightRequest | undefined {
-    return this.#inFlight.get(requestId);
+    return this.#requests.get(requestId);
   }
 
   has(requestId: string): boolean {
-    return this.#inFlight.has(requestId);
+    return this.#requests.has(requestId);
   }
 
-  replied(flight: InFlightRequest): void {
-    if (flight.state === "running") this.#running -= 1;
-    flight.state = "replied";
+  markReplied(request: InFlightRequest): void {
+    if (request.state === "running") this.#running -= 1;
+    request.state = "replied";
   }
 
   remove(requestId: string): InFlightRequest | undefined {
-    const flight = this.#inFlight.get(requestId);
-    if (flight === undefined) return undefined;
-    this.#inFlight.delete(requestId);
+    const request = this.#requests.get(requestId);
+    if (request === undefined) return undefined;
+    this.#requests.delete(requestId);
     this.leases.remove(requestId);
-    if (flight.state === "running") this.#running -= 1;
-    return flight;
+    if (request.state === "running") this.#running -= 1;
+    return request;
   }
 
   /** What has no reply yet, oldest first. */
   unfinished(): RequestIdentity[] {
-    return [...this.#inFlight.values()].flatMap(({ state, identity }) => (state === "running" ? [identity] : []));
+    return [...this.#requests.values()].flatMap(({ state, identity }) => (state === "running" ? [identity] : []));
   }
 
   values(): Iterable<InFlightRequest> {
-    return this.#inFlight.values();
+    return this.#requests.values();
   }
 }

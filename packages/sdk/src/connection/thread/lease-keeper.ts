@@ -13,8 +13,8 @@ const INTERVALS_PER_LEASE = 4;
 /** Leases that are shorter are only given by gateways that never extend what is over. */
 const MIN_PLAIN_LEASE_MS = 60_000;
 
-/** A main that is blocked for longer than this many words of a lease take is told the newest when it moves. */
-const MOST_WORDS = 60;
+/** A main that is blocked for longer than this many confirmations of a lease take is told the newest when it moves. */
+const MAX_CONFIRMATIONS = 60;
 
 export interface LeaseKeeperDeps {
   readonly inFlight: InFlightRequests;
@@ -40,11 +40,11 @@ export interface LeaseKeeperDeps {
 export class LeaseKeeper {
   readonly #deps: LeaseKeeperDeps;
   #intervalMs: number = WORKER_FALLBACK_INTERVALS.extendLeaseMs;
-  readonly #rounds = new Map<string, TimerHandle>();
+  readonly #timers = new Map<string, TimerHandle>();
   /** Leases that were given up while main stalls. */
   readonly #givenUp = new Map<string, string>();
   /** What main waits with because the last word of it is too old, and how many newer ones it was posted. */
-  readonly #wanted = new Map<string, number>();
+  readonly #awaited = new Map<string, number>();
 
   constructor(deps: LeaseKeeperDeps) {
     this.#deps = deps;
@@ -53,33 +53,33 @@ export class LeaseKeeper {
   start(ready: ConnectionReady): void {
     this.stop();
     const { inFlight, clock } = this.#deps;
-    this.#extend(inFlight.leases.extendAll(readClocks(clock)));
+    this.#sendExtensions(inFlight.leases.extendAll(readClocks(clock)));
     const leaseMs = parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs);
     this.#intervalMs = leaseMs;
-    this.#every("lease", leaseMs, () => this.#extend(inFlight.leases.sweep(readClocks(clock), leaseMs)));
-    this.#every("wanted", pauseLimitMs(leaseMs) / 2, () => this.#askWanted());
+    this.#repeat("lease", leaseMs, () => this.#sendExtensions(inFlight.leases.sweep(readClocks(clock), leaseMs)));
+    this.#repeat("awaited", pauseLimitMs(leaseMs) / 2, () => this.#extendAwaited());
     const statusMs = parseIntervalMs(ready.statusInterval, 0);
-    if (statusMs > 0) this.#every("status", Math.max(statusMs, MIN_STATUS_MS), () => this.#report());
+    if (statusMs > 0) this.#repeat("status", Math.max(statusMs, MIN_STATUS_MS), () => this.#sendStatus());
   }
 
   stop(): void {
-    for (const timer of this.#rounds.values()) timer.cancel();
-    this.#rounds.clear();
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
   }
 
   /** True = the answer was given after the last doubt began. */
-  onAnswer(requestId: string, newLeaseId: string | undefined): boolean {
+  onExtensionAnswer(requestId: string, newLeaseId: string | undefined): boolean {
     const { inFlight, clock } = this.#deps;
-    const flight = inFlight.get(requestId);
+    const request = inFlight.get(requestId);
     const before = inFlight.leases.get(requestId)?.epoch;
     const now = readClocks(clock);
     const granted = newLeaseId === undefined ? null : this.#grantedAt(newLeaseId, now);
-    const { verdict, isFresh, asOf } = inFlight.leases.answer(requestId, newLeaseId, now.monotonicMs);
+    const { verdict, isFresh, asOf } = inFlight.leases.onAnswer(requestId, newLeaseId, now.monotonicMs);
     if (verdict === "extended" && newLeaseId !== undefined) {
-      this.#extended(requestId, newLeaseId, before, isFresh ? later(granted, asOf) : null);
+      this.#onExtended(requestId, newLeaseId, before, isFresh ? later(granted, asOf) : null);
     }
     // A reply that is under way stays: its acknowledgement may have crossed, and a late result is the gateway's to judge.
-    if (verdict === "lost" && flight?.state === "running") this.#lost(requestId, flight.identity.runId);
+    if (verdict === "lost" && request?.state === "running") this.#onLost(requestId, request.identity.runId);
     return isFresh;
   }
 
@@ -89,18 +89,18 @@ export class LeaseKeeper {
     return lateMs === null ? null : earlier(now, lateMs);
   }
 
-  #lost(requestId: string, runId: string): void {
+  #onLost(requestId: string, runId: string): void {
     const message = "Lost the lease of a request; its result will not be used.";
     this.#deps.log("warn", message, { code: "LEASE_LOST", requestId, runId });
     this.#deps.onLost(requestId);
   }
 
   /** What came from elsewhere or before may be another worker's by now: it is asked for, where there is a connection. */
-  doubt(epoch: number): void {
+  beginDoubt(epoch: number): void {
     const { inFlight, clock } = this.#deps;
     this.#loseEnded();
-    inFlight.leases.doubt(epoch);
-    if (this.#rounds.size > 0) this.#extend(inFlight.leases.extendDoubtful(readClocks(clock)));
+    inFlight.leases.beginEpoch(epoch);
+    if (this.#timers.size > 0) this.#sendExtensions(inFlight.leases.extendUnconfirmed(readClocks(clock)));
   }
 
   /**
@@ -114,48 +114,48 @@ export class LeaseKeeper {
     for (const { state, identity } of [...inFlight.values()]) {
       const { requestId } = identity;
       const grantedAtMs = inFlight.leases.get(requestId)?.grantedAtMs ?? endedMs;
-      if (state === "running" && grantedAtMs < endedMs) this.#lost(requestId, identity.runId);
+      if (state === "running" && grantedAtMs < endedMs) this.#onLost(requestId, identity.runId);
     }
   }
 
-  ask(requestId: string): void {
+  askForExtension(requestId: string): void {
     const { inFlight, clock } = this.#deps;
-    this.#extend(inFlight.leases.extend(requestId, readClocks(clock)));
+    this.#sendExtensions(inFlight.leases.extend(requestId, readClocks(clock)));
   }
 
   /** Main waits with it: it is confirmed again and again until that one goes on, however long its turns are. */
-  want(requestId: string): void {
-    this.#wanted.set(requestId, 0);
-    if (this.#rounds.size > 0) this.ask(requestId);
+  keepConfirming(requestId: string): void {
+    this.#awaited.set(requestId, 0);
+    if (this.#timers.size > 0) this.askForExtension(requestId);
   }
 
-  wantNoMore(requestId: string): void {
-    this.#wanted.delete(requestId);
+  stopConfirming(requestId: string): void {
+    this.#awaited.delete(requestId);
   }
 
-  #askWanted(): void {
+  #extendAwaited(): void {
     const { inFlight } = this.#deps;
-    for (const requestId of this.#wanted.keys()) {
-      if (inFlight.get(requestId)?.state === "running") this.ask(requestId);
-      else this.#wanted.delete(requestId);
+    for (const requestId of this.#awaited.keys()) {
+      if (inFlight.get(requestId)?.state === "running") this.askForExtension(requestId);
+      else this.#awaited.delete(requestId);
     }
   }
 
-  #extended(requestId: string, leaseId: string, before: number | null | undefined, asOf: ClockReading | null): void {
+  #onExtended(requestId: string, leaseId: string, before: number | null | undefined, asOf: ClockReading | null): void {
     const { inFlight, port, coalescing } = this.#deps;
     const epoch = inFlight.leases.get(requestId)?.epoch ?? null;
     if (epoch === null) return;
     const message = { type: "LEASE_EXTENDED", requestId, leaseId, epoch, asOf } as const;
-    const words = this.#wanted.get(requestId) ?? MOST_WORDS;
-    if (words < MOST_WORDS) this.#wanted.set(requestId, words + 1);
+    const confirmations = this.#awaited.get(requestId) ?? MAX_CONFIRMATIONS;
+    if (confirmations < MAX_CONFIRMATIONS) this.#awaited.set(requestId, confirmations + 1);
     // Main may wait for the first one of an epoch; of those that it does not wait for it needs only the newest.
-    if (epoch === before) return words < MOST_WORDS ? port.post(message) : coalescing.post(message);
+    if (epoch === before) return confirmations < MAX_CONFIRMATIONS ? port.post(message) : coalescing.post(message);
     this.#deps.onConfirmed(requestId, asOf);
     port.post(message);
   }
 
   /** From now on the lease is not extended. Returns its id. */
-  giveUp(requestId: string): string {
+  giveUpLease(requestId: string): string {
     const leaseId = this.#deps.inFlight.leases.get(requestId)?.leaseId ?? "";
     this.#deps.inFlight.leases.remove(requestId);
     this.#givenUp.set(requestId, leaseId);
@@ -163,7 +163,7 @@ export class LeaseKeeper {
   }
 
   /** Asks for what was given up: it is ours again where no other worker has it by now, and lost where another worker has. */
-  takeUp(): void {
+  reclaimLeases(): void {
     const { inFlight, clock } = this.#deps;
     const now = readClocks(clock);
     for (const [requestId, leaseId] of this.#givenUp) {
@@ -171,31 +171,31 @@ export class LeaseKeeper {
     }
     const asked = [...this.#givenUp.keys()].flatMap((requestId) => inFlight.leases.extend(requestId, now));
     this.#givenUp.clear();
-    this.#extend(asked);
+    this.#sendExtensions(asked);
   }
 
-  #extend(leases: readonly Lease[]): void {
+  #sendExtensions(leases: readonly Lease[]): void {
     for (const { requestId, leaseId } of leases) {
-      const flight = this.#deps.inFlight.get(requestId);
-      if (flight) this.#deps.send({ ...flight.identity, kind: "WORKER_REQUEST_EXTEND_LEASE", leaseId });
+      const request = this.#deps.inFlight.get(requestId);
+      if (request) this.#deps.send({ ...request.identity, kind: "WORKER_REQUEST_EXTEND_LEASE", leaseId });
     }
   }
 
-  #report(): void {
+  #sendStatus(): void {
     this.#deps.send({
       kind: "WORKER_STATUS",
-      inFlightRequestIds: [...this.#deps.inFlight.values()].map((flight) => flight.identity.requestId),
+      inFlightRequestIds: [...this.#deps.inFlight.values()].map((request) => request.identity.requestId),
       shutdownRequested: this.#deps.isShuttingDown(),
     });
   }
 
-  #every(name: string, intervalMs: number, act: () => void): void {
+  #repeat(name: string, intervalMs: number, act: () => void): void {
     const again = (): void => {
       const fire = (): void => {
         again();
         act();
       };
-      this.#rounds.set(name, this.#deps.timers.set(intervalMs, fire));
+      this.#timers.set(name, this.#deps.timers.set(intervalMs, fire));
     };
     again();
   }

@@ -27,7 +27,7 @@ export class LinkClock {
   }
 
   /** Beats keep to the grid of their first one, so that a late timer does not make the next one late too. */
-  beat(generation: number, intervalMs: number): void {
+  startHeartbeats(generation: number, intervalMs: number): void {
     const firstMs = this.#clock.monotonicMs();
     let beats = 0;
     const next = (): void => {

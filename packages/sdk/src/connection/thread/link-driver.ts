@@ -41,7 +41,7 @@ export interface LinkDriverDeps {
   readonly log: Log;
   readonly openWebSocket: OpenWebSocket;
   /** Called whenever something was sent: the end of the turn must release it. */
-  readonly touch: () => void;
+  readonly scheduleFlush: () => void;
 }
 
 /** Runs the link machine against real sockets, calls and timers. */
@@ -58,7 +58,7 @@ export class LinkDriver {
   /** Why the gateway will not have this worker. */
   #refusal: PlainError | null = null;
   #onAllClosed: (() => void) | undefined;
-  #patience: TimerHandle | undefined;
+  #destroyTimer: TimerHandle | undefined;
 
   constructor(deps: LinkDriverDeps, emit: Emit<LinkNews>) {
     this.#deps = deps;
@@ -103,7 +103,7 @@ export class LinkDriver {
   }
 
   /** The main thread stalls, or is responsive again: no new work meanwhile. */
-  stalled(stalled: boolean): void {
+  setStalled(stalled: boolean): void {
     this.#driver.send({ type: "STALL", stalled });
   }
 
@@ -113,18 +113,18 @@ export class LinkDriver {
       this.#driver.send({ type: "FINISH" });
       if (this.#sockets.size === 0) return resolve();
       this.#onAllClosed = () => {
-        this.#patience?.cancel();
+        this.#destroyTimer?.cancel();
         resolve();
       };
-      this.hurry(limitMs);
+      this.limitClosing(limitMs);
     });
   }
 
   /** While it finishes: peers get only this long from now on. */
-  hurry(limitMs: number): void {
+  limitClosing(limitMs: number): void {
     if (this.#onAllClosed === undefined) return;
-    this.#patience?.cancel();
-    this.#patience = this.#deps.timers.set(limitMs, () => {
+    this.#destroyTimer?.cancel();
+    this.#destroyTimer = this.#deps.timers.set(limitMs, () => {
       for (const socket of [...this.#sockets.values()]) socket.destroy();
     });
   }
@@ -133,13 +133,13 @@ export class LinkDriver {
   send(bytes: Uint8Array): boolean {
     if (this.#active === undefined) return false;
     this.#active.socket.send(bytes);
-    this.#deps.touch();
+    this.#deps.scheduleFlush();
     return true;
   }
 
   /** Lets what was sent in this turn go. */
-  release(): void {
-    for (const socket of this.#sockets.values()) socket.release();
+  flushSends(): void {
+    for (const socket of this.#sockets.values()) socket.flush();
   }
 
   #run(effect: LinkEffect): void {
@@ -152,13 +152,13 @@ export class LinkDriver {
       case "OPEN":
         return this.#open(effect.generation, effect.start.gatewayEndpoint);
       case "CLOSE_SOCKET":
-        return this.#leave(effect.generation)?.close(effect.code, effect.reason);
+        return this.#detach(effect.generation)?.close(effect.code, effect.reason);
       case "DESTROY_SOCKET":
-        return this.#leave(effect.generation)?.destroy();
+        return this.#detach(effect.generation)?.destroy();
       case "SEND_CONNECT":
         return this.#sendFrame(effect.generation, workerConnectFrame(config, effect.start));
       case "SEND":
-        if (effect.kind === "WORKER_HEARTBEAT") this.heartbeat.sent();
+        if (effect.kind === "WORKER_HEARTBEAT") this.heartbeat.onSent();
         return this.#sendFrame(effect.generation, { kind: effect.kind });
       case "WAIT":
         return this.#clock.set("backoff", effect.generation, this.#waitMs(effect.failures, effect.atLeastMs));
@@ -167,8 +167,8 @@ export class LinkDriver {
         return this.#clock.set(effect.timer, effect.generation, delayMs);
       }
       case "START_HEARTBEAT":
-        this.heartbeat.started(effect.intervalMs);
-        return this.#clock.beat(effect.generation, effect.intervalMs);
+        this.heartbeat.onStarted(effect.intervalMs);
+        return this.#clock.startHeartbeats(effect.generation, effect.intervalMs);
       case "CANCEL_TIMERS":
         return this.#clock.cancel(effect.generation);
       case "LINK_UP": {
@@ -177,10 +177,10 @@ export class LinkDriver {
         return this.#emit({ do: "LINK_UP", ready: effect.ready, start: effect.start });
       }
       case "LINK_DOWN":
-        this.#leave(effect.generation);
+        this.#detach(effect.generation);
         return this.#emit({ do: "LINK_DOWN" });
       case "HEARTBEAT_ANSWERED":
-        return this.heartbeat.answered();
+        return this.heartbeat.onAnswered();
       case "REFUSED":
         this.#refusal = toPlainError(new HoldfastError(effect.code, effect.message));
         return this.#emit({ do: "LINK_REFUSED", error: this.#refusal });
@@ -248,10 +248,10 @@ export class LinkDriver {
 
   #sendFrame(generation: number, frame: WorkerFrame): void {
     this.#sockets.get(generation)?.send(encodeWorkerFrame(frame));
-    this.#deps.touch();
+    this.#deps.scheduleFlush();
   }
 
-  #leave(generation: number): GatewaySocket | undefined {
+  #detach(generation: number): GatewaySocket | undefined {
     if (this.#active?.generation === generation) this.#active = undefined;
     return this.#sockets.get(generation);
   }

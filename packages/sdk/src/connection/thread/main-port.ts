@@ -16,7 +16,7 @@ export interface MainPort {
   close(): void;
 }
 
-export function createMainPort(port: ParentPort, touch: () => void): MainPort {
+export function createMainPort(port: ParentPort, scheduleFlush: () => void): MainPort {
   let waiting: ThreadMessage[] = [];
   let moved: ArrayBuffer[] = [];
   return {
@@ -25,7 +25,7 @@ export function createMainPort(port: ParentPort, touch: () => void): MainPort {
       if (message.type === "EXECUTION_REQUEST" && message.request.byteLength >= TRANSFER_BYTES) {
         moved.push(message.request.buffer as ArrayBuffer);
       }
-      touch();
+      scheduleFlush();
     },
     flush: () => {
       if (waiting.length === 0) return;

@@ -18,7 +18,7 @@ export interface MainSnapshot {
   readonly execution: unknown;
 }
 
-/** One look at the stack of the main thread. */
+/** One inspection of the stack of the main thread. */
 export interface MainCapture {
   /** Main was stopped: what it did is known, or about to be. */
   readonly stopped: boolean;
@@ -31,7 +31,7 @@ export interface CaptureHandlers {
   readonly onSnapshot: (snapshot: MainSnapshot) => void;
   readonly onFailed: (why: string) => void;
   /** The session has been ended here, as main hears when it comes to it. Once, whatever else happened. */
-  readonly onQuiet: () => void;
+  readonly onDisconnected: () => void;
 }
 
 const MAX_FRAMES = 50;
@@ -43,7 +43,7 @@ const MAX_MAP_CHARS = 32 * 1024 * 1024;
 const MAX_PAUSE_MS = 1_000;
 
 /** The key is `CURRENT_EXECUTION_KEY` of the execution. */
-const ASK = `(() => { try { return JSON.stringify(globalThis[Symbol.for("holdfast.currentExecution")]?.() ?? null) } catch { return "null" } })()`;
+const CURRENT_EXECUTION = `(() => { try { return JSON.stringify(globalThis[Symbol.for("holdfast.currentExecution")]?.() ?? null) } catch { return "null" } })()`;
 
 interface Script {
   readonly url: string;
@@ -65,40 +65,40 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
   let limit: TimerHandle | undefined;
   let session: Session | undefined;
   let unanswered = 0;
-  const ask: Ask = (method, params, answered) => {
+  const post: Post = (method, params, answered) => {
     unanswered += 1;
     session?.post(method, params, (error, answer) => {
       unanswered -= 1;
       answered?.(error, answer);
-      if (!open && unanswered === 0) quiet();
+      if (!open && unanswered === 0) disconnect();
     });
   };
   const close = (): void => {
     if (!open) return;
     open = false;
     limit?.cancel();
-    if (!connected) return handlers.onQuiet();
+    if (!connected) return handlers.onDisconnected();
     try {
-      ask("Debugger.disable");
+      post("Debugger.disable");
     } catch {
-      quiet();
+      disconnect();
     }
   };
-  const quiet = (): void => {
+  const disconnect = (): void => {
     if (!connected) return;
     connected = false;
-    alive?.cancel();
+    keepAliveTimer?.cancel();
     try {
       session?.disconnect();
     } catch {
       // Main is ending.
     }
-    handlers.onQuiet();
+    handlers.onDisconnected();
   };
   // A session alone does not keep a thread's event loop going.
-  let alive: TimerHandle | undefined;
-  const stayAlive = (): void => {
-    alive = timers.set(MAX_PAUSE_MS, stayAlive);
+  let keepAliveTimer: TimerHandle | undefined;
+  const keepAlive = (): void => {
+    keepAliveTimer = timers.set(MAX_PAUSE_MS, keepAlive);
   };
   const fail = (error: unknown): void => {
     if (!open) return;
@@ -117,18 +117,18 @@ export function captureMainStack(timers: Timers, handlers: CaptureHandlers): Mai
     });
     session.on("Debugger.paused", (message) => {
       stopped = true;
-      if (!open) return ask("Debugger.resume");
+      if (!open) return post("Debugger.resume");
       limit ??= timers.set(MAX_PAUSE_MS, () => fail(new Error("The main thread's debugger did not respond.")));
-      look(ask, message, scripts, { ...handlers, close, isOpen: () => open });
+      inspectPause(post, message, scripts, { ...handlers, close, isOpen: () => open });
     });
     session.connectToMainThread();
     connected = true;
-    stayAlive();
+    keepAlive();
     const onError = (error: Error | null): void => {
       if (error) fail(error);
     };
-    ask("Debugger.enable", undefined, onError);
-    ask("Debugger.pause", undefined, onError);
+    post("Debugger.enable", undefined, onError);
+    post("Debugger.pause", undefined, onError);
   } catch (error) {
     fail(error);
   }
@@ -147,18 +147,18 @@ function newSession(): Session {
 }
 
 /** Sends the debugger a message; every one has an answer, and they come in the order of the messages. */
-type Ask = (method: string, params?: object, answered?: (error: Error | null, answer?: object) => void) => void;
+type Post = (method: string, params?: object, answered?: (error: Error | null, answer?: object) => void) => void;
 
-interface Look extends Pick<CaptureHandlers, "onSnapshot"> {
+interface PauseContext extends Pick<CaptureHandlers, "onSnapshot"> {
   readonly close: () => void;
   readonly isOpen: () => boolean;
 }
 
-function look(
-  ask: Ask,
+function inspectPause(
+  post: Post,
   message: InspectorNotification<Debugger.PausedEventDataType>,
   scripts: ReadonlyMap<string, Script>,
-  { onSnapshot, close, isOpen }: Look,
+  { onSnapshot, close, isOpen }: PauseContext,
 ): void {
   const answers: unknown[] = [];
   let frames: RawFrame[] = [];
@@ -167,15 +167,15 @@ function look(
     frames = callFrames.slice(0, MAX_FRAMES).map((frame) => rawFrame(frame, scripts));
     const own = callFrames.filter((_, index) => !isNodes(frames[index]?.url ?? ""));
     for (const { callFrameId } of [...own, ...callFrames].slice(0, MAX_ASKED)) {
-      const question = { callFrameId, expression: ASK, returnByValue: true, silent: true };
-      ask("Debugger.evaluateOnCallFrame", question, (error, answer = {}) => {
+      const question = { callFrameId, expression: CURRENT_EXECUTION, returnByValue: true, silent: true };
+      post("Debugger.evaluateOnCallFrame", question, (error, answer = {}) => {
         const { result, exceptionDetails } = answer as Partial<Debugger.EvaluateOnCallFrameReturnType>;
         if (error === null && !exceptionDetails) answers.push(result?.value);
       });
     }
   } finally {
     // The answers come first: messages are answered in their order.
-    ask("Debugger.resume", undefined, () => {
+    post("Debugger.resume", undefined, () => {
       if (!isOpen()) return;
       close();
       onSnapshot({ frames, execution: parsed(answers) });

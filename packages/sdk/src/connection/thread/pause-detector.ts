@@ -9,7 +9,7 @@ const SIGNS = 8;
 export interface PauseDetectorDeps {
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly counters: Pick<SharedCounters, "alive" | "pauseLimit">;
+  readonly counters: Pick<SharedCounters, "signAlive" | "setPauseLimit">;
 }
 
 type Paused = Extract<ThreadEffect, { do: "THREAD_PAUSED" }>;
@@ -26,9 +26,9 @@ export class PauseDetector {
     this.#deps = deps;
     this.#emit = emit;
     this.#last = readClocks(deps.clock);
-    deps.counters.pauseLimit(this.#limitMs);
-    deps.counters.alive(this.#last);
-    this.#again();
+    deps.counters.setPauseLimit(this.#limitMs);
+    deps.counters.signAlive(this.#last);
+    this.#schedule();
   }
 
   /** Called by the timer, and before anything from outside is looked at: after a pause that may come first. */
@@ -39,25 +39,25 @@ export class PauseDetector {
     this.#last = now;
     if (pausedMs !== null) this.#emit({ do: "THREAD_PAUSED", pausedMs });
     // The last thing: who sees the sign sees what followed from the pause.
-    counters.alive(now);
+    counters.signAlive(now);
   }
 
   /** So often leases are extended on the connection that is there now. */
   setLeaseInterval(extendLeaseMs: number): void {
     this.check();
     this.#limitMs = pauseLimitMs(extendLeaseMs);
-    this.#deps.counters.pauseLimit(this.#limitMs);
+    this.#deps.counters.setPauseLimit(this.#limitMs);
     this.#timer?.cancel();
-    this.#again();
+    this.#schedule();
   }
 
   stop(): void {
     this.#timer?.cancel();
   }
 
-  #again(): void {
+  #schedule(): void {
     const fire = (): void => {
-      this.#again();
+      this.#schedule();
       this.check();
     };
     this.#timer = this.#deps.timers.set(this.#limitMs / SIGNS, fire, { unref: true });

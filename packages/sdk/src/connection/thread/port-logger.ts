@@ -9,7 +9,7 @@ export interface PortLogger {
   readonly log: Log;
   readonly dropped: number;
   /** Main moves: it is told at once how many records it did not get. */
-  tellDropped(): void;
+  reportDropped(): void;
 }
 
 /** A log that main's logger gets by message. It is bounded while main does not take any. */
@@ -24,7 +24,7 @@ export function createPortLogger(port: Pick<MainPort, "post">, counters: SharedC
     port.post({ type: "LOG", level, message, ...(data ? { data } : {}) });
   };
 
-  const tellDropped = (): void => {
+  const reportDropped = (): void => {
     if (unreported === 0) return;
     const count = unreported;
     unreported = 0;
@@ -35,7 +35,7 @@ export function createPortLogger(port: Pick<MainPort, "post">, counters: SharedC
     get dropped() {
       return dropped;
     },
-    tellDropped,
+    reportDropped,
     log: (level, message, data) => {
       // The counter is 32 bits wide and may wrap.
       const waiting = (posted - (counters.readLogsTaken() - start)) | 0;
@@ -44,7 +44,7 @@ export function createPortLogger(port: Pick<MainPort, "post">, counters: SharedC
         unreported += 1;
         return;
       }
-      tellDropped();
+      reportDropped();
       post(level, message, data);
     },
   };

@@ -29,21 +29,21 @@ export class Refusals {
   }
 
   /** What was not done in time. */
-  handBack({ requestId, runId }: NackIdentity, leaseId: string): void {
+  handBackRequest({ requestId, runId }: NackIdentity, leaseId: string): void {
     this.nack({ requestId, runId }, leaseId, "DRAIN_TIMEOUT", "The worker shut down before the work was done.");
     const data = { code: "DRAIN_TIMEOUT", requestId, runId };
     this.#deps.log("warn", "A request had not finished in time and was returned to the gateway.", data);
   }
 
   /** What is not taken in. */
-  refuse({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {
+  refuseRequest({ requestId, runId, leaseId }: ExecutorRequest, reason: NackReason, message: string): void {
     const answered = this.nack({ requestId, runId }, leaseId, reason, message);
     const level = answered && reason !== "UNKNOWN_APP" ? "debug" : "warn";
     this.#deps.log(level, `Rejected a request: ${message}`, { requestId, runId, reason });
   }
 
   /** What cannot be read is taken, and answered with this. */
-  malformed(request: ExecutorRequest, message: string): Uint8Array {
+  answerMalformed(request: ExecutorRequest, message: string): Uint8Array {
     const { log, send, config } = this.#deps;
     const error = new HoldfastError("REQUEST_INVALID", message);
     const identity = identityOf(request);

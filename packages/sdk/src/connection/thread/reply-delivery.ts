@@ -34,7 +34,7 @@ const checkpointKey = (requestId: string, sequence: number): string => `checkpoi
 export class ReplyDelivery {
   readonly #deps: ReplyDeliveryDeps;
   readonly #outbox: Outbox;
-  readonly #letters = new Map<string, PendingMessage>();
+  readonly #pending = new Map<string, PendingMessage>();
   /** Open checkpoints by request. */
   readonly #sequences = new Map<string, Set<number>>();
   #alarm: TimerHandle | undefined;
@@ -84,33 +84,33 @@ export class ReplyDelivery {
     for (const sequence of this.#sequences.get(requestId) ?? []) this.settleCheckpoint(requestId, sequence);
   }
 
-  checkpoints(): readonly { readonly requestId: string; readonly sequence: number }[] {
+  openCheckpoints(): readonly { readonly requestId: string; readonly sequence: number }[] {
     return [...this.#sequences].flatMap(([requestId, open]) => [...open].map((sequence) => ({ requestId, sequence })));
   }
 
   /** Requests whose reply has not been acknowledged. */
   undelivered(): readonly string[] {
-    return [...this.#letters.values()].filter(({ sequence }) => sequence === null).map(({ requestId }) => requestId);
+    return [...this.#pending.values()].filter(({ sequence }) => sequence === null).map(({ requestId }) => requestId);
   }
 
-  linkUp(): void {
-    this.#carryOut(this.#outbox.linkUp(this.#now()));
+  onLinkUp(): void {
+    this.#runActions(this.#outbox.linkUp(this.#now()));
   }
 
-  linkDown(): void {
+  onLinkDown(): void {
     this.#outbox.linkDown(this.#now());
-    if (this.#urgent) this.#carryOut(this.#outbox.due(this.#now(), true));
+    if (this.#urgent) this.#runActions(this.#outbox.due(this.#now(), true));
   }
 
   /** From now on nothing waits for a link that is not there. */
-  hurry(): void {
+  beginUrgency(): void {
     this.#urgent = true;
-    this.#carryOut(this.#outbox.due(this.#now(), true));
+    this.#runActions(this.#outbox.due(this.#now(), true));
   }
 
   /** Time runs out: every reply without acknowledgement goes by HTTP now, also while there is a link. */
-  flushAll(): void {
-    this.#carryOut(this.#outbox.flushAll(this.#now()));
+  flushReplies(): void {
+    this.#runActions(this.#outbox.flushAll(this.#now()));
   }
 
   stop(): void {
@@ -122,12 +122,12 @@ export class ReplyDelivery {
     return this.#deps.clock.monotonicMs();
   }
 
-  #add(key: string, letter: PendingMessage): void {
-    const { requestId, sequence, bytes } = letter;
+  #add(key: string, pending: PendingMessage): void {
+    const { requestId, sequence, bytes } = pending;
     const kind: OutboxItem["kind"] = sequence === null ? "reply" : "checkpoint";
-    this.#letters.set(key, letter);
-    this.#carryOut(this.#outbox.add({ key, requestId, kind, bytes: bytes.byteLength }, this.#now()));
-    if (this.#urgent) this.#carryOut(this.#outbox.due(this.#now(), true));
+    this.#pending.set(key, pending);
+    this.#runActions(this.#outbox.add({ key, requestId, kind, bytes: bytes.byteLength }, this.#now()));
+    if (this.#urgent) this.#runActions(this.#outbox.due(this.#now(), true));
     if (!this.#outbox.full || this.#wasFull) return;
     this.#wasFull = true;
     const { count } = this.#outbox;
@@ -137,7 +137,7 @@ export class ReplyDelivery {
 
   #settle(key: string): boolean {
     const settled = this.#outbox.settle(key) !== undefined;
-    this.#letters.delete(key);
+    this.#pending.delete(key);
     if (this.#wasFull && !this.#outbox.full) {
       this.#wasFull = false;
       this.#deps.log("info", "Replies and checkpoints are acknowledged again; accepting new work.");
@@ -145,22 +145,22 @@ export class ReplyDelivery {
     return settled;
   }
 
-  #carryOut(actions: readonly OutboxAction[]): void {
+  #runActions(actions: readonly OutboxAction[]): void {
     for (const { do: what, item } of actions) {
-      const letter = this.#letters.get(item.key);
-      if (letter === undefined) continue;
+      const message = this.#pending.get(item.key);
+      if (message === undefined) continue;
       switch (what) {
         case "SEND":
-          this.#deps.send(this.#encode(letter));
+          this.#deps.send(this.#encode(message));
           break;
         case "FLUSH":
-          void this.#flush(item, letter);
+          void this.#flush(item, message);
           break;
         default:
           unreachable(what);
       }
     }
-    this.#arm();
+    this.#armTimer();
   }
 
   #encode({ requestId, sequence, bytes }: PendingMessage): Uint8Array {
@@ -176,8 +176,8 @@ export class ReplyDelivery {
     });
   }
 
-  async #flush(item: OutboxItem, letter: PendingMessage): Promise<void> {
-    const result = await this.#flushes.run(() => this.#deps.http.flush(letter.bytes));
+  async #flush(item: OutboxItem, message: PendingMessage): Promise<void> {
+    const result = await this.#flushes.run(() => this.#deps.http.flush(message.bytes));
     if (this.#stopped || !this.#outbox.has(item.key)) return;
     if (result.ok) {
       this.#deps.onDelivered(item.requestId);
@@ -188,16 +188,16 @@ export class ReplyDelivery {
       requestId: item.requestId,
     });
     this.#outbox.flushFailed(item.key, this.#now());
-    this.#arm();
+    this.#armTimer();
   }
 
   /** One timer, for the oldest deadline; it is left alone when that one is settled meanwhile. */
-  #arm(): void {
+  #armTimer(): void {
     const dueMs = this.#outbox.nextDueMs();
     if (this.#alarm !== undefined || dueMs === null || this.#stopped) return;
     this.#alarm = this.#deps.timers.set(Math.max(1, dueMs - this.#now()), () => {
       this.#alarm = undefined;
-      this.#carryOut(this.#outbox.due(this.#now(), this.#urgent));
+      this.#runActions(this.#outbox.due(this.#now(), this.#urgent));
     });
   }
 }

@@ -39,7 +39,7 @@ export interface RequestManagerDeps {
   readonly port: Pick<MainPort, "post">;
   /** For what supersedes itself. */
   readonly coalescing: Pick<MainPort, "post">;
-  readonly counters: Pick<SharedCounters, "epoch" | "tookWork">;
+  readonly counters: Pick<SharedCounters, "setEpoch" | "addRevocation">;
   /** Of the first doubt, which everything that is adopted is in. */
   readonly epoch: number;
   /** Only this class adds to it, or takes away. */
@@ -88,15 +88,15 @@ export class RequestManager {
     this.#epoch = deps.epoch;
     this.#inFlight = deps.inFlight;
     const sendBytes = (bytes: Uint8Array): void => emit({ do: "SEND", bytes });
-    this.#delivery = new ReplyDelivery({ ...deps, send: sendBytes, onDelivered: (id) => this.#delivered(id) });
+    this.#delivery = new ReplyDelivery({ ...deps, send: sendBytes, onDelivered: (id) => this.#onDelivered(id) });
     const send = (frame: WorkerFrame): void => this.#send(frame);
     this.#refusals = new Refusals({ ...deps, send, extensions: () => this.#extensions });
     this.#leases = new LeaseKeeper({
       ...deps,
       ages: this.#ages,
       send,
-      onConfirmed: (requestId, asOf) => this.#confirmed(requestId, asOf),
-      onLost: (requestId) => this.#giveUp(requestId),
+      onConfirmed: (requestId, asOf) => this.#onConfirmed(requestId, asOf),
+      onLost: (requestId) => this.#loseRequest(requestId),
       isShuttingDown: () => this.#shuttingDown,
       isPlain: () => this.#negotiated && this.#extensions.length === 0,
     });
@@ -108,7 +108,7 @@ export class RequestManager {
   }
 
   /** How many requests are in flight. */
-  get count(): number {
+  get inFlightCount(): number {
     return this.#inFlight.count;
   }
 
@@ -119,7 +119,7 @@ export class RequestManager {
 
   /** Time runs out: every reply without acknowledgement goes by HTTP now, also while there is a link. */
   flushReplies(): void {
-    this.#delivery.flushAll();
+    this.#delivery.flushReplies();
   }
 
   debugState(): RequestsDebugState {
@@ -128,16 +128,16 @@ export class RequestManager {
 
   adopt(requests: readonly AdoptedRequest[]): void {
     for (const { identity, leaseId, ageMs, outcome, checkpoints } of requests) {
-      const flight = this.#inFlight.add(identity, leaseId, false, ageMs);
+      const request = this.#inFlight.add(identity, leaseId, false, ageMs);
       for (const { sequence, ops } of checkpoints) this.#delivery.addCheckpoint(identity.requestId, sequence, ops);
-      if (outcome?.kind === "response") this.#reply(flight, outcome.response);
+      if (outcome?.kind === "response") this.#reply(request, outcome.response);
       if (outcome?.kind === "error") {
-        this.#reply(flight, encodeErrorReply(identity, outcome.error, this.#deps.config.sdkVersion));
+        this.#reply(request, encodeErrorReply(identity, outcome.error, this.#deps.config.sdkVersion));
       }
     }
   }
 
-  onUp(ready: ConnectionReady): void {
+  onLinkUp(ready: ConnectionReady): void {
     this.#forgetUnconfirmed();
     this.#inDoubt = false;
     this.#ages.reset();
@@ -146,45 +146,45 @@ export class RequestManager {
     this.#negotiated = true;
     this.#leases.start(ready);
     if (!this.#extensions.includes("checkpoint")) {
-      for (const { requestId, sequence } of this.#delivery.checkpoints()) {
+      for (const { requestId, sequence } of this.#delivery.openCheckpoints()) {
         this.#answerCheckpoint(requestId, sequence, "invalid");
       }
     }
-    this.#delivery.linkUp();
+    this.#delivery.onLinkUp();
   }
 
-  onDown(): void {
+  onLinkDown(): void {
     this.#leases.stop();
-    this.#delivery.linkDown();
+    this.#delivery.onLinkDown();
     this.#forgetUnconfirmed();
     // Without a connection for long enough the gateway gives the work to others.
-    this.doubt();
+    this.beginDoubt();
   }
 
   /** Others may have got what is held here. */
-  doubt(): void {
+  beginDoubt(): void {
     this.#epoch += 1;
     this.#inDoubt = true;
-    this.#deps.counters.epoch(this.#epoch);
-    this.#leases.doubt(this.#epoch);
+    this.#deps.counters.setEpoch(this.#epoch);
+    this.#leases.beginDoubt(this.#epoch);
   }
 
   /** `bytes` is a view that is only good during the call. */
-  onFrame(frame: WorkFrame, bytes: Uint8Array): void {
+  onWorkFrame(frame: WorkFrame, bytes: Uint8Array): void {
     switch (frame.kind) {
       case "GATEWAY_EXECUTOR_REQUEST":
         return this.#onRequest(frame, bytes);
       case "WORKER_REPLY_ACK":
-        return this.#delivered(frame.requestId);
+        return this.#onDelivered(frame.requestId);
       case "WORKER_REQUEST_EXTEND_LEASE_ACK":
-        if (this.#leases.onAnswer(frame.requestId, frame.newLeaseId)) this.#inDoubt = false;
+        if (this.#leases.onExtensionAnswer(frame.requestId, frame.newLeaseId)) this.#inDoubt = false;
         return;
       case "GATEWAY_CHECKPOINT_ACK":
         return this.#answerCheckpoint(frame.requestId, frame.sequence, frame.outcome);
       case "GATEWAY_CANCEL": {
         const { requestId, reason } = frame;
         if (this.#unconfirmed.has(requestId)) return this.#forget(requestId);
-        if (this.#inFlight.has(requestId)) this.#takeFromMain({ type: "CANCEL", requestId, reason });
+        if (this.#inFlight.has(requestId)) this.#revoke({ type: "CANCEL", requestId, reason });
         return;
       }
       default:
@@ -192,22 +192,22 @@ export class RequestManager {
     }
   }
 
-  onMain(message: WorkMessage): void {
+  onMainMessage(message: WorkMessage): void {
     const { requestId } = message;
-    const flight = this.#inFlight.get(requestId);
+    const request = this.#inFlight.get(requestId);
     // Its lease was lost while the message was under way; main is being told.
-    if (flight === undefined) return;
+    if (request === undefined) return;
     switch (message.type) {
       case "EXECUTION_RESPONSE":
-        return this.#reply(flight, message.response);
+        return this.#reply(request, message.response);
       case "EXECUTION_ERROR":
-        return this.#reply(flight, encodeErrorReply(flight.identity, message.error, this.#deps.config.sdkVersion));
+        return this.#reply(request, encodeErrorReply(request.identity, message.error, this.#deps.config.sdkVersion));
       case "EXECUTION_DROPPED":
         return this.#forget(requestId);
       case "CHECKPOINT":
         return this.#onCheckpoint(requestId, message.sequence, message.ops);
       case "LEASE_WANTED":
-        return message.wanted ? this.#leases.want(requestId) : this.#leases.wantNoMore(requestId);
+        return message.wanted ? this.#leases.keepConfirming(requestId) : this.#leases.stopConfirming(requestId);
       default:
         return unreachable(message);
     }
@@ -216,19 +216,19 @@ export class RequestManager {
   beginShutdown(): void {
     this.#shuttingDown = true;
     for (const request of [...this.#unconfirmed.values()]) {
-      this.#refusals.refuse(request, "SHUTTING_DOWN", "This worker is shutting down.");
+      this.#refusals.refuseRequest(request, "SHUTTING_DOWN", "This worker is shutting down.");
       this.#forget(request.requestId);
     }
-    this.#delivery.hurry();
+    this.#delivery.beginUrgency();
   }
 
   /** Gives back what still runs, so that another worker can start at once. */
-  handBack(): void {
+  handBackUnfinished(): void {
     for (const { state, identity } of [...this.#inFlight.values()]) {
       if (state !== "running") continue;
       const { requestId } = identity;
-      this.#refusals.handBack(identity, this.#inFlight.leases.get(requestId)?.leaseId ?? "");
-      this.#giveUp(requestId);
+      this.#refusals.handBackRequest(identity, this.#inFlight.leases.get(requestId)?.leaseId ?? "");
+      this.#loseRequest(requestId);
     }
   }
 
@@ -236,19 +236,19 @@ export class RequestManager {
    * Gives up the leases of what main cannot go on with. A result that comes all the same is sent: it is welcome if no one
    * has taken the work by then, and refused by its epoch if another worker has.
    */
-  giveUpStalled(): void {
+  giveUpStalledLeases(): void {
     this.#stalled = true;
     for (const { state, identity } of this.#inFlight.values()) {
       if (state !== "running") continue;
-      const leaseId = this.#leases.giveUp(identity.requestId);
+      const leaseId = this.#leases.giveUpLease(identity.requestId);
       this.#refusals.nack(identity, leaseId, "STALLED", "The worker's main thread is blocked.");
     }
-    this.doubt();
+    this.beginDoubt();
   }
 
-  takeUpStalled(): void {
+  reclaimStalledLeases(): void {
     this.#stalled = false;
-    this.#leases.takeUp();
+    this.#leases.reclaimLeases();
   }
 
   stop(): void {
@@ -260,7 +260,7 @@ export class RequestManager {
     this.#emit({ do: "SEND", bytes: encodeWorkerFrame(frame) });
   }
 
-  #delivered(requestId: string): void {
+  #onDelivered(requestId: string): void {
     this.#delivery.withdraw(requestId);
     if (this.#inFlight.remove(requestId) === undefined) return;
     this.#finished.add(requestId);
@@ -279,34 +279,34 @@ export class RequestManager {
     for (const requestId of [...this.#unconfirmed.keys()]) this.#forget(requestId);
   }
 
-  #giveUp(requestId: string): void {
-    if (!this.#unconfirmed.has(requestId)) this.#takeFromMain({ type: "LEASE_LOST", requestId });
+  #loseRequest(requestId: string): void {
+    if (!this.#unconfirmed.has(requestId)) this.#revoke({ type: "LEASE_LOST", requestId });
     this.#forget(requestId);
   }
 
-  #takeFromMain(message: Extract<ThreadMessage, { type: "LEASE_LOST" | "CANCEL" }>): void {
-    this.#deps.counters.tookWork();
+  #revoke(message: Extract<ThreadMessage, { type: "LEASE_LOST" | "CANCEL" }>): void {
+    this.#deps.counters.addRevocation();
     this.#deps.port.post(message);
   }
 
-  #confirmed(requestId: string, asOf: ClockReading | null): void {
+  #onConfirmed(requestId: string, asOf: ClockReading | null): void {
     const request = this.#unconfirmed.get(requestId);
     if (request === undefined) return;
     this.#unconfirmed.delete(requestId);
-    this.#ages.confirmed(request.leaseId, this.#inFlight.get(requestId)?.startedAtMs ?? 0);
-    this.#give(request, request.bytes, asOf);
+    this.#ages.onConfirmed(request.leaseId, this.#inFlight.get(requestId)?.startedAtMs ?? 0);
+    this.#handToMain(request, request.bytes, asOf);
   }
 
   /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
-  #give(request: ExecutorRequest, bytes: Uint8Array, asOf: ClockReading | null): void {
+  #handToMain(request: ExecutorRequest, bytes: Uint8Array, asOf: ClockReading | null): void {
     const [{ requestId }, extensions, epoch] = [request, this.#extensions, this.#epoch];
     this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, epoch, asOf });
     this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
   }
 
-  #reply(flight: InFlightRequest, response: Uint8Array): void {
-    this.#inFlight.replied(flight);
-    this.#delivery.addReply(flight.identity.requestId, response);
+  #reply(request: InFlightRequest, response: Uint8Array): void {
+    this.#inFlight.markReplied(request);
+    this.#delivery.addReply(request.identity.requestId, response);
   }
 
   /** A gateway that did not agree to checkpoints is never sent one. */
@@ -323,15 +323,15 @@ export class RequestManager {
   }
 
   #replyMalformed(request: ExecutorRequest, message: string): void {
-    const reply = this.#refusals.malformed(request, message);
+    const reply = this.#refusals.answerMalformed(request, message);
     this.#reply(this.#inFlight.add(identityOf(request), request.leaseId, true), reply);
   }
 
   #onRequest(request: ExecutorRequest, bytes: Uint8Array): void {
     const { requestId, leaseId } = request;
-    const intake = decideAcceptance(request, {
+    const acceptance = decideAcceptance(request, {
       apps: this.#apps,
-      running: this.#inFlight.running,
+      running: this.#inFlight.runningCount,
       maxRunning: this.#deps.config.maxWorkerConcurrency,
       shuttingDown: this.#shuttingDown,
       outboxFull: this.#delivery.full,
@@ -340,16 +340,16 @@ export class RequestManager {
       // Only gateways with our extensions name every dispatch anew.
       isFinished: (id) => this.#extensions.length > 0 && this.#finished.has(id),
     });
-    switch (intake.verdict) {
+    switch (acceptance.verdict) {
       case "accept": {
         const copy = new Uint8Array(bytes);
         const now = readClocks(this.#deps.clock);
         const lateMs = this.#ages.lateMs(leaseId, now.monotonicMs) ?? 0;
         const isLate = lateMs > this.#lateMs;
         this.#inFlight.add(identityOf(request), leaseId, !this.#inDoubt && !isLate);
-        if (!this.#inDoubt && !isLate) return this.#give(request, copy, earlier(now, lateMs));
+        if (!this.#inDoubt && !isLate) return this.#handToMain(request, copy, earlier(now, lateMs));
         this.#unconfirmed.set(requestId, { ...request, requestPayload: EMPTY, bytes: copy });
-        return this.#leases.ask(requestId);
+        return this.#leases.askForExtension(requestId);
       }
       case "duplicate":
         if (this.#unconfirmed.has(requestId)) return;
@@ -357,11 +357,11 @@ export class RequestManager {
       case "finished":
         return this.#deps.log("debug", "Ignored a request that was already answered.", { requestId });
       case "malformed":
-        return this.#replyMalformed(request, intake.message);
+        return this.#replyMalformed(request, acceptance.message);
       case "refuse":
-        return this.#refusals.refuse(request, intake.reason, intake.message);
+        return this.#refusals.refuseRequest(request, acceptance.reason, acceptance.message);
       default:
-        return unreachable(intake);
+        return unreachable(acceptance);
     }
   }
 }

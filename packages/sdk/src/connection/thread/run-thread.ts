@@ -9,27 +9,27 @@ import type { ThreadPorts } from "./thread-parts.ts";
  * it holds can be made again from main's ledger, so an error that nothing else catches may end it: main starts another.
  */
 export function runThread(parent: ParentPort, ports: ThreadPorts): void {
-  let release = (): void => {};
-  const turn = createFlushScheduler(() => {
+  let flushSends = (): void => {};
+  const scheduler = createFlushScheduler(() => {
     port.flush();
-    release();
+    flushSends();
   });
-  const port = createMainPort(parent, () => turn.schedule());
+  const port = createMainPort(parent, () => scheduler.schedule());
   let thread: ConnectionThread | undefined;
 
   port.listen((message) => {
     if (message.type === "INIT") {
       if (thread) throw new HoldfastError("THREAD_PROTOCOL", "INIT was received twice.");
       const made = new ConnectionThread(message, port, ports, {
-        touch: () => turn.schedule(),
+        scheduleFlush: () => scheduler.schedule(),
         end: () => {
-          turn.flushNow();
+          scheduler.flushNow();
           port.close();
           ports.exit(0);
         },
       });
       thread = made;
-      release = () => made.release();
+      flushSends = () => made.flushSends();
     } else if (thread) {
       thread.onMessage(message);
     } else {

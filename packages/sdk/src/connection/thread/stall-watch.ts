@@ -60,12 +60,12 @@ interface Stall {
   /** Reports that are being made. */
   making: number;
   /** It has ended: called when nothing is being made any more. */
-  account: (() => void) | null;
+  conclude: (() => void) | null;
 }
 
 type ReportEffect = Extract<StallEffect, { do: "REPORT" }>;
 
-const newStall = (): Stall => ({ report: null, capture: null, making: 0, account: null });
+const newStall = (): Stall => ({ report: null, capture: null, making: 0, conclude: null });
 
 /** Watches main's sign of life, and names what blocks it. */
 export class StallWatch {
@@ -94,22 +94,22 @@ export class StallWatch {
       nowMs: () => clock.nowMs(),
       traceSize: 1,
     });
-    this.#watch();
+    this.#schedule();
   }
 
   /** How long main has been stalled beyond its usual interval; 0 = it moves. */
   get lagMs(): number {
-    const { stillMs, lookedAtMs, pulse } = this.#driver.state.sight;
+    const { blockedMs, sampledAtMs, pulse } = this.#driver.state.sample;
     if (this.#deps.counters.readPulse() !== pulse) return 0;
-    const nowMs = stillMs + Math.min(this.#deps.clock.monotonicMs() - lookedAtMs, 2 * this.#pulseMs);
+    const nowMs = blockedMs + Math.min(this.#deps.clock.monotonicMs() - sampledAtMs, 2 * this.#pulseMs);
     // Both sides look every pulse, so up to two of them mean nothing.
     return nowMs <= 3 * this.#pulseMs ? 0 : Math.round(nowMs - this.#pulseMs);
   }
 
   /** Main said something. */
-  heard(): void {
+  onMainMessage(): void {
     if (this.#driver.state.phase === "stalled")
-      this.#driver.send({ type: "HEARD", atMs: this.#deps.clock.monotonicMs() });
+      this.#driver.send({ type: "MESSAGE", atMs: this.#deps.clock.monotonicMs() });
   }
 
   debugState(): StallDebugState {
@@ -118,10 +118,10 @@ export class StallWatch {
     const detection = policy.thresholdMs === null ? "off" : counters.readDebugged() ? "debugger" : "on";
     const current =
       state.phase === "stalled"
-        ? { stalledMs: Math.round(state.sight.stillMs), leasesGivenUp: state.gaveUp, report: this.#stall.report }
+        ? { stalledMs: Math.round(state.sample.blockedMs), leasesGivenUp: state.gaveUp, report: this.#stall.report }
         : null;
     const { count, reports, suppressed } = this.#counts;
-    return { detection, count, reports, suppressed: suppressed + state.told.suppressed, current, last: this.#last };
+    return { detection, count, reports, suppressed: suppressed + state.history.suppressed, current, last: this.#last };
   }
 
   stop(): void {
@@ -129,14 +129,14 @@ export class StallWatch {
     this.#stall.capture?.cancel();
   }
 
-  #watch(): void {
+  #schedule(): void {
     const { counters, clock, timers } = this.#deps;
     this.#timer = timers.set(
       this.#pulseMs,
       () => {
-        this.#watch();
+        this.#schedule();
         const debugged = counters.readDebugged();
-        this.#driver.send({ type: "LOOK", atMs: clock.monotonicMs(), pulse: counters.readPulse(), debugged });
+        this.#driver.send({ type: "SAMPLE", atMs: clock.monotonicMs(), pulse: counters.readPulse(), debugged });
       },
       { unref: true },
     );
@@ -147,15 +147,15 @@ export class StallWatch {
       case "PAUSE":
         this.#stall = newStall();
         this.#counts.count += 1;
-        return this.#emit({ do: "SET_INTAKE", open: false });
+        return this.#emit({ do: "SET_ACCEPTING", accepting: false });
       case "RESUME":
-        return this.#emit({ do: "SET_INTAKE", open: true });
+        return this.#emit({ do: "SET_ACCEPTING", accepting: true });
       case "GIVE_UP":
         return this.#emit({ do: "GIVE_UP_LEASES" });
-      case "TAKE_UP":
-        return this.#emit({ do: "TAKE_UP_LEASES" });
+      case "RECLAIM":
+        return this.#emit({ do: "RECLAIM_LEASES" });
       case "REPORT":
-        return this.#look(effect);
+        return this.#captureStack(effect);
       case "ENDED":
         return this.#ended(effect);
       default:
@@ -163,7 +163,7 @@ export class StallWatch {
     }
   }
 
-  #look(effect: ReportEffect): void {
+  #captureStack(effect: ReportEffect): void {
     const { policy, timers, capture, inspectorSessions, counters } = this.#deps;
     const stall = this.#stall;
     this.#counts.suppressed += effect.suppressed;
@@ -177,7 +177,7 @@ export class StallWatch {
     };
     inspectorSessions.begin();
     this.#unsettled += 1;
-    counters.looking(true);
+    counters.setInspecting(true);
     stall.capture = capture(timers, {
       onSnapshot: (snapshot) => {
         over();
@@ -186,9 +186,9 @@ export class StallWatch {
       onFailed: (why) => {
         over();
         this.#report(stall, effect, why);
-        stall.account?.();
+        stall.conclude?.();
       },
-      onQuiet: () => this.#settle(counters.readPulse()),
+      onDisconnected: () => this.#settle(counters.readPulse()),
     });
   }
 
@@ -203,7 +203,7 @@ export class StallWatch {
       return;
     }
     this.#unsettled -= 1;
-    if (this.#unsettled === 0) counters.looking(false);
+    if (this.#unsettled === 0) counters.setInspecting(false);
     inspectorSessions.end();
   }
 
@@ -211,9 +211,9 @@ export class StallWatch {
     stall.making += 1;
     const stack = await this.#deps.maps.map(frames);
     stall.making -= 1;
-    stall.report = this.#make(stall, effect, { stack, execution }, null);
-    this.#tell(stall);
-    stall.account?.();
+    stall.report = this.#makeReport(stall, effect, { stack, execution }, null);
+    this.#publish(stall);
+    stall.conclude?.();
   }
 
   /** Without a stack. One that is known already says more. */
@@ -222,18 +222,19 @@ export class StallWatch {
       const { suppressed, stalledMs } = effect;
       stall.report = { ...stall.report, sequence: this.#nextSequence(), stalledMs: Math.round(stalledMs), suppressed };
     } else {
-      stall.report = this.#make(stall, effect, null, problem);
+      stall.report = this.#makeReport(stall, effect, null, problem);
     }
-    this.#tell(stall);
+    this.#publish(stall);
   }
 
-  #make(stall: Stall, effect: ReportEffect, seen: ReportFacts["seen"], problem: string | null): StallReport {
+  #makeReport(stall: Stall, effect: ReportEffect, seen: ReportFacts["seen"], problem: string | null): StallReport {
     const { state } = this.#driver;
-    const now = stall.account === null && state.phase === "stalled" ? state : { sight: { stillMs: 0 }, gaveUp: false };
+    const now =
+      stall.conclude === null && state.phase === "stalled" ? state : { sample: { blockedMs: 0 }, gaveUp: false };
     return makeReport({
       sequence: this.#nextSequence(),
       atMs: this.#deps.clock.nowMs(),
-      stalledMs: Math.max(effect.stalledMs, now.sight.stillMs),
+      stalledMs: Math.max(effect.stalledMs, now.sample.blockedMs),
       suppressed: effect.suppressed,
       leasesGivenUp: now.gaveUp,
       running: this.#deps.inFlight.unfinished(),
@@ -242,8 +243,8 @@ export class StallWatch {
     });
   }
 
-  #tell({ report, account }: Stall): void {
-    if (report === null || account !== null) return;
+  #publish({ report, conclude }: Stall): void {
+    if (report === null || conclude !== null) return;
     this.#counts.reports += 1;
     this.#deps.emergency.write(stallText(report));
     this.#emit({ do: "SEND_STALL_REPORT", report, stalledMs: report.stalledMs, ended: false });
@@ -252,25 +253,25 @@ export class StallWatch {
 
   #ended(effect: Extract<StallEffect, { do: "ENDED" }>): void {
     const stall = this.#stall;
-    this.#emit({ do: "MAIN_MOVES" });
+    this.#emit({ do: "MAIN_RESPONSIVE" });
     // A look that has not stopped main yet would now show code that has nothing to do with it.
     if (stall.capture && !stall.capture.stopped) {
       stall.capture.cancel();
       stall.capture = null;
     }
-    let accounted = false;
-    stall.account = () => {
-      if (accounted || stall.capture || stall.making > 0) return;
-      accounted = true;
-      this.#account(stall, effect);
+    let concluded = false;
+    stall.conclude = () => {
+      if (concluded || stall.capture || stall.making > 0) return;
+      concluded = true;
+      this.#conclude(stall, effect);
     };
-    stall.account();
+    stall.conclude();
   }
 
-  #account(stall: Stall, { stalledMs, reports, gaveUp }: Extract<StallEffect, { do: "ENDED" }>): void {
+  #conclude(stall: Stall, { stalledMs, reports, gaveUp }: Extract<StallEffect, { do: "ENDED" }>): void {
     const { log, clock } = this.#deps;
     if (reports > 0) {
-      const report = stall.report ?? this.#make(stall, { do: "REPORT", stalledMs, suppressed: 0 }, null, NATIVE);
+      const report = stall.report ?? this.#makeReport(stall, { do: "REPORT", stalledMs, suppressed: 0 }, null, NATIVE);
       stall.report = { ...report, sequence: this.#nextSequence(), leasesGivenUp: gaveUp };
       this.#emit({ do: "SEND_STALL_REPORT", report: stall.report, stalledMs: Math.round(stalledMs), ended: true });
       const { execution, culprit, stack } = stall.report;

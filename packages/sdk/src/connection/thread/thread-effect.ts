@@ -23,9 +23,9 @@ export type RequestEffect =
 /** What a main thread that is blocked, or responsive again, means for the rest of the thread. */
 export type StallAction =
   /** No new work, or work again. */
-  | { readonly do: "SET_INTAKE"; readonly open: boolean }
+  | { readonly do: "SET_ACCEPTING"; readonly accepting: boolean }
   | { readonly do: "GIVE_UP_LEASES" }
-  | { readonly do: "TAKE_UP_LEASES" }
+  | { readonly do: "RECLAIM_LEASES" }
   /** Also the report that says that a stall has ended; the gateway is to have it before what main says next. */
   | {
       readonly do: "SEND_STALL_REPORT";
@@ -35,7 +35,7 @@ export type StallAction =
     }
   | { readonly do: "STALL_STATE_CHANGED" }
   /** Main is responsive again after a stall. */
-  | { readonly do: "MAIN_MOVES" };
+  | { readonly do: "MAIN_RESPONSIVE" };
 
 /**
  * What follows for the rest of the connection thread from what one of its parts has seen or done. The parts emit it; the

@@ -47,13 +47,13 @@ const SEQUENCES_PER_THREAD = 1_000_000;
 
 /**
  * Makes the parts of a connection thread: none knows one that is made after it. What is to happen there it emits, and the
- * thread carries it out. `touch` makes sure that what was sent leaves.
+ * thread carries it out. `scheduleFlush` makes sure that what was sent leaves.
  */
 export function createThreadParts(
   init: InitMessage,
   port: MainPort,
   outside: ThreadPorts,
-  touch: () => void,
+  scheduleFlush: () => void,
   emit: Emit<ThreadEffect>,
 ): ThreadParts {
   const { config, epoch, crashes } = init;
@@ -63,7 +63,7 @@ export function createThreadParts(
   const ports = { ...outside, log };
   const { clock, timers } = outside;
   const http = createGatewayHttp(config, clock, timers, outside.fetch);
-  counters.epoch(epoch);
+  counters.setEpoch(epoch);
   const pauses = new PauseDetector({ clock, timers, counters }, emit);
   const inFlight = new InFlightRequests(clock, epoch);
   const firstSequence = crashes * SEQUENCES_PER_THREAD;
@@ -71,7 +71,7 @@ export function createThreadParts(
   const stalls = new StallWatch({ ...stallPorts, policy: config.stall, firstSequence, counters, inFlight }, emit);
   const coalescing = createCoalescingPort(port, () => stalls.lagMs);
   const requests = new RequestManager({ ...ports, config, http, port, coalescing, counters, epoch, inFlight }, emit);
-  const link = new LinkDriver({ ...ports, config, http, touch }, emit);
+  const link = new LinkDriver({ ...ports, config, http, scheduleFlush }, emit);
   const closing = createClosing({ ...ports, requests, link, http }, emit);
   const listen = outside.listenToSignals;
   const endShutdownWatch = watchForShutdown({ ...ports, ...init.shutdown, listen, closing });
