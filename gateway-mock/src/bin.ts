@@ -11,7 +11,7 @@ const EXIT_USAGE = 2;
 const START_PATIENCE_MS = 3_000;
 
 async function main(): Promise<void> {
-  // Whoever reads our output may be gone; that is no reason to die.
+  // The process that reads our output may be gone; that is no reason to die.
   process.stdout.on("error", () => {});
   process.stderr.on("error", () => {});
   const command = parseCommand(process.argv.slice(2), process.env);

@@ -28,7 +28,7 @@ export interface GatewayCore {
   readonly isDraining: boolean;
   /** From now on workers are sent elsewhere. */
   beginDrain(): void;
-  /** Tells workers to go elsewhere, and serves what they finish meanwhile: until they have gone, at most `drainMs`. */
+  /** Tells workers to reconnect elsewhere, and accepts what they finish until they are gone, at most `drainMs`. */
   drain(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import type { NamedKey } from "./http/keys.ts";
 export interface GatewayKey {
   /** What logs and messages call it; each key has its own. */
   readonly name: string;
-  /** `signing`: of apps, and of whoever reads runs and cancels them. `event`: of those who send events. */
+  /** `signing`: for apps, and for clients that read or cancel runs. `event`: for clients that send events. */
   readonly kind: "signing" | "event";
   readonly key: string;
   /** The one environment that it opens, `default` for the default one. Without it: any; who uses the key says which. */

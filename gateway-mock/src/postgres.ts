@@ -50,7 +50,10 @@ const RESTART_BACKOFF = { baseMs: 100, factor: 3, maxMs: 10_000, jitter: 0.2 } a
 const MAX_RESTARTS = 5;
 const STEADY_MS = 60_000;
 
-/** Starts the server again whenever it ends; resolves with null once it is stopped, or with why that was given up. */
+/**
+ * Starts the server again whenever it ends; resolves with null once it is stopped, or with the reason why restarting
+ * was abandoned.
+ */
 async function keepRunning(server: PostgresServer, log: Log, stopping: AbortSignal): Promise<HoldfastError | null> {
   let restarts = 0;
   let reason = "";

@@ -38,7 +38,7 @@ export interface Gateway {
   /** The WebSocket's second address. */
   readonly connectUrl: string;
   readonly connectPort: number;
-  /** Tells workers to go elsewhere, and serves what they finish meanwhile: until they have gone, at most `drainMs`. */
+  /** Tells workers to reconnect elsewhere, and accepts what they finish until they are gone, at most `drainMs`. */
   drain(): Promise<void>;
   /**
    * Moves time on by `ms`, for everything that is stored: sleeps, waits, retries, schedules, deadlines. What is due then
@@ -46,7 +46,7 @@ export interface Gateway {
    */
   skipTime(ms: number): Promise<void>;
   /**
-   * Resolves when it cannot go on: its local Postgres has ended, and starting it again was given up. To be closed then.
+   * Resolves when it cannot go on: its local Postgres has ended, and restarting it failed too often. To be closed then.
    */
   readonly failed: Promise<HoldfastError>;
   /**
@@ -101,7 +101,7 @@ export async function startGatewayOn(ports: GatewayPorts, options: GatewayOption
 
 async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, cleanUps: CleanUps): Promise<Gateway> {
   const { log } = config;
-  // Ports first: a busy one is told at once, before a database is started.
+  // Ports first: a busy one is reported at once, before a database is started.
   const http = await listen(config.host, config.port, "--port");
   cleanUps.add({ what: "closing the port", leastMs: 100, run: () => closeServer(http.server) });
   const second = await listen(config.host, config.connectPort, "--connect-port");

@@ -23,9 +23,12 @@ export type AfterCommit =
   | { readonly do: "CAPACITY_FREED"; readonly functionId: string }
   /** These jobs are no more, though a worker may be at them, here or elsewhere. */
   | { readonly do: "CANCEL_JOBS"; readonly jobIds: readonly string[] }
-  /** The end of this run is to be told to whoever invoked it; the job for that is leased to this gateway. */
+  /** The step that invoked this run is to be notified of its end; the job for that is leased to this gateway. */
   | { readonly do: "NOTIFY_PARENT"; readonly runId: string; readonly jobId: string }
-  /** The event is to be told to those who wait for it; the job for that is leased to this gateway, and has the event's id. */
+  /**
+   * Runs that wait for the event are to be notified; the job for that is leased to this gateway, and has the event's
+   * id.
+   */
   | { readonly do: "NOTIFY_WAITERS"; readonly event: NewEvent }
   /** `mayRunElsewhere`: a worker of another gateway may be at one of its jobs. */
   | { readonly do: "RUN_ENDED"; readonly run: RunState; readonly mayRunElsewhere: boolean };
@@ -42,7 +45,7 @@ export type AfterRequest =
       readonly job: { readonly runId: string; readonly fence: Fence };
       readonly bytes: number;
     }
-  /** A plain gateway has found no one who acknowledges it. */
+  /** A plain gateway has found no worker that acknowledges it. */
   | { readonly do: "REQUEST_UNACKNOWLEDGED"; readonly dispatch: Dispatch };
 
 export type EngineEffect = AfterCommit | AfterRequest;

@@ -28,7 +28,7 @@ export class DatabaseTime {
 
   /**
    * The latest that it may be. While a machine is suspended its monotonic clock stalls and its wall clock does not; until
-   * the database has said something again no one knows whether that was it, or the wall clock was set.
+   * the database answers again it is unknown whether that was it, or the wall clock was set.
    */
   latestMs(): number {
     if (this.#offset === null) return this.nowMs();

@@ -42,7 +42,7 @@ export class RunCache {
   readonly #runs = new Map<string, CachedRun>();
   #mark = 0;
 
-  /** `time` is told what the store says of the time of its commits. */
+  /** `time` gets the times that the store gives for its commits. */
   constructor(store: Store, time: DatabaseTime) {
     this.#store = store;
     this.#time = time;
@@ -64,7 +64,7 @@ export class RunCache {
     if (run.users <= 0) this.#runs.delete(runId);
   }
 
-  /** The state that is at hand, if any. */
+  /** The cached state, if any. */
   peek(runId: string): RunState | null {
     return this.#runs.get(runId)?.state ?? null;
   }
@@ -150,7 +150,7 @@ export class RunCache {
     if (run) run.state = null;
   }
 
-  /** The state at hand, else the store's; null when there is no such run. The run must be retained. */
+  /** The cached state, else the store's; null when there is no such run. The run must be retained. */
   async load(runId: string): Promise<RunState | null> {
     for (;;) {
       const known = this.peek(runId);

@@ -113,7 +113,7 @@ export function readAllowedHosts(hosts: unknown): string[] {
 export function readAllowedOrigins(origins: unknown): string[] {
   return readList(origins, "allowedOrigins").map((text) => {
     const origin = text.replace(/\/$/, "").toLowerCase();
-    // A scheme of a browser's own, such as that of an extension, has no origin that the URL parser would tell.
+    // A scheme of a browser's own, such as that of an extension, has no origin that the URL parser would give.
     if (!/^https?:/.test(origin) && /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#*]+$/.test(origin)) return origin;
     if (URL.canParse(origin) && /^https?:\/\/[^\s/?#*@]+$/.test(origin)) return new URL(origin).origin;
     throw invalid(`allowedOrigins must be origins such as "https://app.example.com", not ${JSON.stringify(text)}.`);

@@ -37,9 +37,9 @@ interface Signer extends NamedKey {
   readonly hash: string;
 }
 
-/** Whoever has a key, or everybody where none is asked for. */
+/** A caller with a valid key, or any caller where none is required. */
 export interface Bearer {
-  /** Null: no one asks for keys. */
+  /** Null: no keys are required. */
   readonly keyName: string | null;
   readonly environment: string | null;
 }
@@ -64,14 +64,14 @@ export class Keys {
     return this.#signers.length > 0;
   }
 
-  /** Whose signing key an `Authorization` header has; undefined: no one's. */
+  /** Whose signing key an `Authorization` header contains; undefined: an unknown key. */
   signer(authorization: string | undefined): Bearer | undefined {
     if (!this.enforced) return EVERYBODY;
     const given = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1] ?? "";
     return bearerOf(this.#signers.filter(({ hash }) => sameSecret(given, hash)));
   }
 
-  /** Whose event key it is; undefined: no one's. */
+  /** Whose event key it is; undefined: an unknown key. */
   sender(given: string): Bearer | undefined {
     if (this.#eventKeys.length === 0) return EVERYBODY;
     return bearerOf(this.#eventKeys.filter(({ key }) => sameSecret(given, key)));
@@ -112,7 +112,7 @@ export function environmentFor({ environment, keyName }: Bearer, asked: string |
 }
 
 /**
- * The environment that someone asks for; undefined: none is named.
+ * The environment that the request asks for; undefined: none is named.
  * @throws HoldfastError `ENVIRONMENT_INVALID`
  */
 export function readEnvironment(asked: string | undefined): string | undefined {

@@ -5,7 +5,10 @@ import { eventsText, stepsText } from "../dispatch/index.ts";
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
 
-/** What workers fetch for a request that was too large to carry it (`ctx.use_api`). Any gateway can tell: it asks the store. */
+/**
+ * What workers fetch for a request that was too large to carry it (`ctx.use_api`). Any gateway can answer: it reads the
+ * store.
+ */
 export function runStateApi(app: Hono, { store }: HttpParts): void {
   const answer = (textOf: (state: RunState) => string) => async (c: Context) => {
     const runId = c.req.param("runId") ?? "";

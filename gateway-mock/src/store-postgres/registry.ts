@@ -60,7 +60,7 @@ const RETIRE = `UPDATE holdfast.functions f SET active = false, updated_at = now
 FROM unnest($1::text[], $2::text[], $3::text[]) AS n(app_id, hash, slugs)
 WHERE f.app_id = n.app_id AND f.active AND n.hash = ${NEWEST} AND NOT f.slug = ANY(n.slugs::text[]) RETURNING f.slug`;
 
-/** Whoever registers holds this lock, so that of two apps that want one slug the second one sees the first. */
+/** A registration holds this lock, so that of two apps that want one slug the second one sees the first. */
 const LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('holdfast registry', 0))";
 
 /** Functions of other apps with these slugs that are still in use: by a deployment, or by runs that have not ended. */

@@ -3,7 +3,7 @@ import type { Wake } from "@holdfast/store";
 
 /** The server refuses payloads of 8000 bytes; ids may hold wide characters. */
 const MAX_PAYLOAD = 2000;
-/** What takes more messages than this is told as "something may have been missed". */
+/** What would take more messages than this is sent as "something may have been missed". */
 const MAX_MESSAGES = 32;
 
 /** What a wake-up is about: ids, or nothing in particular. */
@@ -81,7 +81,7 @@ function merge(wakes: readonly Wake[]): Wake[] {
   return [...byType].flatMap(([type, ids]) => wakeOf(type, [...ids]) ?? []);
 }
 
-/** Null when it is none of ours: anybody with access to the database can write to the channel. */
+/** Null when it is none of ours: any client of the database can write to the channel. */
 export function readWakeMessage(payload: string): { readonly from: string; readonly wakes: readonly Wake[] } | null {
   try {
     const value = JSON.parse(payload) as { from?: unknown; wakes?: unknown };

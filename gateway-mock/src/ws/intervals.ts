@@ -8,7 +8,7 @@ import {
   parseJsonBytes,
 } from "@holdfast/protocol";
 
-/** What one kind of connection is told. */
+/** The intervals that one kind of connection is sent. */
 export interface Intervals {
   readonly heartbeatMs: number;
   readonly leaseMs: number;

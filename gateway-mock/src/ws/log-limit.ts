@@ -8,9 +8,9 @@ export interface LogLimitPorts {
 }
 
 export interface LogLimitOptions extends AllowanceOptions {
-  /** What the lines are about, as the line says that tells how many were left out. */
+  /** What the lines are about, as named in the line that reports how many were left out. */
   readonly subject: string;
-  /** How often it tells. */
+  /** How often it reports. */
   readonly reportMs: number;
   readonly maxChars: number;
 }
@@ -39,7 +39,7 @@ export class LogLimit {
     this.#timer ??= timers.set(this.#options.reportMs, () => this.flush(), { unref: true });
   };
 
-  /** Tells how many lines were left out, if any; nothing is armed afterwards. */
+  /** Reports how many lines were left out, if any; no timer is left afterwards. */
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;

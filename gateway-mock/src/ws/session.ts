@@ -74,7 +74,7 @@ export class Session {
     this.#driver.send({ type: "accept" });
   }
 
-  /** The gateway goes away: the worker is told to connect elsewhere. */
+  /** The gateway is closing: the worker is told to connect elsewhere. */
   drain(): void {
     this.#driver.send({ type: "drain" });
   }
@@ -190,7 +190,7 @@ export class Session {
     const versions = apps.map(({ id, version }) => versionName(id, version));
     const appIds = apps.map(({ id }) => id);
     this.#info = { connectionId, instanceId, appIds, versions, functionIds, connectedMs: clock.nowMs() };
-    // Before connect() resolves, so that whoever takes an event after it knows that this version is there.
+    // Before connect() resolves, so that a gateway that accepts an event after it knows that this version is there.
     await this.#parts.onStatus(this.#info, "CONNECTING", this.#log);
     this.#driver.send({
       type: "accepted",

@@ -41,7 +41,7 @@ export class Sessions {
     return session;
   }
 
-  /** Tells every worker to go elsewhere. Resolves when all sockets are closed, or after `timeoutMs`. */
+  /** Tells every worker to reconnect elsewhere. Resolves when all sockets are closed, or after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     this.#draining = true;
     for (const session of this.#open) session.drain();

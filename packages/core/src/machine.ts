@@ -33,7 +33,7 @@ export interface DriverOptions<State, Event, Effect> {
   readonly label?: (value: State | Event | Effect) => string;
   /** How many steps are kept. Default 100. */
   readonly traceSize?: number;
-  /** Called when an effect throws; without it the error goes to whoever sent the event. */
+  /** Called when an effect throws; without it the error is thrown to the sender of the event. */
   readonly onError?: (error: unknown, effect: Effect) => void;
 }
 

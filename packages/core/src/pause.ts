@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** When someone was last known to move, by both clocks. */
+/** When a process or thread was last known to run, by both clocks. */
 export interface ClockReading {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -12,7 +12,7 @@ export interface ClockReading {
  *
  * PAUSE-1. More than `limitMs` between the two on the monotonic clock is a pause.
  * PAUSE-2. So is a wall clock that went further than the monotonic one by more than that, or back: while a machine is
- *     suspended its monotonic clock may stall. That someone merely set the clock cannot be told from it.
+ *     suspended its monotonic clock may stall. It cannot be told from a clock that was merely set.
  * PAUSE-3. A pause is never shorter than what the monotonic clock says.
  */
 export function pauseBetween(before: ClockReading, now: ClockReading, limitMs: number): number | null {

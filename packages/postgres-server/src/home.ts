@@ -92,7 +92,7 @@ async function homeIn(dataDir: string): Promise<Home> {
 
 /** How a Postgres program reaches a directory of the home. */
 export interface Access {
-  /** What the program is told. */
+  /** The arguments of the program. */
   readonly path: string;
   /** To be handed to the program as descriptor 4. */
   readonly fd: number | undefined;
@@ -135,7 +135,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EEXIST: "it is a file",
 };
 
-/** A file of ours belongs to whoever owns the data directory, so that they can use it without us. */
+/** A file of ours belongs to the owner of the data directory, who can then use it without us. */
 export async function giveToOwner(home: Home, path: string): Promise<void> {
   const { uid, gid } = await stat(home.dataDir);
   if (home.identity.switched && uid !== 0) await giveTo({ ...home.identity, uid, gid }, path);

@@ -12,7 +12,7 @@ export interface Identity extends RunAs {
 /** `nobody` on Linux; on macOS `_postgres`, which every installation has. */
 const UNPRIVILEGED_ID = process.platform === "darwin" ? 216 : 65_534;
 
-/** Whoever we are; as root the owner of an existing cluster, or else an unprivileged user. */
+/** The current user; as root the owner of an existing cluster, or else an unprivileged user. */
 export function postgresIdentity(clusterOwner?: { readonly uid: number; readonly gid: number }): Identity {
   const uid = process.geteuid?.() ?? 0;
   const gid = process.getegid?.() ?? 0;

@@ -159,7 +159,7 @@ function watch(postmaster: Postmaster, log: Log): Current {
   return current;
 }
 
-/** A first start takes another port when someone was faster; a restart waits for its own. */
+/** A first start takes another port when another process was faster; a restart waits for its own. */
 async function launchPatiently(
   options: LaunchOptions,
   firstPort: number,
@@ -220,7 +220,7 @@ async function ensureDatabase(options: LaunchOptions, port: number): Promise<voi
     database: "postgres",
     max: 1,
     connect_timeout: 30,
-    // Its own query for types would be rejected outside of any promise of ours when it is given up.
+    // Its own query for types would be rejected outside of any promise of ours when the connection is abandoned.
     fetch_types: false,
     onnotice: () => {},
   });

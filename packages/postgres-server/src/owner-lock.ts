@@ -94,7 +94,7 @@ async function ownerLives(path: string, owner: Exclude<Found, "gone">): Promise<
   return birth !== undefined && (birth === owner.birth || birth === "" || owner.birth === "");
 }
 
-/** Watches the lock for as long as its owner could be silent: the clocks of two machines need not agree. */
+/** Watches the lock as long as its owner could be silent: the clocks of two machines need not agree. */
 async function isTouched(path: string): Promise<boolean> {
   const seen = await touchedAtMs(path);
   if (seen === undefined) return false;

@@ -9,7 +9,7 @@ import type { Identity } from "./identity.ts";
  * just begun does not hear it yet). $1 is the first signal, the rest the command.
  * The server does not inherit the pipe. The shell ends when the server has, with its exit code.
  * Its traps come after the forks: a child that has not run yet would take a signal for its parent's and lose it, and
- * the shell would wait for a watcher that was told to end but never heard it.
+ * the shell would wait for a watcher that never received the signal to end.
  */
 const SUPERVISOR = `
 first=$1; shift

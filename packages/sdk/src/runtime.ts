@@ -79,7 +79,7 @@ function missingPart(runtime: Runtime): string | undefined {
   return missingPermission(process);
 }
 
-/** Node's permission model allows nothing that it was not told to. */
+/** Node's permission model denies whatever was not granted. */
 function missingPermission(process: Runtime["process"]): string | undefined {
   const permission = process?.permission;
   if (permission === undefined) return undefined;

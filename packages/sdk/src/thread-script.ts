@@ -40,7 +40,7 @@ export async function bundleThreadScript(
     define: {
       // Nothing inside may look like AMD to a bundler that is given the script as a file.
       define: "undefined",
-      // ws looks for native helpers unless told not to; the script must not load anything from the app's folder.
+      // ws looks for native helpers unless configured not to; the script must not load anything from the app's folder.
       "process.env.WS_NO_BUFFER_UTIL": '"1"',
       "process.env.WS_NO_UTF_8_VALIDATE": '"1"',
     },

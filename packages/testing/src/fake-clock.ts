@@ -27,7 +27,7 @@ export interface FakeClock {
   advance(byMs: number): Promise<void>;
   /** Goes on to the next timer and fires it; false when there is none. */
   runNext(): Promise<boolean>;
-  /** Fires timers until none is left. Throws after `limit` (default 10 000): someone sets timers for ever. */
+  /** Fires timers until none is left. Throws after `limit` (default 10 000): timers are set forever. */
   runAll(limit?: number): Promise<void>;
   /** Changes the wall clock as an administrator would; timers are not affected. */
   setWallClock(nowMs: number): void;

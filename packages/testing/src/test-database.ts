@@ -53,7 +53,7 @@ export async function createDatabase(server?: ServerInput, options: CreateDataba
 }
 
 /**
- * Makes a database once for `createDatabase(..., { template })`, whoever asks and in however many processes: the first
+ * Makes a database once for `createDatabase(..., { template })`, for all callers, in any number of processes: the first
  * one builds it, the others wait for that.
  *
  * @param key names what is built; another content needs another key, such as a digest of the migrations

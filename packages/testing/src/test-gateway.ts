@@ -10,7 +10,7 @@ export interface TestGatewayOptions
   readonly server?: ServerInput;
 }
 
-/** A run as the gateway's API tells of it. */
+/** A run as the gateway's API shows it. */
 export interface GatewayRun {
   readonly id: string;
   readonly functionId: string;

@@ -1,4 +1,4 @@
-/** Which files someone has changed in this checkout. */
+/** Which files were changed in this checkout. */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

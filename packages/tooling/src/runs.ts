@@ -1,6 +1,6 @@
 /**
  * How many cases a property test tries: all of them in continuous integration and with `npm test` (both set `CI`), a
- * tenth while someone works on the code.
+ * tenth during development.
  */
 export function runs(cases: number): number {
   const ci = process.env.CI;

@@ -9,7 +9,7 @@ import { build } from "./build.mjs";
 import { endWithChildren, run } from "./processes.mjs";
 import { cacheDir, digest, fail, inRoot, isProgram, pnpmVersion, root, workspaceFolders } from "./workspace.mjs";
 
-/** The package that no one needs who does not try other runtimes. */
+/** The package that is needed only for trying other runtimes. */
 const RUNTIMES = "@holdfast/runtimes";
 
 /**

@@ -46,7 +46,7 @@ export const gates = [
   gate("casts", "product code casts nothing by way of unknown", own("hygiene.mjs"), "casts"),
 ];
 
-/** What takes so long that only `npm run test:slow` runs it, and whoever names it. @type {Gate[]} */
+/** Slow gates, run only by `npm run test:slow` or by name. @type {Gate[]} */
 export const slowGates = [
   gate("types-build", "everything type-checks by the compiler that builds", ...typeCheck({ compiler: "building" })),
 ];

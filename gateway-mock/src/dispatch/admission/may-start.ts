@@ -12,7 +12,7 @@ interface NewWork extends OfFunction {
   readonly isLimited: boolean;
 }
 
-/** Work that someone wants to hand out, by where that is. */
+/** Work that may be handed out, by where it comes from. */
 export type Work =
   /** The first job of a run that an event starts, to be leased on creation. */
   | (NewWork & { readonly at: "NEW_RUN"; readonly newestVersion: string })

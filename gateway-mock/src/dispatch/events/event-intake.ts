@@ -60,7 +60,7 @@ export interface EventIntakeParts {
   readonly time: DatabaseTime;
   readonly starter: Starter;
   readonly counters: DispatcherCounters;
-  /** The lease of jobs that tell those who wait for an event; null when this gateway takes no more of them. */
+  /** The lease of jobs that notify runs that wait for an event; null when this gateway takes no more of them. */
   readonly notifyLease: () => NewJob["lease"];
 }
 
@@ -261,7 +261,7 @@ export class EventIntake {
     return "outdated";
   }
 
-  /** It is stored: what was leased on creation goes to its workers, and the queue and those who wait are told. */
+  /** It is stored: what was leased on creation goes to its workers, and the queue and waiting runs are notified. */
   begin(one: Prepared, outcome: BeginOutcome): void {
     const { runs, counters } = this.#parts;
     const { atMs, awaited, skipped = [], skippedWindows = 0 } = outcome;

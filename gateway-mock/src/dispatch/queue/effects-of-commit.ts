@@ -16,7 +16,7 @@ export interface Committed {
   readonly atMs: number;
 }
 
-/** Jobs that a worker may have and that a decision on `state` gives up, but for the one that it came from. */
+/** Jobs that a worker may have and that a decision on `state` removes, except the one that it came from. */
 export function jobsGivenUp(state: RunState, { removeJobs }: Decision, fence: Fence | null): JobState[] {
   if (removeJobs !== "all" && removeJobs.every((id) => id === fence?.jobId)) return [];
   return [...state.jobs.values()].filter(

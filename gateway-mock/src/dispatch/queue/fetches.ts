@@ -10,7 +10,7 @@ import type { RunCache } from "../run-cache.ts";
 import { readCall } from "./call-ops.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
-/** Of a call; extended while it lasts, so that the call of a gateway that died is made again soon. */
+/** Of a call; extended while it lasts, so that the call of a gateway that died is soon repeated. */
 export const FETCH_LEASE_MS = 20_000;
 const EXTEND_EVERY_MS = 5_000;
 const MAX_CALLS = 64;
@@ -49,7 +49,7 @@ export class Fetches {
     this.#calls.set(abort, call);
   }
 
-  /** Calls under way are given up; their leases are released, so that another gateway makes them. */
+  /** Running calls are aborted and their leases released, so that another gateway makes them. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const abort of this.#calls.keys()) abort.abort();

@@ -51,7 +51,7 @@ export class Placement {
     this.#versions = new Versions(options);
   }
 
-  /** The run is retained by the caller for as long as this call takes. */
+  /** The caller retains the run during this call. */
   place(job: ClaimedJob, state: RunState): void {
     const { admission, workers, dispatches } = this.#parts;
     const { clock, log } = this.#options;

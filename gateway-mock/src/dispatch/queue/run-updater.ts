@@ -40,7 +40,7 @@ export interface RunUpdaterParts {
   /** Where events that happen with a decision start what they start. */
   readonly intake: Pick<EventIntake, "prepareMade" | "begin" | "giveBack">;
   readonly admission: Admission;
-  /** The lease of jobs that tell others; null when this gateway takes no more of them. */
+  /** The lease of jobs that send notifications; null when this gateway takes no more of them. */
   readonly notifyLease: () => NewJob["lease"];
 }
 
@@ -111,7 +111,7 @@ export class RunUpdater {
       if (!state) return "gone";
       const decision = decide(state, input, this.context(takenSignals));
       if (!decision) {
-        // What is at hand may be behind the store.
+        // The cached state may be older than the stored one.
         if (fresh || (isEnded(state.status) && input.type !== "revive")) return "nothing";
         this.#runs.forget(runId);
         continue;

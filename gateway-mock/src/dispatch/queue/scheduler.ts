@@ -40,7 +40,7 @@ export class Scheduler {
     if (!work) return false;
     const done = work
       .catch((error: unknown) => {
-        // Its lease ends, and someone does it again.
+        // Its lease expires, and a gateway does it again.
         this.#options.log(levelFor(error, "warn"), `A ${job.kind} job failed: ${messageOf(error)}`, {
           jobId: job.id,
         });
@@ -69,7 +69,7 @@ export class Scheduler {
     }
   }
 
-  /** The job goes only together with its window: else events would join one that no one makes a run of. */
+  /** The job goes only together with its window: else events would join a window that never becomes a run. */
   async #window(keyText: string, fence: Fence): Promise<void> {
     const { store } = this.#options;
     const key = readWindowKey(keyText);

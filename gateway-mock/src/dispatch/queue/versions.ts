@@ -26,7 +26,7 @@ export class Versions {
     this.#store = options.store;
   }
 
-  /** As it is now: those who ask while it is read share the next reading, not this one. Null when it cannot be told. */
+  /** As it is now: those who ask while it is read share the next reading, not this one. Null when it is unknown. */
   elsewhere(): Promise<Elsewhere | null> {
     if (!this.#reading) return this.#read();
     this.#next ??= this.#reading.then(() => {

@@ -16,11 +16,11 @@ import type { DispatcherOptions } from "../ports.ts";
 import type { RunCache } from "../run-cache.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
-/** Tells those who wait: `key` names the event or the run that ended. */
+/** Notifies waiting runs: `key` names the event or the run that ended. */
 export interface NotifyJob {
   readonly kind: "event" | "child";
   readonly key: string;
-  /** The event, where it is at hand. */
+  /** The event, if it is in memory. */
   readonly event?: KnownEvent;
 }
 
@@ -38,7 +38,7 @@ export interface WaitNotifierParts {
 export const NOTIFY_LEASE_MS = 20_000;
 const EXTEND_EVERY_MS = 5_000;
 const PAGE = 200;
-/** Everybody shares the way to the database: workers that connect or report must not stand behind a crowd that is told. */
+/** All share the database connections: connecting or reporting workers must not queue behind many notifications. */
 const JOBS_AT_ONCE = 64;
 const TOLD_AT_ONCE = 128;
 const SIGNAL_TRIES = 20;
@@ -101,7 +101,7 @@ export class WaitNotifier {
       if (done) await store.finishJob(fence);
       else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
     } catch (error) {
-      // The lease ends, and someone begins again.
+      // The lease expires, and a gateway starts again.
       log(levelFor(error, "warn"), `Failed to notify waiters of ${job.kind} ${job.key}: ${messageOf(error)}`);
     } finally {
       keeping.stop();
@@ -129,7 +129,7 @@ export class WaitNotifier {
     });
   }
 
-  /** False when the gateway stops before all were told. */
+  /** False when the gateway stops before all were notified. */
   async #forAll(
     query: Pick<WaitQuery, "name" | "kinds" | "eventId" | "matches">,
     tell: (wait: StoredWait) => Promise<void>,

@@ -181,7 +181,7 @@ export class WorkerReplies {
     return done;
   }
 
-  /** Whether a run that this gateway gave to no one is theirs. One that does not exist is no one's. */
+  /** Whether a run that this gateway did not dispatch is theirs. One that does not exist belongs to no worker. */
   async #isOf(from: Reporter, runId: string): Promise<boolean> {
     const state = await this.#runs.load(runId);
     return state === null || from.owns(state.appId);

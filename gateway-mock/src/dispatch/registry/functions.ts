@@ -108,7 +108,7 @@ export class Functions {
 
   async #load(): Promise<void> {
     this.#put(await this.#store.loadRegistry());
-    // Whoever saved the functions may have died before their schedules; none is taken away here.
+    // The gateway that saved the functions may have died before it saved their schedules; none is removed here.
     const crons = this.#crons(new Set([...this.#byId.values()].map(({ appId }) => appId)));
     if (crons.length > 0) await this.#store.repairCrons(crons);
     await this.#store.adoptLanes(this.#limited());

@@ -203,7 +203,10 @@ export class Dispatches {
     return jobIds.flatMap((jobId) => this.#byJob.get(jobId) ?? []);
   }
 
-  /** The job is given out under this epoch, here or by another gateway: who had it before is to stop, if it can be told. */
+  /**
+   * The job is given out under this epoch, here or by another gateway: the worker that had it before is told to stop,
+   * if possible.
+   */
   supersede(fence: Fence): void {
     const before = this.#byJob.get(fence.jobId);
     const isOver = before !== undefined && before.fence.epoch < fence.epoch;
@@ -233,7 +236,7 @@ export class Dispatches {
     });
   }
 
-  /** Gives dispatches up: out of the table, leases ended. `onEnded` is told how many still were ours. */
+  /** Drops dispatches: removes them from the table and ends their leases. `onEnded` gets how many were still ours. */
   giveUp(
     dispatches: readonly Dispatch[],
     lost: (dispatch: Dispatch) => boolean,
@@ -301,7 +304,7 @@ export class Dispatches {
     if (late.length === 0) return;
     for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged in time and are reassigned.`);
-    // Until someone has taken the work the worker may go on with it: it only was slow to say that it has it.
+    // Until another worker has the work this one may continue: its acknowledgement was only late.
     for (const dispatch of late) this.#former.keep(dispatch);
     this.giveUp(late, () => false);
   }

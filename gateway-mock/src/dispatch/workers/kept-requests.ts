@@ -15,7 +15,7 @@ export interface KeptRequestsParts {
   readonly start: (job: JobToRun, epoch: number, slot: Slot, state: RunState) => void;
   /** Another worker has the work. */
   readonly onLost: (dispatch: Dispatch) => void;
-  /** Anybody may have the work. */
+  /** Any worker may have the work. */
   readonly onDropped: (dispatches: readonly Dispatch[]) => void;
   /** A worker may be given work again. */
   readonly onRested: () => void;
@@ -155,7 +155,7 @@ export class KeptRequests {
     const lease = { ...fence, gatewayId: settings.gatewayId, leaseMs: slot.session.leaseMs, next: true };
     const [given] = await store.extendLeases([lease]);
     this.#kept.delete(dispatch);
-    // As after a claim: what is at hand may be behind the store.
+    // As after a claim: the cached state may be older than the stored one.
     if (given) runs.forget(runId);
     const state = given ? await runs.load(runId) : null;
     const job = state && [...state.jobs.values()].find(({ id }) => id === fence.jobId);

@@ -48,7 +48,7 @@ export function eventsText({ eventText, moreText }: RunState): string {
   return `[${eventText}${moreText === "" ? "" : `,${moreText}`}]`;
 }
 
-/** Those that are known already, so that workers do not tell of them again. */
+/** Those that are known already, so that workers do not report them again. */
 function defersText({ defers }: RunState): string {
   if (defers.size === 0) return "";
   const known = [...defers].map(([key, { status }]) => [key, { abortable: status === "scheduled" }]);

@@ -16,7 +16,7 @@ export function stopWork(dispatches: Dispatches, unwanted: Iterable<Dispatch>, r
   }
 }
 
-/** Work that was given up by a decision. False when some of it may be at a worker elsewhere. */
+/** Stops work that a decision has removed. False when a worker elsewhere may have some of it. */
 export function stopJobs(dispatches: Dispatches, jobIds: readonly string[]): boolean {
   const here = dispatches.ofJobs(jobIds);
   stopWork(dispatches, here, "The run no longer needs this step.");

@@ -34,7 +34,7 @@ export class SupersededRequests {
     }
   }
 
-  /** The job has this epoch now: whoever has it under an earlier one is to stop. */
+  /** The job has this epoch now: workers that have it under an earlier one are to stop. */
   supersede({ jobId, epoch }: Fence, before: Dispatch | undefined): void {
     const kept = this.#byJob.get(jobId);
     if (kept && isEarlier(kept, epoch)) {

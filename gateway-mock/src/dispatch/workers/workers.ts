@@ -149,7 +149,7 @@ export class Workers {
 
   /**
    * Takes a place with the best worker for this function (of this version, unless null), or says that there is none. Give
-   * it back with `release`. With `mayWait` also where requests wait for room: for a run whose state is at hand.
+   * it back with `release`. With `mayWait` also where requests wait for room: for a run whose state is cached.
    */
   reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): Slot | undefined {
     const all = this.#byFunction.get(functionId);

@@ -12,7 +12,7 @@ const AWAY_AFTER_MS = 500;
 export const SETTLE_MS = 3_000;
 /** Warnings of one kind are this far apart, with a count of those between. */
 const WARN_EVERY_MS = 10_000;
-/** A commit that takes longer is told. */
+/** A commit that takes longer is logged. */
 const SLOW_COMMIT_MS = 2_000;
 
 export interface Availability {
@@ -40,7 +40,7 @@ export interface AvailabilityOptions {
   readonly monotonicMs: () => number;
 }
 
-/** What the calls that work and fail tell of the database. */
+/** What successful and failed calls say about the database. */
 export function createAvailability({ url, timers, log, monotonicMs }: AvailabilityOptions): Availability {
   let firstTroubleMs: number | null = null;
   let lastError = "";

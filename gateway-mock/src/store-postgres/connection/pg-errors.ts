@@ -59,10 +59,10 @@ export function troubleOf(error: unknown): PgTrouble {
   return CONFLICT_CODES.has(code) ? "conflict" : "data";
 }
 
-/** The level at which a failure is told; the store itself has told of the database's outage, once for all. */
+/** The level at which a failure is logged; the store itself logs an outage of the database, once for all. */
 export const levelFor = (error: unknown, level: LogLevel): LogLevel => (isOutage(error) ? "debug" : level);
 
-/** Whether a call was given up because the database was away or took no writes. */
+/** Whether a call was abandoned because the database was unavailable or rejected writes. */
 function isOutage(error: unknown): boolean {
   if (!HoldfastError.is(error) || error.code !== "STORE_FAILED") return false;
   const trouble = troubleOf(error.cause);

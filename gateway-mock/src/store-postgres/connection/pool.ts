@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import { codeOf, READ_ONLY } from "./pg-errors.ts";
 
-/** What is under way on connections that are given up may end. */
+/** Running statements on discarded connections may finish. */
 const RENEWAL_SECONDS = 5;
 const END_SECONDS = 1;
 

@@ -98,7 +98,7 @@ export async function releaseLeases(query: Query, leases: readonly LeaseRelease[
   return change(query, RELEASE, leases, holders, lost, holds, unplaced, wanted);
 }
 
-/** Claimed before, held by no one and not due: only what was put off is all of that. */
+/** Claimed before, leased by no gateway and not due: only postponed jobs are all of that. */
 const RECALL = `WITH held AS MATERIALIZED (
   SELECT min(w.n) AS n, x.id FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS w(function_id, app_version, most, n)
   CROSS JOIN LATERAL (

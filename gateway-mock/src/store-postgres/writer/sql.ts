@@ -65,7 +65,7 @@ JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_i
 
 /**
  * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, flowRules), and collects what
- * they found. Rows are looked for when the run is locked: no one adds them in between.
+ * they found. Rows are looked for when the run is locked: none are added in between.
  */
 export async function lookUp(
   query: Query,
@@ -109,7 +109,7 @@ export interface BatchMark {
   readonly batch: number;
 }
 
-/** What tells a batch's rows, once it is committed. */
+/** What identifies a batch's rows, once it is committed. */
 export interface Written {
   readonly xid: string;
   /** The transaction's time. */

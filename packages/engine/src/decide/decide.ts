@@ -41,7 +41,7 @@ import { park } from "./waits.ts";
  * DECIDE-3. A finished step has no job, and its first result stays.
  * DECIDE-4. The same input again decides nothing.
  * DECIDE-5. After the end nothing changes, and no job is left.
- *     (But for the job that tells whoever invoked it of its end; that one is no longer the run's own.)
+ *     (Except the job that notifies the invoking step of its end, which no longer belongs to the run.)
  * DECIDE-6. A pass job that may be running is never removed but by its own report or the run's end.
  * DECIDE-7. What a run waits for from outside ends a step once: what has come, or its timeout, whichever is decided on first.
  * DECIDE-8. A finished step waits for nothing, and an ended run neither.
@@ -86,7 +86,7 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
     }
     case "cancel":
       if (input.waitKey !== undefined && !state.waits.includes(input.waitKey)) return null;
-      // What is undone already is undone to the end, unless someone says to stop it.
+      // A run that is already undoing its steps continues to the end, unless a user cancels it.
       if (input.waitKey !== undefined && isCompensating(state)) return null;
       cancel(draft, plainError("RUN_CANCELLED", input.reason));
       return finish(draft);

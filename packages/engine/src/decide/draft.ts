@@ -213,7 +213,8 @@ export function retryDelayMs(draft: Draft, attempt: number, retryAfterMs: number
 /** Closes the draft. A run that goes on always has a job, and a reported job always leaves a row that ends it. */
 export function finish(draft: Draft): Decision {
   const { unknownFunctions } = draft;
-  // Functions that a step began to invoke in the same report: the run is at its end, no one would hear of them.
+  // Functions that a step began to invoke in the same report: the run is at its end, and nothing would be notified of
+  // them.
   const invoked = isClosed(draft) && draft.events.some((event) => event.invokes !== null);
   const events = invoked ? draft.events.filter((event) => event.invokes === null) : draft.events;
   if (draft.head) {

@@ -76,10 +76,10 @@ export type RunEnd =
   | { readonly status: "COMPLETED"; readonly outputText: string }
   | { readonly status: "FAILED" | "CANCELLED"; readonly error: PlainError };
 
-/** What a run's end tells those who care. */
+/** What events of a run's end contain. */
 export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): MadeEvent[] {
   if (state.quiet) return [];
-  // The state goes on changing, but not in what is told here.
+  // The state keeps changing, but not in what these events contain.
   const tsMs = Math.round(ctx.nowMs);
   const environment = environmentOf(state.functionId);
   const event = (name: string, id: string, more: { readonly ifWanted?: boolean } = {}): MadeEvent =>

@@ -116,7 +116,9 @@ function nextRetryInMs({ draft, report }: OpContext): number | null {
 /** Between passes that look for a step which the function did not ask for. */
 const MISSING_STEP: BackoffPolicy = { baseMs: 1000, factor: 2, maxMs: 3_600_000, jitter: 0.2 };
 
-/** A worker that plans a step no one has run yet wants it dispatched: then the report is one of the plain protocol. */
+/**
+ * A worker that plans a step that has not run yet wants it dispatched: then the report is one of the plain protocol.
+ */
 function plansAnew(draft: Draft, op: Op): boolean {
   const phase = openStep(draft, op.id)?.phase;
   return op.op === "StepPlanned" && !isSettled(draft, op.id) && phase !== "retrying" && phase !== "waiting";

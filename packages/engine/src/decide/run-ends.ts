@@ -16,7 +16,7 @@ export function complete(draft: Draft, outputText: string): void {
 
 /**
  * The run cannot go on. While it has finished steps that can be undone it is not failed yet: why is put on record, all
- * its work is given up, and a pass is made that undoes them.
+ * its jobs are removed, and a pass is created that undoes them.
  */
 export function fail(draft: Draft, error: PlainError): void {
   const { state } = draft;

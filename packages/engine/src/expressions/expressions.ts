@@ -13,7 +13,7 @@ export interface ExpressionData {
   readonly event: unknown;
   /** The event that came in later, for waits and cancellations. */
   readonly async?: unknown;
-  /** What `now()` tells. */
+  /** What `now()` returns. */
   readonly nowMs: number;
   /** Steps that the expressions of one event have taken together, where many are evaluated in a row. */
   readonly spent?: { steps: number };
@@ -300,7 +300,7 @@ export class Expressions {
     return this.problem(source) !== null || this.compile(source).readsEvent;
   }
 
-  /** What a wait with this condition is found by; "" = by its name alone. `event` tells the run's own event. */
+  /** What a wait with this condition is found by; "" = by its name alone. `event` gives the run's own event. */
   matchOf(source: string, event: () => unknown): string {
     const { equality } = this.compile(source);
     if (!equality) return "";

@@ -26,7 +26,7 @@ export function readCancelRules(config: unknown): CancelRule[] {
 
 export const cancelKey = (index: number | ""): string => `cancel:${index}`;
 
-/** `matchOf` tells what a wait with a condition is found by. */
+/** `matchOf` gives the value by which a wait with a condition is found. */
 export function cancelWaits(
   { runId, functionId }: { readonly runId: string; readonly functionId: string },
   rules: readonly CancelRule[],

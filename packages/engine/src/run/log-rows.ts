@@ -24,7 +24,7 @@ export interface StepMeta {
   readonly ordinal?: number;
   /** The step can be undone: its author's id. */
   readonly undo?: string;
-  /** With it everything else that the run was at is given up. */
+  /** With it all other work of the run is dropped. */
   readonly clears?: true;
 }
 

@@ -51,7 +51,7 @@ export interface JobState {
   readonly key: string;
   readonly attempt: number;
   readonly iteration: number;
-  /** Before this instant no one can have claimed it. */
+  /** Before this instant no gateway can have claimed it. */
   readonly dueMs: number;
 }
 
@@ -74,7 +74,7 @@ export interface RunState {
   moreText: string;
   flow: RunFlow | null;
   parent: Parent | null;
-  /** Its end is no event: it was triggered by one that told of such an end. */
+  /** Its end is no event: it was triggered by an event of such an end. */
   quiet: boolean;
   /** Keys of what it waits for from outside. */
   waits: readonly string[];

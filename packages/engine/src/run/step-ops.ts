@@ -18,7 +18,10 @@ export const isLazy = (op: Op): boolean => op.op === "DeferAdd" || op.op === "De
 /** sha1 of `complete`. */
 const COMPLETE_KEY = "0737c22d3bfae812339732d14d8c7dbd6dc4e09c";
 
-/** The handler threw, outside of steps: told as an op because others come along. A step of that id has a name, too. */
+/**
+ * The handler threw outside of steps: reported as an op because it comes with others. A step of that id has a name,
+ * too.
+ */
 export const isHandlerFailure = ({ id, op, userland }: Op): boolean =>
   id === COMPLETE_KEY && userland === undefined && (op === "StepError" || op === "StepFailed");
 

@@ -64,7 +64,7 @@ export class Holdfast<const Schemas extends SchemaMap = NoSchemas> {
    * @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`, `CONNECT_REFUSED`
    */
   connect(options: { readonly functions: readonly HoldfastFunction[] } & ConnectOptions): Promise<Connection> {
-    // What callers in JavaScript leave out is told by the checks behind this.
+    // What untyped callers leave out is reported by the checks behind this.
     const { functions, ...rest } = (options ?? {}) as typeof options;
     return connect({ ...rest, apps: [{ client: this, functions }] });
   }

@@ -35,7 +35,7 @@ export type NoSchemas = Readonly<Record<never, StandardSchemaV1>>;
 type InputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Schema> : UntypedData;
 type OutputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : UntypedData;
 
-/** Data of an event no one has declared a schema for: read it freely, as plain JSON. */
+/** Data of an event without a declared schema: readable as plain JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers of undeclared events read fields without a cast on each of them
 export type UntypedData = Record<string, any>;
 

@@ -122,7 +122,7 @@ function handlerOf(fn: RegisteredFunction, input: PassInput, { runId }: Executio
       },
     };
     if (!fn.isFailureHandler || !definition.onFailure) return definition.handler(context);
-    // Not a copy: that would make a signal no one may want.
+    // Not a copy: that would create a signal that may not be needed.
     return definition.onFailure(Object.assign(context as FailureContext<unknown>, { error: failureOf(input.event) }));
   };
   return (tools) => {

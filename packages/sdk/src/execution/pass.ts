@@ -211,7 +211,9 @@ export class Pass {
     this.#driver.send({ type: "found", step: record.found, due });
   }
 
-  /** While steps are only looked for to undo them, none starts; a gateway that planned this one is told. */
+  /**
+   * While steps are only looked for to undo them, none starts; a gateway that planned this one gets an op that says so.
+   */
   #abandon({ identity }: StepRecord): void {
     const { mode, ports } = this.#options;
     if (mode.type !== "targeted" || mode.hash !== identity.hash) return;

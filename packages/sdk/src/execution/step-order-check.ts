@@ -15,7 +15,7 @@ interface Recorded {
  *     settled, or when no other step was open. Others have no number and are not compared.
  * ORDER-2. A new step is held back while a step with its number or a lower one is on record that has not been asked for. What
  *     is on record was found without the new step's result, so code that has not changed asks for it sooner or later.
- * ORDER-3. No one is held for a step on record that has no number, nor a step that the run knows already.
+ * ORDER-3. No step is held for a recorded one without a number, and no recorded step is held.
  */
 export class StepOrderCheck {
   readonly #recorded: readonly Recorded[];

@@ -1,6 +1,6 @@
-/** The promise of a step, which knows whether anybody has looked at it: a forgotten `await` can be told. */
+/** The promise of a step, which knows whether it was ever awaited, so that a forgotten `await` can be reported. */
 export class StepPromise<T> extends Promise<T> {
-  /** Someone awaits it, or awaited it. */
+  /** It is awaited, or was. */
   isAwaited = false;
 
   static override get [Symbol.species](): PromiseConstructor {

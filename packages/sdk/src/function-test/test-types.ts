@@ -45,7 +45,7 @@ export interface TestStep {
   readonly error: Error | undefined;
   /** How often its body was run; 0 for waits. */
   readonly attempts: number;
-  /** What the gateway is told: a wait's event and timeout, the data of an invocation ... */
+  /** What the gateway would receive: a wait's event and timeout, the data of an invocation ... */
   readonly options: Readonly<Record<string, unknown>>;
 }
 

@@ -55,7 +55,7 @@ export class FunctionChecks {
     return text;
   }
 
-  /** A CEL expression, as far as that can be told without reading it as one. */
+  /** A CEL expression, as far as that can be checked without parsing it. */
   expression(value: unknown, name: string): string {
     const text = this.text(value, name, MAX_EXPRESSION_LENGTH);
     const problem = conditionProblem(text);

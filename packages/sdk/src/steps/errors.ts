@@ -120,7 +120,7 @@ export class InvokeTimeoutError extends InvokeError {
   }
 }
 
-/** The name or code under which gateways tell of an invoked function that took too long. */
+/** The name or code under which gateways report an invoked function that took too long. */
 const INVOKE_TIMEOUT_NAMES: ReadonlySet<unknown> = new Set(["InngestInvokeTimeoutError", "InvokeTimeoutError"]);
 
 export function invokeErrorOf(stepId: string, functionId: string, error: PlainError): InvokeError {

@@ -55,7 +55,7 @@ export class Journal {
     return this.#advance();
   }
 
-  /** Gives up waiting for steps that the code no longer asks for. */
+  /** Stops waiting for steps that the code no longer reaches. */
   releaseEarliest(): readonly string[] {
     let earliest = Number.POSITIVE_INFINITY;
     for (const hash of this.#held) earliest = Math.min(earliest, this.#position.get(hash) ?? earliest);

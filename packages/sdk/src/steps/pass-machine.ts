@@ -8,7 +8,8 @@ import { type AppendList, concat, listLength, push, toArray } from "./append-lis
  *
  * In place (`checkpoint` agreed on):
  * PASS-1. A found step that has a body and is due starts at once; others are parked and reported when the pass ends. While
- *      bodies run, what was newly parked is told in a checkpoint too, so that a sleep or a retry is timed from now on.
+ *      bodies run, what was newly parked is reported in a checkpoint too, so that a sleep or a retry is timed from now
+ *      on.
  * PASS-2. At most one checkpoint is unanswered; what finishes meanwhile goes into the next one, in the order of finishing.
  * PASS-3. A step settles only after the checkpoint that carries it was stored.
  * PASS-4. The pass ends with all parked ops when nothing runs, nothing is unanswered or unsent, and it is quiet.
@@ -53,7 +54,7 @@ export type HandlerEnd =
   /** `awaits`: hashes of steps that belong to the run although they were never awaited. */
   | { readonly type: "returned"; readonly body: string; readonly awaits?: ReadonlySet<string> }
   | { readonly type: "failed"; readonly body: string; readonly final: boolean; readonly retryAfter?: string }
-  /** The last thing to be told is a step's op. */
+  /** The last item to be reported is a step's op. */
   | { readonly type: "op"; readonly op: OpText; readonly final: boolean };
 
 export type PassReply =
@@ -74,7 +75,7 @@ interface OpenPass {
   readonly unsent: AppendList<OpText>;
   readonly unanswered: readonly OpText[] | null;
   readonly reports: AppendList<StepReport>;
-  /** Those of `reports` that no checkpoint has told of. */
+  /** Those of `reports` that no checkpoint has contained. */
   readonly untold: AppendList<StepReport>;
   /** A flush was asked for and has not come yet. */
   readonly flushing: boolean;
@@ -113,7 +114,7 @@ export type PassEffect =
   | { readonly do: "watch"; readonly serial: number }
   /** Send `missing` with this serial after a grace. */
   | { readonly do: "watch-missing"; readonly serial: number }
-  /** Tell code that still runs that its result is not wanted. */
+  /** Abort code that still runs: its result is no longer needed. */
   | { readonly do: "abort" }
   | { readonly do: "reply"; readonly reply: PassReply };
 

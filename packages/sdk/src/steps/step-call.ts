@@ -47,7 +47,7 @@ export function nameOf(id: unknown): string {
   }
 }
 
-/** A step that could not even be called. No one may be awaiting it yet, which must not end the process. */
+/** A step that could not even be called. It may not be awaited yet, which must not end the process. */
 export function rejectedStep(error: unknown): Promise<never> {
   const promise = Promise.reject(error);
   promise.catch(() => {});

@@ -20,7 +20,7 @@ interface StepKindRow {
   readonly recordedAs: readonly string[];
 }
 
-/** Every kind of step, in one place: what is told, what is waited for and what is recognised on replay come from here. */
+/** Every kind of step, in one place: what is reported, awaited and recognised on replay comes from here. */
 export const STEP_KINDS = {
   run: {
     op: "StepPlanned",

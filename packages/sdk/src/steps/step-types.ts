@@ -89,7 +89,7 @@ export interface StepTools<Schemas extends SchemaMap = SchemaMap> {
     const Target extends string | EventType<string, StandardSchemaV1 | undefined>,
     Schema extends StandardSchemaV1 | undefined = undefined,
   >(id: StepId, options: WaitForEventOptions<Target, Schema>): Promise<WaitedEvent<Target, Schema, Schemas> | null>;
-  /** Waits until someone sends the signal; gives null when no one has by the `timeout`. */
+  /** Waits until the signal is sent; returns null if it was not sent by the `timeout`. */
   waitForSignal<Data = unknown>(
     id: StepId,
     options: WaitForSignalOptions,

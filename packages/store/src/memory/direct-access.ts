@@ -20,7 +20,7 @@ interface Waiting {
 const BATCH = { maxUnits: 128, maxBytes: Number.POSITIVE_INFINITY } as const;
 
 /**
- * One store's way to the tables of its process. Calls take effect in their order and in a later turn, so no one is
+ * One store's way to the tables of its process. Calls take effect in their order and in a later turn, so no caller is
  * answered before the call has returned, and sockets have their turns between. Writes of one turn are a batch.
  */
 export class DirectAccess implements TableAccess {

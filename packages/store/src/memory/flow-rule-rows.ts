@@ -47,7 +47,7 @@ export class FlowRuleRows {
     this.write({ ...this.#fresh(flowRule), ...this.rows.get(flowRuleKeyOf(flowRule)), atMs, expiresMs: atMs });
   }
 
-  /** The first moment at which a throttle of the function that is full lets someone start. */
+  /** The first instant at which a full throttle of the function lets a run start. */
   nextStartMs(functionId: string, toleranceMs: number): number {
     const full = [...this.rows.values()].filter(
       (flowRule) =>

@@ -14,7 +14,7 @@ export interface MemoryDatabaseOptions {
   readonly clock: Pick<Clock, "nowMs">;
   readonly random: Random;
   readonly soon: Soon;
-  /** Random text that no one can guess. */
+  /** Random text that cannot be guessed. */
   readonly secret: string;
   /** Default `KEPT_ENDED_RUNS`. */
   readonly keptEndedRuns?: number;

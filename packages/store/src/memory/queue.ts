@@ -211,7 +211,7 @@ export class Queue {
     return soonest;
   }
 
-  /** Leases go on for as long as they would have. */
+  /** Leases keep their remaining time. */
   skip(ms: number): void {
     const nowMs = this.#clock.nowMs();
     for (const job of this.rows.values()) if (job.leasedBy !== null && job.availableMs > nowMs) job.availableMs += ms;

@@ -216,7 +216,7 @@ export class StoreOnTables implements Store {
     return this.#access.stats();
   }
 
-  /** It is there for as long as its process. */
+  /** It exists as long as its process. */
   health(): ReturnType<Store["health"]> {
     return { ok: true, awayMs: 0, error: null, outages: 0, awayMsTotal: 0, conflicts: 0 };
   }

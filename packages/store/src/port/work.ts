@@ -102,8 +102,8 @@ export interface StoredLogRow extends LogRow {
 /** Jobs of one lane share all their limits. */
 export interface Lane {
   /**
-   * Hexadecimal digits, the same for the same slots; then, with a throttle, "~" and what tells it from other throttles.
-   * What comes after "~" is dropped with the first start.
+   * Hexadecimal digits, the same for the same slots; then, with a throttle, "~" and what distinguishes it from other
+   * throttles. What comes after "~" is dropped with the first start.
    */
   readonly id: string;
   /** What the job occupies while it is leased: at most two. */

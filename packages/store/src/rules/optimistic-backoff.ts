@@ -1,6 +1,6 @@
 /** How well foreseeing went lately; it is left alone for a while where it goes wrong again and again. */
 export interface OptimisticBackoff {
-  /** Names for which someone waited when they were looked at last. */
+  /** Names for which a run waited when they were last read. */
   readonly awaited: ReadonlySet<string>;
   /** Whether the next batch is worth a try; asked once for each that could be foreseen. */
   shouldTry(): boolean;

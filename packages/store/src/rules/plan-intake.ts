@@ -41,7 +41,7 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
   if (event.idempotencyKey) {
     const holder = found.eventKeys.get(eventKeyOf(event.name, event.idempotencyKey));
     if (holder !== undefined && holder !== event.id) {
-      // Whoever holds the key in this batch may not be stored.
+      // The event that holds the key in this batch may not be stored.
       if (scene.outdated.has(holder)) return outdated(verdict, item, scene);
       return { ...verdict, event: holder, duplicate: true, awaited: false };
     }
@@ -60,7 +60,7 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
   return { ...verdict, skipped, skippedWindows };
 }
 
-/** Nothing is written of it, and no one is turned away for its key. */
+/** Nothing is written of it, and no other event is rejected for its key. */
 function outdated(verdict: IntakeVerdict, { event }: IntakeItem, scene: Scene): IntakeVerdict {
   scene.outdated.add(event.id);
   const { name, idempotencyKey: key } = event;

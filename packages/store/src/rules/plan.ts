@@ -113,7 +113,7 @@ function flowRulesOf({ runs, windows = [], source }: IntakeItem): FlowRuleKey[] 
  * BATCH-4. A unit that loses writes nothing.
  * BATCH-5. Of several events with one key the one that holds the key writes; the others report it.
  * BATCH-6. A signal has at most one who waits for it; who takes a place takes it whole.
- * BATCH-7. An event for which something waits never comes without the job that tells them.
+ * BATCH-7. An event for which runs wait is always stored with the job that notifies them.
  * BATCH-8. A "live" unit none of whose rows is new changes nothing: a head changes only together with the log.
  * BATCH-9. A unit that was decided on the registry wins only on the registry as it is; an event key that it held is
  *     free again.

@@ -42,7 +42,7 @@ type State =
 
 /**
  * Cuts one direction of an HTTP/1.1 connection into messages.
- * @param framingOf asked once per message: only the requests tell what a response's head means
+ * @param framingOf asked once per message: only the requests say what a response's head means
  */
 export function createHttpParser(framingOf: (head: HttpHead) => Framing): HttpParser {
   let held: Buffer = Buffer.alloc(0);

@@ -2,7 +2,7 @@
  * The app that every environment of the matrix runs, as a user writes one: three modules, in TypeScript or JavaScript.
  *
  * It connects, runs steps, blocks its main thread for longer than its lease in one of them, fails in another function,
- * closes, and has to end by itself then. Its last line tells what to look for at the gateway.
+ * closes, and has to end by itself then. Its last line says what to look for at the gateway.
  */
 
 /**

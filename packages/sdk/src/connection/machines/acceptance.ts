@@ -17,7 +17,7 @@ export interface AcceptanceFacts {
   readonly maxRunning: number;
   readonly shuttingDown: boolean;
   readonly outboxFull: boolean;
-  /** The main thread stalls for so long that its work was given up. */
+  /** The main thread has stalled for so long that its work was returned. */
   readonly stalled: boolean;
   isInFlight(requestId: string): boolean;
   isFinished(requestId: string): boolean;

@@ -15,7 +15,7 @@ export class LeaseAges {
   /** The end of the lease ahead of our clock, at most so far. */
   #mostMs: number | null = null;
 
-  /** By how much it is late; null = it cannot be told. */
+  /** By how much it is late; null = unknown. */
   lateMs(leaseId: string, nowMs: number): number | null {
     const aheadMs = endOf(leaseId);
     if (aheadMs === null) return null;

@@ -118,7 +118,7 @@ export type LinkEffect =
   /** The connection is gone and nothing has taken its place yet. */
   | { readonly do: "LINK_DOWN"; readonly generation: number }
   | { readonly do: "HEARTBEAT_ANSWERED"; readonly generation: number }
-  /** Given up before the first connection: trying again would not help. */
+  /** Failed before the first connection: retrying would not help. */
   | { readonly do: "REFUSED"; readonly code: ErrorCode; readonly message: string }
   | { readonly do: "LOG"; readonly level: LogLevel; readonly message: string; readonly code?: ErrorCode }
   | { readonly do: "STATE_CHANGED" };

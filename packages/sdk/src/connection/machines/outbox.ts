@@ -31,7 +31,7 @@ interface Entry {
  * owner's. Its owner carries out the actions and calls `due` when `nextDueMs` has come.
  *
  * OUTBOX-1. What was added stays until it is acknowledged or withdrawn: nothing is ever dropped to make room.
- * OUTBOX-2. `full` is true exactly when count or bytes are at their limit; whoever takes in new work looks at it.
+ * OUTBOX-2. `full` is true exactly when count or bytes are at their limit; the acceptance of new work depends on it.
  * OUTBOX-3. With a link everything is sent at once; without one it is queued, and sent when a link comes up, oldest first.
  * OUTBOX-4. What was sent and not acknowledged within `ackMs` is sent again on a healthy link; a reply that was sent
  *     `MAX_SENDS` times on one link in vain is flushed instead.

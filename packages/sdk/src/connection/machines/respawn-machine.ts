@@ -4,7 +4,7 @@ import { type Next, unreachable } from "@holdfast/core";
  * Keeps one connection thread alive.
  *
  * RESPAWN-1. At most one thread lives: SPAWN is asked for only when none does.
- * RESPAWN-2. A crash is counted with every exit that no one asked for; the wait before the next SPAWN rises with the count.
+ * RESPAWN-2. Every unrequested exit counts as a crash; the wait before the next SPAWN rises with the count.
  * RESPAWN-3. The count is cleared only by a CONNECTION_READY that held for the minimum uptime (the UPTIME timer of this very
  *     thread), never by a thread that merely started.
  * RESPAWN-4. With more crashes in a row than `maxCrashes` it is FAILED, once and permanently.

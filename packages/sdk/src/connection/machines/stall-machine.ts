@@ -66,10 +66,11 @@ export type StallEffect =
  * Whether the main thread stalls, and what is to be done about it.
  *
  * STALL-1. A stall begins when main was seen without a sign of life for the threshold and one pulse, so never for less than the threshold.
- * STALL-2. Time in which no one looked does not count: a process that was stopped has not stalled.
+ * STALL-2. Time between observations does not count: a process that was stopped has not stalled.
  * STALL-3. PAUSE and RESUME take turns, GIVE_UP and RECLAIM too, the first of each before the second; ENDED comes once for each PAUSE.
  * STALL-4. Reports of one stall come at distances that double, up to a minute.
- * STALL-5. In no minute there are more than `reportsPerMinute` reports. Each that is left out is counted, and the next one tells how many.
+ * STALL-5. In no minute there are more than `reportsPerMinute` reports. Suppressed ones are counted, and the next
+ *     report says how many.
  * STALL-6. GIVE_UP comes at most once in a stall, not before `maxStallMs`, and never without one.
  * STALL-7. While a debugger may be what stops main, nothing is a stall.
  */

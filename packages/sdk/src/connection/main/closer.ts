@@ -26,7 +26,8 @@ export interface CloserDeps {
  * CLOSE-1. It ends: at the latest `GRACE_MS` after the deadline the thread is terminated.
  * CLOSE-2. It never waits for a thread that is gone. One that dies meanwhile is replaced at once if the ledger still holds
  *     something to deliver, and only then.
- * CLOSE-3. A thread that hangs is given up as one that died: at once when nothing is in flight, else in time for another one.
+ * CLOSE-3. A thread that hangs is treated as one that died: at once when nothing is in flight, else in time for another
+ *     one.
  * CLOSE-4. It also waits, until the deadline, for handlers whose result is no longer needed.
  */
 export interface Closer {

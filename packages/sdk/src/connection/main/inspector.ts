@@ -14,7 +14,7 @@ export function isInspectorOpen(): boolean {
   }
 }
 
-/** Why no one may look at the stack of the thread that calls this while it is blocked; null = that works. */
+/** Why the stack of the calling thread cannot be inspected while it is blocked; null = it can. */
 export function whyNoStack(): string | null {
   if (!nodeModule("node:worker_threads").isMainThread) {
     return "connect() was called on a worker thread; only the process's main thread can be inspected.";

@@ -8,7 +8,7 @@ export interface LeaseGuardDeps {
   readonly counters: () => SharedCounters;
   readonly ledger: Pick<Ledger, "epochOf" | "confirmedAsOf">;
   readonly clock: Clock;
-  /** Tells the thread whether a younger word of the request's lease is waited for. */
+  /** Tells the thread whether a newer confirmation of the request's lease is wanted. */
   readonly setLeaseWanted: (requestId: string, wanted: boolean) => void;
 }
 
@@ -60,7 +60,7 @@ export class LeaseGuard {
     this.#revocationsRead += 1;
   }
 
-  /** A new thread has a memory of its own, and has been told nothing. */
+  /** A new thread has its own memory, and knows of no wanted confirmation. */
   onNewThread(): void {
     this.#revocationsRead = 0;
     for (const waiting of this.#waiting.values()) waiting.wanted = false;

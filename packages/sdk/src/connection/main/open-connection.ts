@@ -84,7 +84,7 @@ class ThreadedConnection implements Connection {
     this.#deps = deps;
     this.instanceId = config.instanceId;
     this.closed = this.#closed.promise;
-    // Failures are logged, too: no one has to listen.
+    // Failures are logged, too: there may be no listener.
     this.closed.catch(() => {});
     this.#ledger = new Ledger(clock);
     this.#watch = new ThreadWatch({

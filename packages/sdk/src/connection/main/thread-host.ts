@@ -24,7 +24,7 @@ import type { ThreadHandle } from "./spawn-thread.ts";
 import { drainStream } from "./thread-output.ts";
 
 export interface RespawnPolicy extends BackoffPolicy {
-  /** Crashes in a row after which the thread is given up. */
+  /** Consecutive crashes after which no thread is started any more. */
   readonly maxCrashes: number;
   readonly minUptimeMs: number;
 }
@@ -230,7 +230,7 @@ export class ThreadHost {
   }
 
   #receive(thread: ThreadHandle, posted: unknown): void {
-    // One that was given up has nothing to say any more.
+    // Messages of an abandoned thread are ignored.
     if (this.#current?.thread !== thread) return;
     try {
       for (const message of readThreadMessages(posted)) this.#deps.onMessage(message);

@@ -33,7 +33,7 @@ export interface ConnectOptions {
    */
   readonly stallThreshold?: DurationInput | false;
   /**
-   * How long the main thread may stall before its work is given up: the leases end, other workers take the runs, and
+   * How long the main thread may stall before its work is returned: the leases end, other workers take the runs, and
    * results that come later are used only if no worker has taken the work by then. It has to be longer than anything that
    * blocks on purpose, or such a step never gets done. At least `stallThreshold`. Default `false` = never.
    * `HOLDFAST_MAX_STALL` (`off` = false).
@@ -67,7 +67,7 @@ export interface ConnectOptions {
     readonly baseDelay?: DurationInput;
     /** Default 30 s. */
     readonly maxDelay?: DurationInput;
-    /** Crashes in a row after which the connection is given up. Default 10. */
+    /** Consecutive crashes after which the connection fails. Default 10. */
     readonly maxCrashes?: number;
     /** How long a connection must hold to end a row of crashes. Default 10 s. */
     readonly minUptime?: DurationInput;

@@ -48,7 +48,7 @@ export type MainMessage =
   | InitMessage
   | {
       readonly type: "CONNECT";
-      /** There was a connection before this thread: a refusal is no reason to give up. */
+      /** There was a connection before this thread, so a rejection does not end the attempts. */
       readonly resumed: boolean;
     }
   | {

@@ -2,7 +2,8 @@ import { type ClockReading, pauseBetween } from "@holdfast/core";
 
 /**
  * Numbers in memory that both threads see, so that each can tell a blocked other side from an idle one without a message,
- * and main can tell before each body whether what it holds still counts. Every connection thread gets a memory of its own.
+ * and main knows before each body whether its confirmation is still valid. Every connection thread gets a memory of its
+ * own.
  */
 export interface SharedCounters {
   /** Main: "I am alive"; called every `pulseMsFor(...)`. */

@@ -4,7 +4,7 @@ import type { RequestIdentity } from "@holdfast/protocol";
 export interface StallPolicy {
   /** No sign of life for this long is a stall; null = nothing is reported. */
   readonly thresholdMs: number | null;
-  /** After this long the leases are given up; null = never. */
+  /** After this long the leases are returned; null = never. */
   readonly maxStallMs: number | null;
   /** Why the blocked thread cannot be asked for its stack; null = it can. */
   readonly noStack: string | null;
@@ -54,7 +54,7 @@ export interface StallReport {
   readonly suppressed: number;
 }
 
-/** What the debug state tells about stalls. */
+/** What the debug state says about stalls. */
 export interface StallDebugState {
   /** `debugger`: nothing is reported while an inspector is open, since a breakpoint stops main, too. */
   readonly detection: "on" | "off" | "debugger";

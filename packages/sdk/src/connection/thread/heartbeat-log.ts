@@ -7,7 +7,7 @@ export interface HeartbeatFacts {
   readonly roundTripMs: number | null;
 }
 
-/** What the debug state tells about heartbeats. */
+/** What the debug state says about heartbeats. */
 export interface HeartbeatLog extends HeartbeatFacts {
   onStarted(intervalMs: number): void;
   onSent(): void;

@@ -41,7 +41,7 @@ export class LeaseKeeper {
   readonly #deps: LeaseKeeperDeps;
   #intervalMs: number = WORKER_FALLBACK_INTERVALS.extendLeaseMs;
   readonly #timers = new Map<string, TimerHandle>();
-  /** Leases that were given up while main stalls. */
+  /** Leases that were returned while main stalls. */
   readonly #givenUp = new Map<string, string>();
   /** What main waits with because the last word of it is too old, and how many newer ones it was posted. */
   readonly #awaited = new Map<string, number>();
@@ -105,7 +105,7 @@ export class LeaseKeeper {
 
   /**
    * A gateway of the base protocol may extend a lease that has ended, although the attempt is over for it. Measured on the
-   * monotonic clock alone: a wall clock that someone has set is no end of a lease.
+   * monotonic clock alone: a wall clock that was set does not end a lease.
    */
   #loseEnded(): void {
     const { inFlight, clock, isPlain } = this.#deps;
@@ -162,7 +162,7 @@ export class LeaseKeeper {
     return leaseId;
   }
 
-  /** Asks for what was given up: it is ours again where no other worker has it by now, and lost where another worker has. */
+  /** Reclaims returned leases: each is ours again unless another worker has it by now, which loses it. */
   reclaimLeases(): void {
     const { inFlight, clock } = this.#deps;
     const now = readClocks(clock);

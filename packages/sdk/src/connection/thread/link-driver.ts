@@ -194,7 +194,7 @@ export class LinkDriver {
     }
   }
 
-  /** Who was told to come back at a certain time still does not come together with all the others. */
+  /** A retry time given by the gateway is jittered, so that workers do not all reconnect at once. */
   #waitMs(failures: number, atLeastMs = 0): number {
     const { config, random } = this.#deps;
     const delayMs = backoffDelayMs(config.reconnect, failures, random);

@@ -22,7 +22,7 @@ export interface MainSnapshot {
 export interface MainCapture {
   /** Main was stopped: what it did is known, or about to be. */
   readonly stopped: boolean;
-  /** No one waits for it any more: main goes on, if it was stopped. */
+  /** The result is no longer needed: main continues, if it was stopped. */
   cancel(): void;
 }
 

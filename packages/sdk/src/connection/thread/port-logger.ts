@@ -8,7 +8,7 @@ const MAX_WAITING = 500;
 export interface PortLogger {
   readonly log: Log;
   readonly dropped: number;
-  /** Main moves: it is told at once how many records it did not get. */
+  /** Main is responsive again: it is sent the number of records it did not get. */
   reportDropped(): void;
 }
 

@@ -37,7 +37,7 @@ interface Internals {
 
 function signalHandle(): new () => SignalHandle {
   const { emitWarning } = process;
-  // It is told that these are internals each time they are asked for.
+  // Node warns about internals each time they are used.
   process.emitWarning = () => {};
   try {
     const internals: unknown = process.getBuiltinModule("internal/test/binding");

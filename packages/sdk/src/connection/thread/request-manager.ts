@@ -195,7 +195,7 @@ export class RequestManager {
   onMainMessage(message: WorkMessage): void {
     const { requestId } = message;
     const request = this.#inFlight.get(requestId);
-    // Its lease was lost while the message was under way; main is being told.
+    // Its lease was lost while the message was under way; main is being notified.
     if (request === undefined) return;
     switch (message.type) {
       case "EXECUTION_RESPONSE":
@@ -222,7 +222,7 @@ export class RequestManager {
     this.#delivery.beginUrgency();
   }
 
-  /** Gives back what still runs, so that another worker can start at once. */
+  /** Returns requests that still run, so that another worker can start at once. */
   handBackUnfinished(): void {
     for (const { state, identity } of [...this.#inFlight.values()]) {
       if (state !== "running") continue;

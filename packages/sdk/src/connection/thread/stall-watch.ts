@@ -33,7 +33,7 @@ import type { Emit, StallAction } from "./thread-effect.ts";
 /** A main that does not answer its debugger for this long is in native code: the report goes out without a stack. */
 const CAPTURE_MS = 400;
 
-/** How to look at main, and where to tell of it. */
+/** How to inspect main, and where to report it. */
 export interface StallPorts {
   readonly emergency: EmergencyChannel;
   readonly capture: typeof captureMainStack;

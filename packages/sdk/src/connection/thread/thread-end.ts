@@ -5,7 +5,7 @@ export function endAfterInspection(inspectorSessions: Pick<InspectorSessions, "a
   const onError = (error: unknown): void => {
     inspectorSessions.afterAll(() => {
       process.off("uncaughtException", onError);
-      // Outside of the promise or callback that is under way: as if no one had listened.
+      // Outside of the promise or callback that is under way: as if there were no listener.
       setImmediate(() => {
         throw error;
       });
