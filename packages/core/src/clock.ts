@@ -37,3 +37,9 @@ export const systemTimers: Timers = {
     return { cancel: () => clearTimeout(handle) };
   },
 };
+
+/**
+ * Everything else that is due happens first: long work that is cut into parts waits for this between them. What the work
+ * comes to does not depend on it, so pure code may use it.
+ */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
 export { invariant, unreachable } from "./assert.ts";
 export { type BackoffPolicy, backoffDelayMs } from "./backoff.ts";
-export { type Clock, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
+export { type Clock, nextTurn, systemClock, systemTimers, type TimerHandle, type Timers } from "./clock.ts";
 export { describeValue, hasControlCharacter } from "./describe-value.ts";
 export {
   type DurationInput,

@@ -1,12 +1,15 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-// Digests are pure; Node keeps them beside what is not.
+// Digests and base64 are pure; Node keeps them beside what is not.
 
 export const sha1Hex = (text: string): string => createHash("sha1").update(text).digest("hex");
 
 export const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 export const hmacSha256 = (secret: string, text: string): Buffer => createHmac("sha256", secret).update(text).digest();
+
+/** What base64 stands for, as text; what is no base64 in it is left out. */
+export const textOfBase64 = (base64: string): string => Buffer.from(base64, "base64").toString("utf8");
 
 /** Compares in a time that tells nothing about where the two differ. */
 export function sameText(given: string, expected: string): boolean {

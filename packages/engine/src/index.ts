@@ -30,7 +30,7 @@ export {
 export { VERSION_POLICIES, type VersionPolicy } from "./flow/version-policy.ts";
 export { JsonText, jsonText } from "./json/json-text.ts";
 export { LargeJsonReader } from "./json/large-json.ts";
-export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES, turn } from "./json/read-json.ts";
+export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES } from "./json/read-json.ts";
 export { seenEvent, seenText, seenTextInTurns } from "./json/seen-json.ts";
 export { parseRetryAfterMs } from "./parse-due.ts";
 export { applyRow, foldRun } from "./run/fold.ts";

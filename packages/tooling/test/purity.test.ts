@@ -49,6 +49,7 @@ test.each([
 });
 
 test.each([
+  "const isDate = value instanceof Date;",
   "const d = new Date(ms).toISOString();",
   "const d = Date.UTC(2026, 1);",
   "const m = Math.max(1, 2);",

@@ -1,5 +1,5 @@
-import { HoldfastError, MAX_DURATION_MS } from "@holdfast/core";
-import { JsonText, turn } from "@holdfast/engine";
+import { HoldfastError, MAX_DURATION_MS, nextTurn } from "@holdfast/core";
+import { JsonText } from "@holdfast/engine";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 
 /** An event as it came in by HTTP; what is long in it may be a `JsonText`. */
@@ -33,7 +33,7 @@ const CHECKED_A_TURN = 100;
 export async function checkEvents(events: readonly unknown[], nowMs: number): Promise<CheckedEvent[]> {
   const checked: CheckedEvent[] = [];
   for (const [index, event] of events.entries()) {
-    if (index > 0 && index % CHECKED_A_TURN === 0) await turn();
+    if (index > 0 && index % CHECKED_A_TURN === 0) await nextTurn();
     checked.push(checkEvent(event, index, nowMs));
   }
   return checked;

@@ -1,4 +1,4 @@
-import { createUlidFactory, HoldfastError, type UlidFactory, ulidFromSeed } from "@holdfast/core";
+import { createUlidFactory, HoldfastError, nextTurn, type UlidFactory, ulidFromSeed } from "@holdfast/core";
 import {
   applyRow,
   CHARS_A_TURN,
@@ -9,7 +9,6 @@ import {
   seenText,
   seenTextInTurns,
   sha256,
-  turn,
 } from "@holdfast/engine";
 import {
   DEFAULT_ENVIRONMENT,
@@ -149,7 +148,7 @@ export class EventIntake {
         chars += made.item.event.payloadJson.length;
         if (chars < CHARS_A_TURN) continue;
         chars = 0;
-        await turn();
+        await nextTurn();
       }
       const outcomes = await this.#options.store.intake(prepared.map(({ item }) => item));
       for (const [index, outcome] of outcomes.entries()) {

@@ -1,4 +1,4 @@
-import { HoldfastError, messageOf } from "@holdfast/core";
+import { HoldfastError, messageOf, nextTurn } from "@holdfast/core";
 import {
   CHARS_A_TURN,
   JsonText,
@@ -7,7 +7,6 @@ import {
   readLargeJson,
   readReport,
   SMALL_BYTES,
-  turn,
 } from "@holdfast/engine";
 import { isRecord, type Op, parseJsonBytes, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
 
@@ -100,7 +99,7 @@ async function options({ members, values }: JsonText, what: string): Promise<Rec
 /** What a step invokes a function with. */
 async function payload(text: string): Promise<unknown> {
   const reader = new LargeJsonReader(text, { what: "The payload", levels: 1, maxDepth: WIRE_LIMITS.maxJsonDepth });
-  while (!reader.scan(CHARS_A_TURN)) await turn();
+  while (!reader.scan(CHARS_A_TURN)) await nextTurn();
   return reader.value;
 }
 

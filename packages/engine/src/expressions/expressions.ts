@@ -1,4 +1,4 @@
-import { HoldfastError, type Log, messageOf } from "@holdfast/core";
+import { HoldfastError, type Log, messageOf, nextTurn } from "@holdfast/core";
 import { type ASTNode, EvaluationError, TypeError as ExpressionTypeError, ParseError } from "@marcbachmann/cel-js";
 import { COSTS, chargeFields } from "./costs.ts";
 import { compilePattern, expressionLanguage, LINEAR_MATCHES } from "./functions.ts";
@@ -266,7 +266,7 @@ export class Expressions {
   /** Lets everything else that is due happen. */
   async yieldTurn(): Promise<void> {
     this.#yieldedAtSteps = this.#steps;
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
 
   /** How many evaluations failed since the start. */

@@ -1,6 +1,7 @@
 import { parseDurationMs } from "@holdfast/core";
 import { Environment } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
+import { textOfBase64 } from "../digest.ts";
 import type { Meter } from "./meter.ts";
 
 /** What a regular expression in `matches` is called after parsing: the same, in linear time. */
@@ -96,9 +97,7 @@ function addText(environment: Environment, meter: Meter): void {
   environment.registerFunction(`string.${LINEAR_MATCHES}(string): bool`, matches);
   environment.registerFunction("lowercase(string): string", (text: string) => text.toLowerCase());
   environment.registerFunction("uppercase(string): string", (text: string) => text.toUpperCase());
-  environment.registerFunction("b64decode(string): string", (text: string) =>
-    Buffer.from(text, "base64").toString("utf8"),
-  );
+  environment.registerFunction("b64decode(string): string", (text: string) => textOfBase64(text));
   environment.registerFunction("json_parse(string): dyn", (text: string): unknown => JSON.parse(text));
 }
 

@@ -1,4 +1,4 @@
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, nextTurn } from "@holdfast/core";
 import { parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import { type LargeJsonOptions, LargeJsonReader } from "./large-json.ts";
 
@@ -8,9 +8,6 @@ export const SMALL_BYTES = 64 * 1024;
 export const CHARS_A_TURN = 64 * 1024;
 const DECODED_BYTES = 512 * 1024;
 
-/** Everything else that is due happens. */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 /**
  * Reads JSON in turns, so that nothing else waits for it.
  * @throws HoldfastError `FRAME_INVALID`
@@ -18,7 +15,7 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 export async function readLargeJson(bytes: Uint8Array, options: LargeJsonOptions): Promise<LargeJson> {
   const text = await decoded(bytes, options.what);
   const reader = new LargeJsonReader(text, options);
-  while (!reader.scan(CHARS_A_TURN)) await turn();
+  while (!reader.scan(CHARS_A_TURN)) await nextTurn();
   return { value: reader.value, innermost: reader.innermost.map(({ start, end }) => text.slice(start, end)) };
 }
 
@@ -43,7 +40,7 @@ async function decoded(bytes: Uint8Array, what: string): Promise<string> {
   const parts: string[] = [];
   try {
     for (let at = 0; at < bytes.byteLength; at += DECODED_BYTES) {
-      if (at > 0) await turn();
+      if (at > 0) await nextTurn();
       parts.push(decoder.decode(bytes.subarray(at, at + DECODED_BYTES), { stream: true }));
     }
     parts.push(decoder.decode());

@@ -1,8 +1,8 @@
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, nextTurn } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { JsonText } from "./json-text.ts";
 import { LargeJsonReader, MAX_MEMBERS } from "./large-json.ts";
-import { CHARS_A_TURN, SMALL_BYTES, turn } from "./read-json.ts";
+import { CHARS_A_TURN, SMALL_BYTES } from "./read-json.ts";
 
 /** What expressions may look at of one event; counted when they do. */
 export const MAX_SEEN_VALUES = 10_000;
@@ -44,7 +44,7 @@ export function seenText(text: string): unknown {
 export async function seenTextInTurns(text: string): Promise<unknown> {
   if (text.length <= SMALL_BYTES) return JSON.parse(text);
   const reader = new LargeJsonReader(text, OPTIONS);
-  while (!reader.scan(CHARS_A_TURN)) await turn();
+  while (!reader.scan(CHARS_A_TURN)) await nextTurn();
   return seenEvent(reader.value);
 }
 
