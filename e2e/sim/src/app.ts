@@ -16,22 +16,20 @@ import { createMainThreadStrategy } from "../../../packages/sdk/src/execution/ma
 import type { AppClient } from "../../../packages/sdk/src/functions/app-client.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { appManifest, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
-import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
 import { SDK_NAME } from "../../../packages/sdk/src/version.ts";
 import type { GatewayCalls } from "./calls.ts";
 import type { Awaited } from "./clients.ts";
-import { CRON_EVERY_MS, optionsOf } from "./extras.ts";
 import { SIGNING_KEY } from "./gateway.ts";
+import { defineFunction } from "./handler.ts";
 import type { Network } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import { ProcessWatch } from "./process-watch.ts";
-import { type FunctionPlan, play, rootKey, type Stage } from "./programs.ts";
+import type { FunctionPlan } from "./programs.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
 import { SimThread } from "./threads.ts";
 
 export const APP_ID = "sim";
-const CRON = `*/${CRON_EVERY_MS / 1000} * * * * *`;
 
 export interface AppPlan {
   readonly extensions: readonly Extension[];
@@ -138,7 +136,8 @@ export class AppNode {
 
   async #open(): Promise<void> {
     const { main, plan } = this;
-    const { calls } = this.#world;
+    const { calls, oracle } = this.#world;
+    const hears = (awaited: Awaited): void => this.#world.hears(awaited);
     const version = plan.version === "" ? {} : { appVersion: plan.version };
     const client = new Holdfast({ id: APP_ID, isDev: true, ...version }, {});
     const refused = (): Promise<never> => Promise.reject(new Error("Not a part of this simulation."));
@@ -152,7 +151,7 @@ export class AppNode {
       fetchRunState: refused,
     };
     const functions: HoldfastFunction[] = [];
-    for (const fn of plan.functions) functions.push(this.#define(client, fn, functions));
+    for (const fn of plan.functions) functions.push(defineFunction(client, fn, functions, { main, oracle, hears }));
     const apps = [{ client: clientLike, functions }];
     const { clock, timers, random } = main;
     try {
@@ -280,43 +279,5 @@ export class AppNode {
         return result;
       },
     };
-  }
-
-  #define(client: Holdfast, plan: FunctionPlan, before: readonly HoldfastFunction[]): HoldfastFunction {
-    const { oracle } = this.#world;
-    const { main } = this;
-    const wait = (ms: number): Promise<void> =>
-      new Promise((resolve) => void main.timers.set(ms, resolve, { unref: true }));
-    const triggers = [
-      { event: `sim/${plan.id}` },
-      ...(plan.extras.hold.type === "cron" ? [{ cron: CRON }] : []),
-      ...(plan.hearsOfFailures ? [{ event: "inngest/function.failed" }] : []),
-    ];
-    const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.extras) } as const;
-    return client.createFunction(options as never, async ({ step, runId, event }) => {
-      const { environment } = plan;
-      // Those of two environments wait for one name, and are told different things.
-      const about = (event.data as { tag?: string }).tag ?? runId;
-      const stage: Stage = {
-        step: step as Stage["step"],
-        runId,
-        invoke: (id, of) => step.invoke(id, { function: before[of] as HoldfastFunction, data: { from: "somebody" } }),
-        hears: (by, key) => {
-          const name = `${about} ${key.slice(environment.length)}`;
-          const says = `${name} of ${environment}`;
-          this.#world.hears({ by, runId, name, says, environment });
-          return { name, says };
-        },
-        begin: (key) => (main.acts() ? oracle.begin(runId, key) : 0),
-        work: wait,
-        block: (ms) => {
-          main.freeze(ms);
-          return wait(1);
-        },
-      };
-      const value = await play(plan.root, stage, "p", rootKey(plan));
-      if (plan.fails) throw new NonRetriableError(`${plan.id} fails`);
-      return value;
-    });
   }
 }

@@ -49,7 +49,7 @@ function readArguments(args: readonly string[]): Arguments {
   return { always, seeds, from, count, trace: has("--trace"), keepGoing: has("--keep-going"), json: has("--json") };
 }
 
-function report({ seed, violation, faults, lines }: ScheduleResult, trace: boolean): void {
+function report({ seed, violation, faults, lines }: ScheduleResult, { trace, always }: Arguments): void {
   if (trace) for (const line of lines) console.log(line);
   if (!violation) return;
   console.log(`seed ${seed}: ${violation.message}`);
@@ -58,11 +58,13 @@ function report({ seed, violation, faults, lines }: ScheduleResult, trace: boole
     console.log(
       `faults: ${timed || "none"}; network ${JSON.stringify(faults.network)}; store ${JSON.stringify(faults.store)}`,
     );
-  console.log(`reproduce: pnpm simulate --seed ${seed} --trace`);
+  const against = always.size > 0 ? ` --with ${[...always].join(",")}` : "";
+  console.log(`reproduce: pnpm simulate --seed ${seed}${against} --trace`);
 }
 
 async function main(): Promise<void> {
-  const { seeds, from, count, trace, keepGoing, json, always } = readArguments(process.argv.slice(2));
+  const given = readArguments(process.argv.slice(2));
+  const { seeds, from, count, trace, keepGoing, json, always } = given;
   const all = seeds ?? Array.from({ length: count }, (_, i) => from + i);
   const startedMs = performance.now();
   const failed: { seed: number; id: string; message: string }[] = [];
@@ -79,7 +81,7 @@ async function main(): Promise<void> {
     totals.runs += result.runs;
     totals.faults += result.faults.timed.length;
     if (json) digests.push(result.digest);
-    if (!json) report(result, trace);
+    if (!json) report(result, given);
     const { violation } = result;
     if (!violation) continue;
     failed.push({ seed, id: violation.id, message: violation.message });

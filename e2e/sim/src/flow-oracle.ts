@@ -1,24 +1,17 @@
-import { type EventRow, environmentOf, type JobRow, qualify, type RunHead } from "@holdfast/store";
+import { type EventRow, type JobRow, qualify, type RunHead } from "@holdfast/store";
 
 import { APP_ID } from "./app.ts";
 import type { Clients } from "./clients.ts";
-import type { Tables } from "./database/tables.ts";
 import { CRON_EVERY_MS, type Hold } from "./extras.ts";
 import type { InvariantId } from "./invariants.ts";
-import type { Connection } from "./network.ts";
-import type { Oracle } from "./oracle.ts";
 import type { FunctionPlan } from "./programs.ts";
+import { VersionOracle, type VersionWorld } from "./version-oracle.ts";
 
-export interface FlowWorld {
-  readonly tables: Tables;
-  readonly oracle: Oracle;
+export interface FlowWorld extends VersionWorld {
   readonly functions: readonly FunctionPlan[];
   readonly clients: Clients;
-  readonly versionPolicy: "prefer" | "strict";
   /** Since when nothing goes wrong any more. */
   readonly calmMs: number | null;
-  /** Connections over which workers of this version are there in an environment, for them, their gateway and the database. */
-  connected(version: string, environment: string): readonly Connection[];
 }
 
 type Held<Type extends Hold["type"]> = Extract<Hold, { type: Type }>;
@@ -38,14 +31,13 @@ export class FlowOracle {
   readonly #byId: ReadonlyMap<string, FunctionPlan>;
   readonly #started = new Map<string, number>();
   readonly #starts = new Map<string, number[]>();
-  /** Of runs that nobody has begun: the newest version when they were made, and who was there of it. */
-  readonly #newest = new Map<string, { readonly version: string; readonly there: readonly Connection[] }>();
 
   constructor(world: FlowWorld) {
     this.#world = world;
     this.#byId = new Map(world.functions.map((plan) => [slugOf(plan), plan]));
     const { tables, oracle } = world;
     const { watch } = tables;
+    const versions = new VersionOracle(world);
     tables.watch = {
       ...watch,
       changed: (runIds) => {
@@ -54,14 +46,14 @@ export class FlowOracle {
       },
       created: (head) => {
         watch.created(head);
-        this.#created(head);
+        versions.created(head);
       },
       dispatched: (job) => {
         watch.dispatched(job);
         this.#dispatched(job);
       },
     };
-    oracle.onExecution = (requestId, version) => this.#executed(requestId, version);
+    oracle.onExecution = (requestId, version) => versions.executed(requestId, version);
   }
 
   /** Whether there is nothing left to wait for. */
@@ -90,34 +82,6 @@ export class FlowOracle {
   #sinceCalmMs(): number {
     const { tables, calmMs } = this.#world;
     return tables.nowMs - (tables.epochMs + (calmMs ?? 0));
-  }
-
-  #executed(requestId: string, version: string): void {
-    const { tables, oracle, versionPolicy } = this.#world;
-    const job = tables.queue.get(requestId.split(".")[0] ?? "");
-    const run = tables.runs.get(job?.runId ?? "");
-    if (!job || !run || `${job.id}.${job.epoch}` !== requestId || versionPolicy === "prefer") return;
-    const newest = this.#newest.get(job.runId);
-    this.#newest.delete(job.runId);
-    if (newest && newest.version !== version && newest.version === this.#newestVersion(run.head)) {
-      const still = this.#world.connected(newest.version, environmentOf(run.head.appId));
-      if (newest.there.some((one) => still.includes(one)))
-        oracle.fail("S44", `Run ${run.head.id} begins with "${version}", while "${newest.version}" is there.`);
-    }
-    if (run.head.appVersion !== version) {
-      oracle.fail("S37", `Run ${run.head.id} of version "${run.head.appVersion}" is at a worker of "${version}".`);
-    }
-  }
-
-  #created(head: RunHead): void {
-    if (this.#world.versionPolicy === "prefer") return;
-    const version = this.#newestVersion(head);
-    if (version)
-      this.#newest.set(head.id, { version, there: this.#world.connected(version, environmentOf(head.appId)) });
-  }
-
-  #newestVersion({ appId }: RunHead): string | undefined {
-    return this.#world.tables.registry.load().deployments.find((one) => one.appId === appId)?.version;
   }
 
   #dispatched(job: JobRow): void {

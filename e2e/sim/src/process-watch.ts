@@ -4,6 +4,7 @@ import type { AnyMessage } from "../../../packages/sdk/src/connection/shared/mes
 import { GATEWAY_TIMES } from "./gateway.ts";
 import { type Connection, GATEWAY_EXECUTOR_REQUEST, WORKER_PAUSE, WORKER_READY } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
+import { OutboxWatch } from "./outbox-watch.ts";
 import type { Actor } from "./scheduler.ts";
 
 export interface ProcessLimits {
@@ -20,6 +21,7 @@ export class ProcessWatch {
   /** Requests that main has, or that were posted to it. */
   readonly #posted = new Set<string>();
   readonly #open = { requests: new Set<string>(), checkpoints: new Set<string>() };
+  readonly #outbox: OutboxWatch;
   /** Threads that know of the shutdown. */
   readonly #closing = new Set<Actor>();
   readonly #beats = new WeakMap<Connection, { readonly atMs: number; readonly frozenMs: number }>();
@@ -34,11 +36,14 @@ export class ProcessWatch {
     this.#oracle = oracle;
     this.#name = name;
     this.#limits = limits;
+    this.#outbox = new OutboxWatch(limits.outboxCount);
   }
 
   /** The thread hands a message to the port. */
   posted(thread: Actor, message: AnyMessage): void {
     if (message.type === "EXECUTION_REQUEST") this.#posted.add(message.requestId);
+    if (!this.#outbox.posted(message))
+      this.#oracle.fail("S14", `${this.#name} takes on work while ${this.#outbox.count} reports wait.`);
     if (message.type !== "LEASE_LOST" || !this.#closing.has(thread) || this.#refused.has(message.requestId)) return;
     const connection = this.#announced.get(thread);
     if (connection?.worker.readyState === 1) this.#toHandBack.set(message.requestId, thread);
@@ -79,6 +84,7 @@ export class ProcessWatch {
 
   /** A message arrives. */
   arrived(thread: Actor, message: AnyMessage): void {
+    this.#outbox.arrived(message);
     switch (message.type) {
       case "CLOSE":
         this.#closing.add(thread);
@@ -117,6 +123,11 @@ export class ProcessWatch {
         return;
       case WORKER_HEARTBEAT:
         return this.#beat(thread, connection);
+      case WORKER_REQUEST_EXTEND_LEASE: {
+        const frame = decodeWorkerFrame(bytes);
+        if (frame.kind === "WORKER_REQUEST_EXTEND_LEASE") this.#outbox.asks(frame.requestId);
+        return;
+      }
       case WORKER_REQUEST_NACK: {
         const frame = decodeWorkerFrame(bytes);
         if (frame.kind === "WORKER_REQUEST_NACK") this.#toHandBack.delete(frame.requestId);
@@ -191,6 +202,7 @@ export class ProcessWatch {
 /** Numbers of kinds, as on the wire. */
 const WORKER_REQUEST_ACK = 5;
 const WORKER_HEARTBEAT = 9;
+const WORKER_REQUEST_EXTEND_LEASE = 12;
 const WORKER_REQUEST_EXTEND_LEASE_ACK = 13;
 const WORKER_REQUEST_NACK = 102;
 

@@ -3,11 +3,11 @@ import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { APP_ID, AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
 import { GatewayCalls } from "./calls.ts";
-import { type Awaited, Clients, type ClientWorld, type Planned } from "./clients.ts";
+import { type Awaited, Clients, type ClientWorld } from "./clients.ts";
 import { CALM_STORE, type StoreMood } from "./database/mood.ts";
 import { Notices } from "./database/notices.ts";
 import { Tables } from "./database/tables.ts";
-import { STOP } from "./extras.ts";
+import { Events, TWIN } from "./events.ts";
 import type { FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
 import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
@@ -32,8 +32,6 @@ const LATER_ADVERSARY_SEED = 2_000_000_011;
 const SILENCES_SEED = 3_000_000_019;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
-/** The second environment, where there is one. */
-const TWIN = "preview";
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
@@ -72,6 +70,7 @@ export class World
   /** The same in a second environment. */
   readonly #twins: readonly FunctionPlan[];
   readonly #later: Dice;
+  readonly #events: Events;
   readonly #stranger: Stranger | null;
   #ending = false;
   #born = 0;
@@ -128,13 +127,14 @@ export class World
     const newcomer = hasNewcomer ? planNewcomer(against, first.length, this.faults.windowMs) : null;
     this.#first = first;
     this.#twins = adversaries.has("environments") ? first.map((plan) => ({ ...plan, environment: TWIN })) : [];
+    this.#events = new Events(this.clients, first, this.faults.windowMs, this.#twins.length > 0 ? later : null);
     this.functions = [...first, ...(newcomer ? [newcomer.plan] : []), ...this.#twins];
     this.#stranger = adversaries.has("strangers") ? new Stranger(this, later.fork()) : null;
     this.#watch();
     this.versionPolicy = this.hasExtras && extras.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
     this.#arrange(shape, isSmall);
-    if (this.hasExtras) this.#planExtraEvents(extras);
+    if (this.hasExtras) this.#events.planExtras(extras);
     if (adversaries.has("staleCaches")) this.#distrustCaches(newcomer, against);
     if (adversaries.has("suspensions")) this.#suspend(against);
     if (hasSilences) this.#silence(quiet, mayBlock);
@@ -244,49 +244,10 @@ export class World
       const version = this.#versions[i % this.#versions.length] ?? "";
       scheduler.after(shape.within(0, 200), null, () => this.#startApp(version, this.#first));
     }
-    const events = isSmall ? shape.between(1, 2) : shape.between(2, 6);
-    for (let i = 0; i < events; i += 1) {
-      const entropy = entropyOf(shape);
-      const name = `sim/${shape.pick(this.#first).id}`;
-      const atMs = shape.within(300, Math.max(400, faults.windowMs * 0.8));
-      this.#plan(entropy, atMs, { name, data: { from: "somebody" } });
-    }
+    this.#events.plan(shape, isSmall ? shape.between(1, 2) : shape.between(2, 6));
     for (const version of this.#twins.length > 0 ? this.#versions : [])
       scheduler.after(this.#later.within(0, 200), null, () => this.#startApp(version, this.#twins));
     for (const { atMs, kind } of faults.timed) scheduler.at(atMs, null, () => applyFault(this, kind, this.#faultDice));
-  }
-
-  /** Several for each function that has something between events and runs, some of them to start runs later. */
-  #planExtraEvents(dice: Dice): void {
-    const anyMs = (): number => dice.within(300, Math.max(400, this.faults.windowMs * 0.8));
-    for (const { id, extras } of this.#first) {
-      const periodMs = "periodMs" in extras.hold ? extras.hold.periodMs : 1000;
-      let lastMs = anyMs();
-      // Often just when something is over that an event before it began.
-      const atMs = (): number => {
-        lastMs = dice.chance(0.4) ? lastMs + Math.max(0, periodMs + dice.within(-50, 50)) : anyMs();
-        return lastMs;
-      };
-      const count = extras.hold.type === "none" ? dice.between(0, 1) : dice.between(2, 4);
-      for (let i = 0; i < count; i += 1) {
-        const ahead = dice.chance(0.15) ? { aheadMs: dice.within(0, 3000) } : {};
-        const data = { from: "somebody", key: dice.pick(["x", "x", "y"]) };
-        this.#plan(entropyOf(dice), atMs(), { name: `sim/${id}`, data, ...ahead });
-      }
-      if (extras.cancelOn && dice.chance(0.6)) {
-        this.#plan(entropyOf(dice), atMs(), { name: STOP, data: { key: "x" } });
-      }
-    }
-  }
-
-  /** In both environments, under the same ids. */
-  #plan(entropy: Uint8Array, atMs: number, what: Planned): void {
-    if (this.#twins.length === 0) return void this.clients.plan(entropy, atMs, what);
-    const tag = String(this.clients.sendings.length);
-    const own = { ...what, data: { ...what.data, tag }, ...(this.#later.chance(0.5) ? { id: `order-${tag}` } : {}) };
-    const seedMs = this.clients.plan(entropy, atMs, own);
-    const twinMs = this.#later.chance(0.5) ? atMs : atMs + this.#later.within(0, 500);
-    this.clients.plan(entropy, twinMs, { ...own, environment: TWIN }, seedMs);
   }
 
   #startGateway(): void {
@@ -315,5 +276,3 @@ export class World
     });
   }
 }
-
-const entropyOf = (dice: Dice): Uint8Array => Uint8Array.from({ length: 10 }, () => dice.between(0, 255));

@@ -1,0 +1,60 @@
+import type { Holdfast } from "../../../packages/sdk/src/app/holdfast.ts";
+import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
+import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
+import type { Awaited } from "./clients.ts";
+import { CRON_EVERY_MS, optionsOf } from "./extras.ts";
+import type { Oracle } from "./oracle.ts";
+import { type FunctionPlan, play, rootKey, type Stage } from "./programs.ts";
+import type { Actor } from "./scheduler.ts";
+
+const CRON = `*/${CRON_EVERY_MS / 1000} * * * * *`;
+
+/** Where a handler runs. */
+interface HandlerWorld {
+  readonly main: Actor;
+  readonly oracle: Oracle;
+  /** A run waits for what someone outside has to send. */
+  hears(awaited: Awaited): void;
+}
+
+/** The function of the app that plays a plan. `before` = those that it may invoke. */
+export function defineFunction(
+  client: Holdfast,
+  plan: FunctionPlan,
+  before: readonly HoldfastFunction[],
+  { main, oracle, hears }: HandlerWorld,
+): HoldfastFunction {
+  const wait = (ms: number): Promise<void> =>
+    new Promise((resolve) => void main.timers.set(ms, resolve, { unref: true }));
+  const triggers = [
+    { event: `sim/${plan.id}` },
+    ...(plan.extras.hold.type === "cron" ? [{ cron: CRON }] : []),
+    ...(plan.hearsOfFailures ? [{ event: "inngest/function.failed" }] : []),
+  ];
+  const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.extras) } as const;
+  return client.createFunction(options as never, async ({ step, runId, event }) => {
+    const { environment } = plan;
+    // Those of two environments wait for one name, and are told different things.
+    const about = (event.data as { tag?: string }).tag ?? runId;
+    const stage: Stage = {
+      step: step as Stage["step"],
+      runId,
+      invoke: (id, of) => step.invoke(id, { function: before[of] as HoldfastFunction, data: { from: "somebody" } }),
+      hears: (by, key) => {
+        const name = `${about} ${key.slice(environment.length)}`;
+        const says = `${name} of ${environment}`;
+        hears({ by, runId, name, says, environment });
+        return { name, says };
+      },
+      begin: (key) => (main.acts() ? oracle.begin(runId, key) : 0),
+      work: wait,
+      block: (ms) => {
+        main.freeze(ms);
+        return wait(1);
+      },
+    };
+    const value = await play(plan.root, stage, "p", rootKey(plan));
+    if (plan.fails) throw new NonRetriableError(`${plan.id} fails`);
+    return value;
+  });
+}
