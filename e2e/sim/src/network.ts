@@ -41,12 +41,16 @@ export type FrameTap = (direction: Direction, sender: Actor, bytes: Uint8Array, 
 /** Hears of requests that were under way for long, the time that their receiver stalled not counted, without it being able to tell. */
 export type LateTap = (bytes: Uint8Array) => void;
 
-const LATE_MS = 300;
+/** Hears of acknowledgements of requests, as they reach the gateway. */
+export type AckTap = (bytes: Uint8Array) => void;
+
+export const LATE_MS = 300;
 /** What is later than this shows, where another request has come over the connection in time. */
-const SHOWS_MS = 1_000;
+export const SHOWS_MS = 1_000;
 
 /** Numbers of kinds, as on the wire. */
 export const WORKER_READY = 4;
+export const WORKER_REQUEST_ACK = 5;
 export const WORKER_PAUSE = 8;
 export const GATEWAY_EXECUTOR_REQUEST = 3;
 
@@ -142,6 +146,7 @@ export class Connection {
     const kind = frameKind(bytes);
     const wasPaused = this.announced?.wasPaused ?? false;
     const atMs = this.#net.scheduler.nowMs;
+    if (kind === WORKER_REQUEST_ACK) this.#net.acked(bytes);
     if (kind === WORKER_READY) this.announced = { as: "ready", wasPaused, atMs };
     if (kind === WORKER_PAUSE) this.announced = { as: "pause", wasPaused: true, atMs };
   }
@@ -162,6 +167,7 @@ export class Network {
   mood: NetworkMood;
   tap: FrameTap = () => {};
   late: LateTap = () => {};
+  acked: AckTap = () => {};
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #connections = new Set<Connection>();
 

@@ -6,6 +6,7 @@ import type { ExecutionResult } from "../../../packages/sdk/src/execution/execut
 import type { Tables } from "./database/tables.ts";
 import { FORGED } from "./forged.ts";
 import { type InvariantId, Violation } from "./invariants.ts";
+import { LATE_MS, SHOWS_MS } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 const RESULT_OPS: ReadonlySet<unknown> = new Set(["StepRun", "Step", "StepFailed"]);
@@ -38,6 +39,8 @@ export class Oracle {
   readonly #storedAt = new Map<string, number>();
   readonly #storedMs = new Map<string, number>();
   readonly #delayed = new Set<string>();
+  /** When requests that plain gateways have heard nothing of were sent. */
+  readonly #unheardMs = new Map<string, number>();
   readonly #dispatchedAt = new Map<string, number>();
   readonly #executedBy = new Map<string, string>();
   readonly #replies = new Map<string, { readonly runId: string; readonly hashes: readonly string[] }>();
@@ -90,11 +93,24 @@ export class Oracle {
     this.#delayed.add(requestId);
   }
 
+  /** A plain gateway sends a request: until it has heard of it, it gives it to others as soon as the connection ends. */
+  sentPlainly(requestId: string): void {
+    this.#unheardMs.set(requestId, this.#scheduler.nowMs);
+  }
+
+  /** The acknowledgement of a request has reached its gateway. */
+  heardOf(requestId: string): void {
+    this.#unheardMs.delete(requestId);
+  }
+
   #checkRedone(name: string, what: string, requestId: string): void {
     const storedMs = this.#storedMs.get(name);
     if (storedMs === undefined || this.#delayed.has(requestId)) return;
-    const agoMs = this.#scheduler.nowMs - storedMs;
+    const { nowMs } = this.#scheduler;
+    const agoMs = nowMs - storedMs;
     if (agoMs <= REDONE_MS) return;
+    // Its worker does not ask about what is so young.
+    if (nowMs - (this.#unheardMs.get(requestId) ?? Number.NEGATIVE_INFINITY) <= SHOWS_MS + LATE_MS) return;
     this.redone += 1;
     this.fail("S38", `${what}, stored ${Math.round(agoMs)} ms ago.`);
   }

@@ -2,7 +2,13 @@ import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packa
 import type { DebugState } from "../../../packages/sdk/src/connection/shared/debug-state.ts";
 import type { AnyMessage } from "../../../packages/sdk/src/connection/shared/messages.ts";
 import { GATEWAY_TIMES } from "./gateway.ts";
-import { type Connection, GATEWAY_EXECUTOR_REQUEST, WORKER_PAUSE, WORKER_READY } from "./network.ts";
+import {
+  type Connection,
+  GATEWAY_EXECUTOR_REQUEST,
+  WORKER_PAUSE,
+  WORKER_READY,
+  WORKER_REQUEST_ACK,
+} from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import { OutboxWatch } from "./outbox-watch.ts";
 import type { Actor } from "./scheduler.ts";
@@ -200,7 +206,6 @@ export class ProcessWatch {
 }
 
 /** Numbers of kinds, as on the wire. */
-const WORKER_REQUEST_ACK = 5;
 const WORKER_HEARTBEAT = 9;
 const WORKER_REQUEST_EXTEND_LEASE = 12;
 const WORKER_REQUEST_EXTEND_LEASE_ACK = 13;

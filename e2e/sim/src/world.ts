@@ -1,4 +1,4 @@
-import { decodeGatewayFrame, frameKind } from "../../../packages/protocol/src/index.ts";
+import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packages/protocol/src/index.ts";
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { APP_ID, AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
@@ -223,6 +223,10 @@ export class World
       const frame = decodeGatewayFrame(bytes);
       if (frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.delayed(frame.requestId);
     };
+    this.network.acked = (bytes) => {
+      const frame = decodeWorkerFrame(bytes);
+      if (frame.kind === "WORKER_REQUEST_ACK") this.oracle.heardOf(frame.requestId);
+    };
     this.network.tap = (direction, sender, bytes, connection) => {
       this.#stranger?.sees(direction, bytes, connection);
       const worker = direction === "up" ? sender : connection.worker.actor;
@@ -230,9 +234,15 @@ export class World
       if (direction === "up") app?.watch.sends(sender, bytes, connection);
       else {
         app?.watch.isSent(bytes, connection);
-        if (frameKind(bytes) === GATEWAY_EXECUTOR_REQUEST) this.#silences?.requested(connection);
+        if (frameKind(bytes) === GATEWAY_EXECUTOR_REQUEST) this.#requested(bytes, connection);
       }
     };
+  }
+
+  #requested(bytes: Uint8Array, connection: Connection): void {
+    const frame = decodeGatewayFrame(bytes);
+    if (this.isPlain && frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.sentPlainly(frame.requestId);
+    this.#silences?.requested(connection);
   }
 
   #arrange(shape: Dice, isSmall: boolean): void {
