@@ -152,6 +152,20 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     ],
   },
   {
+    name: "an outbox that is full takes on no work",
+    edits: [{ file: `${SDK}/machines/acceptance.ts`, find: "if (facts.outboxFull) {", replace: "if (false) {" }],
+  },
+  {
+    name: "work whose lease is refused is given up",
+    edits: [
+      {
+        file: `${SDK}/thread/lease-keeper.ts`,
+        find: 'if (verdict === "lost" && flight?.state === "running") this.#lost(requestId, flight.identity.runId);',
+        replace: "",
+      },
+    ],
+  },
+  {
     name: "a request is posted to main before it is acknowledged",
     edits: [
       {

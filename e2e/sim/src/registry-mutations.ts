@@ -3,12 +3,10 @@ import type { Guard } from "./guard.ts";
 const ADMISSION = "gateway-mock/src/dispatch/admission/may-start.ts";
 
 /**
- * Of what keeps decisions to the functions and versions that there are. Three guards have tests of their own that fail without
+ * Of what keeps decisions to the functions and versions that there are. Two guards have tests of their own that fail without
  * them. `isRegistry` is SQL, which the model of the store does not have: `gateway-mock/test/store-postgres/claims.test.ts`, "take
- * nothing when it has changed, and say so". `whyOutdated` (a run's failure is decided while a function that hears of
- * failures is registered) and `freeKeys` (a key is taken by an event that is decided again, and its sender gives up on the
- * answer between the two) need a meeting of rare moments: `packages/store/test/batch-plan.test.ts`, B9. Schedules have
- * both, with a newcomer that hears of failures and senders that repeat only their own id.
+ * nothing when it has changed, and say so". `whyOutdated` (a run's failure is decided while a function that hears of failures
+ * is registered) needs a meeting of rare moments: `packages/store/test/batch-plan.test.ts`.
  */
 export const REGISTRY_GUARDS: readonly Guard[] = [
   {
@@ -18,6 +16,17 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
       {
         file: "packages/store/src/rules/plan-intake.ts",
         find: "if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(verdict, item, scene);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "the key of an event that is decided again is free",
+    against: "staleCaches",
+    edits: [
+      {
+        file: "packages/store/src/rules/plan-intake.ts",
+        find: "if (key) scene.writes.freeKeys.push({ name, key, eventId: event.id });",
         replace: "",
       },
     ],
