@@ -13,6 +13,36 @@ import { fail, inRoot, isProgram, root } from "./workspace.mjs";
  * @typedef {{ file: string, find: string, replace: string }} Mutation
  */
 
+/** @type {import("esbuild").BuildOptions} */
+const BUNDLE = {
+  absWorkingDir: root,
+  entryPoints: [inRoot("e2e/sim/src/cli.ts")],
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  sourcemap: "inline",
+  sourcesContent: false,
+  logLevel: "warning",
+  legalComments: "none",
+  // Packages of the workspace come as sources; what they use of npm that is not pure JavaScript modules stays outside.
+  alias: {
+    "@holdfast/core": inRoot("packages/core/src/index.ts"),
+    "@holdfast/protocol": inRoot("packages/protocol/src/index.ts"),
+    "@holdfast/store": inRoot("packages/store/src/index.ts"),
+    "@holdfast/engine": inRoot("packages/engine/src/index.ts"),
+  },
+  banner: {
+    js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
+  },
+};
+
+/** The files that the simulation is made of. */
+export async function simulationSources() {
+  const { metafile } = await build({ ...BUNDLE, outfile: "simulation.mjs", write: false, metafile: true });
+  return Object.keys(metafile.inputs).map((path) => inRoot(path));
+}
+
 /**
  * Writes the simulation as one file that Node runs.
  * @param {string} outfile
@@ -22,26 +52,8 @@ export async function bundleSimulation(outfile, mutations = []) {
   const missing = new Set(mutations);
   const files = [...new Set(mutations.map(({ file }) => inRoot(file)))];
   await build({
-    entryPoints: [inRoot("e2e/sim/src/cli.ts")],
+    ...BUNDLE,
     outfile,
-    bundle: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
-    sourcemap: "inline",
-    sourcesContent: false,
-    logLevel: "warning",
-    legalComments: "none",
-    // Packages of the workspace come as sources; what they use of npm that is not pure JavaScript modules stays outside.
-    alias: {
-      "@holdfast/core": inRoot("packages/core/src/index.ts"),
-      "@holdfast/protocol": inRoot("packages/protocol/src/index.ts"),
-      "@holdfast/store": inRoot("packages/store/src/index.ts"),
-      "@holdfast/engine": inRoot("packages/engine/src/index.ts"),
-    },
-    banner: {
-      js: 'import { createRequire as toRequire } from "node:module"; const require = toRequire(import.meta.url);',
-    },
     plugins: [
       {
         name: "mutations",

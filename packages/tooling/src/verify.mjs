@@ -35,6 +35,11 @@ export const gates = [
   gate("options", "the README's tables of options are current", "--import", "tsx", own("docs-options.ts"), "--check"),
   gate("api", "etc/*.api.md say what users see", own("api-report.mjs"), "--check"),
   gate("invariants", "each invariant has a label of its own, and a test with it in its title", own("invariants.mjs")),
+  gate(
+    "mutations",
+    "guards are where the simulation's mutations look for them",
+    ...["--import", "tsx", own("mutations.mjs")],
+  ),
   gate("entries", "the types of each entry have the values that its modules have", own("entries.mjs")),
   gate("named", "what how-to pages and Vitest lists name is there", own("named.mjs")),
   gate("subjects", "commit subjects name their area, in 72 characters", own("subjects.mjs")),
