@@ -160,7 +160,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/thread/lease-keeper.ts`,
-        find: 'if (verdict === "lost" && flight?.state === "running") this.#lost(requestId, flight.identity.runId);',
+        find: 'if (verdict === "lost" && request?.state === "running") this.#onLost(requestId, request.identity.runId);',
         replace: "",
       },
     ],
