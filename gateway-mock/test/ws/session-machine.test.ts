@@ -88,6 +88,14 @@ describe("Handshake", () => {
     expect(run.effects.at(-1)).toEqual({ do: "open" });
   });
 
+  test("before readiness a worker gets no answer, and what it says of requests is not delivered (SESSION-2, SESSION-6)", () => {
+    const run = new Run(frame(hello), accepted());
+    for (const early of [frame(status), frame({ kind: "WORKER_HEARTBEAT" }), frame(hello)]) {
+      expect(run.send(early)).toEqual([{ do: "warn", message: expect.stringContaining("before WORKER_READY") }]);
+      expect(run.state.phase).toBe("connected");
+    }
+  });
+
   test("a worker without manual readiness is ready at once", () => {
     const run = new Run(frame(hello), accepted(false));
     expect(run.state.phase).toBe("ready");
@@ -302,39 +310,70 @@ const anyEvent: fc.Arbitrary<SessionEvent> = fc.oneof(
   }),
 );
 
+/** Random events alone seldom get far: a session starts at any of its phases. */
+const beginning: fc.Arbitrary<readonly SessionEvent[]> = fc.oneof(
+  fc.constantFrom<readonly SessionEvent[]>([], [frame(hello)]),
+  fc.constantFrom(accepted(true), accepted(true, [])).map((agreed) => [frame(hello), agreed]),
+  fc
+    .tuple(
+      fc.constantFrom(accepted(true), accepted(true, []), accepted(false), accepted(false, [])),
+      fc.constantFrom<readonly SessionEvent[]>(
+        [frame({ kind: "WORKER_READY" })],
+        [frame({ kind: "WORKER_PAUSE" })],
+        [frame({ kind: "WORKER_READY" }), frame({ kind: "WORKER_PAUSE" })],
+      ),
+    )
+    .map(([agreed, readiness]) => [frame(hello), agreed, ...readiness]),
+);
+
 const ORDER = ["hello", "registering", "connected", "ready", "draining", "closed"];
 
 test("SESSION-1 to SESSION-8 hold for random events", () => {
   fc.assert(
-    fc.property(fc.array(anyEvent, { maxLength: 40 }), fc.boolean(), (events, strict) => {
+    fc.property(beginning, fc.array(anyEvent, { maxLength: 40 }), fc.boolean(), (first, events, strict) => {
       const run = strict ? new Run("strict") : new Run();
-      for (const event of events.filter(({ type }) => type !== "accept")) {
+      let hasPaused = false;
+      for (const event of [...first, ...events].filter(({ type }) => type !== "accept")) {
         const before = run.state;
         const effects = run.send(event);
+        const isEstablished = before.phase === "ready" || before.phase === "draining";
         const mayResume = before.phase === "draining" && !before.closingSent && before.mayResume;
         const back = mayResume && run.state.phase === "ready";
         if (!back) expect(ORDER.indexOf(run.state.phase)).toBeGreaterThanOrEqual(ORDER.indexOf(before.phase));
-        if (before.phase === "closed") expect(effects).toEqual([]);
-        if (before.phase === "connected" && run.state.phase === "connected") {
-          expect(effects.filter((effect) => effect.do === "send")).toEqual([]);
+        if (before.phase === "closed") expect(effects, "SESSION-7").toEqual([]);
+        if (before.phase === "connected") {
+          expect(
+            effects.filter((effect) => effect.do === "send"),
+            "SESSION-2",
+          ).toEqual([]);
         }
         for (const effect of effects) {
-          if (effect.do === "deliver") expect(["ready", "draining"]).toContain(before.phase);
-          if (effect.do === "send" && effect.frame.kind === "GATEWAY_HEARTBEAT") {
-            expect(["ready", "draining"]).toContain(before.phase);
-          }
+          if (effect.do === "deliver") expect(isEstablished, "SESSION-6").toBe(true);
+          if (effect.do === "open" && hasPaused) expect(back, "SESSION-8").toBe(true);
+          if (effect.do !== "send") continue;
+          if (effect.frame.kind === "GATEWAY_CLOSING") expect(isEstablished, "SESSION-4").toBe(true);
+          if (effect.frame.kind === "GATEWAY_HEARTBEAT") expect(isEstablished, "SESSION-5").toBe(true);
         }
-        if (event.type === "frame" && delivers(before, event.frame))
-          expect(effects.at(-1)).toMatchObject({ do: "deliver" });
+        if (event.type !== "frame") continue;
+        if (event.frame.kind === "WORKER_HEARTBEAT" && isEstablished)
+          expect(run.sent().at(-1)).toBe("GATEWAY_HEARTBEAT");
+        if (event.frame.kind === "WORKER_STATUS") {
+          expect(
+            effects.some((effect) => effect.do === "deliver"),
+            "SESSION-6",
+          ).toBe(isEstablished);
+          expect(delivers(before, event.frame), "SESSION-6").toBe(isEstablished);
+        }
+        hasPaused ||= run.state.phase === "draining";
       }
       const sent = run.sent();
       expect(sent[0]).toBe("GATEWAY_HELLO");
       for (const kind of ["GATEWAY_HELLO", "GATEWAY_CONNECTION_READY", "GATEWAY_CLOSING"]) {
-        expect(sent.filter((one) => one === kind).length).toBeLessThanOrEqual(1);
+        expect(sent.filter((one) => one === kind).length, "SESSION-1, SESSION-4").toBeLessThanOrEqual(1);
       }
       const told = run.effects.map((effect) => effect.do).filter((name) => ["open", "pause", "gone"].includes(name));
-      expect(told.join(" ")).toMatch(/^(open pause ?)*(open)?(gone)?$/);
-      expect(told.includes("gone")).toBe(run.state.phase === "closed");
+      expect(told.join(" "), "SESSION-3").toMatch(/^(open pause ?)*(open)?(gone)?$/);
+      expect(told.includes("gone"), "SESSION-7").toBe(run.state.phase === "closed");
     }),
     { numRuns: runs(3000) },
   );

@@ -26,11 +26,6 @@ export const UNCITED = new Set([
   "RUNNER-5",
   "ENV-1",
   "ENV-2",
-  "HANDSHAKE-3",
-  "OUTBOX-8",
-  "DOUBT-3",
-  "DOUBT-4",
-  "DOUBT-5",
 ]);
 
 const definition = /^\s*\*\s+([A-Z]+-\d+)\. /;

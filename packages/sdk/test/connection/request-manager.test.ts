@@ -1,4 +1,4 @@
-import { silentLog } from "@holdfast/core";
+import { silentLog, ulidFromSeed } from "@holdfast/core";
 import {
   type ConnectionReady,
   decodeWorkerFrame,
@@ -8,6 +8,7 @@ import {
 } from "@holdfast/protocol";
 import { fakeClock } from "@holdfast/testing";
 import { expect, it } from "vitest";
+import { pauseLimitMs } from "../../src/connection/machines/intervals.ts";
 import type { ThreadMessage } from "../../src/connection/shared/messages.ts";
 import type { SerializableConfig } from "../../src/connection/shared/serializable-config.ts";
 import { InFlightRequests } from "../../src/connection/thread/in-flight-requests.ts";
@@ -21,11 +22,12 @@ const READY = {
 } as unknown as ConnectionReady;
 const FAILED = { type: "EXECUTION_ERROR", requestId: "r", error: { name: "Error", message: "no" } } as const;
 const NO_BYTES = new Uint8Array(0);
+const PAUSE_MS = pauseLimitMs(30_000);
 
-const request = (requestId: string): ExecutorRequest =>
+const request = (requestId: string, leaseId: string): ExecutorRequest =>
   ({
     kind: "GATEWAY_EXECUTOR_REQUEST",
-    ...{ requestId, runId: `run of ${requestId}`, leaseId: `lease of ${requestId}` },
+    ...{ requestId, runId: `run of ${requestId}`, leaseId },
     ...{ appName: "shop", functionSlug: "shop-order", accountId: "a", envId: "e", appId: "i" },
     ...{
       functionId: "f",
@@ -37,7 +39,7 @@ const request = (requestId: string): ExecutorRequest =>
   }) as ExecutorRequest;
 
 /** Requests of a connection that is ready; no socket, no main: what leaves is kept, in order. */
-function bench() {
+function bench(maxWorkerConcurrency = 10) {
   const clock = fakeClock();
   const happened: string[] = [];
   const posted: ThreadMessage[] = [];
@@ -51,7 +53,7 @@ function bench() {
   const config = {
     apps: [{ appName: "shop" }],
     extensions: ["checkpoint", "nack", "cancel"],
-    maxWorkerConcurrency: 1,
+    maxWorkerConcurrency,
     sdkVersion: "holdfast-js:test",
     outbox: { maxCount: 100, maxBytes: 1_000_000, ackMs: 5_000, flushMs: 2_000 },
   } as unknown as SerializableConfig;
@@ -70,8 +72,13 @@ function bench() {
   manager.onLinkUp(READY);
   const frames = (): (WorkerFrame | UnknownFrame)[] =>
     effects.flatMap((effect) => (effect.do === "SEND" ? [decodeWorkerFrame(effect.bytes)] : []));
-  const arrive = (requestId: string): void => manager.onWorkFrame(request(requestId), new Uint8Array([1, 2, 3]));
-  return { clock, manager, happened, posted, frames, arrive };
+  const arrive = (requestId: string, leaseId = `lease of ${requestId}`): void =>
+    manager.onWorkFrame(request(requestId, leaseId), new Uint8Array([1, 2, 3]));
+  const extend = (requestId: string): void => {
+    const answer = { kind: "WORKER_REQUEST_EXTEND_LEASE_ACK", requestId, newLeaseId: "next" } as const;
+    manager.onWorkFrame(answer as Parameters<typeof manager.onWorkFrame>[0], NO_BYTES);
+  };
+  return { clock, manager, happened, posted, frames, arrive, extend };
 }
 
 it("a request goes to main before it is acknowledged, while it is still in flight", () => {
@@ -95,7 +102,7 @@ it("the end of a request is reported once, when the gateway has the reply", () =
 });
 
 it("a request beyond the capacity is returned without reaching main", () => {
-  const { manager, happened, frames, arrive } = bench();
+  const { manager, happened, frames, arrive } = bench(1);
   arrive("r");
   happened.length = 0;
   arrive("s");
@@ -104,15 +111,62 @@ it("a request beyond the capacity is returned without reaching main", () => {
   expect(manager.inFlightCount).toBe(1);
 });
 
-it("in doubt, a request is confirmed before it goes to main and is acknowledged", () => {
-  const { manager, happened, arrive } = bench();
+it("DOUBT-2: in doubt, a request is confirmed before it goes to main and is acknowledged", () => {
+  const { manager, happened, arrive, extend } = bench();
   manager.beginDoubt();
   arrive("r");
   expect(happened).toEqual(["gateway: WORKER_REQUEST_EXTEND_LEASE"]);
   happened.length = 0;
-  const answer = { kind: "WORKER_REQUEST_EXTEND_LEASE_ACK", requestId: "r", newLeaseId: "next" } as const;
-  manager.onWorkFrame(answer as Parameters<typeof manager.onWorkFrame>[0], NO_BYTES);
+  extend("r");
   expect(happened).toEqual(["main: EXECUTION_REQUEST", "gateway: WORKER_REQUEST_ACK", "main: LEASE_EXTENDED"]);
+});
+
+it("DOUBT-3: only an answer given after the doubt began ends it for requests that are read later", async () => {
+  const { clock, manager, happened, arrive, extend } = bench();
+  const fateOf = (requestId: string): string | undefined => {
+    happened.length = 0;
+    arrive(requestId);
+    return happened[0];
+  };
+  arrive("held");
+  await clock.advance(30_000);
+  expect(happened.at(-1), "its lease is extended").toBe("gateway: WORKER_REQUEST_EXTEND_LEASE");
+  manager.beginDoubt();
+  extend("held");
+  expect(fateOf("after an old answer")).toBe("gateway: WORKER_REQUEST_EXTEND_LEASE");
+  extend("held");
+  expect(fateOf("after a new answer")).toBe("main: EXECUTION_REQUEST");
+});
+
+it.each([
+  ["by a pause goes to main", PAUSE_MS, "main: EXECUTION_REQUEST"],
+  ["by more than a pause is confirmed first", PAUSE_MS + 1, "gateway: WORKER_REQUEST_EXTEND_LEASE"],
+])("DOUBT-4: a request that is later than others %s", (_name, lateMs, expected) => {
+  const { happened, arrive } = bench();
+  const leaseUntil = (endsInMs: number): string => ulidFromSeed(1_000_000 + endsInMs, new Uint8Array(10), 0);
+  arrive("punctual", leaseUntil(60_000));
+  happened.length = 0;
+  arrive("late", leaseUntil(60_000 - lateMs));
+  expect(happened[0]).toBe(expected);
+});
+
+it.each(["lost", "replaced"])("DOUBT-5: a request not acknowledged is forgotten when its connection is %s", (how) => {
+  const { manager, happened, posted, arrive, extend } = bench();
+  manager.beginDoubt();
+  arrive("r");
+  happened.length = 0;
+  if (how === "lost") manager.onLinkDown();
+  else manager.onLinkUp(READY);
+  expect([happened, manager.inFlightCount]).toEqual([["REQUEST_ENDED"], 0]);
+  manager.onLinkUp(READY);
+  expect(happened, "its lease is not extended").toEqual(["REQUEST_ENDED"]);
+  extend("r");
+  expect(posted).toEqual([]);
+  arrive("r");
+  expect(
+    posted.map(({ type }) => type),
+    "delivered again, it is new",
+  ).toEqual(["EXECUTION_REQUEST"]);
 });
 
 it("requests still running at shutdown are returned: main loses them, and they end in the thread", () => {

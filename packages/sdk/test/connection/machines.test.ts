@@ -1,3 +1,4 @@
+import type { GatewayFrame } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../../tooling/src/runs.ts";
@@ -66,6 +67,48 @@ describe("Handshake machine", () => {
         expect(done.filter((effect) => effect === "SEND_CONNECT").length, "HANDSHAKE-1").toBeLessThanOrEqual(1);
       }),
     );
+  });
+
+  /** What ends a handshake that waits for HELLO, and one that waits for CONNECTION_READY; null = goes on. */
+  const ends: Readonly<Record<GatewayFrame["kind"], readonly [RegExp | null, RegExp | null]>> = {
+    GATEWAY_HELLO: [null, /GATEWAY_HELLO instead of GATEWAY_CONNECTION_READY/],
+    GATEWAY_CONNECTION_READY: [/first frame was GATEWAY_CONNECTION_READY/, null],
+    SYNC_FAILED: [/rejected the app's functions: m \(c\)/, /rejected the app's functions: m \(c\)/],
+    GATEWAY_HEARTBEAT: [/first frame was GATEWAY_HEARTBEAT/, /GATEWAY_HEARTBEAT instead/],
+    GATEWAY_CLOSING: [/first frame was GATEWAY_CLOSING/, /GATEWAY_CLOSING instead/],
+    GATEWAY_EXECUTOR_REQUEST: [/first frame was GATEWAY_EXECUTOR_REQUEST/, /GATEWAY_EXECUTOR_REQUEST instead/],
+    WORKER_REPLY_ACK: [/first frame was WORKER_REPLY_ACK/, /WORKER_REPLY_ACK instead/],
+    WORKER_REQUEST_EXTEND_LEASE_ACK: [/first frame was WORKER_REQUEST_EXTEND/, /EXTEND_LEASE_ACK instead/],
+    GATEWAY_CHECKPOINT_ACK: [/first frame was GATEWAY_CHECKPOINT_ACK/, /GATEWAY_CHECKPOINT_ACK instead/],
+    GATEWAY_CANCEL: [/first frame was GATEWAY_CANCEL/, /GATEWAY_CANCEL instead/],
+  };
+  const others: readonly (readonly [HandshakeEvent, RegExp, RegExp])[] = [
+    [{ type: "BAD_FRAME", message: "cut off" }, /not a valid frame: cut off/, /not a valid frame: cut off/],
+    [{ type: "CLOSED", code: 1001, reason: "" }, /closed .*\(1001 without a reason\)/, /closed .*\(1001 without/],
+    [{ type: "TIMEOUT" }, /did not send GATEWAY_HELLO in time/, /did not become ready in time/],
+  ];
+  const welcome = { phase: "welcome" } as const;
+
+  it("HANDSHAKE-3: every other frame, unreadable bytes, a close and a timeout fail the handshake with the reason", () => {
+    const rows = Object.entries(ends).map(([kind, [first, second]]) => {
+      const frame = { kind, code: "c", message: "m" } as unknown as GatewayFrame;
+      return [{ type: "FRAME", frame } as const, first, second] as const;
+    });
+    for (const [event, ...reasons] of [...rows, ...others]) {
+      for (const [index, state] of [HANDSHAKE_START, welcome].entries()) {
+        const [next, effects] = stepHandshake(state, event);
+        const reason = reasons[index] ?? null;
+        expect(next.phase === "failed", JSON.stringify(event)).toBe(reason !== null);
+        if (reason === null) continue;
+        expect(effects).toEqual([expect.objectContaining({ do: "GIVE_UP", message: expect.stringMatching(reason) })]);
+      }
+    }
+  });
+
+  it("HANDSHAKE-3: a frame of an unknown kind is ignored", () => {
+    for (const state of [HANDSHAKE_START, welcome]) {
+      expect(stepHandshake(state, { type: "FRAME", frame: { kind: "UNKNOWN", number: 77 } })).toEqual([state, []]);
+    }
   });
 });
 
@@ -267,6 +310,28 @@ describe("Outbox", () => {
     const hurried = new Outbox(limits);
     hurried.add(item, 0);
     expect(hurried.due(1, true).map((action) => action.do)).toEqual(["FLUSH"]);
+  });
+
+  it("OUTBOX-8: flushAll flushes each reply once, whether it was just sent, waits for a link or follows a failed flush", () => {
+    const outbox = new Outbox(limits);
+    const add = (key: string, kind: "reply" | "checkpoint", nowMs: number) =>
+      outbox.add({ key, requestId: key, kind, bytes: 1 }, nowMs);
+    add("failed", "reply", 0);
+    add("under way", "reply", 0);
+    expect(outbox.due(1_000, true).map(({ item }) => item.key)).toEqual(["failed", "under way"]);
+    outbox.flushFailed("failed", 1_000);
+    add("queued", "reply", 1_000);
+    outbox.linkUp(1_001);
+    add("just sent", "reply", 1_002);
+    add("checkpoint", "checkpoint", 1_002);
+    expect(outbox.due(1_003, false), "nothing is due").toEqual([]);
+    const flushed = outbox.flushAll(1_003);
+    expect(flushed.map(({ do: what, item }) => `${what} ${item.key}`).sort()).toEqual([
+      "FLUSH failed",
+      "FLUSH just sent",
+      "FLUSH queued",
+    ]);
+    expect(outbox.flushAll(1_003), "all are under way").toEqual([]);
   });
 });
 
