@@ -4,6 +4,7 @@ const core = "^packages/core/src/";
 const protocol = "^packages/protocol/src/index\\.ts$";
 const coreIndex = "^packages/core/src/index\\.ts$";
 const shared = "^packages/sdk/src/connection/shared/";
+const functionTest = "^packages/sdk/src/function-test/";
 const linkCore = "^packages/sdk/src/connection/machines/";
 
 /** Files that may not touch the outside; packages/tooling/src/purity.mjs has the same list and checks the globals. */
@@ -66,7 +67,7 @@ const rooms = [
     steps: ["events", ...sdkGround],
     functions: ["events", "steps", ...sdkGround],
     execution: ["events", "steps", "functions", ...sdkGround],
-    "function-test": ["events", "steps", "functions", "execution", ...sdkGround],
+    "function-test": ["events", "steps", "functions", "execution", "sdk", ...sdkGround],
     app: ["events", "functions", "connection", ...sdkGround],
   }),
   ...roomsOf("gateway-mock/src/dispatch", "dispatch", {
@@ -85,34 +86,26 @@ const rooms = [
 
 module.exports = {
   forbidden: [
-    {
-      name: "no-cycles",
-      severity: "error",
-      comment: "Modules that import each other cannot be understood or loaded one by one.",
+    forbids("no-cycles", "Modules that import each other cannot be understood or loaded one by one.", {
       from: {},
       to: { circular: true },
-    },
-    {
-      name: "resolvable",
-      severity: "error",
-      comment: "The import leads nowhere, or to a package that no package.json names.",
+    }),
+    forbids("resolvable", "The import leads nowhere, or to a package that no package.json names.", {
       from: {},
       to: { couldNotResolve: true },
-    },
-    {
-      name: "declared",
-      severity: "error",
-      comment: "The package is installed by chance: name it in the package.json of the package that uses it.",
-      from: { pathNot: ["^packages/tooling/", "\\.config\\.ts$"] },
-      to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
-    },
-    {
-      name: "no-tests-in-sources",
-      severity: "error",
-      comment: "Published code never imports tests or tools.",
+    }),
+    forbids(
+      "declared",
+      "The package is installed by chance: name it in the package.json of the package that uses it.",
+      {
+        from: { pathNot: ["^packages/tooling/", "\\.config\\.ts$"] },
+        to: { dependencyTypes: ["npm-no-pkg", "npm-unknown"] },
+      },
+    ),
+    forbids("no-tests-in-sources", "Published code never imports tests or tools.", {
       from: { path: "^(packages/(?!tooling)[^/]+|gateway-mock)/src/" },
       to: { path: ["/test/", "^packages/tooling/", "^e2e/"] },
-    },
+    }),
     {
       name: "pure-no-node",
       severity: "error",
@@ -219,7 +212,15 @@ module.exports = {
       ["^packages/sdk/src/connection/thread/", "^packages/sdk/src/thread-script\\.ts$"],
     ),
     onlyNpm("sdk-thread-npm", "^packages/sdk/src/connection/thread/", ["ws", "undici", "@jridgewell/trace-mapping"]),
-    onlyWorkspace("sdk-stands-alone", "^packages/sdk/src/", [coreIndex, protocol, "^packages/sdk/src/"]),
+    onlyWorkspace("sdk-stands-alone", "^packages/sdk/src/", [coreIndex, protocol, engineIndex, "^packages/sdk/src/"]),
+    forbids("function-test-shares-sdk", "What exists at run time is in dist/sdk.js once, and comes from sdk.ts.", {
+      from: { path: functionTest },
+      to: { path: "^packages/sdk/src/", pathNot: [functionTest, "/sdk\\.ts$"], dependencyTypesNot: ["type-only"] },
+    }),
+    forbids("function-test-in-testing", "Only `holdfast/testing` has a gateway's decisions.", {
+      from: { path: "^packages/sdk/src/", pathNot: [functionTest, "/testing\\.ts$"] },
+      to: { path: [functionTest, engine] },
+    }),
     onlyWorkspace("testing-imports", "^packages/testing/src/", [
       coreIndex,
       protocol,

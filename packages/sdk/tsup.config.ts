@@ -30,37 +30,39 @@ function inlineThreadScript(addNotices: Notices): Plugin {
   };
 }
 
-/**
- * `holdfast/connect` and `holdfast/testing` re-export from the main entry at run time: one copy of the SDK in a process,
- * whichever of them an app imports.
- */
-const fronts = ["connect", "testing"];
+/** Which sources may be in which file of `dist/`; tsup's shims may be in all. */
+const CONTENTS = {
+  index: /^src\/index\.ts$/,
+  connect: /^src\/connect\.ts$/,
+  testing:
+    /^src\/(testing|function-test\/[^/]+)\.ts$|^\.\.\/(core|engine|protocol|store)\/|(^|\/)node_modules\/(ms|ulid)\//,
+  sdk: /^(?!\.\.\/(engine|store)\/|src\/function-test\/)/,
+} as const satisfies Record<string, RegExp>;
 
-const shareIndex: Plugin = {
-  name: "share-index",
+/**
+ * One copy of the SDK in a process, whichever entry an app imports: every entry takes it from `dist/sdk.js` at run time.
+ * `holdfast/testing` has a gateway's decisions besides, and no other file has them.
+ */
+const shareSdk: Plugin = {
+  name: "share-sdk",
   setup(build) {
     const suffix = build.initialOptions.format === "cjs" ? "cjs" : "js";
-    build.onResolve({ filter: /^\.\/index\.ts$/ }, ({ importer }) =>
-      fronts.some((front) => importer === here(`src/${front}.ts`))
-        ? { path: `./index.${suffix}`, external: true }
-        : undefined,
-    );
+    build.onResolve({ filter: /^\.{1,2}\/(sdk|index)\.ts$/ }, ({ path }) => ({
+      path: `./${path.includes("sdk") ? "sdk" : "index"}.${suffix}`,
+      external: true,
+    }));
     build.onEnd((result) => {
-      for (const [path, output] of Object.entries(result.metafile?.outputs ?? {})) {
-        if (
-          /(connect|testing)\.c?js$/.test(path) &&
-          Object.keys(output.inputs).some((input) => !/src\/(connect|testing)\.ts$/.test(input))
-        ) {
-          return {
-            errors: [
-              {
-                text: "src/connect.ts and src/testing.ts may only re-export from ./index.ts: anything else would be a second copy of the SDK.",
-              },
-            ],
-          };
-        }
-      }
-      return undefined;
+      const outputs = Object.entries(result.metafile?.outputs ?? {});
+      const errors = Object.entries(CONTENTS).flatMap(([name, allowed]) => {
+        const output = outputs.find(([path]) => path.endsWith(`dist/${name}.${suffix}`))?.[1];
+        if (output === undefined) return [{ text: `dist/${name}.${suffix} was not built.` }];
+        const inputs = Object.entries(output.inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
+        const wrong = inputs
+          .map(([input]) => input)
+          .filter((one) => !allowed.test(one) && !one.includes("/tsup/assets/"));
+        return wrong.map((input) => ({ text: `${input} does not belong into dist/${name}.${suffix}.` }));
+      });
+      return errors.length === 0 ? undefined : { errors };
     });
   },
 };
@@ -80,6 +82,10 @@ const thirdParty = notices(here("."));
 
 export default defineConfig({
   ...published,
-  entry: { index: "src/index.ts", connect: "src/connect.ts", testing: "src/testing.ts" },
-  esbuildPlugins: [portableUlid, inlineThreadScript(thirdParty), shareIndex, thirdParty.plugin],
+  entry: { index: "src/index.ts", connect: "src/connect.ts", testing: "src/testing.ts", sdk: "src/sdk.ts" },
+  dts: {
+    ...published.dts,
+    entry: { index: "src/index.ts", connect: "src/connect.ts", testing: "src/testing.ts" },
+  },
+  esbuildPlugins: [portableUlid, inlineThreadScript(thirdParty), shareSdk, thirdParty.plugin],
 });

@@ -13,6 +13,4 @@ export {
 } from "./ports.ts";
 export { settledOps } from "./queue/read-reports.ts";
 export { versionName } from "./queue/versions.ts";
-
-export { eventsText, stepsText } from "./workers/payload.ts";
 export type { WorkerSession } from "./workers/workers.ts";

@@ -1,7 +1,6 @@
-import { foldRun, type RunState } from "@holdfast/engine";
+import { eventsText, foldRun, type RunState, stepsText } from "@holdfast/engine";
 import { RUNS_PATH } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";
-import { eventsText, stepsText } from "../dispatch/index.ts";
 import type { HttpParts } from "./parts.ts";
 import { runOr404 } from "./run-or-404.ts";
 

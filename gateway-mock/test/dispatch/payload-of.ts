@@ -1,13 +1,11 @@
-import type { RunState } from "@holdfast/engine";
+import { type RunState, requestPayload } from "@holdfast/engine";
 import { parseJsonBytes } from "@holdfast/protocol";
-
-import { requestPayload } from "../../src/dispatch/workers/payload.ts";
 
 /** What a worker of the plain protocol is sent. */
 export function payloadOf(state: RunState): Record<string, unknown> {
   const options = {
     requestId: "r",
-    leaseId: "lease",
+    queueItem: "r~lease",
     jobId: "j",
     attempt: 0,
     stepId: "step",

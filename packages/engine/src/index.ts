@@ -48,11 +48,12 @@ export {
   type StepMeta,
   stepCompletedRow,
 } from "./run/log-rows.ts";
+export { eventsText, requestPayload, stepsText } from "./run/request-payload.ts";
 export {
   DEADLINE,
   emptyRun,
   FINISH_TIMEOUT,
-  forcesPlan,
+  hasStepJobs,
   isEnded,
   type JobState,
   needsWorker,

@@ -1,9 +1,3 @@
-/** `holdfast/testing`. It only re-exports from the main entry, so that a test never has two copies of the SDK. */
-export {
-  FunctionTest,
-  type FunctionTestOptions,
-  type StepAnswer,
-  type TestOutput,
-  type TestRun,
-  type TestStep,
-} from "./index.ts";
+/** `holdfast/testing`: functions in memory, on a gateway's own decisions, and on the SDK that the app under test has. */
+export { FunctionTest, type TestOutput } from "./function-test/function-test.ts";
+export type { FunctionTestOptions, StepAnswer, TestRun, TestStep } from "./function-test/test-types.ts";

@@ -13,8 +13,10 @@ export interface Notices {
 export function notices(packageDir: string): Notices {
   const folders = new Set<string>();
   const collect = (metafile: Metafile): void => {
-    for (const input of Object.keys(metafile.inputs)) {
-      const folder = packageFolder(input);
+    // What was read and left out again is not in the package.
+    const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
+    for (const [input, { bytesInOutput }] of inputs) {
+      const folder = bytesInOutput > 0 ? packageFolder(input) : undefined;
       if (folder !== undefined) folders.add(resolve(packageDir, folder));
     }
   };

@@ -121,6 +121,8 @@ const planted: Record<string, [file: string, line: string]> = {
   "sdk-npm": ["packages/sdk/src/connection/main/main.ts", 'import "ws";'],
   "sdk-thread-npm": ["packages/sdk/src/connection/thread/run.ts", 'import "hono";'],
   "sdk-stands-alone": ["packages/sdk/src/index.ts", 'import "@holdfast/testing";'],
+  "function-test-shares-sdk": ["packages/sdk/src/function-test/a.ts", 'import "../functions/fn.ts";'],
+  "function-test-in-testing": ["packages/sdk/src/index.ts", 'import "@holdfast/engine";'],
   "testing-imports": ["packages/testing/src/index.ts", 'import "holdfast";'],
   "gateway-imports": ["gateway-mock/src/index.ts", 'import "holdfast";'],
   "gateway-postgres-server": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "@holdfast/postgres-server";'],

@@ -1,5 +1,5 @@
 import { messageOf } from "@holdfast/core";
-import type { RunState } from "@holdfast/engine";
+import { hasStepJobs, type RunState } from "@holdfast/engine";
 import type { GatewayFrame } from "@holdfast/protocol";
 import type { Fence, LeaseRelease } from "@holdfast/store";
 import { levelFor } from "../../store-postgres/index.ts";
@@ -308,9 +308,4 @@ export class Dispatches {
     for (const dispatch of late) this.#former.keep(dispatch);
     this.giveUp(late, () => false);
   }
-}
-
-function hasStepJobs(state: RunState): boolean {
-  for (const job of state.jobs.values()) if (job.kind === "step") return true;
-  return false;
 }

@@ -1,10 +1,13 @@
-import { type RunState, sha1Hex } from "@holdfast/engine";
-import type { GatewayFrame } from "@holdfast/protocol";
+import { type RunState, requestPayload, sha1Hex } from "@holdfast/engine";
+import { type GatewayFrame, WIRE_LIMITS } from "@holdfast/protocol";
 import { DEFAULT_ENVIRONMENT, environmentOf, plainName } from "@holdfast/store";
 
 import type { Dispatch, JobToRun } from "./dispatch.ts";
-import { MAX_PAYLOAD_BYTES, requestPayload } from "./payload.ts";
+import { queueItemOf } from "./request-id.ts";
 import type { Slot } from "./workers.ts";
+
+/** Leaves room in the frame for everything around it. */
+const MAX_PAYLOAD_BYTES = WIRE_LIMITS.maxFrameBytes - 256 * 1024;
 
 /** The same values as the reference's local server. */
 const ACCOUNT_ID = "00000000-0000-4000-a000-000000000000";
@@ -36,7 +39,7 @@ export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFram
     jobId: job.id,
     attempt: job.kind === "pass" ? state.passAttempt : job.attempt,
     stepId,
-    leaseId,
+    queueItem: queueItemOf({ requestId, leaseId }),
     functionUuid: slot.session.extensions.has("checkpoint") ? null : uuid,
     inPlace,
     nowMs,

@@ -5,11 +5,14 @@ import type { PassReport } from "./input.ts";
 
 const utf8 = new TextDecoder();
 
+/** What a reply has of a pass. */
+type Reply = Pick<SdkResponse, "status" | "body" | "noRetry" | "retryAfter" | "requestVersion">;
+
 /** Reads JSON, or throws. */
 type Parse = (bytes: Uint8Array, what: string) => unknown;
 
 /** Reads a reply. `no_retry` is looked at before the status: with DONE it means failed permanently. Never throws. */
-export function readReport(response: SdkResponse, nowMs: number, parse: Parse): PassReport {
+export function readReport(response: Reply, nowMs: number, parse: Parse): PassReport {
   const { status, body, noRetry } = response;
   try {
     if (body.byteLength > WIRE_LIMITS.maxOutputBytes && status !== "NOT_COMPLETED") throw tooLarge(body.byteLength);

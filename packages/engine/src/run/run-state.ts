@@ -183,6 +183,12 @@ export function forcesPlan(state: Pick<RunState, "requestVersion" | "pending" | 
   return state.requestVersion >= 2 ? state.pending.size > 0 : state.forced;
 }
 
+/** Single steps are dispatched as on the plain protocol: no pass may go on in place beside them. */
+export function hasStepJobs(state: RunState): boolean {
+  for (const job of state.jobs.values()) if (job.kind === "step") return true;
+  return false;
+}
+
 /** What lists show of a run that goes on: something to run now or soon, or only waits. */
 export function liveStatus(jobs: Iterable<JobState>, nowMs: number): RunStatus {
   for (const job of jobs) {

@@ -1,17 +1,22 @@
-import { HoldfastError, parseDurationMs, parseGoDurationMs, toPlainError } from "@holdfast/core";
+import { parseDurationMs, toPlainError } from "@holdfast/core";
+import type { StepResult } from "@holdfast/engine";
 import { isRecord, type Op } from "@holdfast/protocol";
-import { instantOf } from "../steps/points-in-time.ts";
+import { HoldfastError } from "../sdk.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepAnswer } from "./test-types.ts";
 
-/** How a step that the gateway does ends: when, and what the run has on record then. */
-export interface Ending {
-  readonly dueMs: number;
-  readonly entry: unknown;
+/** What a test gives to a step that waits: when, and how the step ends then. */
+export interface Answer {
+  readonly atMs: number;
+  readonly result: StepResult;
 }
 
-/** What an invoked function gave. */
-export type InvokedRun = (slug: string, payload: unknown) => Promise<{ output?: unknown; error?: unknown } | undefined>;
+/** What an invoked function gave, and how long it took. */
+export type InvokedRun = (
+  slug: string,
+  payload: unknown,
+  nowMs: number,
+) => Promise<{ readonly result: StepResult; readonly elapsedMs: number } | undefined>;
 
 /** The answers a test gives to steps. */
 export class Answers {
@@ -32,34 +37,39 @@ export class Answers {
     return { ...call, body: (_hash, args) => answer.handler(...(args as never[])) };
   };
 
-  /** @throws HoldfastError `TEST_STEP_UNANSWERED` */
-  async end(op: Op, fullId: string, nowMs: number, invoke: InvokedRun): Promise<Ending> {
-    const timeoutMs = timeOf(op.opts?.timeout, nowMs);
-    if (op.op === "Sleep") return { dueMs: timeOf(op.name, nowMs), entry: null };
+  /**
+   * How a step ends that has begun to wait; undefined: by its own time, which is over at `untilMs`.
+   * @throws HoldfastError `TEST_STEP_UNANSWERED`
+   */
+  async answer(
+    op: Op,
+    fullId: string,
+    { nowMs, untilMs }: { readonly nowMs: number; readonly untilMs: number | null },
+    invoke: InvokedRun,
+  ): Promise<Answer | undefined> {
+    if (op.op === "Sleep") return undefined;
     const answer = this.find(fullId);
     if (answer === undefined) {
-      if (op.op === "WaitForEvent" || op.op === "WaitForSignal") return { dueMs: timeoutMs, entry: null };
-      const run = op.op === "InvokeFunction" ? await invoke(String(op.opts?.function_id), op.opts?.payload) : undefined;
+      if (op.op === "WaitForEvent" || op.op === "WaitForSignal") return undefined;
+      const { function_id: slug, payload } = op.opts ?? {};
+      const run = op.op === "InvokeFunction" ? await invoke(String(slug), payload, nowMs) : undefined;
       if (run === undefined) throw unanswered(op, fullId);
-      return { dueMs: nowMs, entry: run.error === undefined ? { data: run.output ?? null } : { error: run.error } };
+      return { atMs: nowMs + run.elapsedMs, result: run.result };
     }
     const afterMs = answer.after === undefined ? 0 : parseDurationMs(answer.after, `\`after\` of step "${fullId}"`);
-    const isLate = op.opts?.timeout !== undefined && nowMs + afterMs > timeoutMs;
-    if (isLate) return { dueMs: timeoutMs, entry: op.op === "InvokeFunction" ? TIMED_OUT : null };
+    const atMs = nowMs + afterMs;
+    if (untilMs !== null && atMs > untilMs) return undefined;
     try {
-      const value = await answer.handler();
-      return { dueMs: nowMs + afterMs, entry: await entryOf(op, value, nowMs) };
+      const text = JSON.stringify(await dataOf(op, await answer.handler(), nowMs)) ?? "null";
+      return { atMs, result: { type: "data", text } };
     } catch (thrown) {
-      return { dueMs: nowMs + afterMs, entry: { error: toPlainError(thrown) } };
+      return { atMs, result: { type: "error", error: toPlainError(thrown) } };
     }
   }
 }
 
-const TIMED_OUT = {
-  error: { name: "InvokeTimeoutError", code: "INVOKE_TIMEOUT", message: "The invoked function timed out." },
-};
-
-async function entryOf(op: Op, value: unknown, nowMs: number): Promise<unknown> {
+/** The data that the run has on record then. */
+async function dataOf(op: Op, value: unknown, nowMs: number): Promise<unknown> {
   switch (op.op) {
     case "WaitForEvent": {
       if (value === null || value === undefined) return null;
@@ -68,11 +78,11 @@ async function entryOf(op: Op, value: unknown, nowMs: number): Promise<unknown> 
       return { id: `event-${op.id.slice(0, 8)}`, ts: nowMs, name: op.name, ...event };
     }
     case "WaitForSignal":
-      return value === null || value === undefined ? null : { data: { signal: op.name, data: value } };
+      return value === null || value === undefined ? null : { signal: op.name, data: value };
     case "Gateway":
-      return { data: await recorded(value, String(op.opts?.url)) };
+      return recorded(value, String(op.opts?.url));
     default:
-      return { data: value ?? null };
+      return value ?? null;
   }
 }
 
@@ -94,11 +104,4 @@ function unanswered(op: Op, fullId: string): HoldfastError {
     "TEST_STEP_UNANSWERED",
     `Step "${fullId}" ${what}, which this test does not answer: add { id: "${fullId}", handler: () => ... } to \`steps\`${op.op === "InvokeFunction" ? ", or the function to `functions`" : ""}.`,
   );
-}
-
-/** A duration from now or a point in time; a year when there is none. */
-function timeOf(text: unknown, nowMs: number): number {
-  if (typeof text !== "string") return nowMs + 365 * 86_400_000;
-  const instant = instantOf(text);
-  return instant === undefined ? nowMs + (parseGoDurationMs(text) ?? 0) : Math.max(nowMs, Date.parse(instant));
 }

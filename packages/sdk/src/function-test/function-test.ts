@@ -1,22 +1,31 @@
-import { HoldfastError, type PlainError, systemClock } from "@holdfast/core";
+import { type PlainError, systemClock } from "@holdfast/core";
+import { eventsText, readRunOptions, type StepResult as StepEnd, stepsText } from "@holdfast/engine";
 import { type EventPayload, isRecord, normalizeError, type Op } from "@holdfast/protocol";
 import type { OutgoingEvent } from "../events/event-types.ts";
-import { createMainThreadStrategy } from "../execution/main-thread.ts";
 import type { AppClient } from "../functions/app-client.ts";
-import { definitionOf, type FunctionDefinition, type HoldfastFunction } from "../functions/define-function.ts";
-import { createRegistry } from "../functions/registry.ts";
-import { checkKnown, invalidOption } from "../options.ts";
-import { reviveError } from "../steps/errors.ts";
+import type { FunctionDefinition, HoldfastFunction } from "../functions/define-function.ts";
+import {
+  checkKnown,
+  createMainThreadStrategy,
+  createRegistry,
+  definitionOf,
+  HoldfastError,
+  invalidOption,
+  reviveError,
+  STEP_KINDS,
+  stepKinds,
+} from "../sdk.ts";
 import type { OutputOf } from "../steps/references.ts";
-import { STEP_KINDS, type StepKind, stepKinds } from "../steps/step-kinds.ts";
+import type { StepKind } from "../steps/step-kinds.ts";
 import type { StepResult } from "../steps/step-result.ts";
 import { Answers, type InvokedRun } from "./answers.ts";
-import { MemoryRun, type StepNote } from "./memory-run.ts";
+import { FunctionRun, type StepNote } from "./function-run.ts";
+import { MemoryRun } from "./memory-run.ts";
 import type { FunctionTestOptions, TestRun, TestStep } from "./test-types.ts";
 
 /**
  * Runs a function in memory: without a gateway, without a database, and time passes at once. The code that runs it is what
- * runs it in an app, too.
+ * runs it in an app, and the code that decides how the run goes on is a gateway's.
  *
  *     const test = new FunctionTest(order, { event: { name: "shop/order.placed", data: { card: "4242" } } });
  *     const { output, state } = await test.run();
@@ -101,6 +110,8 @@ interface Sent {
 interface Played<Output> {
   readonly run: TestRun<Output>;
   readonly error: PlainError | undefined;
+  /** The event that a gateway makes of its failure. */
+  readonly failedEvent: EventPayload | undefined;
 }
 
 async function runInMemory<Output>(
@@ -113,10 +124,14 @@ async function runInMemory<Output>(
   const events = eventsOf(definition, options, nowMs);
   const played = await play<Output>(fn, definition.config.id, events, { ...options, nowMs }, until);
   const { failureConfig } = definition;
-  if (played.error === undefined || failureConfig === undefined) return played;
-  const data = { function_id: definition.config.id, run_id: "run", error: played.error, event: events[0] };
-  const failed: EventPayload = { id: "failure", name: "inngest/function.failed", data, ts: nowMs };
-  const { run: onFailure } = await play(fn, failureConfig.id, [failed], { ...options, nowMs }, undefined);
+  if (played.failedEvent === undefined || failureConfig === undefined) return played;
+  const { run: onFailure } = await play(
+    fn,
+    failureConfig.id,
+    [played.failedEvent],
+    { ...options, nowMs: nowMs + played.run.elapsedMs },
+    undefined,
+  );
   return { ...played, run: { ...played.run, onFailure } };
 }
 
@@ -128,30 +143,29 @@ async function play<Output>(
   until: string | undefined,
 ): Promise<Played<Output>> {
   const { client, config, failureConfig } = definitionOf(fn) as FunctionDefinition;
-  const { retries } = (slug === failureConfig?.id ? failureConfig : config).steps.step;
+  const { id: appId, appVersion } = client.options;
+  const { maxAttempts, deadlineInMs, finishInMs } = readRunOptions(
+    JSON.stringify(slug === failureConfig?.id ? failureConfig : config),
+  );
+  const { nowMs } = options;
+  const memory = new MemoryRun({ appId, appVersion, slug, events, maxAttempts, deadlineInMs, finishInMs, nowMs });
   const sent: Sent = { events: [], signals: [] };
   const answers = new Answers(options.steps ?? []);
-  const registry = createRegistry([{ client: recording(client, sent), functions: [fn] }]);
-  const memory = new MemoryRun({
-    strategy: createMainThreadStrategy(registry, { intercept: answers.intercept }),
-    appName: client.options.id,
-    slug,
-    events,
-    maxAttempts: retries.attempts + 1,
-    deadline: isRecord(config.holdfast) && slug === config.id ? String(config.holdfast.deadline) : undefined,
-    appVersion: client.options.appVersion,
-    answers,
-    invoke: invoker(options, sent),
-    replay: options.replay === true,
-    nowMs: options.nowMs,
-    until,
-  });
-  const end = await memory.run();
-  const steps = [...memory.steps.values()].filter(({ fullId }) => fullId !== "holdfast/failure").map(viewOf);
-  const error = end.status === "failed" ? normalizeError(end.value) : undefined;
+  const registry = createRegistry([{ client: recording(client, sent, memory), functions: [fn] }]);
+  const strategy = createMainThreadStrategy(registry, { intercept: answers.intercept });
+  const replay = options.replay === true;
+  const invoke = invoker(options, sent);
+  const played = new FunctionRun(memory, { strategy, appName: appId, slug, answers, invoke, replay, until });
+  await played.run();
+  const { outputJson = "null", errorJson } = memory.head;
+  const status = played.isStopped ? "stopped" : STATUSES[memory.state.status];
+  const error = errorJson === undefined ? undefined : normalizeError(JSON.parse(errorJson));
+  const steps = [...played.steps.values()]
+    .filter(({ fullId }) => fullId !== "holdfast/failure")
+    .map((note) => viewOf(note, memory));
   const run: TestRun<Output> = {
-    status: end.status,
-    output: end.status === "completed" ? (end.value as Output) : undefined,
+    status,
+    output: status === "completed" ? (JSON.parse(outputJson) as Output) : undefined,
     error: error === undefined ? undefined : withReport(error),
     steps,
     state: Object.fromEntries(
@@ -159,11 +173,21 @@ async function play<Output>(
     ),
     sentEvents: sent.events,
     sentSignals: sent.signals,
-    elapsedMs: memory.nowMs - options.nowMs,
-    passes: memory.passes,
+    elapsedMs: memory.nowMs - nowMs,
+    passes: played.passes,
   };
-  return { run, error };
+  return { run, error, failedEvent: played.failedEvent };
 }
+
+/** A run that goes on was stopped. */
+const STATUSES = {
+  COMPLETED: "completed",
+  FAILED: "failed",
+  CANCELLED: "cancelled",
+  PENDING: "stopped",
+  RUNNING: "stopped",
+  WAITING: "stopped",
+} as const satisfies Record<MemoryRun["state"]["status"], TestRun["status"]>;
 
 /** What was undone is part of the error. */
 function withReport(plain: PlainError & Record<string, unknown>): Error {
@@ -171,8 +195,8 @@ function withReport(plain: PlainError & Record<string, unknown>): Error {
   return plain.compensation === undefined ? error : Object.assign(error, { compensation: plain.compensation });
 }
 
-/** The client of the function, which sends nothing. */
-function recording(client: AppClient, sent: Sent): AppClient {
+/** The client of the function, which sends nothing and fetches from memory. */
+function recording(client: AppClient, sent: Sent, { state }: MemoryRun): AppClient {
   return {
     options: client.options,
     schemas: client.schemas,
@@ -184,21 +208,22 @@ function recording(client: AppClient, sent: Sent): AppClient {
       sent.signals.push(signal);
       return {};
     },
-    fetchRunState: (runId, signal) => client.fetchRunState(runId, signal),
+    fetchRunState: async () => ({ steps: JSON.parse(stepsText(state)), events: JSON.parse(eventsText(state)) }),
   };
 }
 
-function invoker({ functions = [], nowMs, replay = false }: FunctionTestOptions, sent: Sent): InvokedRun {
-  return async (slug, payload) => {
+function invoker({ functions = [], replay = false }: FunctionTestOptions, sent: Sent): InvokedRun {
+  return async (slug, payload, nowMs) => {
     const fn = functions.find((each) => each.slug === slug);
     if (fn === undefined) return undefined;
     const data = isRecord(payload) && isRecord(payload.data) ? payload.data : {};
     const event = { name: "inngest/function.invoked", data };
-    const time = nowMs === undefined ? {} : { nowMs };
-    const { run, error } = await runInMemory(fn, { event, functions, replay, ...time }, undefined);
+    const { run, error } = await runInMemory(fn, { event, functions, replay, nowMs }, undefined);
     sent.events.push(...run.sentEvents);
     sent.signals.push(...run.sentSignals);
-    return error === undefined ? { output: run.output } : { error };
+    const result: StepEnd =
+      error === undefined ? { type: "data", text: JSON.stringify(run.output ?? null) } : { type: "error", error };
+    return { result, elapsedMs: run.elapsedMs };
   };
 }
 
@@ -222,18 +247,17 @@ function eventsOf(
 const kindOfOp = (op: Op["op"]): StepKind | undefined =>
   op === "StepPlanned" ? undefined : stepKinds.find((kind) => STEP_KINDS[kind].op === op);
 
-function viewOf({ fullId, op, attempts, entry, isUndefined }: StepNote): TestStep {
+function viewOf({ key, fullId, op, attempts }: StepNote, { state }: MemoryRun): TestStep {
   const type = op.opts?.type;
   const inner = type === "step.sendEvent" ? "sendEvent" : type === "step.sendSignal" ? "sendSignal" : "run";
-  const value = entry?.value;
-  const error = isRecord(value) && value.error !== undefined ? value.error : op.error;
-  const isFailed = isRecord(value) && value.error !== undefined;
-  const data = isRecord(value) && "data" in value && isForm(value) ? value.data : value;
+  const memo = state.memo.get(key);
+  const end = memo && (JSON.parse(memo.text) as { type: "data"; data: unknown } | { type: "error"; error: unknown });
+  const error = end?.type === "error" ? end.error : op.error;
   return {
     id: fullId,
     kind: kindOfOp(op.op) ?? inner,
-    status: entry === undefined ? "waiting" : isFailed ? "failed" : "completed",
-    output: entry === undefined || isFailed || isUndefined ? undefined : data,
+    status: end === undefined ? "waiting" : end.type === "error" ? "failed" : "completed",
+    output: end?.type === "data" && memo?.isUndefined !== true ? end.data : undefined,
     error: error === undefined ? undefined : reviveError(normalizeError(error)),
     attempts,
     options: {
@@ -241,8 +265,4 @@ function viewOf({ fullId, op, attempts, entry, isUndefined }: StepNote): TestSte
       ...(op.op === "WaitForEvent" ? { event: op.name } : op.op === "Sleep" ? { until: op.name } : {}),
     },
   };
-}
-
-function isForm(value: Record<string, unknown>): boolean {
-  return Object.keys(value).every((key) => key === "data" || key === "type");
 }

@@ -1,255 +1,180 @@
+import { createUlidFactory, systemClock, systemRandom, type UlidFactory } from "@holdfast/core";
 import {
-  createUlidFactory,
-  HoldfastError,
-  parseDurationMs,
-  parseGoDurationMs,
-  systemClock,
-  systemRandom,
-} from "@holdfast/core";
-import {
-  type CheckpointOutcome,
-  type EventPayload,
-  encodeJsonBytes,
-  normalizeError,
-  type Op,
-  parseJsonBytes,
-  parseOps,
-} from "@holdfast/protocol";
-import type { ExecutionResult, ExecutionStrategy } from "../execution/execution.ts";
-import type { Answers, Ending, InvokedRun } from "./answers.ts";
+  announcesEnd,
+  applyRow,
+  checkpointRows,
+  DEADLINE,
+  type DecideContext,
+  type Decision,
+  decide,
+  emptyRun,
+  FINISH_TIMEOUT,
+  hasStepJobs,
+  type Input,
+  isLazy,
+  isParked,
+  type JobState,
+  jsonRow,
+  type RunMeta,
+  type RunState,
+  requestPayload,
+  runCreatedRow,
+} from "@holdfast/engine";
+import { type CheckpointOutcome, type EventPayload, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 
 export interface MemoryRunOptions {
-  readonly strategy: ExecutionStrategy;
-  readonly appName: string;
+  readonly appId: string;
+  readonly appVersion: string | undefined;
   readonly slug: string;
   readonly events: readonly EventPayload[];
   readonly maxAttempts: number;
-  readonly deadline: string | undefined;
-  readonly appVersion: string | undefined;
-  readonly answers: Answers;
-  readonly invoke: InvokedRun;
-  readonly replay: boolean;
+  /** From its creation. */
+  readonly deadlineInMs: number | null;
+  /** From its start, which is at once. */
+  readonly finishInMs: number | null;
   readonly nowMs: number;
-  /** The step at which to stop. */
-  readonly until: string | undefined;
+  readonly runId?: string;
 }
 
-/** What is known of a step. */
-export interface StepNote {
-  readonly fullId: string;
-  op: Op;
-  attempts: number;
-  entry: { readonly value: unknown } | undefined;
-  isUndefined: boolean;
-}
+/** As a gateway has it, but for the jitter: a test takes as long every time. */
+const RETRY = { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0 } as const;
 
-export type MemoryEnd =
-  | { readonly status: "completed"; readonly value: unknown }
-  | { readonly status: "failed"; readonly value: unknown }
-  | { readonly status: "stopped" };
+type Wait = Decision["addWaits"][number];
+type LogRow = Decision["log"][number];
 
-const MAX_PASSES = 10_000;
-const RETRY_BASE_MS = 1000;
-const MAX_RETRY_MS = 60_000;
-
-/** One run without a gateway: memo, retries and time are kept here, and time passes at once. */
+/**
+ * One run as a gateway keeps it, in memory: its log, its state, its time. Every decision is the gateway's own
+ * (`@holdfast/engine`); what is missing is what a run alone does not need: a store, a queue, other runs.
+ *
+ * Whoever has it plays the worker and the clock: takes the next job, moves the time on, reports.
+ */
 export class MemoryRun {
-  readonly #options: MemoryRunOptions;
-  readonly steps = new Map<string, StepNote>();
-  readonly runId: string;
-  passes = 0;
+  readonly state: RunState;
   nowMs: number;
-  readonly #deadlineMs: number | undefined;
-  /** In the order in which they finished. */
-  readonly #memo: string[] = [];
-  readonly #retries = new Map<string, { attempt: number; notBeforeMs: number }>();
-  readonly #parked = new Map<string, Ending>();
-  #passAttempt = 0;
-  #isStopped = false;
-  #failure: unknown;
+  /** With its result or its error, once it has ended. */
+  head: Decision["head"] = { status: "PENDING" };
+  readonly #startedMs: number;
+  readonly #written = new Set<string>();
+  /** By key; of a signal that another step has taken over there is none. */
+  readonly #waits = new Map<string, Wait>();
+  readonly #newId: UlidFactory = createUlidFactory(systemClock, systemRandom);
 
   constructor(options: MemoryRunOptions) {
-    this.#options = options;
-    this.nowMs = options.nowMs;
-    this.runId = createUlidFactory(systemClock, systemRandom)();
-    const { deadline } = options;
-    this.#deadlineMs =
-      deadline === undefined ? undefined : options.nowMs + (parseGoDurationMs(deadline) ?? parseDurationMs(deadline));
+    const { appId, appVersion = "", slug, events, maxAttempts, deadlineInMs, finishInMs, nowMs } = options;
+    this.nowMs = nowMs;
+    this.#startedMs = nowMs;
+    const runId = options.runId ?? this.#newId();
+    this.state = emptyRun({ runId, functionId: slug, appId, appVersion, version: 1 });
+    const [first, ...more] = events.map((event) => JSON.stringify(event));
+    const meta: RunMeta = {
+      maxAttempts,
+      ...(announcesEnd(events[0]?.name ?? "") ? { quiet: true } : {}),
+      ...(deadlineInMs === null ? {} : { deadlineInMs }),
+      ...(finishInMs === null ? {} : { finishInMs }),
+    };
+    const rows = [runCreatedRow(meta, first ?? "null", more)];
+    const add = (kind: JobState["kind"], key: string, delayMs: number): void => {
+      rows.push(jsonRow("DISPATCHED", key, 0, rows.length, { job: this.#newId(), kind, delayMs }));
+    };
+    add("pass", "", 0);
+    if (deadlineInMs !== null) add("timer", DEADLINE, deadlineInMs);
+    if (finishInMs !== null) add("timer", FINISH_TIMEOUT, finishInMs);
+    this.write(rows);
   }
 
-  async run(): Promise<MemoryEnd> {
-    for (;;) {
-      const result = await this.#pass();
-      if (this.#failure !== undefined) throw this.#failure;
-      if (this.#isStopped) return { status: "stopped" };
-      if (result.stale) continue;
-      const end = await this.#decide(result);
-      if (end !== undefined) return end;
-      if (this.#isStopped) return { status: "stopped" };
+  /** Decides and keeps what was decided; null: nothing follows from it (any more). */
+  decide(input: Input): Decision | null {
+    const decision = decide(this.state, input, this.#context());
+    if (decision === null) return null;
+    this.write(decision.log);
+    this.head = decision.head;
+    this.state.version += 1;
+    if (decision.removeWaits === "all") this.#waits.clear();
+    else for (const key of decision.removeWaits) this.#waits.delete(key);
+    for (const wait of decision.addWaits) {
+      if (wait.kind === "signal") this.#displace(wait.name);
+      this.#waits.set(wait.key, wait);
+    }
+    return decision;
+  }
+
+  /** Finished steps and waits of a pass that goes on; what was decided when there were waits. */
+  checkpoint(ops: readonly Op[]): { readonly outcome: CheckpointOutcome; readonly decision: Decision | null } {
+    const parked = ops.filter((op) => isParked(op) || isLazy(op));
+    const rest = ops.filter((op) => !parked.includes(op));
+    const made = checkpointRows(this.state, rest, this.#context());
+    if (!made.ok) return { outcome: "invalid", decision: null };
+    this.write(made.rows);
+    return { outcome: "stored", decision: parked.length === 0 ? null : this.decide({ type: "parked", ops: parked }) };
+  }
+
+  /** A job's time has come that no worker and nothing from outside is needed for. */
+  timer(job: JobState): Decision | null {
+    return this.decide({ type: "timer", jobId: job.id, startedMs: this.#startedMs });
+  }
+
+  /** Whether the step waits for something that may still come. */
+  awaits(key: string): boolean {
+    return this.#waits.has(key);
+  }
+
+  job(kind: JobState["kind"], key: string): JobState | undefined {
+    return [...this.state.jobs.values()].find((job) => job.kind === kind && job.key === key);
+  }
+
+  /** Whether a worker that has the extension keeps the pass going over checkpoints. */
+  goesOnInPlace(job: JobState): boolean {
+    return job.kind === "pass" && !hasStepJobs(this.state);
+  }
+
+  /** What a worker is sent for a job. */
+  payload(job: JobState, inPlace: boolean): Uint8Array {
+    const isPass = job.kind === "pass";
+    return requestPayload(this.state, {
+      requestId: job.id,
+      jobId: job.id,
+      queueItem: job.id,
+      attempt: isPass ? this.state.passAttempt : job.attempt,
+      stepId: isPass ? "step" : job.key,
+      functionUuid: null,
+      inPlace,
+      nowMs: this.nowMs,
+    });
+  }
+
+  /** A row that is there already stays as it is. */
+  write(rows: readonly LogRow[]): void {
+    for (const row of rows) {
+      const name = `${row.kind} ${row.key} ${row.attempt} ${row.iteration}`;
+      if (this.#written.has(name)) continue;
+      this.#written.add(name);
+      applyRow(this.state, row, this.nowMs);
     }
   }
 
-  async #pass(): Promise<ExecutionResult> {
-    this.passes += 1;
-    if (this.passes > MAX_PASSES) {
-      throw new HoldfastError("TEST_TIMEOUT", `The function was started ${MAX_PASSES} times and has not ended.`);
+  /** The step that had waited for the signal until now waits on for its timeout alone. */
+  #displace(signal: string): void {
+    for (const [key, wait] of this.#waits) {
+      if (wait.kind === "signal" && wait.name === signal) this.#waits.delete(key);
     }
-    const { strategy, appName, slug } = this.#options;
-    return strategy.execute(
-      {
-        requestId: `${this.runId}.${this.passes}`,
-        appName,
-        functionSlug: slug,
-        stepId: "step",
-        runId: this.runId,
-        jobId: this.runId,
-        payload: encodeJsonBytes(this.#payload()),
-        extensions: ["checkpoint"],
-      },
-      { checkpoint: (bytes) => this.#checkpoint(bytes) },
-      new AbortController().signal,
-    );
   }
 
-  #payload(): object {
-    const { events, maxAttempts, appVersion } = this.#options;
-    const finished = this.#memo.map((hash) => [hash, this.steps.get(hash)] as const);
+  #context(): DecideContext {
     return {
-      version: 2,
-      event: events[0],
-      events,
-      steps: Object.fromEntries(finished.map(([hash, note]) => [hash, note?.entry?.value])),
-      ctx: {
-        run_id: this.runId,
-        attempt: this.#passAttempt,
-        max_attempts: maxAttempts,
-        stack: { stack: this.#memo, current: this.#memo.length },
-        disable_immediate_execution: false,
-        use_api: false,
-        holdfast: {
-          v: 1,
-          nowMs: this.nowMs,
-          retries: Object.fromEntries(this.#retries),
-          undefinedSteps: finished.flatMap(([hash, note]) => (note?.isUndefined ? [hash] : [])),
-          signatures: Object.fromEntries(finished.flatMap(([hash, note]) => signatureOf(hash, note))),
-          ...(this.#deadlineMs === undefined ? {} : { deadlineMs: this.#deadlineMs }),
-          ...(appVersion === undefined ? {} : { appVersion }),
-        },
-      },
+      nowMs: this.nowMs,
+      latestMs: this.nowMs,
+      // Only the jitter of looking for a step that the code has no more: none.
+      random: () => 0.5,
+      newId: this.#newId,
+      retry: RETRY,
+      maxSteps: WIRE_LIMITS.maxStepsPerRun,
+      maxStateLength: WIRE_LIMITS.maxRunStateLength,
+      hasFunction: () => true,
+      // Conditions are judged by whoever answers: nothing comes in here that would have to be compared.
+      expressionProblem: () => null,
+      waitMatch: () => "",
+      isSignalTaken: (signal) =>
+        [...this.#waits.values()].some(({ kind, name }) => kind === "signal" && name === signal),
     };
   }
-
-  async #checkpoint(bytes: Uint8Array): Promise<CheckpointOutcome> {
-    const before = this.#memo.length;
-    await this.#apply(parseOps(parseJsonBytes(bytes, "The checkpoint"), "The checkpoint"));
-    if (this.#isStopped || this.#failure !== undefined) return "stale";
-    return this.#options.replay && this.#memo.length > before ? "stale" : "stored";
-  }
-
-  async #decide(result: ExecutionResult): Promise<MemoryEnd | undefined> {
-    const body = parseJsonBytes(result.body, "The reply");
-    if (result.status === "DONE") return { status: result.noRetry ? "failed" : "completed", value: body };
-    if (result.status === "ERROR") {
-      this.#passAttempt += 1;
-      if (this.#passAttempt >= this.#options.maxAttempts) return { status: "failed", value: body };
-      this.nowMs += retryDelayMs(this.#passAttempt, result.retryAfter, this.nowMs);
-      return undefined;
-    }
-    const before = this.#memo.length;
-    const ops = parseOps(body, "The reply");
-    await this.#apply(ops);
-    if (this.#failure !== undefined) throw this.#failure;
-    // What is no longer waited for does not move the run on.
-    if (this.#memo.length === before && !this.#isStopped) this.#moveOn(new Set(ops.map((op) => op.id)));
-    return undefined;
-  }
-
-  async #apply(ops: readonly Op[]): Promise<void> {
-    for (const op of ops) {
-      if (op.op === "None" || this.steps.get(op.id)?.entry !== undefined) continue;
-      const note = this.#note(op);
-      switch (op.op) {
-        case "StepRun":
-          note.attempts = (op.attempt ?? 0) + 1;
-          note.isUndefined = op.undefinedResult === true;
-          this.#finish(op.id, { type: "data", data: op.data ?? null });
-          break;
-        case "StepFailed":
-          note.attempts = (op.attempt ?? 0) + 1;
-          this.#finish(op.id, { type: "error", error: normalizeError(op.error) });
-          break;
-        case "StepError": {
-          note.attempts = (op.attempt ?? 0) + 1;
-          const delayMs = retryDelayMs(note.attempts, op.retryAfter, this.nowMs);
-          this.#retries.set(op.id, { attempt: note.attempts, notBeforeMs: this.nowMs + delayMs });
-          break;
-        }
-        case "StepPlanned":
-          break;
-        default:
-          await this.#park(op, note);
-      }
-      if (note.fullId === this.#options.until && op.op !== "StepError" && op.op !== "StepPlanned")
-        this.#isStopped = true;
-      if (this.#isStopped) return;
-    }
-  }
-
-  #note(op: Op): StepNote {
-    const known = this.steps.get(op.id);
-    if (known !== undefined) {
-      known.op = op;
-      return known;
-    }
-    const { id = op.id, index = 0 } = op.userland ?? {};
-    const fullId = index === 0 ? id : `${id}:${index}`;
-    const note: StepNote = { fullId, op, attempts: 0, entry: undefined, isUndefined: false };
-    this.steps.set(op.id, note);
-    return note;
-  }
-
-  async #park(op: Op, { fullId }: StepNote): Promise<void> {
-    if (this.#parked.has(op.id)) return;
-    try {
-      this.#parked.set(op.id, await this.#options.answers.end(op, fullId, this.nowMs, this.#options.invoke));
-    } catch (thrown) {
-      this.#failure = thrown;
-    }
-  }
-
-  #finish(hash: string, value: unknown): void {
-    const note = this.steps.get(hash);
-    if (note === undefined) return;
-    note.entry = { value };
-    this.#memo.push(hash);
-    this.#retries.delete(hash);
-    this.#parked.delete(hash);
-    this.#passAttempt = 0;
-  }
-
-  /** Nothing runs: time goes on to what is due first. */
-  #moveOn(asked: ReadonlySet<string>): void {
-    let first: { hash: string; dueMs: number } | undefined;
-    const look = (hash: string, dueMs: number): void => {
-      if (asked.has(hash) && (first === undefined || dueMs < first.dueMs)) first = { hash, dueMs };
-    };
-    for (const [hash, { dueMs }] of this.#parked) look(hash, dueMs);
-    for (const [hash, { notBeforeMs }] of this.#retries) look(hash, notBeforeMs);
-    if (first === undefined) throw new HoldfastError("INTERNAL", "The run under test waits for nothing.");
-    this.nowMs = Math.max(this.nowMs, first.dueMs);
-    const ending = this.#parked.get(first.hash);
-    if (ending !== undefined) this.#finish(first.hash, ending.entry);
-  }
-}
-
-function signatureOf(hash: string, note: StepNote | undefined): readonly (readonly [string, string])[] {
-  const ordinal = note?.op.ordinal;
-  if (note === undefined || ordinal === undefined) return [];
-  return [[hash, `${note.op.op}:${note.fullId}#${ordinal}`]];
-}
-
-function retryDelayMs(attempt: number, retryAfter: string | undefined, nowMs: number): number {
-  if (retryAfter === undefined) return Math.min(MAX_RETRY_MS, RETRY_BASE_MS * 2 ** (attempt - 1));
-  const given = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - nowMs;
-  return Number.isNaN(given) ? RETRY_BASE_MS : Math.max(0, given);
 }

@@ -50,8 +50,8 @@ export interface TestStep {
 }
 
 export interface TestRun<Output = unknown> {
-  /** "stopped": at the step that `runUntil` names. */
-  readonly status: "completed" | "failed" | "stopped";
+  /** "stopped": at the step that `runUntil` names; "cancelled": by the function's `timeouts.finish`. */
+  readonly status: "completed" | "failed" | "cancelled" | "stopped";
   readonly output: Output | undefined;
   readonly error: Error | undefined;
   /** In the order in which they were met. */

@@ -1,13 +1,14 @@
-import { forcesPlan, isCompensating, type RunState } from "@holdfast/engine";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf } from "@holdfast/store";
 
-import { queueItemOf } from "./request-id.ts";
+import { forcesPlan, type RunState } from "./run-state.ts";
+import { isCompensating } from "./saga.ts";
 
 export interface PayloadOptions {
   readonly requestId: string;
   readonly jobId: string;
-  readonly leaseId: string;
+  /** What workers of the plain protocol name in checkpoints over HTTP: the request and its lease. */
+  readonly queueItem: string;
   readonly attempt: number;
   /** "step" for a pass, else the hashed id. */
   readonly stepId: string;
@@ -18,9 +19,6 @@ export interface PayloadOptions {
   /** So that workers judge by this clock what is due. */
   readonly nowMs: number;
 }
-
-/** Leaves room in the frame for everything around it. */
-export const MAX_PAYLOAD_BYTES = WIRE_LIMITS.maxFrameBytes - 256 * 1024;
 
 const utf8 = new TextEncoder();
 
@@ -66,8 +64,7 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
     step_id: options.stepId,
     attempt: options.attempt,
     max_attempts: state.maxAttempts,
-    // Workers of the plain protocol name it in checkpoints over HTTP, where nothing else shows that they have the request.
-    qi_id: queueItemOf(options),
+    qi_id: options.queueItem,
     request_id: options.requestId,
     job_id: options.jobId,
     disable_immediate_execution: !options.inPlace && forcesPlan(state),

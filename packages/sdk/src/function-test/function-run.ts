@@ -1,0 +1,200 @@
+import type { Decision } from "@holdfast/engine";
+import { type Input, isEnded, type JobState, readReport } from "@holdfast/engine";
+import { type CheckpointOutcome, type EventPayload, type Op, parseJsonBytes, parseOps } from "@holdfast/protocol";
+import type { ExecutionStrategy } from "../execution/execution.ts";
+import { HoldfastError } from "../sdk.ts";
+import type { Answers, InvokedRun } from "./answers.ts";
+import type { MemoryRun } from "./memory-run.ts";
+
+export interface FunctionRunOptions {
+  readonly strategy: ExecutionStrategy;
+  readonly appName: string;
+  readonly slug: string;
+  readonly answers: Answers;
+  readonly invoke: InvokedRun;
+  readonly replay: boolean;
+  /** The step at which to stop. */
+  readonly until: string | undefined;
+}
+
+/** A step as its ops told of it. */
+export interface StepNote {
+  readonly key: string;
+  readonly fullId: string;
+  op: Op;
+  attempts: number;
+}
+
+/** What a test gives to a step that waits, and when. */
+interface Arrival {
+  readonly key: string;
+  readonly atMs: number;
+  readonly input: () => Input | undefined;
+}
+
+const MAX_PASSES = 10_000;
+const FAILED = "inngest/function.failed";
+
+/** At one instant workers come first: their work takes no time here. Then what comes in, and what comes in too late last. */
+const RANKS = { pass: 0, step: 0, arrival: 1, timer: 2 } as const;
+
+/** Plays a run in memory to its end: the worker that runs its passes, the clock, and whatever its steps wait for. */
+export class FunctionRun {
+  readonly #options: FunctionRunOptions;
+  readonly #memory: MemoryRun;
+  /** By hashed id, in the order in which they were met. */
+  readonly steps = new Map<string, StepNote>();
+  passes = 0;
+  isStopped = false;
+  /** The event of its failure, which starts `onFailure`. */
+  failedEvent: EventPayload | undefined;
+  #arrivals: Arrival[] = [];
+  #failure: unknown;
+
+  constructor(memory: MemoryRun, options: FunctionRunOptions) {
+    this.#memory = memory;
+    this.#options = options;
+  }
+
+  /** @throws HoldfastError `TEST_STEP_UNANSWERED`, `TEST_TIMEOUT` */
+  async run(): Promise<void> {
+    while (!isEnded(this.#memory.state.status) && !this.isStopped) {
+      await this.#goOn();
+      if (this.#failure !== undefined) throw this.#failure;
+    }
+  }
+
+  /** What is due first happens; time passes until then. */
+  async #goOn(): Promise<void> {
+    const memory = this.#memory;
+    this.#arrivals = this.#arrivals.filter(({ input }) => input() !== undefined);
+    const due = [
+      ...[...memory.state.jobs.values()].flatMap((job) => this.#happeningOf(job)),
+      ...this.#arrivals.map((one) => ({ atMs: one.atMs, rank: RANKS.arrival, begin: () => this.#arrive(one) })),
+    ].sort((a, b) => a.atMs - b.atMs || a.rank - b.rank);
+    const [first] = due;
+    if (first === undefined) throw new HoldfastError("INTERNAL", "The run under test waits for nothing.");
+    memory.nowMs = Math.max(memory.nowMs, first.atMs);
+    await first.begin();
+  }
+
+  #happeningOf(job: JobState): { atMs: number; rank: number; begin: () => Promise<void> }[] {
+    const { kind, dueMs: atMs } = job;
+    if (kind === "timer") return [{ atMs, rank: RANKS.timer, begin: () => this.#decided(this.#memory.timer(job)) }];
+    // An HTTP request is answered by the test.
+    return kind === "pass" || kind === "step" ? [{ atMs, rank: RANKS[kind], begin: () => this.#work(job) }] : [];
+  }
+
+  async #arrive(arrival: Arrival): Promise<void> {
+    const input = arrival.input();
+    this.#arrivals = this.#arrivals.filter((one) => one !== arrival);
+    if (input !== undefined) await this.#decided(this.#memory.decide(input));
+  }
+
+  async #work(job: JobState): Promise<void> {
+    this.passes += 1;
+    if (this.passes > MAX_PASSES) {
+      throw new HoldfastError("TEST_TIMEOUT", `The function was started ${MAX_PASSES} times and has not ended.`);
+    }
+    const { strategy, appName, slug } = this.#options;
+    const { runId } = this.#memory.state;
+    const inPlace = this.#memory.goesOnInPlace(job);
+    const result = await strategy.execute(
+      {
+        requestId: `${runId}.${this.passes}`,
+        appName,
+        functionSlug: slug,
+        stepId: job.kind === "pass" ? "step" : job.key,
+        runId,
+        jobId: job.id,
+        payload: this.#memory.payload(job, inPlace),
+        extensions: ["checkpoint"],
+      },
+      { checkpoint: (bytes) => this.#checkpoint(bytes) },
+      new AbortController().signal,
+    );
+    if (this.#failure !== undefined || this.isStopped || result.stale) return;
+    const read = readReport(result, this.#memory.nowMs, parseJsonBytes);
+    const ops = read.status === "OPS" ? this.#noted(read.ops) : [];
+    const report = read.status === "OPS" ? { ...read, ops } : read;
+    await this.#decided(this.#memory.decide({ type: "report", jobId: job.id, inPlace, report }));
+    this.#stopAfter(ops);
+  }
+
+  async #checkpoint(bytes: Uint8Array): Promise<CheckpointOutcome> {
+    const { memo } = this.#memory.state;
+    const before = memo.size;
+    const ops = this.#noted(parseOps(parseJsonBytes(bytes, "The checkpoint"), "The checkpoint"));
+    const { outcome, decision } = this.#memory.checkpoint(ops);
+    await this.#decided(decision);
+    if (outcome !== "stored") return outcome;
+    this.#stopAfter(ops);
+    if (this.isStopped || this.#failure !== undefined) return "stale";
+    return this.#options.replay && memo.size > before ? "stale" : "stored";
+  }
+
+  /** The ops, up to the step at which to stop. */
+  #noted(ops: readonly Op[]): readonly Op[] {
+    const end = ops.findIndex((op) => this.#isAtEnd(op)) + 1;
+    const told = end === 0 ? ops : ops.slice(0, end);
+    for (const op of told) if (op.op !== "None" && !this.#memory.state.memo.has(op.id)) this.#note(op);
+    return told;
+  }
+
+  #note(op: Op): void {
+    const note = this.steps.get(op.id) ?? { key: op.id, fullId: fullIdOf(op), op, attempts: 0 };
+    this.steps.set(op.id, note);
+    note.op = op;
+    if (op.op === "StepRun" || op.op === "StepFailed" || op.op === "StepError") note.attempts = (op.attempt ?? 0) + 1;
+  }
+
+  #isAtEnd(op: Op): boolean {
+    if (op.op === "None" || op.op === "StepError" || op.op === "StepPlanned") return false;
+    return fullIdOf(op) === this.#options.until && !this.#memory.state.memo.has(op.id);
+  }
+
+  #stopAfter(ops: readonly Op[]): void {
+    const last = ops.at(-1);
+    if (last === undefined || last.op === "StepError" || last.op === "StepPlanned") return;
+    if (fullIdOf(last) === this.#options.until) this.isStopped = true;
+  }
+
+  /** The test answers steps that begin to wait. */
+  async #decided(decision: Decision | null): Promise<void> {
+    for (const { name, payload } of decision?.events ?? []) {
+      if (name === FAILED) this.failedEvent = JSON.parse(payload()) as EventPayload;
+    }
+    for (const { kind, key } of decision?.log ?? []) {
+      if (kind !== "STEP_WAITING" || this.#failure !== undefined) continue;
+      try {
+        await this.#begun(key);
+      } catch (thrown) {
+        this.#failure = thrown;
+      }
+    }
+  }
+
+  async #begun(key: string): Promise<void> {
+    const memory = this.#memory;
+    const note = this.steps.get(key);
+    if (note === undefined) return;
+    const { answers, invoke } = this.#options;
+    const untilMs = memory.state.open.get(key)?.dueMs ?? null;
+    const isCall = memory.job("fetch", key) !== undefined;
+    const times = { nowMs: memory.nowMs, untilMs: isCall ? null : untilMs };
+    const answer = await answers.answer(note.op, note.fullId, times, invoke);
+    if (answer === undefined) return;
+    const { atMs, result } = answer;
+    const input = (): Input | undefined => {
+      if (!isCall) return memory.awaits(key) ? { type: "arrived", key, result } : undefined;
+      const job = memory.job("fetch", key);
+      return job && { type: "fetched", jobId: job.id, result };
+    };
+    this.#arrivals.push({ key, atMs, input });
+  }
+}
+
+function fullIdOf(op: Op): string {
+  const { id = op.id, index = 0 } = op.userland ?? {};
+  return index === 0 ? id : `${id}:${index}`;
+}

@@ -1,0 +1,29 @@
+/**
+ * Everything of the SDK that exists at run time, once: `dist/sdk.js` holds it, and the entries take it from there, so that
+ * an app and its tests have one copy of each class. What only `holdfast/testing` needs is not in the main entry.
+ */
+
+export { HoldfastError } from "@holdfast/core";
+export { Holdfast } from "./app/holdfast.ts";
+export { connect } from "./connection/main/connect.ts";
+export { eventType, staticSchema } from "./events/event-types.ts";
+export { cron } from "./events/triggers.ts";
+export { currentExecution } from "./execution/current.ts";
+export { createMainThreadStrategy } from "./execution/main-thread.ts";
+export { definitionOf } from "./functions/define-function.ts";
+export { createRegistry } from "./functions/registry.ts";
+export { checkKnown, invalidOption } from "./options.ts";
+export {
+  InvokeError,
+  InvokeTimeoutError,
+  NonDeterminismError,
+  NonRetriableError,
+  RetryAfterError,
+  RunDeadlineError,
+  reviveError,
+  StepError,
+  StepNestedError,
+} from "./steps/errors.ts";
+export { referenceFunction } from "./steps/references.ts";
+export { STEP_KINDS, stepKinds } from "./steps/step-kinds.ts";
+export { SDK_VERSION } from "./version.ts";
