@@ -64,7 +64,7 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
       const done = async (): Promise<void> => {
         await dispatcher.drain();
         await Promise.race([gone, quiet(dispatcher, timers, gone)]);
-        await dispatcher.settled();
+        await dispatcher.whenSettled();
       };
       // A database that hangs holds up all of it.
       await Promise.race([done(), over]);
@@ -102,7 +102,7 @@ function createSessions(
     store,
     gatewayId,
     log,
-    onGone: (functionIds) => dispatcher.workerGone(functionIds),
+    onGone: (functionIds) => dispatcher.onWorkerGone(functionIds),
   });
   return new Sessions({
     dispatcher,

@@ -136,7 +136,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const callers = callerRules(config, [http.port, second.port]);
   const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
   const sockets = new SocketServer({ sessions, maxSockets, pending, refusal });
-  const skipTime = async (ms: number): Promise<void> => dispatcher.timeMoved(await store.skipTime(checkSkip(ms)));
+  const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await store.skipTime(checkSkip(ms)));
   const app = httpApp({
     dispatcher,
     store,

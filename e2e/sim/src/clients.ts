@@ -146,7 +146,7 @@ export class Clients {
     const gateway = this.#reach(this.#dice, environment);
     if (by === "event" || !gateway) return;
     gateway.actor.soon(
-      () => void gateway.core.dispatcher.signal(environment, name, JSON.stringify(says)).catch(() => {}),
+      () => void gateway.core.dispatcher.sendSignal(environment, name, JSON.stringify(says)).catch(() => {}),
     );
   }
 }

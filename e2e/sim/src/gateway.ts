@@ -116,7 +116,7 @@ export class GatewayNode {
           startAnswer({ keys, clock: this.actor.clock, gatewayId, newId }, endpoint, signer, environment),
         );
       }
-      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.dispatcher.byHttp, body, environment));
+      if (path === FLUSH_PATH) return answer(200, await flushAnswer(core.dispatcher.httpReports, body, environment));
     } catch (error) {
       return answer(HoldfastError.is(error) && error.code === "STORE_FAILED" ? 503 : 500);
     }

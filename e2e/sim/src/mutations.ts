@@ -126,7 +126,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/dispatches.ts",
-        find: "    this.giveUp(late, () => false);",
+        find: "    this.abandon(late, () => false);",
         replace: "",
       },
     ],

@@ -8,7 +8,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
-        find: "if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOf(from, runId))) {",
+        find: "if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOwner(from, runId))) {",
         replace: "if (false) {",
       },
     ],
@@ -19,7 +19,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
-        find: "if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#owns(from, runId))) {",
+        find: "if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#loadAndCheckOwner(from, runId))) {",
         replace: "if (false) {",
       },
     ],
@@ -30,7 +30,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/leases.ts",
-        find: "const appId = fence && this.#ownership.leaseholder(asked.slot, asked.frame);",
+        find: "const appId = fence && this.#ownership.leaseholder(request.slot, request.frame);",
         replace: 'const appId = fence && (this.#dispatches.get(asked.frame.requestId)?.appId ?? "sim");',
       },
     ],
@@ -101,8 +101,8 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/dispatcher.ts",
-        find: "if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.heard(dispatch, slot);",
-        replace: "if (dispatch) this.#parts.dispatches.heard(dispatch, slot);",
+        find: "if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.acknowledge(dispatch, slot);",
+        replace: "if (dispatch) this.#parts.dispatches.acknowledge(dispatch, slot);",
       },
     ],
   },

@@ -225,7 +225,7 @@ export class Stranger {
     const { requestId, runId, leaseId } = request;
     const isElsewhere = this.#dice.chance(0.5);
     const item = `${requestId}~${isElsewhere ? leaseId : lease}`;
-    const { byHttp } = gateway.core.dispatcher;
+    const { httpReports: byHttp } = gateway.core.dispatcher;
     void this.#call(gateway, () => byHttp.checkpoint(item, runId, [FORGED_OP], isElsewhere ? "elsewhere" : "")).then(
       ({ outcome }) => {
         if (outcome === "stored") this.#world.oracle.fail("S41", `It stored a checkpoint of ${requestId} by HTTP.`);

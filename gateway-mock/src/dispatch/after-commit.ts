@@ -48,5 +48,5 @@ export type AfterRequest =
   /** A plain gateway has found no worker that acknowledges it. */
   | { readonly do: "REQUEST_UNACKNOWLEDGED"; readonly dispatch: Dispatch };
 
-export type EngineEffect = AfterCommit | AfterRequest;
+export type DispatcherEffect = AfterCommit | AfterRequest;
 export type Emit<Effect> = (effect: Effect) => void;

@@ -2,7 +2,7 @@ import { createUlidFactory } from "@holdfast/core";
 import { Expressions } from "@holdfast/engine";
 import { Admission } from "./admission/admission.ts";
 import { Backlog } from "./admission/backlog.ts";
-import type { Emit, EngineEffect } from "./after-commit.ts";
+import type { DispatcherEffect, Emit } from "./after-commit.ts";
 import { DatabaseTime } from "./database-time.ts";
 import { EventIntake } from "./events/event-intake.ts";
 import { Starter } from "./events/starter.ts";
@@ -29,7 +29,7 @@ import { Workers } from "./workers/workers.ts";
 /** A plain gateway gives nothing to who was silent for longer, as the reference's router. */
 const MAX_SILENT_BEATS = 2;
 
-export interface EngineParts {
+export interface DispatcherParts {
   readonly counters: DispatcherCounters;
   readonly proofs: LeaseProofs;
   readonly time: DatabaseTime;
@@ -42,11 +42,11 @@ export interface EngineParts {
   readonly dispatches: Dispatches;
   readonly ownership: Ownership;
   readonly failed: FailedAttempts;
-  readonly fanOut: WaitNotifier;
+  readonly waitNotifier: WaitNotifier;
   readonly fetches: Fetches;
   readonly scheduler: Scheduler;
   readonly replies: WorkerReplies;
-  readonly byHttp: HttpReports;
+  readonly httpReports: HttpReports;
   readonly stalls: Stalls;
   readonly leases: Leases;
   readonly presence: Presence;
@@ -57,7 +57,7 @@ export interface EngineParts {
  * Makes the parts of an engine, each of those above it: none knows one that is made later. What is to happen there it
  * emits, and the engine carries it out.
  */
-export function createEngineParts(options: DispatcherOptions, emit: Emit<EngineEffect>): EngineParts {
+export function createDispatcherParts(options: DispatcherOptions, emit: Emit<DispatcherEffect>): DispatcherParts {
   const { store, log, clock, random, settings } = options;
   const counters = newCounters();
   const proofs = new LeaseProofs();
@@ -67,13 +67,13 @@ export function createEngineParts(options: DispatcherOptions, emit: Emit<EngineE
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
   const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs() });
-  const held = new VersionHolds(store, workers);
-  const backlog = new Backlog(held);
+  const versionHolds = new VersionHolds(store, workers);
+  const backlog = new Backlog(versionHolds);
   const { gatewayId, versionPolicy } = settings;
   const admission = new Admission({ clock, versionPolicy, workers, backlog, isPaused: () => false });
   const notifyLease = () => (admission.isDraining ? null : { gatewayId, leaseMs: NOTIFY_LEASE_MS });
   const shared = { counters, proofs, time, runs, workers, expressions, functions };
-  const base = { ...shared, held, backlog, admission, notifyLease, newId };
+  const base = { ...shared, versionHolds, backlog, admission, notifyLease, newId };
 
   const starter = new Starter(options, base);
   const intake = new EventIntake(options, { ...base, starter }, emit);
@@ -83,20 +83,20 @@ export function createEngineParts(options: DispatcherOptions, emit: Emit<EngineE
   const failed = new FailedAttempts(options, updater);
   const parts = { ...base, intake, updater, dispatches, ownership, failed };
 
-  const fanOut = new WaitNotifier(options, parts);
+  const waitNotifier = new WaitNotifier(options, parts);
   const fetches = new Fetches(options, parts, emit);
   const scheduler = new Scheduler(options, parts);
   const replies = new WorkerReplies(options, parts);
   return {
     ...parts,
-    fanOut,
+    waitNotifier: waitNotifier,
     fetches,
     scheduler,
     replies,
-    byHttp: new HttpReports(replies, ownership),
+    httpReports: new HttpReports(replies, ownership),
     stalls: new Stalls(options, runs, counters),
     leases: new Leases(options, parts),
     presence: new Presence(options, workers, dispatches),
-    loop: new QueueLoop(options, { ...parts, fanOut, fetches, scheduler }),
+    loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, fetches, scheduler }),
   };
 }

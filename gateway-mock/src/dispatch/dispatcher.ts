@@ -2,9 +2,9 @@ import { messageOf, unreachable } from "@holdfast/core";
 import type { Input, RunState } from "@holdfast/engine";
 import type { AppRecord } from "@holdfast/store";
 import { levelFor } from "../store-postgres/index.ts";
-import type { EngineEffect } from "./after-commit.ts";
+import type { DispatcherEffect } from "./after-commit.ts";
 
-import { createEngineParts, type EngineParts } from "./dispatcher-parts.ts";
+import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.ts";
 import type { AttachedWorker, DispatcherFrame, DispatcherStatus } from "./dispatcher-types.ts";
 import type { RawEvent } from "./events/event-checks.ts";
 import type { SendOptions } from "./events/event-intake.ts";
@@ -27,18 +27,18 @@ const NEWCOMER_REST_MS = 50;
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #parts: EngineParts;
-  #reading: RegistryPoller | null = null;
+  readonly #parts: DispatcherParts;
+  #registryPoller: RegistryPoller | null = null;
   #stopWaking: (() => void) | null = null;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#parts = createEngineParts(options, (effect) => this.#apply(effect));
+    this.#parts = createDispatcherParts(options, (effect) => this.#apply(effect));
   }
 
   /** What workers report by HTTP. */
-  get byHttp(): HttpReports {
-    return this.#parts.byHttp;
+  get httpReports(): HttpReports {
+    return this.#parts.httpReports;
   }
 
   /** As strict as the reference's. */
@@ -53,7 +53,7 @@ export class Dispatcher {
   async start(): Promise<void> {
     await this.#parts.proofs.open(this.#options.store);
     const reading = new RegistryPoller(this.#options, this.#parts.functions);
-    this.#reading = reading;
+    this.#registryPoller = reading;
     await this.#parts.functions.load();
     this.#parts.time.observe(await this.#options.store.nowMs());
     this.#stopWaking = this.#options.store.onWake((wake) => {
@@ -84,17 +84,17 @@ export class Dispatcher {
     const slot = this.#parts.workers.add(session, open);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
     slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
-    if (open) this.#came(session);
+    if (open) this.#onWorkerReady(session);
     return {
       receive: (frame) => this.#receive(slot, frame),
-      pause: (said = false) => this.#parts.dispatches.paused(slot, said),
+      pause: (said = false) => this.#parts.dispatches.pauseWorker(slot, said),
       resume: () => {
         slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
         this.#parts.workers.reopen(slot);
-        this.#came(session);
+        this.#onWorkerReady(session);
       },
       hasRoom: () => this.#parts.loop.wakeIfBacklogged(),
-      lost: (final = false) => this.#parts.presence.lost(slot, final),
+      lost: (final = false) => this.#parts.presence.onWorkerLost(slot, final),
     };
   }
 
@@ -126,8 +126,8 @@ export class Dispatcher {
   }
 
   /** Gives a signal to the step of this environment that waits for it; null when none does. */
-  signal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
-    return this.#parts.fanOut.signal(environment, name, dataJson);
+  sendSignal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
+    return this.#parts.waitNotifier.sendSignal(environment, name, dataJson);
   }
 
   status(): DispatcherStatus {
@@ -140,7 +140,7 @@ export class Dispatcher {
   }
 
   /** It is `nowMs` now, whatever it was a moment ago: what is due by then is looked for at once. */
-  timeMoved(nowMs: number): void {
+  onTimeMoved(nowMs: number): void {
     this.#parts.time.observe(nowMs);
     this.#parts.loop.wake();
   }
@@ -148,13 +148,13 @@ export class Dispatcher {
   /** No new work is given out; reports are still taken. */
   async drain(): Promise<void> {
     this.#parts.admission.drain();
-    this.#reading?.stop();
+    this.#registryPoller?.stop();
     await this.#parts.loop.stop();
   }
 
   /** Resolves when workers whose socket is gone have had the time to go on with their work at another gateway. */
-  settled(): Promise<void> {
-    return this.#parts.presence.settled();
+  whenSettled(): Promise<void> {
+    return this.#parts.presence.whenSettled();
   }
 
   /**
@@ -164,7 +164,7 @@ export class Dispatcher {
   async stop(): Promise<void> {
     await this.drain();
     this.#stopWaking?.();
-    await Promise.all([this.#parts.fanOut.stop(), this.#parts.fetches.stop(), this.#parts.scheduler.stop()]);
+    await Promise.all([this.#parts.waitNotifier.stop(), this.#parts.fetches.stop(), this.#parts.scheduler.stop()]);
     this.#parts.presence.stop();
     this.#parts.dispatches.stop();
     const left = [...this.#parts.dispatches.all()];
@@ -182,15 +182,15 @@ export class Dispatcher {
   }
 
   /** What waits for its version is asked for; so is what no worker has had yet, for which it may be the newest. */
-  #came({ functionIds }: WorkerSession): void {
-    this.#parts.loop.noteHeld(functionIds);
-    this.#parts.loop.review(functionIds);
+  #onWorkerReady({ functionIds }: WorkerSession): void {
+    this.#parts.loop.addHeldFunctions(functionIds);
+    this.#parts.loop.reviewFunctions(functionIds);
     this.#parts.loop.wake(NEWCOMER_REST_MS);
   }
 
   /** A worker that had these functions is gone, and no longer listed: another version of them may be the newest now. */
-  workerGone(functionIds: readonly string[]): void {
-    this.#parts.loop.review(functionIds);
+  onWorkerGone(functionIds: readonly string[]): void {
+    this.#parts.loop.reviewFunctions(functionIds);
     this.#options.store.notify({ type: "unplaced", functionIds });
   }
 
@@ -199,20 +199,20 @@ export class Dispatcher {
       case "WORKER_REQUEST_ACK": {
         const dispatch = this.#parts.dispatches.get(frame.requestId);
         if (!dispatch) return;
-        if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.heard(dispatch, slot);
-        else this.#parts.ownership.refused(slot, "An acknowledgement", frame);
+        if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.acknowledge(dispatch, slot);
+        else this.#parts.ownership.recordRefusal(slot, "An acknowledgement", frame);
         return;
       }
       case "WORKER_REPLY":
-        return this.#parts.replies.replied(slot, frame);
+        return this.#parts.replies.onReply(slot, frame);
       case "WORKER_CHECKPOINT":
-        return this.#parts.replies.checkpointed(slot, frame);
+        return this.#parts.replies.onCheckpoint(slot, frame);
       case "WORKER_REQUEST_EXTEND_LEASE":
         return this.#parts.leases.extend(slot, frame);
       case "WORKER_REQUEST_NACK":
-        return this.#parts.replies.nacked(slot, frame);
+        return this.#parts.replies.onNack(slot, frame);
       case "WORKER_STALL":
-        return this.#parts.stalls.told(slot, frame);
+        return this.#parts.stalls.onStall(slot, frame);
       case "WORKER_STATUS":
         return;
       default:
@@ -221,15 +221,15 @@ export class Dispatcher {
   }
 
   /** The one place that says what follows here from a commit, or from what becomes of a request. */
-  #apply(effect: EngineEffect): void {
-    const { dispatches, failed, fanOut, functions, loop } = this.#parts;
+  #apply(effect: DispatcherEffect): void {
+    const { dispatches, failed, waitNotifier, functions, loop } = this.#parts;
     const { store } = this.#options;
     switch (effect.do) {
       case "DISPATCH":
         for (const { job, slot } of effect.jobs) dispatches.start(job, 1, slot, effect.run);
         return;
       case "WAKE_QUEUE":
-        if (effect.dueInMs <= 0 && functions.get(effect.functionId)) loop.noteBacklog(effect.functionId);
+        if (effect.dueInMs <= 0 && functions.get(effect.functionId)) loop.addToBacklog(effect.functionId);
         return loop.wake(effect.dueInMs);
       case "CAPACITY_FREED":
         loop.wake();
@@ -238,10 +238,10 @@ export class Dispatcher {
         if (!stopJobs(dispatches, effect.jobIds)) store.notify({ type: "removed", jobIds: effect.jobIds });
         return;
       case "NOTIFY_PARENT":
-        return fanOut.take({ kind: "child", key: effect.runId }, { jobId: effect.jobId, epoch: 1 });
+        return waitNotifier.startJob({ kind: "child", key: effect.runId }, { jobId: effect.jobId, epoch: 1 });
       case "NOTIFY_WAITERS": {
         const { event } = effect;
-        return fanOut.take({ kind: "event", key: event.id, event }, { jobId: event.id, epoch: 1 });
+        return waitNotifier.startJob({ kind: "event", key: event.id, event }, { jobId: event.id, epoch: 1 });
       }
       case "RUN_ENDED":
         return this.#runEnded(effect.run, effect.mayRunElsewhere);
@@ -250,9 +250,9 @@ export class Dispatcher {
       case "JOBS_DUE":
         return loop.wake();
       case "REQUEST_TOO_LARGE":
-        return failed.tooLarge(effect.job, effect.bytes);
+        return failed.failTooLarge(effect.job, effect.bytes);
       case "REQUEST_UNACKNOWLEDGED":
-        return failed.add(effect.dispatch, "connect_worker_stopped_responding");
+        return failed.failAttempt(effect.dispatch, "connect_worker_stopped_responding");
       default:
         return unreachable(effect);
     }

@@ -122,7 +122,7 @@ export class RunCache {
   }
 
   /** Keeps the state of a run that was just made. The run must be retained. */
-  start(state: RunState): void {
+  keepNew(state: RunState): void {
     this.#run(state.runId).state ??= state;
   }
 
@@ -132,7 +132,7 @@ export class RunCache {
    * what is here. Null: rows were added meanwhile, and more may be on their way, so neither of the two is known to have all;
    * what is read after the claim has. The run must be retained.
    */
-  offer(stored: StoredRun, mark: number, isWork: boolean): RunState | null {
+  mergeClaimed(stored: StoredRun, mark: number, isWork: boolean): RunState | null {
     const { id, version } = stored.head;
     const { state, added } = this.#run(id);
     const isSame = isWork && state?.version === version;

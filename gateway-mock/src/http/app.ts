@@ -76,7 +76,7 @@ function statusApi(app: Hono, parts: HttpParts): void {
 
   app.get("/dev", (c) => {
     const here = [...dispatcher.functions.all()].filter(({ environment }) => environment === c.get("environment"));
-    const functions = here.map(({ id, appId, plan }) => ({
+    const functions = here.map(({ id, appId, settings: plan }) => ({
       id: plainName(id),
       appId: plainName(appId),
       triggers: plan.triggers,

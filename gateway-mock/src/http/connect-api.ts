@@ -40,12 +40,12 @@ export function connectApi(app: Hono, parts: HttpParts): void {
     const body = await bytes(c);
     if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; expected an SDKResponse.");
     if (dispatcher.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
-    return c.body(await flushAnswer(dispatcher.byHttp, body, c.get("environment")), 200, BINARY);
+    return c.body(await flushAnswer(dispatcher.httpReports, body, c.get("environment")), 200, BINARY);
   });
 
   app.post("/v1/checkpoint/:runId/async", limitBody(GATEWAY_LIMITS.maxCheckpointBodyBytes), async (c) => {
     const { item, ops } = await readCheckpoint(await bytes(c));
-    const { outcome, message } = await dispatcher.byHttp.checkpoint(
+    const { outcome, message } = await dispatcher.httpReports.checkpoint(
       item,
       c.req.param("runId"),
       ops,
@@ -84,7 +84,7 @@ export function startAnswer(
  * @throws HoldfastError `FRAME_INVALID`, `REQUEST_NOT_OWNED`, `STORE_FAILED`
  */
 export async function flushAnswer(
-  reports: Dispatcher["byHttp"],
+  reports: Dispatcher["httpReports"],
   body: Uint8Array,
   environment: string,
 ): Promise<Uint8Array<ArrayBuffer>> {

@@ -19,7 +19,7 @@ export function signalsApi(app: Hono, { dispatcher }: HttpParts): void {
       const problem = `must have at most ${WIRE_LIMITS.maxSignalLength} characters and no NUL`;
       throw new HoldfastError("BODY_INVALID", `\`signal\` ${problem}.`);
     }
-    const taker = await dispatcher.signal(c.get("environment"), body.signal, jsonText(body.data));
+    const taker = await dispatcher.sendSignal(c.get("environment"), body.signal, jsonText(body.data));
     if (!taker) throw notFound(`No step is waiting for the signal "${body.signal}".`);
     return c.json({ data: { run_id: taker.runId } });
   });

@@ -113,7 +113,7 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
     notify: wakes.notify,
     stats: () => ({
       batches: writer.stats.batches,
-      foreseenBatches: writer.stats.foreseen,
+      optimisticBatches: writer.stats.optimistic,
       transitions: writer.stats.units,
       statements: writer.stats.statements,
       logRows: writer.stats.logRows,

@@ -25,7 +25,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
   let pending: Wake[] = [];
   let sending: Promise<void> | null = null;
 
-  const tell = (wake: Wake): void => tellAll(listeners, wake, log);
+  const tell = (wake: Wake): void => notifyListeners(listeners, wake, log);
 
   const receive = (payload: string): void => {
     const message = readWakeMessage(payload);
@@ -98,7 +98,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
   };
 }
 
-function tellAll(listeners: Iterable<(wake: Wake) => void>, wake: Wake, log: Log): void {
+function notifyListeners(listeners: Iterable<(wake: Wake) => void>, wake: Wake, log: Log): void {
   for (const listener of listeners) {
     try {
       listener(wake);

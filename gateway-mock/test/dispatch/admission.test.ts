@@ -136,14 +136,14 @@ test("postponed work of a paused function is recalled when the function is resum
     },
   } as unknown as Store;
   const workers = {
-    run: () => true,
+    accepts: () => true,
     roomByVersion: () => [{ functionId, appVersion: "1", limit: 3 }],
   } as unknown as Workers;
   const held = new VersionHolds(store, workers);
   let isPaused = true;
   const admission: Pick<Admission, "mayStart"> = { mayStart: (work) => mayStart(work, { ...FACTS, isPaused }) };
-  held.note([functionId]);
-  held.review([functionId]);
+  held.addFunctions([functionId]);
+  held.addForReview([functionId]);
   await held.recall(0, 10, admission);
   expect([recalled.flat(), held.has(functionId)]).toEqual([[], true]);
   isPaused = false;

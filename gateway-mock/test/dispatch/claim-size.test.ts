@@ -7,7 +7,7 @@ test("the claim size doubles for small runs, up to the limit", () => {
   const size = new ClaimSize(200);
   const limits = [size.limit];
   for (let look = 0; look < 5; look++) {
-    size.note(size.limit, size.limit * 1000);
+    size.recordClaim(size.limit, size.limit * 1000);
     limits.push(size.limit);
   }
   expect(limits).toEqual([25, 50, 100, 200, 200, 200]);
@@ -15,22 +15,22 @@ test("the claim size doubles for small runs, up to the limit", () => {
 
 test("the claim size shrinks for large runs, to at least one, and grows again for small ones", () => {
   const size = new ClaimSize(200);
-  size.note(25, 25 * 10 * MEBI);
+  size.recordClaim(25, 25 * 10 * MEBI);
   expect(size.limit).toBe(6);
-  size.note(6, 60 * MEBI);
+  size.recordClaim(6, 60 * MEBI);
   expect(size.limit).toBe(6);
-  size.note(6, 6 * 32 * MEBI);
+  size.recordClaim(6, 6 * 32 * MEBI);
   expect(size.limit).toBe(2);
-  size.note(2, 200 * MEBI);
+  size.recordClaim(2, 200 * MEBI);
   expect(size.limit).toBe(1);
-  size.note(0, 0);
+  size.recordClaim(0, 0);
   expect(size.limit).toBe(1);
-  size.note(1, 1000);
+  size.recordClaim(1, 1000);
   expect(size.limit).toBe(2);
 });
 
 test("a claim that returned fewer jobs than asked for does not change the claim size", () => {
   const size = new ClaimSize(200);
-  size.note(3, 3000);
+  size.recordClaim(3, 3000);
   expect(size.limit).toBe(25);
 });

@@ -13,10 +13,10 @@ const GRACE_MS = 5_000;
 function bench(extensions: readonly string[]) {
   const clock = fakeClock();
   const slots = new Set<Slot>();
-  const given: string[] = [];
-  const dispatch = { requestId: "r", slot: null, acked: true, heardMs: 0 } as unknown as Dispatch;
+  const abandoned: string[] = [];
+  const dispatch = { requestId: "r", slot: null, acked: true, lastHeardMs: 0 } as unknown as Dispatch;
   const dispatches = {
-    get: (requestId: string) => (requestId === "r" && given.length === 0 ? dispatch : undefined),
+    get: (requestId: string) => (requestId === "r" && abandoned.length === 0 ? dispatch : undefined),
     detach: (one: Dispatch) => {
       one.slot?.requests.delete(one.requestId);
       one.slot = null;
@@ -25,7 +25,7 @@ function bench(extensions: readonly string[]) {
       one.slot = slot;
       slot.requests.add(one.requestId);
     },
-    giveUp: (lost: readonly Dispatch[]) => given.push(...lost.map(({ requestId }) => requestId)),
+    abandon: (lost: readonly Dispatch[]) => abandoned.push(...lost.map(({ requestId }) => requestId)),
   };
   const options = { clock, timers: clock, log: silentLog, settings: { reconnectGraceMs: GRACE_MS } };
   const workers = { remove: (slot: Slot) => slots.delete(slot), all: () => slots };
@@ -42,73 +42,73 @@ function bench(extensions: readonly string[]) {
   };
   /** The worker says that it has the request. */
   const speak = (slot: Slot): void => {
-    dispatch.heardMs = clock.monotonicMs();
+    dispatch.lastHeardMs = clock.monotonicMs();
     dispatches.move(dispatch, slot);
   };
-  return { clock, presence, given, connect, speak };
+  return { clock, presence, abandoned, connect, speak };
 }
 
 test("a worker that is lost repeatedly gets the whole grace period each time", async () => {
-  const { clock, presence, given, connect, speak } = bench(["checkpoint"]);
+  const { clock, presence, abandoned, connect, speak } = bench(["checkpoint"]);
   let slot = connect();
   speak(slot);
   for (let times = 0; times < 10; times += 1) {
-    presence.lost(slot, false);
+    presence.onWorkerLost(slot, false);
     await clock.advance(900);
     slot = connect();
     speak(slot);
     await clock.advance(300);
   }
   // The grace of an earlier loss ends while the last one has just begun.
-  presence.lost(slot, false);
+  presence.onWorkerLost(slot, false);
   await clock.advance(GRACE_MS - 1);
-  expect(given).toEqual([]);
+  expect(abandoned).toEqual([]);
   await clock.advance(1);
-  expect(given).toEqual(["r"]);
+  expect(abandoned).toEqual(["r"]);
 });
 
 test("a plain worker that is lost repeatedly gets the whole grace period each time", async () => {
-  const { clock, presence, given, connect, speak } = bench([]);
+  const { clock, presence, abandoned, connect, speak } = bench([]);
   const first = connect();
   speak(first);
-  presence.lost(first, false);
+  presence.onWorkerLost(first, false);
   await clock.advance(1_000);
   const second = connect();
   speak(second);
   await clock.advance(3_500);
-  presence.lost(second, false);
+  presence.onWorkerLost(second, false);
   await clock.advance(GRACE_MS - 1);
-  expect(given).toEqual([]);
+  expect(abandoned).toEqual([]);
   await clock.advance(1);
-  expect(given).toEqual(["r"]);
+  expect(abandoned).toEqual(["r"]);
 });
 
 test("a worker that announces its shutdown gets no grace period", () => {
-  const { clock, presence, given, connect, speak } = bench(["checkpoint"]);
+  const { clock, presence, abandoned, connect, speak } = bench(["checkpoint"]);
   const slot = connect();
   speak(slot);
-  presence.lost(slot, true);
-  expect(given).toEqual(["r"]);
+  presence.onWorkerLost(slot, true);
+  expect(abandoned).toEqual(["r"]);
   expect(clock.pending).toEqual([]);
 });
 
 test("an answer that arrives after its socket has closed does not count as a heartbeat", async () => {
-  const { clock, presence, given, connect, speak } = bench([]);
+  const { clock, presence, abandoned, connect, speak } = bench([]);
   const slot = connect();
   speak(slot);
-  presence.lost(slot, false);
+  presence.onWorkerLost(slot, false);
   await clock.advance(1_000);
   const dispatch = {
     requestId: "r",
     fence: { jobId: "r", epoch: 1 },
     slot: null,
     acked: false,
-    heardMs: 0,
+    lastHeardMs: 0,
   } as unknown as Dispatch;
   const workers = { get: () => undefined } as unknown as Workers;
   const table = new Dispatches({ clock } as unknown as DispatcherOptions, { workers } as never, {} as never);
-  table.heard(dispatch, slot);
-  expect(dispatch).toMatchObject({ acked: true, heardMs: 0, slot: null });
+  table.acknowledge(dispatch, slot);
+  expect(dispatch).toMatchObject({ acked: true, lastHeardMs: 0, slot: null });
   await clock.advance(GRACE_MS);
-  expect(given).toEqual(["r"]);
+  expect(abandoned).toEqual(["r"]);
 });

@@ -66,12 +66,12 @@ function bench() {
 
 test("a state read by a claim before a checkpoint does not replace the newer cached state", async () => {
   const { runs, reads, read, decided, added, memo } = bench();
-  runs.offer(read(), runs.mark, true);
+  runs.mergeClaimed(read(), runs.mark, true);
   decided();
   const { mark } = runs;
   const claimed = read();
   await added(done("a"), true);
-  runs.offer(claimed, mark, false);
+  runs.mergeClaimed(claimed, mark, false);
   expect(memo()).toEqual(["a"]);
   // By its version the state is still an old one: the next decision reads the store, and finds all.
   expect(runs.peek(RUN)?.version).toBe(1);
@@ -95,9 +95,9 @@ test("a state read while a checkpoint was being stored is read again", async () 
 
 test("work that another gateway lost continues from the stored state, even if the cached version is equal", async () => {
   const { runs, read, added } = bench();
-  runs.offer(read(), runs.mark, true);
+  runs.mergeClaimed(read(), runs.mark, true);
   await added(done("a"), false);
-  const state = runs.offer(read(), runs.mark, true);
+  const state = runs.mergeClaimed(read(), runs.mark, true);
   expect([...(state?.memo.keys() ?? [])]).toEqual(["a"]);
 });
 
@@ -111,7 +111,7 @@ const COMPLETED: DecidedTransition = {
 
 test("CACHE-1: the cached state after a decision equals the stored one", async () => {
   const { runs, read, memo } = bench();
-  const state = runs.offer(read(), runs.mark, true) as RunState;
+  const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
   expect(await runs.commit(state, COMPLETED)).toMatchObject({ won: true, version: 2 });
   expect(memo()).toEqual(["b"]);
   expect(runs.peek(RUN)?.version).toBe(2);
@@ -120,7 +120,7 @@ test("CACHE-1: the cached state after a decision equals the stored one", async (
 
 test("CACHE-2: a decision that lost leaves neither state nor rows behind", async () => {
   const { runs, read, decided, memo } = bench();
-  const state = runs.offer(read(), runs.mark, true) as RunState;
+  const state = runs.mergeClaimed(read(), runs.mark, true) as RunState;
   decided();
   expect(await runs.commit(state, COMPLETED)).toEqual({ won: false, why: "version" });
   expect(runs.peek(RUN)).toBeNull();
@@ -129,7 +129,7 @@ test("CACHE-2: a decision that lost leaves neither state nor rows behind", async
 
 test("CACHE-3: rows of an undoable step raise the version in the cache as in the store", async () => {
   const { runs, read } = bench();
-  runs.offer(read(), runs.mark, true);
+  runs.mergeClaimed(read(), runs.mark, true);
   await runs.add(RUN, { fence: null, log: [done("a")], raisesVersion: true });
   expect(runs.peek(RUN)?.version).toBe(2);
   expect(read().head.version).toBe(2);
@@ -137,7 +137,7 @@ test("CACHE-3: rows of an undoable step raise the version in the cache as in the
 
 test("a run is read again when the store already had one of the rows", async () => {
   const { runs, reads, read, added, repeats, memo } = bench();
-  runs.offer(read(), runs.mark, true);
+  runs.mergeClaimed(read(), runs.mark, true);
   await added(done("a"), false);
   repeats();
   const adding = added(done("a"), true);

@@ -77,7 +77,11 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
     functions: { version: 1, get: () => undefined, load: async () => {}, renew: async () => {} },
     expressions: { problem: () => null },
     counters: newCounters(),
-    intake: { prepareMade: () => ({ item: { event: { id: "e2" } } }), begin: () => {}, giveBack: () => {} },
+    intake: {
+      prepareInternal: () => ({ item: { event: { id: "e2" } } }),
+      startPrepared: () => {},
+      releasePrepared: () => {},
+    },
     admission,
     notifyLease: () => null,
   } as unknown as RunUpdaterParts;

@@ -20,7 +20,7 @@ function bench(extensions: readonly string[] = ["cancel"]) {
 describe("Superseded requests", () => {
   it("workers with an older dispatch are told once to stop when the job is dispatched again", () => {
     const { former, slot, cancelled } = bench();
-    former.keep({ requestId: "job.3", slot });
+    former.add({ requestId: "job.3", slot });
     former.supersede({ jobId: "other", epoch: 9 }, undefined);
     former.supersede({ jobId: "job", epoch: 4 }, undefined);
     former.supersede({ jobId: "job", epoch: 5 }, undefined);
@@ -29,7 +29,7 @@ describe("Superseded requests", () => {
 
   it("workers with the same or a newer dispatch are not told to stop", () => {
     const { former, slot, cancelled } = bench();
-    former.keep({ requestId: "job.3", slot });
+    former.add({ requestId: "job.3", slot });
     former.supersede({ jobId: "job", epoch: 2 }, undefined);
     former.supersede({ jobId: "job", epoch: 3 }, undefined);
     expect(cancelled).toEqual([]);
@@ -39,18 +39,18 @@ describe("Superseded requests", () => {
 
   it("workers that are gone, or do not know GATEWAY_CANCEL, are not told to stop", () => {
     const gone = bench();
-    gone.former.keep({ requestId: "job.1", slot: gone.slot });
+    gone.former.add({ requestId: "job.1", slot: gone.slot });
     gone.leave();
     gone.former.supersede({ jobId: "job", epoch: 2 }, { requestId: "job.1", slot: gone.slot } as Dispatch);
     const plain = bench([]);
-    plain.former.keep({ requestId: "job.1", slot: plain.slot });
+    plain.former.add({ requestId: "job.1", slot: plain.slot });
     plain.former.supersede({ jobId: "job", epoch: 2 }, undefined);
     expect([...gone.cancelled, ...plain.cancelled]).toEqual([]);
   });
 
   it("tracked requests are forgotten, oldest first, beyond the limit", () => {
     const { former, slot, cancelled } = bench();
-    for (let count = 0; count <= 10_000; count += 1) former.keep({ requestId: `job${count}.1`, slot });
+    for (let count = 0; count <= 10_000; count += 1) former.add({ requestId: `job${count}.1`, slot });
     former.supersede({ jobId: "job0", epoch: 2 }, undefined);
     former.supersede({ jobId: "job1", epoch: 2 }, undefined);
     expect(cancelled).toEqual(["job1.1"]);

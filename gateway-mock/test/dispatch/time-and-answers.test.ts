@@ -63,13 +63,13 @@ test("a store answer that arrives after the worker's socket closed assigns no wo
     fence: { jobId: "job", epoch: 1 },
     slot: null,
     acked: false,
-    heardMs: 0,
+    lastHeardMs: 0,
   } as unknown as Dispatch;
-  dispatches.heard(dispatch, slot);
+  dispatches.acknowledge(dispatch, slot);
   expect(dispatch.slot).toBe(slot);
   dispatches.detach(dispatch);
   workers.remove(slot);
-  dispatches.heard(dispatch, slot);
+  dispatches.acknowledge(dispatch, slot);
   expect(dispatch.slot).toBeNull();
   expect(slot.inFlight).toBe(0);
 });

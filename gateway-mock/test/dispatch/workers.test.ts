@@ -32,7 +32,7 @@ test("on a plain gateway, a worker silent for two heartbeat intervals gets no wo
   expect(workers.reserve("shop-order", 2001, null)?.id).toBe("two");
   expect(workers.unroutable(2001)).toEqual(new Set());
   expect(workers.reserve("shop-order", 2501, null)).toBeUndefined();
-  expect(workers.wants(2501, 5)).toEqual([]);
+  expect(workers.roomByFunction(2501, 5)).toEqual([]);
   expect(workers.unroutable(2501)).toEqual(new Set(["shop-order"]));
   one.seenMs = 2501;
   expect(workers.reserve("shop-order", 2501, null)?.id).toBe("one");

@@ -198,7 +198,7 @@ export class Schedule {
   }
 
   async #signal(data: string): Promise<void> {
-    const found = await this.#any().dispatcher.signal("", this.#program.signal, data);
+    const found = await this.#any().dispatcher.sendSignal("", this.#program.signal, data);
     this.#witness.signalled(data, found?.runId ?? null);
   }
 

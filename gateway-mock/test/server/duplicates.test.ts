@@ -78,7 +78,7 @@ test("every frame that a worker may send twice has its effect once", async () =>
   const [runId = ""] = await start(gateway);
   const { request } = await worker.request();
   const { requestId, leaseId } = request;
-  const heard = async () => {
+  const untilHeard = async () => {
     worker.send({ kind: "WORKER_HEARTBEAT" });
     await worker.frame("GATEWAY_HEARTBEAT");
   };
@@ -93,25 +93,25 @@ test("every frame that a worker may send twice has its effect once", async () =>
   for (const frame of frames) {
     await twice(gateway, runId, async () => {
       worker.send(frame);
-      await heard();
+      await untilHeard();
       if (frame.kind === "WORKER_CHECKPOINT") await worker.frame("GATEWAY_CHECKPOINT_ACK");
     });
   }
   for (let times = 0; times < 2; times++)
     worker.send({ kind: "WORKER_STALL", ...stall } as Parameters<typeof worker.send>[0]);
-  await heard();
+  await untilHeard();
   // Refused twice: it is given out once.
   const refusal = { requestId, runId, leaseId, reason: "AT_CAPACITY", message: "full" } as const;
   for (let times = 0; times < 2; times++) worker.send({ kind: "WORKER_REQUEST_NACK", ...refusal });
   const again = await worker.request();
   worker.ack(again.request);
-  await heard();
+  await untilHeard();
   expect(worker.frames.filter(({ kind }) => kind === "GATEWAY_EXECUTOR_REQUEST")).toEqual([]);
   await twice(gateway, runId, () => worker.replied(again.request, { status: "DONE", value: 1 }));
   // A refusal of what was given out again is a stranger's.
   worker.send({ kind: "WORKER_REQUEST_NACK", ...refusal });
   for (let times = 0; times < 2; times++) worker.send({ kind: "WORKER_PAUSE" });
-  await heard();
+  await untilHeard();
   expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", leasesLost: 0 });
   expect((await metrics(gateway)).dispatcher.dispatches).toBe(2);
 });

@@ -22,7 +22,7 @@ async function post(gateway: Gateway, path: string, body: Uint8Array | string): 
 }
 
 /** What it sends was read by the gateway when this resolves, and answered as far as it is. */
-async function heard({ worker }: Foreigner): Promise<void> {
+async function untilHeard({ worker }: Foreigner): Promise<void> {
   worker.send({ kind: "WORKER_HEARTBEAT" });
   await worker.frame("GATEWAY_HEARTBEAT");
 }
@@ -53,7 +53,7 @@ const refuse = async (foreigner: Foreigner, leaseId: string): Promise<void> => {
   for (const reason of ["AT_CAPACITY", "STALLED", "MALFORMED", "UNKNOWN_FUNCTION"] as const) {
     foreigner.worker.send({ kind: "WORKER_REQUEST_NACK", requestId, runId, leaseId, reason, message: "" });
   }
-  await heard(foreigner);
+  await untilHeard(foreigner);
 };
 
 const reply = async ({ worker, victim }: Foreigner, runId: string): Promise<void> => {
@@ -78,7 +78,7 @@ const ATTACKS: Readonly<Record<string, (foreigner: Foreigner) => Promise<void>>>
   "replies and names its own run": (one) => reply(one, one.own.runId),
   acknowledges: async (one) => {
     one.worker.send({ ...one.victim, kind: "WORKER_REQUEST_ACK" });
-    await heard(one);
+    await untilHeard(one);
   },
   checkpoints: (one) => checkpoint(one, ""),
   "checkpoints with a lease id of its own": (one) => checkpoint(one, one.own.leaseId),
@@ -97,7 +97,7 @@ const ATTACKS: Readonly<Record<string, (foreigner: Foreigner) => Promise<void>>>
     for (const functionSlug of ["shop-order", "evil-own"]) {
       one.worker.send({ kind: "WORKER_STALL", requestId, runId, functionSlug, ...stall });
     }
-    await heard(one);
+    await untilHeard(one);
   },
   "flushes under its own app's id": (one) => flush(one, { appId: one.own.appId }),
   "flushes under no app's id": (one) => flush(one, { appId: "" }),
@@ -130,7 +130,7 @@ describe.each(["the same gateway", "another gateway"])(
         await send(gateway, "evil/own");
         const { request: own } = await worker.request();
         const foreigner = { gateway, worker, own, victim };
-        await heard({ ...foreigner, worker: owner });
+        await untilHeard({ ...foreigner, worker: owner });
         const before = await stateOf(here, runId);
         await ATTACKS[attack]?.(foreigner);
         expect(await stateOf(here, runId)).toEqual(before);

@@ -17,11 +17,11 @@ function start() {
 
 it("one broken database connection is not an outage", async () => {
   const { clock, availability, said, refused } = start();
-  availability.troubled(refused, "connection");
+  availability.recordTrouble(refused, "connection");
   await clock.advance(100);
-  availability.answered();
+  availability.recordAnswer();
   await clock.advance(10_000);
-  availability.troubled(refused, "connection");
+  availability.recordTrouble(refused, "connection");
   expect(availability.health()).toMatchObject({ ok: true, awayMs: 0, error: null, outages: 0 });
   await availability.settled(new AbortController().signal);
   expect(said).toEqual([]);
@@ -30,12 +30,12 @@ it("one broken database connection is not an outage", async () => {
 it("an outage and its end are logged once; claims wait until leases could be extended", async () => {
   const { clock, availability, said, refused } = start();
   for (let tries = 0; tries < 10; tries++) {
-    availability.troubled(refused, "connection");
+    availability.recordTrouble(refused, "connection");
     await clock.advance(300);
   }
   expect(availability.health()).toMatchObject({ ok: false, awayMs: 3000, outages: 1 });
   expect(availability.health().error).not.toContain("secret");
-  availability.answered();
+  availability.recordAnswer();
   expect(availability.health()).toMatchObject({ ok: true, awayMs: 0, awayMsTotal: 3000, outages: 1 });
   let settled = false;
   const waiting = availability.settled(new AbortController().signal).then(() => {
@@ -52,19 +52,19 @@ it("an outage and its end are logged once; claims wait until leases could be ext
 
 it("a store that stops does not wait for the end of an outage", async () => {
   const { clock, availability, refused } = start();
-  availability.troubled(refused, "connection");
+  availability.recordTrouble(refused, "connection");
   await clock.advance(1000);
-  availability.troubled(refused, "connection");
-  availability.answered();
+  availability.recordTrouble(refused, "connection");
+  availability.recordAnswer();
   await availability.settled(AbortSignal.abort());
 });
 
 it("transactions rolled back by the server are counted and logged occasionally", async () => {
   const { clock, availability, said } = start();
   const deadlock = Object.assign(new Error("deadlock detected"), { code: "40P01" });
-  for (let times = 0; times < 5; times++) availability.troubled(deadlock, "conflict");
+  for (let times = 0; times < 5; times++) availability.recordTrouble(deadlock, "conflict");
   await clock.advance(10_000);
-  availability.troubled(deadlock, "conflict");
+  availability.recordTrouble(deadlock, "conflict");
   expect(availability.health()).toMatchObject({ ok: true, conflicts: 6 });
   expect(said).toHaveLength(2);
   expect(said[1]).toContain("5 times");
@@ -73,18 +73,18 @@ it("transactions rolled back by the server are counted and logged occasionally",
 it("a database that rejects writes counts as unavailable although it answers reads, until a write succeeds", async () => {
   const { clock, availability, said } = start();
   const full = Object.assign(new Error("No space left on device"), { code: "53100" });
-  availability.troubled(full, "unwritable");
+  availability.recordTrouble(full, "unwritable");
   await clock.advance(10_000);
   expect(availability.health().ok, "it may be the call's own trouble").toBe(true);
   for (let tries = 0; tries < 100; tries++) {
-    availability.troubled(full, "unwritable");
-    availability.refused(full);
-    availability.answered();
+    availability.recordTrouble(full, "unwritable");
+    availability.recordRefusal(full);
+    availability.recordAnswer();
     await clock.advance(100);
   }
   expect(availability.refuses).toBe(true);
   expect(availability.health()).toMatchObject({ ok: false, outages: 1, error: expect.stringContaining("53100") });
-  availability.wrote();
+  availability.recordWrite();
   expect(availability.refuses).toBe(false);
   expect(availability.health()).toMatchObject({ ok: true, outages: 1 });
   expect(said).toHaveLength(2);

@@ -118,16 +118,16 @@ const found: fc.Arbitrary<LockedRows> = fc
   }));
 
 /** What the conditions of `batch/expect.ts` ask. */
-function holds(foreseen: LockedRows, state: LockedRows, batch: readonly Unit[]): boolean {
-  const jobs = [...foreseen.jobs.values()].every(({ id, runId, epoch }) => {
+function holds(expected: LockedRows, state: LockedRows, batch: readonly Unit[]): boolean {
+  const jobs = [...expected.jobs.values()].every(({ id, runId, epoch }) => {
     const job = state.jobs.get(id);
     return job?.runId === runId && job.epoch === epoch;
   });
-  const runs = [...foreseen.runs.values()].every(({ id, version }) => {
+  const runs = [...expected.runs.values()].every(({ id, version }) => {
     const run = state.runs.get(id);
     return run?.version === version && !isEnded(run.status);
   });
-  const registryHolds = foreseen.registryVersion === null || foreseen.registryVersion === state.registryVersion;
+  const registryHolds = expected.registryVersion === null || expected.registryVersion === state.registryVersion;
   return jobs && runs && registryHolds && !needsOf(batch).eventNames.some((name) => state.awaited.has(name));
 }
 
@@ -136,21 +136,21 @@ describe("foresee", () => {
     let seen = 0;
     fc.assert(
       fc.property(units, found, (batch, state) => {
-        const foreseen = expectRows(batch, needsOf(batch), NONE);
-        if (!foreseen) return;
+        const expected = expectRows(batch, needsOf(batch), NONE);
+        if (!expected) return;
         seen += 1;
-        const runs = [...foreseen.runs.values()].map(
+        const runs = [...expected.runs.values()].map(
           (run) => [run.id, { ...run, status: "WAITING" as const }] as const,
         );
         const there: LockedRows = {
           ...state,
-          jobs: new Map([...state.jobs, ...foreseen.jobs]),
+          jobs: new Map([...state.jobs, ...expected.jobs]),
           runs: new Map([...state.runs, ...runs]),
           awaited: NONE,
-          registryVersion: foreseen.registryVersion ?? state.registryVersion,
+          registryVersion: expected.registryVersion ?? state.registryVersion,
         };
-        expect(holds(foreseen, there, batch)).toBe(true);
-        const plan = planBatch(batch, foreseen);
+        expect(holds(expected, there, batch)).toBe(true);
+        const plan = planBatch(batch, expected);
         expect(plan).toEqual(planBatch(batch, there));
         expect(plan.results.every((verdict) => !("won" in verdict) || verdict.won)).toBe(true);
       }),
@@ -163,10 +163,10 @@ describe("foresee", () => {
     let missed = 0;
     fc.assert(
       fc.property(units, found, (batch, state) => {
-        const foreseen = expectRows(batch, needsOf(batch), NONE);
-        if (!foreseen || holds(foreseen, state, batch)) return;
+        const expected = expectRows(batch, needsOf(batch), NONE);
+        if (!expected || holds(expected, state, batch)) return;
         missed += 1;
-        expect(planBatch(batch, foreseen)).not.toEqual(planBatch(batch, state));
+        expect(planBatch(batch, expected)).not.toEqual(planBatch(batch, state));
       }),
       { numRuns: runs(2_000) },
     );
@@ -225,14 +225,14 @@ describe("createForesight", () => {
 describe("Batches at the database", () => {
   const bench = useStore();
   /** How many batches `work` took, and how many of them one round trip. */
-  const trips = async (work: () => Promise<unknown>): Promise<{ batches: number; foreseen: number }> => {
+  const trips = async (work: () => Promise<unknown>): Promise<{ batches: number; optimistic: number }> => {
     const before = bench.store.stats();
     await work();
     const after = bench.store.stats();
-    return { batches: after.batches - before.batches, foreseen: after.foreseenBatches - before.foreseenBatches };
+    return { batches: after.batches - before.batches, optimistic: after.optimisticBatches - before.optimisticBatches };
   };
-  const ONE = { batches: 1, foreseen: 1 };
-  const LOOKED = { batches: 1, foreseen: 0 };
+  const ONE = { batches: 1, optimistic: 1 };
+  const TWO_TRIPS = { batches: 1, optimistic: 0 };
 
   it("a run takes one round trip per batch when everything is as expected", async () => {
     let run = { runId: "", jobId: "" };
@@ -255,7 +255,7 @@ describe("Batches at the database", () => {
         const good = fine.map((run) => bench.store.commit(stepDone(run, `s${index}`)));
         outcomes = await Promise.all([...good, bench.store.commit(bad)]);
       });
-      expect(taken).toEqual(LOOKED);
+      expect(taken).toEqual(TWO_TRIPS);
       expect(outcomes.at(-1)).toEqual(lost(index === 0 ? "stale" : "version"));
       expect(outcomes.slice(0, -1)).toEqual(fine.map(() => expect.objectContaining({ won: true, inserted: [true] })));
     }
@@ -285,7 +285,7 @@ describe("Batches at the database", () => {
     const surprised = await statements();
     expect(await statements()).toBeLessThan(surprised);
     await bench.store.commit({ ...runDone(run, 2), removeWaits: "all" });
-    expect(await trips(send)).toEqual(LOOKED);
+    expect(await trips(send)).toEqual(TWO_TRIPS);
     expect(await trips(send)).toEqual(ONE);
   });
 

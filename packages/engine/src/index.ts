@@ -6,7 +6,7 @@ export { decide } from "./decide/decide.ts";
 export { deferredEventId } from "./decide/deferred-events.ts";
 export { type Decision, FETCH_QUEUE } from "./decide/draft.ts";
 export type { FetchResult, Input, PassReport, PinOptions, StepResult } from "./decide/input.ts";
-export { announcesEnd, DEFERRED_SCHEDULE, type MadeEvent } from "./decide/internal-events.ts";
+export { announcesEnd, DEFERRED_SCHEDULE, type InternalEvent } from "./decide/internal-events.ts";
 export { readReport } from "./decide/report.ts";
 export { hmacSha256, sameText, sha1Hex, sha256 } from "./digest.ts";
 export { Expressions } from "./expressions/expressions.ts";

@@ -1,7 +1,7 @@
 import { seededRandom } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
 import { compileExpression, Expressions } from "../src/expressions/expressions.ts";
-import { matchesOf, wantedMatch } from "../src/expressions/wait-match.ts";
+import { expectedMatch, matchesOf } from "../src/expressions/wait-match.ts";
 
 const expressions = new Expressions(() => {});
 
@@ -128,8 +128,8 @@ describe("Finding waits", () => {
   it("a wait is found by value only when its condition compares with one value", () => {
     const { equality } = compileExpression("event.data.id == async.data.id");
     if (!equality) throw new Error("There is no equality.");
-    expect(wantedMatch(equality, { data: { id: [] } })).toBe("");
-    expect(wantedMatch(equality, { data: { id: "x" } })).not.toBe(wantedMatch(equality, { data: { id: "y" } }));
-    expect(wantedMatch(equality, null)).toBe(wantedMatch(equality, { data: { id: null } }));
+    expect(expectedMatch(equality, { data: { id: [] } })).toBe("");
+    expect(expectedMatch(equality, { data: { id: "x" } })).not.toBe(expectedMatch(equality, { data: { id: "y" } }));
+    expect(expectedMatch(equality, null)).toBe(expectedMatch(equality, { data: { id: null } }));
   });
 });

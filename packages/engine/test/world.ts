@@ -5,7 +5,7 @@ import type { DecideContext } from "../src/decide/context.ts";
 import { decide } from "../src/decide/decide.ts";
 import type { Decision } from "../src/decide/draft.ts";
 import type { Input, PassReport } from "../src/decide/input.ts";
-import type { MadeEvent } from "../src/decide/internal-events.ts";
+import type { InternalEvent } from "../src/decide/internal-events.ts";
 import { applyRow, fold } from "../src/run/fold.ts";
 import { jsonRow, type OpenMeta, type RunMeta, readMeta, runCreatedRow } from "../src/run/log-rows.ts";
 import { DEADLINE, emptyRun, FINISH_TIMEOUT, type JobState, jobKey, type RunState } from "../src/run/run-state.ts";
@@ -21,7 +21,7 @@ export class World {
   /** Steps that wait for a signal whose place another step of the same decision has taken. */
   readonly displaced = new Set<string>();
   /** Events that happened with decisions. */
-  readonly events: MadeEvent[] = [];
+  readonly events: InternalEvent[] = [];
   /** Jobs of no run. */
   readonly told: NewJob[] = [];
   readonly state: RunState;

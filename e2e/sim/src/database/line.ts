@@ -35,7 +35,7 @@ export class Line implements TableAccess {
 
   stats(): ReturnType<Store["stats"]> {
     const none = { transitions: 0, statements: 0, logRows: 0, staleWrites: 0, duplicateRows: 0, batchRetries: 0 };
-    return { ...none, batches: 0, foreseenBatches: 0, queued: this.#waiting.length, commitMs: 0 };
+    return { ...none, batches: 0, optimisticBatches: 0, queued: this.#waiting.length, commitMs: 0 };
   }
 
   onWake(listener: (wake: Wake) => void): () => void {

@@ -3,8 +3,8 @@ import {
   applyRow,
   CHARS_A_TURN,
   emptyRun,
+  type InternalEvent,
   jsonText,
-  type MadeEvent,
   seenEvent,
   seenText,
   seenTextInTurns,
@@ -155,14 +155,14 @@ export class EventIntake {
         const one = prepared[index];
         if (!one) continue;
         stored = index + 1;
-        if (outcome.duplicate || outcome.outdated) this.giveBack(one);
-        else this.begin(one, outcome);
+        if (outcome.duplicate || outcome.outdated) this.releasePrepared(one);
+        else this.startPrepared(one, outcome);
         if (outcome.duplicate) counters.eventsDuplicate += 1;
         if (outcome.outdated) counters.registryMoved += 1;
       }
       return outcomes;
     } finally {
-      for (const one of prepared.slice(stored)) this.giveBack(one);
+      for (const one of prepared.slice(stored)) this.releasePrepared(one);
     }
   }
 
@@ -204,12 +204,12 @@ export class EventIntake {
   }
 
   /** An event that the engine makes. */
-  prepareMade(made: MadeEvent): Prepared {
+  prepareInternal(made: InternalEvent): Prepared {
     const { id, name, environment, tsMs, invokes } = made;
     const { functions, starter } = this.#parts;
     const lease = this.#parts.notifyLease();
     if (made.ifWanted && !functions.mayTrigger(environment, name)) {
-      return { item: { event: new LateEvent(made), runs: NOTHING, lease, ifAwaited: true }, leased: NOTHING };
+      return { item: { event: new LazyEvent(made), runs: NOTHING, lease, ifAwaited: true }, leased: NOTHING };
     }
     const event = { id, name, tsMs, payloadJson: made.payload() };
     const reader = starter.reader(() => seenText(event.payloadJson));
@@ -225,7 +225,7 @@ export class EventIntake {
    * else has the job, or what was collected has changed. `outdated`: the function may be another one by now, and is known here.
    * @throws HoldfastError `STORE_FAILED`
    */
-  async fromJob(fn: KnownFunction, from: JobEvent): Promise<"made" | "lost" | "outdated"> {
+  async startFromJob(fn: KnownFunction, from: JobEvent): Promise<"made" | "lost" | "outdated"> {
     const { starter, functions, counters } = this.#parts;
     const { version: registryVersion } = functions;
     const { event, source, stored, more = [] } = from;
@@ -246,14 +246,14 @@ export class EventIntake {
     try {
       const [outcome] = await this.#options.store.intake([prepared.item]);
       if (outcome && !outcome.lost && !outcome.outdated) {
-        this.begin(prepared, outcome);
+        this.startPrepared(prepared, outcome);
         return "made";
       }
-      this.giveBack(prepared);
+      this.releasePrepared(prepared);
       if (!outcome?.outdated) return "lost";
       counters.registryMoved += 1;
     } catch (error) {
-      this.giveBack(prepared);
+      this.releasePrepared(prepared);
       throw error;
     }
     await functions.renew(registryVersion);
@@ -261,18 +261,18 @@ export class EventIntake {
   }
 
   /** It is stored: what was leased on creation goes to its workers, and the queue and waiting runs are notified. */
-  begin(one: Prepared, outcome: BeginOutcome): void {
+  startPrepared(one: Prepared, outcome: StoredOutcome): void {
     const { runs, counters } = this.#parts;
     const { atMs, awaited, skipped = [], skippedWindows = 0 } = outcome;
     counters.runsCreated += one.item.runs.length - skipped.length;
-    if (skipped.length + skippedWindows > 0) this.#tellOfSkipped(one, skipped, skippedWindows);
+    if (skipped.length + skippedWindows > 0) this.#logSkipped(one, skipped, skippedWindows);
     for (const { run, job, slot } of one.leased) {
       counters.leasedOnCreation += 1;
       const { id: runId, functionId, appId, appVersion } = run.run;
       const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
       for (const row of run.log) applyRow(state, row, atMs);
       runs.retain(runId);
-      runs.start(state);
+      runs.keepNew(state);
       this.#emit({ do: "DISPATCH", run: state, jobs: [{ job, slot }] });
       runs.release(runId);
     }
@@ -285,7 +285,7 @@ export class EventIntake {
     }
   }
 
-  #tellOfSkipped({ item }: Prepared, skipped: readonly string[], windows: number): void {
+  #logSkipped({ item }: Prepared, skipped: readonly string[], windows: number): void {
     this.#parts.counters.runsSkipped += skipped.length + windows;
     const functions = item.runs.filter(({ run }) => skipped.includes(run.id)).map(({ run }) => run.functionId);
     this.#options.log("debug", `Event ${item.event.id} (${item.event.name}) starts no run where another is pending.`, {
@@ -295,7 +295,7 @@ export class EventIntake {
   }
 
   /** It was not stored. */
-  giveBack(one: Prepared): void {
+  releasePrepared(one: Prepared): void {
     for (const { slot } of one.leased) this.#parts.workers.release(slot);
   }
 }
@@ -309,13 +309,13 @@ function entropyIn(environment: string, { entropy }: IdSeed): Uint8Array {
 }
 
 /** Its text is put together when it is written, which it mostly is not. */
-class LateEvent implements NewEvent {
+class LazyEvent implements NewEvent {
   readonly id: string;
   readonly name: string;
   readonly tsMs: number;
   readonly #payload: () => string;
 
-  constructor({ id, name, environment, tsMs, payload }: MadeEvent) {
+  constructor({ id, name, environment, tsMs, payload }: InternalEvent) {
     this.id = id;
     this.name = qualify(environment, name);
     this.tsMs = tsMs;
@@ -343,7 +343,7 @@ export interface JobEvent {
   readonly more?: readonly string[];
 }
 
-interface BeginOutcome {
+interface StoredOutcome {
   readonly atMs: number;
   readonly awaited: boolean;
   readonly skipped?: readonly string[];

@@ -5,8 +5,8 @@ import {
   type DispatchedMeta,
   type EventReader,
   FINISH_TIMEOUT,
+  type InternalEvent,
   jsonRow,
-  type MadeEvent,
   type RunMeta,
   runCreatedRow,
   type Start,
@@ -27,7 +27,7 @@ export interface NewRunOptions {
   /** Not before this instant. */
   readonly startMs: number | null;
   /** Set when a step invokes the function. */
-  readonly invokes: MadeEvent["invokes"];
+  readonly invokes: InternalEvent["invokes"];
   /** Of its first pass. */
   readonly lease: NonNullable<NewJob["lease"]> | null;
   readonly newId: () => string;
@@ -97,7 +97,7 @@ function passOf({ flow, lane }: Start, lease: NewRunOptions["lease"]): Partial<N
 
 /** Cancels the run if no worker has started its first pass by then. */
 function startTimeout({ fn, startMs, newId }: NewRunOptions, pass: NewJob | undefined): NewJob[] {
-  const { startTimeoutMs } = fn.plan;
+  const { startTimeoutMs } = fn.settings;
   if (startTimeoutMs === null || !pass) return [];
   const due = startMs ? { notBeforeMs: startMs + startTimeoutMs } : { delayMs: startTimeoutMs };
   const { runId, id: key } = pass;

@@ -2,7 +2,7 @@ import { createUlidFactory, type UlidFactory } from "@holdfast/core";
 import {
   EventReader,
   type Expressions,
-  type MadeEvent,
+  type InternalEvent,
   PLAIN_START,
   startOf,
   type TriggerEvent,
@@ -30,7 +30,7 @@ export interface Started {
 }
 
 export interface StartOptions {
-  readonly invokes?: MadeEvent["invokes"];
+  readonly invokes?: InternalEvent["invokes"];
   readonly stage?: "event" | "window";
   /** Payloads of the other events of a batch. */
   readonly more?: readonly string[];
@@ -70,7 +70,7 @@ export class Starter {
     const leased: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
     const stage = options.invokes ? "invoked" : (options.stage ?? "event");
     for (const fn of functions) {
-      const start = fn.plain ? PLAIN_START : startOf(fn.id, fn.plan, reader, stage, this.#newId);
+      const start = fn.plain ? PLAIN_START : startOf(fn.id, fn.settings, reader, stage, this.#newId);
       if (start.window) {
         windows.push(start.window);
         continue;

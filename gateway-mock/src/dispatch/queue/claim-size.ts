@@ -1,5 +1,5 @@
 /** Characters of runs that one look into the queue should bring at most: they are all in memory at once. */
-const MOST_LENGTH = 64 * 1024 * 1024;
+const MAX_LENGTH = 64 * 1024 * 1024;
 const FIRST = 25;
 
 /**
@@ -20,9 +20,9 @@ export class ClaimSize {
   }
 
   /** So many jobs came, their runs so large together. */
-  note(jobs: number, length: number): void {
+  recordClaim(jobs: number, length: number): void {
     if (jobs === 0) return;
-    if (length > MOST_LENGTH) this.#limit = Math.max(1, Math.floor((jobs * MOST_LENGTH) / length));
-    else if (jobs >= this.#limit && length < MOST_LENGTH / 2) this.#limit = Math.min(this.#most, this.#limit * 2);
+    if (length > MAX_LENGTH) this.#limit = Math.max(1, Math.floor((jobs * MAX_LENGTH) / length));
+    else if (jobs >= this.#limit && length < MAX_LENGTH / 2) this.#limit = Math.min(this.#most, this.#limit * 2);
   }
 }

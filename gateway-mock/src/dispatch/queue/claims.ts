@@ -41,11 +41,11 @@ export class Claims {
   }
 
   /** At most `most` of each function, and `others`, which need no worker. */
-  async take(most: number, others: readonly Want[]): Promise<Claimed> {
+  async claimJobs(most: number, others: readonly Want[]): Promise<Claimed> {
     const { store, clock, settings } = this.#options;
     const { workers, admission, functions, counters } = this.#parts;
     const wants = workers
-      .wants(clock.monotonicMs(), most)
+      .roomByFunction(clock.monotonicMs(), most)
       .filter(({ functionId }) => admission.mayStart({ at: "CLAIM", functionId }).may);
     const limited = wants.flatMap((want) => {
       const limits = functions.get(want.functionId)?.limits;
@@ -55,12 +55,13 @@ export class Claims {
     counters.claims += 1;
     const { version: registryVersion } = functions;
     const base = { gatewayId: settings.gatewayId, registryVersion };
-    const [claimed, held] = await Promise.all([
+    const [claimed, limitedClaim] = await Promise.all([
       unlessOutdated(store.claim({ ...base, leaseMs: TIMER_LEASE_MS, wants: [...free, ...others] })),
       limited.length > 0 ? unlessOutdated(store.claimLimited({ ...base, wants: limited })) : NOTHING,
     ]);
-    const jobs = [...(claimed ?? []), ...(held?.jobs ?? [])];
-    if (claimed && held) return { jobs, wants, blocked: held.blocked, retryInMs: held.retryInMs, outdated: false };
+    const jobs = [...(claimed ?? []), ...(limitedClaim?.jobs ?? [])];
+    if (claimed && limitedClaim)
+      return { jobs, wants, blocked: limitedClaim.blocked, retryInMs: limitedClaim.retryInMs, outdated: false };
     counters.registryMoved += 1;
     await functions.renew(registryVersion);
     return { jobs, wants: [], blocked: [], retryInMs: null, outdated: true };

@@ -8,7 +8,7 @@ export interface Committed {
   /** As it is since. */
   readonly state: RunState;
   /** Jobs that it gave up: see `jobsGivenUp`. */
-  readonly givenUp: readonly JobState[];
+  readonly abandoned: readonly JobState[];
   readonly addJobs: readonly NewJob[];
   /** Those of `addJobs` that are leased to workers here. */
   readonly leased: readonly LeasedJob[];
@@ -17,7 +17,7 @@ export interface Committed {
 }
 
 /** Jobs that a worker may have and that a decision on `state` removes, except the one that it came from. */
-export function jobsGivenUp(state: RunState, { removeJobs }: Decision, fence: Fence | null): JobState[] {
+export function abandonedJobs(state: RunState, { removeJobs }: Decision, fence: Fence | null): JobState[] {
   if (removeJobs !== "all" && removeJobs.every((id) => id === fence?.jobId)) return [];
   return [...state.jobs.values()].filter(
     (job) => needsWorker(job) && job.id !== fence?.jobId && (removeJobs === "all" || removeJobs.includes(job.id)),
@@ -25,17 +25,17 @@ export function jobsGivenUp(state: RunState, { removeJobs }: Decision, fence: Fe
 }
 
 /** What follows from a decision for this gateway. Pure. */
-export function effectsOfCommit({ state, givenUp, addJobs, leased, atMs }: Committed): AfterCommit[] {
+export function effectsOfCommit({ state, abandoned, addJobs, leased, atMs }: Committed): AfterCommit[] {
   const effects: AfterCommit[] = [];
   const { functionId } = state;
   if (state.flow && state.flow.slots.length > 0) effects.push({ do: "CAPACITY_FREED", functionId });
   if (isEnded(state.status)) {
     for (const { lease, key, id } of addJobs) if (lease) effects.push({ do: "NOTIFY_PARENT", runId: key, jobId: id });
-    effects.push({ do: "RUN_ENDED", run: state, mayRunElsewhere: givenUp.length > 0 });
+    effects.push({ do: "RUN_ENDED", run: state, mayRunElsewhere: abandoned.length > 0 });
     return effects;
   }
   // What was not due yet cannot have been claimed.
-  const jobIds = givenUp.flatMap(({ id, dueMs }) => (dueMs <= atMs ? [id] : []));
+  const jobIds = abandoned.flatMap(({ id, dueMs }) => (dueMs <= atMs ? [id] : []));
   if (jobIds.length > 0) effects.push({ do: "CANCEL_JOBS", jobIds });
   if (leased.length > 0) effects.push({ do: "DISPATCH", run: state, jobs: leased });
   const dueInMs = new Map<string, number>();

@@ -22,24 +22,24 @@ export class FailedAttempts {
     this.#updater = updater;
   }
 
-  add({ runId, fence }: { readonly runId: string; readonly fence: Fence }, code: RoutingFailure): void {
+  failAttempt({ runId, fence }: { readonly runId: string; readonly fence: Fence }, code: RoutingFailure): void {
     const error: PlainError = { name: "Error", code, message: REASONS[code] };
     this.#options.log("warn", `An attempt of run ${runId} failed: ${code}`, { runId });
     const report = { status: "ERROR", error, retryAfterMs: undefined } as const;
-    this.#told(
+    this.#logFailure(
       runId,
       this.#updater.apply(runId, { type: "report", jobId: fence.jobId, inPlace: false, report }, fence),
     );
   }
 
   /** The run's state alone is more than a request can hold: no attempt will do. */
-  tooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, bytes: number): void {
+  failTooLarge({ runId, fence }: { readonly runId: string; readonly fence: Fence }, bytes: number): void {
     const message = `The run's event alone needs a request of ${bytes} bytes, which exceeds the limit.`;
     const error = plainError("RUN_TOO_LARGE", message);
-    this.#told(runId, this.#updater.apply(runId, { type: "fail", jobId: fence.jobId, error }, fence));
+    this.#logFailure(runId, this.#updater.apply(runId, { type: "fail", jobId: fence.jobId, error }, fence));
   }
 
-  #told(runId: string, decision: Promise<unknown>): void {
+  #logFailure(runId: string, decision: Promise<unknown>): void {
     decision.catch((failure: unknown) => {
       const level = levelFor(failure, "error");
       this.#options.log(level, `Run ${runId} could not be marked as failed: ${messageOf(failure)}`, { runId });

@@ -36,12 +36,12 @@ export class Fetches {
   }
 
   /** Makes the call of a job that was claimed. */
-  take(state: RunState, job: ClaimedJob): void {
+  startCall(state: RunState, job: ClaimedJob): void {
     const abort = new AbortController();
     const text = state.open.get(job.key)?.call ?? null;
     const op = state.open.get(job.key)?.op ?? "";
     this.#runs.retain(job.runId);
-    const call = this.#work(job, op, text, abort).finally(() => {
+    const call = this.#runJob(job, op, text, abort).finally(() => {
       this.#runs.release(job.runId);
       this.#calls.delete(abort);
       if (this.#calls.size === MAX_CALLS - 1) this.#emit({ do: "WAKE_QUEUE", functionId: FETCH_QUEUE, dueInMs: 0 });
@@ -56,10 +56,10 @@ export class Fetches {
     await Promise.all(this.#calls.values());
   }
 
-  async #work(job: ClaimedJob, op: string, text: string | null, abort: AbortController): Promise<void> {
+  async #runJob(job: ClaimedJob, op: string, text: string | null, abort: AbortController): Promise<void> {
     const { store, log, settings } = this.#options;
     const fence = { jobId: job.id, epoch: job.epoch };
-    const keeping = this.#keep(job, abort);
+    const keeping = this.#keepLease(job, abort);
     try {
       // Without its step there is nothing to call for: the run has ended or gone on; deciding says so.
       const result = text === null ? NO_STEP : await this.#call(op, text, abort.signal);
@@ -88,7 +88,7 @@ export class Fetches {
     return resultOf(outcome, read.resultOf);
   }
 
-  #keep(job: ClaimedJob, abort: AbortController): { stop(): void } {
+  #keepLease(job: ClaimedJob, abort: AbortController): { stop(): void } {
     const { store, settings, timers } = this.#options;
     const { gatewayId } = settings;
     const lease = { jobId: job.id, epoch: job.epoch, gatewayId, leaseMs: FETCH_LEASE_MS };
@@ -97,8 +97,8 @@ export class Fetches {
       timer = timers.set(EXTEND_EVERY_MS, () => {
         arm();
         store.extendLeases([lease]).then(
-          ([held]) => {
-            if (!held) abort.abort();
+          ([extended]) => {
+            if (!extended) abort.abort();
           },
           () => {},
         );

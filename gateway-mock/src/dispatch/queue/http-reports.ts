@@ -20,7 +20,7 @@ export class HttpReports {
    */
   async flush(response: SdkResponse, environment: string): Promise<void> {
     const isOurs = response.sdkVersion.startsWith("holdfast-js:");
-    if (!(await this.#reports.reply(response, isOurs, this.#ownership.flushing(response, environment))))
+    if (!(await this.#reports.reply(response, isOurs, this.#ownership.byReply(response, environment))))
       throw notOwned("reply");
   }
 
@@ -30,7 +30,7 @@ export class HttpReports {
    */
   async checkpoint(item: string, runId: string, ops: readonly Op[], environment: string): Promise<CheckpointResult> {
     const name = { ...parseQueueItem(item), runId };
-    const result = await this.#reports.checkpoint(name, ops, this.#ownership.leasing(name, environment));
+    const result = await this.#reports.checkpoint(name, ops, this.#ownership.byCheckpoint(name, environment));
     if (result.foreign) throw notOwned("checkpoint");
     return result;
   }

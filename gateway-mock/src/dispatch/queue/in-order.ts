@@ -3,7 +3,7 @@ export class InOrder {
   readonly #last = new Map<string, Promise<void>>();
 
   /** `act` is called at once when there is nothing to wait for. */
-  take<Value>(key: string, value: Value | Promise<Value>, act: (value: Value) => void): void {
+  process<Value>(key: string, value: Value | Promise<Value>, act: (value: Value) => void): void {
     const before = this.#last.get(key);
     if (!before && !(value instanceof Promise)) return act(value);
     const mine = Promise.all([value, before]).then(([read]) => {

@@ -23,9 +23,9 @@ export function onWake(wake: Wake, { runs, workers, dispatches, loop, reload }: 
     case "jobs":
       return loop.wake();
     case "held":
-      return loop.noteHeld(wake.functionIds);
+      return loop.addHeldFunctions(wake.functionIds);
     case "unplaced":
-      return loop.review(wake.functionIds);
+      return loop.reviewFunctions(wake.functionIds);
     case "removed":
       stopJobs(dispatches, wake.jobIds);
       return;
@@ -45,8 +45,8 @@ export function onWake(wake: Wake, { runs, workers, dispatches, loop, reload }: 
       return;
     case "all":
       reload();
-      loop.noteHeld(workers.functionIds());
-      loop.review(workers.functionIds());
+      loop.addHeldFunctions(workers.functionIds());
+      loop.reviewFunctions(workers.functionIds());
       return loop.wake();
     default:
       return unreachable(wake);

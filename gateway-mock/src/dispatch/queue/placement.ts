@@ -28,7 +28,7 @@ export interface PlacementParts {
 }
 
 /** After the connections of other gateways could not be read. */
-const HOLD_UNTOLD_MS = 1_000;
+const HOLD_UNREAD_MS = 1_000;
 
 /**
  * Gives claimed jobs to workers.
@@ -58,14 +58,14 @@ export class Placement {
     const { functionId } = job;
     if (job.kind === "pass" && job.iteration === 1 && job.unplacedMs !== null) return this.#placeFirst(job, state);
     const admittance = admission.mayStart({ at: "BEGUN_RUN", functionId, version: state.appVersion });
-    if (!admittance.may) return this.#wait(job, admittance);
+    if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const { version } = admittance;
     const slot = workers.reserve(job.functionId, clock.monotonicMs(), version);
     if (slot) dispatches.start(job, job.epoch, slot, state);
     else if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
-    else if (workers.hasVersion(job.functionId, version)) this.#hold(job, HOLD_MS);
+    else if (workers.hasVersion(job.functionId, version)) this.#holdJob(job, HOLD_MS);
     else {
-      this.#inTurn(job, this.#placeElsewhere(job, state));
+      this.#whileRetained(job, this.#placeElsewhere(job, state));
       log("debug", `Run ${job.runId} belongs to version "${version}" of its app, which is not connected here.`);
     }
   }
@@ -75,28 +75,28 @@ export class Placement {
     const { workers, functions } = this.#parts;
     const versions = functions.versionsOf(job.functionId);
     const [newest] = versions;
-    if (newest !== undefined && workers.connects(job.functionId, newest)) this.#offer(job, state, newest);
-    else this.#inTurn(job, this.#offerNewest(job, state, versions));
+    if (newest !== undefined && workers.connects(job.functionId, newest)) this.#placeOnVersion(job, state, newest);
+    else this.#whileRetained(job, this.#placeOnNewest(job, state, versions));
   }
 
   /** The newest that is known is not here: it may be elsewhere, or gone. */
-  async #offerNewest(job: ClaimedJob, state: RunState, versions: readonly string[]): Promise<void> {
+  async #placeOnNewest(job: ClaimedJob, state: RunState, versions: readonly string[]): Promise<void> {
     const elsewhere = await this.#versions.elsewhere();
     const { functionId } = job;
-    if (!elsewhere) return this.#hold(job, HOLD_UNTOLD_MS, versions[0]);
+    if (!elsewhere) return this.#holdJob(job, HOLD_UNREAD_MS, versions[0]);
     const isThere = (version: string): boolean =>
       this.#parts.workers.connects(functionId, version) || elsewhere.all.has(versionName(state.appId, version));
-    this.#offer(job, state, versions.find(isThere) ?? null);
+    this.#placeOnVersion(job, state, versions.find(isThere) ?? null);
   }
 
   /** `wanted` = the newest version that is there; null: none that is known. */
-  #offer(job: ClaimedJob, state: RunState, wanted: string | null): void {
+  #placeOnVersion(job: ClaimedJob, state: RunState, wanted: string | null): void {
     const { admission, workers, dispatches } = this.#parts;
     const nowMs = this.#options.clock.monotonicMs();
     const { id: jobId, epoch, functionId, unplacedMs } = job;
     const waitedMs = unplacedMs ?? 0;
     const admittance = admission.mayStart({ at: "FIRST_PASS", functionId, newest: wanted, waitedMs });
-    if (!admittance.may) return this.#wait(job, admittance);
+    if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const spillInMs = admittance.anyVersionInMs ?? Number.POSITIVE_INFINITY;
     const mayBeAny = spillInMs === 0;
     const slot =
@@ -104,9 +104,9 @@ export class Placement {
     if (slot) {
       const version = workers.versionOf(slot, functionId);
       if (version === state.appVersion) dispatches.start(job, epoch, slot, state);
-      else this.#inTurn(job, this.#pin(job, state, slot, version));
+      else this.#whileRetained(job, this.#pin(job, state, slot, version));
     } else if (wanted !== null && !mayBeAny && !workers.isOnly(functionId, wanted)) {
-      this.#hold(job, Math.min(spillInMs, HOLD_MS), wanted);
+      this.#holdJob(job, Math.min(spillInMs, HOLD_MS), wanted);
     } else {
       // There is no room at all: who has some next claims it.
       const unplaced = { sinceMs: waitedMs, version: wanted ?? state.appVersion };
@@ -159,18 +159,18 @@ export class Placement {
     const elsewhere = await this.#versions.elsewhere();
     const isElsewhere = elsewhere?.open.has(versionName(state.appId, state.appVersion)) === true;
     const admittance = admission.mayStart({ at: "VERSION_MISSING", functionId, isElsewhere });
-    if (!admittance.may) return this.#wait(job, admittance);
+    if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const slot = workers.reserve(functionId, this.#options.clock.monotonicMs(), admittance.version);
     if (slot) dispatches.start(job, job.epoch, slot, state);
     else dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
   }
 
-  #wait(job: ClaimedJob, waiting: Waiting): void {
-    this.#hold(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_WITHOUT_WORKER_MS : HOLD_MS);
+  #holdAsAdmitted(job: ClaimedJob, waiting: Waiting): void {
+    this.#holdJob(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_WITHOUT_WORKER_MS : HOLD_MS);
   }
 
   /** Puts work off that no worker here may take, so that it is not claimed again and again, and keeps no other work waiting. */
-  #hold({ id: jobId, epoch, functionId, unplacedMs }: ClaimedJob, holdMs: number, version?: string): void {
+  #holdJob({ id: jobId, epoch, functionId, unplacedMs }: ClaimedJob, holdMs: number, version?: string): void {
     const unplaced = unplacedMs === null || version === undefined ? {} : { unplaced: { sinceMs: unplacedMs, version } };
     this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs, ...unplaced }], () => {
       this.#onHeld(functionId);
@@ -178,7 +178,7 @@ export class Placement {
     });
   }
 
-  #inTurn(job: ClaimedJob, work: Promise<void>): void {
+  #whileRetained(job: ClaimedJob, work: Promise<void>): void {
     const { runs } = this.#parts;
     runs.retain(job.runId);
     work

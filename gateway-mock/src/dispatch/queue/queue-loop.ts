@@ -18,7 +18,7 @@ import { FETCH_LEASE_MS, type Fetches } from "./fetches.ts";
 import { Placement } from "./placement.ts";
 import type { RunUpdater } from "./run-updater.ts";
 import type { Scheduler } from "./scheduler.ts";
-import { Unroutable } from "./unroutable.ts";
+import { UnroutableWork } from "./unroutable.ts";
 import type { VersionHolds } from "./version-holds.ts";
 import type { WaitNotifier } from "./wait-notifier.ts";
 
@@ -33,13 +33,13 @@ export interface QueueLoopParts {
   readonly dispatches: Dispatches;
   readonly updater: RunUpdater;
   readonly time: DatabaseTime;
-  readonly fanOut: WaitNotifier;
+  readonly waitNotifier: WaitNotifier;
   readonly fetches: Fetches;
   readonly functions: Functions;
   readonly scheduler: Scheduler;
   readonly counters: DispatcherCounters;
   readonly failed: FailedAttempts;
-  readonly held: VersionHolds;
+  readonly versionHolds: VersionHolds;
   readonly backlog: Backlog;
 }
 
@@ -50,9 +50,9 @@ export interface QueueLoopParts {
 export class QueueLoop {
   readonly #options: DispatcherOptions;
   readonly #parts: QueueLoopParts;
-  readonly #placing: Placement;
-  readonly #held: VersionHolds;
-  readonly #unroutable: Unroutable | null;
+  readonly #placement: Placement;
+  readonly #versionHolds: VersionHolds;
+  readonly #unroutable: UnroutableWork | null;
   readonly #claims: Claims;
   readonly #backlog: Backlog;
   #timer: TimerHandle | null = null;
@@ -61,23 +61,23 @@ export class QueueLoop {
   /** When a throttle lets the next run start. */
   #retryInMs: number | null = null;
   #ticking: Promise<void> | null = null;
-  #again = false;
+  #tickAgain = false;
   /** Timers that are being decided on. */
   #firing = 0;
   #timersLeft = false;
-  readonly #size: ClaimSize;
+  readonly #claimSize: ClaimSize;
   #stopped = false;
 
   constructor(options: DispatcherOptions, parts: QueueLoopParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#placing = new Placement(options, parts, (functionId) => this.noteHeld([functionId]));
-    this.#held = parts.held;
+    this.#placement = new Placement(options, parts, (functionId) => this.addHeldFunctions([functionId]));
+    this.#versionHolds = parts.versionHolds;
     this.#backlog = parts.backlog;
-    this.#unroutable = options.settings.plain ? new Unroutable(options, parts) : null;
+    this.#unroutable = options.settings.plain ? new UnroutableWork(options, parts) : null;
     this.#claims = new Claims(options, parts);
     this.#idleMs = options.settings.pollMinMs;
-    this.#size = new ClaimSize(options.settings.maxClaim);
+    this.#claimSize = new ClaimSize(options.settings.maxClaim);
   }
 
   /** A worker has capacity for what waits. */
@@ -86,17 +86,17 @@ export class QueueLoop {
   }
 
   /** Jobs of these functions were put off; some may be for versions that are connected here. */
-  noteHeld(functionIds: Iterable<string>): void {
-    if (this.#held.note(functionIds)) this.wake(RECALL_REST_MS);
+  addHeldFunctions(functionIds: Iterable<string>): void {
+    if (this.#versionHolds.addFunctions(functionIds)) this.wake(RECALL_REST_MS);
   }
 
   /** Jobs of these functions that no worker has had yet may find a place, now that a worker came or went. */
-  review(functionIds: Iterable<string>): void {
-    if (this.#held.review(functionIds)) this.wake(RECALL_REST_MS);
+  reviewFunctions(functionIds: Iterable<string>): void {
+    if (this.#versionHolds.addForReview(functionIds)) this.wake(RECALL_REST_MS);
   }
 
   /** Jobs of this function are in the queue because no worker had capacity. */
-  noteBacklog(functionId: string): void {
+  addToBacklog(functionId: string): void {
     this.#backlog.add(functionId);
   }
 
@@ -105,8 +105,8 @@ export class QueueLoop {
     if (this.#stopped) return;
     if (delayMs <= 0) {
       this.#idleMs = this.#options.settings.pollMinMs;
-      if (this.#ticking) this.#again = true;
-      else this.#run();
+      if (this.#ticking) this.#tickAgain = true;
+      else this.#startTick();
       return;
     }
     this.#arm(delayMs);
@@ -123,54 +123,55 @@ export class QueueLoop {
   async tick(): Promise<number> {
     const { clock, settings } = this.#options;
     const { counters, fetches } = this.#parts;
-    await this.#held.recall(clock.monotonicMs(), settings.maxClaim, this.#parts.admission);
-    await this.#unroutable?.look();
-    const { limit: most } = this.#size;
+    await this.#versionHolds.recall(clock.monotonicMs(), settings.maxClaim, this.#parts.admission);
+    await this.#unroutable?.failUnroutable();
+    const { limit: most } = this.#claimSize;
     const timerRoom = Math.max(0, most - this.#firing);
     const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
     const calls = { functionId: FETCH_QUEUE, limit: fetches.room, leaseMs: FETCH_LEASE_MS };
     const { mark } = this.#parts.runs;
-    const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.take(most, [...timers, calls]);
-    if (outdated) this.#again = true;
+    const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.claimJobs(most, [...timers, calls]);
+    if (outdated) this.#tickAgain = true;
     this.#retryInMs = retryInMs;
     counters.claimedJobs += jobs.length;
-    this.#size.note(jobs.length, lengthOf(jobs));
+    this.#claimSize.recordClaim(jobs.length, lengthOf(jobs));
     const counts = new Map<string, number>();
     // What is decided on now is decided by the time at which it was found due.
     const timer = jobs.find((job) => job.kind === "timer");
     if (timer) this.#parts.time.observe(timer.leaseUntilMs - TIMER_LEASE_MS);
     for (const job of jobs) {
       counts.set(job.functionId, (counts.get(job.functionId) ?? 0) + 1);
-      this.#take(job, mark);
+      this.#handleJob(job, mark);
     }
     for (const { functionId, limit } of wants) {
       if ((counts.get(functionId) ?? 0) >= limit) this.#backlog.add(functionId);
       else this.#backlog.delete(functionId);
     }
     for (const functionId of blocked) this.#backlog.add(functionId);
-    if ((counts.get(TIMER) ?? 0) >= timerRoom) this.#moreTimers();
+    if ((counts.get(TIMER) ?? 0) >= timerRoom) this.#claimMoreTimers();
     for (const { functionId, limit } of wants) {
-      if (limit >= most && (counts.get(functionId) ?? 0) >= limit) this.#again = true;
+      if (limit >= most && (counts.get(functionId) ?? 0) >= limit) this.#tickAgain = true;
     }
     return jobs.length;
   }
 
-  #take(job: ClaimedJob, mark: number): void {
-    const { runs, fanOut } = this.#parts;
+  #handleJob(job: ClaimedJob, mark: number): void {
+    const { runs, waitNotifier } = this.#parts;
     const fence = { jobId: job.id, epoch: job.epoch };
-    if (this.#parts.scheduler.take(job)) return;
-    if (job.kind === "event" || job.kind === "child") return fanOut.take({ kind: job.kind, key: job.key }, fence);
+    if (this.#parts.scheduler.startJob(job)) return;
+    if (job.kind === "event" || job.kind === "child")
+      return waitNotifier.startJob({ kind: job.kind, key: job.key }, fence);
     if (!job.run) return;
     runs.retain(job.runId);
-    const state = runs.offer(job.run, mark, needsWorker(job));
+    const state = runs.mergeClaimed(job.run, mark, needsWorker(job));
     if (state) {
-      this.#begin(job, state, fence);
+      this.#startJob(job, state, fence);
       runs.release(job.runId);
       return;
     }
     runs.forget(job.runId);
     const begun = runs.load(job.runId).then((fresh) => {
-      if (fresh) this.#begin(job, fresh, fence);
+      if (fresh) this.#startJob(job, fresh, fence);
     });
     begun
       .catch((error: unknown) => {
@@ -182,7 +183,7 @@ export class QueueLoop {
       .finally(() => runs.release(job.runId));
   }
 
-  #begin(job: ClaimedJob, state: RunState, fence: Fence): void {
+  #startJob(job: ClaimedJob, state: RunState, fence: Fence): void {
     const { updater, fetches } = this.#parts;
     const { settings, log } = this.#options;
     const losses = state.losses.get(job.id) ?? 0;
@@ -195,36 +196,36 @@ export class QueueLoop {
       this.#firing += 1;
       const fired = (): void => {
         this.#firing -= 1;
-        if (this.#timersLeft) this.#moreTimers();
+        if (this.#timersLeft) this.#claimMoreTimers();
       };
-      this.#fire(job, fence).catch(failed).finally(fired);
+      this.#fireTimer(job, fence).catch(failed).finally(fired);
     } else if (job.kind === "fetch") {
-      fetches.take(state, job);
+      fetches.startCall(state, job);
     } else if (settings.plain && job.lost) {
-      this.#parts.dispatches.forget(job.id);
-      this.#parts.failed.add({ runId: job.runId, fence }, "connect_worker_stopped_responding");
+      this.#parts.dispatches.forgetJob(job.id);
+      this.#parts.failed.failAttempt({ runId: job.runId, fence }, "connect_worker_stopped_responding");
     } else if (losses >= settings.maxLosses) {
       const message = `The work was lost ${losses} times in a row without any progress.`;
       const error = plainError("RUN_LOST", message);
       updater.apply(job.runId, { type: "fail", jobId: fence.jobId, error }, fence).catch(failed);
     } else {
-      this.#placing.place(job, state);
+      this.#placement.place(job, state);
     }
   }
 
   /** There are more than were claimed: as soon as enough of those are decided on. */
-  #moreTimers(): void {
-    this.#timersLeft = this.#firing > this.#size.limit / 2;
+  #claimMoreTimers(): void {
+    this.#timersLeft = this.#firing > this.#claimSize.limit / 2;
     if (!this.#timersLeft) this.wake();
   }
 
-  async #fire(job: ClaimedJob, fence: Fence): Promise<void> {
-    const startedMs = job.key === FINISH_TIMEOUT ? await this.#startOf(job.runId) : null;
+  async #fireTimer(job: ClaimedJob, fence: Fence): Promise<void> {
+    const startedMs = job.key === FINISH_TIMEOUT ? await this.#startedMsOf(job.runId) : null;
     await this.#parts.updater.apply(job.runId, { type: "timer", jobId: job.id, startedMs }, fence);
   }
 
   /** When a worker first had the run, as well as it is known; null = none had it yet. */
-  async #startOf(runId: string): Promise<number | null> {
+  async #startedMsOf(runId: string): Promise<number | null> {
     const run = await this.#options.store.getRun(runId);
     if (!run) return null;
     const claims = run.jobs.flatMap(({ kind, claimedMs }) =>
@@ -233,26 +234,26 @@ export class QueueLoop {
     return run.head.startedMs ?? (claims.length > 0 ? Math.min(...claims) : null);
   }
 
-  #run(): void {
+  #startTick(): void {
     this.#timer?.cancel();
     this.#timer = null;
     this.#timerAtMs = Number.POSITIVE_INFINITY;
-    this.#again = false;
-    this.#ticking = this.#turn().finally(() => {
+    this.#tickAgain = false;
+    this.#ticking = this.#tickAndArm().finally(() => {
       this.#ticking = null;
       if (this.#stopped) return;
-      if (this.#again) this.#run();
+      if (this.#tickAgain) this.#startTick();
     });
   }
 
-  async #turn(): Promise<void> {
+  async #tickAndArm(): Promise<void> {
     const { settings, random, log, clock } = this.#options;
     let waitMs = settings.pollMaxMs;
     try {
       const found = await this.tick();
       this.#idleMs = found > 0 ? settings.pollMinMs : Math.min(this.#idleMs * 2, settings.pollMaxMs);
       waitMs = this.#idleMs * (0.8 + 0.4 * random());
-      if (found === 0 && !this.#again) waitMs = Math.min(waitMs, await this.#nextDueInMs());
+      if (found === 0 && !this.#tickAgain) waitMs = Math.min(waitMs, await this.#nextDueInMs());
     } catch (error) {
       log(levelFor(error, "warn"), `The queue could not be read: ${messageOf(error)}`);
     }
@@ -277,7 +278,7 @@ export class QueueLoop {
     this.#timer = timers.set(delayMs, () => {
       this.#timer = null;
       this.#timerAtMs = Number.POSITIVE_INFINITY;
-      if (!this.#ticking) this.#run();
+      if (!this.#ticking) this.#startTick();
     });
   }
 }

@@ -25,7 +25,7 @@ import type { Functions } from "../registry/functions.ts";
 
 import type { DecidedTransition, RunCache } from "../run-cache.ts";
 import { leaseOf, type Workers } from "../workers/workers.ts";
-import { effectsOfCommit, jobsGivenUp } from "./effects-of-commit.ts";
+import { abandonedJobs, effectsOfCommit } from "./effects-of-commit.ts";
 
 /** `nothing`: the input changes nothing (any more). `stale`: another worker has the work. */
 export type DecideOutcome = "won" | "nothing" | "stale" | "gone";
@@ -38,7 +38,7 @@ export interface RunUpdaterParts {
   readonly counters: DispatcherCounters;
   readonly time: DatabaseTime;
   /** Where events that happen with a decision start what they start. */
-  readonly intake: Pick<EventIntake, "prepareMade" | "begin" | "giveBack">;
+  readonly intake: Pick<EventIntake, "prepareInternal" | "startPrepared" | "releasePrepared">;
   readonly admission: Admission;
   /** The lease of jobs that send notifications; null when this gateway takes no more of them. */
   readonly notifyLease: () => NewJob["lease"];
@@ -81,7 +81,7 @@ export class RunUpdater {
       retry,
       maxSteps,
       maxStateLength,
-      hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#workers.run(functionId),
+      hasFunction: (functionId) => functions.get(functionId)?.active === true || this.#workers.accepts(functionId),
       expressionProblem: (source) => expressions.problem(source),
       waitMatch: (condition, eventText) => expressions.matchOf(condition, () => seenText(eventText)),
       isSignalTaken: (signal) => takenSignals.has(signal),
@@ -124,7 +124,7 @@ export class RunUpdater {
       }
       // A worker's report: the run was in memory before, and may be kept there until the worker has room for more.
       const outcome = await this.#commit(state, decision, fence, input.type === "report");
-      if (outcome === "signal") await this.#lookForSignals(decision, takenSignals);
+      if (outcome === "signal") await this.#addTakenSignals(decision, takenSignals);
       else if (outcome === "registry") this.#counters.registryMoved += 1;
       else if (outcome !== "again") return outcome;
       else this.#counters.casLost += 1;
@@ -132,7 +132,7 @@ export class RunUpdater {
     throw new HoldfastError("STORE_FAILED", `A write to run ${runId} conflicted with other writes ${MAX_TRIES} times.`);
   }
 
-  async #lookForSignals({ addWaits }: Decision, taken: Set<string>): Promise<void> {
+  async #addTakenSignals({ addWaits }: Decision, taken: Set<string>): Promise<void> {
     const names = addWaits.filter((wait) => wait.kind === "signal").map((wait) => wait.name);
     for (const name of names) {
       const [holder] = await this.#options.store.findWaits({ name, kinds: ["signal"], limit: 1 });
@@ -150,10 +150,10 @@ export class RunUpdater {
     // The decision was made in this turn, and so are the runs that its events start.
     const { version: registryVersion } = functions;
     const jobs = this.#inLanes(state, decision.addJobs);
-    const leased = this.#lease(jobs, state.appVersion, mayWait);
-    const prepared = decision.events.map((event) => intake.prepareMade(event));
+    const leased = this.#leaseJobs(jobs, state.appVersion, mayWait);
+    const prepared = decision.events.map((event) => intake.prepareInternal(event));
     const addJobs = this.#withLeases(jobs, leased);
-    const givenUp = jobsGivenUp(state, decision, fence);
+    const abandoned = abandonedJobs(state, decision, fence);
     let won = false;
     try {
       const outcome = await this.#runs.commit(state, {
@@ -162,23 +162,24 @@ export class RunUpdater {
         addJobs,
         registryVersion,
       });
-      if (!outcome.won) return await this.#lost(outcome.why, registryVersion);
+      if (!outcome.won) return await this.#onLostCommit(outcome.why, registryVersion);
       won = true;
       this.#warnOfRejected(state, decision);
-      for (const effect of effectsOfCommit({ ...outcome, state, givenUp, addJobs, leased })) this.#emit(effect);
+      for (const effect of effectsOfCommit({ ...outcome, state, abandoned: abandoned, addJobs, leased }))
+        this.#emit(effect);
       for (const one of prepared) {
-        intake.begin(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
+        intake.startPrepared(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
       }
       return "won";
     } finally {
       if (!won) {
         for (const { slot } of leased) this.#workers.release(slot);
-        for (const one of prepared) intake.giveBack(one);
+        for (const one of prepared) intake.releasePrepared(one);
       }
     }
   }
 
-  async #lost(why: LostWhy, registryVersion: number): Promise<DecideOutcome | "again" | "signal" | "registry"> {
+  async #onLostCommit(why: LostWhy, registryVersion: number): Promise<DecideOutcome | "again" | "signal" | "registry"> {
     switch (why) {
       case "registry":
         await this.#parts.functions.renew(registryVersion);
@@ -213,7 +214,7 @@ export class RunUpdater {
   }
 
   /** Reserves places for jobs that are due at once. */
-  #lease(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): LeasedJob[] {
+  #leaseJobs(jobs: readonly NewJob[], appVersion: string, mayWait: boolean): LeasedJob[] {
     const leased: LeasedJob[] = [];
     for (const job of jobs) {
       if (!needsWorker(job)) continue;

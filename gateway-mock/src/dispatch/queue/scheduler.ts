@@ -35,7 +35,7 @@ export class Scheduler {
   }
 
   /** Takes a leased job; false when it is not one of these. */
-  take(job: ClaimedJob): boolean {
+  startJob(job: ClaimedJob): boolean {
     const work = this.#workOf(job, { jobId: job.id, epoch: job.epoch });
     if (!work) return false;
     const done = work
@@ -57,11 +57,11 @@ export class Scheduler {
   #workOf(job: ClaimedJob, fence: Fence): Promise<void> | null {
     switch (job.kind) {
       case "window":
-        return this.#window(job.key, fence);
+        return this.#closeWindow(job.key, fence);
       case "cron":
-        return this.#tick(job.key, fence);
+        return this.#cronTick(job.key, fence);
       case "cancel":
-        return this.#giveWay(job.key, fence);
+        return this.#replaceRun(job.key, fence);
       case "start":
         return this.#startTimeout(job, fence);
       default:
@@ -70,7 +70,7 @@ export class Scheduler {
   }
 
   /** The job goes only together with its window: else events would join a window that never becomes a run. */
-  async #window(keyText: string, fence: Fence): Promise<void> {
+  async #closeWindow(keyText: string, fence: Fence): Promise<void> {
     const { store } = this.#options;
     const key = readWindowKey(keyText);
     for (let tries = 0; tries < TRIES; tries += 1) {
@@ -83,39 +83,39 @@ export class Scheduler {
         await store.postponeJob(fence, window.dueInMs);
         return;
       }
-      const fn = await this.#known(window.functionId);
+      const fn = await this.#loadFunction(window.functionId);
       if (!fn) break;
-      if (await this.#fire(fn, window, fence)) return;
+      if (await this.#startRun(fn, window, fence)) return;
     }
     // Events come or functions change faster than they can be read, or no worker has registered the function here.
     await store.postponeJob(fence, AGAIN_MS);
   }
 
-  async #fire(fn: KnownFunction, window: OpenWindow, fence: Fence): Promise<boolean> {
+  async #startRun(fn: KnownFunction, window: OpenWindow, fence: Fence): Promise<boolean> {
     const { functionId, kind, key, id, count, eventIds } = window;
     const [first = "null", ...more] = await this.#options.store.loadEvents(eventIds);
     const { name } = JSON.parse(first) as { name: string };
     const event = { id: eventIds[0] ?? "", name, tsMs: 0, payloadJson: first };
     const source = { fence, window: { functionId, kind, key, id, count } };
-    const outcome = await this.#parts.intake.fromJob(fn, { event, source, stored: eventIds, more });
+    const outcome = await this.#parts.intake.startFromJob(fn, { event, source, stored: eventIds, more });
     if (outcome === "made") this.#parts.counters.windowRuns += 1;
     return outcome === "made";
   }
 
   /** What another gateway learned a moment ago may not be known here yet. */
-  async #known(functionId: string): Promise<KnownFunction | undefined> {
+  async #loadFunction(functionId: string): Promise<KnownFunction | undefined> {
     const { functions } = this.#parts;
     if (!functions.get(functionId)) await functions.load();
     return functions.get(functionId);
   }
 
-  async #tick(key: string, fence: Fence): Promise<void> {
-    for (let tries = 0; tries < TRIES; tries += 1) if (await this.#tickOnce(key, fence)) return;
+  async #cronTick(key: string, fence: Fence): Promise<void> {
+    for (let tries = 0; tries < TRIES; tries += 1) if (await this.#tryCronTick(key, fence)) return;
     await this.#options.store.postponeJob(fence, AGAIN_MS);
   }
 
   /** Of ticks that were missed only the last one comes true. False: its function has changed meanwhile. */
-  async #tickOnce(key: string, fence: Fence): Promise<boolean> {
+  async #tryCronTick(key: string, fence: Fence): Promise<boolean> {
     const { store, random } = this.#options;
     const at = key.indexOf("\n");
     const cron = await store.loadCron(key.slice(0, at), key.slice(at + 1));
@@ -134,7 +134,7 @@ export class Scheduler {
         : { tickMs: nextMs, dueMs: nextMs + Math.floor(random() * jitterMs), jobId: this.#parts.newId() };
     const event = this.#timerEvent(cron.cron, tickMs, nowMs);
     const source = { fence, cron: { functionId, cron: cron.cron, next } };
-    const outcome = await this.#parts.intake.fromJob(fn, { event, source });
+    const outcome = await this.#parts.intake.startFromJob(fn, { event, source });
     if (outcome === "made") this.#parts.counters.cronTicks += 1;
     return outcome !== "outdated";
   }
@@ -144,7 +144,7 @@ export class Scheduler {
     const { functions } = this.#parts;
     const find = (): KnownFunction | null => {
       const fn = functions.get(functionId);
-      return fn?.plan.triggers.some((trigger) => trigger.type === "cron" && trigger.cron === cron) ? fn : null;
+      return fn?.settings.triggers.some((trigger) => trigger.type === "cron" && trigger.cron === cron) ? fn : null;
     };
     const known = find();
     if (!known) await functions.load();
@@ -163,7 +163,7 @@ export class Scheduler {
     return { id: this.#parts.newId(), name, tsMs: ts, payloadJson: JSON.stringify(payload) };
   }
 
-  async #giveWay(key: string, fence: Fence): Promise<void> {
+  async #replaceRun(key: string, fence: Fence): Promise<void> {
     const [runId = "", other = ""] = key.split("\n");
     await this.#cancel(runId, `The run was replaced by run ${other} of the same singleton.`, null);
     await this.#options.store.finishJob(fence);

@@ -14,7 +14,7 @@ const MAX_AT_ONCE = 50;
  * Work for apps that are connected, but of which no connection takes any: as at the reference it does not wait for one to
  * come, its attempt fails. Work for apps that no worker is connected for waits.
  */
-export class Unroutable {
+export class UnroutableWork {
   readonly #options: DispatcherOptions;
   readonly #parts: { readonly workers: Workers; readonly functions: Functions; readonly failed: FailedAttempts };
   readonly #sinceMs = new Map<string, number>();
@@ -24,7 +24,7 @@ export class Unroutable {
     this.#parts = parts;
   }
 
-  async look(): Promise<void> {
+  async failUnroutable(): Promise<void> {
     const { store, clock, settings } = this.#options;
     const { workers, functions, failed } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -39,7 +39,10 @@ export class Unroutable {
     const jobs = await store.claim({ gatewayId: settings.gatewayId, leaseMs: CLAIM_LEASE_MS, wants });
     for (const job of jobs) {
       if (!needsWorker(job) || job.runId === "") continue;
-      failed.add({ runId: job.runId, fence: { jobId: job.id, epoch: job.epoch } }, "connect_no_healthy_connection");
+      failed.failAttempt(
+        { runId: job.runId, fence: { jobId: job.id, epoch: job.epoch } },
+        "connect_no_healthy_connection",
+      );
     }
   }
 }

@@ -14,7 +14,7 @@ export class VersionHolds {
   readonly #workers: Workers;
   /** With the number of the last time that someone said so. */
   readonly #functions = new Map<string, number>();
-  #notes = 0;
+  #additions = 0;
   /** Of these everything that no worker has had yet is looked at again, once. */
   readonly #review = new Set<string>();
 
@@ -32,20 +32,20 @@ export class VersionHolds {
   }
 
   /** True when some of them can run here. */
-  note(functionIds: Iterable<string>): boolean {
+  addFunctions(functionIds: Iterable<string>): boolean {
     let some = false;
     for (const functionId of functionIds) {
-      if (!this.#workers.run(functionId)) continue;
-      this.#notes += 1;
-      this.#functions.set(functionId, this.#notes);
+      if (!this.#workers.accepts(functionId)) continue;
+      this.#additions += 1;
+      this.#functions.set(functionId, this.#additions);
       some = true;
     }
     return some;
   }
 
   /** What is the newest version of these functions may have changed. True when some of them can run here. */
-  review(functionIds: Iterable<string>): boolean {
-    for (const functionId of functionIds) if (this.#workers.run(functionId)) this.#review.add(functionId);
+  addForReview(functionIds: Iterable<string>): boolean {
+    for (const functionId of functionIds) if (this.#workers.accepts(functionId)) this.#review.add(functionId);
     return this.#review.size > 0;
   }
 
@@ -78,8 +78,8 @@ export class VersionHolds {
     const counts = await this.#store.recallJobs([...wants, ...again]);
     const left = new Set(all.filter(({ limit }) => limit === 0).map(({ functionId }) => functionId));
     for (const [index, { functionId, limit }] of wants.entries()) if (counts[index] === limit) left.add(functionId);
-    for (const [functionId, note] of known) {
-      if (!left.has(functionId) && this.#functions.get(functionId) === note) this.#functions.delete(functionId);
+    for (const [functionId, addition] of known) {
+      if (!left.has(functionId) && this.#functions.get(functionId) === addition) this.#functions.delete(functionId);
     }
   }
 }

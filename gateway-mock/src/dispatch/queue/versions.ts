@@ -37,14 +37,14 @@ export class Versions {
   }
 
   #read(): Promise<Elsewhere | null> {
-    const mine = this.#ask().finally(() => {
+    const mine = this.#load().finally(() => {
       if (this.#reading === mine) this.#reading = null;
     });
     this.#reading = mine;
     return mine;
   }
 
-  async #ask(): Promise<Elsewhere | null> {
+  async #load(): Promise<Elsewhere | null> {
     try {
       const connections = await this.#store.listConnections();
       const others = connections.filter(

@@ -40,7 +40,7 @@ const EXTEND_EVERY_MS = 5_000;
 const PAGE = 200;
 /** All share the database connections: connecting or reporting workers must not queue behind many notifications. */
 const JOBS_AT_ONCE = 64;
-const TOLD_AT_ONCE = 128;
+const DELIVERIES_AT_ONCE = 128;
 const SIGNAL_TRIES = 20;
 const NO_STATE = { eventText: "null" };
 
@@ -53,7 +53,7 @@ export class WaitNotifier {
   readonly #parts: WaitNotifierParts;
   readonly #busy = new Set<Promise<void>>();
   readonly #jobs = new Semaphore(JOBS_AT_ONCE);
-  readonly #told = new Semaphore(TOLD_AT_ONCE);
+  readonly #deliveries = new Semaphore(DELIVERIES_AT_ONCE);
   #stopped = false;
 
   constructor(options: DispatcherOptions, parts: WaitNotifierParts) {
@@ -62,8 +62,8 @@ export class WaitNotifier {
   }
 
   /** Works on a job that is leased to this gateway. */
-  take(job: NotifyJob, fence: Fence): void {
-    const work = this.#work(job, fence).finally(() => this.#busy.delete(work));
+  startJob(job: NotifyJob, fence: Fence): void {
+    const work = this.#runJob(job, fence).finally(() => this.#busy.delete(work));
     this.#busy.add(work);
   }
 
@@ -71,14 +71,14 @@ export class WaitNotifier {
    * Gives a signal to the one step that waits for it. Resolved with the run means durable; null: nothing waits.
    * @throws HoldfastError `STORE_FAILED`
    */
-  async signal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
+  async sendSignal(environment: string, name: string, dataJson: string): Promise<{ readonly runId: string } | null> {
     const waited = qualify(environment, name);
     const text = `{"signal":${JSON.stringify(name)},"data":${dataJson}}`;
     for (let tries = 0; tries < SIGNAL_TRIES; tries += 1) {
       const [wait] = await this.#options.store.findWaits({ name: waited, kinds: ["signal"], limit: 1 });
       if (!wait) return null;
       // Else it has just ended, or another step has taken its place.
-      if (await this.#arrived(wait, { type: "data", text })) return { runId: wait.runId };
+      if (await this.#deliverResult(wait, { type: "data", text })) return { runId: wait.runId };
     }
     throw new HoldfastError(
       "STORE_FAILED",
@@ -91,12 +91,12 @@ export class WaitNotifier {
     await Promise.all(this.#busy);
   }
 
-  async #work(job: NotifyJob, fence: Fence): Promise<void> {
+  async #runJob(job: NotifyJob, fence: Fence): Promise<void> {
     const { store, log, settings } = this.#options;
-    const keeping = this.#keep(fence);
+    const keeping = this.#keepLease(fence);
     try {
       const done = await this.#jobs.run(() =>
-        job.kind === "event" ? this.#tellOfEvent(job.key, job.event) : this.#tellOfEnd(job.key),
+        job.kind === "event" ? this.#notifyOfEvent(job.key, job.event) : this.#notifyOfEnd(job.key),
       );
       if (done) await store.finishJob(fence);
       else await store.releaseLeases([{ ...fence, lost: false, heldBy: settings.gatewayId }]);
@@ -108,43 +108,43 @@ export class WaitNotifier {
     }
   }
 
-  async #tellOfEvent(eventId: string, known?: KnownEvent): Promise<boolean> {
+  async #notifyOfEvent(eventId: string, known?: KnownEvent): Promise<boolean> {
     const { store } = this.#options;
     if (this.#stopped) return false;
     const event = known ?? (await store.getEvent(eventId));
     if (!event) return true;
     const payload = await seenTextInTurns(event.payloadJson);
     const matches = matchesOf(await store.waitPaths(event.name), payload);
-    return this.#forAll({ name: event.name, kinds: ["event", "cancel"], eventId, matches }, (wait) =>
-      this.#eventCame(wait, event, payload),
+    return this.#forEachWait({ name: event.name, kinds: ["event", "cancel"], eventId, matches }, (wait) =>
+      this.#deliverEvent(wait, event, payload),
     );
   }
 
-  async #tellOfEnd(runId: string): Promise<boolean> {
+  async #notifyOfEnd(runId: string): Promise<boolean> {
     const [run] = await this.#options.store.loadRuns([runId]);
     if (!run || run.head.endedMs === null) return true;
     const result = resultOf(run.head);
-    return this.#forAll({ name: runId, kinds: ["invoke"] }, async (wait) => {
-      await this.#arrived(wait, result);
+    return this.#forEachWait({ name: runId, kinds: ["invoke"] }, async (wait) => {
+      await this.#deliverResult(wait, result);
     });
   }
 
   /** False when the gateway stops before all were notified. */
-  async #forAll(
+  async #forEachWait(
     query: Pick<WaitQuery, "name" | "kinds" | "eventId" | "matches">,
-    tell: (wait: StoredWait) => Promise<void>,
+    deliver: (wait: StoredWait) => Promise<void>,
   ): Promise<boolean> {
     let after: StoredWait | undefined;
     for (;;) {
       if (this.#stopped) return false;
       const waits = await this.#options.store.findWaits({ ...query, limit: PAGE, ...(after ? { after } : {}) });
-      await Promise.all(waits.map((wait) => this.#told.run(() => tell(wait))));
+      await Promise.all(waits.map((wait) => this.#deliveries.run(() => deliver(wait))));
       after = waits.at(-1);
       if (!after || waits.length < PAGE) return true;
     }
   }
 
-  async #eventCame(wait: StoredWait, event: KnownEvent, payload: unknown): Promise<void> {
+  async #deliverEvent(wait: StoredWait, event: KnownEvent, payload: unknown): Promise<void> {
     const { runs, expressions, updater, time } = this.#parts;
     const { runId, key, expression } = wait;
     runs.retain(runId);
@@ -168,7 +168,7 @@ export class WaitNotifier {
     }
   }
 
-  async #arrived({ runId, key }: StoredWait, result: StepResult): Promise<boolean> {
+  async #deliverResult({ runId, key }: StoredWait, result: StepResult): Promise<boolean> {
     const { runs, updater } = this.#parts;
     runs.retain(runId);
     try {
@@ -178,7 +178,7 @@ export class WaitNotifier {
     }
   }
 
-  #keep(fence: Fence): { stop(): void } {
+  #keepLease(fence: Fence): { stop(): void } {
     const { store, settings, timers } = this.#options;
     const { gatewayId } = settings;
     let timer: TimerHandle | null = null;

@@ -41,7 +41,7 @@ export class WorkerReplies {
   readonly #time: DatabaseTime;
   readonly #counters: DispatcherCounters;
   /** What workers say of one request over their sockets. */
-  readonly #said = new InOrder();
+  readonly #inOrder = new InOrder();
 
   constructor(
     options: DispatcherOptions,
@@ -66,15 +66,15 @@ export class WorkerReplies {
   }
 
   /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
-  replied(slot: Slot, response: SdkResponse): void {
+  onReply(slot: Slot, response: SdkResponse): void {
     const report = reportOf(response, () => this.#time.nowMs());
-    this.#said.take(response.requestId, report, (read) => this.#replied(slot, response, read));
+    this.#inOrder.process(response.requestId, report, (read) => this.#storeReply(slot, response, read));
   }
 
-  #replied(slot: Slot, response: SdkResponse, report: PassReport): void {
+  #storeReply(slot: Slot, response: SdkResponse, report: PassReport): void {
     const { requestId } = response;
     const inPlace = slot.session.extensions.has("checkpoint");
-    this.#reply(response, report, inPlace, this.#ownership.worker(slot)).then(
+    this.#reply(response, report, inPlace, this.#ownership.bySocket(slot)).then(
       () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
       (error: unknown) => {
         // No acknowledgement: the worker keeps the reply and sends it again.
@@ -108,8 +108,8 @@ export class WorkerReplies {
     const inPlace = dispatch ? dispatch.inPlace : inPlaceHint;
     this.#runs.retain(runId);
     try {
-      if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOf(from, runId))) {
-        this.#ownership.refused(from.slot, "a reply", { requestId, runId });
+      if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOwner(from, runId))) {
+        this.#ownership.recordRefusal(from.slot, "a reply", { requestId, runId });
         return false;
       }
       if (dispatch) {
@@ -127,22 +127,22 @@ export class WorkerReplies {
     }
   }
 
-  checkpointed(slot: Slot, frame: CheckpointFrame): void {
+  onCheckpoint(slot: Slot, frame: CheckpointFrame): void {
     const { requestId, runId } = frame;
     const dispatch = this.#dispatches.get(requestId);
-    if (dispatch && holds(this.#ownership.worker(slot, frame), dispatch, runId)) {
-      this.#dispatches.heard(dispatch, slot);
+    if (dispatch && holds(this.#ownership.bySocket(slot, frame), dispatch, runId)) {
+      this.#dispatches.acknowledge(dispatch, slot);
     }
-    this.#said.take(requestId, checkpointOps(frame.ops), (read) => this.#checkpointed(slot, frame, read));
+    this.#inOrder.process(requestId, checkpointOps(frame.ops), (read) => this.#storeCheckpoint(slot, frame, read));
   }
 
-  #checkpointed(slot: Slot, frame: CheckpointFrame, read: ReadOps): void {
+  #storeCheckpoint(slot: Slot, frame: CheckpointFrame, read: ReadOps): void {
     const { requestId, sequence, runId } = frame;
     const answer = ({ outcome, message }: CheckpointResult): void => {
       slot.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
     };
     if ("problem" in read) return answer({ outcome: "invalid", message: read.problem });
-    this.checkpoint(frame, read.ops, this.#ownership.worker(slot, frame)).then(answer, (error: unknown) => {
+    this.checkpoint(frame, read.ops, this.#ownership.bySocket(slot, frame)).then(answer, (error: unknown) => {
       this.#options.log(levelFor(error, "error"), `A checkpoint could not be stored: ${messageOf(error)}`, {
         runId,
         requestId,
@@ -165,8 +165,8 @@ export class WorkerReplies {
     const dispatch = this.#dispatches.get(requestId);
     const runId = dispatch?.runId ?? givenRunId;
     if (!fence || !isUlid(runId)) return this.#stale();
-    if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#owns(from, runId))) {
-      this.#ownership.refused(from.slot, "a checkpoint", { requestId, runId });
+    if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#loadAndCheckOwner(from, runId))) {
+      this.#ownership.recordRefusal(from.slot, "a checkpoint", { requestId, runId });
       return FOREIGN;
     }
     const parked = ops.filter(needsDecision);
@@ -182,15 +182,15 @@ export class WorkerReplies {
   }
 
   /** Whether a run that this gateway did not dispatch is theirs. One that does not exist belongs to no worker. */
-  async #isOf(from: Reporter, runId: string): Promise<boolean> {
+  async #isOwner(from: Reporter, runId: string): Promise<boolean> {
     const state = await this.#runs.load(runId);
     return state === null || from.owns(state.appId);
   }
 
-  async #owns(from: Reporter, runId: string): Promise<boolean> {
+  async #loadAndCheckOwner(from: Reporter, runId: string): Promise<boolean> {
     this.#runs.retain(runId);
     try {
-      return await this.#isOf(from, runId);
+      return await this.#isOwner(from, runId);
     } finally {
       this.#runs.release(runId);
     }
@@ -239,7 +239,7 @@ export class WorkerReplies {
   }
 
   /** The worker refuses work, or hands it back. */
-  nacked(slot: Slot, frame: RequestNack): void {
+  onNack(slot: Slot, frame: RequestNack): void {
     this.#counters.nacks += 1;
     const { clock } = this.#options;
     const { log } = slot.session;
@@ -248,9 +248,9 @@ export class WorkerReplies {
     const data = { requestId: frame.requestId, runId: frame.runId, reason: frame.reason };
     const isTheirs =
       frame.leaseId === "" && dispatch
-        ? holds(this.#ownership.worker(slot), dispatch, frame.runId)
+        ? holds(this.#ownership.bySocket(slot), dispatch, frame.runId)
         : this.#ownership.leaseholder(slot, frame) !== undefined;
-    if (!isTheirs) return this.#ownership.refused(slot, "a nack", frame);
+    if (!isTheirs) return this.#ownership.recordRefusal(slot, "a nack", frame);
     switch (frame.reason) {
       case "AT_CAPACITY":
         slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
@@ -261,7 +261,7 @@ export class WorkerReplies {
         break;
       case "UNKNOWN_APP":
       case "UNKNOWN_FUNCTION":
-        if (dispatch) this.#workers.forget(slot, dispatch.functionId);
+        if (dispatch) this.#workers.removeFunction(slot, dispatch.functionId);
         log("error", `A worker does not have a function that it registered: ${frame.message}`, data);
         break;
       case "MALFORMED":
@@ -271,7 +271,7 @@ export class WorkerReplies {
         break;
     }
     const lost = frame.reason === "STALLED" || frame.reason === "MALFORMED";
-    if (dispatch) this.#dispatches.giveUp([dispatch], () => lost);
+    if (dispatch) this.#dispatches.abandon([dispatch], () => lost);
     else if (fence) this.#dispatches.release([{ ...fence, lost }]);
   }
 

@@ -36,7 +36,7 @@ export interface KnownFunction extends RunOptions {
   readonly active: boolean;
   readonly appId: string;
   readonly appVersion: string;
-  readonly plan: FunctionSettings;
+  readonly settings: FunctionSettings;
   /** Nothing in the plan concerns a single run: neither limits nor flow rules nor windows nor a priority. */
   readonly plain: boolean;
   /** What claims of its jobs have to heed. */
@@ -131,12 +131,12 @@ export class Functions {
   touch(apps: readonly AppRecord[]): Promise<void> {
     const distinct = [...new Map(apps.map((app) => [fingerprint(app), app])).values()];
     return this.#inTurn(async () => {
-      for (const app of distinct) await this.#save([app]).catch((error: unknown) => this.#noteTaken(error));
+      for (const app of distinct) await this.#save([app]).catch((error: unknown) => this.#logTaken(error));
     });
   }
 
   /** While this gateway was silent its workers did not count as connected: another app may have a name of theirs now. */
-  #noteTaken(error: unknown): void {
+  #logTaken(error: unknown): void {
     if (!(error instanceof HoldfastError) || error.code !== "FUNCTION_TAKEN") throw error;
     this.#parts.log("error", error.message, { code: error.code });
   }
@@ -167,7 +167,7 @@ export class Functions {
       if (this.#matches.size >= 1000) this.#matches.clear();
       this.#matches.set(key, known);
     }
-    return known.filter(({ plan }) => isTriggered(plan, eventName, reader));
+    return known.filter(({ settings: plan }) => isTriggered(plan, eventName, reader));
   }
 
   /** Whether some function has a trigger for events of this name. */
@@ -184,7 +184,7 @@ export class Functions {
     return [...this.#byId.values()].filter(
       (fn) =>
         fn.environment === environment &&
-        fn.plan.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
+        fn.settings.triggers.some((trigger) => trigger.type === "event" && eventMatches(trigger.pattern, eventName)),
     );
   }
 
@@ -195,7 +195,7 @@ export class Functions {
   /** The next ticks of all schedules of these apps. */
   #crons(appIds: ReadonlySet<string>): RegisteredCron[] {
     const { newId, nowMs, random } = this.#parts;
-    return [...this.#byId.values()].flatMap(({ id: functionId, appId, plan }) => {
+    return [...this.#byId.values()].flatMap(({ id: functionId, appId, settings: plan }) => {
       if (!appIds.has(appId)) return [];
       const triggersJson = this.#stored.get(functionId)?.triggersJson ?? "";
       return plan.triggers.flatMap((trigger): RegisteredCron[] => {
@@ -225,11 +225,11 @@ export class Functions {
   #knownAs(fn: StoredFunction): KnownFunction {
     const known = this.#byId.get(fn.slug);
     const before = this.#stored.get(fn.slug);
-    return known && JSON.stringify(before) === JSON.stringify(fn) ? known : knownFunction(fn, this.#planOf(fn));
+    return known && JSON.stringify(before) === JSON.stringify(fn) ? known : knownFunction(fn, this.#settingsOf(fn));
   }
 
   /** What was registered was checked; what an older gateway took may not pass. */
-  #planOf(fn: StoredFunction): FunctionSettings {
+  #settingsOf(fn: StoredFunction): FunctionSettings {
     try {
       const plan = readFunctionSettings(fn.slug, JSON.parse(fn.triggersJson), JSON.parse(fn.configJson));
       return fn.active ? plan : { ...plan, triggers: [] };
@@ -247,7 +247,7 @@ function knownFunction(fn: StoredFunction, plan: FunctionSettings): KnownFunctio
   const ours = readRunOptions(configJson);
   const environment = environmentOf(id);
   const plain = isPlain(plan);
-  return { id, environment, uuid, active, appId, appVersion, plan, plain, limits: limitsOf(plan), ...ours };
+  return { id, environment, uuid, active, appId, appVersion, settings: plan, plain, limits: limitsOf(plan), ...ours };
 }
 
 function fingerprint(app: AppRecord): string {

@@ -20,7 +20,7 @@ export interface Dispatch {
   /** The lease id it has and the one before, and whose they are: only a plain gateway asks. */
   lease: { readonly id: string; readonly before: string | null; readonly instanceId: string } | null;
   /** Last word about it from the worker, monotonic. */
-  heardMs: number;
+  lastHeardMs: number;
   /** When its socket was lost the last time; a grace that began with an earlier loss does not count any more. */
   lostMs?: number;
   /** Checkpoints whose commit is under way. */

@@ -40,11 +40,11 @@ export class Dispatches {
   readonly #byRequest = new Map<string, Dispatch>();
   readonly #byJob = new Map<string, Dispatch>();
   readonly #byRun = new Map<string, Set<Dispatch>>();
-  readonly #unacked: AckTimeouts;
-  readonly #unsent: SendQueue;
+  readonly #ackTimeouts: AckTimeouts;
+  readonly #sendQueue: SendQueue;
   readonly #kept: KeptRequests;
   readonly #routes = new PlainRoutes();
-  readonly #former: SupersededRequests;
+  readonly #superseded: SupersededRequests;
   readonly #time: DatabaseTime;
   readonly #emit: Emit<AfterRequest>;
 
@@ -57,15 +57,15 @@ export class Dispatches {
     this.#proofs = parts.proofs;
     this.#time = parts.time;
     this.#emit = emit;
-    this.#former = new SupersededRequests(parts.workers);
-    this.#unacked = new AckTimeouts(options, (late) => this.#releaseUnacked(late));
-    this.#unsent = new SendQueue(options, (dispatch) => this.finish(dispatch));
+    this.#superseded = new SupersededRequests(parts.workers);
+    this.#ackTimeouts = new AckTimeouts(options, (late) => this.#releaseUnacked(late));
+    this.#sendQueue = new SendQueue(options, (dispatch) => this.finish(dispatch));
     this.#kept = new KeptRequests(options, {
       ...parts,
       isOpen: (dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch,
       start: (job, epoch, slot, state) => this.start(job, epoch, slot, state),
       onLost: (dispatch) => this.finish(dispatch),
-      onDropped: (dispatches) => this.giveUp(dispatches, () => false),
+      onDropped: (dispatches) => this.abandon(dispatches, () => false),
       onRested: () => emit({ do: "JOBS_DUE" }),
     });
   }
@@ -115,21 +115,21 @@ export class Dispatches {
       acked: false,
       sentMs: null,
       lease: null,
-      heardMs: this.#options.clock.monotonicMs(),
+      lastHeardMs: this.#options.clock.monotonicMs(),
       commits: 0,
       onCommitsDone: null,
     };
-    this.#put(dispatch);
-    slot.session.sendWhenRoom(() => this.#request(dispatch, job, slot, state));
-    if (dispatch.sentMs === null && this.#byRequest.get(dispatch.requestId) === dispatch) this.#unsent.add(dispatch);
+    this.#insert(dispatch);
+    slot.session.sendWhenRoom(() => this.#buildRequest(dispatch, job, slot, state));
+    if (dispatch.sentMs === null && this.#byRequest.get(dispatch.requestId) === dispatch) this.#sendQueue.add(dispatch);
   }
 
   /** Null when it is over by now, or goes back. The state may have moved on since the start, as it may before a claim. */
-  #request(dispatch: Dispatch, job: JobToRun, slot: Slot, state: RunState): GatewayFrame | null {
+  #buildRequest(dispatch: Dispatch, job: JobToRun, slot: Slot, state: RunState): GatewayFrame | null {
     const { requestId, fence, runId, functionId } = dispatch;
     if (this.#byRequest.get(requestId) !== dispatch || dispatch.slot !== slot) return null;
     if (!slot.open) {
-      this.giveUp([dispatch], () => false);
+      this.abandon([dispatch], () => false);
       return null;
     }
     const leaseId = this.leaseId({ requestId, runId }, state.appId, slot.session.leaseMs);
@@ -151,21 +151,21 @@ export class Dispatches {
     const sentMs = this.#options.clock.monotonicMs();
     dispatch.sentMs = sentMs;
     dispatch.lease = { id: leaseId, before: null, instanceId: slot.session.instanceId };
-    dispatch.heardMs = sentMs;
-    this.#unsent.delete(dispatch);
-    this.#unacked.add(dispatch, sentMs);
+    dispatch.lastHeardMs = sentMs;
+    this.#sendQueue.delete(dispatch);
+    this.#ackTimeouts.add(dispatch, sentMs);
     this.#counters.dispatches += 1;
     return frame;
   }
 
   /** The worker spoke of it: it is alive there. */
-  heard(dispatch: Dispatch, slot: Slot | null): void {
+  acknowledge(dispatch: Dispatch, slot: Slot | null): void {
     dispatch.acked = true;
-    this.#kept.heard(dispatch);
-    this.#routes.heard(dispatch);
+    this.#kept.onAcknowledged(dispatch);
+    this.#routes.onAcknowledged(dispatch);
     // Its socket may have gone while the answer was on its way from the store: then this is no sign of life.
     if (slot && this.#workers.get(slot.id) !== slot) return;
-    dispatch.heardMs = this.#options.clock.monotonicMs();
+    dispatch.lastHeardMs = this.#options.clock.monotonicMs();
     if (slot) this.move(dispatch, slot);
   }
 
@@ -193,7 +193,7 @@ export class Dispatches {
     const ofRun = this.#byRun.get(dispatch.runId);
     ofRun?.delete(dispatch);
     if (ofRun?.size === 0) this.#byRun.delete(dispatch.runId);
-    this.#unsent.delete(dispatch);
+    this.#sendQueue.delete(dispatch);
     this.detach(dispatch);
     this.#runs.release(dispatch.runId);
     this.#emit({ do: "WORKER_FREED" });
@@ -210,13 +210,13 @@ export class Dispatches {
   supersede(fence: Fence): void {
     const before = this.#byJob.get(fence.jobId);
     const isOver = before !== undefined && before.fence.epoch < fence.epoch;
-    this.#former.supersede(fence, isOver ? before : undefined);
+    this.#superseded.supersede(fence, isOver ? before : undefined);
     if (isOver) this.finish(before);
   }
 
   /** The worker extends the lease of a request that another gateway gave out. */
-  heardOfOthers(requestId: string, slot: Slot): void {
-    this.#former.keep({ requestId, slot });
+  keepForeign(requestId: string, slot: Slot): void {
+    this.#superseded.add({ requestId, slot });
   }
 
   /** Ends leases, so that a worker takes the jobs at once. What fails here the leases' own end does. */
@@ -237,7 +237,7 @@ export class Dispatches {
   }
 
   /** Drops dispatches: removes them from the table and ends their leases. `onEnded` gets how many were still ours. */
-  giveUp(
+  abandon(
     dispatches: readonly Dispatch[],
     lost: (dispatch: Dispatch) => boolean,
     onEnded: (count: number) => void = () => {},
@@ -249,12 +249,12 @@ export class Dispatches {
   }
 
   stop(): void {
-    this.#unacked.stop();
-    this.#unsent.stop();
+    this.#ackTimeouts.stop();
+    this.#sendQueue.stop();
     this.#kept.stop();
   }
 
-  #put(dispatch: Dispatch): void {
+  #insert(dispatch: Dispatch): void {
     this.#byRequest.set(dispatch.requestId, dispatch);
     this.#byJob.set(dispatch.fence.jobId, dispatch);
     const ofRun = this.#byRun.get(dispatch.runId);
@@ -265,10 +265,10 @@ export class Dispatches {
   }
 
   /** The worker gets nothing more. One of the base protocol that `said` so leaves alone what it has not acknowledged by then. */
-  paused(slot: Slot, said: boolean): void {
+  pauseWorker(slot: Slot, byWorker: boolean): void {
     this.#workers.close(slot);
     const { requests, session } = slot;
-    if (!said || session.extensions.has("nack") || session.extensions.has("stall")) return;
+    if (!byWorker || session.extensions.has("nack") || session.extensions.has("stall")) return;
     const dispatches = [...requests].flatMap((requestId) => this.#byRequest.get(requestId) ?? []);
     this.reroute(dispatches.filter(({ acked, sentMs }) => !acked && sentMs !== null));
   }
@@ -276,19 +276,19 @@ export class Dispatches {
   /** They go to another worker. A plain gateway tries only so often. */
   reroute(dispatches: readonly Dispatch[]): void {
     const { plain } = this.#options.settings;
-    const failed = plain ? dispatches.filter((dispatch) => this.#routes.missed(dispatch)) : [];
+    const failed = plain ? dispatches.filter((dispatch) => this.#routes.recordMiss(dispatch)) : [];
     for (const dispatch of failed) {
       this.finish(dispatch);
       this.#emit({ do: "REQUEST_UNACKNOWLEDGED", dispatch });
     }
-    this.giveUp(failed.length === 0 ? dispatches : dispatches.filter((one) => !failed.includes(one)), () => false);
+    this.abandon(failed.length === 0 ? dispatches : dispatches.filter((one) => !failed.includes(one)), () => false);
   }
 
   /**
    * Its lease has ended, and it was claimed anew: nothing is waited for. The reference's router draws lots, so that the next attempt
    * mostly meets another worker; here those have a turn first.
    */
-  forget(jobId: string): void {
+  forgetJob(jobId: string): void {
     const dispatch = this.#byJob.get(jobId);
     if (!dispatch) return;
     if (dispatch.slot) this.#workers.putLast(dispatch.slot);
@@ -300,12 +300,12 @@ export class Dispatches {
     this.#counters.acksMissed += open.length;
     const { clock, settings, log } = this.#options;
     if (settings.plain) return this.reroute(open);
-    const late = this.#kept.take(open);
+    const late = this.#kept.keep(open);
     if (late.length === 0) return;
     for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged in time and are reassigned.`);
     // Until another worker has the work this one may continue: its acknowledgement was only late.
-    for (const dispatch of late) this.#former.keep(dispatch);
-    this.giveUp(late, () => false);
+    for (const dispatch of late) this.#superseded.add(dispatch);
+    this.abandon(late, () => false);
   }
 }

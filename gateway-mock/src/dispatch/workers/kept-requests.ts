@@ -37,7 +37,7 @@ export class KeptRequests {
   readonly #parts: KeptRequestsParts;
   readonly #kept = new Map<Dispatch, Slot>();
   #timer: TimerHandle | null = null;
-  #looking = false;
+  #isChecking = false;
 
   constructor(options: DispatcherOptions, parts: KeptRequestsParts) {
     this.#options = options;
@@ -45,19 +45,19 @@ export class KeptRequests {
   }
 
   /** Takes those of live connections that cannot be told to stop; returns the others. */
-  take(late: readonly Dispatch[]): Dispatch[] {
+  keep(late: readonly Dispatch[]): Dispatch[] {
     const rest: Dispatch[] = [];
     for (const dispatch of late) {
       const { slot } = dispatch;
       if (slot && this.#isLive(slot) && !slot.session.extensions.has("cancel")) this.#kept.set(dispatch, slot);
       else rest.push(dispatch);
     }
-    if (this.#kept.size > 0 && !this.#looking) void this.#look();
+    if (this.#kept.size > 0 && !this.#isChecking) void this.#check();
     return rest;
   }
 
   /** The worker spoke of it. */
-  heard(dispatch: Dispatch): void {
+  onAcknowledged(dispatch: Dispatch): void {
     const slot = this.#kept.get(dispatch);
     if (!slot) return;
     this.#kept.delete(dispatch);
@@ -85,31 +85,31 @@ export class KeptRequests {
       settings.requestAckMs,
       ...[...this.#kept.values()].map(({ session }) => session.extendLeaseMs),
     );
-    this.#timer = timers.set(everyMs, () => void this.#look(), { unref: true });
+    this.#timer = timers.set(everyMs, () => void this.#check(), { unref: true });
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { log } = this.#options;
-    this.#looking = true;
+    this.#isChecking = true;
     try {
       const left: Dispatch[] = [];
-      for (const dispatch of this.#sift()) if (!(await this.#passOn(dispatch))) left.push(dispatch);
+      for (const dispatch of this.#stillKept()) if (!(await this.#tryReassign(dispatch))) left.push(dispatch);
       await this.#extend(left);
     } catch (error) {
       // The next time, or the leases end.
       log("debug", `The leases of unacknowledged requests could not be extended: ${messageOf(error)}`);
     }
-    this.#looking = false;
+    this.#isChecking = false;
     this.#arm();
   }
 
   /** Those that are still to be kept. */
-  #sift(): Dispatch[] {
+  #stillKept(): Dispatch[] {
     const { clock, settings } = this.#options;
     const nowMs = clock.monotonicMs();
     const dropped: Dispatch[] = [];
     for (const [dispatch, slot] of this.#kept) {
-      if (!this.#stays(dispatch, slot)) this.#kept.delete(dispatch);
+      if (!this.#isStillKept(dispatch, slot)) this.#kept.delete(dispatch);
       else if (isDropped(dispatch, slot, nowMs, settings.requestAckMs)) dropped.push(dispatch);
       // Until the next look it gets nothing.
       else slot.restUntilMs = nowMs + 2 * settings.requestAckMs;
@@ -120,12 +120,12 @@ export class KeptRequests {
   }
 
   /** Neither acknowledged nor over, and still of this connection. */
-  #stays(dispatch: Dispatch, slot: Slot): boolean {
+  #isStillKept(dispatch: Dispatch, slot: Slot): boolean {
     return !dispatch.acked && dispatch.slot === slot && this.#parts.isOpen(dispatch) && this.#isLive(slot);
   }
 
   /** To another connection, if one has room. */
-  async #passOn(dispatch: Dispatch): Promise<boolean> {
+  async #tryReassign(dispatch: Dispatch): Promise<boolean> {
     const { clock, settings } = this.#options;
     const { workers, runs } = this.#parts;
     const { runId, functionId } = dispatch;
@@ -136,7 +136,7 @@ export class KeptRequests {
       if (!this.#kept.has(dispatch)) return true;
       const slot = workers.reserve(functionId, clock.monotonicMs(), version);
       if (!slot) return false;
-      const started = await this.#give(dispatch, slot).catch((error: unknown) => {
+      const started = await this.#reassign(dispatch, slot).catch((error: unknown) => {
         workers.release(slot);
         throw error;
       });
@@ -148,16 +148,16 @@ export class KeptRequests {
   }
 
   /** False when the work is another worker's, or over. */
-  async #give(dispatch: Dispatch, slot: Slot): Promise<boolean> {
+  async #reassign(dispatch: Dispatch, slot: Slot): Promise<boolean> {
     const { store, settings, log } = this.#options;
     const { runs, start, onLost } = this.#parts;
     const { fence, runId, functionId } = dispatch;
     const lease = { ...fence, gatewayId: settings.gatewayId, leaseMs: slot.session.leaseMs, next: true };
-    const [given] = await store.extendLeases([lease]);
+    const [extended] = await store.extendLeases([lease]);
     this.#kept.delete(dispatch);
     // As after a claim: the cached state may be older than the stored one.
-    if (given) runs.forget(runId);
-    const state = given ? await runs.load(runId) : null;
+    if (extended) runs.forget(runId);
+    const state = extended ? await runs.load(runId) : null;
     const job = state && [...state.jobs.values()].find(({ id }) => id === fence.jobId);
     if (!state || !job) {
       onLost(dispatch);

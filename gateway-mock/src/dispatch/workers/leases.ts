@@ -6,13 +6,13 @@ import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 import type { Dispatches } from "./dispatches.ts";
 import type { Ownership } from "./ownership.ts";
-import { judgeExtension } from "./plain-leases.ts";
+import { decideExtension } from "./plain-leases.ts";
 import { parseRequestId } from "./request-id.ts";
 import type { Slot } from "./workers.ts";
 
 export type ExtendLeaseFrame = Extract<WorkerFrame, { kind: "WORKER_REQUEST_EXTEND_LEASE" }>;
 
-interface Asked {
+interface ExtensionRequest {
   readonly slot: Slot;
   readonly frame: ExtendLeaseFrame;
 }
@@ -27,7 +27,7 @@ export class Leases {
   readonly #functions: Functions;
   readonly #ownership: Ownership;
   readonly #counters: DispatcherCounters;
-  #asked: Asked[] = [];
+  #pending: ExtensionRequest[] = [];
   #busy = false;
 
   constructor(
@@ -42,27 +42,27 @@ export class Leases {
   }
 
   extend(slot: Slot, frame: ExtendLeaseFrame): void {
-    this.#asked.push({ slot, frame });
+    this.#pending.push({ slot, frame });
     if (this.#busy) return;
     this.#busy = true;
     setImmediate(() => void this.#flush());
   }
 
   async #flush(): Promise<void> {
-    while (this.#asked.length > 0) {
-      const batch = this.#asked;
-      this.#asked = [];
-      await this.#answer(batch);
+    while (this.#pending.length > 0) {
+      const batch = this.#pending;
+      this.#pending = [];
+      await this.#answerBatch(batch);
     }
     this.#busy = false;
   }
 
-  async #answer(batch: readonly Asked[]): Promise<void> {
-    const known = batch.flatMap((asked) => {
-      const fence = parseRequestId(asked.frame.requestId);
-      const appId = fence && this.#ownership.leaseholder(asked.slot, asked.frame);
-      if (fence && appId !== undefined) return this.#isAnswered(asked) ? [] : [{ ...asked, fence, appId }];
-      this.#refuseForeign(asked);
+  async #answerBatch(batch: readonly ExtensionRequest[]): Promise<void> {
+    const known = batch.flatMap((request) => {
+      const fence = parseRequestId(request.frame.requestId);
+      const appId = fence && this.#ownership.leaseholder(request.slot, request.frame);
+      if (fence && appId !== undefined) return this.#isAnswered(request) ? [] : [{ ...request, fence, appId }];
+      this.#refuseForeign(request);
       return [];
     });
     if (known.length === 0) return;
@@ -73,10 +73,10 @@ export class Leases {
         const limits = this.#functions.get(functionId)?.limits ?? null;
         return { ...fence, gatewayId, leaseMs: slot.session.leaseMs, functionId, limits };
       });
-      const held = await this.#options.store.extendLeases(leases);
-      for (const [index, asked] of known.entries()) {
-        if (held[index]) this.#grant(asked);
-        else this.#refuse(asked);
+      const extended = await this.#options.store.extendLeases(leases);
+      for (const [index, request] of known.entries()) {
+        if (extended[index]) this.#grant(request);
+        else this.#refuse(request);
       }
     } catch (error) {
       // No answer: the worker asks again at its next interval.
@@ -84,11 +84,11 @@ export class Leases {
     }
   }
 
-  #grant({ slot, frame, appId }: Asked & { readonly appId: string }): void {
+  #grant({ slot, frame, appId }: ExtensionRequest & { readonly appId: string }): void {
     this.#counters.leasesExtended += 1;
     const dispatch = this.#dispatches.get(frame.requestId);
-    if (dispatch) this.#dispatches.heard(dispatch, slot);
-    else this.#dispatches.heardOfOthers(frame.requestId, slot);
+    if (dispatch) this.#dispatches.acknowledge(dispatch, slot);
+    else this.#dispatches.keepForeign(frame.requestId, slot);
     const runId = dispatch?.runId ?? frame.runId;
     const repeated = this.#repeated(frame, slot);
     if (repeated !== null) return send(slot, frame, repeated);
@@ -98,14 +98,14 @@ export class Leases {
   }
 
   /** A plain gateway looks at the lease id first. */
-  #isAnswered({ slot, frame }: Asked): boolean {
+  #isAnswered({ slot, frame }: ExtensionRequest): boolean {
     const { settings, clock } = this.#options;
     const lease = this.#dispatches.get(frame.requestId)?.lease ?? null;
     if (!settings.plain || lease === null) return false;
     const { instanceId, isLimited } = slot.session;
-    const verdict = judgeExtension(lease, { leaseId: frame.leaseId, instanceId, isLimited }, clock.nowMs());
+    const result = decideExtension(lease, { leaseId: frame.leaseId, instanceId, isLimited }, clock.nowMs());
     // What is said once more has to be true once more: another worker may have the work by now.
-    if (verdict !== "refuse") return false;
+    if (result !== "refuse") return false;
     this.#counters.leasesRefused += 1;
     send(slot, frame, undefined);
     return true;
@@ -117,17 +117,17 @@ export class Leases {
     const lease = this.#dispatches.get(requestId)?.lease ?? null;
     if (!settings.plain || lease === null) return null;
     const { instanceId, isLimited } = session;
-    return judgeExtension(lease, { leaseId, instanceId, isLimited }, clock.nowMs()) === "repeat" ? lease.id : null;
+    return decideExtension(lease, { leaseId, instanceId, isLimited }, clock.nowMs()) === "repeat" ? lease.id : null;
   }
 
   /** Whose work it is keeps it. */
-  #refuseForeign({ slot, frame }: Asked): void {
+  #refuseForeign({ slot, frame }: ExtensionRequest): void {
     this.#counters.leasesRefused += 1;
-    this.#ownership.refused(slot, "An extension", frame);
+    this.#ownership.recordRefusal(slot, "An extension", frame);
     send(slot, frame, undefined);
   }
 
-  #refuse({ slot, frame }: Asked): void {
+  #refuse({ slot, frame }: ExtensionRequest): void {
     this.#counters.leasesRefused += 1;
     const dispatch = this.#dispatches.get(frame.requestId);
     if (dispatch) this.#dispatches.finish(dispatch);

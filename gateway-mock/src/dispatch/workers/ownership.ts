@@ -50,26 +50,26 @@ export class Ownership {
   }
 
   /** A worker that reports over its socket; with a lease id, which its report may name. */
-  worker(slot: Slot, lease?: LeasedName): Reporter {
+  bySocket(slot: Slot, lease?: LeasedName): Reporter {
     const isValid = lease === undefined || lease.leaseId === "" || this.leaseholder(slot, lease) !== undefined;
     return { slot, owns: (appId) => isValid && slot.appIds.has(appId) };
   }
 
   /** A reply by HTTP: it carries the id under which only the app's own workers know the app. */
-  flushing({ appId: uuid }: { readonly appId: string }, environment: string): Reporter {
+  byReply({ appId: uuid }: { readonly appId: string }, environment: string): Reporter {
     const { proofs } = this.#parts;
     return { slot: null, owns: (appId) => environmentOf(appId) === environment && proofs.isAppUuid(uuid, appId) };
   }
 
   /** A checkpoint by HTTP: it names its lease. */
-  leasing({ leaseId, ...request }: LeasedName, environment: string): Reporter {
+  byCheckpoint({ leaseId, ...request }: LeasedName, environment: string): Reporter {
     const { proofs } = this.#parts;
     const holds = (appId: string): boolean => proofs.appOf(leaseId, request, [appId]) !== undefined;
     return { slot: null, owns: (appId) => environmentOf(appId) === environment && holds(appId) };
   }
 
   /** Notes that something was refused; the log has it once for each connection. */
-  refused(slot: Slot | null, what: string, name: Partial<RequestName>): void {
+  recordRefusal(slot: Slot | null, what: string, name: Partial<RequestName>): void {
     const { counters, log } = this.#parts;
     counters.foreignRefused += 1;
     if (slot && this.#warned.has(slot)) return;

@@ -1,18 +1,18 @@
 import { ulidTimeMs } from "@holdfast/core";
 import type { Dispatch } from "./dispatch.ts";
 
-export type LeaseVerdict = "extend" | "repeat" | "refuse";
+export type ExtensionResult = "extend" | "repeat" | "refuse";
 
 /**
  * What the reference's gateway makes of an extension: the lease's present id counts; the one before it from the same instance gets
  * the present one once more (its acknowledgement was lost); any other is refused while the lease has not ended. Where
  * instances have limits, a request is the instance's that was given it.
  */
-export function judgeExtension(
+export function decideExtension(
   lease: Dispatch["lease"],
   asked: { readonly leaseId: string; readonly instanceId: string; readonly isLimited: boolean },
   nowMs: number,
-): LeaseVerdict {
+): ExtensionResult {
   if (lease === null) return "extend";
   const { leaseId, instanceId, isLimited } = asked;
   const isSame = lease.instanceId === instanceId;

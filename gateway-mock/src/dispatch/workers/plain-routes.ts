@@ -9,7 +9,7 @@ export class PlainRoutes {
   readonly #missed = new Map<string, number>();
 
   /** Not acknowledged in time, or its connection left before. True when its attempt has failed. */
-  missed({ fence: { jobId } }: Dispatch): boolean {
+  recordMiss({ fence: { jobId } }: Dispatch): boolean {
     const missed = (this.#missed.get(jobId) ?? 0) + 1;
     this.#missed.delete(jobId);
     if (missed >= MAX_ROUTES) return true;
@@ -21,7 +21,7 @@ export class PlainRoutes {
     return false;
   }
 
-  heard({ fence }: Dispatch): void {
+  onAcknowledged({ fence }: Dispatch): void {
     this.#missed.delete(fence.jobId);
   }
 }

@@ -26,30 +26,30 @@ export class Presence {
   }
 
   /** With `final` the worker said that it ends: nothing is waited for. */
-  lost(slot: Slot, final: boolean): void {
-    const held = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
+  onWorkerLost(slot: Slot, final: boolean): void {
+    const dispatches = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
     this.#workers.remove(slot);
-    for (const dispatch of held) this.#dispatches.detach(dispatch);
-    if (this.#options.settings.plain) return this.#leasesRunOut(held, slot.session);
+    for (const dispatch of dispatches) this.#dispatches.detach(dispatch);
+    if (this.#options.settings.plain) return this.#awaitLeaseEnds(dispatches, slot.session);
     // What was not sent yet is with no worker.
     const hasNoWorker = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
-    const free = held.filter(hasNoWorker);
-    if (free.length > 0) this.#dispatches.giveUp(free, () => false);
-    const sent = held.filter((dispatch) => !hasNoWorker(dispatch));
+    const free = dispatches.filter(hasNoWorker);
+    if (free.length > 0) this.#dispatches.abandon(free, () => false);
+    const sent = dispatches.filter((dispatch) => !hasNoWorker(dispatch));
     if (sent.length === 0) return;
     const lostMs = this.#options.clock.monotonicMs();
     for (const dispatch of sent) dispatch.lostMs = lostMs;
     this.#graces += 1;
     this.#after(this.#options.settings.reconnectGraceMs, () => {
-      void this.#graceOver(sent, slot.session, lostMs).finally(() => {
+      void this.#endGrace(sent, slot.session, lostMs).finally(() => {
         this.#graces -= 1;
-        if (this.#graces === 0) for (const tell of this.#onSettled.splice(0)) tell();
+        if (this.#graces === 0) for (const resolve of this.#onSettled.splice(0)) resolve();
       });
     });
   }
 
   /** Resolves when no grace is under way: who went to another gateway has had the time to say so there. */
-  settled(): Promise<void> {
+  whenSettled(): Promise<void> {
     return this.#graces === 0 ? Promise.resolve() : new Promise((resolve) => this.#onSettled.push(resolve));
   }
 
@@ -57,32 +57,32 @@ export class Presence {
    * As at the reference: a socket that ends, however it does, ends no lease. What was not acknowledged is sent to another worker; the
    * rest may be extended from any connection, and has failed when its lease has ended.
    */
-  #leasesRunOut(held: readonly Dispatch[], { leaseMs }: WorkerSession): void {
-    this.#dispatches.reroute(held.filter(({ acked }) => !acked));
-    const acked = held.filter((dispatch) => dispatch.acked);
+  #awaitLeaseEnds(dispatches: readonly Dispatch[], { leaseMs }: WorkerSession): void {
+    this.#dispatches.reroute(dispatches.filter(({ acked }) => !acked));
+    const acked = dispatches.filter((dispatch) => dispatch.acked);
     const lostMs = this.#options.clock.monotonicMs();
     for (const dispatch of acked) dispatch.lostMs = lostMs;
-    const look = (): void => {
+    const dropOrphans = (): void => {
       const orphans = acked.filter((one) => one.lostMs === lostMs && one.slot === null);
-      for (const dispatch of orphans) if (dispatch.heardMs <= lostMs) this.#dispatches.finish(dispatch);
+      for (const dispatch of orphans) if (dispatch.lastHeardMs <= lostMs) this.#dispatches.finish(dispatch);
     };
-    if (acked.length > 0) this.#after(2 * leaseMs, look);
+    if (acked.length > 0) this.#after(2 * leaseMs, dropOrphans);
   }
 
-  async #graceOver(held: readonly Dispatch[], session: WorkerSession, lostMs: number): Promise<void> {
+  async #endGrace(dispatches: readonly Dispatch[], session: WorkerSession, lostMs: number): Promise<void> {
     const isOurs = (one: Dispatch): boolean => one.lostMs === lostMs && this.#dispatches.get(one.requestId) === one;
-    const orphans = held.filter((one) => one.slot === null && isOurs(one));
+    const orphans = dispatches.filter((one) => one.slot === null && isOurs(one));
     if (orphans.length === 0) return;
     const back = this.#plainReturn(session.instanceId);
     const elsewhere = !back && !session.extensions.has("checkpoint") && (await this.#isElsewhere(session.instanceId));
     if (!back && !elsewhere) {
-      this.#giveUp(orphans.filter((one) => one.slot === null && isOurs(one)));
+      this.#abandon(orphans.filter((one) => one.slot === null && isOurs(one)));
       return;
     }
     if (back) for (const dispatch of orphans) this.#dispatches.move(dispatch, back);
     else for (const dispatch of orphans) dispatch.elsewhere = true;
     this.#after((back?.session ?? session).extendLeaseMs, () => {
-      this.#giveUp(orphans.filter((one) => isOurs(one) && one.heardMs <= lostMs));
+      this.#abandon(orphans.filter((one) => isOurs(one) && one.lastHeardMs <= lostMs));
     });
   }
 
@@ -106,9 +106,9 @@ export class Presence {
     return undefined;
   }
 
-  #giveUp(dispatches: readonly Dispatch[]): void {
+  #abandon(dispatches: readonly Dispatch[]): void {
     if (dispatches.length === 0) return;
-    this.#dispatches.giveUp(
+    this.#dispatches.abandon(
       dispatches,
       (dispatch) => dispatch.acked,
       (count) => {

@@ -22,7 +22,7 @@ export class Stalls {
   readonly #options: DispatcherOptions;
   readonly #runs: RunCache;
   readonly #counters: DispatcherCounters;
-  readonly #told = new WeakMap<Slot, { sinceMs: number; count: number }>();
+  readonly #reports = new WeakMap<Slot, { sinceMs: number; count: number }>();
 
   constructor(options: DispatcherOptions, runs: RunCache, counters: DispatcherCounters) {
     this.#options = options;
@@ -30,11 +30,11 @@ export class Stalls {
     this.#counters = counters;
   }
 
-  told(slot: Slot, frame: WorkerStall): void {
+  onStall(slot: Slot, frame: WorkerStall): void {
     const { log } = this.#options;
     const { requestId, runId, functionSlug, ended, stalledMs, suppressed, waiting } = frame;
     if (!ended) this.#counters.stalls += 1;
-    if (!this.#hasRoom(slot)) return;
+    if (!this.#mayReport(slot)) return;
     const meta = metaOf(slot, frame);
     const what = ended ? "is responsive again after" : "has been blocked for";
     const where = meta.location === undefined ? "" : ` at ${meta.location}`;
@@ -44,14 +44,18 @@ export class Stalls {
       ...meta,
     });
     if (!isUlid(runId) || !slot.functionIds.has(qualify(slot.session.environment, functionSlug))) return;
-    this.#keep(slot, frame, meta).catch((error: unknown) => {
+    this.#storeRow(slot, frame, meta).catch((error: unknown) => {
       log(levelFor(error, "warn"), `A report about a blocked main thread could not be stored: ${messageOf(error)}`, {
         runId,
       });
     });
   }
 
-  async #keep(slot: Slot, { requestId, runId, functionSlug, sequence }: WorkerStall, meta: StallMeta): Promise<void> {
+  async #storeRow(
+    slot: Slot,
+    { requestId, runId, functionSlug, sequence }: WorkerStall,
+    meta: StallMeta,
+  ): Promise<void> {
     const fence = parseRequestId(requestId);
     if (!fence) return;
     const { store } = this.#options;
@@ -62,13 +66,13 @@ export class Stalls {
     await store.commit({ runId, fence: null, cas: null, log: [row], removeJobs: [], addJobs: [] });
   }
 
-  #hasRoom(slot: Slot): boolean {
+  #mayReport(slot: Slot): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    const known = this.#told.get(slot);
-    const told = known && nowMs - known.sinceMs < MINUTE_MS ? known : { sinceMs: nowMs, count: 0 };
-    this.#told.set(slot, told);
-    told.count += 1;
-    return told.count <= MAX_PER_MINUTE;
+    const known = this.#reports.get(slot);
+    const entry = known && nowMs - known.sinceMs < MINUTE_MS ? known : { sinceMs: nowMs, count: 0 };
+    this.#reports.set(slot, entry);
+    entry.count += 1;
+    return entry.count <= MAX_PER_MINUTE;
   }
 }
 

@@ -7,7 +7,7 @@ import type { Workers } from "./workers.ts";
 /** More of those that may have to be told to stop are not kept; their lease extensions are refused. */
 const MAX_KEPT = 10_000;
 
-type Former = Pick<Dispatch, "requestId" | "slot">;
+type RequestAtWorker = Pick<Dispatch, "requestId" | "slot">;
 
 /**
  * Workers that may be at a request which is not in this gateway's table: it was given up because it was not acknowledged, or
@@ -16,13 +16,13 @@ type Former = Pick<Dispatch, "requestId" | "slot">;
  */
 export class SupersededRequests {
   readonly #workers: Workers;
-  readonly #byJob = new Map<string, Former>();
+  readonly #byJob = new Map<string, RequestAtWorker>();
 
   constructor(workers: Workers) {
     this.#workers = workers;
   }
 
-  keep({ requestId, slot }: Former): void {
+  add({ requestId, slot }: RequestAtWorker): void {
     const jobId = parseRequestId(requestId)?.jobId;
     if (jobId === undefined || !slot?.session.extensions.has("cancel")) return;
     this.#byJob.delete(jobId);
@@ -39,19 +39,19 @@ export class SupersededRequests {
     const kept = this.#byJob.get(jobId);
     if (kept && isEarlier(kept, epoch)) {
       this.#byJob.delete(jobId);
-      this.#tell(kept);
+      this.#sendCancel(kept);
     }
-    if (before) this.#tell(before);
+    if (before) this.#sendCancel(before);
   }
 
-  #tell({ requestId, slot }: Former): void {
+  #sendCancel({ requestId, slot }: RequestAtWorker): void {
     if (!slot?.session.extensions.has("cancel") || this.#workers.get(slot.id) !== slot) return;
     const reason = "The request was reassigned to another worker.";
     slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
   }
 }
 
-function isEarlier({ requestId }: Former, epoch: number): boolean {
+function isEarlier({ requestId }: RequestAtWorker, epoch: number): boolean {
   const fence = parseRequestId(requestId);
   return fence !== undefined && fence.epoch < epoch;
 }

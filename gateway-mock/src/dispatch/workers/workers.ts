@@ -123,7 +123,7 @@ export class Workers {
   }
 
   /** It turned out not to know this function. */
-  forget(slot: Slot, functionId: string): void {
+  removeFunction(slot: Slot, functionId: string): void {
     slot.functionIds.delete(functionId);
     this.#unindex(slot, functionId);
   }
@@ -215,7 +215,7 @@ export class Workers {
   }
 
   /** What this gateway could run now, and how much of it at most. */
-  wants(nowMs: number, maxPerFunction: number): { functionId: string; limit: number; leaseMs: number }[] {
+  roomByFunction(nowMs: number, maxPerFunction: number): { functionId: string; limit: number; leaseMs: number }[] {
     const wants: { functionId: string; limit: number; leaseMs: number }[] = [];
     for (const [functionId, slots] of this.#byFunction) {
       let room = 0;
@@ -254,7 +254,7 @@ export class Workers {
   }
 
   /** Whether a worker here takes work of this function. */
-  run(functionId: string): boolean {
+  accepts(functionId: string): boolean {
     return this.#byFunction.has(functionId);
   }
 

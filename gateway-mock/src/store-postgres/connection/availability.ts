@@ -17,17 +17,17 @@ const SLOW_COMMIT_MS = 2_000;
 
 export interface Availability {
   /** A call was answered; it may have been one that only reads. */
-  answered(): void;
+  recordAnswer(): void;
   /** Something was written. */
-  wrote(): void;
+  recordWrite(): void;
   /** A call met trouble that may pass. `unwritable` may be the call's own: `refused` says so of the database. */
-  troubled(error: unknown, trouble: Exclude<PgTrouble, "data">): void;
+  recordTrouble(error: unknown, trouble: Exclude<PgTrouble, "data">): void;
   /** A write that is no trouble in itself was refused: the database takes none. */
-  refused(error: unknown): void;
+  recordRefusal(error: unknown): void;
   /** Whether writes are refused while other calls are answered. */
   readonly refuses: boolean;
   /** A commit took so long, from its first statement to its answer. */
-  committed(tookMs: number): void;
+  recordCommit(tookMs: number): void;
   health(): DatabaseHealth;
   /** Resolves when it is right to claim: not within `SETTLE_MS` of the database's return. */
   settled(signal: AbortSignal): Promise<void>;
@@ -80,14 +80,14 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
   };
 
   return {
-    answered() {
+    recordAnswer() {
       if (!refuses) over();
     },
-    wrote() {
+    recordWrite() {
       refuses = false;
       over();
     },
-    troubled(error, trouble) {
+    recordTrouble(error, trouble) {
       if (trouble === "conflict") {
         conflicts += 1;
         repeats(`The database rolled back a transaction, which is retried: ${safeMessage(error, url)}`);
@@ -96,14 +96,14 @@ export function createAvailability({ url, timers, log, monotonicMs }: Availabili
       failures += 1;
       if (trouble === "connection") down(error, "is away");
     },
-    refused(error) {
+    recordRefusal(error) {
       refuses = true;
       down(error, "accepts no writes");
     },
     get refuses() {
       return refuses;
     },
-    committed(tookMs) {
+    recordCommit(tookMs) {
       if (tookMs >= SLOW_COMMIT_MS) slowness(`The database is slow: a commit took ${Math.round(tookMs)} ms.`);
     },
     health: () => ({

@@ -54,7 +54,7 @@ export interface Database {
   /** Resolves when it is right to claim: see `Availability`. Rejects while nothing can be written. */
   settled(): Promise<void>;
   /** Asks whether writes work, after one was refused as if they did not. */
-  readonly takesWrites: WriteProbe;
+  readonly acceptsWrites: WriteProbe;
   /** A statement that may be repeated: tried again after lost connections and conflicts, until `retryForMs`. */
   readonly query: Query;
   /** Like `query`, for more than one statement or a non-repeatable one: `work` runs again from its start. */
@@ -137,11 +137,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const result = await time.during(() => work(timed, attempt));
-        availability.answered();
+        availability.recordAnswer();
         return result;
       } catch (error) {
         const trouble = troubleOf(error);
-        if (trouble !== "data") availability.troubled(error, trouble);
+        if (trouble !== "data") availability.recordTrouble(error, trouble);
         if (trouble === "unwritable") {
           pool.refused(error);
           void takesWrites();
@@ -164,15 +164,15 @@ export function openDatabase(options: DatabaseOptions): Database {
       } catch (error) {
         throw storeFailed("The database could not be reached", error, url);
       }
-      availability.answered();
+      availability.recordAnswer();
     },
-    takesWrites,
+    acceptsWrites: takesWrites,
     async settled() {
       if (availability.refuses) {
         if (!(await takesWrites())) throw new WritesRefused("The database accepts no writes");
       } else if (!availability.health().ok) {
         await timed("SELECT 1 AS one");
-        availability.answered();
+        availability.recordAnswer();
       }
       await availability.settled(closing.signal);
     },

@@ -45,7 +45,7 @@ export function createWriteProbe(parts: WriteProbeParts): WriteProbe {
     trying ??= probe(parts).then((writable) => {
       trying = null;
       if (writable) {
-        availability.wrote();
+        availability.recordWrite();
         parts.onWritable();
       }
       return writable;
@@ -77,8 +77,8 @@ async function probe({ connect, availability, timers, log, url }: WriteProbePart
     return true;
   } catch (error) {
     const trouble = troubleOf(error);
-    if (trouble === "unwritable") availability.refused(error);
-    else if (trouble !== "data") availability.troubled(error, trouble);
+    if (trouble === "unwritable") availability.recordRefusal(error);
+    else if (trouble !== "data") availability.recordTrouble(error, trouble);
     else log("debug", `Could not determine whether the database accepts writes: ${safeMessage(error, url)}`);
     return trouble === "data";
   } finally {

@@ -3,7 +3,7 @@ import type { Database, Query } from "../connection/database.ts";
 import { intervalOf, isRegistry, msOf, msSince, numberArray, textArray } from "../connection/pg-values.ts";
 
 import { CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
-import { takeUp } from "./limited-claims.ts";
+import { resumeLeases } from "./limited-claims.ts";
 
 /**
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
@@ -85,7 +85,7 @@ export async function extendLeases(query: Query, leases: readonly LeaseExtension
   const held = await change(query, EXTEND, leases, gateways, times, steps);
   const left = leases.filter((lease, index) => !held[index] && lease.functionId !== undefined);
   if (left.length === 0) return held;
-  const taken = await takeUp(query, left);
+  const taken = await resumeLeases(query, left);
   return leases.map((lease, index) => held[index] === true || taken.has(`${lease.jobId}.${lease.epoch}`));
 }
 

@@ -74,7 +74,7 @@ const TAKE_UP = `SELECT * FROM holdfast.take_up(now(), $1::bool, $2::text[], $3:
   $7::int[], $8::int[])`;
 
 /** Of leases that were not extended those that were only returned, where there is still a place. */
-export async function takeUp(query: Query, leases: readonly LeaseExtension[]): Promise<ReadonlySet<string>> {
+export async function resumeLeases(query: Query, leases: readonly LeaseExtension[]): Promise<ReadonlySet<string>> {
   const rows = await query<{ id: string; epoch: number }>(TAKE_UP, [
     leases.some((lease) => lease.limits?.shared),
     textArray([...new Set(leases.map((lease) => lease.functionId ?? ""))]),

@@ -18,7 +18,7 @@ import type { WriterSession } from "../connection/writer-session.ts";
 import { isPreconditionFailure, preconditions } from "./preconditions.ts";
 import {
   type BatchMark,
-  lookUp,
+  lockRows,
   READ_MARK,
   rowKeysOf,
   type StoredRowKey,
@@ -39,7 +39,7 @@ export interface CommitHooks {
   /** Called just before COMMIT is sent. */
   readonly onSent: (sent: SentBatch) => void;
   /** Counted up: statements that were sent, and batches that took one round trip. */
-  readonly stats: { statements: number; foreseen: number };
+  readonly stats: { statements: number; optimistic: number };
   readonly backoff: OptimisticBackoff;
 }
 
@@ -54,8 +54,8 @@ interface Work {
 }
 
 /**
- * One transaction. Mostly one round trip: what it needs to find is foreseen, and everything is sent at once, under the
- * condition that it is found. Where that cannot be foreseen, or was not so, two: lock and look, decide here, write and
+ * One transaction. Mostly one round trip: the rows it needs are expected, and everything is sent at once, under the
+ * condition that it is found. Where nothing can be expected, or it was not so, two: lock and read, decide here, write and
  * commit. All statements of a trip are sent before the first answer is there. Rejects with the driver's error; after
  * anything but a lost connection the transaction has been rolled back.
  */
@@ -72,9 +72,9 @@ export async function commitBatch(
   const needs = needsOf(units);
   const work: Work = { session, query, mark, units, needs, hooks };
   try {
-    const foreseen = expectRows(units, needs, hooks.backoff.awaited);
-    const done = foreseen && hooks.backoff.shouldTry() ? await commitForeseen(work, foreseen) : null;
-    return done ?? (await commitLooking(work));
+    const expected = expectRows(units, needs, hooks.backoff.awaited);
+    const done = expected && hooks.backoff.shouldTry() ? await commitOptimistically(work, expected) : null;
+    return done ?? (await commitWithLocks(work));
   } catch (error) {
     // What was sent before is answered first, so the session is clean once this has been answered.
     if (session.alive) await session.guard(query("ROLLBACK")).catch(() => session.end());
@@ -82,8 +82,8 @@ export async function commitBatch(
   }
 }
 
-/** Null: something was not as foreseen. Nothing was written; the transaction is over once what was sent is answered. */
-async function commitForeseen(work: Work, found: LockedRows): Promise<readonly UnitOutcome[] | null> {
+/** Null: something was not as expected. Nothing was written; the transaction is over once what was sent is answered. */
+async function commitOptimistically(work: Work, found: LockedRows): Promise<readonly UnitOutcome[] | null> {
   const { session, query, mark, units, needs, hooks } = work;
   const plan = planBatch(units, found);
   const conditions = preconditions(found, needs, mark);
@@ -95,7 +95,7 @@ async function commitForeseen(work: Work, found: LockedRows): Promise<readonly U
   try {
     const [, marked] = await session.guard(begun);
     const newRows = await session.guard(committed);
-    hooks.stats.foreseen += 1;
+    hooks.stats.optimistic += 1;
     hooks.backoff.succeeded();
     return await finished(work, plan, writtenOf((marked as WrittenRow[])[0]), newRows);
   } catch (error) {
@@ -105,10 +105,10 @@ async function commitForeseen(work: Work, found: LockedRows): Promise<readonly U
   }
 }
 
-async function commitLooking(work: Work): Promise<readonly UnitOutcome[]> {
+async function commitWithLocks(work: Work): Promise<readonly UnitOutcome[]> {
   const { session, query, mark, units, needs, hooks } = work;
   const begun = query("BEGIN");
-  const [, { found, written }] = await session.guard(Promise.all([begun, lookUp(query, needs, mark)]));
+  const [, { found, written }] = await session.guard(Promise.all([begun, lockRows(query, needs, mark)]));
   hooks.backoff.recordAwaited(needs.eventNames, found.awaited);
   const plan = planBatch(units, found);
   hooks.onSent({ number: mark.batch, plan });

@@ -20,7 +20,7 @@ export interface Entry {
 export interface CommitStats {
   batches: number;
   /** Of these, in one round trip. */
-  foreseen: number;
+  optimistic: number;
   units: number;
   statements: number;
   logRows: number;
@@ -57,7 +57,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
   const { availability } = database;
   const stats: CommitStats = {
     batches: 0,
-    foreseen: 0,
+    optimistic: 0,
     units: 0,
     statements: 0,
     logRows: 0,
@@ -104,17 +104,17 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         const outcomes = await commitBatch(on, { writerId, batch: batchNumber }, units, hooks);
         const tookMs = monotonicMs() - beganMs;
         stats.busyMs += tookMs;
-        availability.committed(tookMs);
-        availability.wrote();
+        availability.recordCommit(tookMs);
+        availability.recordWrite();
         return settle(entries, outcomes, stats);
       } catch (error) {
         const trouble = troubleOf(error);
         if (trouble === "data") return refuse(entries, error);
-        availability.troubled(error, trouble);
+        availability.recordTrouble(error, trouble);
         if (trouble === "conflict") sent = null;
         else await session?.end();
         stats.retries += 1;
-        if (trouble === "unwritable" && (await database.takesWrites())) ownFaults += 1;
+        if (trouble === "unwritable" && (await database.acceptsWrites())) ownFaults += 1;
         if (ownFaults >= MAX_OWN_FAULTS) return refuse(entries, error);
         log("debug", "Retrying a commit", { attempt, units: units.length, trouble });
         if (await database.pause(startedMs, attempt)) continue;

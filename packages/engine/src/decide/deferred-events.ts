@@ -4,7 +4,7 @@ import { environmentOf, plainName } from "@holdfast/store";
 
 import { sha256 } from "../digest.ts";
 import type { RunState } from "../run/run-state.ts";
-import { DEFERRED_SCHEDULE, type MadeEvent } from "./internal-events.ts";
+import { DEFERRED_SCHEDULE, type InternalEvent } from "./internal-events.ts";
 
 /**
  * The events that begin what a run has deferred. A run that was taken up again after its end has begun it before.
@@ -13,7 +13,7 @@ export function deferredEvents(
   state: RunState,
   defers: RunState["defers"],
   { nowMs }: { readonly nowMs: number },
-): MadeEvent[] {
+): InternalEvent[] {
   if (defers.size === 0 || state.revivals > 0) return [];
   const ts = Math.round(nowMs);
   const environment = environmentOf(state.functionId);

@@ -6,7 +6,7 @@ import { type DispatchedMeta, jsonRow, type OpenMeta, type StepPlan } from "../r
 import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "../run/run-state.ts";
 import { FAILURE_KEY } from "../run/saga.ts";
 import type { DecideContext } from "./context.ts";
-import type { MadeEvent } from "./internal-events.ts";
+import type { InternalEvent } from "./internal-events.ts";
 
 /** What is to be written: one transition, under the version of the state it was made from. */
 export interface Decision {
@@ -17,7 +17,7 @@ export interface Decision {
   readonly removeWaits: readonly string[] | "all";
   readonly addWaits: readonly NewWait[];
   /** Events that happen with it. */
-  readonly events: readonly MadeEvent[];
+  readonly events: readonly InternalEvent[];
   /** Functions that it would have invoked had they been known. */
   readonly unknownFunctions: readonly string[];
   /** The run had ended, and goes on. */
@@ -38,7 +38,7 @@ export interface Draft {
   readonly waits: Set<string>;
   readonly addedWaits: NewWait[];
   readonly removedWaits: string[];
-  readonly events: MadeEvent[];
+  readonly events: InternalEvent[];
   readonly unknownFunctions: string[];
   defers: RunState["defers"];
   requestVersion: number;
@@ -140,7 +140,7 @@ export function sizeProblem(
   return `The run's events and step results have ${length} characters; the limit is ${maxStateLength}.`;
 }
 
-export interface JobWish {
+export interface JobDraft {
   readonly kind: NewJob["kind"];
   readonly key: string;
   readonly attempt: number;
@@ -148,8 +148,8 @@ export interface JobWish {
   readonly untilMs?: number;
 }
 
-export function dispatch(draft: Draft, wish: JobWish): void {
-  const { kind, key, attempt, delayMs, untilMs } = wish;
+export function dispatch(draft: Draft, job: JobDraft): void {
+  const { kind, key, attempt, delayMs, untilMs } = job;
   const id = draft.ctx.newId();
   draft.dispatches += 1;
   const iteration = draft.dispatches;

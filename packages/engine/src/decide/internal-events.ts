@@ -19,7 +19,7 @@ const ENDS: ReadonlySet<string> = new Set([FINISHED, FAILED, CANCELLED]);
 export const announcesEnd = (eventName: string): boolean => ENDS.has(eventName);
 
 /** An event that happens with a decision. */
-export interface MadeEvent {
+export interface InternalEvent {
   readonly id: string;
   readonly name: string;
   /** Of the run that it comes from. */
@@ -42,7 +42,7 @@ export interface Invocation {
   readonly expiresMs: number;
 }
 
-export function invokedEvent(ctx: DecideContext, invocation: Invocation): MadeEvent {
+export function invokedEvent(ctx: DecideContext, invocation: Invocation): InternalEvent {
   const { state, stepId, functionId, runId, payload, expiresMs } = invocation;
   const id = ctx.newId();
   const meta = {
@@ -77,12 +77,12 @@ export type RunEnd =
   | { readonly status: "FAILED" | "CANCELLED"; readonly error: PlainError };
 
 /** What events of a run's end contain. */
-export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): MadeEvent[] {
+export function endEvents(state: RunState, ctx: DecideContext, end: RunEnd): InternalEvent[] {
   if (state.quiet) return [];
   // The state keeps changing, but not in what these events contain.
   const tsMs = Math.round(ctx.nowMs);
   const environment = environmentOf(state.functionId);
-  const event = (name: string, id: string, more: { readonly ifWanted?: boolean } = {}): MadeEvent =>
+  const event = (name: string, id: string, more: { readonly ifWanted?: boolean } = {}): InternalEvent =>
     made(
       { id, name, environment, tsMs },
       () => `{"id":"${id}","name":"${name}","data":${endData(state, end)},"ts":${tsMs},"user":{}}`,
@@ -116,9 +116,9 @@ function eventError(error: PlainError): object {
 }
 
 function made(
-  event: Pick<MadeEvent, "id" | "name" | "environment" | "tsMs">,
+  event: Pick<InternalEvent, "id" | "name" | "environment" | "tsMs">,
   payload: () => string,
-  more: Partial<Pick<MadeEvent, "ifWanted" | "invokes">>,
-): MadeEvent {
+  more: Partial<Pick<InternalEvent, "ifWanted" | "invokes">>,
+): InternalEvent {
   return { ...event, payload, ifWanted: false, invokes: null, ...more };
 }

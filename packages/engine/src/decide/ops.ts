@@ -27,13 +27,13 @@ import { park } from "./waits.ts";
 type OpsReport = Extract<PassReport, { status: "OPS" }>;
 
 /** What the ops of one report ask for, beyond the rows they leave. */
-interface Wishes {
+interface Followups {
   /** It is seen to already. */
   isOver: boolean;
   /** A pass at once. */
   pass: boolean;
-  /** Something was said that moves the run on or was known already; without it a pass waits, so as not to spin. */
-  told: boolean;
+  /** An op moved the run on, or was known already; without one a pass waits, so as not to spin. */
+  moved: boolean;
   /** The plain protocol's retry of the pass that ran a step inline. */
   retryPass: { readonly attempt: number; readonly delayMs: number } | null;
 }
@@ -43,19 +43,19 @@ interface OpContext {
   readonly job: JobState;
   readonly report: OpsReport;
   readonly inPlace: boolean;
-  readonly wishes: Wishes;
+  readonly followups: Followups;
 }
 
 export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: boolean): void {
   const inPlace = hint && job.kind === "pass" && !report.ops.some((op) => plansAnew(draft, op));
-  const wishes: Wishes = { isOver: false, pass: false, told: false, retryPass: null };
-  if (!inPlace) plan(draft, job, report);
+  const followups: Followups = { isOver: false, pass: false, moved: false, retryPass: null };
+  if (!inPlace) addPending(draft, job, report);
   else {
     draft.pending.clear();
     draft.forced = false;
   }
   if (draft.requestVersion === -1) draft.requestVersion = report.requestVersion;
-  const context: OpContext = { draft, job, report, inPlace, wishes };
+  const context: OpContext = { draft, job, report, inPlace, followups };
   for (const op of report.ops) if (isLazy(op)) decideDefer(draft, op);
   for (const op of report.ops) {
     decideOp(context, op);
@@ -63,7 +63,7 @@ export function decideOps(draft: Draft, job: JobState, report: OpsReport, hint: 
   }
   const problem = sizeProblem(draft.state, draft.ctx, stepCount(draft), draft.log);
   if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
-  goOn(context);
+  continueRun(context);
 }
 
 /** Steps of the run, finished and open; each once, also those that this report settles or changes. */
@@ -75,13 +75,13 @@ function stepCount({ state, settled, opened }: Draft): number {
 }
 
 /** What comes next: a pass now, a pass later, or one of the waits that are already there. */
-function goOn(context: OpContext): void {
-  const { draft, inPlace, wishes } = context;
-  if (wishes.isOver) return;
+function continueRun(context: OpContext): void {
+  const { draft, inPlace, followups } = context;
+  if (followups.isOver) return;
   const retryInMs = inPlace ? nextRetryInMs(context) : null;
-  if (wishes.pass) return ensurePass(draft);
-  if (wishes.retryPass) return ensurePass(draft, wishes.retryPass.delayMs, wishes.retryPass.attempt);
-  if (!wishes.told) return ensurePass(draft, draft.ctx.retry.baseMs);
+  if (followups.pass) return ensurePass(draft);
+  if (followups.retryPass) return ensurePass(draft, followups.retryPass.delayMs, followups.retryPass.attempt);
+  if (!followups.moved) return ensurePass(draft, draft.ctx.retry.baseMs);
   if (retryInMs !== null) ensurePass(draft, retryInMs);
 }
 
@@ -127,7 +127,7 @@ function plansAnew(draft: Draft, op: Op): boolean {
 const isPlanned = (op: Op): boolean => op.op === "StepPlanned" || isParked(op);
 
 /** The plain protocol's parallel rule: a report of several steps makes all of them pending before the next pass. */
-function plan(draft: Draft, job: JobState, report: OpsReport): void {
+function addPending(draft: Draft, job: JobState, report: OpsReport): void {
   if (job.kind !== "pass") return;
   const steps = report.ops.filter((op) => op.op !== "None" && op.op !== "RunComplete" && !isLazy(op));
   if (steps.length <= 1) return;
@@ -142,26 +142,26 @@ function plan(draft: Draft, job: JobState, report: OpsReport): void {
 }
 
 function decideOp(context: OpContext, op: Op): void {
-  const { draft, wishes } = context;
+  const { draft, followups } = context;
   if (isHandlerFailure(op)) return decideHandlerFailure(context, op);
   switch (op.op) {
     case "StepRun":
     case "Step":
-      wishes.told = true;
-      if (isSettled(draft, op.id)) wishes.pass ||= draft.pending.size === 0;
+      followups.moved = true;
+      if (isSettled(draft, op.id)) followups.pass ||= draft.pending.size === 0;
       else
-        wishes.pass =
+        followups.pass =
           settle(draft, op.id, stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), jsonText(op.data))) ||
-          wishes.pass;
+          followups.pass;
       return;
     case "StepFailed":
-      wishes.told = true;
+      followups.moved = true;
       return settleFailed(context, op);
     case "StepError":
-      wishes.told = true;
+      followups.moved = true;
       return decideStepError(context, op);
     case "StepPlanned":
-      wishes.told = true;
+      followups.moved = true;
       return decidePlanned(context, op);
     case "Sleep":
     case "WaitForEvent":
@@ -169,7 +169,7 @@ function decideOp(context: OpContext, op: Op): void {
     case "InvokeFunction":
     case "AIGateway":
     case "Gateway":
-      wishes.told = true;
+      followups.moved = true;
       return decideParked(context, op);
     case "RunComplete":
       return complete(draft, jsonText(op.data));
@@ -191,8 +191,8 @@ function decideOp(context: OpContext, op: Op): void {
   }
 }
 
-function decideHandlerFailure({ draft, job, report, wishes }: OpContext, op: Op): void {
-  wishes.isOver = true;
+function decideHandlerFailure({ draft, job, report, followups }: OpContext, op: Op): void {
+  followups.isOver = true;
   if (op.op === "StepFailed") fail(draft, errorOf(op));
   else failPass(draft, job, errorOf(op), parseRetryAfterMs(op.retryAfter, draft.ctx.nowMs) ?? report.retryAfterMs);
 }
@@ -209,19 +209,19 @@ function attemptOf({ draft, job, inPlace }: Pick<OpContext, "draft" | "job" | "i
 }
 
 function settleFailed(context: OpContext, op: Op): void {
-  const { draft, wishes } = context;
+  const { draft, followups } = context;
   if (isSettled(draft, op.id)) {
-    wishes.pass ||= draft.pending.size === 0;
+    followups.pass ||= draft.pending.size === 0;
     return;
   }
   const meta = stepMeta(op, attemptOf(context, op));
-  wishes.pass = settle(draft, op.id, stepFailedRow(op.id, meta, errorOf(op))) || wishes.pass;
+  followups.pass = settle(draft, op.id, stepFailedRow(op.id, meta, errorOf(op))) || followups.pass;
 }
 
 function decideStepError(context: OpContext, op: Op): void {
-  const { draft, job, report, inPlace, wishes } = context;
+  const { draft, job, report, inPlace, followups } = context;
   if (isSettled(draft, op.id)) {
-    wishes.pass = true;
+    followups.pass = true;
     return;
   }
   // Another worker is at it.
@@ -242,16 +242,16 @@ function decideStepError(context: OpContext, op: Op): void {
   if (inPlace || job.kind === "pass") {
     const dueMs = draft.ctx.nowMs + delayMs;
     draft.opened.set(op.id, retryingStep(stepMeta(op, attempt), openStep(draft, op.id), "retrying", dueMs));
-    if (!inPlace) wishes.retryPass = { attempt: attempt + 1, delayMs };
+    if (!inPlace) followups.retryPass = { attempt: attempt + 1, delayMs };
   } else {
     dispatch(draft, { kind: "step", key: op.id, attempt: attempt + 1, delayMs });
   }
 }
 
 function decidePlanned(context: OpContext, op: Op): void {
-  const { draft, inPlace, wishes } = context;
+  const { draft, inPlace, followups } = context;
   if (isSettled(draft, op.id)) {
-    wishes.pass ||= inPlace || draft.pending.size === 0;
+    followups.pass ||= inPlace || draft.pending.size === 0;
     return;
   }
   const known = openStep(draft, op.id);
@@ -262,15 +262,15 @@ function decidePlanned(context: OpContext, op: Op): void {
   dispatch(draft, { kind: "step", key: op.id, attempt, ...untilMs });
 }
 
-function decideParked({ draft, inPlace, wishes }: OpContext, op: Op): void {
-  if (isSettled(draft, op.id)) wishes.pass ||= inPlace || draft.pending.size === 0;
+function decideParked({ draft, inPlace, followups }: OpContext, op: Op): void {
+  if (isSettled(draft, op.id)) followups.pass ||= inPlace || draft.pending.size === 0;
   else if (isCompensating(draft.state)) {
     failWith(
       draft,
       "OP_INVALID",
       `Step "${nameOf(op) ?? op.id}" started to wait while the run is compensating its steps.`,
     );
-  } else wishes.pass = park(draft, op) || wishes.pass;
+  } else followups.pass = park(draft, op) || followups.pass;
 }
 
 function raced(op: Op): { race?: true } {

@@ -11,7 +11,7 @@ import { endEvents, type RunEnd } from "./internal-events.ts";
 export function complete(draft: Draft, outputText: string): void {
   draft.log.push(completedRow(outputText));
   draft.head = { status: "COMPLETED", outputJson: outputText };
-  tell(draft, { status: "COMPLETED", outputText });
+  addEndEvents(draft, { status: "COMPLETED", outputText });
 }
 
 /**
@@ -37,7 +37,7 @@ export function fail(draft: Draft, error: PlainError): void {
 function end(draft: Draft, error: PlainError): void {
   draft.log.push(jsonRow("RUN_FAILED", "", 0, 0, { error }));
   draft.head = { status: "FAILED", errorJson: JSON.stringify(error) };
-  tell(draft, { status: "FAILED", error });
+  addEndEvents(draft, { status: "FAILED", error });
 }
 
 /** A step that was finished in this very report. */
@@ -49,11 +49,11 @@ export function cancel(draft: Draft, reason: PlainError): void {
   const error = isCompensating(draft.state) ? cancelledError(draft.state, reason) : reason;
   draft.log.push(jsonRow("RUN_CANCELLED", "", 0, 0, { error }));
   draft.head = { status: "CANCELLED", errorJson: JSON.stringify(error) };
-  tell(draft, { status: "CANCELLED", error });
+  addEndEvents(draft, { status: "CANCELLED", error });
 }
 
 /** The end of a run is an event, and begins what it has deferred. */
-function tell(draft: Draft, end: RunEnd): void {
+function addEndEvents(draft: Draft, end: RunEnd): void {
   const { state, ctx, defers } = draft;
   draft.events.push(...endEvents(state, ctx, end), ...deferredEvents(state, defers, ctx));
 }

@@ -5,7 +5,7 @@ import { compilePattern, expressionLanguage, LINEAR_MATCHES } from "./functions.
 import { type Allowance, Meter } from "./meter.ts";
 import { meter } from "./metered.ts";
 import { childrenOf, mentions, type Path, pathOf } from "./tree.ts";
-import { type Equality, equalityOf, wantedMatch } from "./wait-match.ts";
+import { type Equality, equalityOf, expectedMatch } from "./wait-match.ts";
 
 /** What expressions are about. JSON, as `JSON.parse` gave it. */
 export interface ExpressionData {
@@ -304,7 +304,7 @@ export class Expressions {
   matchOf(source: string, event: () => unknown): string {
     const { equality } = this.compile(source);
     if (!equality) return "";
-    return wantedMatch(equality, equality.equals.type === "field" ? event() : null);
+    return expectedMatch(equality, equality.equals.type === "field" ? event() : null);
   }
 
   /** Whether the expression holds. One that fails, or whose value is not `true`, does not. */

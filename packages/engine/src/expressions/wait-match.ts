@@ -40,7 +40,7 @@ function oneWay(incoming: ASTNode, other: ASTNode): Equality | null {
 }
 
 /** What a wait is found by; "" when the value is none that can be looked up. `event` is the run's own. */
-export function wantedMatch({ path, equals }: Equality, event: unknown): string {
+export function expectedMatch({ path, equals }: Equality, event: unknown): string {
   const digest = digestOf(equals.type === "field" ? fieldOf(event, equals.path) : equals.value);
   return digest === undefined ? "" : `${pathText(path)}\n${digest}`;
 }

@@ -129,7 +129,7 @@ export class JsonScanner {
     this.#at = code === 0x22 ? this.#stringEnd() : this.#scalarEnd(code);
     this.#values += 1;
     this.#expects = NEXT;
-    if (this.#depth <= this.#watched) this.#tell(start, this.#keyStart, this.#keyEnd, 1);
+    if (this.#depth <= this.#watched) this.#report(start, this.#keyStart, this.#keyEnd, 1);
   }
 
   #open(isList: boolean): void {
@@ -161,14 +161,14 @@ export class JsonScanner {
       const { [depth]: start = 0 } = this.#starts;
       const { [depth]: keyStart = -1 } = this.#keyStarts;
       const { [depth]: keyEnd = -1 } = this.#keyEnds;
-      this.#tell(start, keyStart, keyEnd, this.#values - (this.#valuesBefore[depth] ?? 0));
+      this.#report(start, keyStart, keyEnd, this.#values - (this.#valuesBefore[depth] ?? 0));
     }
     // In a list values have no key.
     this.#keyStart = -1;
     this.#keyEnd = -1;
   }
 
-  #tell(start: number, keyStart: number, keyEnd: number, values: number): void {
+  #report(start: number, keyStart: number, keyEnd: number, values: number): void {
     const found = this.#found;
     found.depth = this.#depth;
     found.keyStart = keyStart;

@@ -59,7 +59,7 @@ export class DirectAccess implements TableAccess {
 
   stats(): StoreStats {
     const { batches, transitions, logRows, staleWrites, duplicateRows } = this.#stats;
-    const none = { foreseenBatches: 0, statements: 0, batchRetries: 0, commitMs: 0 };
+    const none = { optimisticBatches: 0, statements: 0, batchRetries: 0, commitMs: 0 };
     const queued = this.#waiting.length;
     return { ...none, batches, transitions, logRows, staleWrites, duplicateRows, queued };
   }

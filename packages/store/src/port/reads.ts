@@ -83,7 +83,7 @@ export interface QueueDepth {
 export interface StoreStats {
   readonly batches: number;
   /** Those that took one round trip; all others took two. */
-  readonly foreseenBatches: number;
+  readonly optimisticBatches: number;
   readonly transitions: number;
   /** Statements sent by group commits, BEGIN and COMMIT included. */
   readonly statements: number;

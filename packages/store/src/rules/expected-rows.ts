@@ -39,7 +39,7 @@ function isPlain({ source, storedEvents }: IntakeItem): boolean {
   return !source && !storedEvents;
 }
 
-/** False when it cannot be foreseen, or contradicts what another unit expects. */
+/** False when it cannot be expected, or contradicts what another unit expects. */
 function expectFor(transition: Transition, jobs: Map<string, LockedJob>, runs: Map<string, LockedRun>): boolean {
   const { runId, fence, cas, create, revives, head, events = [] } = transition;
   if (create || revives || cas === "live" || (cas !== null && !head) || !events.every(isPlain)) return false;

@@ -2,9 +2,9 @@
 export interface OptimisticBackoff {
   /** Names for which a run waited when they were last read. */
   readonly awaited: ReadonlySet<string>;
-  /** Whether the next batch is worth a try; asked once for each that could be foreseen. */
+  /** Whether the next batch is worth a try; asked once for each whose rows could be expected. */
   shouldTry(): boolean;
-  /** All was as foreseen. */
+  /** All was as expected. */
   succeeded(): void;
   /** Something was not. */
   failed(): void;
