@@ -1,6 +1,8 @@
 import { defineConfig } from "vitest/config";
 import { type Kinds, testsByKind } from "../tooling/src/vitest-base.ts";
 
-export const kinds: Kinds = { real: ["test/{deploys,examples,leak-check,node-process,postgres,proxy}.test.ts"] };
+export const kinds: Kinds = {
+  real: ["test/{deploys,examples,function-test,leak-check,node-process,postgres,proxy}.test.ts"],
+};
 
 export default defineConfig(testsByKind(kinds));
