@@ -11,8 +11,8 @@ export interface LeasedJob {
 }
 
 /**
- * What follows from a commit for the rest of this gateway. Whoever commits emits it, in the order in which it is to be
- * carried out; the engine alone carries it out.
+ * What follows from a commit for the rest of this gateway. The committing part emits the effects in the order in which
+ * they are to be carried out; only the dispatcher carries them out.
  */
 export type AfterCommit =
   /** Give these to their workers now. */

@@ -9,8 +9,8 @@ const DOUBT_MS = 1_000;
 export class DatabaseTime {
   readonly #clock: Clock;
   /**
-   * The database's time less our own monotonic one, the highest that was told in this window and in the one before; null
-   * until it was told. An answer that was long on its way tells too little, never too much.
+   * The database's time minus our own monotonic time, the highest seen in this window and in the one before; null until
+   * it is known. An answer that was long in transit gives too small a value, never too large a one.
    */
   #offset: { readonly sinceMs: number; readonly mostMs: number; readonly beforeMs: number } | null = null;
   /** Our wall clock less our monotonic one when the database last said something. */

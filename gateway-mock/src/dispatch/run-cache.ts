@@ -26,14 +26,14 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
  * The runs that this gateway is busy with: their state, and one mailbox each, so that decisions on a run are made one
  * after the other. A state is kept while someone uses the run. All that is written to a run's state is written here:
  *
- * CACHE-1. The state at hand is what was stored, or older; what was not stored is never in it. Where it is older, the
- *     compare-and-set of the next decision says so.
+ * CACHE-1. The cached state is the stored one, or older; what was not stored is never in it. If it is older, the
+ *     compare-and-set of the next decision fails.
  * CACHE-2. A decision that lost, and what may or may not have been stored, leave no state behind: the next decision reads
  *     the store.
- * CACHE-3. Rows are added to a run without raising its version only by the gateway that dispatched the request and still has
- *     its state (and by claims, which only count losses); what a run would undo raises the version, since whoever fails
- *     the run must have seen it. So that it has them all, what was read while it added some is not kept: the store may
- *     have been read before them.
+ * CACHE-3. Rows are added to a run without raising its version only by the gateway that dispatched the request and
+ *     still has its state (and by claims, which only count losses); rows of steps that can be undone raise the version,
+ *     since the gateway that fails the run must have seen them. To have them all, a state read while rows were being
+ *     added is not kept: the store may have been read before them.
  */
 export class RunCache {
   readonly #store: Store;

@@ -28,7 +28,7 @@ export function accessOf(path: string): Access {
   return EVENT_PATH.test(path) ? "event-key" : "signing-key";
 }
 
-/** Refuses what a browser was told to send by a page that has no business here. */
+/** Rejects requests that a foreign page made a browser send. */
 export function checkCallers(rules: CallerRules): MiddlewareHandler {
   return async (c, next) => {
     const problem = callerProblem(callerHeaders(c), rules);
@@ -41,7 +41,7 @@ function callerHeaders(c: Context): Parameters<typeof callerProblem>[0] {
   return { host: c.req.header("host"), origin: c.req.header("origin"), fetchSite: c.req.header("sec-fetch-site") };
 }
 
-/** Lets pages of allowed origins send events and read the answer; no other page is told anything. */
+/** Lets pages of allowed origins send events and read the answer; no other page may read anything. */
 export function allowPages(rules: CallerRules): MiddlewareHandler {
   const allow = cors({ origin: (origin) => origin, allowMethods: ["POST"] });
   return async (c, next) => {

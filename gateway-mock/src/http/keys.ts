@@ -11,7 +11,7 @@ export function hashSigningKey(key: string): string {
   return prefix + createHash("sha256").update(hex, "hex").digest("hex");
 }
 
-/** Compares in a time that tells nothing about where the two differ. */
+/** Compares in a time that does not reveal where the two differ. */
 export function sameSecret(given: string, expected: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import { HoldfastError } from "@holdfast/core";
 import { GATEWAY_LIMITS } from "../config.ts";
 
-/** A server that listens and answers no one yet. */
+/** A server that listens and answers no request yet. */
 export function listen(host: string, port: number, flag: string): Promise<{ server: Server; port: number }> {
   const server = createServer({
     requestTimeout: GATEWAY_LIMITS.httpRequestTimeoutMs,

@@ -19,9 +19,10 @@ export function capacityOf(maxWorkerConcurrency: number | undefined): number {
 }
 
 /**
- * Chooses who gets the work: someone with room; those heard of within two heartbeat intervals before the others; then
- * the least loaded. Ties go to the first, so the order of the candidates decides: give them rotated to spread load.
- * Undefined when no one has room. `avoid` is taken only when there is no other connection.
+ * Chooses the session that gets the work, among those with free capacity: those heard of within two heartbeat intervals
+ * before the others; then the least loaded. Ties go to the first, so the order of the candidates decides: give them
+ * rotated to spread load. Undefined when no session has capacity. A session to `avoid` is taken only when there is no
+ * other.
  */
 export function chooseSession<Session extends Candidate>(
   candidates: Iterable<Session>,

@@ -7,8 +7,8 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  *     hello --WORKER_CONNECT--> registering --accepted--> connected --WORKER_READY--> ready --+--> draining --> closed
  *                                                             \--------WORKER_PAUSE-----------/
  *
- * Phases only go forward, but that a peer which agreed on `stall` may say WORKER_READY again after WORKER_PAUSE, as long as
- * it was not told GATEWAY_CLOSING. The socket's end leads to `closed` from everywhere. Invariants:
+ * Phases only go forward, except that a peer which agreed on `stall` may send WORKER_READY again after WORKER_PAUSE, as
+ * long as it was not sent GATEWAY_CLOSING. The socket's end leads to `closed` from everywhere. Invariants:
  *
  * SESSION-1. GATEWAY_HELLO is sent once, first; CONNECTION_READY once, and only after WORKER_CONNECT was accepted.
  * SESSION-2. Between CONNECTION_READY and WORKER_READY or WORKER_PAUSE nothing is sent.

@@ -7,8 +7,8 @@ export interface ClockReading {
 }
 
 /**
- * How long whoever gave the sign `before` and then the sign `now` did nothing in between: a stopped process, a suspended
- * machine, code that did not return, no processor time. Null = it was not paused.
+ * How long the party that gave the sign `before` and then the sign `now` did nothing in between: a stopped process, a
+ * suspended machine, code that did not return, no processor time. Null = it was not paused.
  *
  * PAUSE-1. More than `limitMs` between the two on the monotonic clock is a pause.
  * PAUSE-2. So is a wall clock that went further than the monotonic one by more than that, or back: while a machine is

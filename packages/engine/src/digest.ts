@@ -11,7 +11,7 @@ export const hmacSha256 = (secret: string, text: string): Buffer => createHmac("
 /** What base64 stands for, as text; what is no base64 in it is left out. */
 export const textOfBase64 = (base64: string): string => Buffer.from(base64, "base64").toString("utf8");
 
-/** Compares in a time that tells nothing about where the two differ. */
+/** Compares in a time that does not reveal where the two differ. */
 export function sameText(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.byteLength === b.byteLength && timingSafeEqual(a, b);

@@ -40,7 +40,9 @@ export const WIRE_LIMITS = {
   maxStallStackLength: 8_000,
   /** Ours: how deep JSON from a peer may nest. */
   maxJsonDepth: 200,
-  /** Ours: the same for data of events and results of steps: requests, and events that tell of others, put more around them. */
+  /**
+   * Ours: the same for event data and step results: requests, and events that contain others, wrap them in more levels.
+   */
   maxDataDepth: 180,
 } as const;
 

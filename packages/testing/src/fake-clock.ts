@@ -12,8 +12,8 @@ export interface FakeClockOptions {
 }
 
 /**
- * A clock that is stalled until it is told to go on: what takes a `Clock` or `Timers` can be given this. Timers fire
- * in order of time, those for the same time in the order in which they were set.
+ * A clock that only moves when it is advanced, to be used as `Clock` and `Timers`. Timers fire in order of time, those
+ * for the same time in the order in which they were set.
  */
 export interface FakeClock {
   /** Milliseconds since the epoch. */

@@ -80,7 +80,7 @@ const isObject = (value: unknown): value is Record<string, unknown> | JsonText =
   value instanceof JsonText ? value.isObject : isRecord(value);
 
 function nestsDeeperThan(value: unknown, levels: number): boolean {
-  // Whoever read a long text has looked.
+  // The reader of a long text has already checked it.
   if (typeof value !== "object" || value === null || value instanceof JsonText) return false;
   return levels === 0 || Object.values(value).some((each) => nestsDeeperThan(each, levels - 1));
 }

@@ -221,8 +221,9 @@ export class EventIntake {
   }
 
   /**
-   * Makes one run of events that were collected, or of a schedule's tick, and ends the job it comes from. `lost`: someone
-   * else has the job, or what was collected has changed. `outdated`: the function may be another one by now, and is known here.
+   * Makes one run of collected events, or of a schedule's tick, and ends the job it comes from. `lost`: another gateway
+   * has the job, or the collected events have changed. `outdated`: the function has changed in the meantime, and is
+   * known here.
    * @throws HoldfastError `STORE_FAILED`
    */
   async startFromJob(fn: KnownFunction, from: JobEvent): Promise<"made" | "lost" | "outdated"> {

@@ -3,7 +3,7 @@ const MAX_LENGTH = 64 * 1024 * 1024;
 const FIRST = 25;
 
 /**
- * How much to claim at once. No one knows how large runs are before they are read, so it begins with a few, doubles while
+ * How much to claim at once. The size of runs is unknown before they are read, so it starts with a few, doubles while
  * they are small, and shrinks to what fits where they are large.
  */
 export class ClaimSize {

@@ -17,7 +17,7 @@ export interface WakeParts {
   readonly reload: () => void;
 }
 
-/** What other gateways told. */
+/** What other gateways have announced. */
 export function onWake(wake: Wake, { runs, workers, dispatches, loop, reload }: WakeParts): void {
   switch (wake.type) {
     case "jobs":

@@ -12,7 +12,7 @@ const REVIEW_LIMIT = 1000;
 export class VersionHolds {
   readonly #store: Store;
   readonly #workers: Workers;
-  /** With the number of the last time that someone said so. */
+  /** With the number of its last notification. */
   readonly #functions = new Map<string, number>();
   #additions = 0;
   /** Of these everything that no worker has had yet is looked at again, once. */

@@ -45,8 +45,8 @@ const SIGNAL_TRIES = 20;
 const NO_STATE = { eventText: "null" };
 
 /**
- * Tells runs of what they wait for. The job that asks for it is stored with the event, so that whoever dies on the way,
- * another gateway begins again; what was told already changes nothing then, since a wait ends once.
+ * Notifies runs of what they wait for. The job for that is stored with the event, so that another gateway starts again
+ * if this one dies; repeated notifications change nothing, since a wait ends once.
  */
 export class WaitNotifier {
   readonly #options: DispatcherOptions;

@@ -6,8 +6,8 @@ import type { Functions } from "./functions.ts";
 export const FUNCTIONS_EVERY_MS = 2_000;
 
 /**
- * Reads the registry now and then, and when told to. What rests on what is read is right without it, since it carries the
- * version; with it that is seldom too old, and schedules that someone could not store any more are made.
+ * Reads the registry periodically and on request. Decisions are right without it, since they carry the version; with it
+ * they are seldom made again, and schedules that a gateway failed to store are created.
  */
 export class RegistryPoller {
   readonly #options: { readonly timers: Timers; readonly log: Log };

@@ -22,15 +22,17 @@ export interface KeptRequestsParts {
 }
 
 /**
- * Requests that a worker of the base protocol did not acknowledge in time. It may have them unread in its socket, as with a
- * connection that shares a blocked main thread, and nothing can tell it to drop them: under another request id the same
+ * Requests that a worker of the base protocol did not acknowledge in time. They may be unread in its socket, as with a
+ * connection that shares a blocked main thread, and it cannot be told to drop them: under another request id the same
  * worker would run the same work twice.
  *
  * KEPT-1. While its connection lives the request stays with it, under its id; its lease is kept here.
- * KEPT-2. The job goes to another connection as soon as one has room. What comes under the old id is late from then on.
- * KEPT-3. The worker gets nothing new until it has spoken of what it has.
- * KEPT-4. A worker that says other things, but nothing of the request for as long as a lease, has dropped it: anybody may have it.
- * KEPT-5. When the connection ends or pauses, its requests go the way of all its requests.
+ * KEPT-2. The job goes to another connection as soon as one has capacity. From then on reports under the old id are
+ *     late.
+ * KEPT-3. The worker gets no new work until it has reported on what it has.
+ * KEPT-4. A worker that sends other frames, but nothing about the request for as long as a lease, has dropped it: any
+ *     worker may have it.
+ * KEPT-5. When the connection ends or pauses, they are treated like all its requests.
  */
 export class KeptRequests {
   readonly #options: DispatcherOptions;
@@ -44,7 +46,7 @@ export class KeptRequests {
     this.#parts = parts;
   }
 
-  /** Takes those of live connections that cannot be told to stop; returns the others. */
+  /** Keeps those of live connections that cannot be told to stop; returns the others. */
   keep(late: readonly Dispatch[]): Dispatch[] {
     const rest: Dispatch[] = [];
     for (const dispatch of late) {

@@ -11,10 +11,10 @@ export interface RequestName {
 const MAX_KNOWN = 10_000;
 
 /**
- * What shows that a worker was given a request. A lease id is a ULID: when the lease ends, and a keyed digest of the
- * request, its run and its app. So every gateway of the database can tell whether a lease id belongs to a request
- * without asking anybody, and whoever only knows or guesses the ids of a request has none. The id that an app has on the wire
- * is such a digest too: only its own workers are notified it.
+ * Proof that a worker was given a request. A lease id is a ULID: the time when the lease ends, and a keyed digest of
+ * the request, its run and its app. So every gateway of the database can decide without a query whether a lease id
+ * belongs to a request, and a client that only knows or guesses the ids of a request has none. The id that an app has
+ * on the wire is such a digest too: only its own workers receive it.
  */
 export class LeaseProofs {
   #secret = "";

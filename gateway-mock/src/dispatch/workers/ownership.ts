@@ -26,7 +26,7 @@ export interface Reporter {
 }
 
 /**
- * What workers may act on. Whoever knows a request's id has no claim to the request. Invariants:
+ * What workers may act on. Knowing a request's id gives no right to the request. Invariants:
  *
  * OWNER-1. A worker's word about a request counts only if the request's run is one of an app that its session registered, and is
  *     the run that the worker names. By HTTP, where there is no session, the request's lease or its app's id shows it.

@@ -4,15 +4,17 @@ import type { Dispatch } from "./dispatch.ts";
 import { parseRequestId } from "./request-id.ts";
 import type { Workers } from "./workers.ts";
 
-/** More of those that may have to be told to stop are not kept; their lease extensions are refused. */
+/**
+ * Beyond this number, workers that may have to be told to stop are not tracked; their lease extensions are rejected.
+ */
 const MAX_KEPT = 10_000;
 
 type RequestAtWorker = Pick<Dispatch, "requestId" | "slot">;
 
 /**
- * Workers that may be at a request which is not in this gateway's table: it was given up because it was not acknowledged, or
- * another gateway gave it out and its worker is connected here. When the job is given out again, here or anywhere, they
- * are told to stop, if they can be.
+ * Workers that may run a request that is not in this gateway's table: it was dropped because it was not acknowledged,
+ * or another gateway dispatched it and its worker is connected here. When the job is dispatched again, here or
+ * elsewhere, they are told to stop, if they can be.
  */
 export class SupersededRequests {
   readonly #workers: Workers;

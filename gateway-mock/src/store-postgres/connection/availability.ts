@@ -6,8 +6,8 @@ import { type PgTrouble, safeMessage } from "./pg-errors.ts";
 /** A connection breaks now and then; the database is away once nothing has worked for this long. */
 const AWAY_AFTER_MS = 500;
 /**
- * While the database was away no one could extend a lease, so those that ended did not end because their worker is gone.
- * For this long after its return nothing is claimed: every gateway's extensions go first.
+ * While the database was unavailable no gateway could extend a lease, so leases that expired did not expire because
+ * their worker is gone. For this long after its return nothing is claimed: every gateway's extensions come first.
  */
 export const SETTLE_MS = 3_000;
 /** Warnings of one kind are this far apart, with a count of those between. */

@@ -19,7 +19,7 @@ export interface Equality {
 const MAX_PATH_LENGTH = 200;
 const MISSING = null;
 
-/** A field of the run's own event tells runs apart best, a fixed value only kinds of events. */
+/** A field of the run's own event separates runs best, a fixed value only kinds of events. */
 export function equalityOf(condition: ASTNode): Equality | null {
   const found = conjunctsOf(condition).flatMap((node) => {
     if (node.op !== "==") return [];

@@ -1,6 +1,6 @@
 import { HoldfastError } from "@holdfast/core";
 
-/** Told of the values that lie in at most `depth` containers. */
+/** Called with the values that lie in at most `depth` containers. */
 export interface JsonVisitor {
   readonly depth: number;
   /** A list or an object begins; its key as in `FoundValue`. */

@@ -179,7 +179,7 @@ export function stepMeta(op: Op, attempt: number): StepMeta {
   };
 }
 
-/** The author's id, with the number that tells repeats in one run apart. */
+/** The author's id, with the number that distinguishes repeats in one run. */
 function fullIdOf(op: Op): string {
   const { id, index = 0 } = op.userland ?? { id: op.name ?? op.id };
   return index === 0 ? id : `${id}:${index}`;

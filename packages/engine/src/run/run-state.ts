@@ -56,8 +56,8 @@ export interface JobState {
 }
 
 /**
- * A run as its log tells it. `applyRow` alone changes it; decisions only read it.
- * `version` is the head's: the one thing that is not in the log.
+ * A run as its log describes it. `applyRow` alone changes it; decisions only read it. `version` is the head's: the only
+ * part that is not in the log.
  */
 export interface RunState {
   readonly runId: string;

@@ -81,7 +81,7 @@ export const CLIENT_OPTIONS = {
   signingKeyFallback: {
     variables: ["_SIGNING_KEY_FALLBACK"],
     parse: asSecretText,
-    doc: "tried when the gateway refuses `signingKey`",
+    doc: "used when the gateway rejects `signingKey`",
   },
   eventKey: {
     variables: ["_EVENT_KEY"],

@@ -124,8 +124,8 @@ export function startWhenConfirmed(port: CheckpointPort, start: () => void): () 
 }
 
 /**
- * Runs a step's body, keeps its outcome in the record and tells it as an op, exactly once. What a body gives at once is
- * told at once: a promise less for each step that computes only.
+ * Runs a step's body, keeps its outcome in the record and reports it as an op, exactly once. A synchronous result is
+ * reported at once, which saves a promise for each step that only computes.
  */
 export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: BodyEnd) => void): void {
   const { identity, call, attempt, args = [] } = record;

@@ -17,7 +17,7 @@ export interface FunctionRunOptions {
   readonly until: string | undefined;
 }
 
-/** A step as its ops told of it. */
+/** A step as its ops report it. */
 export interface StepNote {
   readonly key: string;
   readonly fullId: string;

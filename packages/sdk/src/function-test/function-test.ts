@@ -243,7 +243,7 @@ function eventsOf(
   }));
 }
 
-/** Of steps that the gateway does; those of the app are all told alike. */
+/** For steps that the gateway executes; those of the app are all reported as the same op. */
 const kindOfOp = (op: Op["op"]): StepKind | undefined =>
   op === "StepPlanned" ? undefined : stepKinds.find((kind) => STEP_KINDS[kind].op === op);
 

@@ -46,7 +46,7 @@ type LogRow = Decision["log"][number];
  * One run as a gateway keeps it, in memory: its log, its state, its time. Every decision is the gateway's own
  * (`@holdfast/engine`); what is missing is what a run alone does not need: a store, a queue, other runs.
  *
- * Whoever has it plays the worker and the clock: takes the next job, moves the time on, reports.
+ * Its user plays the worker and the clock: takes the next job, advances the time, reports.
  */
 export class MemoryRun {
   readonly state: RunState;
@@ -170,7 +170,7 @@ export class MemoryRun {
       maxSteps: WIRE_LIMITS.maxStepsPerRun,
       maxStateLength: WIRE_LIMITS.maxRunStateLength,
       hasFunction: () => true,
-      // Conditions are judged by whoever answers: nothing comes in here that would have to be compared.
+      // Conditions are left to the answers of the test: no event arrives here that would have to be compared.
       expressionProblem: () => null,
       waitMatch: () => "",
       isSignalTaken: (signal) =>

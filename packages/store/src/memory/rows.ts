@@ -60,7 +60,7 @@ export interface Taken {
 export interface TableClock {
   /** Milliseconds since the epoch, whole. */
   nowMs(): number;
-  /** Tells which of two transactions came first; equal where that does not count. A clock of milliseconds cannot. */
+  /** Says which of two transactions came first; equal where that does not matter. A clock of milliseconds cannot. */
   order(): number;
 }
 

@@ -83,10 +83,10 @@ export interface Store extends StoreReads {
   claim(request: ClaimRequest): Promise<readonly ClaimedJob[]>;
 
   /**
-   * Leases due jobs of functions with limits, as `claim` does, but never more than their limits allow: what they count
-   * is every job that is leased and was not returned, whoever claims at the same time. Keys whose slots are taken do
-   * not hold up others. `blocked`: functions of which due jobs had to be left; `retryInMs`: when a throttle lets the
-   * next one start.
+   * Leases due jobs of functions with limits, as `claim` does, but never more than their limits allow: every job that
+   * is leased and was not returned counts, whichever gateways claim concurrently. Keys whose slots are taken do not
+   * delay others. `blocked`: functions with due jobs that had to be left; `retryInMs`: when a throttle lets the next
+   * one start.
    */
   claimLimited(request: LimitedClaimRequest): Promise<LimitedClaim>;
   /** Puts jobs of these functions that are in no lane into one without limits, so that `claimLimited` finds them. */
@@ -146,8 +146,8 @@ export interface Store extends StoreReads {
   loadWindow(key: WindowKey & { readonly id: string }): Promise<OpenWindow | null>;
 
   /**
-   * Makes these the schedules of the apps: new ones get a job for their next tick, those that are gone lose it. Nothing
-   * happens when the apps' functions are not `functions` any more: whoever has changed them saves theirs.
+   * Makes these the schedules of the apps: new ones get a job for their next tick, removed ones lose it. Nothing
+   * happens when the apps' functions are no longer `functions`: the gateway that changed them saves their schedules.
    */
   saveCrons(
     appIds: readonly string[],

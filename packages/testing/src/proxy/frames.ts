@@ -3,7 +3,7 @@ import type { GatewayFrame, UnknownFrame, WorkerFrame } from "@holdfast/protocol
 /** Which way something goes: `to-gateway` is what the worker sent. */
 export type Direction = "to-gateway" | "to-worker";
 
-/** Anything that either peer can send, decoded; told apart by `kind`. */
+/** Anything that either peer can send, decoded; discriminated by `kind`. */
 export type AnyFrame = GatewayFrame | WorkerFrame | UnknownFrame;
 
 /** What became of a frame: on its way, thrown away or passed on twice by a rule, or kept back by a half-open connection. */

@@ -76,20 +76,24 @@ const asMegabytes: OptionParser<number> = (value, source) => {
 type Group<Name extends keyof ConnectOptions> = NonNullable<ConnectOptions[Name]>;
 
 const OUTBOX = {
-  maxCount: { parse: asInteger(1, 10_000_000), default: 10_000, doc: "replies and checkpoints that may wait" },
-  maxBytes: { parse: asInteger(1), default: 256 * 1024 * 1024, doc: "and their bytes" },
-  ackTimeout: { parse: asWait(50), default: "5s", doc: "when one without an acknowledgement is sent again" },
+  maxCount: { parse: asInteger(1, 10_000_000), default: 10_000, doc: "the most replies and checkpoints that may wait" },
+  maxBytes: { parse: asInteger(1), default: 256 * 1024 * 1024, doc: "the most bytes that they may have" },
+  ackTimeout: { parse: asWait(50), default: "5s", doc: "how long until an unacknowledged one is resent" },
 } as const satisfies OptionTable<Group<"outbox">>;
 
 const RESPAWN = {
-  baseDelay: { parse: asWait(1), default: "100ms", doc: "before the first new thread; doubles with every crash" },
-  maxDelay: { parse: asWait(1), default: "30s", doc: "the longest such wait" },
-  maxCrashes: { parse: asInteger(1, 1_000_000), default: 10, doc: "in a row, after which the connection fails" },
-  minUptime: { parse: asWait(1), default: "10s", doc: "how long a connection must hold to end a row of crashes" },
+  baseDelay: { parse: asWait(1), default: "100ms", doc: "delay before the first new thread; doubles with every crash" },
+  maxDelay: { parse: asWait(1), default: "30s", doc: "the longest such delay" },
+  maxCrashes: {
+    parse: asInteger(1, 1_000_000),
+    default: 10,
+    doc: "consecutive crashes after which the connection fails",
+  },
+  minUptime: { parse: asWait(1), default: "10s", doc: "how long a connection must last to reset the count of crashes" },
   hangTimeout: {
     parse: asWait(MIN_HANG_MS),
     default: HANG_TIMEOUT_MS,
-    doc: "a thread that is silent for so long, in milliseconds or as text, counts as crashed",
+    doc: "a thread that is silent for this long, in milliseconds or as text, counts as crashed",
   },
 } as const satisfies OptionTable<Group<"respawn">>;
 
@@ -117,7 +121,7 @@ export const CONNECT_OPTIONS = {
     variables: ["_CONNECT_MAX_WORKER_CONCURRENCY"],
     parse: asInteger(1, MAX_CONCURRENCY),
     default: 1000,
-    doc: "how many requests may run at once; more are refused",
+    doc: "how many requests may run at once; further ones are rejected",
   },
   handleShutdownSignals: {
     parse: asSignals,
@@ -135,7 +139,7 @@ export const CONNECT_OPTIONS = {
     variables: ["_DRAIN_TIMEOUT"],
     parse: asWait(0),
     default: "25s",
-    doc: "how long `close()` waits for work in flight before it is handed back",
+    doc: "how long `close()` waits for work in flight before it is returned",
   },
   stallThreshold: {
     variables: ["_STALL_THRESHOLD"],
@@ -147,7 +151,7 @@ export const CONNECT_OPTIONS = {
     variables: ["_MAX_STALL"],
     parse: orNever(asDurationMs({ minMs: MIN_STALL_MS, maxMs: DAY_MS })),
     default: false,
-    doc: "when its work is given to other workers; `false` or `off` = never",
+    doc: "when the work of a blocked main thread is given to other workers; `false` or `off` = never",
   },
   workerUrl: { parse: asScript, doc: "the connection thread's script, instead of the built-in copy" },
   resourceLimits: {
@@ -156,7 +160,7 @@ export const CONNECT_OPTIONS = {
   },
   extensions: { variables: ["_EXTENSIONS"], parse: asSwitch, default: true, doc: "`false` = the plain protocol only" },
   logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default: that of the first app's client" },
-  outbox: { parse: asGroup("outbox", OUTBOX), default: {}, doc: "what may wait for an acknowledgement" },
+  outbox: { parse: asGroup("outbox", OUTBOX), default: {}, doc: "limits for what may wait for an acknowledgement" },
   respawn: { parse: asGroup("respawn", RESPAWN), default: {}, doc: "how a thread that crashed or hangs is replaced" },
 } as const satisfies OptionTable<ConnectOptions & { readonly apps: unknown }>;
 

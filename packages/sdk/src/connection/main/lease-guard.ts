@@ -18,13 +18,14 @@ interface Waiting {
 }
 
 /**
- * Whether code of a request may begin now. Asked before every body, since the process may have been stopped at any
- * moment; it costs a look at two clocks and at shared memory.
+ * Whether code of a request may start now. Asked before every body, since the process may have been stopped at any
+ * moment; it costs reading two clocks and shared memory.
  *
- * GUARD-1. Nothing begins while the connection thread is silent: both may just have woken, and main be the first.
- * GUARD-2. Nothing begins that is not confirmed as of the thread's epoch.
- * GUARD-3. Nothing begins while a message that takes work away waits to be read.
- * GUARD-4. Who waits goes on when all of this holds, or the work is not wanted any more: then its signal has fired.
+ * GUARD-1. Nothing starts while the connection thread is silent: both may just have resumed, main being the first.
+ * GUARD-2. Nothing starts that is not confirmed as of the thread's epoch.
+ * GUARD-3. Nothing starts while a message that takes work away is unread.
+ * GUARD-4. A waiting body continues when all of this holds, or when the work is no longer needed: then its signal has
+ *     fired.
  * GUARD-5. Nothing begins for longer than a pause after the gateway's last word of it, as of when it was asked for: the connection may be
  *     broken without anybody here having been told. Then the thread is told to ask, once, until the wait is over.
  */

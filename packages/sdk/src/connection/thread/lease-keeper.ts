@@ -13,7 +13,9 @@ const INTERVALS_PER_LEASE = 4;
 /** Leases that are shorter are only given by gateways that never extend what is over. */
 const MIN_PLAIN_LEASE_MS = 60_000;
 
-/** A main that is blocked for longer than this many confirmations of a lease take is told the newest when it moves. */
+/**
+ * A main thread that is blocked for longer than this many confirmations of a lease take gets the newest one afterwards.
+ */
 const MAX_CONFIRMATIONS = 60;
 
 export interface LeaseKeeperDeps {

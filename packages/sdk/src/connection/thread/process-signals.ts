@@ -9,9 +9,9 @@ interface SignalHandle {
 export type ListenToSignals = (signals: readonly number[], onSignal: () => void) => () => void;
 
 /**
- * Node tells only the main thread of signals, in a turn of its event loop: one that does not move hears of none. The system
- * tells the process, and each event loop that has a handle for the signal; Node has one without a public name, which the
- * thread may ask for because it was started with `INTERNALS_FLAG`. Where it cannot be had nothing is heard.
+ * Node delivers signals only to the main thread, in a turn of its event loop: a blocked one receives none. The system
+ * notifies the process, and each event loop that has a handle for the signal; Node has one without a public name, which
+ * the thread may use because it was started with `INTERNALS_FLAG`. Where that is missing no signal is received.
  */
 export const listenToSignals: ListenToSignals = (signals, onSignal) => {
   const handles: SignalHandle[] = [];

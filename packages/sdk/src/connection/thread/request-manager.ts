@@ -233,8 +233,8 @@ export class RequestManager {
   }
 
   /**
-   * Gives up the leases of what main cannot go on with. A result that comes all the same is sent: it is welcome if no one
-   * has taken the work by then, and refused by its epoch if another worker has.
+   * Returns the leases of requests that main cannot continue. A result that arrives all the same is sent: it is
+   * accepted if no worker has taken the work by then, and rejected by its epoch otherwise.
    */
   giveUpStalledLeases(): void {
     this.#stalled = true;
