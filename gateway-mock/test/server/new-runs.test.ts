@@ -30,19 +30,22 @@ async function versionsOf(gateway: Gateway, runIds: readonly string[]): Promise<
   return [...new Set(runs.map(({ appVersion }) => appVersion))];
 }
 
-test.each(POLICIES)("%s: with two connected versions all new runs start on the newer one", async (versionPolicy) => {
-  const gateway = await bench.gateway({ versionPolicy });
-  const old = await bench.worker(gateway, V1);
-  const fresh = await bench.worker(gateway, V2);
-  answer(old);
-  answer(fresh);
-  for (let n = 0; n < 10; n += 1) expect(await versionsOf(gateway, await start(gateway))).toEqual(["2"]);
-  expect(await versionsOf(gateway, await start(gateway, 100))).toEqual(["2"]);
-  expect([old.taken, fresh.taken]).toEqual([0, 110]);
-});
+test.each(POLICIES)(
+  "PLACE-1: %s: with two connected versions all new runs start on the newer one",
+  async (versionPolicy) => {
+    const gateway = await bench.gateway({ versionPolicy });
+    const old = await bench.worker(gateway, V1);
+    const fresh = await bench.worker(gateway, V2);
+    answer(old);
+    answer(fresh);
+    for (let n = 0; n < 10; n += 1) expect(await versionsOf(gateway, await start(gateway))).toEqual(["2"]);
+    expect(await versionsOf(gateway, await start(gateway, 100))).toEqual(["2"]);
+    expect([old.taken, fresh.taken]).toEqual([0, 110]);
+  },
+);
 
 test.each(POLICIES.slice(0, 2))(
-  "%s: new runs start on the newer version even when that is connected to another gateway",
+  "PLACE-1: %s: new runs start on the newer version even when that is connected to another gateway",
   async (versionPolicy) => {
     const [one, two] = [await bench.gateway({ versionPolicy }), await bench.gateway({ versionPolicy })];
     const old = await bench.worker(one, V1);

@@ -75,6 +75,22 @@ test("KEPT-2: after an unacknowledged plain request moves to another connection,
   expect(requestsOf(first)).toHaveLength(3);
 });
 
+test("KEPT-3: a worker that has not acknowledged a request gets nothing new until it mentions that one", async () => {
+  const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
+  const worker = await bench.worker(gateway, blocked);
+  await start(gateway);
+  const [first] = await sent(worker, 1);
+  await overdue(gateway, 1);
+  const [waiting = ""] = await start(gateway);
+  const { claims = 0 } = (await metrics(gateway)).dispatcher;
+  await waitFor(async () => ((await metrics(gateway)).dispatcher.claims ?? 0) >= claims + 10, { what: "ten claims" });
+  expect(requestsOf(worker)).toHaveLength(1);
+  if (first) worker.ack(first);
+  expect((await sent(worker, 2))[1]?.runId).toBe(waiting);
+  for (const request of requestsOf(worker)) await worker.replied(request, { status: "DONE", value: "once" });
+  expect((await ended(gateway, waiting)).output).toBe("once");
+});
+
 test("KEPT-4: a request that a live connection does not mention for a lease's length is dropped and sent again", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 500, heartbeatMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);

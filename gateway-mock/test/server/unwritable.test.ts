@@ -71,40 +71,43 @@ const readOnly: readonly [string, () => Promise<void>, () => Promise<void>][] = 
   ["the disk is full", () => refuseInserts("true", "53100"), allowInserts],
 ];
 
-test.each(readOnly)("%s: an outage is logged once, and work continues afterwards", async (_what, begin, end) => {
-  const { gateway, said } = await gatewayThatTells();
-  const worker = await bench.worker(gateway);
-  const [runId = ""] = await start(gateway);
-  const { request } = await worker.request();
-  expect(await isReady(gateway)).toBe(true);
+test.each(readOnly)(
+  "RUNNER-5: %s: an outage is logged once, and work continues afterwards",
+  async (_what, begin, end) => {
+    const { gateway, said } = await gatewayThatTells();
+    const worker = await bench.worker(gateway);
+    const [runId = ""] = await start(gateway);
+    const { request } = await worker.request();
+    expect(await isReady(gateway)).toBe(true);
 
-  await begin();
-  const replied = worker.replied(request, { status: "DONE", value: 1 });
-  const others = start(gateway, 3);
-  await waitFor(async () => !(await isReady(gateway)), { what: "the gateway not to be ready", timeoutMs: 60_000 });
-  await isTriedAgain(gateway, 5);
-  // What only reads is answered, and does not make it ready.
-  expect(await call(gateway, `/v1/runs/${runId}`)).toMatchObject({ status: expect.any(String) });
-  expect(await isReady(gateway)).toBe(false);
-  expect(said()).toEqual([expect.stringMatching(/^error The database accepts no writes: /)]);
+    await begin();
+    const replied = worker.replied(request, { status: "DONE", value: 1 });
+    const others = start(gateway, 3);
+    await waitFor(async () => !(await isReady(gateway)), { what: "the gateway not to be ready", timeoutMs: 60_000 });
+    await isTriedAgain(gateway, 5);
+    // What only reads is answered, and does not make it ready.
+    expect(await call(gateway, `/v1/runs/${runId}`)).toMatchObject({ status: expect.any(String) });
+    expect(await isReady(gateway)).toBe(false);
+    expect(said()).toEqual([expect.stringMatching(/^error The database accepts no writes: /)]);
 
-  await end();
-  await waitFor(() => isReady(gateway), { what: "the gateway to be ready again", timeoutMs: 60_000 });
-  await replied;
-  const runs = await others;
-  const worked = (async () => {
-    for (let times = 0; times < runs.length; times += 1) {
-      const next = await worker.request();
-      await worker.replied(next.request, { status: "DONE", value: did("late") });
-    }
-  })();
-  for (const id of [runId, ...runs]) expect((await ended(gateway, id)).status).toBe("COMPLETED");
-  await worked;
-  expect(said()).toHaveLength(2);
-  expect(said()[1]).toMatch(/^warn The database is back after .*; \d+ calls failed meanwhile/);
-});
+    await end();
+    await waitFor(() => isReady(gateway), { what: "the gateway to be ready again", timeoutMs: 60_000 });
+    await replied;
+    const runs = await others;
+    const worked = (async () => {
+      for (let times = 0; times < runs.length; times += 1) {
+        const next = await worker.request();
+        await worker.replied(next.request, { status: "DONE", value: did("late") });
+      }
+    })();
+    for (const id of [runId, ...runs]) expect((await ended(gateway, id)).status).toBe("COMPLETED");
+    await worked;
+    expect(said()).toHaveLength(2);
+    expect(said()[1]).toMatch(/^warn The database is back after .*; \d+ calls failed meanwhile/);
+  },
+);
 
-test("a write that the database rejects every time fails alone, and is not an outage", async () => {
+test("RUNNER-5: a write that the database rejects every time fails alone, and is not an outage", async () => {
   const { gateway, said } = await gatewayThatTells();
   await bench.worker(gateway);
   await refuseInserts("NEW.name = 'poison'", "53200");

@@ -161,10 +161,13 @@ describe("Expression budget", () => {
     ["event.data.l.exists(x, event.data.s.contains('b')) || true", "an alternative"],
     ["event.data.l.exists(x, event.data.s.contains('b') && x > 1)", "the other turns"],
     ["event.data.l.all(x, event.data.s.contains('b') || true)", "both"],
-  ])("the expression %s cannot recover its used budget through an operator that absorbs errors (%s)", (source) => {
-    const data = { l: list(1_000, (i) => i), s: a(1_000_000) };
-    expect(evaluated(source, data)).toMatchObject({ value: undefined, failures: 1 });
-  });
+  ])(
+    "METER-2: the expression %s cannot recover its used budget through an operator that absorbs errors (%s)",
+    (source) => {
+      const data = { l: list(1_000, (i) => i), s: a(1_000_000) };
+      expect(evaluated(source, data)).toMatchObject({ value: undefined, failures: 1 });
+    },
+  );
 
   it("ordinary conditions use a fraction of the budget", () => {
     const data = { total: 5, user: { id: "u1", plan: "pro" }, tags: ["a", "b", "c"], note: a(200) };
