@@ -46,7 +46,7 @@ export interface Bearer {
 
 export const EVERYBODY: Bearer = { keyName: null, environment: null };
 
-/** Who may do what, and where. Without keys everybody may do everything: the address is this machine's own then. */
+/** Who may do what, and where. Without keys every caller may do everything: the address is this machine's own then. */
 export class Keys {
   readonly #signers: readonly Signer[];
   readonly #eventKeys: readonly NamedKey[];

@@ -63,8 +63,8 @@ export interface PostgresStoreOptions {
 
 export interface PostgresStore extends Store {
   /**
-   * Moves time on, for everybody with virtual time on this database; leases move along. Returns the time it is then,
-   * in milliseconds since the epoch.
+   * Advances time for every gateway with virtual time on this database; leases move along. Returns the new time, in
+   * milliseconds since the epoch.
    */
   skipTime(ms: number): Promise<number>;
 }

@@ -167,7 +167,7 @@ async function placeFile(native: NativeFolder, file: NativeFile, copy: string): 
   }
 }
 
-/** Whatever the umask was, everybody may enter the folders of the copy. */
+/** Whatever the umask was, every user may enter the folders of the copy. */
 async function openFolders(top: string, folder: string): Promise<void> {
   for (let at = folder; at.length > top.length; at = dirname(at)) await chmod(at, 0o755);
 }

@@ -25,9 +25,6 @@ const exceptions = [
   { word: "agent", line: /AI agents/ },
   { word: "nobody", line: /`nobody` on Linux/ },
   { word: "nobody", line: /by: "nobody"|\?\? "nobody"/ },
-  // Titles of tests, as docs/faults.md quotes them.
-  { word: "nobody", line: /^\| .+\[[\w-]+\] "/ },
-  { word: "somebody", line: /^\| .+\[[\w-]+\] "/ },
 ];
 
 /**

@@ -20,7 +20,7 @@ export interface Reserved {
   readonly slot: Slot;
 }
 
-/** The one question that everybody asks who hands out work: may it start, and if not, what does it wait for? */
+/** The one question asked wherever work is handed out: may it start, and if not, what does it wait for? */
 export class Admission {
   readonly #parts: AdmissionParts;
   #isDraining = false;

@@ -7,7 +7,7 @@ export const FUNCTIONS_EVERY_MS = 2_000;
 
 /**
  * Reads the registry periodically and on request. Decisions are right without it, since they carry the version; with it
- * they are seldom made again, and schedules that a gateway failed to store are created.
+ * they are seldom retried, and schedules that a gateway failed to store are created.
  */
 export class RegistryPoller {
   readonly #options: { readonly timers: Timers; readonly log: Log };

@@ -48,8 +48,9 @@ export interface BatchRunner {
  *     committed, and its outcomes are those that were planned under its locks (fences, versions and event keys were
  *     decided then, so a version that the batch itself raised cannot turn its own retry away); which log rows were new
  *     is read from the rows, which carry their transaction's number. Not ours: it was not committed, try again.
- * RUNNER-5. A batch that is refused as if nothing could be written (disk full, read-only) is tried again as after a lost
- *     connection, for as long as a write of the database's own is refused too; when that one works it is the batch.
+ * RUNNER-5. A batch that is rejected as if nothing could be written (disk full, read-only) is retried as after a lost
+ *     connection, as long as a write of the database's own is rejected too; when that one succeeds the batch itself is
+ *     at fault.
  * RUNNER-6. Every unit is settled, at the latest `retryForMs` after its batch began (plus the limit of one last try).
  */
 export function createBatchRunner(database: Database, writerId: string): BatchRunner {

@@ -133,7 +133,7 @@ export function startOf(
   };
 }
 
-/** Whose places a limit counts: the function's, its environment's, or everybody's. */
+/** Whose slots a limit counts: the function's, its environment's, or those of all environments. */
 function ownerOf({ scope, key }: FunctionSettings["concurrency"][number], functionId: string): string {
   switch (scope) {
     case "fn":

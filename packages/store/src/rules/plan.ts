@@ -47,7 +47,7 @@ export const rowKeyOf = ({ runId, row: { key, kind, attempt, iteration } }: RowO
 export const isEnded = (status: RunStatus): boolean =>
   status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
 
-/** Sorted and without repeats: locks are taken in one order by everybody. */
+/** Sorted and without repeats: all transactions take locks in one order. */
 export function needsOf(units: readonly Unit[]): Needs {
   const jobIds = new Set<string>();
   const jobsOfRuns = new Set<string>();

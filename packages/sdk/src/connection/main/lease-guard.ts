@@ -26,8 +26,8 @@ interface Waiting {
  * GUARD-3. Nothing starts while a message that takes work away is unread.
  * GUARD-4. A waiting body continues when all of this holds, or when the work is no longer needed: then its signal has
  *     fired.
- * GUARD-5. Nothing begins for longer than a pause after the gateway's last word of it, as of when it was asked for: the connection may be
- *     broken without anybody here having been told. Then the thread is told to ask, once, until the wait is over.
+ * GUARD-5. Nothing starts later than a pause after the gateway's last confirmation of it, dated by its request: the
+ *     connection may have broken unnoticed. Then the thread is told to ask, once, until the wait ends.
  */
 export class LeaseGuard {
   readonly #deps: LeaseGuardDeps;
