@@ -101,7 +101,7 @@ describe("Command line", () => {
     });
   });
 
-  test("options of the command itself", () => {
+  test("the options of the command itself are read from flags and variables", () => {
     const flags = ["--log-level", "debug", "--log-format", "json", "--json"];
     const read = { type: "dev", options: {}, logLevel: "debug", logFormat: "json", json: true };
     expect(parseCommand(["dev", ...flags], {})).toEqual(read);
@@ -118,7 +118,7 @@ describe("Command line", () => {
     [{ HOLDFAST_GATEWAY_PLAIN: "maybe" }, 'HOLDFAST_GATEWAY_PLAIN must be true or false, not "maybe".'],
     [{ HOLDFAST_GATEWAY_EXTENSIONS: "magic" }, "HOLDFAST_GATEWAY_EXTENSIONS must be one of checkpoint,"],
     [{ HOLDFAST_GATEWAY_ALLOWED_ORIGINS: "a" }, 'allowedOrigins must be origins such as "https://app.example.com"'],
-  ])("the variables %j are refused by name", (env, message) => {
+  ])("the invalid variables %j are rejected by name", (env, message) => {
     expect(() => parseCommand(["dev"], env)).toThrow(message);
     expect(() => parseCommand(["dev"], env)).toThrow(expect.objectContaining({ code: "GATEWAY_USAGE" }));
   });

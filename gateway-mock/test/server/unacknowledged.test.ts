@@ -75,7 +75,7 @@ test("KEPT-2: after an unacknowledged plain request moves to another connection,
   expect(requestsOf(first)).toHaveLength(3);
 });
 
-test("KEPT-3: a worker that has not acknowledged a request gets nothing new until it mentions that one", async () => {
+test("KEPT-3: a worker that has not acknowledged a request gets no new work until it mentions that request", async () => {
   const gateway = await bench.gateway({ requestAckMs: ACK_MS, leaseMs: 60_000 });
   const worker = await bench.worker(gateway, blocked);
   await start(gateway);

@@ -131,7 +131,7 @@ function holds(expected: LockedRows, state: LockedRows, batch: readonly Unit[]):
   return jobs && runs && registryHolds && !needsOf(batch).eventNames.some((name) => state.awaited.has(name));
 }
 
-describe("foresee", () => {
+describe("expectRows", () => {
   it("EXPECT-1: when the rows are as expected, the optimistic plan equals the read one and every unit wins", () => {
     let seen = 0;
     fc.assert(
@@ -190,7 +190,7 @@ describe("foresee", () => {
   });
 });
 
-describe("createForesight", () => {
+describe("createOptimisticBackoff", () => {
   /** How many of the next batches are tried, when each of them comes to what `holds` says. */
   const tried = (backoff: OptimisticBackoff, batches: number, holds: () => boolean): number => {
     let count = 0;

@@ -6,7 +6,7 @@ const bench = useStore();
 
 const item = (name: string, id: string) => ({ event: { id, name, tsMs: 1, payloadJson: "{}" }, runs: [] });
 
-it("RUNNER-1: while a batch is under way no other one of its store is", async () => {
+it("RUNNER-1: a store runs one batch at a time", async () => {
   const other = bench.another();
   const [run, control] = [await seedLeased(bench.store), await seedLeased(bench.store)];
   const held = await holdWrites(bench.db.sql, "events", "new.name = 'held'");
@@ -31,7 +31,7 @@ test.each([
   ["a deadlock", "40P01"],
   ["a serialization failure", "40001"],
   ["a statement timeout", "57014"],
-])("RUNNER-3: a batch undone by %s is tried again as it is", async (what, code) => {
+])("RUNNER-3: a batch rolled back by %s is retried unchanged", async (what, code) => {
   const { sql } = bench.db;
   // A sequence counts also what is rolled back.
   await sql.unsafe(`CREATE SEQUENCE public.tries; CREATE FUNCTION public.undo() RETURNS trigger LANGUAGE plpgsql AS $$

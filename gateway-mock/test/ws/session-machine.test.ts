@@ -88,7 +88,7 @@ describe("Handshake", () => {
     expect(run.effects.at(-1)).toEqual({ do: "open" });
   });
 
-  test("before readiness a worker gets no answer, and what it says of requests is not delivered (SESSION-2, SESSION-6)", () => {
+  test("before readiness a worker gets no answer, and its reports are not delivered (SESSION-2, SESSION-6)", () => {
     const run = new Run(frame(hello), accepted());
     for (const early of [frame(status), frame({ kind: "WORKER_HEARTBEAT" }), frame(hello)]) {
       expect(run.send(early)).toEqual([{ do: "warn", message: expect.stringContaining("before WORKER_READY") }]);

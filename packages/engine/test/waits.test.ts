@@ -16,7 +16,7 @@ function waiting() {
   return { world, timeout, settled };
 }
 
-describe("What ends a wait", () => {
+describe("Ends of waits", () => {
   test("DECIDE-7: an event that arrives ends a wait once; its timeout and a second event change nothing", () => {
     const { world, timeout, settled } = waiting();
     expect(world.decide(ARRIVED)).not.toBeNull();
@@ -37,7 +37,7 @@ describe("What ends a wait", () => {
   });
 });
 
-test("DECIDE-9: of two steps of one report that wait for one signal the first keeps it, and the second fails", () => {
+test("DECIDE-9: when two steps of one report wait for the same signal the first keeps it and the second fails", () => {
   const world = new World();
   const decision = world.pass(ops([forSignal("a", "fail"), forSignal("b", "fail")]));
   expect(decision?.addWaits.map(({ key }) => key)).toEqual(["a"]);

@@ -33,7 +33,7 @@ test("ENV-1: different pairs of environment and name give different texts, and e
   );
 });
 
-test("ENV-2: names of the default environment are what they are", () => {
+test("ENV-2: names of the default environment are unchanged", () => {
   fc.assert(
     fc.property(name, (text) => {
       fc.pre(!text.startsWith("@@"));

@@ -295,12 +295,16 @@ async function onGateway({
   return { run, onFailure: await gateway.waitForRun(run.id) };
 }
 
-test.each(Object.entries(SHAPES))("in memory as on a gateway: %s", { timeout: 60_000 }, async (_name, shape) => {
-  const { fn, options } = shape;
-  attempts.clear();
-  const inMemory = await new FunctionTest(fn, { ...options, event: { name: fn.id, data: { n: 7 } } }).run();
-  attempts.clear();
-  const { run, onFailure } = await onGateway(shape);
-  expect(ofTest(inMemory)).toEqual(ofGateway(run));
-  if (onFailure) expect(inMemory.onFailure && ofTest(inMemory.onFailure)).toEqual(ofGateway(onFailure));
-});
+test.each(Object.entries(SHAPES))(
+  "a function behaves the same in memory as on a gateway: %s",
+  { timeout: 60_000 },
+  async (_name, shape) => {
+    const { fn, options } = shape;
+    attempts.clear();
+    const inMemory = await new FunctionTest(fn, { ...options, event: { name: fn.id, data: { n: 7 } } }).run();
+    attempts.clear();
+    const { run, onFailure } = await onGateway(shape);
+    expect(ofTest(inMemory)).toEqual(ofGateway(run));
+    if (onFailure) expect(inMemory.onFailure && ofTest(inMemory.onFailure)).toEqual(ofGateway(onFailure));
+  },
+);

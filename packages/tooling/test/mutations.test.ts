@@ -10,7 +10,7 @@ const tree = { bundled: new Set(["a.ts", "b.ts"]), read: (file: string) => files
 const lost = (...edits: { file: string; find: string; replace: string }[]): Promise<string[]> =>
   lostMutations([{ name: "guard", edits }], tree);
 
-test("a mutation that finds its guard, and leaves TypeScript, is right", async () => {
+test("a mutation is valid if it finds its guard and leaves valid TypeScript", async () => {
   expect(await lost({ file: "a.ts", find: "n > 0 && ", replace: "" })).toEqual([]);
   // The second one of a file sees what the first one left.
   expect(
@@ -21,7 +21,7 @@ test("a mutation that finds its guard, and leaves TypeScript, is right", async (
   ).toEqual([]);
 });
 
-test("a mutation is lost whose guard is not in its file, or not only once, or not in the simulation", async () => {
+test("a mutation is reported if its guard is missing, not unique, or not in the simulation", async () => {
   expect(await lost({ file: "a.ts", find: "n > 1", replace: "" })).toEqual(["guard: a.ts has 0 times `n > 1`"]);
   expect(await lost({ file: "b.ts", find: "1", replace: "2" })).toEqual(["guard: b.ts has 2 times `1`"]);
   expect(await lost({ file: "outside.ts", find: "true", replace: "false" })).toEqual([
@@ -30,13 +30,13 @@ test("a mutation is lost whose guard is not in its file, or not only once, or no
   expect(await lost({ file: "moved.ts", find: "x", replace: "" })).toEqual(["guard: the simulation has no moved.ts"]);
 });
 
-test("what is left must be TypeScript", async () => {
+test("a mutation that leaves invalid TypeScript is reported", async () => {
   const [problem, ...others] = await lost({ file: "a.ts", find: "n < 9;", replace: "" });
   expect(problem).toContain("guard: a.ts cannot be read without it");
   expect(others).toEqual([]);
 });
 
-test("two guards of one name are one too many", async () => {
+test("two guards with the same name are reported", async () => {
   expect(
     await lostMutations(
       [

@@ -32,11 +32,11 @@ test.each([
   ["carries a source map", { "dist/index.js.map": "{}" }],
   ["depends on the workspace", { "package.json": JSON.stringify({ name: "p", dependencies: { ws: "workspace:*" } }) }],
   ["declares what it does not import", { "dist/index.js": "export const a = 1;" }],
-])("a package that %s is refused", (_what, files) => {
+])("a package that %s is rejected", (_what, files) => {
   expect(problems({ ...good, ...files } as Record<string, string>)).not.toBe("");
 });
 
-test("a package without a licence is refused", () => {
+test("a package without a licence is rejected", () => {
   const folder = fixture(good);
   rmSync(join(folder, "LICENSE"));
   expect(inspectPackage(folder).map(({ problem }) => problem)).toContainEqual(expect.stringContaining("LICENSE"));

@@ -30,8 +30,8 @@ export interface KeptRequestsParts {
  * KEPT-2. The job goes to another connection as soon as one has capacity. From then on reports under the old id are
  *     late.
  * KEPT-3. The worker gets no new work until it has reported on what it has.
- * KEPT-4. A worker that sends other frames, but nothing about the request for the length of a lease, has dropped it: any
- *     worker may have it.
+ * KEPT-4. A worker that sends other frames, but nothing about the request for the length of a lease, has dropped it:
+ *     any worker may have it.
  * KEPT-5. When the connection ends or pauses, they are treated like all its requests.
  */
 export class KeptRequests {

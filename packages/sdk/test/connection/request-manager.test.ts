@@ -141,7 +141,7 @@ it("DOUBT-3: only an answer given after the doubt began ends it for requests tha
 it.each([
   ["by a pause goes to main", PAUSE_MS, "main: EXECUTION_REQUEST"],
   ["by more than a pause is confirmed first", PAUSE_MS + 1, "gateway: WORKER_REQUEST_EXTEND_LEASE"],
-])("DOUBT-4: a request that is later than others %s", (_name, lateMs, expected) => {
+])("DOUBT-4: a request that arrives later than others %s", (_name, lateMs, expected) => {
   const { happened, arrive } = bench();
   const leaseUntil = (endsInMs: number): string => ulidFromSeed(1_000_000 + endsInMs, new Uint8Array(10), 0);
   arrive("punctual", leaseUntil(60_000));
@@ -150,7 +150,7 @@ it.each([
   expect(happened[0]).toBe(expected);
 });
 
-it.each(["lost", "replaced"])("DOUBT-5: a request not acknowledged is forgotten when its connection is %s", (how) => {
+it.each(["lost", "replaced"])("DOUBT-5: an unacknowledged request is forgotten when its connection is %s", (how) => {
   const { manager, happened, posted, arrive, extend } = bench();
   manager.beginDoubt();
   arrive("r");

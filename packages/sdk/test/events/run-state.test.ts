@@ -56,7 +56,7 @@ test("a run's events and steps are fetched with the app's key and environment", 
   }
 });
 
-test.each([401, 403])("a key that is refused with %i is followed by the fallback key", async (status) => {
+test.each([401, 403])("a key rejected with %i is followed by the fallback key", async (status) => {
   const fallback = `Bearer ${hashSigningKey(`signkey-test-${"02".repeat(16)}`)}`;
   answer = (_, { authorization }) => (authorization === fallback ? undefined : { status, body: '{"error":"no"}' });
   const keys = { signingKey: `signkey-test-${"01".repeat(16)}`, signingKeyFallback: `signkey-test-${"02".repeat(16)}` };
