@@ -1,11 +1,10 @@
 /** The engine: what apps register, what a run is, and what follows from a report, an answer or a timer. Pure. */
 
 export { checkpointRows } from "./decide/checkpoint.ts";
-export type { DecideContext } from "./decide/context.ts";
 export { decide } from "./decide/decide.ts";
 export { deferredEventId } from "./decide/deferred-events.ts";
 export { type Decision, FETCH_QUEUE } from "./decide/draft.ts";
-export type { FetchResult, Input, PassReport, PinOptions, StepResult } from "./decide/input.ts";
+export type { DecideContext, FetchResult, Input, PassReport, PinOptions, StepResult } from "./decide/input.ts";
 export { announcesEnd, DEFERRED_SCHEDULE, type InternalEvent } from "./decide/internal-events.ts";
 export { readReport } from "./decide/report.ts";
 export { hmacSha256, sameText, sha1Hex, sha256 } from "./digest.ts";
@@ -14,7 +13,7 @@ export { matchesOf } from "./expressions/wait-match.ts";
 export { cancelWaits } from "./flow/cancel-rules.ts";
 export { latestTickMs, nextTickMs } from "./flow/cron.ts";
 export { type FunctionSettings, NO_SETTINGS, readFunctionSettings } from "./flow/function-settings.ts";
-export { type RunOptions, readRunOptions } from "./flow/run-options.ts";
+export { type RunOptions, readRunOptions, VERSION_POLICIES, type VersionPolicy } from "./flow/run-options.ts";
 export {
   EventReader,
   eventMatches,
@@ -27,7 +26,6 @@ export {
   startOf,
   type TriggerEvent,
 } from "./flow/triggers.ts";
-export { VERSION_POLICIES, type VersionPolicy } from "./flow/version-policy.ts";
 export { JsonText, jsonText } from "./json/json-text.ts";
 export { LargeJsonReader } from "./json/large-json.ts";
 export { CHARS_A_TURN, readJson, readLargeJson, SMALL_BYTES } from "./json/read-json.ts";

@@ -1,10 +1,9 @@
 import { seededRandom } from "@holdfast/core";
 import type { Op, OpName } from "@holdfast/protocol";
 import type { LogRow, NewJob, NewWait, StoredLogRow } from "@holdfast/store";
-import type { DecideContext } from "../src/decide/context.ts";
 import { decide } from "../src/decide/decide.ts";
 import type { Decision } from "../src/decide/draft.ts";
-import type { Input, PassReport } from "../src/decide/input.ts";
+import type { DecideContext, Input, PassReport } from "../src/decide/input.ts";
 import type { InternalEvent } from "../src/decide/internal-events.ts";
 import { applyRow, fold } from "../src/run/fold.ts";
 import { jsonRow, type OpenMeta, type RunMeta, readMeta, runCreatedRow } from "../src/run/log-rows.ts";

@@ -13,7 +13,7 @@ import { AckTimeouts } from "./ack-timeouts.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
 import { KeptRequests } from "./kept-requests.ts";
 import type { LeaseProofs, RequestName } from "./lease-proofs.ts";
-import { PlainRoutes } from "./plain-routes.ts";
+import { PlainRoutes } from "./plain-rules.ts";
 import { requestFrame } from "./request-frame.ts";
 import { requestIdOf } from "./request-id.ts";
 import { SendQueue } from "./send-queue.ts";

@@ -6,7 +6,7 @@ import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 import type { Dispatches } from "./dispatches.ts";
 import type { Ownership } from "./ownership.ts";
-import { decideExtension } from "./plain-leases.ts";
+import { decideExtension } from "./plain-rules.ts";
 import { parseRequestId } from "./request-id.ts";
 import type { Slot } from "./workers.ts";
 

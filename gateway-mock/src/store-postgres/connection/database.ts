@@ -4,7 +4,6 @@ import postgres from "postgres";
 import { type Availability, createAvailability } from "./availability.ts";
 import { ConnectionLost, safeMessage, storeFailed, troubleOf, WritesRefused } from "./pg-errors.ts";
 import { openPool } from "./pool.ts";
-import { realTime, type TimeSource } from "./time-source.ts";
 import { createWriteProbe, type WriteProbe } from "./write-probe.ts";
 
 /** Everything that the parts of the store share. */
@@ -26,6 +25,23 @@ export type Param = string | number | boolean | null;
 export type Row = Record<string, unknown>;
 /** Runs one prepared statement. */
 export type Query = <R extends object = Row>(text: string, params?: readonly Param[]) => Promise<R[]>;
+
+/** One statement with its parameters. */
+export interface Statement {
+  readonly text: string;
+  readonly params: readonly Param[];
+}
+
+/** Where a store's statements take the time from. */
+export interface TimeSource {
+  /** The statement as it is sent. */
+  sql(text: string): string;
+  /** Runs `work`, but not while time is moved. */
+  during<T>(work: () => Promise<T>): Promise<T>;
+}
+
+/** The server's clock: nothing is changed and nothing waits. */
+export const realTime: TimeSource = { sql: (text) => text, during: (work) => work() };
 
 /** One connection more than these two is the least that works: the writer and the listener have one each. */
 export const OWN_CONNECTIONS = 2;

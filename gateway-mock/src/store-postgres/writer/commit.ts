@@ -11,8 +11,7 @@ import {
   type Unit,
   type UnitOutcome,
 } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
-import type { Statement } from "../connection/statement.ts";
+import type { Query, Statement } from "../connection/database.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 
 import { isPreconditionFailure, preconditions } from "./preconditions.ts";

@@ -1,7 +1,7 @@
 import { deferred, HoldfastError, sleep } from "@holdfast/core";
 import { type BatchLimits, type IntakeItem, takeBatch, type Unit, type UnitOutcome } from "@holdfast/store";
 import type { Database } from "../connection/database.ts";
-import { realTime } from "../connection/time-source.ts";
+import { realTime } from "../connection/database.ts";
 
 import { type CommitStats, createBatchRunner, type Entry, reject } from "./runner.ts";
 

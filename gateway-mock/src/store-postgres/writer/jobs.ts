@@ -1,6 +1,6 @@
 import type { NewJob } from "@holdfast/store";
+import type { Statement } from "../connection/database.ts";
 import { intervalOf, numberArray, textArray, timeOf } from "../connection/pg-values.ts";
-import type { Statement } from "../connection/statement.ts";
 
 /** Lanes are rare: without any the statement has no word of them. */
 export function insertJobs(rows: readonly NewJob[]): Statement {

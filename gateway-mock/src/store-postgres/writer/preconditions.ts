@@ -1,7 +1,7 @@
 import type { LockedRows, Needs } from "@holdfast/store";
+import type { Statement } from "../connection/database.ts";
 import { codeOf, NOT_AS_EXPECTED } from "../connection/pg-errors.ts";
 import { isRegistry, textArray } from "../connection/pg-values.ts";
-import type { Statement } from "../connection/statement.ts";
 
 import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, MARK_COLUMNS, SET_MARK } from "./sql.ts";
 

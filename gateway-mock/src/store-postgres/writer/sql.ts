@@ -15,10 +15,9 @@ import {
   rowKeyOf,
   type WriteSet,
 } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
+import type { Query, Statement } from "../connection/database.ts";
 import { ConnectionLost } from "../connection/pg-errors.ts";
 import { booleanArray, jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "../connection/pg-values.ts";
-import type { Statement } from "../connection/statement.ts";
 
 import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 

@@ -1,7 +1,6 @@
 import type { NewWait, WaitKey } from "@holdfast/store";
-import type { Query } from "../connection/database.ts";
+import type { Query, Statement } from "../connection/database.ts";
 import { intervalOf, numberArray, textArray } from "../connection/pg-values.ts";
-import type { Statement } from "../connection/statement.ts";
 
 interface SignalRow {
   readonly name: string;

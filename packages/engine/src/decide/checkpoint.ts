@@ -7,8 +7,8 @@ import { jsonText } from "../json/json-text.ts";
 import { parseRetryAfterMs } from "../parse-due.ts";
 import { begunRow, jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import type { RunState } from "../run/run-state.ts";
-import type { DecideContext } from "./context.ts";
 import { numbered, sizeProblem } from "./draft.ts";
+import type { DecideContext } from "./input.ts";
 
 export type CheckpointRows =
   | { readonly ok: true; readonly rows: readonly LogRow[] }

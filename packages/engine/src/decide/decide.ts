@@ -11,7 +11,6 @@ import {
 } from "../run/run-state.ts";
 import { failedCompensations, isCompensating, isUndoingIncomplete } from "../run/saga.ts";
 import { isLazy } from "../run/step-ops.ts";
-import type { DecideContext } from "./context.ts";
 import { decideDefer } from "./defers.ts";
 import {
   type Decision,
@@ -26,7 +25,7 @@ import {
   settle,
   sizeProblem,
 } from "./draft.ts";
-import type { FetchResult, Input, PassReport, StepResult } from "./input.ts";
+import type { DecideContext, FetchResult, Input, PassReport, StepResult } from "./input.ts";
 import { decideOps } from "./ops.ts";
 import { pin } from "./pin.ts";
 import { cancel, complete, fail, failPass, failWith } from "./run-ends.ts";

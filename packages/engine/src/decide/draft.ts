@@ -5,7 +5,7 @@ import { openStepOf, STEP_JOBS } from "../run/fold.ts";
 import { type DispatchedMeta, jsonRow, type OpenMeta, type StepPlan } from "../run/log-rows.ts";
 import { isRunTimer, type JobState, jobKey, liveStatus, type OpenStep, type RunState } from "../run/run-state.ts";
 import { FAILURE_KEY } from "../run/saga.ts";
-import type { DecideContext } from "./context.ts";
+import type { DecideContext } from "./input.ts";
 import type { InternalEvent } from "./internal-events.ts";
 
 /** What is to be written: one transition, under the version of the state it was made from. */

@@ -4,7 +4,7 @@ import { environmentOf, plainName } from "@holdfast/store";
 
 import { JsonText, jsonText } from "../json/json-text.ts";
 import type { Parent, RunState } from "../run/run-state.ts";
-import type { DecideContext } from "./context.ts";
+import type { DecideContext } from "./input.ts";
 
 /** Events that the engine itself makes; names and shapes are those of the base protocol. */
 export const INVOKED = "inngest/function.invoked";

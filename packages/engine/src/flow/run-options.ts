@@ -41,3 +41,10 @@ function maxAttemptsOf(config: unknown): number {
   const count = Number.isInteger(retries) ? (retries as number) : DEFAULT_RETRIES;
   return Math.min(Math.max(count, 0), WIRE_LIMITS.maxRetries) + 1;
 }
+
+/**
+ * Who may take a run that another version of its app has started. `prefer`: any worker, once none of its version is
+ * connected at any gateway; `strict`: only a worker of its version; `any`: any worker.
+ */
+export const VERSION_POLICIES = ["prefer", "strict", "any"] as const;
+export type VersionPolicy = (typeof VERSION_POLICIES)[number];

@@ -8,14 +8,14 @@ export function outcomesOf(
   atMs: number,
 ): readonly UnitOutcome[] {
   return units.map((unit, index): UnitOutcome => {
-    const verdict = plan.results[index];
-    if (!verdict) throw new Error(`No verdict for unit ${index} (${unit.type})`);
-    if ("event" in verdict) {
-      const { event: eventId, ...rest } = verdict;
+    const result = plan.results[index];
+    if (!result) throw new Error(`No result for unit ${index} (${unit.type})`);
+    if ("event" in result) {
+      const { event: eventId, ...rest } = result;
       return { type: "intake", outcome: { eventId, ...rest, atMs } };
     }
-    if (!verdict.won) return { type: "transition", outcome: verdict };
-    const { version, firstLog, logCount, awaited } = verdict;
+    if (!result.won) return { type: "transition", outcome: result };
+    const { version, firstLog, logCount, awaited } = result;
     const inserted = isNew.slice(firstLog, firstLog + logCount);
     return { type: "transition", outcome: { won: true, inserted, version, awaited, atMs } };
   });
