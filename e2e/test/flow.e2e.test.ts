@@ -1,27 +1,31 @@
 import { type Gateway, startGateway } from "@holdfast/gateway-mock";
-import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
+import { createDatabase, waitFor } from "@holdfast/testing";
 import { Holdfast } from "holdfast";
-import { afterEach, beforeEach, expect, inject, test } from "vitest";
+import { afterEach, expect, inject, test } from "vitest";
 
 /** Flow control as a function of the SDK asks for it; time is the gateway's own, and is moved on. */
 
-let db: TestDatabase;
+const STORES = ["postgres", "memory"] as const;
+
 let gateway: Gateway;
 let client: Holdfast;
+const cleanUps: (() => Promise<unknown>)[] = [];
 
-beforeEach(async () => {
-  db = await createDatabase(inject("postgresUrl"));
-  gateway = await startGateway({ port: 0, databaseUrl: db.url, virtualTime: true });
+async function start(store: (typeof STORES)[number]): Promise<void> {
+  const db = store === "postgres" ? await createDatabase(inject("postgresUrl")) : null;
+  if (db) cleanUps.push(() => db.drop());
+  gateway = await startGateway({ port: 0, store, ...(db ? { databaseUrl: db.url } : {}), virtualTime: true });
+  cleanUps.push(() => gateway.close());
   client = new Holdfast({ id: "flow", baseUrl: gateway.url, isDev: true });
-});
+}
 afterEach(async () => {
-  await gateway.close();
-  await db.drop();
+  for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp();
 });
 
 const HOUR_MS = 3_600_000;
 
-test("limits, windows, priorities and schedules hold within one app", async () => {
+test.each(STORES)("limits, windows, priorities and schedules hold within one app on the store %s", async (store) => {
+  await start(store);
   const seen: Record<string, unknown[]> = { limited: [], batched: [], debounced: [], daily: [], paced: [], once: [] };
   let running = 0;
   let most = 0;
@@ -109,6 +113,7 @@ test("limits, windows, priorities and schedules hold within one app", async () =
 });
 
 test("an app whose function has an unreadable expression is rejected with the reason", async () => {
+  await start("memory");
   const wrong = client.createFunction(
     { id: "wrong", triggers: { event: "a/b", if: "event.data.n >" } },
     async () => {},

@@ -98,8 +98,9 @@ function readyLine(gateway: Gateway): string {
 }
 
 function greeting(gateway: Gateway, command: Extract<Command, { type: "dev" }>): string {
-  const { databaseUrl, dataDir = ".holdfast" } = command.options;
-  const database = databaseUrl === undefined ? `embedded Postgres in ${dataDir}` : "your Postgres";
+  const { store, databaseUrl, dataDir = ".holdfast" } = command.options;
+  const postgres = databaseUrl === undefined ? `embedded Postgres in ${dataDir}` : "your Postgres";
+  const database = store === "memory" ? "memory (gone when this process ends)" : postgres;
   return `
   Holdfast gateway ${VERSION}
 

@@ -63,6 +63,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
   if (plain && extensions.length > 0) {
     throw invalid("A plain gateway grants no extensions: omit `extensions` or `plain`.");
   }
+  if (resolved.store === "memory") checkMemory(options);
   return {
     ...resolved,
     ...keys,
@@ -74,6 +75,16 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
     log: log === undefined ? silentLog : neverThrowing(log),
   };
 }
+
+/** A caller that names a database expects to find its data there later. */
+function checkMemory(options: GatewayOptions): void {
+  const given = POSTGRES_OPTIONS.filter((name) => options[name] !== undefined && options[name] !== "");
+  if (given.length === 0) return;
+  const names = given.map((name) => `\`${name}\``).join(", ");
+  throw invalid(`The memory store uses no Postgres, but ${names} was given: omit it, or \`store: "memory"\`.`);
+}
+
+const POSTGRES_OPTIONS = ["databaseUrl", "dataDir", "keepData", "maxConnections"] as const;
 
 const MAX_PORT = 65_535;
 

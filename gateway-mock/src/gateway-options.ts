@@ -3,6 +3,10 @@ import type { VersionPolicy } from "@holdfast/engine";
 import type { Extension } from "@holdfast/protocol";
 import type { GatewayKey } from "./keys-config.ts";
 
+export const STORES = ["postgres", "memory"] as const;
+/** Where a gateway keeps what has to last. */
+export type StoreName = (typeof STORES)[number];
+
 /** Options of `startGateway`; durations are milliseconds. */
 export interface GatewayOptions {
   /** Address to listen on. Default `127.0.0.1`; anything beyond this machine requires both keys. */
@@ -11,6 +15,11 @@ export interface GatewayOptions {
   readonly port?: number;
   /** A second port for the WebSocket, for workers that expect one. Default `port + 1`; 0 = any free port. */
   readonly connectPort?: number;
+  /**
+   * `memory`: nothing is started or connected to, so it is ready at once; everything is gone when the process ends, and
+   * no other gateway can share it. Of the runs that have ended the newest 10,000 are kept. Default `postgres`.
+   */
+  readonly store?: StoreName;
   /** Postgres to use, as `postgres://user:password@host:port/database`. If omitted, an embedded server is started. */
   readonly databaseUrl?: string;
   /** Where the embedded Postgres keeps its data. Default `.holdfast`. */

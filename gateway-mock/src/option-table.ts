@@ -1,7 +1,7 @@
 /** Every option of the gateway, in the order of its help. */
 import { VERSION_POLICIES } from "@holdfast/engine";
 import { EXTENSIONS, TIMEOUTS } from "@holdfast/protocol";
-import type { GatewayOptions } from "./gateway-options.ts";
+import { type GatewayOptions, STORES } from "./gateway-options.ts";
 import { readAllowedHosts, readAllowedOrigins } from "./http/callers.ts";
 import type { GatewayKey } from "./keys-config.ts";
 import { readKeysFile } from "./keys-file.ts";
@@ -56,6 +56,13 @@ export const GATEWAY_OPTIONS = {
     variables: ["HOLDFAST_GATEWAY_ALLOWED_ORIGINS"],
     default: [],
     doc: "browser origins that may call, such as http://localhost:3000",
+  },
+  store: {
+    kind: oneOf(STORES),
+    flag: { name: "store", takes: "<store>" },
+    variables: ["HOLDFAST_STORE"],
+    default: "postgres",
+    doc: "`postgres`, or `memory`: ready at once, for one gateway, and everything is gone when its process ends",
   },
   dataDir: {
     kind: TEXT,

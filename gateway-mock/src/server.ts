@@ -23,9 +23,8 @@ import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
+import { openStore } from "./open-store.ts";
 import { CALL_LIMITS, Caller } from "./outgoing/call.ts";
-import { type Database, openDatabase } from "./postgres.ts";
-import { openPostgresStore, type PostgresStore } from "./store-postgres/index.ts";
 import { VERSION } from "./version.ts";
 import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
 
@@ -60,10 +59,6 @@ export interface Gateway {
 const CLOSE_MS = 4_500;
 const CALM_CLOSE_MS = 30_000;
 const PING_MS = 1_000;
-/** A local Postgres that has not stopped in this time is killed, in that. One that answers may hang all the same. */
-const POSTGRES_STOP_MS = 1_000;
-const MAX_POSTGRES_STOP_MS = 3_000;
-const KILL_MS = 500;
 const SYSTEM = { clock: systemClock, timers: systemTimers };
 
 /** The library would end connections whose refused body takes longer than half a second; `endEndlessBodies` decides. */
@@ -106,20 +101,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   cleanUps.add({ what: "closing the port", leastMs: 100, run: () => closeServer(http.server) });
   const second = await listen(config.host, config.connectPort, "--connect-port");
   cleanUps.add({ what: "closing the second port", leastMs: 100, run: () => closeServer(second.server) });
-  const database: Database = await openDatabase(config, log);
-  cleanUps.add({
-    what: "stopping the embedded Postgres",
-    leastMs: POSTGRES_STOP_MS + KILL_MS,
-    run: (limitMs) => database.stop(Math.min(MAX_POSTGRES_STOP_MS, limitMs - KILL_MS)),
-  });
-  const store = openPostgresStore({
-    url: database.url,
-    maxConnections: config.maxConnections,
-    virtualTime: config.virtualTime,
-    log,
-  });
-  cleanUps.add({ what: "closing the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
-  await store.migrate();
+  const { store, lost, skipTime: skipStoreTime } = await openStore(config, cleanUps);
 
   const caller = new Caller({ ...CALL_LIMITS, allowInner: config.allowPrivateFetch });
   cleanUps.add({ what: "ending HTTP calls of steps", leastMs: 100, run: () => caller.close() });
@@ -136,7 +118,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const callers = callerRules(config, [http.port, second.port]);
   const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
   const sockets = new SocketServer({ sessions, maxSockets, pending, refusal });
-  const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await store.skipTime(checkSkip(ms)));
+  const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await skipStoreTime(checkSkip(ms)));
   const app = httpApp({
     dispatcher,
     store,
@@ -172,7 +154,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
     port: http.port,
     connectUrl: `ws://${hostInUrl(config.host)}:${second.port}${CONNECT_PATH}`,
     connectPort: second.port,
-    failed: database.lost,
+    failed: lost,
     drain: () => core.drain(),
     skipTime,
     close: () => {
@@ -239,7 +221,7 @@ function processStatus(delay: ReturnType<typeof monitorEventLoopDelay>, sockets:
 }
 
 /** While the database answers everything is given its time; when it does not there is no use in that. */
-async function closeLimitMs(store: PostgresStore): Promise<number> {
+async function closeLimitMs(store: Store): Promise<number> {
   if (!store.health().ok) return CLOSE_MS;
   const answer = withTimeout(systemTimers, store.ping(), PING_MS, () => new Error("no answer"));
   return answer.then(

@@ -41,6 +41,7 @@ describe("Command line", () => {
     host: ["::1", "::1"],
     allowedHosts: ["gateway.test", ["gateway.test"]],
     allowedOrigins: ["http://app.test", ["http://app.test"]],
+    store: ["memory", "memory"],
     dataDir: ["d", "d"],
     keepData: ["false", false],
     databaseUrl: ["postgres://h/d", "postgres://h/d"],
@@ -173,7 +174,18 @@ test("unknown and invalid gateway options are rejected", () => {
   expect(() => resolveConfig({ leaseMs: "20s" } as never)).toThrow(/`leaseMs`/);
   expect(() => resolveConfig({ port: 65_535 })).toThrow(/connectPort/);
   expect(() => resolveConfig({ extensions: ["magic" as never] })).toThrow(/magic/);
+  expect(() => resolveConfig({ store: "disk" as never })).toThrow(/`store` must be one of postgres, memory/);
 });
+
+test.each([{ databaseUrl: "postgres://h/d" }, { dataDir: "d" }, { keepData: true }, { maxConnections: 5 }])(
+  "the memory store beside the option for Postgres %j is refused with a code, and says which option it is",
+  (options) => {
+    const resolve = () => resolveConfig({ store: "memory", ...options });
+    expect(resolve).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+    expect(resolve).toThrow(`\`${Object.keys(options)[0]}\``);
+    expect(resolveConfig({ ...options, store: "postgres" })).toMatchObject({ store: "postgres", ...options });
+  },
+);
 
 test.each([
   "signkey-prod-my-super-production-passwort",

@@ -6,7 +6,7 @@ import { waitFor } from "./wait-for.ts";
 
 export interface TestGatewayOptions
   extends Omit<GatewayOptions, "databaseUrl" | "dataDir" | "keepData" | "virtualTime"> {
-  /** The Postgres server to make a database on. Default: that of `HOLDFAST_TEST_DATABASE_URL`, else a throwaway one. */
+  /** The Postgres server to make a database on; not with `store: "memory"`. Default: that of `HOLDFAST_TEST_DATABASE_URL`, else a throwaway one. */
   readonly server?: ServerInput;
 }
 
@@ -29,7 +29,8 @@ export interface GatewayRun {
 export interface TestGateway {
   /** What an app is given as `baseUrl`, or as `HOLDFAST_DEV`. */
   readonly url: string;
-  readonly databaseUrl: string;
+  /** Undefined with `store: "memory"`. */
+  readonly databaseUrl: string | undefined;
   /** The gateway itself: `drain()` and the rest. */
   readonly gateway: Gateway;
   /** Time goes on by this much: sleeps, timeouts and retries that are due by then happen at once. */
@@ -49,8 +50,8 @@ export interface TestGateway {
 const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
 /**
- * Starts a gateway on a database of its own, on a free port, with virtual time. `@holdfast/gateway-mock` must be installed.
- * @throws HoldfastError `OPTION_MISSING` when it is not
+ * Starts a gateway on a database of its own, or with `store: "memory"` on none, on a free port, with virtual time. `@holdfast/gateway-mock` must be installed.
+ * @throws HoldfastError `OPTION_MISSING` when it is not; `OPTION_INVALID`
  */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { server, ...rest } = options;
@@ -60,16 +61,27 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     for (let cleanUp = cleanUps.pop(); cleanUp !== undefined; cleanUp = cleanUps.pop()) await cleanUp();
   };
   try {
-    const postgres = server ?? process.env[TEST_DATABASE_URL] ?? (await ownServer(cleanUps));
-    const database = await createDatabase(postgres);
-    cleanUps.push(() => database.drop());
-    const gateway = await startGateway({ port: 0, ...rest, databaseUrl: database.url, virtualTime: true });
+    const databaseUrl = rest.store === "memory" ? noDatabase(server) : await ownDatabase(server, cleanUps);
+    const database = databaseUrl === undefined ? {} : { databaseUrl };
+    const gateway = await startGateway({ port: 0, ...rest, ...database, virtualTime: true });
     cleanUps.push(() => gateway.close());
-    return testGateway(gateway, database.url, close);
+    return testGateway(gateway, databaseUrl, close);
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+function noDatabase(server: ServerInput | undefined): undefined {
+  if (server === undefined) return undefined;
+  throw new HoldfastError("OPTION_INVALID", 'The memory store needs no `server`: omit it, or `store: "memory"`.');
+}
+
+async function ownDatabase(server: ServerInput | undefined, cleanUps: (() => Promise<unknown>)[]): Promise<string> {
+  const postgres = server ?? process.env[TEST_DATABASE_URL] ?? (await ownServer(cleanUps));
+  const database = await createDatabase(postgres);
+  cleanUps.push(() => database.drop());
+  return database.url;
 }
 
 async function ownServer(cleanUps: (() => Promise<unknown>)[]): Promise<ServerInput> {
@@ -78,7 +90,7 @@ async function ownServer(cleanUps: (() => Promise<unknown>)[]): Promise<ServerIn
   return postgres;
 }
 
-function testGateway(gateway: Gateway, databaseUrl: string, close: () => Promise<void>): TestGateway {
+function testGateway(gateway: Gateway, databaseUrl: string | undefined, close: () => Promise<void>): TestGateway {
   const call = async (path: string): Promise<unknown> => {
     const response = await fetch(new URL(path, gateway.url));
     if (!response.ok) throw new HoldfastError("NOT_FOUND", `GET ${path} answered ${response.status}.`);

@@ -42,7 +42,7 @@ export class DirectAccess implements TableAccess {
     const { promise, resolve, reject } = deferred<T>();
     this.#later(() => {
       try {
-        resolve(apply());
+        resolve(this.#tables.atOneMoment(apply));
       } catch (error) {
         reject(asStoreError(error));
       }

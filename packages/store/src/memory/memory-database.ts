@@ -1,4 +1,4 @@
-import type { Clock, Random } from "@holdfast/core";
+import type { Clock } from "@holdfast/core";
 import type { Store, Wake } from "../port/store.ts";
 import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { DirectAccess, type Soon } from "./direct-access.ts";
@@ -12,8 +12,8 @@ export const KEPT_ENDED_RUNS = 10_000;
 
 export interface MemoryDatabaseOptions {
   readonly clock: Pick<Clock, "nowMs">;
-  readonly random: Random;
   readonly soon: Soon;
+  readonly newUuid: () => string;
   /** Random text that cannot be guessed. */
   readonly secret: string;
   /** Default `KEPT_ENDED_RUNS`. */
@@ -66,11 +66,11 @@ class KeepingTables extends Tables {
   readonly #time: { skippedMs: number; transactions: number };
   readonly #watch: TableWatch;
 
-  constructor({ clock, random, keptEndedRuns = KEPT_ENDED_RUNS }: MemoryDatabaseOptions) {
+  constructor({ clock, newUuid, keptEndedRuns = KEPT_ENDED_RUNS }: MemoryDatabaseOptions) {
     const time = { skippedMs: 0, transactions: 0 };
     super({
       clock: { nowMs: () => clock.nowMs() + time.skippedMs, order: () => time.transactions },
-      newUuid: () => uuidOf(random),
+      newUuid: () => newUuid(),
     });
     this.#time = time;
     const kept = new KeptRuns(this, keptEndedRuns);
@@ -91,12 +91,4 @@ class KeepingTables extends Tables {
   protected override get watching(): TableWatch {
     return this.#watch;
   }
-}
-
-/** Version 4. */
-function uuidOf(random: Random): string {
-  return "xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx".replace(/[xy]/g, (place) => {
-    const digit = Math.floor(random() * 16);
-    return (place === "x" ? digit : 8 + (digit % 4)).toString(16);
-  });
 }

@@ -49,8 +49,14 @@ export class Tables {
   readonly crons: Crons;
   readonly registry: Registry;
   readonly #clock: TableClock;
+  #momentMs: number | null = null;
 
-  constructor({ clock, newUuid }: TableOptions) {
+  constructor(options: TableOptions) {
+    const { newUuid } = options;
+    const clock: TableClock = {
+      nowMs: () => this.#momentMs ?? options.clock.nowMs(),
+      order: () => options.clock.order(),
+    };
     this.#clock = clock;
     const watch = (): TableWatch => this.watching;
     this.eventTable = new Events(clock);
@@ -77,8 +83,23 @@ export class Tables {
     return this.eventTable.rows;
   }
 
+  /** A statement or transaction: its time is that of its beginning, throughout. */
+  atOneMoment<T>(apply: () => T): T {
+    if (this.#momentMs !== null) return apply();
+    this.#momentMs = this.nowMs;
+    try {
+      return apply();
+    } finally {
+      this.#momentMs = null;
+    }
+  }
+
   /** One transaction of the group commit. Where a unit breaks a primary key it comes back as null, alone. */
   commit(units: readonly Unit[]): readonly (UnitOutcome | null)[] {
+    return this.atOneMoment(() => this.#commit(units));
+  }
+
+  #commit(units: readonly Unit[]): readonly (UnitOutcome | null)[] {
     const needs = needsOf(units);
     const plan = planBatch(units, this.#find(needs));
     if (this.#breaksKey(plan)) {

@@ -1,0 +1,63 @@
+/** Opens the store that a gateway was asked for; what was opened ends with the gateway's other parts. */
+import { randomBytes, randomUUID } from "node:crypto";
+import { HoldfastError, systemClock } from "@holdfast/core";
+import { createMemoryDatabase, type Store } from "@holdfast/store";
+import type { CleanUps } from "./clean-ups.ts";
+import type { GatewayConfig } from "./config.ts";
+import { openDatabase } from "./postgres.ts";
+import { openPostgresStore } from "./store-postgres/index.ts";
+
+export interface OpenStore {
+  readonly store: Store;
+  /** Moves time on; returns what time it is then. */
+  skipTime(ms: number): Promise<number>;
+  /** Resolves when the store is lost and cannot be opened again in this process. */
+  readonly lost: Promise<HoldfastError>;
+}
+
+/** A local Postgres that has not stopped in this time is killed, in that. One that answers may hang all the same. */
+const POSTGRES_STOP_MS = 1_000;
+const MAX_POSTGRES_STOP_MS = 3_000;
+const KILL_MS = 500;
+
+export async function openStore(config: GatewayConfig, cleanUps: CleanUps): Promise<OpenStore> {
+  switch (config.store) {
+    case "postgres":
+      return openOnPostgres(config, cleanUps);
+    case "memory":
+      return openInMemory(config, cleanUps);
+  }
+}
+
+async function openOnPostgres(config: GatewayConfig, cleanUps: CleanUps): Promise<OpenStore> {
+  const { log, virtualTime, maxConnections } = config;
+  const database = await openDatabase(config, log);
+  cleanUps.add({
+    what: "stopping the embedded Postgres",
+    leastMs: POSTGRES_STOP_MS + KILL_MS,
+    run: (limitMs) => database.stop(Math.min(MAX_POSTGRES_STOP_MS, limitMs - KILL_MS)),
+  });
+  const store = openPostgresStore({ url: database.url, maxConnections, virtualTime, log });
+  cleanUps.add({ what: "closing the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
+  await store.migrate();
+  return { store, lost: database.lost, skipTime: (ms) => store.skipTime(ms) };
+}
+
+function openInMemory({ virtualTime }: GatewayConfig, cleanUps: CleanUps): OpenStore {
+  const database = createMemoryDatabase({
+    clock: systemClock,
+    soon: setImmediate,
+    newUuid: randomUUID,
+    secret: randomBytes(32).toString("hex"),
+  });
+  const store = database.open();
+  cleanUps.add({ what: "closing the store", leastMs: 500, run: () => store.close() });
+  return {
+    store,
+    lost: new Promise(() => {}),
+    async skipTime(ms) {
+      if (virtualTime) return database.skipTime(ms);
+      throw new HoldfastError("OPTION_INVALID", "Time can be advanced only with the option `virtualTime`.");
+    },
+  };
+}
