@@ -1,4 +1,5 @@
 import type { Clients } from "./clients.ts";
+import { NO_EXTRAS } from "./extras.ts";
 import { type FunctionPlan, type Program, randomFunction } from "./programs.ts";
 import type { Dice } from "./random.ts";
 
@@ -7,18 +8,48 @@ export interface Newcomer {
   readonly plan: FunctionPlan;
   /** When the first worker of that deployment starts. */
   readonly atMs: number;
+  /** A function of the earlier deployment: its runs fail at about the time at which one that hears of failures comes. */
+  readonly failing: FunctionPlan | null;
 }
 
 /** Of one that hears of failures: it causes none, of which it would hear again. */
 const SHORT: Program = { type: "run", failures: 0, workMs: 5, blockMs: 0, compensates: false };
 
-export function planNewcomer(dice: Dice, before: number, windowMs: number): Newcomer {
+/** `own`: what came later is drawn from a stream of its own. */
+export function planNewcomer(dice: Dice, own: Dice, before: number, windowMs: number): Newcomer {
   const plan = randomFunction(dice, before, false);
   const hearsOfFailures = dice.chance(0.5);
+  const atMs = dice.within(0.2, 0.6) * windowMs;
+  if (!hearsOfFailures) return { plan, atMs, failing: null };
+  const failing = own.chance(0.5) ? planFailing(own, before) : null;
+  const id = failing ? `f${before + 1}` : plan.id;
+  return { plan: { ...plan, id, root: SHORT, fails: false, hearsOfFailures }, atMs, failing };
+}
+
+function planFailing(dice: Dice, before: number): FunctionPlan {
+  const root: Program = { type: "run", failures: 0, workMs: dice.within(50, 1_500), blockMs: 0, compensates: false };
   return {
-    plan: hearsOfFailures ? { ...plan, root: SHORT, fails: false, hearsOfFailures } : plan,
-    atMs: dice.within(0.2, 0.6) * windowMs,
+    id: `f${before}`,
+    environment: "",
+    retries: 0,
+    root,
+    fails: true,
+    extras: NO_EXTRAS,
+    hearsOfFailures: false,
+    stays: false,
   };
+}
+
+/** So many runs fail, each at any moment about that at which the newcomer is registered. */
+export function sendToFailing({ failing, atMs }: Newcomer, clients: Clients, dice: Dice): void {
+  if (!failing) return;
+  for (let count = dice.between(1, 4); count > 0; count -= 1) {
+    const entropy = Uint8Array.from({ length: 10 }, () => dice.between(0, 255));
+    clients.plan(entropy, Math.max(100, atMs + dice.within(-1_200, 600)), {
+      name: `sim/${failing.id}`,
+      data: { from: "somebody" },
+    });
+  }
 }
 
 /** Events for it: each is sent from the moment on at which the function is stored. */

@@ -13,7 +13,7 @@ import { planFaults } from "./faults.ts";
 import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
-import { type Newcomer, planNewcomer, sendToNewcomer } from "./newcomer.ts";
+import { type Newcomer, planNewcomer, sendToFailing, sendToNewcomer } from "./newcomer.ts";
 import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, randomFunction, withExtras } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
@@ -30,6 +30,7 @@ const EXTRAS_RATE = 0.2;
 const ADVERSARY_SEED = 1_000_000_007;
 const LATER_ADVERSARY_SEED = 2_000_000_011;
 const SILENCES_SEED = 3_000_000_019;
+const NEWCOMER_SEED = 4_000_000_007;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
@@ -124,18 +125,19 @@ export class World
     this.#versions = this.hasExtras && extras.chance(0.3) ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.
     const hasNewcomer = adversaries.has("staleCaches") && this.#versions.length === 1;
-    const newcomer = hasNewcomer ? planNewcomer(against, first.length, this.faults.windowMs) : null;
-    this.#first = first;
+    const own = createDice(seed + NEWCOMER_SEED);
+    const newcomer = hasNewcomer ? planNewcomer(against, own, first.length, this.faults.windowMs) : null;
+    this.#first = newcomer?.failing ? [...first, newcomer.failing] : first;
     this.#twins = adversaries.has("environments") ? first.map((plan) => ({ ...plan, environment: TWIN })) : [];
     this.#events = new Events(this.clients, first, this.faults.windowMs, this.#twins.length > 0 ? later : null);
-    this.functions = [...first, ...(newcomer ? [newcomer.plan] : []), ...this.#twins];
+    this.functions = [...this.#first, ...(newcomer ? [newcomer.plan] : []), ...this.#twins];
     this.#stranger = adversaries.has("strangers") ? new Stranger(this, later.fork()) : null;
     this.#watch();
     this.versionPolicy = this.hasExtras && extras.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
     this.#arrange(shape, isSmall);
     if (this.hasExtras) this.#events.planExtras(extras);
-    if (adversaries.has("staleCaches")) this.#distrustCaches(newcomer, against);
+    if (adversaries.has("staleCaches")) this.#distrustCaches(newcomer, against, own);
     if (adversaries.has("suspensions")) this.#suspend(against);
     if (hasSilences) this.#silence(quiet, mayBlock);
   }
@@ -186,12 +188,13 @@ export class World
   }
 
   /** Notifications come late or never, functions come with another deployment, and events go to whatever gateway is there. */
-  #distrustCaches(newcomer: Newcomer | null, dice: Dice): void {
+  #distrustCaches(newcomer: Newcomer | null, dice: Dice, own: Dice): void {
     this.clients.sendsToAny = true;
     this.notices.slowness = () =>
       this.isCalm ? undefined : dice.chance(0.5) ? null : dice.within(0, SLOWEST_NOTICE_MS);
     if (!newcomer) return;
     sendToNewcomer(newcomer, this.clients, dice);
+    sendToFailing(newcomer, this.clients, own);
     const start = (): void => {
       const isFirstThere = this.tables.registry.all().some(({ appId }) => appId === APP_ID);
       if (isFirstThere) this.#startApp("", [...this.#first, newcomer.plan]);
