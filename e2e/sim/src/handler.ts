@@ -54,6 +54,7 @@ export function defineFunction(
       },
     };
     const value = await play(plan.root, stage, "p", rootKey(plan));
+    if (plan.thinksMs > 0) await wait(plan.thinksMs);
     if (plan.fails) throw new NonRetriableError(`${plan.id} fails`);
     return value;
   });

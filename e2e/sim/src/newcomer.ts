@@ -34,6 +34,7 @@ function planFailing(dice: Dice, before: number): FunctionPlan {
     retries: 0,
     root,
     fails: true,
+    thinksMs: 0,
     extras: NO_EXTRAS,
     hearsOfFailures: false,
     stays: false,

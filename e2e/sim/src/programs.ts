@@ -38,6 +38,8 @@ export interface FunctionPlan {
   readonly root: Program;
   /** The handler throws at its end, permanently. */
   readonly fails: boolean;
+  /** Between its last step and its end the handler does something of its own for so long, while steps that lost a race go on. */
+  readonly thinksMs: number;
   readonly extras: Extras;
   /** Every run that fails starts it. */
   readonly hearsOfFailures: boolean;
@@ -82,6 +84,7 @@ export function randomFunction(dice: Dice, index: number, mayBlock: boolean): Fu
     retries,
     root: mayBlock ? root : withoutBlocks(root),
     fails,
+    thinksMs: 0,
     extras: NO_EXTRAS,
     hearsOfFailures: false,
     stays: false,
@@ -99,6 +102,11 @@ export function withExtras(plan: FunctionPlan, dice: Dice): FunctionPlan {
   const short: Program = { type: "run", failures: 0, workMs: 5, blockMs: 0, compensates: true };
   const root: Program = extras.hold.type === "cron" ? short : { type: "sequence", parts };
   return { ...plan, root, fails: plan.fails || (!stays && dice.chance(0.15)), extras, stays };
+}
+
+/** The same function with a handler that is not at its end as soon as its steps are. */
+export function withThoughts(plan: FunctionPlan, dice: Dice): FunctionPlan {
+  return dice.chance(0.3) ? { ...plan, thinksMs: dice.within(0, dice.pick([2, 60])) } : plan;
 }
 
 function withoutBlocks(node: Program): Program {

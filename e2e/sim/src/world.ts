@@ -15,7 +15,7 @@ import { GatewayNode, type GatewayWorld } from "./gateway.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { type Newcomer, planNewcomer, sendToFailing, sendToNewcomer } from "./newcomer.ts";
 import { Oracle } from "./oracle.ts";
-import { type FunctionPlan, randomFunction, withExtras } from "./programs.ts";
+import { type FunctionPlan, randomFunction, withExtras, withThoughts } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
 import { type SilencedWorld, Silences } from "./silences.ts";
@@ -31,6 +31,7 @@ const ADVERSARY_SEED = 1_000_000_007;
 const LATER_ADVERSARY_SEED = 2_000_000_011;
 const SILENCES_SEED = 3_000_000_019;
 const NEWCOMER_SEED = 4_000_000_007;
+const THOUGHTS_SEED = 5_000_000_029;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
 const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
@@ -119,9 +120,10 @@ export class World
     const extras = createDice(dice.fork());
     this.clients = new Clients(this, clientSeed, extras.fork());
     this.hasExtras = extras.chance(EXTRAS_RATE);
-    const first = this.hasExtras
-      ? functions.map((plan) => (extras.chance(0.6) ? withExtras(plan, extras) : plan))
-      : functions;
+    const thoughts = createDice(seed + THOUGHTS_SEED);
+    const first = functions
+      .map((plan) => (this.hasExtras && extras.chance(0.6) ? withExtras(plan, extras) : plan))
+      .map((plan) => withThoughts(plan, thoughts));
     this.#versions = this.hasExtras && extras.chance(0.3) ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.
     const hasNewcomer = adversaries.has("staleCaches") && this.#versions.length === 1;
