@@ -150,6 +150,19 @@ describe("Pass machine in place", () => {
     other.send({ type: "answered", outcome: "stored" });
     expect(other.reply()).toEqual({ type: "end", end: failed(false) });
   });
+
+  test("PASS-7: a retryable failure waits for the answer to a checkpoint, also when no body runs any more", () => {
+    const pass = machine(IN_PLACE);
+    pass.send({ type: "found", step: body("a"), due: true });
+    pass.send({ type: "finished", op: op("a") });
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
+    // Its reply could be decided on before the step is stored: then the next pass would run the step again.
+    expect(pass.send({ type: "handler-ended", end: failed(false) })).toEqual([]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
+      { do: "settle", ops: [op("a")] },
+      { do: "reply", reply: { type: "end", end: failed(false) } },
+    ]);
+  });
 });
 
 describe("Pass machine on the plain protocol", () => {
