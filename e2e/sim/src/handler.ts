@@ -32,7 +32,7 @@ export function defineFunction(
     ...(plan.hearsOfFailures ? [{ event: "inngest/function.failed" }] : []),
   ];
   const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.extras) } as const;
-  return client.createFunction(options as never, async ({ step, runId, event }) => {
+  return client.createFunction(options as never, async ({ step, runId, event, attempt }) => {
     const { environment } = plan;
     // Those of two environments wait for one name, and are told different things.
     const about = (event.data as { tag?: string }).tag ?? runId;
@@ -53,7 +53,13 @@ export function defineFunction(
         return wait(1);
       },
     };
-    const value = await play(plan.root, stage, "p", rootKey(plan));
+    const { stumblesMs } = plan;
+    const stumbles = async (): Promise<never> => {
+      await wait(stumblesMs ?? 0);
+      throw new Error(`${plan.id} stumbles`);
+    };
+    const played = play(plan.root, stage, "p", rootKey(plan));
+    const value = await (stumblesMs === null || attempt > 0 ? played : Promise.race([played, stumbles()]));
     if (plan.thinksMs > 0) await wait(plan.thinksMs);
     if (plan.fails) throw new NonRetriableError(`${plan.id} fails`);
     return value;

@@ -35,6 +35,7 @@ function planFailing(dice: Dice, before: number): FunctionPlan {
     root,
     fails: true,
     thinksMs: 0,
+    stumblesMs: null,
     extras: NO_EXTRAS,
     hearsOfFailures: false,
     stays: false,

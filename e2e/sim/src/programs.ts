@@ -40,6 +40,8 @@ export interface FunctionPlan {
   readonly fails: boolean;
   /** Between its last step and its end the handler does something of its own for so long, while steps that lost a race go on. */
   readonly thinksMs: number;
+  /** After so long the handler throws, whatever its steps are doing, and is tried again; null = it does not. */
+  readonly stumblesMs: number | null;
   readonly extras: Extras;
   /** Every run that fails starts it. */
   readonly hearsOfFailures: boolean;
@@ -85,6 +87,7 @@ export function randomFunction(dice: Dice, index: number, mayBlock: boolean): Fu
     root: mayBlock ? root : withoutBlocks(root),
     fails,
     thinksMs: 0,
+    stumblesMs: null,
     extras: NO_EXTRAS,
     hearsOfFailures: false,
     stays: false,
@@ -104,9 +107,11 @@ export function withExtras(plan: FunctionPlan, dice: Dice): FunctionPlan {
   return { ...plan, root, fails: plan.fails || (!stays && dice.chance(0.15)), extras, stays };
 }
 
-/** The same function with a handler that is not at its end as soon as its steps are. */
+/** The same function with a handler that does something of its own beside its steps. */
 export function withThoughts(plan: FunctionPlan, dice: Dice): FunctionPlan {
-  return dice.chance(0.3) ? { ...plan, thinksMs: dice.within(0, dice.pick([2, 60])) } : plan;
+  const thinksMs = dice.chance(0.3) ? dice.within(0, dice.pick([2, 60])) : 0;
+  const stumblesMs = dice.chance(0.15) ? dice.within(0, dice.pick([5, 60, 500])) : null;
+  return { ...plan, thinksMs, stumblesMs };
 }
 
 function withoutBlocks(node: Program): Program {
