@@ -119,6 +119,18 @@ describe("Lease guard", () => {
     expect(wait()).toBeUndefined();
   });
 
+  it("GUARD-1: a young message of the gateway does not speak for a thread that is silent", async () => {
+    const { clock, alive, ledger, wait, goesOn, wanted } = bench();
+    await clock.advance(2_100);
+    ledger.extendLease("r", "lease 2", EPOCH, readClocks(clock));
+    const waiting = wait();
+    expect(await goesOn(waiting)).toBe(false);
+    // Nothing is wrong with the lease: only the thread is waited for.
+    expect(wanted).toEqual([]);
+    alive();
+    expect(await goesOn(waiting)).toBe(true);
+  });
+
   it("GUARD-1: when the machine slept and the main thread wakes first, its wall clock shows it", async () => {
     const { clock, wait } = bench();
     clock.setWallClock(clock.nowMs() + 3_600_000);
