@@ -3,10 +3,9 @@ import type { Guard } from "./guard.ts";
 const ADMISSION = "gateway-mock/src/dispatch/admission/may-start.ts";
 
 /**
- * Of what keeps decisions to the functions and versions that there are. Two guards have tests of their own that fail without
- * them. `isRegistry` is SQL, which the model of the store does not have: `gateway-mock/test/store-postgres/claims.test.ts`, "take
- * nothing when it has changed, and say so". `whyOutdated` (a run's failure is decided while a function that hears of failures
- * is registered) needs a meeting of rare moments: `packages/store/test/batch-plan.test.ts`.
+ * Of what keeps decisions to the functions and versions that there are. One guard has a test of its own that fails without
+ * it: `isRegistry` is SQL, which the model of the store does not have: `gateway-mock/test/store-postgres/claims.test.ts`, "a claim
+ * based on an outdated registry takes nothing and reports it".
  */
 export const REGISTRY_GUARDS: readonly Guard[] = [
   {
@@ -17,6 +16,18 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
         file: "packages/store/src/rules/plan-intake.ts",
         find: "if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(verdict, item, scene);",
         replace: "",
+      },
+    ],
+  },
+  {
+    name: "a run's failure is decided on the functions as they are when it is written",
+    against: "staleCaches",
+    edits: [
+      {
+        file: "packages/store/src/rules/plan.ts",
+        find: "whySignalTaken(transition, signals) ?? whyOutdated(transition, found);",
+        replace:
+          "whySignalTaken(transition, signals) ?? (found.atMs < 0 ? whyOutdated(transition, found) : undefined);",
       },
     ],
   },
