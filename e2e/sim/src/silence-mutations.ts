@@ -46,9 +46,9 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     against: "suspensions",
     edits: [
       {
-        file: `${SDK}/thread/request-manager.ts`,
-        find: "!this.#inDoubt && !isLate);\n        if (!this.#inDoubt && !isLate) return",
-        replace: "!isLate);\n        if (!isLate) return",
+        file: `${SDK}/thread/handover-guard.ts`,
+        find: "return this.#inDoubt || lateMs > this.#maxLateMs",
+        replace: "return lateMs > this.#maxLateMs",
       },
     ],
   },

@@ -3,12 +3,11 @@ import { parentPort } from "node:worker_threads";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import { createEmergencyChannel } from "./connection/thread/emergency.ts";
 import { openWebSocket } from "./connection/thread/gateway-socket.ts";
-import { createInspectorSessions } from "./connection/thread/inspector-sessions.ts";
+import { createInspectorSessions, endAfterInspection } from "./connection/thread/inspector-sessions.ts";
 import { captureMainStack } from "./connection/thread/main-stack.ts";
 import { listenToSignals } from "./connection/thread/process-signals.ts";
 import { runThread } from "./connection/thread/run-thread.ts";
 import { createSourceMaps } from "./connection/thread/source-maps.ts";
-import { endAfterInspection } from "./connection/thread/thread-end.ts";
 
 if (parentPort === null) {
   throw new Error("connect-thread is Holdfast's connection thread; connect() starts it. Do not run it directly.");

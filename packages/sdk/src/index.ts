@@ -4,7 +4,7 @@ export type { ErrorCode, LoggerLike } from "@holdfast/core";
 export type { ClientOptions } from "./app/client-options.ts";
 export type { Connection } from "./connection/main/connection.ts";
 export type { ConnectOptions } from "./connection/shared/connect-options.ts";
-export type { ConnectionState } from "./connection/shared/connection-state.ts";
+export type { ConnectionState } from "./connection/shared/debug-state.ts";
 export type {
   EventOfType,
   EventType,

@@ -193,7 +193,7 @@ it.each(["exit", "error"])(
     import { createInspectorSessions } from "./src/connection/thread/inspector-sessions.ts";
     import { captureMainStack } from "./src/connection/thread/main-stack.ts";
     import { StallWatch } from "./src/connection/thread/stall-watch.ts";
-    import { endAfterInspection } from "./src/connection/thread/thread-end.ts";
+    import { endAfterInspection } from "./src/connection/thread/inspector-sessions.ts";
     const inspectorSessions = createInspectorSessions();
     const exit = endAfterInspection(inspectorSessions);
     const nothing = () => {};

@@ -1,5 +1,4 @@
-import type { ConnectionState } from "../shared/connection-state.ts";
-import type { DebugState } from "../shared/debug-state.ts";
+import type { ConnectionState, DebugState } from "../shared/debug-state.ts";
 
 /** What `debugState()` gives: main's own view, and the mirror of the connection thread's. */
 export interface ConnectionDebugState {

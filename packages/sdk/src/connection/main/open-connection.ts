@@ -10,8 +10,7 @@ import {
 } from "@holdfast/core";
 import type { ExecutionStrategy } from "../../execution/execution.ts";
 import { nodeModule } from "../../runtime.ts";
-import type { ConnectionState } from "../shared/connection-state.ts";
-import type { DebugState } from "../shared/debug-state.ts";
+import type { ConnectionState, DebugState } from "../shared/debug-state.ts";
 import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { type Closer, createCloser } from "./closer.ts";
@@ -115,6 +114,7 @@ class ThreadedConnection implements Connection {
       log,
       send: (message) => this.#host.send(message),
       onIdle: () => this.#closer.recheck(),
+      lossReason: () => this.#closer.lossReason(),
     });
     const [host, ledger, runner] = [this.#host, this.#ledger, this.#runner];
     this.#closer = createCloser({ host, ledger, runner, clock, timers, log, graceMs: deps.closeGraceMs });
@@ -221,7 +221,6 @@ class ThreadedConnection implements Connection {
   }
 
   #onMessage(message: ThreadMessage): void {
-    const ledger = this.#ledger;
     switch (message.type) {
       case "STATE_CHANGE":
         if (message.state === "RECONNECTING") this.#host.setReady(false);
@@ -230,24 +229,12 @@ class ThreadedConnection implements Connection {
       case "CONNECTION_READY":
         return this.#onReady(message.connectionId);
       case "EXECUTION_REQUEST":
-        return this.#runner.runRequest(message);
       case "REPLY_ACKED":
-        return void ledger.remove(message.requestId);
       case "CHECKPOINT_ACKED":
-        return ledger.settleCheckpoint(message.requestId, message.sequence, message.outcome);
       case "LEASE_EXTENDED":
-        ledger.extendLease(message.requestId, message.leaseId, message.epoch, message.asOf);
-        return this.#watch.leaseGuard.recheck();
       case "LEASE_LOST":
-        this.#watch.leaseGuard.onRevocation();
-        ledger.lose(message.requestId, this.#closer.lossReason());
-        return this.#watch.leaseGuard.recheck();
-      case "CANCEL": {
-        this.#watch.leaseGuard.onRevocation();
-        const reason = message.reason || "The run was cancelled.";
-        ledger.cancel(message.requestId, new HoldfastError("RUN_CANCELLED", reason));
-        return this.#watch.leaseGuard.recheck();
-      }
+      case "CANCEL":
+        return this.#runner.onMessage(message);
       case "DEBUG_STATE":
         this.#mirror = message;
         return;

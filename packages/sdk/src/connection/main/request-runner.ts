@@ -1,4 +1,4 @@
-import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
+import { HoldfastError, type Log, toPlainError, unreachable } from "@holdfast/core";
 import type { CancelSignal } from "../../execution/abort.ts";
 import type { CheckpointPort, ExecutionStrategy } from "../../execution/execution.ts";
 import type { MainMessage, ThreadMessage } from "../shared/messages.ts";
@@ -15,19 +15,31 @@ import type { Ledger } from "./ledger.ts";
 export interface RequestRunnerDeps {
   readonly strategy: ExecutionStrategy;
   readonly ledger: Ledger;
-  readonly leaseGuard: Pick<LeaseGuard, "whenConfirmed">;
+  readonly leaseGuard: Pick<LeaseGuard, "whenConfirmed" | "onRevocation" | "recheck">;
   readonly sdkVersion: string;
   readonly log: Log;
   readonly send: (message: MainMessage) => void;
   /** A handler ended, whatever became of its result. */
   readonly onIdle: () => void;
+  /** Why a lease that is lost now is lost. */
+  readonly lossReason: () => HoldfastError;
 }
 
-/** Runs requests through the strategy and keeps the ledger. */
+type ExecutionRequestMessage = Extract<ThreadMessage, { type: "EXECUTION_REQUEST" }>;
+
+/** What the connection thread says about requests. */
+export type RequestMessage =
+  | ExecutionRequestMessage
+  | Extract<ThreadMessage, { type: "REPLY_ACKED" | "CHECKPOINT_ACKED" | "LEASE_EXTENDED" | "LEASE_LOST" | "CANCEL" }>;
+
+/**
+ * Main's side of requests: runs them through the strategy, keeps the ledger, and tells the lease guard what may have
+ * changed. The connection thread's side is `thread/request-manager.ts`.
+ */
 export interface RequestRunner {
   /** Handlers that run, including those whose result is no longer needed. */
   readonly running: number;
-  runRequest(message: Extract<ThreadMessage, { type: "EXECUTION_REQUEST" }>): void;
+  onMessage(message: RequestMessage): void;
 }
 
 export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
@@ -54,7 +66,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
 
   const run = async (
     request: ExecutorRequest,
-    extensions: Extract<ThreadMessage, { type: "EXECUTION_REQUEST" }>["extensions"],
+    extensions: ExecutionRequestMessage["extensions"],
     signal: CancelSignal,
   ): Promise<void> => {
     const { requestId, appName, functionSlug, stepId, runId, jobId, requestPayload: payload } = request;
@@ -76,24 +88,56 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     }
   };
 
+  const runRequest = ({ requestId, request: bytes, extensions, epoch, asOf }: ExecutionRequestMessage): void => {
+    const request = decodeExecutorRequest(bytes);
+    if (request === undefined) {
+      throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
+    }
+    const signal = ledger.open(identityOf(request), request.appName, request.leaseId, epoch, asOf);
+    if (signal === undefined) return;
+    running += 1;
+    run(request, extensions, signal)
+      .catch((error: unknown) => fail(requestId, error))
+      .finally(() => {
+        running -= 1;
+        deps.onIdle();
+      });
+  };
+
   return {
     get running() {
       return running;
     },
-    runRequest: ({ requestId, request: bytes, extensions, epoch, asOf }) => {
-      const request = decodeExecutorRequest(bytes);
-      if (request === undefined) {
-        throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
-      }
-      const signal = ledger.open(identityOf(request), request.appName, request.leaseId, epoch, asOf);
-      if (signal === undefined) return;
-      running += 1;
-      run(request, extensions, signal)
-        .catch((error: unknown) => fail(requestId, error))
-        .finally(() => {
-          running -= 1;
-          deps.onIdle();
-        });
+    onMessage: (message) => {
+      if (message.type === "EXECUTION_REQUEST") runRequest(message);
+      else applyToLedger(message, deps);
     },
   };
+}
+
+/** What the gateway has said of a request that is in the ledger. */
+function applyToLedger(
+  message: Exclude<RequestMessage, ExecutionRequestMessage>,
+  { ledger, leaseGuard, lossReason }: RequestRunnerDeps,
+): void {
+  const { requestId } = message;
+  switch (message.type) {
+    case "REPLY_ACKED":
+      return void ledger.remove(requestId);
+    case "CHECKPOINT_ACKED":
+      return ledger.settleCheckpoint(requestId, message.sequence, message.outcome);
+    case "LEASE_EXTENDED":
+      ledger.extendLease(requestId, message.leaseId, message.epoch, message.asOf);
+      return leaseGuard.recheck();
+    case "LEASE_LOST":
+      leaseGuard.onRevocation();
+      ledger.lose(requestId, lossReason());
+      return leaseGuard.recheck();
+    case "CANCEL":
+      leaseGuard.onRevocation();
+      ledger.cancel(requestId, new HoldfastError("RUN_CANCELLED", message.reason || "The run was cancelled."));
+      return leaseGuard.recheck();
+    default:
+      return unreachable(message);
+  }
 }

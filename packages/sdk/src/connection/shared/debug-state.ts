@@ -1,6 +1,12 @@
 import type { PlainError, TraceEntry } from "@holdfast/core";
-import type { ConnectionState } from "./connection-state.ts";
 import type { StallDebugState } from "./stall.ts";
+
+/**
+ * CONNECTING: no connection was ready yet. ACTIVE: ready for work. RECONNECTING: lost it, getting another (work in
+ * flight continues). CLOSING: no new work, finishing. CLOSED: ended by `close()`. FAILED: not restarted again, see
+ * `closed`.
+ */
+export type ConnectionState = "CONNECTING" | "ACTIVE" | "RECONNECTING" | "CLOSING" | "CLOSED" | "FAILED";
 
 /** The connection thread's own account of itself, mirrored to main on change and every 5 seconds. */
 export interface DebugState {

@@ -1,7 +1,6 @@
 import { type ClockReading, HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
 import type { CheckpointOutcome, Extension, RequestIdentity } from "@holdfast/protocol";
-import type { ConnectionState } from "./connection-state.ts";
-import type { DebugState } from "./debug-state.ts";
+import type { ConnectionState, DebugState } from "./debug-state.ts";
 import type { SerializableConfig } from "./serializable-config.ts";
 
 /**

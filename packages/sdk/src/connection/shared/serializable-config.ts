@@ -1,6 +1,13 @@
 import type { BackoffPolicy } from "@holdfast/core";
-import type { AppConfiguration, Extension } from "@holdfast/protocol";
+import { type AppConfiguration, type Extension, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StallPolicy } from "./stall.ts";
+
+/** What this SDK offers to a gateway beyond the plain protocol. */
+export const OFFERED_EXTENSIONS: readonly Extension[] = ["checkpoint", "nack", "cancel", "stall"];
+
+export const MAX_APPS = WIRE_LIMITS.maxAppsPerConnection;
+
+export const CONNECT_TIMEOUTS = { openMs: TIMEOUTS.openMs, httpMs: TIMEOUTS.httpMs } as const;
 
 /** What the thread needs to know: plain data only. Keys are hashed before they get here. */
 export interface SerializableConfig {

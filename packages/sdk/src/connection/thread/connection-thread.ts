@@ -1,7 +1,7 @@
 import { unreachable } from "@holdfast/core";
 import { type ConnectionReady, type StartResponse, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
 import { parseIntervalMs } from "../machines/intervals.ts";
-import type { ConnectionState } from "../shared/connection-state.ts";
+import type { ConnectionState } from "../shared/debug-state.ts";
 import type { InitMessage, MainMessage } from "../shared/messages.ts";
 import type { StallReport } from "../shared/stall.ts";
 import { stateOf } from "./debug-mirror.ts";

@@ -1,7 +1,6 @@
 import { type Clock, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
 import type { LinkState } from "../machines/link-types.ts";
-import type { ConnectionState } from "../shared/connection-state.ts";
-import type { DebugState } from "../shared/debug-state.ts";
+import type { ConnectionState, DebugState } from "../shared/debug-state.ts";
 import type { LinkDriver } from "./link-driver.ts";
 import type { MainPort } from "./main-port.ts";
 import type { RequestManager } from "./request-manager.ts";

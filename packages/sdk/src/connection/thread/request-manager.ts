@@ -5,19 +5,17 @@ import {
   type ExecutorRequest,
   type Extension,
   encodeWorkerFrame,
-  WORKER_FALLBACK_INTERVALS,
   type WorkerFrame,
 } from "@holdfast/protocol";
 import { decideAcceptance } from "../machines/acceptance.ts";
 import type { WorkFrame } from "../machines/frame-subjects.ts";
-import { parseIntervalMs, pauseLimitMs } from "../machines/intervals.ts";
-import { earlier, LeaseAges } from "../machines/lease-ages.ts";
 import { RecentIds } from "../machines/recent-ids.ts";
 import type { AdoptedRequest, MainMessage, ThreadMessage } from "../shared/messages.ts";
 import { encodeErrorReply, identityOf } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
+import { HandoverGuard } from "./handover-guard.ts";
 import type { InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import type { MainPort } from "./main-port.ts";
@@ -26,7 +24,6 @@ import { ReplyDelivery } from "./reply-delivery.ts";
 import { type RequestsDebugState, requestsDebugState } from "./requests-debug-state.ts";
 import type { Emit, RequestEffect } from "./thread-effect.ts";
 
-const EMPTY = new Uint8Array(0);
 /** Dispatches that were answered and may still be delivered twice. */
 const RECENT_IDS = 2_000;
 
@@ -37,7 +34,7 @@ export interface RequestManagerDeps {
   readonly timers: Timers;
   readonly log: Log;
   readonly port: Pick<MainPort, "post">;
-  /** For what supersedes itself. */
+  /** For messages of which only the latest matters. */
   readonly coalescing: Pick<MainPort, "post">;
   readonly counters: Pick<SharedCounters, "setEpoch" | "addRevocation">;
   /** Of the first doubt, which everything that is adopted is in. */
@@ -49,16 +46,9 @@ export interface RequestManagerDeps {
 export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" | "LEASE_WANTED" }>;
 
 /**
- * Everything about requests: taking them in, their leases, their checkpoints and replies.
- *
- * DOUBT-1. After a doubt (`doubt`) main begins nothing until the lease of the request is confirmed: main sees the epoch in
- *     shared memory before it gets anything else.
- * DOUBT-2. A request that is read while in doubt goes to main, and is acknowledged, only when its lease is confirmed; nothing
- *     of one that is lost or cancelled before that is seen by main.
- * DOUBT-3. The doubt about what is read ends with the first answer that was given after it began: all that comes over the
- *     connection later was sent later.
- * DOUBT-4. So is a request that comes later than others came by more than a pause.
- * DOUBT-5. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
+ * The requests of this connection thread, from the frame that brings one to the acknowledgement of its reply: takes them
+ * in, and joins what others own: `HandoverGuard` (may it go to main?), `LeaseKeeper`, `ReplyDelivery`, `Refusals`. Main's
+ * ledger is the truth of them; a new thread gets it by `adopt`.
  */
 export class RequestManager {
   readonly #inFlight: InFlightRequests;
@@ -69,13 +59,7 @@ export class RequestManager {
   readonly #refusals: Refusals;
   readonly #finished = new RecentIds(RECENT_IDS);
   readonly #apps: ReadonlySet<string>;
-  readonly #ages = new LeaseAges();
-  /** Requests that are not main's before their leases are confirmed. */
-  readonly #unconfirmed = new Map<string, ExecutorRequest & { readonly bytes: Uint8Array }>();
-  #epoch: number;
-  /** What is read now may have been sent before others got it. */
-  #inDoubt = false;
-  #lateMs = 0;
+  readonly #handover: HandoverGuard;
   #extensions: readonly Extension[] = [];
   #negotiated = false;
   #stalled = false;
@@ -85,7 +69,7 @@ export class RequestManager {
     this.#deps = deps;
     this.#emit = emit;
     this.#apps = new Set(deps.config.apps.map((app) => app.appName));
-    this.#epoch = deps.epoch;
+    this.#handover = new HandoverGuard(deps.counters, deps.epoch);
     this.#inFlight = deps.inFlight;
     const sendBytes = (bytes: Uint8Array): void => emit({ do: "SEND", bytes });
     this.#delivery = new ReplyDelivery({ ...deps, send: sendBytes, onDelivered: (id) => this.#onDelivered(id) });
@@ -93,7 +77,7 @@ export class RequestManager {
     this.#refusals = new Refusals({ ...deps, send, extensions: () => this.#extensions });
     this.#leases = new LeaseKeeper({
       ...deps,
-      ages: this.#ages,
+      ages: this.#handover.ages,
       send,
       onConfirmed: (requestId, asOf) => this.#onConfirmed(requestId, asOf),
       onLost: (requestId) => this.#loseRequest(requestId),
@@ -138,10 +122,8 @@ export class RequestManager {
   }
 
   onLinkUp(ready: ConnectionReady): void {
-    this.#forgetUnconfirmed();
-    this.#inDoubt = false;
-    this.#ages.reset();
-    this.#lateMs = pauseLimitMs(parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs));
+    this.#forgetHeld();
+    this.#handover.onLinkUp(ready);
     this.#extensions = this.#deps.config.extensions.filter((name) => ready.extensions.includes(name));
     this.#negotiated = true;
     this.#leases.start(ready);
@@ -156,17 +138,15 @@ export class RequestManager {
   onLinkDown(): void {
     this.#leases.stop();
     this.#delivery.onLinkDown();
-    this.#forgetUnconfirmed();
+    this.#forgetHeld();
     // Without a connection for long enough the gateway gives the work to others.
     this.beginDoubt();
   }
 
   /** Others may have got what is held here. */
   beginDoubt(): void {
-    this.#epoch += 1;
-    this.#inDoubt = true;
-    this.#deps.counters.setEpoch(this.#epoch);
-    this.#leases.beginDoubt(this.#epoch);
+    this.#handover.beginDoubt();
+    this.#leases.beginDoubt(this.#handover.epoch);
   }
 
   /** `bytes` is a view that is only good during the call. */
@@ -177,13 +157,13 @@ export class RequestManager {
       case "WORKER_REPLY_ACK":
         return this.#onDelivered(frame.requestId);
       case "WORKER_REQUEST_EXTEND_LEASE_ACK":
-        if (this.#leases.onExtensionAnswer(frame.requestId, frame.newLeaseId)) this.#inDoubt = false;
+        if (this.#leases.onExtensionAnswer(frame.requestId, frame.newLeaseId)) this.#handover.endDoubt();
         return;
       case "GATEWAY_CHECKPOINT_ACK":
         return this.#answerCheckpoint(frame.requestId, frame.sequence, frame.outcome);
       case "GATEWAY_CANCEL": {
         const { requestId, reason } = frame;
-        if (this.#unconfirmed.has(requestId)) return this.#forget(requestId);
+        if (this.#handover.holds(requestId)) return this.#forget(requestId);
         if (this.#inFlight.has(requestId)) this.#revoke({ type: "CANCEL", requestId, reason });
         return;
       }
@@ -215,7 +195,7 @@ export class RequestManager {
 
   beginShutdown(): void {
     this.#shuttingDown = true;
-    for (const request of [...this.#unconfirmed.values()]) {
+    for (const request of this.#handover.held()) {
       this.#refusals.refuseRequest(request, "SHUTTING_DOWN", "This worker is shutting down.");
       this.#forget(request.requestId);
     }
@@ -271,16 +251,16 @@ export class RequestManager {
   #forget(requestId: string): void {
     this.#delivery.withdraw(requestId);
     this.#inFlight.remove(requestId);
-    this.#unconfirmed.delete(requestId);
+    this.#handover.release(requestId);
     this.#emit({ do: "REQUEST_ENDED" });
   }
 
-  #forgetUnconfirmed(): void {
-    for (const requestId of [...this.#unconfirmed.keys()]) this.#forget(requestId);
+  #forgetHeld(): void {
+    for (const { requestId } of this.#handover.held()) this.#forget(requestId);
   }
 
   #loseRequest(requestId: string): void {
-    if (!this.#unconfirmed.has(requestId)) this.#revoke({ type: "LEASE_LOST", requestId });
+    if (!this.#handover.holds(requestId)) this.#revoke({ type: "LEASE_LOST", requestId });
     this.#forget(requestId);
   }
 
@@ -290,16 +270,16 @@ export class RequestManager {
   }
 
   #onConfirmed(requestId: string, asOf: ClockReading | null): void {
-    const request = this.#unconfirmed.get(requestId);
+    const request = this.#handover.release(requestId);
     if (request === undefined) return;
-    this.#unconfirmed.delete(requestId);
-    this.#ages.onConfirmed(request.leaseId, this.#inFlight.get(requestId)?.startedAtMs ?? 0);
+    this.#handover.ages.onConfirmed(request.leaseId, this.#inFlight.get(requestId)?.startedAtMs ?? 0);
     this.#handToMain(request, request.bytes, asOf);
   }
 
   /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
   #handToMain(request: ExecutorRequest, bytes: Uint8Array, asOf: ClockReading | null): void {
-    const [{ requestId }, extensions, epoch] = [request, this.#extensions, this.#epoch];
+    const { requestId } = request;
+    const [extensions, { epoch }] = [this.#extensions, this.#handover];
     this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, epoch, asOf });
     this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
   }
@@ -343,16 +323,14 @@ export class RequestManager {
     switch (acceptance.verdict) {
       case "accept": {
         const copy = new Uint8Array(bytes);
-        const now = readClocks(this.#deps.clock);
-        const lateMs = this.#ages.lateMs(leaseId, now.monotonicMs) ?? 0;
-        const isLate = lateMs > this.#lateMs;
-        this.#inFlight.add(identityOf(request), leaseId, !this.#inDoubt && !isLate);
-        if (!this.#inDoubt && !isLate) return this.#handToMain(request, copy, earlier(now, lateMs));
-        this.#unconfirmed.set(requestId, { ...request, requestPayload: EMPTY, bytes: copy });
+        const asOf = this.#handover.knownAsOf(leaseId, readClocks(this.#deps.clock));
+        this.#inFlight.add(identityOf(request), leaseId, asOf !== null);
+        if (asOf !== null) return this.#handToMain(request, copy, asOf);
+        this.#handover.hold(request, copy);
         return this.#leases.askForExtension(requestId);
       }
       case "duplicate":
-        if (this.#unconfirmed.has(requestId)) return;
+        if (this.#handover.holds(requestId)) return;
         return this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
       case "finished":
         return this.#deps.log("debug", "Ignored a request that was already answered.", { requestId });
