@@ -140,7 +140,14 @@ describe.each([
       peer.of("WORKER_REQUEST_EXTEND_LEASE").filter(({ requestId }) => requestId === call?.request.requestId).length;
     expect([questions(kept), questions(lost)], "what begins at once costs nothing").toEqual([0, 0]);
 
-    gateway.script.intercept = (_to, frame) => frame.kind === "WORKER_REQUEST_EXTEND_LEASE";
+    // Answers are delayed, not lost: each counts as of the oldest question without one.
+    const unanswered: (() => void)[] = [];
+    gateway.script.intercept = (to, frame) => {
+      if (frame.kind !== "WORKER_REQUEST_EXTEND_LEASE") return false;
+      const granted = frame.requestId === lost?.request.requestId ? {} : { newLeaseId: `late ${unanswered.length}` };
+      unanswered.push(() => to.send({ ...frame, kind: "WORKER_REQUEST_EXTEND_LEASE_ACK", ...granted }));
+      return true;
+    };
     const { waits } = await until(() => {
       const promises = [kept?.port.whenConfirmed?.(), lost?.port.whenConfirmed?.()];
       return promises.every((promise) => promise !== undefined) && { waits: promises };
@@ -151,6 +158,7 @@ describe.each([
       to.send({ ...frame, kind: "WORKER_REQUEST_EXTEND_LEASE_ACK" });
       return true;
     };
+    for (const answer of unanswered) answer();
     await Promise.all(waits);
     await until(() => lost?.signal.aborted === true, "the loss");
     await until(() => kept?.port.whenConfirmed?.() === undefined, "the answer");
