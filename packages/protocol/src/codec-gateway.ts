@@ -1,3 +1,7 @@
+/**
+ * How each frame of a gateway is written and read. `codec.ts` has the envelope, `codec-worker.ts` the other direction;
+ * a kind of frame without a row does not compile.
+ */
 import { HoldfastError } from "@holdfast/core";
 import { bare, type FrameKind, identity, namesOf, own, type PayloadCodecs, reader } from "./codec-parts.ts";
 import { type CheckpointOutcome, EXTENSIONS, type Extension, type GatewayFrame, type WorkerFrame } from "./frames.ts";

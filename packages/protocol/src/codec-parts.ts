@@ -1,9 +1,8 @@
+/** Building blocks of both codec tables: a codec per payload, and the fields that payloads share. */
 import { HoldfastError } from "@holdfast/core";
 import protobuf from "protobufjs/minimal.js";
 import type { GatewayFrame, ReplyStatus, RequestIdentity, SdkResponse, WorkerFrame } from "./frames.ts";
 import { connect } from "./generated/connect.js";
-
-/** What the payloads of both directions have in common. */
 
 const { v1 } = connect;
 export const NO_BYTES = new Uint8Array(0);

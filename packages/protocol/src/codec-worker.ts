@@ -1,3 +1,4 @@
+/** How each frame of a worker is written and read; see `codec-gateway.ts` for the other direction. */
 import { HoldfastError } from "@holdfast/core";
 import {
   bare,

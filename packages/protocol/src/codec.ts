@@ -1,3 +1,7 @@
+/**
+ * The envelope around all frames, and the bodies of the HTTP calls. The only module besides its tables that sees the
+ * generated protobuf code.
+ */
 import { HoldfastError } from "@holdfast/core";
 import { gatewayPayloads } from "./codec-gateway.ts";
 import {

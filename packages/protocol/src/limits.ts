@@ -1,3 +1,6 @@
+/**
+ * Names, limits and times that gateway and worker must agree on. Those of the base protocol are not ours to change.
+ */
 import { invariant } from "@holdfast/core";
 
 /** Offered and echoed in the WebSocket upgrade. */

@@ -1,3 +1,4 @@
+/** Fails a test that leaves something behind: processes, sockets, timers, servers that this package started. */
 import type { ChildProcess } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import type { Server, Socket } from "node:net";

@@ -1,3 +1,6 @@
+/**
+ * Runs Node scripts as processes of a test, waits for what they print, and kills them with everything they started.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";

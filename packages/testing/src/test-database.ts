@@ -1,3 +1,4 @@
+/** A database of a test's own on a Postgres server, dropped when it is done. */
 import { createHash, randomBytes } from "node:crypto";
 import { HoldfastError, sleep, systemClock, systemTimers } from "@holdfast/core";
 import postgres from "postgres";

@@ -1,9 +1,11 @@
+/** A real gateway in the test's process, with a database of its own, and helpers to read what became of runs. */
 import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
 import type { Gateway, GatewayOptions } from "@holdfast/gateway-mock";
 import { createDatabase, type ServerInput } from "./test-database.ts";
 import { startTestPostgres, TEST_DATABASE_URL } from "./test-postgres.ts";
 import { waitFor } from "./wait-for.ts";
 
+/** Options of `startTestGateway`: those of a gateway, but for where it keeps its data. */
 export interface TestGatewayOptions
   extends Omit<GatewayOptions, "databaseUrl" | "dataDir" | "keepData" | "virtualTime"> {
   /** The Postgres server to make a database on; not with `store: "memory"`. Default: that of `HOLDFAST_TEST_DATABASE_URL`, else a throwaway one. */

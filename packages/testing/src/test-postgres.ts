@@ -1,3 +1,4 @@
+/** A throwaway Postgres server for tests, or the one that `HOLDFAST_TEST_DATABASE_URL` names. */
 import { HoldfastError } from "@holdfast/core";
 import { startPostgres } from "@holdfast/postgres-server";
 import { register } from "./registry.ts";

@@ -1,10 +1,11 @@
+/** Polls until a condition holds, and fails with what was last seen. */
 import { inspect } from "node:util";
 import { HoldfastError, messageOf, sleep, systemClock, systemTimers } from "@holdfast/core";
 
 export interface WaitForOptions {
   /** Default 30 000. */
   readonly timeoutMs?: number;
-  /** Between two looks. Default 20. */
+  /** Between two checks. Default 20. */
   readonly intervalMs?: number;
   /** What is waited for, for the failure text: "the run to complete". */
   readonly what: string;
@@ -26,7 +27,7 @@ export async function waitFor<T>(
   const { timeoutMs = 30_000, intervalMs = 20, what, context } = options;
   const startMs = systemClock.monotonicMs();
   let last = "";
-  for (let looks = 1; ; looks += 1) {
+  for (let checks = 1; ; checks += 1) {
     try {
       const answer = await condition();
       if (answer) return answer as Exclude<T, false | null | undefined | 0 | "">;
@@ -37,7 +38,7 @@ export async function waitFor<T>(
     const spentMs = Math.round(systemClock.monotonicMs() - startMs);
     if (spentMs >= timeoutMs) {
       const more = context ? `\n${String(await context()).slice(-MAX_SHOWN_CHARS)}` : "";
-      const text = `Timed out after ${spentMs} ms waiting for ${what} (checked ${looks} times). ${last.slice(0, MAX_SHOWN_CHARS)}`;
+      const text = `Timed out after ${spentMs} ms waiting for ${what} (checked ${checks} times). ${last.slice(0, MAX_SHOWN_CHARS)}`;
       throw new HoldfastError("TEST_TIMEOUT", text + more);
     }
     await sleep(systemTimers, Math.min(intervalMs, timeoutMs - spentMs));

@@ -1,3 +1,7 @@
+/**
+ * Undoing the steps of a run that has failed, as steps of its own (docs/decisions/0028). `Pass` collects the
+ * compensations while it replays the handler, and runs them here.
+ */
 import type { PlainError } from "@holdfast/core";
 import { isRecord, normalizeError } from "@holdfast/protocol";
 import { type CompensationReport, reviveError } from "../steps/errors.ts";

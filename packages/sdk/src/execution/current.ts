@@ -1,3 +1,7 @@
+/**
+ * Which function and step the running code belongs to, kept in an AsyncLocalStorage. Nested steps are noticed by it,
+ * and a stall report asks it, through a debugger, who blocks the thread.
+ */
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { nodeModule } from "../runtime.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * The seam between the connection and the execution of functions: a request goes in, a result comes out, and
+ * checkpoints go through a port. Neither side imports more of the other than this.
+ */
 import type { CheckpointOutcome, Extension, ReplyStatus } from "@holdfast/protocol";
 import type { CancelSignal } from "./abort.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * What the end of a handler means for its run: returned with or without steps that were never awaited, failed with or
+ * without another try.
+ */
 import { logTo } from "@holdfast/core";
 import type { HandlerEnd } from "../steps/pass-machine.ts";
 import type { PassInput } from "./pass-input.ts";

@@ -1,3 +1,8 @@
+/**
+ * When the author's code has done all it can for now. A pass must not reply before that, and the only way to know is
+ * to let microtasks and turns of the event loop go by.
+ */
+
 /** Runs `next` once all microtasks that are due, and those they make, have run. */
 export function afterMicrotasks(next: () => void): void {
   // The queue of ticks is looked at when the queue of microtasks is empty; asking from a microtask makes that so.
@@ -62,7 +67,7 @@ export class IdleDetector {
     this.#onIdle = onIdle;
   }
 
-  /** Something happened. */
+  /** Something happened: the quiet turns are counted anew. */
   noteActivity(): void {
     this.#activity += 1;
   }

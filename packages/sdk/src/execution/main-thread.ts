@@ -1,3 +1,7 @@
+/**
+ * Executes requests on the thread that called `connect()`: finds the function, reads the input, and runs a `Pass` with
+ * the handler. Whatever goes wrong before the handler begins becomes an error reply here.
+ */
 import { type Clock, HoldfastError, systemClock, systemTimers, type Timers } from "@holdfast/core";
 import { type EventPayload, encodeJsonBytes, isRecord, normalizeError } from "@holdfast/protocol";
 import { validateData } from "../events/event-types.ts";
@@ -71,7 +75,7 @@ function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRe
   );
 }
 
-/** The state of a run that is too large for one request. Ends with the wish for it. */
+/** The state of a run that is too large for one request. Aborted by `signal`. */
 async function fetchState(
   { client }: RegisteredFunction,
   { runId }: ExecutionRequest,
@@ -183,7 +187,7 @@ function failureOf(event: EventPayload): Error {
   return reviveError(normalizeError(data.error));
 }
 
-/** Nothing of the author's ran; the gateway may try elsewhere. */
+/** No code of the author's ran; the gateway may try another worker. */
 function infrastructureError(thrown: unknown, requestVersion: number): ExecutionResult {
   const body = encodeJsonBytes({ type: "internal", ...errorObject(thrown) });
   return { status: "ERROR", body, noRetry: false, requestVersion };

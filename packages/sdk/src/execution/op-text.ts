@@ -1,3 +1,4 @@
+/** Writes ops: what a pass tells a gateway of one step. */
 import type { PlainError } from "@holdfast/core";
 import type { OpText } from "../steps/pass-machine.ts";
 import type { StepCall } from "../steps/step-call.ts";

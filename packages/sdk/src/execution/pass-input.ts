@@ -1,3 +1,7 @@
+/**
+ * Reads a request's payload into the input of a pass, checks it, and fetches the state that was too large to be sent
+ * along.
+ */
 import { HoldfastError } from "@holdfast/core";
 import { type EventPayload, type ExtendedContext, isRecord, parseJsonBytes } from "@holdfast/protocol";
 

@@ -1,3 +1,8 @@
+/**
+ * One pass of a function: runs the handler, replays finished steps from the memo, runs due ones, and replies. What
+ * follows from what is decided in `steps/pass-machine.ts`; the order of steps is checked in `step-order-check.ts`,
+ * failed runs are undone in `compensation.ts`.
+ */
 import { createDriver, type Driver, type TimerHandle, unreachable } from "@holdfast/core";
 import type { CheckpointOutcome, ExtendedContext } from "@holdfast/protocol";
 import { schemaFor } from "../functions/registry.ts";
@@ -34,7 +39,6 @@ const UNDO_GRACE_MS = 10_000;
 
 const utf8 = new TextEncoder();
 
-/** The shell around the pass machine: runs handler and bodies, settles steps, talks to the checkpoint port. */
 export class Pass {
   readonly #options: PassOptions;
   readonly #journal: Journal;
@@ -252,7 +256,7 @@ export class Pass {
     if (serial !== null) this.#driver.send({ type: "quiet", serial });
   }
 
-  /** Code between steps may still be at work: looks again when something was asked for, or acts at the end. */
+  /** Code between steps may still be at work: waits for idleness again when it asked for a step, or acts at the end. */
   #afterGrace(graceMs: number, onTimeout: () => void): void {
     const { askedCount } = this.#order;
     const isNews = (): boolean => this.#order.askedCount !== askedCount;

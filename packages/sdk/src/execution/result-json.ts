@@ -1,3 +1,7 @@
+/**
+ * Results and errors as JSON: what cannot be stored is refused by name, what is too long is cut, and code sees the
+ * same value now and on replay.
+ */
 import { HoldfastError, messageOf, type PlainError, toPlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 

@@ -1,3 +1,7 @@
+/**
+ * The reply of a pass in the words of the protocol, base or extended. See docs/decisions/0033 for races on the base
+ * protocol.
+ */
 import { unreachable } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
 import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-machine.ts";

@@ -1,3 +1,4 @@
+/** Time as the run's gateway counts it, and the run's deadline: the clock of this process may be off. */
 import type { Clock } from "@holdfast/core";
 import { RunDeadlineError } from "../steps/errors.ts";
 
@@ -7,7 +8,6 @@ interface GatewayTimes {
   readonly deadlineMs?: number;
 }
 
-/** Time as the run's gateway counts it, and the run's deadline. */
 export class RunTime {
   readonly #clock: Clock;
   readonly #times: GatewayTimes;
@@ -28,7 +28,7 @@ export class RunTime {
     return nowMs === undefined ? this.#clock.nowMs() : nowMs + (this.#clock.monotonicMs() - this.#startedMs);
   }
 
-  /** Undefined when the run has no deadline, or is past caring. */
+  /** Undefined when the run has no deadline, or is being undone already. */
   get deadlineMs(): number | undefined {
     return this.#ends ? this.#times.deadlineMs : undefined;
   }

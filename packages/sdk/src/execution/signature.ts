@@ -1,3 +1,7 @@
+/**
+ * The signature of a finished step, as the gateway has it on record, compared with the step that the code has now
+ * (docs/decisions/0027).
+ */
 import type { OpName } from "@holdfast/protocol";
 import { STEP_KINDS, type StepKind, stepKinds } from "../steps/step-kinds.ts";
 import type { StepTools } from "../steps/step-types.ts";

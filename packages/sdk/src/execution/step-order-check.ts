@@ -1,3 +1,7 @@
+/**
+ * The determinism check of a pass: tells code that has changed from a race that came out otherwise
+ * (docs/decisions/0027).
+ */
 import { describeSignature, describeStep, parseSignature, type Signature } from "./signature.ts";
 import type { StepRecord } from "./step-record.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * A step that the handler has called: its promise, its outcome, and the run of its body. `Pass` owns the records of
+ * its pass.
+ */
 import { type Clock, describeValue, messageOf, type PlainError } from "@holdfast/core";
 import { StepError, StepNestedError } from "../steps/errors.ts";
 import type { FoundStep, OpText } from "../steps/pass-machine.ts";

@@ -1,3 +1,4 @@
+/** Reads a thrown value exactly once, whatever it is: error classes, plain objects, getters that throw. */
 import type { PlainError } from "@holdfast/core";
 import { isFinalError, RetryAfterError, StepError } from "../steps/errors.ts";
 import { errorObject } from "./result-json.ts";

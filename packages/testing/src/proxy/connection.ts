@@ -1,3 +1,4 @@
+/** One connection through the proxy: both directions, faults included. */
 import { connect, type Socket } from "node:net";
 import type { Clock, Timers } from "@holdfast/core";
 import { START_PATH } from "@holdfast/protocol";

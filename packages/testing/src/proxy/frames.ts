@@ -1,3 +1,4 @@
+/** What the proxy shows of a frame that crossed it, and how rules and waiters pick frames. */
 import type { GatewayFrame, UnknownFrame, WorkerFrame } from "@holdfast/protocol";
 
 /** Which way something goes: `to-gateway` is what the worker sent. */

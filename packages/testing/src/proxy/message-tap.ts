@@ -1,3 +1,6 @@
+/**
+ * Finds whole protocol messages in one direction of a WebSocket, so that the proxy can show, drop or repeat them.
+ */
 import { messageOf } from "@holdfast/core";
 import { decodeGatewayFrame, decodeWorkerFrame } from "@holdfast/protocol";
 import type { AnyFrame, Direction } from "./frames.ts";

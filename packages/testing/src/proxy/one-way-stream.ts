@@ -1,3 +1,4 @@
+/** One direction of a proxied connection: bytes in order, delayed, held back or cut as the test says. */
 import type { Socket } from "node:net";
 import { type Clock, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
 

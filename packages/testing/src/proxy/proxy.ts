@@ -1,3 +1,7 @@
+/**
+ * A TCP proxy between workers and a gateway that understands the protocol: tests watch frames, and make the network
+ * slow, broken or half open.
+ */
 import { createServer, type Server, type Socket } from "node:net";
 import { HoldfastError, systemClock, systemTimers } from "@holdfast/core";
 import { register } from "../registry.ts";

@@ -1,3 +1,4 @@
+/** Makes workers connect through the proxy: replaces the endpoint that the gateway's start call names. */
 import { decodeStartResponse, encodeStartResponse } from "@holdfast/protocol";
 
 /** Host and port. */

@@ -1,3 +1,4 @@
+/** The frames that crossed a proxy, the rules that drop or repeat some, and the tests that wait for one. */
 import { type Clock, deferred, HoldfastError, type Timers, withTimeout } from "@holdfast/core";
 import type { Direction, FramePredicate, TappedFrame, TappedRequest } from "./frames.ts";
 

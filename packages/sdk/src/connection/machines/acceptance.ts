@@ -1,3 +1,8 @@
+/**
+ * Whether a request that a gateway sends is accepted, as a pure question: `RequestManager` gathers the facts and
+ * carries out the answer. The order of the checks is the contract: what is known already is acknowledged again,
+ * whatever else holds.
+ */
 import type { ExecutorRequest, NackReason } from "@holdfast/protocol";
 
 /** What becomes of a request that just came in. */

@@ -1,3 +1,7 @@
+/**
+ * Sorts a gateway's frames: those about the connection go to the link machine, those about requests go past it to the
+ * `RequestManager`. A new kind of frame without a subject does not compile.
+ */
 import type { GatewayFrame } from "@holdfast/protocol";
 
 /** What each frame of a gateway is about: the connection itself, or the work that goes over it. */

@@ -1,3 +1,7 @@
+/**
+ * The first frames of one socket, until it is ready or fails. `link-attempt.ts` runs it inside the link machine for
+ * each attempt to connect.
+ */
 import { type Next, unreachable } from "@holdfast/core";
 import type { ConnectionReady, GatewayFrame, UnknownFrame } from "@holdfast/protocol";
 import { isLinkFrame } from "./frame-subjects.ts";

@@ -1,3 +1,7 @@
+/**
+ * Tells a connection thread that hangs from a process that was stopped. `main/hang-watch.ts` drives it; see
+ * docs/decisions/0037.
+ */
 import { type Next, unreachable } from "@holdfast/core";
 
 /**

@@ -1,3 +1,7 @@
+/**
+ * The intervals that a gateway asks for, made safe, and what follows from them: how long a silence is a pause. Both
+ * threads measure by the same limit.
+ */
 import { parseGoDurationMs } from "@holdfast/core";
 
 /** Shorter intervals than this are mistakes that would become a storm. */

@@ -1,3 +1,7 @@
+/**
+ * How long a frame was under way, read from the lease ids of requests of one connection. `HandoverGuard` asks it of
+ * requests, `LeaseKeeper` of extensions; see docs/decisions/0036 and 0048.
+ */
 import { type ClockReading, isUlid, ulidTimeMs } from "@holdfast/core";
 
 /**

@@ -1,3 +1,7 @@
+/**
+ * The leases that the connection thread holds: when to extend each, and since when it is known to be ours.
+ * `LeaseKeeper` sends what this table says; see docs/decisions/0036.
+ */
 import type { ClockReading } from "@holdfast/core";
 
 /**

@@ -1,9 +1,11 @@
+/**
+ * Half of the link machine: everything on the way to the next connection. What the connection does once it is there is
+ * in `link-machine.ts`, with the invariants of both.
+ */
 import type { Next } from "@holdfast/core";
 import type { ConnectionReady } from "@holdfast/protocol";
 import { type HandshakeEvent, stepHandshake } from "./handshake-machine.ts";
 import type { ActiveLink, Attempt, LinkEffect, LinkEvent, LinkMemory, LinkRules, LinkState } from "./link-types.ts";
-
-/** The part of the link machine that makes connections; its invariants are there. */
 
 type Open = Extract<LinkState, { phase: "open" }>;
 type Opening = Extract<Attempt, { step: "opening" }>;

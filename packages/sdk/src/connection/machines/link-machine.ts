@@ -1,3 +1,7 @@
+/**
+ * The state machine of the connection to a gateway, over all sockets. `thread/link-driver.ts` gives it sockets, calls
+ * and timers; `link-attempt.ts` is the half that makes connections, `link-types.ts` the vocabulary of both.
+ */
 import { type Next, unreachable } from "@holdfast/core";
 import { type ConnectionReady, TIMEOUTS, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
 import { isLinkFrame, type LinkFrame } from "./frame-subjects.ts";
@@ -26,7 +30,7 @@ export const LINK_START: LinkState = { phase: "idle", paused: false };
  * LINK-9. A permanent refusal before the first connection ends everything (REFUSED); after it, it is logged and tried on.
  * LINK-10. After FINISH there is no effect but those that end sockets, timers and calls; then none at all.
  * LINK-11. While main stalls (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
- *      follows when it moves, unless shutdown began.
+ *      follows when main is responsive, unless shutdown began.
  * LINK-12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
  */
 export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Next<LinkState, LinkEffect> {

@@ -57,7 +57,7 @@ export type LinkState =
       readonly phase: "open";
       /** Shutdown began: connections announce themselves with WORKER_PAUSE. */
       readonly paused: boolean;
-      /** The main thread stalls: no new work until it moves, where that can be said. */
+      /** The main thread stalls: no new work until it is responsive, where the gateway agreed to that. */
       readonly stalled: boolean;
       readonly active: ActiveLink | null;
       readonly attempt: Attempt;

@@ -1,3 +1,8 @@
+/**
+ * When a reply or checkpoint is sent, sent again or flushed by HTTP. `ReplyDelivery` has the bytes and carries out the
+ * actions; nothing here does any I/O.
+ */
+
 export interface OutboxLimits {
   readonly maxCount: number;
   readonly maxBytes: number;

@@ -1,3 +1,5 @@
+/** A bounded memory of requests that were answered, so that one delivered twice is not run twice. */
+
 /** Remembers the last `capacity` ids that were added. */
 export class RecentIds {
   readonly #capacity: number;

@@ -1,3 +1,4 @@
+/** When a connection thread that ended is replaced. `main/thread-host.ts` drives it with real threads and timers. */
 import { type Next, unreachable } from "@holdfast/core";
 
 /**

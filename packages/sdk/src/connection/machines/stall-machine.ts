@@ -1,3 +1,7 @@
+/**
+ * When a blocked main thread is reported, and when its work is given up (`maxStall`, docs/decisions/0013). The
+ * connection thread's `StallWatch` samples main and carries out the effects.
+ */
 import { type Next, unreachable } from "@holdfast/core";
 
 export interface StallRules {
@@ -16,7 +20,7 @@ export const STALL_LIMITS = {
 } as const;
 
 const MINUTE_MS = 60_000;
-/** A look that comes later than this many pulses says more about us than about main. */
+/** A sample taken later than this many pulses says more about this thread than about main. */
 const LATE_SAMPLES = 3;
 
 /** What was last seen of main. */
@@ -47,9 +51,9 @@ export type StallState =
     };
 
 export type StallEvent =
-  /** The interval's look at main's sign of life. With `debugged` a debugger may be what stops main. */
+  /** Taken on every interval: main's sign of life. With `debugged` a debugger may be what stops main. */
   | { readonly type: "SAMPLE"; readonly atMs: number; readonly pulse: number; readonly debugged: boolean }
-  /** Main said something: it moves. */
+  /** Main sent a message: it is responsive. */
   | { readonly type: "MESSAGE"; readonly atMs: number };
 
 export type StallEffect =

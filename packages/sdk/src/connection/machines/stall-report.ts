@@ -1,3 +1,7 @@
+/**
+ * Makes the report of a stall from what is known: main's stack where it could be read, else a guess from what is
+ * running. See docs/decisions/0012.
+ */
 import type { RunningRequest, StallExecution, StallFrame, StallReport } from "../shared/stall.ts";
 import { culpritOf } from "./stall-text.ts";
 

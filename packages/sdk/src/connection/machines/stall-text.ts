@@ -1,6 +1,5 @@
+/** A stall report as text: for stderr, the log and the wire. */
 import { placeOf, type StallFrame, type StallReport } from "../shared/stall.ts";
-
-/** What people read about a stall. */
 
 const MAX_SHOWN = 12;
 

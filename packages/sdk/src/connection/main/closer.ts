@@ -1,3 +1,7 @@
+/**
+ * Main's half of `close()`: the deadline, the second signal, and the end of the thread, whatever state it is in. The
+ * thread's half is `thread/closing.ts`; docs/decisions/0014 has the budget of the last second.
+ */
 import { type Clock, HoldfastError, type Log, type TimerHandle, type Timers } from "@holdfast/core";
 import type { MainMessage } from "../shared/messages.ts";
 import type { Ledger } from "./ledger.ts";

@@ -1,3 +1,7 @@
+/**
+ * `connect()`: from options and apps to an open connection. Everything that depends on this process (environment,
+ * system clock, the thread's script) is gathered here; `open-connection.ts` gets it as ports.
+ */
 import {
   HoldfastError,
   type Log,

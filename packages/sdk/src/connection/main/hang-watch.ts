@@ -1,3 +1,7 @@
+/**
+ * Main's watch over the connection thread: counts its own ticks without a sign of life from it, and says when it
+ * hangs. The rules are in `machines/hang-machine.ts`, the reasons in docs/decisions/0037.
+ */
 import { createDriver, type Driver } from "@holdfast/core";
 import { HANG_START, type HangEffect, type HangEvent, type HangState, stepHang } from "../machines/hang-machine.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
@@ -19,7 +23,6 @@ export interface HangWatchDeps {
   readonly onHung: (silentMs: number) => void;
 }
 
-/** Main's watch over the connection thread. */
 export class HangWatch {
   readonly #deps: HangWatchDeps;
   readonly #driver: Driver<HangState, HangEvent>;

@@ -1,3 +1,7 @@
+/**
+ * What main knows about debuggers: whether one may be attached, and whether the connection thread may look at main's
+ * stack.
+ */
 import { nodeModule } from "../../runtime.ts";
 
 let url: (() => string | undefined) | undefined;

@@ -1,3 +1,8 @@
+/**
+ * The last question before code of a request begins: is it known to be ours? Answered on the main thread from shared
+ * memory and the ledger, without a message. See docs/decisions/0036 and 0048; `thread/handover-guard.ts` asks it for
+ * what has only just been read.
+ */
 import { type Clock, type ClockReading, pauseBetween, readClocks } from "@holdfast/core";
 import type { CancelSignal } from "../../execution/abort.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";

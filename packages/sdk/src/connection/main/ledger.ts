@@ -1,3 +1,7 @@
+/**
+ * What a new connection thread needs to go on where an old one ended. Only the main thread writes it; `RequestRunner`
+ * and `ThreadedConnection` are the ones that do.
+ */
 import { type Clock, type ClockReading, type HoldfastError, readClocks } from "@holdfast/core";
 import { type CancelSignal, CancelSource } from "../../execution/abort.ts";
 import type { AdoptedRequest, LedgerOutcome } from "../shared/messages.ts";

@@ -1,3 +1,8 @@
+/**
+ * The main thread's end of a connection: starts the thread, waits until it is connected, and gives each of its
+ * messages to the part that owns the matter: `RequestRunner` (requests), `Closer` (the end), `ThreadHost` (the thread's
+ * life), `ThreadWatch` (signs of life).
+ */
 import {
   type Clock,
   deferred,

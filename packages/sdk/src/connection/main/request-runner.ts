@@ -1,3 +1,7 @@
+/**
+ * The main thread's side of requests: decodes what came, has it executed, and keeps the ledger of it. The connection
+ * thread's side is `thread/request-manager.ts`.
+ */
 import { HoldfastError, type Log, toPlainError, unreachable } from "@holdfast/core";
 import type { CancelSignal } from "../../execution/abort.ts";
 import type { CheckpointPort, ExecutionStrategy } from "../../execution/execution.ts";
@@ -32,10 +36,6 @@ export type RequestMessage =
   | ExecutionRequestMessage
   | Extract<ThreadMessage, { type: "REPLY_ACKED" | "CHECKPOINT_ACKED" | "LEASE_EXTENDED" | "LEASE_LOST" | "CANCEL" }>;
 
-/**
- * Main's side of requests: runs them through the strategy, keeps the ledger, and tells the lease guard what may have
- * changed. The connection thread's side is `thread/request-manager.ts`.
- */
 export interface RequestRunner {
   /** Handlers that run, including those whose result is no longer needed. */
   readonly running: number;

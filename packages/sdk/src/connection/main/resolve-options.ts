@@ -1,3 +1,7 @@
+/**
+ * Reads the options of `connect()` by the table in `connect-option-table.ts` and gives them the names and units that
+ * the code uses.
+ */
 import type { BackoffPolicy } from "@holdfast/core";
 import { checkKnown, type Environment, invalidOption, readTable } from "../../options.ts";
 import { nodeModule } from "../../runtime.ts";

@@ -1,3 +1,7 @@
+/**
+ * Starts a worker thread for the connection: which script, which environment variables and which flags it gets.
+ * `ThreadHost` decides when.
+ */
 import type { Worker } from "node:worker_threads";
 import { nodeModule } from "../../runtime.ts";
 

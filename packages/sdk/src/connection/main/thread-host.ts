@@ -1,3 +1,7 @@
+/**
+ * Owns the connection thread: starts it, posts to it, ends it, and replaces it when it crashes or hangs. When to do
+ * which is decided in `machines/respawn-machine.ts`.
+ */
 import {
   type BackoffPolicy,
   backoffDelayMs,
@@ -45,7 +49,7 @@ export interface ThreadHostDeps {
   readonly onCrash: (error: HoldfastError) => void;
   /** Too many crashes: there will be no other. */
   readonly onFailed: (error: HoldfastError) => void;
-  /** The thread looks at this thread's stack just now: ending it would abort the process. */
+  /** The thread inspects this thread's stack just now: ending it would abort the process. */
   readonly isInspecting: () => boolean;
 }
 

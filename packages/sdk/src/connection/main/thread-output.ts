@@ -1,3 +1,4 @@
+/** What the connection thread prints is read and logged, so that a full pipe can never block it. */
 import type { Readable } from "node:stream";
 import type { Log } from "@holdfast/core";
 

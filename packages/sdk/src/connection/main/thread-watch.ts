@@ -1,3 +1,7 @@
+/**
+ * Everything main does by shared memory instead of messages: its own sign of life, the lease guard, the watch for a
+ * thread that hangs. The memory is in `shared/shared-counters.ts`.
+ */
 import { type Clock, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
 import { COUNTERS_BYTES, pulseMsFor, type SharedCounters, sharedCounters } from "../shared/shared-counters.ts";
 import type { Closer } from "./closer.ts";
@@ -17,7 +21,6 @@ export interface ThreadWatchDeps {
   readonly onHung: (silentMs: number) => void;
 }
 
-/** Main's sign of life, and what it sees of the connection thread without a message: the memory that both share. */
 export class ThreadWatch {
   readonly leaseGuard: LeaseGuard;
   readonly #deps: ThreadWatchDeps;

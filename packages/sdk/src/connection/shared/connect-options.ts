@@ -72,7 +72,7 @@ export interface ConnectOptions {
     /** How long a connection must hold to end a row of crashes. Default 10 s. */
     readonly minUptime?: DurationInput;
     /**
-     * A thread that gives no sign of life for this long, while the main thread moves, is ended and counts as crashed. Neither
+     * A thread that gives no sign of life for this long, while the main thread is responsive, is ended and counts as crashed. Neither
      * a blocked main thread nor a suspended machine makes it look so, nor an open inspector. At least 1 s. Default 10 s.
      */
     readonly hangTimeout?: DurationInput;

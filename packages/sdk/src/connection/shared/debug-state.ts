@@ -39,7 +39,7 @@ export interface DebugState {
   readonly reconnectAttempts: number;
   readonly crashes: number;
   readonly lastError: PlainError | null;
-  /** How long the main thread has been stalled, as far as the thread can see; 0 = it moves. */
+  /** How long the main thread has been stalled, as far as the thread can see; 0 = it is responsive. */
   readonly mainLagMs: number;
   readonly stalls: StallDebugState;
   readonly logsDropped: number;

@@ -1,3 +1,7 @@
+/**
+ * The life cycle of every message between the threads, as data: tests walk it, and a message without a row does not
+ * compile.
+ */
 import type { AnyMessage, MainMessage } from "./messages.ts";
 
 /** What one message means for the life cycle. */

@@ -65,7 +65,7 @@ export type MainMessage =
       readonly sequence: number;
       readonly ops: Uint8Array;
     }
-  /** Whether code of the request waits for a younger word of its lease. */
+  /** Whether code of the request waits for a newer confirmation of its lease. */
   | { readonly type: "LEASE_WANTED"; readonly requestId: string; readonly wanted: boolean };
 
 export type ThreadMessage =

@@ -1,3 +1,4 @@
+/** The protocol, as far as both threads need it for requests: reading a request's frame and writing its reply. */
 import { HoldfastError, type PlainError } from "@holdfast/core";
 import {
   decodeGatewayFrame,
@@ -8,8 +9,6 @@ import {
   type RequestIdentity,
   WIRE_LIMITS,
 } from "@holdfast/protocol";
-
-/** The protocol, as far as main needs it: reading a request's frame and writing its reply. */
 
 export type { ExecutorRequest, RequestIdentity } from "@holdfast/protocol";
 

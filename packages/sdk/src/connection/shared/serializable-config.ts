@@ -1,3 +1,7 @@
+/**
+ * What the connection thread is told in INIT, and what every connection offers. It crosses to another thread, so it is
+ * plain data.
+ */
 import type { BackoffPolicy } from "@holdfast/core";
 import { type AppConfiguration, type Extension, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StallPolicy } from "./stall.ts";

@@ -1,3 +1,7 @@
+/**
+ * The memory that both threads share. A blocked thread reads no messages; what must be known all the same is a number
+ * here. See docs/decisions/0036 and 0037.
+ */
 import { type ClockReading, pauseBetween } from "@holdfast/core";
 
 /**
@@ -12,7 +16,7 @@ export interface SharedCounters {
   addLogsTaken(count: number): void;
   /** Main: an inspector is open, so a debugger may stop it at any time. */
   setDebugged(isOpen: boolean): void;
-  /** Thread: it looks at main's stack, and must not be ended meanwhile. */
+  /** Thread: it inspects main's stack, and must not be ended meanwhile. */
   setInspecting(isInspecting: boolean): void;
   /** Thread: "I am alive". */
   signAlive(sign: ClockReading): void;

@@ -1,3 +1,7 @@
+/**
+ * The connection thread's half of `close()`: drain, last flush, close frames. Main's half is `main/closer.ts`;
+ * docs/decisions/0014 and 0015 say why the end has these budgets and gives leases back.
+ */
 import type { Clock, Log, TimerHandle, Timers } from "@holdfast/core";
 import type { GatewayHttp } from "./gateway-http.ts";
 import type { LinkDriver } from "./link-driver.ts";

@@ -11,7 +11,7 @@ type Superseded = Extract<ThreadMessage, { type: "DEBUG_STATE" | "LEASE_EXTENDED
  * them that grows with every lease extension; so they wait here, one of each kind, until it is responsive again.
  */
 export interface CoalescingPort extends Pick<MainPort, "post"> {
-  /** Main moves: it gets what was newest back. */
+  /** Main is responsive again: it gets what was held back. */
   flush(): void;
 }
 

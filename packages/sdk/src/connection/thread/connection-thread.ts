@@ -1,3 +1,7 @@
+/**
+ * The connection thread once it has its INIT: takes main's messages and carries out the effects that its parts emit,
+ * in one switch (docs/decisions/0051). `thread-parts.ts` makes the parts, `run-thread.ts` the thread around it.
+ */
 import { unreachable } from "@holdfast/core";
 import { type ConnectionReady, type StartResponse, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
 import { parseIntervalMs } from "../machines/intervals.ts";

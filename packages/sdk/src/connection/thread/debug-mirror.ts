@@ -1,3 +1,7 @@
+/**
+ * What the connection thread says of itself, for `debugState()` on main: a snapshot on every change and every few
+ * seconds, so that it can be read also while the thread hangs.
+ */
 import { type Clock, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
 import type { LinkState } from "../machines/link-types.ts";
 import type { ConnectionState, DebugState } from "../shared/debug-state.ts";

@@ -1,3 +1,7 @@
+/**
+ * Writes to stderr past the main thread, for the one message that must come out while main is blocked: the stall
+ * report.
+ */
 import { fstatSync, write, writeSync } from "node:fs";
 
 /** Waits for a pipe that is full. */

@@ -1,3 +1,5 @@
+/** One flush for all that is posted or sent in a turn of the event loop: batching without a delay. */
+
 /** Collects what is to leave the thread, and lets it go together once what runs at the moment is over. */
 export interface FlushScheduler {
   /** Makes sure the end of this turn comes. */

@@ -1,3 +1,7 @@
+/**
+ * The two HTTP calls of a worker to its gateway: the start call and the flush of a reply. They run in the connection
+ * thread, with its own `fetch`, so that a blocked main cannot delay them (docs/decisions/0008).
+ */
 import { type Clock, messageOf, type Timers } from "@holdfast/core";
 import {
   decodeFlushResponse,

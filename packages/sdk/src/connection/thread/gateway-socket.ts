@@ -1,3 +1,7 @@
+/**
+ * One WebSocket as the link driver sees it: frames in and out, corked so that a turn's frames leave as one write. All
+ * use of `ws` is here.
+ */
 import type { Duplex } from "node:stream";
 import { messageOf, type Timers } from "@holdfast/core";
 import { SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";

@@ -1,3 +1,8 @@
+/**
+ * The requests this connection thread has accepted and whose reply the gateway has not acknowledged, with their
+ * leases. The main thread's ledger is the truth; this is the copy that the thread needs to extend leases, to answer
+ * duplicates and to report in WORKER_STATUS. Only `RequestManager` writes it.
+ */
 import type { Clock } from "@holdfast/core";
 import type { RequestIdentity } from "@holdfast/protocol";
 import { createLeaseTable, type LeaseTable } from "../machines/lease-table.ts";
@@ -9,7 +14,6 @@ export interface InFlightRequest {
   state: "running" | "replied";
 }
 
-/** Everything in flight, with its leases. */
 export class InFlightRequests {
   readonly leases: LeaseTable;
   readonly #clock: Clock;

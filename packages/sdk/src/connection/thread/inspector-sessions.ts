@@ -1,5 +1,5 @@
 /**
- * Looks at main's stack that have not ended yet. While one is open the thread must not end: main's debugger speaks to
+ * Inspections of main's stack that have not ended yet. While one is open the thread must not end: main's debugger speaks to
  * it until main has dealt with the end of the session, and Node (20, 22 and 24) aborts the process when a debugger speaks
  * to a thread that is gone.
  */
@@ -31,7 +31,7 @@ export function createInspectorSessions(): InspectorSessions {
   };
 }
 
-/** Ends this thread once no look at main is open; an error that nothing else catches ends it no earlier, either. */
+/** Ends this thread once no inspection of main is open; an error that nothing else catches ends it no earlier, either. */
 export function endAfterInspection(inspectorSessions: Pick<InspectorSessions, "afterAll">): (code: number) => void {
   const onError = (error: unknown): void => {
     inspectorSessions.afterAll(() => {

@@ -1,3 +1,7 @@
+/**
+ * Sends the extensions that the lease table asks for, on the gateway's interval and whenever a request must be
+ * confirmed, and passes the answers on. See docs/decisions/0036 and 0048.
+ */
 import { type Clock, type ClockReading, type Log, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
 import { type ConnectionReady, WORKER_FALLBACK_INTERVALS, type WorkerFrame } from "@holdfast/protocol";
 import { parseIntervalMs, pauseLimitMs } from "../machines/intervals.ts";
@@ -45,7 +49,7 @@ export class LeaseKeeper {
   readonly #timers = new Map<string, TimerHandle>();
   /** Leases that were returned while main stalls. */
   readonly #givenUp = new Map<string, string>();
-  /** What main waits with because the last word of it is too old, and how many newer ones it was posted. */
+  /** Requests that main does not start because their last confirmation is too old, and how many newer ones it was posted. */
   readonly #awaited = new Map<string, number>();
 
   constructor(deps: LeaseKeeperDeps) {

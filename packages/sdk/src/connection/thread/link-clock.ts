@@ -1,7 +1,10 @@
+/**
+ * Timers of connection attempts and heartbeats. Each belongs to a generation, so that those of a connection that is
+ * gone end together.
+ */
 import type { Clock, TimerHandle, Timers } from "@holdfast/core";
 import type { LinkTimer } from "../machines/link-types.ts";
 
-/** The link's timers, by generation. */
 export class LinkClock {
   readonly #timers: Timers;
   readonly #clock: Clock;

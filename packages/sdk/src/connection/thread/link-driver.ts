@@ -1,3 +1,7 @@
+/**
+ * The link machine's hands: opens and closes sockets, makes the start call, sets timers, and feeds back what came of
+ * it. Frames about requests go past the machine, straight to the thread.
+ */
 import {
   backoffDelayMs,
   type Clock,
@@ -44,7 +48,6 @@ export interface LinkDriverDeps {
   readonly scheduleFlush: () => void;
 }
 
-/** Runs the link machine against real sockets, calls and timers. */
 export class LinkDriver {
   readonly heartbeat: HeartbeatLog;
   readonly #deps: LinkDriverDeps;

@@ -1,3 +1,6 @@
+/**
+ * The connection thread's port to main: batches messages by turn and moves large payloads instead of copying them.
+ */
 import type { MessagePort } from "node:worker_threads";
 import { type MainMessage, readMainMessages, type ThreadMessage } from "../shared/messages.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * Reads the stack of a main thread that is blocked, through its debugger. `StallWatch` decides when;
+ * docs/decisions/0012 has the alternatives and what this costs.
+ */
 import type { Debugger, InspectorNotification, Session } from "node:inspector";
 import { messageOf, type TimerHandle, type Timers } from "@holdfast/core";
 

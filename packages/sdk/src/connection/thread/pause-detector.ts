@@ -1,3 +1,7 @@
+/**
+ * Notices that this thread, or the whole process, did not run for a while: then others may have got its work
+ * (docs/decisions/0036). The same tick is the sign of life that main watches.
+ */
 import { type Clock, type ClockReading, pauseBetween, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
 import { pauseLimitMs } from "../machines/intervals.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
@@ -14,7 +18,6 @@ export interface PauseDetectorDeps {
 
 type Paused = Extract<ThreadEffect, { do: "THREAD_PAUSED" }>;
 
-/** The thread's sign of life for main; and it notices when it has given none. */
 export class PauseDetector {
   readonly #deps: PauseDetectorDeps;
   readonly #emit: Emit<Paused>;
@@ -31,7 +34,7 @@ export class PauseDetector {
     this.#schedule();
   }
 
-  /** Called by the timer, and before anything from outside is looked at: after a pause that may come first. */
+  /** Called by the timer, and before anything from outside is read: after a pause that may come first. */
   check(): void {
     const { clock, counters } = this.#deps;
     const now = readClocks(clock);

@@ -1,3 +1,4 @@
+/** The connection thread's log: records go to main's logger by message, bounded while main takes none. */
 import type { Log, LogLevel } from "@holdfast/core";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 import type { MainPort } from "./main-port.ts";
@@ -12,7 +13,6 @@ export interface PortLogger {
   reportDropped(): void;
 }
 
-/** A log that main's logger gets by message. It is bounded while main does not take any. */
 export function createPortLogger(port: Pick<MainPort, "post">, counters: SharedCounters): PortLogger {
   const start = counters.readLogsTaken();
   let posted = 0;

@@ -1,3 +1,8 @@
+/**
+ * SIGTERM and the like on a thread, for a main thread that is blocked and cannot hear them. Uses an internal of Node;
+ * docs/decisions/0044 says why, and what happens where it is missing.
+ */
+
 interface SignalHandle {
   onsignal: (number: number) => void;
   /** 0, or the number of an error. */
@@ -24,7 +29,7 @@ export const listenToSignals: ListenToSignals = (signals, onSignal) => {
       handle.start(number);
     }
   } catch {
-    // Main hears of it when it moves.
+    // Main gets the signal once it is responsive.
   }
   return () => {
     for (const handle of handles.splice(0)) handle.close();

@@ -1,3 +1,7 @@
+/**
+ * Requests that go back to the gateway: rejected, handed back at the end, or unreadable. Gateways of the base protocol
+ * know no refusal; for them the request's lease runs out.
+ */
 import { HoldfastError, type Log, toPlainError } from "@holdfast/core";
 import type { ExecutorRequest, Extension, NackReason, WorkerFrame } from "@holdfast/protocol";
 import { encodeErrorReply, identityOf } from "../shared/reply.ts";
@@ -12,7 +16,6 @@ export interface RefusalsDeps {
 
 type NackIdentity = Pick<ExecutorRequest, "requestId" | "runId">;
 
-/** Work that goes back to the gateway. */
 export class Refusals {
   readonly #deps: RefusalsDeps;
 

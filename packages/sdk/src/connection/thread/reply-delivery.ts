@@ -1,3 +1,7 @@
+/**
+ * Replies and checkpoints from the moment main has them until the gateway acknowledges each, over the socket or by
+ * HTTP. It owns the bytes; when to send what is decided in `machines/outbox.ts`.
+ */
 import { type Clock, type Log, Semaphore, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
 import { encodeWorkerFrame, wrapReply } from "@holdfast/protocol";
 import { Outbox, type OutboxAction, type OutboxItem } from "../machines/outbox.ts";
@@ -30,7 +34,6 @@ const MAX_FLUSHES = 16;
 const replyKey = (requestId: string): string => `reply ${requestId}`;
 const checkpointKey = (requestId: string, sequence: number): string => `checkpoint ${sequence} ${requestId}`;
 
-/** Brings replies and checkpoints to the gateway, over the socket or by HTTP, until each is acknowledged. */
 export class ReplyDelivery {
   readonly #deps: ReplyDeliveryDeps;
   readonly #outbox: Outbox;

@@ -1,3 +1,6 @@
+/**
+ * The entry into a connection thread, real or simulated: its port to main, and the thread itself once INIT has come.
+ */
 import { HoldfastError } from "@holdfast/core";
 import { ConnectionThread } from "./connection-thread.ts";
 import { createFlushScheduler } from "./flush-scheduler.ts";

@@ -1,8 +1,9 @@
+/** Starts the drain when the process is asked to exit and main is too blocked to do so; see docs/decisions/0044. */
 import type { Log, TimerHandle, Timers } from "@holdfast/core";
 import type { Closing } from "./closing.ts";
 import type { ListenToSignals } from "./process-signals.ts";
 
-/** A main thread that moves asks for the end of the connection within this time. */
+/** A main thread that is responsive asks for the end of the connection within this time. */
 const MAIN_PATIENCE_MS = 1_000;
 
 export interface ShutdownWatchDeps {

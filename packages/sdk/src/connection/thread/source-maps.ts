@@ -1,3 +1,7 @@
+/**
+ * Turns the frames of a stall report into places in the author's source, where a source map can be read without
+ * keeping the connection waiting.
+ */
 import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { AnyMap, originalPositionFor, type TraceMap } from "@jridgewell/trace-mapping";

@@ -1,3 +1,7 @@
+/**
+ * The connection thread's watch over main: samples its sign of life, has its stack read, and reports who blocks it: to
+ * stderr, the log, the debug state and the gateway. When to do which is decided in `machines/stall-machine.ts`.
+ */
 import {
   type Clock,
   createDriver,
@@ -67,7 +71,6 @@ type ReportEffect = Extract<StallEffect, { do: "REPORT" }>;
 
 const newStall = (): Stall => ({ report: null, capture: null, making: 0, conclude: null });
 
-/** Watches main's sign of life, and names what blocks it. */
 export class StallWatch {
   readonly #deps: StallWatchDeps;
   readonly #emit: Emit<StallAction>;
@@ -77,7 +80,7 @@ export class StallWatch {
   #stall = newStall();
   #last: StallDebugState["last"] = null;
   #sequence: number;
-  /** Looks whose session main may still speak to. */
+  /** Inspections whose session main may still speak to. */
   #unsettled = 0;
   #counts = { count: 0, reports: 0, suppressed: 0 };
 
@@ -97,12 +100,12 @@ export class StallWatch {
     this.#schedule();
   }
 
-  /** How long main has been stalled beyond its usual interval; 0 = it moves. */
+  /** How long main has been stalled beyond its usual interval; 0 = it is responsive. */
   get lagMs(): number {
     const { blockedMs, sampledAtMs, pulse } = this.#driver.state.sample;
     if (this.#deps.counters.readPulse() !== pulse) return 0;
     const nowMs = blockedMs + Math.min(this.#deps.clock.monotonicMs() - sampledAtMs, 2 * this.#pulseMs);
-    // Both sides look every pulse, so up to two of them mean nothing.
+    // Both sides act once a pulse, so up to two of them mean nothing.
     return nowMs <= 3 * this.#pulseMs ? 0 : Math.round(nowMs - this.#pulseMs);
   }
 
@@ -254,7 +257,7 @@ export class StallWatch {
   #ended(effect: Extract<StallEffect, { do: "ENDED" }>): void {
     const stall = this.#stall;
     this.#emit({ do: "MAIN_RESPONSIVE" });
-    // A look that has not stopped main yet would now show code that has nothing to do with it.
+    // An inspection that has not stopped main yet would now show code that has nothing to do with it.
     if (stall.capture && !stall.capture.stopped) {
       stall.capture.cancel();
       stall.capture = null;

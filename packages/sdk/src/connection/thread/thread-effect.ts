@@ -45,7 +45,7 @@ export type ThreadEffect =
   | LinkNews
   | RequestEffect
   | StallAction
-  /** The thread, or all of its process, did nothing for so long. Comes before anything that came meanwhile is looked at. */
+  /** The thread, or all of its process, did nothing for so long. Emitted before anything that came meanwhile is read. */
   | { readonly do: "THREAD_PAUSED"; readonly pausedMs: number }
   /** Everything is closed; these requests' replies never got an acknowledgement. */
   | { readonly do: "CLOSED"; readonly undelivered: readonly string[] };

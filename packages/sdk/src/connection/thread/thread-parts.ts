@@ -1,3 +1,7 @@
+/**
+ * Puts a connection thread together from its parts, in the order of their dependencies. A part that has news for one
+ * made after it emits an effect (docs/decisions/0051).
+ */
 import type { Clock, Log, Random, Timers } from "@holdfast/core";
 import type { InitMessage } from "../shared/messages.ts";
 import { sharedCounters } from "../shared/shared-counters.ts";
@@ -17,7 +21,7 @@ import { watchForShutdown } from "./shutdown-watch.ts";
 import { type StallPorts, StallWatch } from "./stall-watch.ts";
 import type { Emit, ThreadEffect } from "./thread-effect.ts";
 
-/** Everything that the thread has to do with but main. */
+/** The thread's ports to everything but the main thread. */
 export interface ThreadPorts {
   readonly clock: Clock;
   readonly timers: Timers;
