@@ -14,8 +14,8 @@ export interface CleanUpPorts {
 }
 
 /**
- * What has to be done at the end: last come, first gone. Neither one that fails nor one that hangs keeps the others from
- * their turn: each has what is left of the whole time without what those after it need.
+ * What has to be done at the end: last come, first gone. Neither one that fails nor one that hangs keeps the others
+ * from their turn: each has what is left of the whole time without what those after it need.
  */
 export class CleanUps {
   readonly #list: CleanUp[] = [];

@@ -62,8 +62,8 @@ export interface GatewayOptions {
   /** Origins of browser pages that may call, such as `https://app.example.com`. Default: only this gateway's own. */
   readonly allowedOrigins?: readonly string[];
   /**
-   * Host names that clients may use besides `localhost`, `host` and IP addresses, such as that of a proxy in front of it.
-   * When omitted, a gateway that listens beyond this machine (which requires keys) accepts any name.
+   * Host names that clients may use besides `localhost`, `host` and IP addresses, such as that of a proxy in front of
+   * it. When omitted, a gateway that listens beyond this machine (which requires keys) accepts any name.
    */
   readonly allowedHosts?: readonly string[];
   /**
@@ -79,8 +79,8 @@ export interface GatewayOptions {
   /** Connections to Postgres, 3 to 100. Default 10. */
   readonly maxConnections?: number;
   /**
-   * Time can be advanced with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds. For
-   * tests, on a database of their own: skipped time stays skipped in that database. Default false.
+   * Time can be advanced with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds.
+   * For tests, on a database of their own: skipped time stays skipped in that database. Default false.
    */
   readonly virtualTime?: boolean;
   readonly log?: Log;

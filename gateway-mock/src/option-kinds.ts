@@ -1,4 +1,6 @@
-/** What the values of the gateway's options may be: checked as a program gives them, and read from a flag or a variable. */
+/**
+ * What the values of the gateway's options may be: checked as a program gives them, and read from a flag or a variable.
+ */
 import { describeValue, HoldfastError, type Log, parseDurationMs } from "@holdfast/core";
 
 export interface OptionKind<T> {

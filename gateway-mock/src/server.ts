@@ -40,8 +40,8 @@ export interface Gateway {
   /** Tells workers to reconnect elsewhere, and accepts what they finish until they are gone, at most `drainMs`. */
   drain(): Promise<void>;
   /**
-   * Moves time on by `ms`, for everything that is stored: sleeps, waits, retries, schedules, deadlines. What is due then
-   * is done at once. Leases of running work move along. Only with the option `virtualTime`.
+   * Moves time on by `ms`, for everything that is stored: sleeps, waits, retries, schedules, deadlines. What is due
+   * then is done at once. Leases of running work move along. Only with the option `virtualTime`.
    */
   skipTime(ms: number): Promise<void>;
   /**
@@ -49,8 +49,8 @@ export interface Gateway {
    */
   readonly failed: Promise<HoldfastError>;
   /**
-   * Ends at once: sockets, leases (handed back), database. Safe to call twice. Over within 5 s, however the database is:
-   * a local one that hangs is killed, and recovers what was stored at its next start.
+   * Ends at once: sockets, leases (handed back), database. Safe to call twice. Over within 5 s, however the database
+   * is: a local one that hangs is killed, and recovers what was stored at its next start.
    */
   close(): Promise<void>;
 }

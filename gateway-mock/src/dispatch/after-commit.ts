@@ -1,3 +1,7 @@
+/**
+ * The effects by which the dispatcher's parts say what follows from what they did; `Dispatcher.#apply` carries them out
+ * (docs/decisions/0051).
+ */
 import type { RunState } from "@holdfast/engine";
 import type { Fence, NewEvent, NewJob } from "@holdfast/store";
 

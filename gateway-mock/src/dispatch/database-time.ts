@@ -1,3 +1,7 @@
+/**
+ * Owns what this gateway knows of the database's clock, which alone decides what is due (docs/decisions/0025). Commits,
+ * claims and tests feed it; decisions and expressions read it.
+ */
 import type { Clock } from "@holdfast/core";
 
 /** A database whose clock was set back is believed after two of these. */
@@ -27,8 +31,8 @@ export class DatabaseTime {
   }
 
   /**
-   * The latest that it may be. While a machine is suspended its monotonic clock stalls and its wall clock does not; until
-   * the database answers again it is unknown whether that was it, or the wall clock was set.
+   * The latest that it may be. While a machine is suspended its monotonic clock stalls and its wall clock does not;
+   * until the database answers again it is unknown whether that was it, or the wall clock was set.
    */
   latestMs(): number {
     if (this.#offset === null) return this.nowMs();

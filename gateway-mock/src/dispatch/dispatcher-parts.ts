@@ -1,3 +1,7 @@
+/**
+ * Builds the dispatcher's parts in the order in which they depend on each other, so that no part needs one that is made
+ * after it.
+ */
 import { createUlidFactory } from "@holdfast/core";
 import { Expressions } from "@holdfast/engine";
 import { Admission } from "./admission/admission.ts";

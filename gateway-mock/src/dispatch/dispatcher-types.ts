@@ -1,3 +1,7 @@
+/**
+ * What `../ws` sees of the dispatcher: the frames it may hand over, and the handle that stands for one connected
+ * worker.
+ */
 import type { WorkerFrame } from "@holdfast/protocol";
 import type { DispatcherCounters } from "./ports.ts";
 

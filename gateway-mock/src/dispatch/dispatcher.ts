@@ -1,3 +1,8 @@
+/**
+ * The gateway's engine room seen from outside: sockets (`../ws`), the HTTP API (`../http`) and wakes come in here. Its
+ * parts emit effects and never call each other upwards; `#apply` is the one place that carries them out
+ * (docs/decisions/0051).
+ */
 import { messageOf, unreachable } from "@holdfast/core";
 import type { Input, RunState } from "@holdfast/engine";
 import type { AppRecord } from "@holdfast/store";
@@ -22,8 +27,8 @@ import type { Slot, WorkerSession } from "./workers/workers.ts";
 const NEWCOMER_REST_MS = 50;
 
 /**
- * The engine: takes events in, gives work to workers, decides on what they report. All truth is in the store; what is kept
- * here may be lost at any moment. Its parts emit what follows from what they did; `#apply` carries it out.
+ * The engine: takes events in, gives work to workers, decides on what they report. All truth is in the store; what is
+ * kept here may be lost at any moment. Its parts emit what follows from what they did; `#apply` carries it out.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -82,7 +87,8 @@ export class Dispatcher {
   /** A worker is there; with `open` it takes work. */
   attach(session: WorkerSession, open: boolean): AttachedWorker {
     const slot = this.#parts.workers.add(session, open);
-    // What it has from before it says first: its lease extensions are to be in the store before we look for work for it.
+    // What it has from before it says first: its lease extensions are to be in the store before we look for work for
+    // it.
     slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
     if (open) this.#onWorkerReady(session);
     return {
@@ -158,8 +164,8 @@ export class Dispatcher {
   }
 
   /**
-   * Stops, and hands back what workers still have, so that other gateways take it at once. What a worker is known to have
-   * taken elsewhere keeps its lease: it is reported there.
+   * Stops, and hands back what workers still have, so that other gateways take it at once. What a worker is known to
+   * have taken elsewhere keeps its lease: it is reported there.
    */
   async stop(): Promise<void> {
     await this.drain();

@@ -1,3 +1,7 @@
+/**
+ * What the dispatcher needs from outside (store, clock, timers, HTTP calls, settings) and what it counts.
+ * `../gateway-core.ts` fills it, the simulation fills it with its own.
+ */
 import type { BackoffPolicy, Clock, Log, Random, Timers } from "@holdfast/core";
 import type { VersionPolicy } from "@holdfast/engine";
 import { WIRE_LIMITS } from "@holdfast/protocol";

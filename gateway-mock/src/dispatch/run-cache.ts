@@ -1,3 +1,7 @@
+/**
+ * Owns the runs in memory: their folded state, and the order of everything that is done to one run. Commits go through
+ * it, so that what is in memory is what was stored; all of it may be lost at any moment, since the store has the truth.
+ */
 import { applyRow, foldRun, type RunState } from "@holdfast/engine";
 import type { CommitOutcome, LogRow, Store, StoredRun, Transition } from "@holdfast/store";
 
@@ -18,7 +22,9 @@ interface CachedRun {
 export type DecidedTransition = Omit<Transition, "runId" | "cas">;
 /** Rows beside whatever is decided at the same time. */
 export interface AddedRows extends Pick<Transition, "fence" | "log"> {
-  /** Who fails the run at the same time must find them: the version rises, whatever it is, unless the log has them all. */
+  /**
+   * Who fails the run at the same time must find them: the version rises, whatever it is, unless the log has them all.
+   */
   readonly raisesVersion: boolean;
 }
 
@@ -28,8 +34,8 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
  *
  * CACHE-1. The cached state is the stored one, or older; what was not stored is never in it. If it is older, the
  *     compare-and-set of the next decision fails.
- * CACHE-2. A decision that lost, and what may or may not have been stored, leave no state behind: the next decision reads
- *     the store.
+ * CACHE-2. A decision that lost, and what may or may not have been stored, leave no state behind: the next decision
+ *     reads the store.
  * CACHE-3. Rows are added to a run without raising its version only by the gateway that dispatched the request and
  *     still has its state (and by claims, which only count losses); rows of steps that can be undone raise the version,
  *     since the gateway that fails the run must have seen them. To have them all, a state read while rows were being
@@ -128,9 +134,9 @@ export class RunCache {
 
   /**
    * Keeps what came with a claim, unless a newer state is here, and returns the newer one. With `isWork` a worker is to
-   * get it: another gateway may have added rows under the same version until then, so what was read counts for more than
-   * what is here. Null: rows were added meanwhile, and more may be on their way, so neither of the two is known to have all;
-   * what is read after the claim has. The run must be retained.
+   * get it: another gateway may have added rows under the same version until then, so what was read counts for more
+   * than what is here. Null: rows were added meanwhile, and more may be on their way, so neither of the two is known to
+   * have all; what is read after the claim has. The run must be retained.
    */
   mergeClaimed(stored: StoredRun, mark: number, isWork: boolean): RunState | null {
     const { id, version } = stored.head;

@@ -1,3 +1,4 @@
+/** Reads runs for the cache, many in one statement, and tells it which rows a reading cannot have seen. */
 import { type Deferred, deferred } from "@holdfast/core";
 import type { Store, StoredRun } from "@holdfast/store";
 
@@ -10,7 +11,9 @@ export interface ReadRun {
 const AT_ONCE = 2;
 const MOST_RUNS = 50;
 
-/** Reads runs from the store. Those who ask while others are read share the next reads: a crowd costs few statements. */
+/**
+ * Reads runs from the store. Those who ask while others are read share the next reads: a crowd costs few statements.
+ */
 export class RunReads {
   readonly #store: Pick<Store, "loadRuns">;
   readonly #markOf: () => number;

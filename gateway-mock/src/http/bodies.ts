@@ -5,8 +5,8 @@ import { GATEWAY_LIMITS } from "../config.ts";
 import { errorResponse } from "./errors.ts";
 
 /**
- * Refuses bodies over `maxBytes`, also those that do not say how long they are. The rest of a body is read and dropped: a
- * connection that ends while its peer still writes takes the answer with it.
+ * Refuses bodies over `maxBytes`, also those that do not say how long they are. The rest of a body is read and dropped:
+ * a connection that ends while its peer still writes takes the answer with it.
  */
 export function limitBody(maxBytes: number): MiddlewareHandler {
   return async (c, next) => {
@@ -34,7 +34,10 @@ async function readBody(
   return size > maxBytes ? { isWhole: false } : { body: Uint8Array.from(Buffer.concat(chunks)), isWhole: true };
 }
 
-/** After an answer that did not wait for the body: what is left of it is dropped if it is known and small, else the connection. */
+/**
+ * After an answer that did not wait for the body: what is left of it is dropped if it is known and small, else the
+ * connection.
+ */
 export function endEndlessBodies(): MiddlewareHandler {
   return async (c, next) => {
     await next();

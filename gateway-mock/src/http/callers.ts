@@ -2,7 +2,9 @@ import { HoldfastError } from "@holdfast/core";
 
 /** From where the gateway may be called; see `callerProblem`. */
 export interface CallerRules {
-  /** Whether `Host` is checked. Not where other machines can call without more: nothing is open to them without keys. */
+  /**
+   * Whether `Host` is checked. Not where other machines can call without more: nothing is open to them without keys.
+   */
   readonly checksHost: boolean;
   /** Names, beside `localhost` and addresses, by which the gateway is known. */
   readonly hosts: readonly string[];
@@ -21,8 +23,8 @@ export interface CallerHeaders {
 /**
  * Browsers call whatever a page tells them to, with the user's place in the network. So a request is refused
  *
- * - whose `Host` is a name that the gateway does not have: a page's own name may be made to lead here (DNS rebinding). An
- *   address cannot be, and passes;
+ * - whose `Host` is a name that the gateway does not have: a page's own name may be made to lead here (DNS rebinding).
+ *   An address cannot be, and passes;
  * - whose `Origin` is neither that of the gateway (the `Host` it was called by) nor an allowed one;
  * - that has no `Origin` but comes from a page of another origin, as images and forms of old browsers do.
  *

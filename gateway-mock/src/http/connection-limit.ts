@@ -9,9 +9,9 @@ export interface ConnectionStatus {
 }
 
 /**
- * Bounds the HTTP connections of all servers together; sockets of workers are counted elsewhere. When all places are taken,
- * the one that has been without a request for longest gives its place away, be it kept alive or slow to say what it wants;
- * where each has a request under way, the newcomer is refused.
+ * Bounds the HTTP connections of all servers together; sockets of workers are counted elsewhere. When all places are
+ * taken, the one that has been without a request for longest gives its place away, be it kept alive or slow to say what
+ * it wants; where each has a request under way, the newcomer is refused.
  */
 export class ConnectionLimit {
   readonly #max: number;

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from "node:net";
 
 /**
- * Addresses that are not of the public internet: this machine, private networks, link-local ones (among them the metadata
- * services of clouds), and what is reserved.
+ * Addresses that are not of the public internet: this machine, private networks, link-local ones (among them the
+ * metadata services of clouds), and what is reserved.
  */
 const inner = new BlockList();
 for (const [network, prefix] of [

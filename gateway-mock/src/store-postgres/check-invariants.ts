@@ -1,3 +1,7 @@
+/**
+ * What must hold of every run in a database at rest, for tests: the head is the fold of its log, and its jobs move it
+ * on.
+ */
 import { messageOf } from "@holdfast/core";
 import { foldHead, type RunHead, type Store, type StoredRun } from "@holdfast/store";
 
@@ -13,7 +17,8 @@ export interface InvariantReport {
  * The two promises of the store, for every run it has; meant for tests, while nothing writes.
  *
  * STORED-1. `fold(run_log) = runs`.
- * STORED-2. A run that has not ended has a job: it cannot be forgotten. One that has ended has none, and waits for nothing.
+ * STORED-2. A run that has not ended has a job: it cannot be forgotten. One that has ended has none, and waits for
+ *     nothing.
  */
 export async function checkInvariants(store: Store): Promise<InvariantReport> {
   const broken: string[] = [];

@@ -1,3 +1,7 @@
+/**
+ * The store's port on Postgres: binds its methods to the statements of the files beside it, and opens and closes the
+ * connections. What each method guarantees is written in packages/store/src/port/store.ts.
+ */
 import {
   createUlidFactory,
   HoldfastError,

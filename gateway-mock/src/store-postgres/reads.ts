@@ -1,3 +1,4 @@
+/** Statements for what people and probes read (`StoreReads`). They lock nothing and decide nothing. */
 import { unreachable } from "@holdfast/core";
 import {
   DEFAULT_ENVIRONMENT,

@@ -1,3 +1,7 @@
+/**
+ * Statements for apps, deployments, connections, gateways and session tokens. Every change of functions raises the
+ * registry's version, which writes may rest on (docs/decisions/0039).
+ */
 import { createHash } from "node:crypto";
 import { HoldfastError } from "@holdfast/core";
 import {

@@ -1,3 +1,6 @@
+/**
+ * Columns of run heads and log rows, and how a row becomes a value of the port; shared by reads, claims and the writer.
+ */
 import type { LogKind, RunHead, RunStatus, StoredLogRow } from "@holdfast/store";
 import { msOf } from "./connection/pg-values.ts";
 

@@ -1,3 +1,4 @@
+/** Loads runs with their logs, as many as are asked for in two statements. */
 import type { StoredLogRow, StoredRun } from "@holdfast/store";
 import type { Query } from "./connection/database.ts";
 import { textArray } from "./connection/pg-values.ts";

@@ -1,3 +1,7 @@
+/**
+ * Statements that find waits for an event, a signal or the end of a run, by value where their condition allows it
+ * (docs/decisions/0034).
+ */
 import type { Fence, StoredWait, WaitKind, WaitQuery } from "@holdfast/store";
 import type { Query } from "./connection/database.ts";
 import { msOf, textArray } from "./connection/pg-values.ts";
@@ -29,7 +33,9 @@ const find = (
 
 const FIND = find("", "");
 
-/** The event's time is its transaction's, as the wait's: what was known to wait when the event was sent began earlier. */
+/**
+ * The event's time is its transaction's, as the wait's: what was known to wait when the event was sent began earlier.
+ */
 const FIND_FOR_EVENT = find(
   "JOIN holdfast.events e ON e.id = $8 JOIN holdfast.runs r ON r.id = w.run_id",
   "AND w.began_at < e.received_at AND (w.expires_at IS NULL OR w.expires_at > e.received_at) AND r.event_id <> e.id",

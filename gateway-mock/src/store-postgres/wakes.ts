@@ -1,3 +1,7 @@
+/**
+ * Owns the listening connection: announces wakes to other stores and hands theirs on, after a lost connection with
+ * "something may have been missed".
+ */
 import { backoffDelayMs, type Log, messageOf, sleep } from "@holdfast/core";
 import type { Wake } from "@holdfast/store";
 import type postgres from "postgres";
@@ -16,7 +20,9 @@ export interface Wakes {
   close(): Promise<void>;
 }
 
-/** LISTEN on a connection of its own, opened with the first listener; NOTIFY through the pool, a few at a time as one. */
+/**
+ * LISTEN on a connection of its own, opened with the first listener; NOTIFY through the pool, a few at a time as one.
+ */
 export function openWakes(database: Database, storeId: string): Wakes {
   const { timers, random, log, url } = database.options;
   const listeners = new Set<(wake: Wake) => void>();

@@ -28,8 +28,8 @@ interface Waiting {
 }
 
 /**
- * This gateway's part of the list of connections, by which the others know which versions are there. What is written of one
- * connection is written in turn, so that one that is gone does not come back.
+ * This gateway's part of the list of connections, by which the others know which versions are there. What is written of
+ * one connection is written in turn, so that one that is gone does not come back.
  */
 export class ConnectionList {
   readonly #parts: ConnectionListParts;

@@ -27,13 +27,13 @@ interface Entry {
 }
 
 /**
- * Sockets whose worker was not accepted yet: strangers, each of which costs memory. What has come of each is counted as it
- * comes, before anything is made of it. Invariants:
+ * Sockets whose worker was not accepted yet: strangers, each of which costs memory. What has come of each is counted as
+ * it comes, before anything is made of it. Invariants:
  *
  * PENDING-1. There are never more than `maxSockets`.
  * PENDING-2. Together they have cost at most `maxSockets * ownBytes + sharedBytes`, and a piece each.
- * PENDING-3. A socket that has sent nothing gives its place to a newer one when there are too many, the oldest first: those that
- *     say nothing cannot keep others out. When all have sent something the newer one is refused.
+ * PENDING-3. A socket that has sent nothing gives its place to a newer one when there are too many, the oldest first:
+ *     those that say nothing cannot keep others out. When all have sent something the newer one is refused.
  */
 export class PendingSockets {
   readonly #limits: PendingLimits;

@@ -12,18 +12,21 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  *
  * SESSION-1. GATEWAY_HELLO is sent once, first; CONNECTION_READY once, and only after WORKER_CONNECT was accepted.
  * SESSION-2. Between CONNECTION_READY and WORKER_READY or WORKER_PAUSE nothing is sent.
- * SESSION-3. The session is offered for work (`open`) only in `ready`, and withdrawn (`pause`) when it leaves it: the two take turns.
+ * SESSION-3. The session is offered for work (`open`) only in `ready`, and withdrawn (`pause`) when it leaves it: the
+ *     two take turns.
  * SESSION-4. GATEWAY_CLOSING is sent at most once, and only to a peer that has spoken READY or PAUSE.
  * SESSION-5. In `ready` and `draining` every heartbeat is answered; in no other phase.
  * SESSION-6. Frames about requests are delivered in `ready` and `draining` only.
  * SESSION-7. Nothing is sent, armed or delivered in `closed`; `gone` is said exactly once.
- * SESSION-8. A peer that did not agree on `stall` is not offered again once it paused: as on gateways of the base protocol.
+ * SESSION-8. A peer that did not agree on `stall` is not offered again once it paused: as on gateways of the base
+ *     protocol.
  * SESSION-9. A peer that says nothing cannot hold a socket: hello, readiness, silence and drain each have a deadline.
- * SESSION-10. Silence is counted in the gateway's own intervals, not measured: a gateway that was stopped itself has one interval
- *     of it, and hears what its peers said meanwhile before there is another.
- * SESSION-11. With `strict` what cannot be read ends the connection with the reference's code, and so does readiness while it drains.
- * SESSION-12. Frames that cannot be read end the connection: what is no frame at all, or comes first, at once; others when there are
- *     too many (`payload-again`).
+ * SESSION-10. Silence is counted in the gateway's own intervals, not measured: a gateway that was stopped itself has
+ *     one interval of it, and hears what its peers said meanwhile before there is another.
+ * SESSION-11. With `strict` what cannot be read ends the connection with the reference's code, and so does readiness
+ *     while it drains.
+ * SESSION-12. Frames that cannot be read end the connection: what is no frame at all, or comes first, at once; others
+ *     when there are too many (`payload-again`).
  * SESSION-13. A peer is evicted only before it is accepted.
  */
 export type SessionState =

@@ -1,3 +1,7 @@
+/**
+ * The one question before work is handed out: may it start? Claims, jobs leased on creation, new runs and recalled
+ * holds all ask here; the rules themselves are pure (`may-start.ts`).
+ */
 import type { Clock } from "@holdfast/core";
 import type { VersionPolicy } from "@holdfast/engine";
 

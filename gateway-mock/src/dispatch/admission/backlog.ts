@@ -5,8 +5,8 @@ export interface HeldFunctions {
 }
 
 /**
- * Functions of which older jobs are known to wait: because no worker had capacity for them, or for a worker of their version. New
- * ones have to queue up behind them.
+ * Functions of which older jobs are known to wait: because no worker had capacity for them, or for a worker of their
+ * version. New ones have to queue up behind them.
  */
 export class Backlog {
   readonly #held: HeldFunctions;

@@ -1,3 +1,7 @@
+/**
+ * The rules of admission as one pure function: draining, pausing, limits, backlog and versions (docs/decisions/0032),
+ * numbered START-1 to START-6.
+ */
 import { unreachable } from "@holdfast/core";
 import type { VersionPolicy } from "@holdfast/engine";
 
@@ -22,7 +26,10 @@ export type Work =
   | (OfFunction & { readonly at: "CLAIM" })
   /** What was put off for want of a worker of this version, to be claimed again. Null: of any. */
   | (OfFunction & { readonly at: "RECALL"; readonly version: string | null })
-  /** The first pass of a run, claimed. `newest`: of the versions that are connected anywhere; null = none is known to be. */
+  /**
+   * The first pass of a run, claimed. `newest`: of the versions that are connected anywhere; null = none is known to
+   * be.
+   */
   | (OfFunction & { readonly at: "FIRST_PASS"; readonly newest: string | null; readonly waitedMs: number })
   /** A job of a run that has begun, claimed. */
   | (OfFunction & { readonly at: "BEGUN_RUN"; readonly version: string })
@@ -77,7 +84,8 @@ const OLDER_AFTER_MS = { prefer: 5_000, any: 250, strict: null } as const satisf
  * START-1. What was claimed is handed out, whatever has begun since: who claims has asked before.
  * START-2. Nothing else is handed out by a gateway that drains.
  * START-3. Nothing of a paused function is handed out.
- * START-4. A new run does not overtake older jobs of its function that wait. What a run goes on with does: it is older than they are.
+ * START-4. A new run does not overtake older jobs of its function that wait. What a run goes on with does: it is older
+ *     than they are.
  * START-5. What limits count is handed out by the claim alone.
  * START-6. New runs begin on the newest version; what has begun stays with its own, as the policy says.
  */

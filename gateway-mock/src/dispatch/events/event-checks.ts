@@ -1,3 +1,6 @@
+/**
+ * Checks events as they come from outside, before anything is stored; large batches in several turns of the event loop.
+ */
 import { HoldfastError, MAX_DURATION_MS, nextTurn } from "@holdfast/core";
 import { JsonText } from "@holdfast/engine";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";

@@ -1,3 +1,7 @@
+/**
+ * Owns the way of events into the store: checks, ids, the runs they start, and the retry when the registry has changed
+ * meanwhile (docs/decisions/0039). Events that runs cause come the same way, with the commit that causes them.
+ */
 import { createUlidFactory, HoldfastError, nextTurn, type UlidFactory, ulidFromSeed } from "@holdfast/core";
 import {
   applyRow,

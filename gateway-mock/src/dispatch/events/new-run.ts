@@ -1,3 +1,6 @@
+/**
+ * Builds the rows, jobs and waits with which a run begins. `Starter` decides which runs; here is what each consists of.
+ */
 import {
   announcesEnd,
   cancelWaits,

@@ -1,3 +1,7 @@
+/**
+ * Decides which runs an event starts and whether their first pass is leased on creation to a worker here. `EventIntake`
+ * stores what it makes.
+ */
 import { createUlidFactory, type UlidFactory } from "@holdfast/core";
 import {
   EventReader,

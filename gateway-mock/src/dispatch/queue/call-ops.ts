@@ -1,3 +1,7 @@
+/**
+ * Translates the steps `Gateway` and `AIGateway` into HTTP calls, and answers into step results. `Fetches` makes the
+ * calls. Pure.
+ */
 import { type PlainError, plainError } from "@holdfast/core";
 import { type FetchResult, parseRetryAfterMs } from "@holdfast/engine";
 import { isRecord } from "@holdfast/protocol";
@@ -10,7 +14,9 @@ export type ReadCall =
   | { readonly ok: true; readonly call: OutgoingCall; readonly resultOf: (answer: Answer) => FetchResult }
   | { readonly ok: false; readonly error: PlainError };
 
-/** The HTTP call that a step asks for (`Gateway`: any; `AIGateway`: a model), and what its answer means for the step. */
+/**
+ * The HTTP call that a step asks for (`Gateway`: any; `AIGateway`: a model), and what its answer means for the step.
+ */
 export function readCall(op: string, text: string): ReadCall {
   const opts: unknown = JSON.parse(text);
   if (!isRecord(opts) || typeof opts.url !== "string" || !isHttp(opts.url)) {

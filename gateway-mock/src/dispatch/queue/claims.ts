@@ -1,3 +1,7 @@
+/**
+ * Claims jobs for what the workers here have room for, within the limits of their functions (docs/decisions/0024), and
+ * notices when the registry has moved since it was read (docs/decisions/0039).
+ */
 import type { ClaimedJob, ClaimRequest } from "@holdfast/store";
 import { isOutdated } from "../../store-postgres/index.ts";
 import type { Admission } from "../admission/admission.ts";
@@ -30,7 +34,10 @@ export interface Claimed {
 /** Timers need no worker: a lease of them only has to outlive one decision. */
 export const TIMER_LEASE_MS = 10_000;
 
-/** Takes what the workers here have room for out of the queue, within the limits of the functions as they are registered. */
+/**
+ * Takes what the workers here have room for out of the queue, within the limits of the functions as they are
+ * registered.
+ */
 export class Claims {
   readonly #options: DispatcherOptions;
   readonly #parts: ClaimsParts;

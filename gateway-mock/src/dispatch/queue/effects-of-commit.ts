@@ -1,3 +1,4 @@
+/** Says which effects a committed decision has on this gateway; `RunUpdater` emits them (docs/decisions/0051). Pure. */
 import { type Decision, isEnded, type JobState, needsWorker, type RunState } from "@holdfast/engine";
 import type { Fence, NewJob } from "@holdfast/store";
 

@@ -1,3 +1,7 @@
+/**
+ * Fails attempts on which no worker will report: requests that a plain gateway could not route, and runs too large for
+ * any request.
+ */
 import { messageOf, type PlainError, plainError } from "@holdfast/core";
 import type { Fence } from "@holdfast/store";
 import { levelFor } from "../../store-postgres/index.ts";
@@ -12,7 +16,9 @@ const REASONS = {
 
 export type RoutingFailure = keyof typeof REASONS;
 
-/** Fails attempts that no worker reports on: they are tried again, and fail their runs, as any that a handler threw in. */
+/**
+ * Fails attempts that no worker reports on: they are tried again, and fail their runs, as any that a handler threw in.
+ */
 export class FailedAttempts {
   readonly #options: Pick<DispatcherOptions, "log">;
   readonly #updater: RunUpdater;

@@ -1,3 +1,7 @@
+/**
+ * Owns the HTTP calls that this gateway makes for steps, with their leases. Which addresses may be called is decided in
+ * `../../outgoing` (docs/decisions/0022).
+ */
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { FETCH_QUEUE, type FetchResult, type RunState } from "@holdfast/engine";
 import type { ClaimedJob } from "@holdfast/store";

@@ -1,3 +1,7 @@
+/**
+ * Replies and checkpoints that come by HTTP instead of a socket. They show by a proof in themselves whose they are
+ * (`Ownership`); then they go the way of all (`WorkerReplies`).
+ */
 import { HoldfastError } from "@holdfast/core";
 import type { Op, SdkResponse } from "@holdfast/protocol";
 import type { Ownership } from "../workers/ownership.ts";

@@ -1,3 +1,7 @@
+/**
+ * What this gateway does when another one announces something (`Store.onWake`). Everything here only makes things
+ * happen sooner; none of it is needed for correctness.
+ */
 import { unreachable } from "@holdfast/core";
 import type { Wake } from "@holdfast/store";
 

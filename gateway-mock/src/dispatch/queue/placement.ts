@@ -1,3 +1,7 @@
+/**
+ * Decides which worker, of which version of its app, gets a claimed job, and puts off what none here may have
+ * (docs/decisions/0032).
+ */
 import { messageOf } from "@holdfast/core";
 import { type PinOptions, type RunState, readRunOptions } from "@holdfast/engine";
 import type { ClaimedJob } from "@holdfast/store";
@@ -13,7 +17,10 @@ import type { Slot, Workers } from "../workers/workers.ts";
 import type { RunUpdater } from "./run-updater.ts";
 import { Versions, versionName } from "./versions.ts";
 
-/** How long work is put off that waits for a worker of its version: one is connected, but has no room or is elsewhere ... */
+/**
+ * How long work is put off that waits for a worker of its version: one is connected, but has no room or is elsewhere
+ * ...
+ */
 const HOLD_MS = 10_000;
 /** ... or none is. One that connects meanwhile gets it at once. */
 const HOLD_WITHOUT_WORKER_MS = 60_000;
@@ -33,8 +40,8 @@ const HOLD_UNREAD_MS = 1_000;
 /**
  * Gives claimed jobs to workers.
  *
- * PLACE-1. The first pass of a run goes to the newest version of its function that is connected anywhere, whichever it was made
- *     for. To an older one it goes only when it has waited as long as the policy says (`Admission`).
+ * PLACE-1. The first pass of a run goes to the newest version of its function that is connected anywhere, whichever it
+ *     was made for. To an older one it goes only when it has waited as long as the policy says (`Admission`).
  * PLACE-2. The version that begins a run is written down before it does; the run has that version's options.
  * PLACE-3. From then on it stays with that version, as the policy says.
  */
@@ -169,7 +176,10 @@ export class Placement {
     this.#holdJob(job, waiting.why === "VERSION" && !waiting.isElsewhere ? HOLD_WITHOUT_WORKER_MS : HOLD_MS);
   }
 
-  /** Puts work off that no worker here may take, so that it is not claimed again and again, and keeps no other work waiting. */
+  /**
+   * Puts work off that no worker here may take, so that it is not claimed again and again, and keeps no other work
+   * waiting.
+   */
   #holdJob({ id: jobId, epoch, functionId, unplacedMs }: ClaimedJob, holdMs: number, version?: string): void {
     const unplaced = unplacedMs === null || version === undefined ? {} : { unplaced: { sinceMs: unplacedMs, version } };
     this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs, ...unplaced }], () => {

@@ -1,3 +1,7 @@
+/**
+ * Owns when this gateway looks into the queue, and hands each claimed job to the part that works on its kind:
+ * `Placement` for workers, `Scheduler`, `Fetches`, `WaitNotifier`, `RunUpdater` for timers.
+ */
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { FETCH_QUEUE, FINISH_TIMEOUT, needsWorker, type RunState } from "@holdfast/engine";
 import type { ClaimedJob, Fence } from "@holdfast/store";

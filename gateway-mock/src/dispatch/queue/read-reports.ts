@@ -1,3 +1,7 @@
+/**
+ * Reads replies and checkpoints off the wire into what decisions take, within the limits for options and errors; large
+ * ones in several turns (docs/decisions/0049).
+ */
 import { HoldfastError, messageOf, nextTurn } from "@holdfast/core";
 import {
   CHARS_A_TURN,

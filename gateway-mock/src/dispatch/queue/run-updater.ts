@@ -1,3 +1,7 @@
+/**
+ * The only way a run changes: load, decide (packages/engine), commit, and emit what follows; again when another write
+ * came first. Replies, timers, arrivals and cancellations all end here.
+ */
 import { createUlidFactory, HoldfastError, messageOf, plainError, type UlidFactory } from "@holdfast/core";
 import {
   type DecideContext,

@@ -1,3 +1,7 @@
+/**
+ * Works on jobs that stand between events and runs: windows that close, schedules that tick, singletons that are
+ * replaced, runs that did not start in time.
+ */
 import { messageOf } from "@holdfast/core";
 import { latestTickMs, nextTickMs } from "@holdfast/engine";
 import { type ClaimedJob, type Fence, type OpenWindow, readWindowKey, type StoredCron } from "@holdfast/store";

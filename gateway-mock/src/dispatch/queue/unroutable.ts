@@ -1,3 +1,7 @@
+/**
+ * Plain gateways only: fails work of apps that are connected but of which no connection accepts any, as the reference
+ * does (docs/decisions/0038).
+ */
 import { needsWorker } from "@holdfast/engine";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
@@ -11,8 +15,8 @@ const CLAIM_LEASE_MS = 10_000;
 const MAX_AT_ONCE = 50;
 
 /**
- * Work for apps that are connected, but of which no connection takes any: as at the reference it does not wait for one to
- * come, its attempt fails. Work for apps that no worker is connected for waits.
+ * Work for apps that are connected, but of which no connection takes any: as at the reference it does not wait for one
+ * to come, its attempt fails. Work for apps that no worker is connected for waits.
  */
 export class UnroutableWork {
   readonly #options: DispatcherOptions;

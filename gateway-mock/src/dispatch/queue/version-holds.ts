@@ -1,3 +1,7 @@
+/**
+ * Remembers of which functions jobs were put off until a worker of their version has room, and recalls them
+ * (docs/decisions/0032). `QueueLoop` asks it before each claim.
+ */
 import type { Store } from "@holdfast/store";
 
 import type { Admission } from "../admission/admission.ts";
@@ -6,8 +10,9 @@ import type { Workers } from "../workers/workers.ts";
 const REVIEW_LIMIT = 1000;
 
 /**
- * Functions of which jobs were put off because they wait for a worker of their version. What a worker here has the version
- * and the room for is asked for before claims; a function is forgotten once nothing more of it is left for any worker here.
+ * Functions of which jobs were put off because they wait for a worker of their version. What a worker here has the
+ * version and the room for is asked for before claims; a function is forgotten once nothing more of it is left for any
+ * worker here.
  */
 export class VersionHolds {
   readonly #store: Store;

@@ -1,3 +1,6 @@
+/**
+ * Which versions of apps are connected at other gateways; `Placement` asks before it gives a run to another version.
+ */
 import { messageOf } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 

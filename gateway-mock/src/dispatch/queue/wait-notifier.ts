@@ -1,3 +1,8 @@
+/**
+ * Delivers events, ends of runs and signals to the waits for them. The job that asks for it is stored with the event,
+ * so another gateway repeats it when this one dies (docs/decisions/0020); waits are found by value
+ * (docs/decisions/0034).
+ */
 import { HoldfastError, messageOf, Semaphore, type TimerHandle } from "@holdfast/core";
 import { type Expressions, matchesOf, type StepResult, seenTextInTurns } from "@holdfast/engine";
 import {

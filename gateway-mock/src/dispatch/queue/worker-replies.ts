@@ -1,3 +1,7 @@
+/**
+ * What workers report over their sockets: replies, checkpoints, nacks. Checks whose request it is, then decides or
+ * takes the fast path: rows under the fence alone, without a decision.
+ */
 import { isUlid, messageOf } from "@holdfast/core";
 import { checkpointRows, isEnded, isLazy, isParked, type PassReport } from "@holdfast/engine";
 import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";

@@ -1,3 +1,7 @@
+/**
+ * Owns the registry of functions as it was last read: which functions an event triggers, their settings, versions and
+ * limits. What is decided on it carries its version (docs/decisions/0039).
+ */
 import { HoldfastError, type Log, messageOf, type Random } from "@holdfast/core";
 import {
   type EventReader,
@@ -135,7 +139,9 @@ export class Functions {
     });
   }
 
-  /** While this gateway was silent its workers did not count as connected: another app may have a name of theirs now. */
+  /**
+   * While this gateway was silent its workers did not count as connected: another app may have a name of theirs now.
+   */
   #logTaken(error: unknown): void {
     if (!(error instanceof HoldfastError) || error.code !== "FUNCTION_TAKEN") throw error;
     this.#parts.log("error", error.message, { code: error.code });

@@ -1,3 +1,4 @@
+/** Keeps the mirrored registry young: reads it every two seconds, and when another gateway announces a change. */
 import { type Log, messageOf, type TimerHandle, type Timers } from "@holdfast/core";
 import { levelFor } from "../../store-postgres/index.ts";
 import type { Functions } from "./functions.ts";

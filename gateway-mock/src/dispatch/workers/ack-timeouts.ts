@@ -1,3 +1,4 @@
+/** Watches for requests that are not acknowledged in time; `Dispatches` decides what becomes of them. */
 import type { TimerHandle } from "@holdfast/core";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Dispatch } from "./dispatch.ts";

@@ -1,3 +1,4 @@
+/** One request in flight: a job given to a worker under one epoch. */
 import type { Fence, JobKind } from "@holdfast/store";
 
 import type { Slot } from "./workers.ts";

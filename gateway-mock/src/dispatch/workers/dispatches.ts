@@ -1,3 +1,7 @@
+/**
+ * Owns the requests in flight from this gateway: sent, acknowledged, moved to another socket, finished, or abandoned so
+ * that another worker gets the job. Leases, replies and presence all act on this table.
+ */
 import { messageOf } from "@holdfast/core";
 import { hasStepJobs, type RunState } from "@holdfast/engine";
 import type { GatewayFrame } from "@holdfast/protocol";
@@ -124,7 +128,9 @@ export class Dispatches {
     if (dispatch.sentMs === null && this.#byRequest.get(dispatch.requestId) === dispatch) this.#sendQueue.add(dispatch);
   }
 
-  /** Null when it is over by now, or goes back. The state may have moved on since the start, as it may before a claim. */
+  /**
+   * Null when it is over by now, or goes back. The state may have moved on since the start, as it may before a claim.
+   */
   #buildRequest(dispatch: Dispatch, job: JobToRun, slot: Slot, state: RunState): GatewayFrame | null {
     const { requestId, fence, runId, functionId } = dispatch;
     if (this.#byRequest.get(requestId) !== dispatch || dispatch.slot !== slot) return null;
@@ -264,7 +270,10 @@ export class Dispatches {
     dispatch.slot?.requests.add(dispatch.requestId);
   }
 
-  /** The worker gets nothing more. One of the base protocol that `said` so leaves alone what it has not acknowledged by then. */
+  /**
+   * The worker gets nothing more. One of the base protocol that `said` so leaves alone what it has not acknowledged by
+   * then.
+   */
   pauseWorker(slot: Slot, byWorker: boolean): void {
     this.#workers.close(slot);
     const { requests, session } = slot;
@@ -285,8 +294,8 @@ export class Dispatches {
   }
 
   /**
-   * Its lease has ended, and it was claimed anew: nothing is waited for. The reference's router draws lots, so that the next attempt
-   * mostly meets another worker; here those have a turn first.
+   * Its lease has ended, and it was claimed anew: nothing is waited for. The reference's router draws lots, so that the
+   * next attempt mostly meets another worker; here those have a turn first.
    */
   forgetJob(jobId: string): void {
     const dispatch = this.#byJob.get(jobId);

@@ -1,3 +1,7 @@
+/**
+ * Unacknowledged requests of workers that cannot be told to drop them (the base protocol): here they keep their leases
+ * until another connection has room.
+ */
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { RunState } from "@holdfast/engine";
 import type { DispatcherOptions } from "../ports.ts";

@@ -1,3 +1,7 @@
+/**
+ * Makes and checks lease ids and app ids that prove themselves, so any gateway can tell whose a request is without
+ * looking it up.
+ */
 import { invariant, isUlid, ulidFromSeed, ulidTimeMs } from "@holdfast/core";
 import { hmacSha256, sameText } from "@holdfast/engine";
 import type { Store } from "@holdfast/store";

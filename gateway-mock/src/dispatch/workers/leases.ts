@@ -1,3 +1,7 @@
+/**
+ * Answers the lease extensions of workers, many in one statement. Who may extend is `Ownership`'s question; whether it
+ * is still the same dispatch, the store's.
+ */
 import { messageOf } from "@holdfast/core";
 import type { WorkerFrame } from "@holdfast/protocol";
 import { qualify } from "@holdfast/store";

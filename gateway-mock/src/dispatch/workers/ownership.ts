@@ -1,3 +1,6 @@
+/**
+ * Decides what a worker may act on. Every frame and HTTP report about a request passes here before it changes anything.
+ */
 import type { Log } from "@holdfast/core";
 import { environmentOf } from "@holdfast/store";
 
@@ -28,8 +31,9 @@ export interface Reporter {
 /**
  * What workers may act on. Knowing a request's id gives no right to the request. Invariants:
  *
- * OWNER-1. A worker's word about a request counts only if the request's run is one of an app that its session registered, and is
- *     the run that the worker names. By HTTP, where there is no session, the request's lease or its app's id shows it.
+ * OWNER-1. A worker's word about a request counts only if the request's run is one of an app that its session
+ *     registered, and is the run that the worker names. By HTTP, where there is no session, the request's lease or its
+ *     app's id shows it.
  * OWNER-2. A lease is extended, and work handed back, only with a lease id of that very request, run and app.
  * OWNER-3. What is refused changes nothing: neither the run, nor who holds the work, nor when its lease ends.
  */

@@ -2,8 +2,9 @@ import { ulidTimeMs } from "@holdfast/core";
 import type { Dispatch } from "./dispatch.ts";
 
 /**
- * What a plain gateway does as the reference's does it: how often a request is routed anew (`Dispatches`), and which lease id
- * extends a lease (`Leases`). docs/plain-gateway.md has the whole list; gateways that are not plain use neither.
+ * What a plain gateway does as the reference's does it: how often a request is routed anew (`Dispatches`), and which
+ * lease id extends a lease (`Leases`). docs/plain-gateway.md has the whole list; gateways that are not plain use
+ * neither.
  */
 
 /** A request goes to so many connections; when none has acknowledged it, its attempt has failed. */
@@ -35,9 +36,9 @@ export class PlainRoutes {
 export type ExtensionResult = "extend" | "repeat" | "refuse";
 
 /**
- * What the reference's gateway makes of an extension: the lease's present id counts; the one before it from the same instance gets
- * the present one once more (its acknowledgement was lost); any other is refused while the lease has not ended. Where
- * instances have limits, a request is the instance's that was given it.
+ * What the reference's gateway makes of an extension: the lease's present id counts; the one before it from the same
+ * instance gets the present one once more (its acknowledgement was lost); any other is refused while the lease has not
+ * ended. Where instances have limits, a request is the instance's that was given it.
  */
 export function decideExtension(
   lease: Dispatch["lease"],

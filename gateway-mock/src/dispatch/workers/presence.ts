@@ -1,3 +1,7 @@
+/**
+ * What happens to a worker's requests when its socket breaks: a grace in which the same instance may come back, then
+ * they are abandoned as lost.
+ */
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -7,8 +11,8 @@ import type { Slot, WorkerSession, Workers } from "./workers.ts";
 /**
  * Workers that come and go. When a socket breaks its requests keep their leases for a grace, in which the same instance
  * may come back and say that it still has them. What it has not spoken of by then is released as lost, which costs no
- * attempt. Workers of the plain protocol speak of a request only once per extension interval, so one that came back, here
- * or to another gateway, gets that long.
+ * attempt. Workers of the plain protocol speak of a request only once per extension interval, so one that came back,
+ * here or to another gateway, gets that long.
  */
 export class Presence {
   readonly #options: DispatcherOptions;
@@ -54,8 +58,8 @@ export class Presence {
   }
 
   /**
-   * As at the reference: a socket that ends, however it does, ends no lease. What was not acknowledged is sent to another worker; the
-   * rest may be extended from any connection, and has failed when its lease has ended.
+   * As at the reference: a socket that ends, however it does, ends no lease. What was not acknowledged is sent to
+   * another worker; the rest may be extended from any connection, and has failed when its lease has ended.
    */
   #awaitLeaseEnds(dispatches: readonly Dispatch[], { leaseMs }: WorkerSession): void {
     this.#dispatches.reroute(dispatches.filter(({ acked }) => !acked));

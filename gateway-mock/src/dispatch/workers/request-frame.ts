@@ -1,3 +1,4 @@
+/** Builds the GATEWAY_EXECUTOR_REQUEST of a dispatch; its payload is made by packages/engine (`requestPayload`). */
 import { type RunState, requestPayload, sha1Hex } from "@holdfast/engine";
 import { type GatewayFrame, WIRE_LIMITS } from "@holdfast/protocol";
 import { DEFAULT_ENVIRONMENT, environmentOf, plainName } from "@holdfast/store";

@@ -1,3 +1,7 @@
+/**
+ * Request ids name their dispatch: job id and epoch (docs/decisions/0007). Queue items are the same for checkpoints by
+ * HTTP.
+ */
 import type { Fence } from "@holdfast/store";
 
 /** Names a dispatch: the queue row and the epoch under which it was given out. */

@@ -1,8 +1,15 @@
+/**
+ * Requests that wait for room on a worker's socket (docs/decisions/0035). The worker does not know of them yet, so
+ * their leases are extended from here.
+ */
 import type { TimerHandle } from "@holdfast/core";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Dispatch } from "./dispatch.ts";
 
-/** Requests that wait for room on their worker's socket. Their workers do not know of them, so their leases are kept here. */
+/**
+ * Requests that wait for room on their worker's socket. Their workers do not know of them, so their leases are kept
+ * here.
+ */
 export class SendQueue {
   readonly #options: DispatcherOptions;
   readonly #onLost: (dispatch: Dispatch) => void;

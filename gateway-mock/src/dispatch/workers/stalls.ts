@@ -1,3 +1,4 @@
+/** Records reports about blocked main threads, in the log and in the run's own log. They change nothing of the run. */
 import { isUlid, messageOf } from "@holdfast/core";
 import { jsonRow, type StallMeta } from "@holdfast/engine";
 import { WIRE_LIMITS, type WorkerStall } from "@holdfast/protocol";

@@ -1,3 +1,4 @@
+/** Tells workers to stop requests that no one needs any more: their run has ended, or a decision removed their job. */
 import type { Dispatch } from "./dispatch.ts";
 import type { Dispatches } from "./dispatches.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * Remembers who may still work on a request that is not in the table of dispatches any more, so they can be told to
+ * stop once the job is given out again.
+ */
 import type { Fence } from "@holdfast/store";
 
 import type { Dispatch } from "./dispatch.ts";

@@ -1,3 +1,7 @@
+/**
+ * Owns who is connected to this gateway and how much room each has, indexed by function. Admission reserves here;
+ * `../../ws/routing.ts` chooses among equals.
+ */
 import type { Log } from "@holdfast/core";
 import type { Extension, GatewayFrame } from "@holdfast/protocol";
 import type { AppRecord, RecallWant } from "@holdfast/store";
@@ -29,8 +33,8 @@ export interface WorkerSession {
   readonly log: Log;
   send(frame: GatewayFrame): void;
   /**
-   * Sends a request once the socket has room, in the order of the calls: at once, mostly. `make` is called right before;
-   * null: it is not wanted any more.
+   * Sends a request once the socket has room, in the order of the calls: at once, mostly. `make` is called right
+   * before; null: it is not wanted any more.
    */
   sendWhenRoom(make: () => GatewayFrame | null): void;
 }
@@ -148,8 +152,8 @@ export class Workers {
   }
 
   /**
-   * Takes a place with the best worker for this function (of this version, unless null), or says that there is none. Give
-   * it back with `release`. With `mayWait` also where requests wait for room: for a run whose state is cached.
+   * Takes a place with the best worker for this function (of this version, unless null), or says that there is none.
+   * Give it back with `release`. With `mayWait` also where requests wait for room: for a run whose state is cached.
    */
   reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): Slot | undefined {
     const all = this.#byFunction.get(functionId);

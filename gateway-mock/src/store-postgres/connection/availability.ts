@@ -1,3 +1,7 @@
+/**
+ * Knows whether the database can be used, from what calls experience, and logs one line per outage instead of one per
+ * call.
+ */
 import { type Log, sleep, type Timers } from "@holdfast/core";
 import type { DatabaseHealth } from "@holdfast/store";
 

@@ -1,3 +1,7 @@
+/**
+ * Owns the connections and how often a call is tried again: pool, timeouts, backoff, the settings of every session.
+ * Everything else of this store asks it for queries.
+ */
 import { setMaxListeners } from "node:events";
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import postgres from "postgres";
@@ -98,7 +102,8 @@ export function connectPostgres(url: string, settings: ConnectionSettings): post
     fetch_types: false,
     max_lifetime: null,
     connect_timeout: 10,
-    // Seconds between tries of the driver's own, which it makes for ever while a server takes connections and drops them.
+    // Seconds between tries of the driver's own, which it makes for ever while a server takes connections and drops
+    // them.
     backoff: () => 0.05,
     onnotice: () => {},
     ...(settings.onclose ? { onclose: settings.onclose } : {}),

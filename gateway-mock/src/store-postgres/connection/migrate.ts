@@ -1,3 +1,4 @@
+/** Brings the schema up to date under a lock, and refuses servers and schemas that this gateway cannot use. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { HoldfastError } from "@holdfast/core";
 import type postgres from "postgres";

@@ -1,10 +1,14 @@
+/**
+ * Sorts the driver's errors by what to do about them (lost, conflict, data, unwritable), and makes messages that show
+ * no password.
+ */
 import { HoldfastError, type LogLevel, messageOf } from "@holdfast/core";
 
 /**
- * What an error of the driver means for the write that met it:
- * `connection`: the connection is gone, or none is given; the fate of a commit may be unknown; `unwritable`: the server
- * answers but cannot write (read-only, a standby, disk full, out of memory, I/O errors); `conflict`: the server undid the
- * transaction and the same one may work next time; `data`: the same statement will fail again.
+ * What an error of the driver means for the write that met it: `connection`: the connection is gone, or none is given;
+ * the fate of a commit may be unknown; `unwritable`: the server answers but cannot write (read-only, a standby, disk
+ * full, out of memory, I/O errors); `conflict`: the server undid the transaction and the same one may work next time;
+ * `data`: the same statement will fail again.
  */
 export type PgTrouble = "connection" | "unwritable" | "conflict" | "data";
 

@@ -48,6 +48,8 @@ export const timeOf = (expression: string): string => `to_timestamp(${expression
 /** SQL for an interval of a number of milliseconds. */
 export const intervalOf = (expression: string): string => `(${expression} * interval '1 millisecond')`;
 
-/** SQL for whether `parameter`, the version of the registry that something rests on, is the store's; null rests on none. */
+/**
+ * SQL for whether `parameter`, the version of the registry that something rests on, is the store's; null rests on none.
+ */
 export const isRegistry = (parameter: string): string =>
   `(${parameter}::bigint IS NULL OR EXISTS (SELECT FROM holdfast.registry r WHERE r.one AND r.version = ${parameter}::bigint))`;

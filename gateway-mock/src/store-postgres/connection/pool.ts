@@ -1,3 +1,4 @@
+/** A pool of connections that is renewed when the server turned out to be one that cannot be written to. */
 import type postgres from "postgres";
 import { codeOf, READ_ONLY } from "./pg-errors.ts";
 
@@ -5,7 +6,10 @@ import { codeOf, READ_ONLY } from "./pg-errors.ts";
 const RENEWAL_SECONDS = 5;
 const END_SECONDS = 1;
 
-/** Connections that are opened anew once they may be read-only, by what their sessions began with, though new ones are not. */
+/**
+ * Connections that are opened anew once they may be read-only, by what their sessions began with, though new ones are
+ * not.
+ */
 export interface Pool {
   readonly sql: postgres.Sql;
   /** A call was refused. */

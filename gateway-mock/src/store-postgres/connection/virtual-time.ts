@@ -1,3 +1,7 @@
+/**
+ * A clock for tests that can be moved, in the database itself (docs/decisions/0025): statements ask functions of the
+ * schema instead of `now()`.
+ */
 import { deferred } from "@holdfast/core";
 import type { Database, TimeSource } from "./database.ts";
 import { msOf } from "./pg-values.ts";

@@ -1,3 +1,4 @@
+/** Finds out whether a database that refuses writes takes them again, with a write of the gateway's own. */
 import { backoffDelayMs, type Log, type Random, sleep, type Timers, withTimeout } from "@holdfast/core";
 import type postgres from "postgres";
 import type { Availability } from "./availability.ts";

@@ -1,3 +1,7 @@
+/**
+ * The one connection over which group commits go. Its end is noticed at once, so that a commit's fate is looked up
+ * instead of waited for.
+ */
 import { deferred, type Timers, withTimeout } from "@holdfast/core";
 import { type Database, type Query, queryOn } from "./database.ts";
 import { ConnectionLost } from "./pg-errors.ts";
@@ -9,7 +13,9 @@ import { ConnectionLost } from "./pg-errors.ts";
 export interface WriterSession {
   readonly query: Query;
   readonly alive: boolean;
-  /** Settles as `work` does, but at once with `ConnectionLost` when the connection breaks or nothing moves for too long. */
+  /**
+   * Settles as `work` does, but at once with `ConnectionLost` when the connection breaks or nothing moves for too long.
+   */
   guard<T>(work: Promise<T>): Promise<T>;
   end(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+/** Columns and order of claims, shared by both kinds, and the runs that come with the claimed jobs. */
 import type { ClaimedJob, JobKind } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
 import { msOf } from "../connection/pg-values.ts";

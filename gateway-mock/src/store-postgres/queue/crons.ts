@@ -1,3 +1,4 @@
+/** Statements for schedules: each has one job, for its next tick. */
 import {
   cronKey,
   type NewCron,

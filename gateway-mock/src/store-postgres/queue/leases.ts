@@ -1,3 +1,4 @@
+/** Statements that claim, extend, release and recall jobs without limits; with limits see `limited-claims.ts`. */
 import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant } from "@holdfast/store";
 import type { Database, Query } from "../connection/database.ts";
 import { intervalOf, isRegistry, msOf, msSince, numberArray, textArray } from "../connection/pg-values.ts";

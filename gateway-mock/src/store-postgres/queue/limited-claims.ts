@@ -1,3 +1,7 @@
+/**
+ * Claims within limits, counted in one statement under locks of their own, whichever gateway claims at the same time
+ * (docs/decisions/0024).
+ */
 import type { ClaimLimits, LeaseExtension, LimitedClaim, LimitedClaimRequest } from "@holdfast/store";
 import type { Database, Query } from "../connection/database.ts";
 import { numberArray, textArray } from "../connection/pg-values.ts";

@@ -1,3 +1,4 @@
+/** Statements for windows of collected events (debounce, batch) and the jobs that end them. */
 import type { Fence, OpenWindow, WindowKey } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
 import { intervalOf, textArray } from "../connection/pg-values.ts";

@@ -1,3 +1,7 @@
+/**
+ * Commits one batch in one transaction: optimistically in one round trip, else with locks in two (docs/decisions/0030).
+ * The rules of what is written are pure, in packages/store/src/rules.
+ */
 import {
   type BatchPlan,
   expectRows,
@@ -54,9 +58,9 @@ interface Work {
 
 /**
  * One transaction. Mostly one round trip: the rows it needs are expected, and everything is sent at once, under the
- * condition that it is found. Where nothing can be expected, or it was not so, two: lock and read, decide here, write and
- * commit. All statements of a trip are sent before the first answer is there. Rejects with the driver's error; after
- * anything but a lost connection the transaction has been rolled back.
+ * condition that it is found. Where nothing can be expected, or it was not so, two: lock and read, decide here, write
+ * and commit. All statements of a trip are sent before the first answer is there. Rejects with the driver's error;
+ * after anything but a lost connection the transaction has been rolled back.
  */
 export async function commitBatch(
   session: WriterSession,

@@ -1,3 +1,4 @@
+/** Collects writes while one batch is under way, and bounds how much may wait. One writer per store (RUNNER-1). */
 import { deferred, HoldfastError, sleep } from "@holdfast/core";
 import { type BatchLimits, type IntakeItem, takeBatch, type Unit, type UnitOutcome } from "@holdfast/store";
 import type { Database } from "../connection/database.ts";

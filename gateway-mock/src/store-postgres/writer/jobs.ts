@@ -1,3 +1,4 @@
+/** Inserts jobs into the queue, with their lanes where they have any. */
 import type { NewJob } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import { intervalOf, numberArray, textArray, timeOf } from "../connection/pg-values.ts";

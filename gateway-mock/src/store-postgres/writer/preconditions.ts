@@ -1,3 +1,6 @@
+/**
+ * Statements that fail a batch at once when the database is not as an optimistic plan expects it (docs/decisions/0030).
+ */
 import type { LockedRows, Needs } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import { codeOf, NOT_AS_EXPECTED } from "../connection/pg-errors.ts";
@@ -9,8 +12,8 @@ import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, MARK_COLUMNS, SET_MARK 
 export const isPreconditionFailure = (error: unknown): boolean => codeOf(error) === NOT_AS_EXPECTED;
 
 /**
- * As the first statement of a batch that looks; ends the transaction when something waits for one of its events, or when the
- * registry is not the one that the batch was decided on.
+ * As the first statement of a batch that looks; ends the transaction when something waits for one of its events, or
+ * when the registry is not the one that the batch was decided on.
  */
 const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, holdfast.expect(NOT EXISTS (
   SELECT FROM holdfast.waits w WHERE w.name = ANY($3::text[]) AND w.kind IN ('event', 'cancel'))

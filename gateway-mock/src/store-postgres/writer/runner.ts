@@ -1,3 +1,7 @@
+/**
+ * Carries a batch through whatever happens to it: conflicts, refused data, lost connections, databases that take no
+ * writes.
+ */
 import { type Deferred, HoldfastError } from "@holdfast/core";
 import { createOptimisticBackoff, type Unit, type UnitOutcome } from "@holdfast/store";
 import type { Database } from "../connection/database.ts";
@@ -42,7 +46,8 @@ export interface BatchRunner {
  * Carries one batch after the other to its end, over as many connections as that takes.
  *
  * RUNNER-1. One batch at a time, so the mark of the last one is the mark of the only one whose fate can be unknown.
- * RUNNER-2. A batch that the server refuses for its data is split in halves until the culprit stands alone and fails alone.
+ * RUNNER-2. A batch that the server refuses for its data is split in halves until the culprit stands alone and fails
+ *     alone.
  * RUNNER-3. A batch undone by a deadlock, a serialization failure or a timeout is tried again as it is.
  * RUNNER-4. After a lost connection: COMMIT was not sent: try again. It was sent: read the mark. Ours: it was
  *     committed, and its outcomes are those that were planned under its locks (fences, versions and event keys were

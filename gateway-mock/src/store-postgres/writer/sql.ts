@@ -1,3 +1,4 @@
+/** Statements of the writer: locks, reads of what a batch rests on, and what its write set becomes. */
 import {
   type CronTick,
   type EventWrite,
@@ -63,8 +64,8 @@ JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_i
   USING (run_id, key, kind, attempt, iteration)`;
 
 /**
- * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, flowRules), and collects what
- * they found. Rows are looked for when the run is locked: none are added in between.
+ * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, flowRules), and
+ * collects what they found. Rows are looked for when the run is locked: none are added in between.
  */
 export async function lockRows(
   query: Query,

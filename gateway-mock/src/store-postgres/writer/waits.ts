@@ -1,3 +1,4 @@
+/** Statements for waits within a batch, and the locks of signals, of which only one step may wait for each. */
 import type { NewWait, WaitKey } from "@holdfast/store";
 import type { Query, Statement } from "../connection/database.ts";
 import { intervalOf, numberArray, textArray } from "../connection/pg-values.ts";

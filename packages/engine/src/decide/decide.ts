@@ -42,9 +42,11 @@ import { park } from "./waits.ts";
  * DECIDE-5. After the end nothing changes, and no job is left.
  *     (Except the job that notifies the invoking step of its end, which no longer belongs to the run.)
  * DECIDE-6. A pass job that may be running is never removed but by its own report or the run's end.
- * DECIDE-7. What a run waits for from outside ends a step once: what has come, or its timeout, whichever is decided on first.
+ * DECIDE-7. What a run waits for from outside ends a step once: what has come, or its timeout, whichever is decided on
+ *     first.
  * DECIDE-8. A finished step waits for nothing, and an ended run neither.
- * DECIDE-9. No two waits of a decision are for one signal: the first step keeps it, or the last one that replaces has it.
+ * DECIDE-9. No two waits of a decision are for one signal: the first step keeps it, or the last one that replaces has
+ *     it.
  */
 export function decide(state: RunState, input: Input, ctx: DecideContext): Decision | null {
   if (input.type === "revive") return revive(state, ctx);

@@ -5,8 +5,8 @@ import { nameOf } from "../run/step-ops.ts";
 import type { Draft } from "./draft.ts";
 
 /**
- * A run of another function is to begin when this one has ended, or is not wanted any more. Each counts once. What cannot
- * be deferred is written down with the reason: it never fails the run that asks for it.
+ * A run of another function is to begin when this one has ended, or is not wanted any more. Each counts once. What
+ * cannot be deferred is written down with the reason: it never fails the run that asks for it.
  */
 export function decideDefer(draft: Draft, op: Op): void {
   if (op.op === "DeferAbort") return abort(draft, op);

@@ -86,8 +86,8 @@ function continueRun(context: OpContext): void {
 }
 
 /**
- * How long until failed steps are to be tried again; null when there are none. One that the function does not ask for any
- * more (its code has changed, or goes another way) is looked for again and again, but ever more rarely.
+ * How long until failed steps are to be tried again; null when there are none. One that the function does not ask for
+ * any more (its code has changed, or goes another way) is looked for again and again, but ever more rarely.
  */
 function nextRetryInMs({ draft, report }: OpContext): number | null {
   const { nowMs, random } = draft.ctx;

@@ -16,7 +16,8 @@ const { maxEventNameLength: MAX_EVENT, maxSignalLength: MAX_SIGNAL } = WIRE_LIMI
 const INVOKE_TIMEOUT = "8760h";
 
 /**
- * A step begins to wait, once. True when it ended at once instead (it cannot work) and the run should make a pass for it.
+ * A step begins to wait, once. True when it ended at once instead (it cannot work) and the run should make a pass for
+ * it.
  */
 export function park(draft: Draft, op: Op): boolean {
   if (isSettled(draft, op.id) || openStep(draft, op.id)?.phase === "waiting") return false;

@@ -125,7 +125,10 @@ export function chargeFields(meter: Meter, value: object): void {
 /** Deeper values are of ever new types, which are kept. */
 const MAX_TYPED_DEPTH = 10;
 
-/** To choose what an operator or a function means for lists and maps, the language looks at the first entry of each, all the way down. */
+/**
+ * To choose what an operator or a function means for lists and maps, the language looks at the first entry of each, all
+ * the way down.
+ */
 function chargeTyping(meter: Meter, value: unknown): void {
   let at = value;
   for (let depth = 0; isObject(at) && !isScalarObject(at); depth += 1) {

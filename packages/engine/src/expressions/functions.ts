@@ -13,8 +13,8 @@ type Scalar = number | bigint;
 
 /**
  * The language of expressions: CEL, with what expressions written for Inngest rely on beside it. Numbers in events are
- * doubles, literals mostly integers: arithmetic takes both. A missing or null value is smaller than everything, and adds
- * nothing. `now()` and its kin read the instant that the evaluation was given, no clock.
+ * doubles, literals mostly integers: arithmetic takes both. A missing or null value is smaller than everything, and
+ * adds nothing. `now()` and its kin read the instant that the evaluation was given, no clock.
  */
 export function expressionLanguage(nowMs: () => number, meter: Meter): Environment {
   const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS })

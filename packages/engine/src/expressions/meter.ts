@@ -13,8 +13,8 @@ const OVER_BUDGET = new OverBudget("It exceeds the limit of work.");
  * Counts the work of one evaluation in steps, which are the same on every machine, and the memory that it takes.
  *
  * METER-1. What may take long, or much memory, is charged before it is done.
- * METER-2. When something is used up, nothing more is done: all that is charged throws, and an evaluation that has caught that
- *     (as `exists` and `||` do) has no value all the same.
+ * METER-2. When something is used up, nothing more is done: all that is charged throws, and an evaluation that has
+ *     caught that (as `exists` and `||` do) has no value all the same.
  */
 export class Meter {
   #left: { steps: number; bytes: number } = { steps: 0, bytes: 0 };

@@ -27,8 +27,8 @@ const OPERATORS = new Set(["==", "!=", "in", "+", "-", "*", "/", "%", "<", "<=",
 const LITERALS = new Set(["list", "map"]);
 
 /**
- * Makes a checked expression charge its work: each turn of a macro, each call and operator by the size of what it is about to
- * look at. Gives what evaluating it costs at least.
+ * Makes a checked expression charge its work: each turn of a macro, each call and operator by the size of what it is
+ * about to look at. Gives what evaluating it costs at least.
  */
 export function meter(root: ASTNode, charged: Meter): number {
   const seen = new Set<ASTNode>();

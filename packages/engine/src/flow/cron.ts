@@ -1,7 +1,9 @@
 import { messageOf } from "@holdfast/core";
 import { Cron } from "croner";
 
-/** A schedule: five fields (or six, seconds first), in a time zone of its own or in UTC: `TZ=Europe/Paris 0 12 * * 1`. */
+/**
+ * A schedule: five fields (or six, seconds first), in a time zone of its own or in UTC: `TZ=Europe/Paris 0 12 * * 1`.
+ */
 interface Schedule {
   readonly pattern: string;
   readonly zone: string;

@@ -107,8 +107,8 @@ export function eventMatches(pattern: string, eventName: string): boolean {
 }
 
 /**
- * How one event starts a run. `stage`: an event that has just come; what was collected in a window, whose flow rules for events
- * it has passed; or an invocation, which is wanted for certain.
+ * How one event starts a run. `stage`: an event that has just come; what was collected in a window, whose flow rules
+ * for events it has passed; or an invocation, which is wanted for certain.
  */
 export function startOf(
   functionId: string,

@@ -36,8 +36,8 @@ const FIRST_KEY = 3;
 const NEXT = 4;
 
 /**
- * Checks JSON text as `JSON.parse` would, piece by piece, so that others have their turn between, and builds nothing: what
- * objects with hundreds of thousands of keys cost is building them.
+ * Checks JSON text as `JSON.parse` would, piece by piece, so that others have their turn between, and builds nothing:
+ * what objects with hundreds of thousands of keys cost is building them.
  */
 export class JsonScanner {
   readonly #text: string;

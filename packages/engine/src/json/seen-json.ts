@@ -17,8 +17,9 @@ interface Allowed {
 }
 
 /**
- * An event as expressions see it. Where it is large its fields, and those of its data, are built when an expression reads
- * them, and refused when they are too many values: an expression that asks for one field takes no longer than with a small event.
+ * An event as expressions see it. Where it is large its fields, and those of its data, are built when an expression
+ * reads them, and refused when they are too many values: an expression that asks for one field takes no longer than
+ * with a small event.
  */
 export function seenEvent(event: unknown): unknown {
   if (!isRecord(event) || !Object.values(event).some((field) => field instanceof JsonText)) return event;

@@ -191,7 +191,10 @@ const EVENT = ',"event":';
 const MORE = ',"more":[';
 const STEP = '{"step":';
 
-/** Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields, the memo entry of requests, and the text of the result. */
+/**
+ * Splits a `STEP_COMPLETED` or `STEP_FAILED` row into its fields, the memo entry of requests, and the text of the
+ * result.
+ */
 export function readStepRow(
   kind: "STEP_COMPLETED" | "STEP_FAILED",
   dataJson: string,

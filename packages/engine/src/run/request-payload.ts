@@ -22,7 +22,10 @@ export interface PayloadOptions {
 
 const utf8 = new TextEncoder();
 
-/** The JSON of a request. Where it would be too large, events and steps are left out, and the worker is told to fetch them. */
+/**
+ * The JSON of a request. Where it would be too large, events and steps are left out, and the worker is told to fetch
+ * them.
+ */
 export function requestPayload(state: RunState, options: PayloadOptions): Uint8Array {
   const limit = WIRE_LIMITS.maxRequestPayloadBytes;
   if (state.stateLength <= limit) {

@@ -99,7 +99,10 @@ export interface RunState {
   dispatches: number;
   /** Zero-based attempt of the current pass. */
   passAttempt: number;
-  /** By job: leases lost in a row without any progress of the run. A worker that goes takes all its jobs along, once each. */
+  /**
+   * By job: leases lost in a row without any progress of the run. A worker that goes takes all its jobs along, once
+   * each.
+   */
   readonly losses: Map<string, number>;
   /** Finished steps that can be undone, by the author's id, in the order of their completion. */
   undoable: readonly { readonly key: string; readonly id: string }[];

@@ -30,7 +30,9 @@ export function nameOf(op: Op): string | undefined {
   return op.displayName ?? op.userland?.id;
 }
 
-/** Names that are looked up in the database: short enough for an index, and without the one character it cannot have. */
+/**
+ * Names that are looked up in the database: short enough for an index, and without the one character it cannot have.
+ */
 export function isStorableName(name: string, maxLength: number): boolean {
   return name.length <= maxLength && !name.includes("\0");
 }
