@@ -1,5 +1,4 @@
-import type { Decision } from "@holdfast/engine";
-import { type Input, isEnded, type JobState, readReport } from "@holdfast/engine";
+import { type Decision, type JobState, readReport } from "@holdfast/engine";
 import { type CheckpointOutcome, type EventPayload, type Op, parseJsonBytes, parseOps } from "@holdfast/protocol";
 import type { ExecutionStrategy } from "../execution/execution.ts";
 import { HoldfastError } from "../sdk.ts";
@@ -25,20 +24,10 @@ export interface StepNote {
   attempts: number;
 }
 
-/** What a test gives to a step that waits, and when. */
-interface Arrival {
-  readonly key: string;
-  readonly atMs: number;
-  readonly input: () => Input | undefined;
-}
-
 const MAX_PASSES = 10_000;
 const FAILED = "inngest/function.failed";
 
-/** At one instant workers come first: their work takes no time here. Then what comes in, and what comes in too late last. */
-const RANKS = { pass: 0, step: 0, arrival: 1, timer: 2 } as const;
-
-/** Plays a run in memory to its end: the worker that runs its passes, the clock, and whatever its steps wait for. */
+/** Plays a run in memory to its end: the worker that runs its passes, and whatever its steps wait for. */
 export class FunctionRun {
   readonly #options: FunctionRunOptions;
   readonly #memory: MemoryRun;
@@ -48,7 +37,6 @@ export class FunctionRun {
   isStopped = false;
   /** The event of its failure, which starts `onFailure`. */
   failedEvent: EventPayload | undefined;
-  #arrivals: Arrival[] = [];
   #failure: unknown;
 
   constructor(memory: MemoryRun, options: FunctionRunOptions) {
@@ -58,37 +46,13 @@ export class FunctionRun {
 
   /** @throws HoldfastError `TEST_STEP_UNANSWERED`, `TEST_TIMEOUT` */
   async run(): Promise<void> {
-    while (!isEnded(this.#memory.state.status) && !this.isStopped) {
-      await this.#goOn();
+    while (!this.isStopped) {
+      const happening = this.#memory.next();
+      if (happening === undefined) return;
+      if (happening.type === "WORK") await this.#work(happening.job);
+      else await this.#decided(happening.decision);
       if (this.#failure !== undefined) throw this.#failure;
     }
-  }
-
-  /** What is due first happens; time passes until then. */
-  async #goOn(): Promise<void> {
-    const memory = this.#memory;
-    this.#arrivals = this.#arrivals.filter(({ input }) => input() !== undefined);
-    const due = [
-      ...[...memory.state.jobs.values()].flatMap((job) => this.#happeningOf(job)),
-      ...this.#arrivals.map((one) => ({ atMs: one.atMs, rank: RANKS.arrival, begin: () => this.#arrive(one) })),
-    ].sort((a, b) => a.atMs - b.atMs || a.rank - b.rank);
-    const [first] = due;
-    if (first === undefined) throw new HoldfastError("INTERNAL", "The run under test waits for nothing.");
-    memory.nowMs = Math.max(memory.nowMs, first.atMs);
-    await first.begin();
-  }
-
-  #happeningOf(job: JobState): { atMs: number; rank: number; begin: () => Promise<void> }[] {
-    const { kind, dueMs: atMs } = job;
-    if (kind === "timer") return [{ atMs, rank: RANKS.timer, begin: () => this.#decided(this.#memory.timer(job)) }];
-    // An HTTP request is answered by the test.
-    return kind === "pass" || kind === "step" ? [{ atMs, rank: RANKS[kind], begin: () => this.#work(job) }] : [];
-  }
-
-  async #arrive(arrival: Arrival): Promise<void> {
-    const input = arrival.input();
-    this.#arrivals = this.#arrivals.filter((one) => one !== arrival);
-    if (input !== undefined) await this.#decided(this.#memory.decide(input));
   }
 
   async #work(job: JobState): Promise<void> {
@@ -179,18 +143,9 @@ export class FunctionRun {
     const note = this.steps.get(key);
     if (note === undefined) return;
     const { answers, invoke } = this.#options;
-    const untilMs = memory.state.open.get(key)?.dueMs ?? null;
-    const isCall = memory.job("fetch", key) !== undefined;
-    const times = { nowMs: memory.nowMs, untilMs: isCall ? null : untilMs };
-    const answer = await answers.answer(note.op, note.fullId, times, invoke);
-    if (answer === undefined) return;
-    const { atMs, result } = answer;
-    const input = (): Input | undefined => {
-      if (!isCall) return memory.awaits(key) ? { type: "arrived", key, result } : undefined;
-      const job = memory.job("fetch", key);
-      return job && { type: "fetched", jobId: job.id, result };
-    };
-    this.#arrivals.push({ key, atMs, input });
+    const untilMs = memory.isCall(key) ? null : (memory.state.open.get(key)?.dueMs ?? null);
+    const answer = await answers.answer(note.op, note.fullId, { nowMs: memory.nowMs, untilMs }, invoke);
+    if (answer !== undefined) memory.arrive(key, answer.atMs, answer.result);
   }
 }
 

@@ -15,10 +15,12 @@ import {
   isParked,
   type JobState,
   jsonRow,
+  needsWorker,
   type RunMeta,
   type RunState,
   requestPayload,
   runCreatedRow,
+  type StepResult,
 } from "@holdfast/engine";
 import { type CheckpointOutcome, type EventPayload, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 
@@ -36,6 +38,21 @@ export interface MemoryRunOptions {
   readonly runId?: string;
 }
 
+/** What comes next in a run: a job for a worker, or something that was decided on here. */
+export type Happening =
+  | { readonly type: "WORK"; readonly job: JobState }
+  | { readonly type: "DECIDED"; readonly decision: Decision | null };
+
+/** What a step waits for, and when it comes. */
+interface Arrival {
+  readonly key: string;
+  readonly atMs: number;
+  readonly result: StepResult;
+}
+
+/** At one instant a worker comes first: its work takes no time here. Then what comes in, and timers last. */
+const RANKS = { work: 0, arrival: 1, timer: 2 } as const;
+
 /** As a gateway has it, but for the jitter: a test takes as long every time. */
 const RETRY = { baseMs: 1000, factor: 2, maxMs: 60_000, jitter: 0 } as const;
 
@@ -46,7 +63,7 @@ type LogRow = Decision["log"][number];
  * One run as a gateway keeps it, in memory: its log, its state, its time. Every decision is the gateway's own
  * (`@holdfast/engine`); what is missing is what a run alone does not need: a store, a queue, other runs.
  *
- * Its user plays the worker and the clock: takes the next job, advances the time, reports.
+ * Its user plays the worker, and says what comes for steps that wait.
  */
 export class MemoryRun {
   readonly state: RunState;
@@ -57,6 +74,7 @@ export class MemoryRun {
   readonly #written = new Set<string>();
   /** By key; of a signal that another step has taken over there is none. */
   readonly #waits = new Map<string, Wait>();
+  #arrivals: readonly Arrival[] = [];
   readonly #newId: UlidFactory = createUlidFactory(systemClock, systemRandom);
 
   constructor(options: MemoryRunOptions) {
@@ -79,14 +97,14 @@ export class MemoryRun {
     add("pass", "", 0);
     if (deadlineInMs !== null) add("timer", DEADLINE, deadlineInMs);
     if (finishInMs !== null) add("timer", FINISH_TIMEOUT, finishInMs);
-    this.write(rows);
+    this.#write(rows);
   }
 
   /** Decides and keeps what was decided; null: nothing follows from it (any more). */
   decide(input: Input): Decision | null {
     const decision = decide(this.state, input, this.#context());
     if (decision === null) return null;
-    this.write(decision.log);
+    this.#write(decision.log);
     this.head = decision.head;
     this.state.version += 1;
     if (decision.removeWaits === "all") this.#waits.clear();
@@ -104,22 +122,47 @@ export class MemoryRun {
     const rest = ops.filter((op) => !parked.includes(op));
     const made = checkpointRows(this.state, rest, this.#context());
     if (!made.ok) return { outcome: "invalid", decision: null };
-    this.write(made.rows);
+    this.#write(made.rows);
     return { outcome: "stored", decision: parked.length === 0 ? null : this.decide({ type: "parked", ops: parked }) };
   }
 
-  /** A job's time has come that no worker and nothing from outside is needed for. */
-  timer(job: JobState): Decision | null {
-    return this.decide({ type: "timer", jobId: job.id, startedMs: this.#startedMs });
+  /** What is due first; time passes until then. Undefined: the run has ended. */
+  next(): Happening | undefined {
+    this.#arrivals = this.#arrivals.filter((one) => this.#inputOf(one) !== undefined);
+    const jobs = [...this.state.jobs.values()].filter(({ kind }) => kind !== "fetch" && kind !== "child");
+    const [first] = [
+      ...jobs.map((job) => ({ atMs: job.dueMs, rank: needsWorker(job) ? RANKS.work : RANKS.timer, job })),
+      ...this.#arrivals.map((arrival) => ({ atMs: arrival.atMs, rank: RANKS.arrival, arrival })),
+    ].sort((a, b) => a.atMs - b.atMs || a.rank - b.rank);
+    if (first === undefined) return undefined;
+    this.nowMs = Math.max(this.nowMs, first.atMs);
+    if ("arrival" in first) {
+      const input = this.#inputOf(first.arrival);
+      return { type: "DECIDED", decision: input === undefined ? null : this.decide(input) };
+    }
+    const { job } = first;
+    if (needsWorker(job)) return { type: "WORK", job };
+    return { type: "DECIDED", decision: this.decide({ type: "timer", jobId: job.id, startedMs: this.#startedMs }) };
   }
 
-  /** Whether the step waits for something that may still come. */
-  awaits(key: string): boolean {
-    return this.#waits.has(key);
+  /** Ends a step that waits, at this instant, if it still waits then. */
+  arrive(key: string, atMs: number, result: StepResult): void {
+    this.#arrivals = [...this.#arrivals, { key, atMs, result }];
   }
 
-  job(kind: JobState["kind"], key: string): JobState | undefined {
-    return [...this.state.jobs.values()].find((job) => job.kind === kind && job.key === key);
+  /** Whether the step is an HTTP request, which has no timeout. */
+  isCall(key: string): boolean {
+    return this.#fetchOf(key) !== undefined;
+  }
+
+  #fetchOf(key: string): JobState | undefined {
+    return [...this.state.jobs.values()].find((job) => job.kind === "fetch" && job.key === key);
+  }
+
+  #inputOf({ key, result }: Arrival): Input | undefined {
+    const fetch = this.#fetchOf(key);
+    if (fetch !== undefined) return { type: "fetched", jobId: fetch.id, result };
+    return this.#waits.has(key) ? { type: "arrived", key, result } : undefined;
   }
 
   /** Whether a worker that has the extension keeps the pass going over checkpoints. */
@@ -143,7 +186,7 @@ export class MemoryRun {
   }
 
   /** A row that is there already stays as it is. */
-  write(rows: readonly LogRow[]): void {
+  #write(rows: readonly LogRow[]): void {
     for (const row of rows) {
       const name = `${row.kind} ${row.key} ${row.attempt} ${row.iteration}`;
       if (this.#written.has(name)) continue;

@@ -1,3 +1,4 @@
+import type { EventPayload } from "@holdfast/protocol";
 import * as v from "valibot";
 import { describe, expect, test } from "vitest";
 import { eventType } from "../../src/events/event-types.ts";
@@ -125,7 +126,7 @@ test("onFailure gets the error with its cause and fields, and the event that sta
 test("an invoked function gets its data validated, without the gateway's additions", async () => {
   const declared = eventType("app/d", { schema: v.strictObject({ n: v.number(), on: v.optional(v.boolean(), true) }) });
   const fn = client.createFunction({ id: "f", triggers: declared }, ({ event }) => event.data);
-  const invoked = (data: object): object => ({ id: "i", name: "inngest/function.invoked", data, ts: 1 });
+  const invoked = (data: object): EventPayload => ({ id: "i", name: "inngest/function.invoked", data, ts: 1 });
   const good = new Engine({ client, fn, inPlace: true, event: invoked({ n: 1, _inngest: { fn_id: "app-f" } }) });
   expect(await good.run()).toEqual({ status: "completed", value: { n: 1, on: true } });
   const bad = new Engine({ client, fn, inPlace: true, event: invoked({ n: "1" }) });

@@ -5,6 +5,7 @@ import { eventType, type UntypedData } from "../../src/events/event-types.ts";
 import { FunctionTest } from "../../src/function-test/function-test.ts";
 import { NonRetriableError, RetryAfterError } from "../../src/steps/errors.ts";
 import { referenceFunction } from "../../src/steps/references.ts";
+import type { StepTools } from "../../src/steps/step-types.ts";
 import { silent } from "../execution/support.ts";
 
 const app = new Holdfast({ id: "shop", isDev: true, logger: silent }, {});
@@ -168,6 +169,54 @@ describe("FunctionTest", () => {
     expect(undone).toEqual(["B7"]);
     expect(run.error).toMatchObject({ code: "RUN_DEADLINE_EXCEEDED", compensation: { undone: ["book"] } });
     expect(run.onFailure).toMatchObject({ status: "completed", output: "RUN_DEADLINE_EXCEEDED 5" });
+  });
+
+  test("time passes as on a gateway: to the deadline, to `timeouts.finish`, while an invoked function sleeps", async () => {
+    const hours = (run: { readonly elapsedMs: number }): number => run.elapsedMs / 3_600_000;
+    const long = ({ step }: { step: StepTools }) => step.sleep("long", "2d");
+    const late = app.createFunction({ id: "late", triggers: [], deadline: "3h" }, long);
+    const failed = await new FunctionTest(late).run();
+    expect([failed.status, failed.error, hours(failed)]).toMatchObject([
+      "failed",
+      { code: "RUN_DEADLINE_EXCEEDED" },
+      3,
+    ]);
+    const limited = app.createFunction({ id: "limited", triggers: [], timeouts: { finish: "5h" } }, long);
+    const cancelled = await new FunctionTest(limited).run();
+    expect([cancelled.status, cancelled.error, hours(cancelled)]).toMatchObject([
+      "cancelled",
+      { code: "RUN_CANCELLED" },
+      5,
+    ]);
+    expect(cancelled.steps).toMatchObject([{ id: "long", status: "waiting" }]);
+    const asleep = app.createFunction({ id: "asleep", triggers: [] }, long);
+    const parent = app.createFunction({ id: "waits", triggers: [] }, async ({ step }) => {
+      await step.invoke("soon", { function: asleep, timeout: "1d" }).catch((error: Error) => error.name);
+      return step.invoke("patient", { function: asleep });
+    });
+    expect(hours(await new FunctionTest(parent, { functions: [asleep] }).run())).toBe(24 + 48);
+  });
+
+  test("two steps cannot wait for one signal", async () => {
+    const twice = app.createFunction({ id: "twice", triggers: [] }, ({ step }) =>
+      Promise.all([
+        step.waitForSignal("one", { signal: "go", timeout: "1h" }),
+        step.waitForSignal("two", { signal: "go", timeout: "1h" }).catch((error: { code?: string }) => error.code),
+      ]),
+    );
+    const one = { id: "one", handler: () => "came" };
+    const run = await new FunctionTest(twice, { steps: [one] }).run();
+    expect(run.output).toEqual([{ signal: "go", data: "came" }, "SIGNAL_CONFLICT"]);
+  });
+
+  test("a run with more than one request can carry goes on: its state is fetched from memory", async () => {
+    const large = app.createFunction({ id: "large", triggers: [] }, async ({ step }) => {
+      const texts = [];
+      for (const id of ["a", "b", "c"]) texts.push(await step.run(id, () => id.repeat(2_000_000)));
+      await step.sleep("nap", "1h");
+      return texts.map((text) => text.length);
+    });
+    expect((await new FunctionTest(large).run()).output).toEqual([2_000_000, 2_000_000, 2_000_000]);
   });
 
   test("`replay` reveals code that is not deterministic", { timeout: 20_000 }, async () => {
