@@ -3,6 +3,7 @@ import { ulidFromSeed } from "../../../packages/core/src/index.ts";
 import {
   decodeGatewayFrame,
   decodeStartResponse,
+  EXTENSIONS,
   type ExecutorRequest,
   encodeJsonBytes,
   encodeSdkResponse,
@@ -199,7 +200,7 @@ export class Stranger {
       syncToken: "",
       capabilities: encodeJsonBytes({
         connect: "v1",
-        holdfast: { v: 1, extensions: ["checkpoint", "nack", "cancel", "stall"] },
+        holdfast: { v: 1, extensions: [...EXTENSIONS] },
       }),
       apps: [{ appName: app, functions: encodeJsonBytes(own) }],
       workerManualReadinessAck: true,

@@ -1,4 +1,4 @@
-import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packages/protocol/src/index.ts";
+import { decodeGatewayFrame, decodeWorkerFrame, EXTENSIONS, frameKind } from "../../../packages/protocol/src/index.ts";
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { APP_ID, AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
@@ -34,7 +34,6 @@ const NEWCOMER_SEED = 4_000_000_007;
 const THOUGHTS_SEED = 5_000_000_029;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
-const ALL_EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
 export class World
@@ -103,7 +102,7 @@ export class World
     this.calls = new GatewayCalls(this.network, () => this.gateways);
     const clientSeed = dice.fork();
     this.#appPlan = {
-      extensions: shape.chance(0.65) && !this.isPlain ? ALL_EXTENSIONS : [],
+      extensions: shape.chance(0.65) && !this.isPlain ? EXTENSIONS : [],
       maxWorkerConcurrency: shape.pick([1, 2, 5, 100]),
       outboxCount: shape.pick([2, 10, 1000]),
       drainTimeoutMs: shape.pick([0, 500, 3000]),

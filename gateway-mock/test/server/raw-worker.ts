@@ -3,6 +3,7 @@ import { createUlidFactory, systemClock, systemRandom } from "@holdfast/core";
 import {
   decodeGatewayFrame,
   decodeStartResponse,
+  EXTENSIONS,
   type ExecutorRequest,
   encodeJsonBytes,
   encodeStartRequest,
@@ -246,7 +247,7 @@ export function helloFrame(options: WorkerOptions, connectionId: string, instanc
       ...config,
     }),
   );
-  const { extensions = ["checkpoint", "nack", "cancel", "stall"] } = options;
+  const { extensions = EXTENSIONS } = options;
   const capabilities = {
     trust_probe: "v1",
     connect: "v1",

@@ -1,6 +1,6 @@
 /**
- * What is named exists: every path and identifier in `docs/how-to`, every npm script, and every test file that a
- * `vitest.config.ts` lists. A rename that forgets them fails here.
+ * What is named exists: every path and identifier in `docs/how-to`, every npm script, every file that another document
+ * names, and every test file that a `vitest.config.ts` lists. A rename that forgets them fails here.
  *
  *     node named.mjs [folder]
  */
@@ -43,6 +43,19 @@ export function missingFrom(page, text, tree) {
 }
 
 /**
+ * Files that a document names, in full or by the end of their path (with or without `src/`), and that are not there.
+ * @param {string} page
+ * @param {string} text
+ * @param {readonly string[]} files
+ */
+export function lostFiles(page, text, files) {
+  const known = files.flatMap((file) => [`/${file}`, `/${file}`.replace("/src/", "/")]);
+  const named = [...text.matchAll(/`(?:[^`\n]* )?([\w@.-]+(?:\/[\w@.-]+)+\.(?:ts|mjs|sql|proto|md))`/g)];
+  const lost = named.flatMap(([, path = ""]) => (known.some((file) => file.endsWith(`/${path}`)) ? [] : [path]));
+  return [...new Set(lost)].map((path) => `${page}: there is no ${path}`);
+}
+
+/**
  * The files that a Vitest configuration lists by name: `test/{a,b}.test.ts`, `test/!(a|b).test.ts`, `test/{a,b}/*.test.ts`.
  * @param {string} text
  * @returns {string[]} files, or folders where the name is a star
@@ -71,9 +84,15 @@ export function checkNamed(base) {
   const pages = existsSync(join(base, folder))
     ? readdirSync(join(base, folder)).filter((name) => name.endsWith(".md"))
     : [];
+  const documents = filesBelow(
+    ["docs", "packages", "gateway-mock", "e2e", "README.md", "CONTRIBUTING.md"],
+    base,
+  ).filter((path) => path.endsWith(".md") && !/^docs\/(decisions|how-to)\//.test(path) && !/\/etc\//.test(path));
+  const files = filesBelow([...SOURCES, "docs"], base);
   const configs = filesBelow(SOURCES, base).filter((path) => path.endsWith("/vitest.config.ts"));
   const problems = [
     ...pages.flatMap((name) => missingFrom(`${folder}/${name}`, read(`${folder}/${name}`), tree)),
+    ...documents.flatMap((path) => lostFiles(path, read(path), files)),
     ...configs.flatMap((config) => {
       const there = listedTests(read(config)).map((path) => join(config, "..", path));
       return there.filter((path) => !tree.exists(path)).map((path) => `${config}: there is no ${path}`);

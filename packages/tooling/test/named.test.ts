@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listedTests, missingFrom } from "../src/named.mjs";
+import { listedTests, lostFiles, missingFrom } from "../src/named.mjs";
 
 const tree = {
   exists: (path: string) => ["packages/a/src/a.ts", "packages/a/src/"].includes(path),
@@ -37,5 +37,18 @@ test("a Vitest configuration lists files and folders", () => {
   ]);
   expect(listedTests('"test/{http,ws}/*.test.ts" "test/store/!(plan|gates).test.ts"')).toEqual([
     ...["test/http", "test/ws", "test/store/plan.test.ts", "test/store/gates.test.ts"],
+  ]);
+});
+
+test("a document that names a file which is gone says so; the end of a path, with or without src, is enough", () => {
+  const files = ["packages/sdk/src/connection/thread/outbox.ts", "packages/core/test/semaphore.test.ts"];
+  const lost = (text: string): string[] => lostFiles("docs/a.md", text, files);
+  expect(
+    lost("see `thread/outbox.ts`, `sdk/connection/thread/outbox.ts` and `src/connection/thread/outbox.ts`"),
+  ).toEqual([]);
+  expect(lost("run `npx vitest run test/semaphore.test.ts`")).toEqual([]);
+  expect(lost("see `main/outbox.ts`, `box.ts` and `a/box.ts`")).toEqual([
+    "docs/a.md: there is no main/outbox.ts",
+    "docs/a.md: there is no a/box.ts",
   ]);
 });

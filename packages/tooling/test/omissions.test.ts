@@ -71,6 +71,20 @@ const omissions: readonly Omission[] = [
     says: /'sendSignal' is missing/,
   },
   {
+    name: "a message between the threads that is not known as one",
+    room: sdk,
+    cut: / {2}CHECKPOINT_ACKED: true,\n/,
+    says: /'CHECKPOINT_ACKED' is missing/,
+  },
+  {
+    name: "an op that a kind of step sends and none recognises on replay",
+    room: sdk,
+    cut: /op: "InvokeFunction", isWait: false/,
+    put: 'op: "AIGateway", isWait: false',
+    seenIn: "signature.ts",
+    says: /aigateway/,
+  },
+  {
     name: "a kind of step without a row",
     room: sdk,
     cut: / {2}fetch: \{ op: .*\n/,

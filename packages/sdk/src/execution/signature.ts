@@ -7,7 +7,7 @@ import { STEP_KINDS, type StepKind, stepKinds } from "../steps/step-kinds.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import type { StepRecord } from "./step-record.ts";
 
-/** What no finished step that this SDK can call is recorded as. */
+/** What no finished step is recorded as, unless a kind of step sends it. */
 type Unrecorded =
   | "AIGateway"
   | "RunComplete"
@@ -18,7 +18,7 @@ type Unrecorded =
   | "None";
 
 /** In lower case, since records differ in that. */
-type RecordedWord = Lowercase<Exclude<OpName, Unrecorded> | keyof StepTools>;
+type RecordedWord = Lowercase<Exclude<OpName, Unrecorded> | (typeof STEP_KINDS)[StepKind]["op"] | keyof StepTools>;
 
 type ListedWord = Lowercase<(typeof STEP_KINDS)[StepKind]["recordedAs"][number]>;
 

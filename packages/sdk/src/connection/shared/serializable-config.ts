@@ -3,11 +3,11 @@
  * plain data.
  */
 import type { BackoffPolicy } from "@holdfast/core";
-import { type AppConfiguration, type Extension, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
+import { type AppConfiguration, EXTENSIONS, type Extension, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StallPolicy } from "./stall.ts";
 
-/** What this SDK offers to a gateway beyond the plain protocol. */
-export const OFFERED_EXTENSIONS: readonly Extension[] = ["checkpoint", "nack", "cancel", "stall"];
+/** What this SDK offers to a gateway beyond the plain protocol: all extensions that there are. */
+export const OFFERED_EXTENSIONS: readonly Extension[] = EXTENSIONS;
 
 export const MAX_APPS = WIRE_LIMITS.maxAppsPerConnection;
 
