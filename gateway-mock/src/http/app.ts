@@ -1,3 +1,7 @@
+/**
+ * Puts the HTTP API together: guard first, then the routes of the files beside it, then health, metrics and the list of
+ * functions.
+ */
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { plainName } from "@holdfast/store";

@@ -1,3 +1,4 @@
+/** Reads request bodies within their limits, and ends those that never end. */
 import type { IncomingMessage } from "node:http";
 import { HoldfastError } from "@holdfast/core";
 import type { Context, MiddlewareHandler } from "hono";

@@ -1,3 +1,7 @@
+/**
+ * Decides whether a browser page or a rebound host name may call, before any key is looked at (docs/decisions/0041).
+ * Pure.
+ */
 import { HoldfastError } from "@holdfast/core";
 
 /** From where the gateway may be called; see `callerProblem`. */

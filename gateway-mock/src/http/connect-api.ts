@@ -1,3 +1,7 @@
+/**
+ * Routes of workers without a socket: start of a connection, replies and checkpoints by HTTP. What they carry goes to
+ * `dispatch/queue/http-reports.ts`.
+ */
 import { HoldfastError } from "@holdfast/core";
 import { readJson } from "@holdfast/engine";
 import {

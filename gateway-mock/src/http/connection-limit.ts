@@ -1,3 +1,7 @@
+/**
+ * Bounds the HTTP connections beside the workers' sockets; when all are taken the one that has been idle longest is
+ * closed.
+ */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 

@@ -1,3 +1,4 @@
+/** Which HTTP status each error code has, and how an error looks in an answer. */
 import { type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
 import type { Context } from "hono";
 

@@ -1,3 +1,4 @@
+/** Routes that take events: reads and checks the request, and hands the events to the dispatcher. */
 import { HoldfastError } from "@holdfast/core";
 import { readLargeJson, SMALL_BYTES } from "@holdfast/engine";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";

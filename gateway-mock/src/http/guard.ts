@@ -1,3 +1,7 @@
+/**
+ * The one guard before the router: each path is open, needs the event key, or needs the signing key
+ * (docs/decisions/0041). Routes check nothing themselves.
+ */
 import { HoldfastError } from "@holdfast/core";
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";

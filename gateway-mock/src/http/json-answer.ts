@@ -1,3 +1,4 @@
+/** Answers that contain stored JSON: it is passed on as text, not parsed and written again (docs/decisions/0049). */
 import { JsonText } from "@holdfast/engine";
 import type { Context } from "hono";
 

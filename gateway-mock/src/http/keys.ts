@@ -1,3 +1,7 @@
+/**
+ * Owns signing and event keys and what they open: which environment (docs/decisions/0040), and the session tokens of
+ * sockets.
+ */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { DEFAULT_ENVIRONMENT_NAME, HoldfastError, readEnvironmentName, readSigningKey } from "@holdfast/core";
 import { DEFAULT_ENVIRONMENT } from "@holdfast/store";

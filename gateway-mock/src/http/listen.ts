@@ -1,3 +1,4 @@
+/** Opens and closes the HTTP server, and says in one sentence why a port cannot be used. */
 import { createServer, type Server } from "node:http";
 import { HoldfastError } from "@holdfast/core";
 import { GATEWAY_LIMITS } from "../config.ts";

@@ -1,3 +1,4 @@
+/** What the routes need from the gateway. */
 import type { Clock, Log } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 import type { Dispatcher } from "../dispatch/index.ts";

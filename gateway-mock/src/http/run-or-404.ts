@@ -1,3 +1,4 @@
+/** Reads a run for a route, within the caller's environment. */
 import { environmentOf } from "@holdfast/store";
 import type { Context } from "hono";
 

@@ -1,3 +1,4 @@
+/** Routes from which workers fetch the state of a run that is too large for a request. */
 import { eventsText, foldRun, type RunState, stepsText } from "@holdfast/engine";
 import { RUNS_PATH } from "@holdfast/protocol";
 import type { Context, Hono } from "hono";

@@ -1,3 +1,4 @@
+/** How a run looks in the API: steps, deferred runs and stalls, read from its log. Pure. */
 import {
   type DeferMeta,
   deferredEventId,

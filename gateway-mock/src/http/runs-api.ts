@@ -1,3 +1,4 @@
+/** Routes that list, show and cancel runs, retry their compensations, and show events. */
 import { HoldfastError } from "@holdfast/core";
 import {
   environmentOf,

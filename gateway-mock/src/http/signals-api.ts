@@ -1,3 +1,4 @@
+/** The route that sends a signal to the step waiting for it. */
 import { HoldfastError } from "@holdfast/core";
 import { isStorableName, jsonText, readJson } from "@holdfast/engine";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";

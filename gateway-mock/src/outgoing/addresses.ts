@@ -1,3 +1,4 @@
+/** Which addresses HTTP calls of steps may reach; private ones only where allowed (docs/decisions/0022). Pure. */
 import { BlockList, isIP } from "node:net";
 
 /**

@@ -1,3 +1,4 @@
+/** Makes one HTTP call for a step: redirects, limits of size and time, and what its failure means for a retry. */
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";

@@ -1,3 +1,7 @@
+/**
+ * The connections of outgoing calls. Names are checked where they are resolved for the connection itself
+ * (docs/decisions/0022).
+ */
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";

@@ -1,7 +1,4 @@
-/**
- * Wakes as texts of NOTIFY: merged, split to fit its limit, and read again. Pure; gateways of different versions read
- * each other's.
- */
+/** Wakes as texts of NOTIFY: merged, split to fit its limit, and read again. Pure. */
 import { unreachable } from "@holdfast/core";
 import type { Wake } from "@holdfast/store";
 

@@ -1,3 +1,5 @@
+/** A token bucket: so many at once, then one each interval. It bounds the log lines that one connection can cause. */
+
 export interface AllowanceOptions {
   /** So many at once ... */
   readonly burst: number;

@@ -1,3 +1,4 @@
+/** Keeps the store's list of connections equal to this gateway's sessions, one write after the other for each. */
 import { type Log, messageOf } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 

@@ -1,3 +1,7 @@
+/**
+ * Reads and checks WORKER_CONNECT: environment, apps, functions, extensions. What is refused here is refused before
+ * anything is stored.
+ */
 import { describeValue, HoldfastError, hasControlCharacter, isUlid, messageOf } from "@holdfast/core";
 import { readFunctionSettings } from "@holdfast/engine";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";

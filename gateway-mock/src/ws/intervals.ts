@@ -1,3 +1,7 @@
+/**
+ * The intervals and extensions that a session is given: defaults, what the options of the gateway override, and what
+ * both sides know.
+ */
 import { formatSingleUnit } from "@holdfast/core";
 import {
   EXTENDED_INTERVALS,

@@ -1,3 +1,7 @@
+/**
+ * Bounds how many log lines one peer can cause, and how long they are; what was left out is counted and reported
+ * (docs/decisions/0041).
+ */
 import type { Clock, Log, TimerHandle, Timers } from "@holdfast/core";
 import { Allowance, type AllowanceOptions } from "./allowance.ts";
 

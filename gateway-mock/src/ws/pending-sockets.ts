@@ -1,3 +1,7 @@
+/**
+ * Bounds what sockets without a session may hold in memory together. One that sends too much is closed; so is an older
+ * one that has sent nothing, where room is needed (docs/decisions/0041).
+ */
 import type { Duplex } from "node:stream";
 
 export interface PendingLimits {

@@ -1,3 +1,5 @@
+/** Chooses among the workers that can all run a job. Pure; `dispatch/workers` asks it for each reservation. */
+
 /** What routing looks at: one ready session. */
 export interface Candidate {
   readonly id: string;

@@ -1,3 +1,4 @@
+/** Accepts WebSocket upgrades: who may, how many, how large their frames. Each socket becomes a `Session`. */
 import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { CONNECT_PATH, SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";

@@ -1,3 +1,7 @@
+/**
+ * What a session needs from outside: socket, dispatcher, clock, settings. The tests and the simulation give it their
+ * own.
+ */
 import type { Duplex } from "node:stream";
 import type { Clock, Log, Timers } from "@holdfast/core";
 import type { WorkerConnect } from "@holdfast/protocol";

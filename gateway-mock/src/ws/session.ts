@@ -1,3 +1,7 @@
+/**
+ * Drives one socket by its session machine: bytes and timers in, frames and closes out. Frames about work go past the
+ * machine to the dispatcher.
+ */
 import { createDriver, type Log, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
 import {
   decodeWorkerFrame,

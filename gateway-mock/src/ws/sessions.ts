@@ -1,3 +1,4 @@
+/** Owns all sessions of this gateway: makes them, drains them together, closes what is left. */
 import { LogLimit } from "./log-limit.ts";
 import { LOG_LIMITS, Session } from "./session.ts";
 import type { SessionParts, SessionSocket, SessionStream } from "./session-parts.ts";

@@ -1,3 +1,4 @@
+/** The hashes that pure code uses. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 // Digests and base64 are pure; Node keeps them beside what is not.

@@ -1,3 +1,4 @@
+/** Reads durations and instants as functions write them, within the longest wait. */
 import { parseGoDurationMs } from "@holdfast/core";
 
 export interface Due {

@@ -1,4 +1,4 @@
-/** A pool of connections that is renewed when the server turned out to be one that cannot be written to. */
+/** A pool of connections, opened anew once its sessions may be read-only although the server is not. */
 import type postgres from "postgres";
 import { codeOf, READ_ONLY } from "./pg-errors.ts";
 

@@ -1,3 +1,4 @@
+/** The fast path beside `decide`: log rows of finished steps whose pass goes on, without a decision. */
 import type { PlainError } from "@holdfast/core";
 import { backoffDelayMs } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";

@@ -1,3 +1,7 @@
+/**
+ * The heart of the engine: what an input (a reply, a timer, an arrival) makes of a run, as rows and jobs to be
+ * committed. Pure; the dispatcher's `RunUpdater` commits it, and `fold` makes the state of the rows again.
+ */
 import { plainError, unreachable } from "@holdfast/core";
 import { jsonRow, type RevivalMeta, type StepMeta, stepCompletedRow, stepFailedRow } from "../run/log-rows.ts";
 import {

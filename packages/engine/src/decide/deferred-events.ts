@@ -1,3 +1,4 @@
+/** The events that start deferred runs when their run has ended (docs/decisions/0031). */
 import { ulidFromSeed } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { environmentOf, plainName } from "@holdfast/store";

@@ -1,3 +1,4 @@
+/** Decides on ops that defer a run until this one ends, or take that back (docs/decisions/0031). */
 import { isRecord, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import { deferOf } from "../run/fold.ts";
 import { type DeferMeta, jsonRow } from "../run/log-rows.ts";

@@ -1,3 +1,7 @@
+/**
+ * A decision while it is being made: the rows, jobs and waits so far, and what of the state they change. `finish` turns
+ * it into a `Decision`.
+ */
 import { backoffDelayMs } from "@holdfast/core";
 import type { HeadPatch, LogRow, NewJob, NewWait } from "@holdfast/store";
 

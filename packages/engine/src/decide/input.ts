@@ -1,3 +1,4 @@
+/** What goes into a decision: the inputs themselves, and what it takes from outside (time, ids, limits). */
 import type { BackoffPolicy, PlainError, Random } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { RunOptions } from "../flow/run-options.ts";

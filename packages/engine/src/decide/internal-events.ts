@@ -1,3 +1,7 @@
+/**
+ * Events that runs cause: invocations, ends, deferred runs. They are committed with the decision and start runs like
+ * any other.
+ */
 import type { PlainError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { environmentOf, plainName } from "@holdfast/store";

@@ -1,3 +1,7 @@
+/**
+ * Decides on the ops of a report, in both ways of working: in place over checkpoints, and the plain protocol's planning
+ * with its races (docs/decisions/0033).
+ */
 import { type BackoffPolicy, backoffDelayMs, type PlainError, unreachable } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import { jsonText } from "../json/json-text.ts";

@@ -1,3 +1,4 @@
+/** Writes down the version that a run begins with, and the options of that version (docs/decisions/0032). */
 import { cancelKey, cancelWaits } from "../flow/cancel-rules.ts";
 import { jsonRow, type PinMeta } from "../run/log-rows.ts";
 import { DEADLINE, FINISH_TIMEOUT, jobKey } from "../run/run-state.ts";

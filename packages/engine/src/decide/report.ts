@@ -1,3 +1,4 @@
+/** Reads the body of a reply into a `PassReport`; what cannot be understood fails the run with a code. */
 import { HoldfastError, messageOf, type PlainError, plainError } from "@holdfast/core";
 import { normalizeError, parseOps, type SdkResponse, WIRE_LIMITS } from "@holdfast/protocol";
 import { parseRetryAfterMs } from "../parse-due.ts";

@@ -1,3 +1,4 @@
+/** The ends of a run: completed, failed (its steps undone first), cancelled, and the retry of a failed pass. */
 import { type ErrorCode, type PlainError, plainError } from "@holdfast/core";
 import type { LogRow } from "@holdfast/store";
 

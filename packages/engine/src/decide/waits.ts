@@ -1,3 +1,4 @@
+/** Begins waits: sleeps, events, signals, invocations, HTTP calls. What cannot be waited for fails the step. */
 import { type ErrorCode, plainError } from "@holdfast/core";
 import { isRecord, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "@holdfast/store";

@@ -1,3 +1,4 @@
+/** What each operator and function of an expression costs, charged before it is done (METER-1, docs/decisions/0042). */
 import { EvaluationError } from "@marcbachmann/cel-js";
 import { keyCount, type Meter } from "./meter.ts";
 

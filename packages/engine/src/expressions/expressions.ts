@@ -1,3 +1,7 @@
+/**
+ * Owns expressions (CEL): compiles, caches and evaluates conditions and keys within a budget (docs/decisions/0023,
+ * docs/decisions/0042).
+ */
 import { HoldfastError, type Log, messageOf, nextTurn } from "@holdfast/core";
 import { type ASTNode, EvaluationError, TypeError as ExpressionTypeError, ParseError } from "@marcbachmann/cel-js";
 import { COSTS, chargeFields } from "./costs.ts";

@@ -1,3 +1,4 @@
+/** The language of expressions: the CEL library with its functions replaced where their cost has no bound. */
 import { parseDurationMs } from "@holdfast/core";
 import { Environment } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";

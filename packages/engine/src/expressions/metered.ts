@@ -1,3 +1,4 @@
+/** Puts the meter into a compiled expression: every node is charged before it is evaluated. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { COSTS, chargeCall, chargeFields, chargeOperator } from "./costs.ts";
 import type { Meter } from "./meter.ts";

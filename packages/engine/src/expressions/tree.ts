@@ -1,3 +1,4 @@
+/** Reads the syntax tree of an expression: paths, conjuncts, what it mentions. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 
 /** The steps to a field, such as `["event", "data", "id"]`. */

@@ -1,3 +1,4 @@
+/** The value by which a wait is found instead of evaluating its condition for each event (docs/decisions/0034). */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { sha256 } from "../digest.ts";
 import { conjunctsOf, type Path, pathOf } from "./tree.ts";

@@ -1,3 +1,4 @@
+/** Which events cancel a run (`cancelOn`), and the waits that they become. */
 import { isRecord } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "@holdfast/store";
 

@@ -1,3 +1,4 @@
+/** Schedules: checks their text and computes ticks, in their time zones. */
 import { messageOf } from "@holdfast/core";
 import { Cron } from "croner";
 

@@ -1,3 +1,7 @@
+/**
+ * What an app registers of a function that concerns more than one run: triggers and flow control. Read and checked
+ * once, at the handshake.
+ */
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { checkCron } from "./cron.ts";
 import { type Fields, SettingsChecks } from "./settings-checks.ts";

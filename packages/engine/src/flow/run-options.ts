@@ -1,3 +1,7 @@
+/**
+ * What an app registers of a function that concerns each single run: attempts, deadlines, what cancels it; and which
+ * workers may go on with it.
+ */
 import { parseGoDurationMs } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { type CancelRule, readCancelRules } from "./cancel-rules.ts";

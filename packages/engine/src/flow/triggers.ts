@@ -1,3 +1,7 @@
+/**
+ * What an event does to a function: whether it triggers it, and through which flow rules, window and lane its run
+ * starts. Pure.
+ */
 import { unreachable } from "@holdfast/core";
 import {
   type ClaimLimits,

@@ -1,3 +1,7 @@
+/**
+ * Checks JSON text without building it, in pieces of any size, and says where its outer values are
+ * (docs/decisions/0049).
+ */
 import { HoldfastError } from "@holdfast/core";
 
 /** Called with the values that lie in at most `depth` containers. */

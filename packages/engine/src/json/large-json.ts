@@ -1,3 +1,4 @@
+/** Builds the outer levels of large JSON and keeps the rest as text (docs/decisions/0049). */
 import { HoldfastError } from "@holdfast/core";
 import { type FoundValue, JsonScanner, type JsonVisitor } from "./json-scanner.ts";
 import { type JsonMember, JsonText } from "./json-text.ts";

@@ -1,3 +1,4 @@
+/** Reads JSON that came in: small at once, large in turns of the event loop (docs/decisions/0049). */
 import { HoldfastError, nextTurn } from "@holdfast/core";
 import { parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
 import { type LargeJsonOptions, LargeJsonReader } from "./large-json.ts";

@@ -1,3 +1,4 @@
+/** Events as expressions see them: large parts are parsed when they are looked at, within a limit of values. */
 import { HoldfastError, nextTurn } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import { JsonText } from "./json-text.ts";

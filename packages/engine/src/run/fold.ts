@@ -1,3 +1,7 @@
+/**
+ * Makes a run's state of its log, row by row; nothing else is truth. What the gateway has in memory goes through the
+ * same `applyRow`.
+ */
 import { unreachable } from "@holdfast/core";
 import type { LogRow, StoredLogRow, StoredRun } from "@holdfast/store";
 

@@ -1,3 +1,4 @@
+/** The rows of a run's log: what each kind carries, how it is written and read. */
 import type { PlainError } from "@holdfast/core";
 import type { Op } from "@holdfast/protocol";
 import type { LogKind, LogRow, NewJob, WaitKind } from "@holdfast/store";

@@ -1,3 +1,4 @@
+/** A run as decisions see it: memo, open steps, jobs, waits. Made by `fold`, never written otherwise. */
 import type { JobKind, RunStatus } from "@holdfast/store";
 
 import type { RunFlow } from "../flow/triggers.ts";

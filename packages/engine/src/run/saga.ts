@@ -1,3 +1,7 @@
+/**
+ * Compensations as steps with reserved ids: what is to be undone, what was, and the error that says so
+ * (docs/decisions/0028).
+ */
 import type { PlainError } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { sha1Hex } from "../digest.ts";

@@ -1,3 +1,4 @@
+/** What the ops of steps are: waits, failures of the handler, ops that only report. */
 import type { Op, OpName } from "@holdfast/protocol";
 
 /** Steps that end without a worker: by time, by something from outside, by a call that the gateway makes. */

@@ -1,3 +1,4 @@
+/** Mistakes of a transition's caller that types cannot exclude; every store checks before it queues anything. */
 import { HoldfastError } from "@holdfast/core";
 import type { Transition } from "../port/store.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * The rows a batch probably finds, from what its units say themselves, so that it can be written in one round trip
+ * (docs/decisions/0030).
+ */
 import type { IntakeItem } from "../port/events.ts";
 import type { Transition } from "../port/store.ts";
 import type { LockedJob, LockedRows, LockedRun } from "./locked-rows.ts";

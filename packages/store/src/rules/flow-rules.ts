@@ -1,3 +1,7 @@
+/**
+ * Rate limits, singletons and windows: whether a run or event passes, and what its row becomes. Pure; the stores lock
+ * and write the rows.
+ */
 import { type FlowRule, MAX_BATCH_LENGTH, type WindowEntry, type WindowKey, windowKeyText } from "../port/events.ts";
 import type { NewJob } from "../port/work.ts";
 

@@ -1,3 +1,4 @@
+/** The head that a run's log amounts to; every test ends by comparing it with the stored one. */
 import type { RunStatus, StoredLogRow } from "../port/work.ts";
 
 /** What a run's log says its head must be. `startedMs` is not among it: a claim begins a run and writes no row. */

@@ -1,3 +1,4 @@
+/** The error for a function name that another app has, and what it advises by who keeps the name. */
 import { HoldfastError } from "@holdfast/core";
 import { plainName } from "./environment.ts";
 

@@ -1,3 +1,4 @@
+/** Which jobs of a commit other gateways are notified of. */
 import type { IntakeItem } from "../port/events.ts";
 import type { NewJob } from "../port/work.ts";
 

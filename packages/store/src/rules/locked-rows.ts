@@ -1,3 +1,4 @@
+/** The rows a batch found under its locks: what `planBatch` decides on. */
 import type { RunStatus } from "../port/work.ts";
 import type { FlowRuleState } from "./flow-rules.ts";
 import type { WaitKey } from "./write-set.ts";

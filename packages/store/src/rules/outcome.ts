@@ -1,3 +1,4 @@
+/** Turns the results of a planned batch into outcomes once it is known which log rows were new. */
 import type { BatchPlan, Unit, UnitOutcome } from "./plan.ts";
 
 /** What each unit of a committed batch came to. `isNew`: for each log row of the plan, whether it was not there yet. */

@@ -1,3 +1,4 @@
+/** The part of a batch's plan that is about events and the runs they start. */
 import {
   type CronTick,
   cronKey,

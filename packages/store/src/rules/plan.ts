@@ -1,3 +1,7 @@
+/**
+ * Plans a batch: which units win, and everything that is written for them, as one pure function of the locked rows
+ * (BATCH-1 to BATCH-9).
+ */
 import type { IntakeItem, IntakeOutcome, NewWait } from "../port/events.ts";
 import type { CommitOutcome, LostWhy, Transition } from "../port/store.ts";
 import type { LogRow, RunStatus } from "../port/work.ts";

@@ -1,3 +1,4 @@
+/** Cuts the next batch off the waiting units, within the limits of size and one head change per run (BATCH-3). */
 import type { Unit } from "./plan.ts";
 
 export interface BatchLimits {

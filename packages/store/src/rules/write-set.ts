@@ -1,3 +1,4 @@
+/** Everything that one batch writes; the stores turn it into statements or rows. */
 import type { CronTick, NewEvent, NewWait } from "../port/events.ts";
 import type { LogRow, NewJob, NewRun, RunStatus } from "../port/work.ts";
 import type { FlowRuleState } from "./flow-rules.ts";
