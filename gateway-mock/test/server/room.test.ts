@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import type { Gateway } from "../../src/index.ts";
-import { call, did, ended, metrics, start, useGateway } from "./harness.ts";
+import { call, did, ended, metrics, send, start, useGateway } from "./harness.ts";
 import type { RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
@@ -52,7 +52,12 @@ test("no new work is claimed for a worker while requests wait for buffer space o
       const body = JSON.stringify({ name: "shop/order", data: { text: MEBIBYTE } });
       await call(gateway, "/e/test", { method: "POST", body });
     }
-    await sleep(300);
+    // The queue is looked at: for others there is work.
+    const other = await bench.worker(gateway, { functions: [{ id: "other", event: "shop/other" }] });
+    await send(gateway, "shop/other", {});
+    const { request } = await other.request();
+    await other.replied(request, { status: "DONE", value: 1 });
+    await other.close();
     const { queue, dispatcher } = await metrics(gateway);
     expect(queue.due).toBeGreaterThan(RUNS / 3);
     expect(dispatcher.inFlight).toBe(RUNS - queue.due);

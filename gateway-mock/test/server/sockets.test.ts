@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { encodeWorkerFrame, SUBPROTOCOL } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { ended, metrics, start, useGateway } from "./harness.ts";
+import { ended, metrics, send, start, useGateway } from "./harness.ts";
 import { helloFrame, RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
@@ -35,7 +35,13 @@ test("nothing is dispatched before WORKER_READY, and heartbeats are answered aft
   worker.send(helloFrame({ url: "" }, connectionId, "i"));
   await worker.frame("GATEWAY_CONNECTION_READY");
   worker.send({ kind: "WORKER_HEARTBEAT" });
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  // Meanwhile another worker is given its work, and a pong comes after whatever was sent before it.
+  const other = await bench.worker(gateway, { functions: [{ id: "other", event: "shop/other" }] });
+  await send(gateway, "shop/other", {});
+  const { request: others } = await other.request();
+  await other.replied(others, { status: "DONE", value: 1 });
+  worker.socket.ping();
+  await once(worker.socket, "pong");
   expect(worker.frames).toEqual([]);
   worker.send({ kind: "WORKER_READY" });
   for (let count = 0; count < 3; count += 1) {

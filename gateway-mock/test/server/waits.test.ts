@@ -4,6 +4,7 @@ import { call, did, ended, op, runDetail, send, start, triggered, useGateway, wa
 import type { Payload, RawWorker, WorkerFunction, WorkerOptions } from "./raw-worker.ts";
 
 const bench = useGateway();
+const HOUR_MS = 3_600_000;
 const functions: readonly WorkerFunction[] = [
   { id: "order", event: "shop/order", retries: 1 },
   { id: "pack", event: "" },
@@ -56,18 +57,19 @@ describe.each([
   });
 
   test("a wait that times out returns null, as does one whose timeout has already passed", async () => {
-    const gateway = await bench.gateway();
+    const gateway = await bench.gateway({ virtualTime: true });
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
     const { request } = await worker.request();
     await worker.replied(request, {
-      value: [forEvent("w", { timeout: "1s" }), forEvent("now", { timeout: "" }), forSignal("s", { timeout: "1s" })],
+      value: [forEvent("w", { timeout: "1h" }), forEvent("now", { timeout: "" }), forSignal("s", { timeout: "1h" })],
     });
+    await gateway.skipTime(HOUR_MS);
     const memo: Record<string, unknown> = {};
     for (let passes = 0; passes < 3 && Object.keys(memo).length < 3; passes += 1) {
       const next = await worker.request("step");
       Object.assign(memo, next.payload.steps);
-      const open = [forEvent("w", { timeout: "1s" }), forSignal("s", { timeout: "1s" })].filter(
+      const open = [forEvent("w", { timeout: "1h" }), forSignal("s", { timeout: "1h" })].filter(
         (_, i) => !(["w", "s"][i]! in memo),
       );
       if (open.length > 0) await worker.replied(next.request, { value: open });
@@ -127,11 +129,11 @@ describe.each([
   });
 
   test("a step that waits for a taken signal fails, or replaces the first one, which then waits in vain", async () => {
-    const gateway = await bench.gateway();
+    const gateway = await bench.gateway({ virtualTime: true });
     const worker = await bench.worker(gateway, options);
     const [one = ""] = await start(gateway);
     const first = await worker.request();
-    await worker.replied(first.request, { value: [forSignal("s", { timeout: "2s" })] });
+    await worker.replied(first.request, { value: [forSignal("s", { timeout: "1h" })] });
     await waits(gateway, one, "go");
     const [two = ""] = await start(gateway);
     const second = await worker.request();
@@ -142,6 +144,7 @@ describe.each([
     await waits(gateway, two, "go");
     expect((await signal(gateway.url)).body).toEqual({ data: { run_id: two } });
     expect(await finish(worker, two)).toMatchObject({ t: { data: { signal: "go" } } });
+    await gateway.skipTime(HOUR_MS);
     expect(await finish(worker, one)).toEqual({ s: { type: "data", data: null } });
   });
 
@@ -171,20 +174,21 @@ describe.each([
   });
 
   test("of one run's two waits for the same signal in replace mode the last gets it, and the first waits in vain", async () => {
-    const gateway = await bench.gateway();
+    const gateway = await bench.gateway({ virtualTime: true });
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
     const { request } = await worker.request();
     const replacing = forSignal("t", { conflict: "replace" });
-    await worker.replied(request, { value: [forSignal("s", { timeout: "2s" }), replacing] });
+    await worker.replied(request, { value: [forSignal("s", { timeout: "1h" }), replacing] });
     await waits(gateway, runId, "go");
     expect((await signal(gateway.url)).body).toEqual({ data: { run_id: runId } });
     expect((await signal(gateway.url)).status).toBe(404);
     if (!("extensions" in options)) {
       const next = await worker.request("step");
       expect(Object.keys(next.payload.steps)).toEqual(["t"]);
-      await worker.replied(next.request, { value: [forSignal("s", { timeout: "2s" })] });
+      await worker.replied(next.request, { value: [forSignal("s", { timeout: "1h" })] });
     }
+    await gateway.skipTime(HOUR_MS);
     expect(await finish(worker, runId)).toEqual({
       s: { type: "data", data: null },
       t: { type: "data", data: { signal: "go", data: { n: 1 } } },
@@ -219,15 +223,16 @@ describe.each([
   });
 
   test("invoke fails for a missing function, a timeout and a cancelled child run", async () => {
-    const gateway = await bench.gateway();
+    const gateway = await bench.gateway({ virtualTime: true });
     const worker = await bench.worker(gateway, options);
     const [runId = ""] = await start(gateway);
     const first = await worker.request();
     await worker.replied(first.request, { value: [invoke("none", { function_id: "shop-none" })] });
     const second = await worker.request();
     expect(second.payload.steps.none).toMatchObject({ type: "error", error: { code: "FUNCTION_UNKNOWN" } });
-    await worker.replied(second.request, { value: [invoke("slow", { timeout: "1s" })] });
+    await worker.replied(second.request, { value: [invoke("slow", { timeout: "1h" })] });
     const child = await worker.request();
+    await gateway.skipTime(HOUR_MS);
     const third = await worker.request();
     expect(third.payload.steps.slow).toMatchObject({ type: "error", error: { name: "InngestInvokeTimeoutError" } });
     // It goes on; its end is of no interest any more.

@@ -1,4 +1,5 @@
 import type { ClaimLimits, Lane, LimitedClaim, Store } from "@holdfast/store";
+import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 
 import { newId, runDone, type SeededRun, seedRun, useStore } from "./harness.ts";
@@ -96,8 +97,13 @@ test("a job whose lease expired keeps its slot and is claimed again", async () =
   for (let i = 0; i < 3; i++) await seed(fn, lane("aa", ["ended"]));
   const first = await claim(bench.store, fn, limits([1]), 10, 1);
   expect(first.jobs).toHaveLength(1);
-  await new Promise((resolve) => setTimeout(resolve, 5));
-  const again = await claim(bench.store, fn, limits([1]));
+  const again = await waitFor(
+    async () => {
+      const claimed = await claim(bench.store, fn, limits([1]));
+      return claimed.jobs.length > 0 ? claimed : undefined;
+    },
+    { what: "the lease to end" },
+  );
   expect(again.jobs.map(({ id, epoch, lost }) => [id, epoch, lost])).toEqual([[first.jobs[0]?.id, 2, true]]);
 });
 
