@@ -1,4 +1,4 @@
-import { CHARS_A_TURN, SMALL_BYTES } from "@holdfast/engine";
+import { CHARS_A_TURN, Expressions, SMALL_BYTES, STEPS_A_TURN } from "@holdfast/engine";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 import type { Gateway } from "../../src/server.ts";
@@ -132,6 +132,42 @@ describe("Large events", () => {
     expect(stored?.runIds).toHaveLength(1);
     expect((await runDetail(gateway, stored?.runIds[0] ?? "")).functionId).toBe("shop-small");
     expect(warnings.filter((line) => /expressions may look at 10000 values/.test(line))).toHaveLength(1);
+  });
+
+  test("conditions of many functions that take long have turns between them", async () => {
+    const gateway = await bench.gateway();
+    await bench.worker(gateway, {
+      functions: Array.from({ length: 10 }, (_, n) => ({
+        id: `f${n}`,
+        event: "",
+        config: { triggers: [{ event: "shop/large", expression: `event.data.l.exists(x, x == ${n} - 20)` }] },
+      })),
+    });
+    const most = { steps: 0, inTurn: 0, all: 0 };
+    const value = Expressions.prototype.value;
+    vi.spyOn(Expressions.prototype, "value").mockImplementation(function (this: Expressions, ...args) {
+      const before = this.steps;
+      const result = value.apply(this, args);
+      most.inTurn += this.steps - before;
+      most.all += this.steps - before;
+      most.steps = Math.max(most.steps, most.inTurn);
+      return result;
+    });
+    let isOn = true;
+    const next = (): void => {
+      most.inTurn = 0;
+      if (isOn) setImmediate(next);
+    };
+    next();
+    try {
+      const l = Array.from({ length: 4_000 }, (_, n) => n).join(",");
+      expect((await post(gateway, `{"name":"shop/large","data":{"l":[${l}]}}`)).status).toBe(200);
+    } finally {
+      isOn = false;
+      vi.restoreAllMocks();
+    }
+    expect(most.all).toBeGreaterThan(4 * STEPS_A_TURN);
+    expect(most.steps).toBeLessThan(2 * STEPS_A_TURN);
   });
 
   test.each([

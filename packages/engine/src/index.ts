@@ -8,7 +8,7 @@ export type { DecideContext, FetchResult, Input, PassReport, PinOptions, StepRes
 export { announcesEnd, DEFERRED_SCHEDULE, type InternalEvent } from "./decide/internal-events.ts";
 export { readReport } from "./decide/report.ts";
 export { hmacSha256, sameText, sha1Hex, sha256 } from "./digest.ts";
-export { Expressions } from "./expressions/expressions.ts";
+export { Expressions, STEPS_A_TURN } from "./expressions/expressions.ts";
 export { matchesOf } from "./expressions/wait-match.ts";
 export { cancelWaits } from "./flow/cancel-rules.ts";
 export { latestTickMs, nextTickMs } from "./flow/cron.ts";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runs } from "../../tooling/src/runs.ts";
+import { COSTS } from "../src/expressions/costs.ts";
 import { ALLOWANCE, compileExpression, Expressions } from "../src/expressions/expressions.ts";
 
 const nowMs = Date.UTC(2026, 2, 2);
@@ -75,6 +76,9 @@ function evaluated(source: string, data: unknown): { steps: number; failures: nu
   const tookMs = performance.now() - before;
   return { steps: expressions.steps, failures: expressions.failures, ratio: tookMs / controlMs(data), value };
 }
+
+const evaluatedEvent = (source: string, event: unknown): unknown =>
+  new Expressions(() => {}).value(source, { event, nowMs });
 
 const text = fc.letrec<{ text: string; list: string; bool: string }>((tie) => ({
   text: fc.oneof(
@@ -168,6 +172,34 @@ describe("Expression budget", () => {
       expect(evaluated(source, data)).toMatchObject({ value: undefined, failures: 1 });
     },
   );
+
+  it.each([
+    "event.data.l.exists(x, x.id == 1)",
+    "event.data.l.all(x, x.id == 0)",
+    "event.data.l.map(x, x.id == 1 || true) == []",
+    "event.data.l.exists(x, int('a') == 1)",
+  ])("%s: errors that are kept until other entries have been seen count towards the budget", (source) => {
+    const count = 500;
+    const failing = evaluated(source, { l: list(count, () => ({})) });
+    expect(failing.steps).toBeGreaterThan(count * COSTS.failure);
+    expect(failing.steps).toBeLessThan(ALLOWANCE.steps);
+  });
+
+  it("errors of an evaluation have no stack, whose making takes longer than all the rest", () => {
+    const limits: number[] = [];
+    const { stackTraceLimit } = Error;
+    const event = {
+      get data(): unknown {
+        limits.push(Error.stackTraceLimit);
+        return {};
+      },
+    };
+    for (const source of ["event.data.a == null", "event.data < 1"]) {
+      evaluatedEvent(source, event);
+      expect(Error.stackTraceLimit).toBe(stackTraceLimit);
+    }
+    expect(new Set(limits)).toEqual(new Set([0]));
+  });
 
   it("ordinary conditions use a fraction of the budget", () => {
     const data = { total: 5, user: { id: "u1", plan: "pro" }, tags: ["a", "b", "c"], note: a(200) };

@@ -141,13 +141,12 @@ export class EventIntake {
 
   async #storeOnce(named: readonly NamedEvent[]): Promise<readonly IntakeOutcome[]> {
     const prepared: Prepared[] = [];
-    const { counters, starter } = this.#parts;
+    const { counters } = this.#parts;
     let stored = 0;
     let chars = 0;
     try {
       for (const one of named) {
-        if (starter.expressions.mustYield) await starter.expressions.yieldTurn();
-        const made = this.#prepare(one);
+        const made = await this.#prepare(one);
         prepared.push(made);
         chars += made.item.event.payloadJson.length;
         if (chars < CHARS_A_TURN) continue;
@@ -170,7 +169,7 @@ export class EventIntake {
     }
   }
 
-  #prepare({ event, environment, id }: NamedEvent): Prepared {
+  async #prepare({ event, environment, id }: NamedEvent): Promise<Prepared> {
     const nowMs = this.#parts.time.nowMs();
     const tsMs = event.ts ?? Math.round(nowMs);
     const payload = {
@@ -188,13 +187,13 @@ export class EventIntake {
     const reader = starter.reader(() => seenEvent(payload));
     const starting = { id, name: event.name, payloadJson };
     const startMs = tsMs > nowMs + FUTURE_MS ? tsMs : null;
-    const started = starter.start(functions.triggeredBy(environment, event.name, reader), starting, reader, {
-      startMs,
-    });
+    // Before the turns that others may have: what they register is noticed when the event is stored.
+    const { version: registryVersion } = functions;
+    const triggered = await functions.triggeredInTurns(environment, event.name, reader);
+    const started = starter.start(triggered, starting, reader, { startMs });
     const idempotencyKey = event.id ?? null;
     const { runs, windows, leased } = started;
     const lease = this.#parts.notifyLease();
-    const { version: registryVersion } = functions;
     return {
       item: {
         event: { ...starting, name: qualify(environment, event.name), idempotencyKey, tsMs },

@@ -166,6 +166,24 @@ export class Functions {
 
   /** Functions that an event triggers: those of its environment. */
   triggeredBy(environment: string, eventName: string, reader: EventReader): readonly KnownFunction[] {
+    return this.#candidates(environment, eventName).filter(({ settings }) => isTriggered(settings, eventName, reader));
+  }
+
+  /** The same; between conditions that take long others have their turn. */
+  async triggeredInTurns(
+    environment: string,
+    eventName: string,
+    reader: EventReader,
+  ): Promise<readonly KnownFunction[]> {
+    const triggered: KnownFunction[] = [];
+    for (const fn of this.#candidates(environment, eventName)) {
+      if (reader.mustYield) await reader.yieldTurn();
+      if (isTriggered(fn.settings, eventName, reader)) triggered.push(fn);
+    }
+    return triggered;
+  }
+
+  #candidates(environment: string, eventName: string): readonly KnownFunction[] {
     const key = qualify(environment, eventName);
     let known = this.#matches.get(key);
     if (!known) {
@@ -173,7 +191,7 @@ export class Functions {
       if (this.#matches.size >= 1000) this.#matches.clear();
       this.#matches.set(key, known);
     }
-    return known.filter(({ settings: plan }) => isTriggered(plan, eventName, reader));
+    return known;
   }
 
   /** Whether some function has a trigger for events of this name. */

@@ -3,7 +3,17 @@ import { EvaluationError } from "@marcbachmann/cel-js";
 import { keyCount, type Meter } from "./meter.ts";
 
 /** What a part of an expression costs, in steps of about ten nanoseconds; measured where it is not obvious. */
-export const COSTS = { node: 8, key: 30, entry: 10, entryBytes: 16, scannedChars: 16, timeZone: 15_000 } as const;
+export const COSTS = {
+  node: 8,
+  key: 30,
+  entry: 10,
+  entryBytes: 16,
+  scannedChars: 16,
+  timeZone: 15_000,
+  /** An error that is kept until others have had their turn: it is made with a message that shows the source. */
+  failure: 200,
+  sourceChars: 8,
+} as const;
 
 type Cost = (meter: Meter, args: readonly unknown[]) => void;
 

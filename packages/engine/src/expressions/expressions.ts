@@ -59,35 +59,47 @@ export function compileExpression(source: string): Expression {
   if (source.includes("\0")) throw invalid(source, "it contains a NUL character");
   const { paths, matches } = inspect(source);
   const program = checked(source, matches);
-  const leastSteps = meter(program.ast, work);
+  const leastSteps = meter(program.ast, work, source);
   return {
     source,
     equality: equalityOf(program.ast),
     readsEvent: mentions(program.ast, "event"),
-    evaluate: (data, allowance = ALLOWANCE) => {
-      now = data.nowMs;
-      work.begin(allowance);
-      const context = { event: data.event, async: data.async ?? null, vars: {} };
-      const run = (given: Record<string, unknown>): unknown => {
-        work.charge(leastSteps);
-        const value = toJson(program(given));
-        // Part of the expression may have been skipped for it.
-        work.check();
-        return value;
-      };
-      try {
-        return run(context);
-      } catch (error) {
-        const mendable = error instanceof EvaluationError && (error.code === MISSING || error.code === UNREADABLE);
-        if (!mendable || work.isOver) throw failed(source, reasonOf(error));
-      }
-      try {
-        return run(withNulls(context, paths));
-      } catch (error) {
-        throw failed(source, reasonOf(error));
-      }
-    },
+    evaluate: (data, allowance = ALLOWANCE) =>
+      withoutStacks(() => {
+        now = data.nowMs;
+        work.begin(allowance);
+        const context = { event: data.event, async: data.async ?? null, vars: {} };
+        const run = (given: Record<string, unknown>): unknown => {
+          work.charge(leastSteps);
+          const value = toJson(program(given));
+          // Part of the expression may have been skipped for it.
+          work.check();
+          return value;
+        };
+        try {
+          return run(context);
+        } catch (error) {
+          const mendable = error instanceof EvaluationError && (error.code === MISSING || error.code === UNREADABLE);
+          if (!mendable || work.isOver) throw failed(source, reasonOf(error));
+        }
+        try {
+          return run(withNulls(context, paths));
+        } catch (error) {
+          throw failed(source, reasonOf(error));
+        }
+      }),
   };
+}
+
+/** Each entry of a list may fail, and for most errors finding out where they come from takes longer than all the rest. */
+function withoutStacks<T>(evaluate: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return evaluate();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 /** A field is not there. */
@@ -240,11 +252,13 @@ const CACHE_SIZE = 1000;
 /** Of one expression at most one warning a minute. */
 const WARN_EVERY_MS = 60_000;
 
-/** Compiled expressions, and what their failures come to: no match, no value, one warning now and then. */
 /** What all expressions of one event may take together, before each has to do with `LITTLE`. */
 const PER_EVENT_STEPS = 2 * ALLOWANCE.steps;
 const LITTLE_STEPS = 50_000;
+/** So many, and others have their turn before the next evaluation. */
+export const STEPS_A_TURN = ALLOWANCE.steps / 4;
 
+/** Compiled expressions, and what their failures come to: no match, no value, one warning now and then. */
 export class Expressions {
   readonly #log: Log;
   #steps = 0;
@@ -264,7 +278,7 @@ export class Expressions {
 
   /** Evaluations have taken long enough for others to have their turn. */
   get mustYield(): boolean {
-    return this.#steps - this.#yieldedAtSteps >= ALLOWANCE.steps;
+    return this.#steps - this.#yieldedAtSteps >= STEPS_A_TURN;
   }
 
   /** Lets everything else that is due happen. */

@@ -24,6 +24,7 @@ type Handle = (...args: unknown[]) => unknown;
 type Evaluate = (...args: unknown[]) => unknown;
 
 const OPERATORS = new Set(["==", "!=", "in", "+", "-", "*", "/", "%", "<", "<=", ">", ">="]);
+const KEEPERS = new Set(["||", "&&"]);
 /** Lists and maps that the expression makes. */
 const LITERALS = new Set(["list", "map"]);
 
@@ -31,7 +32,10 @@ const LITERALS = new Set(["list", "map"]);
  * Makes a checked expression charge its work: each turn of a macro, each call and operator by the size of what it is
  * about to look at. Gives what evaluating it costs at least.
  */
-export function meter(root: ASTNode, charged: Meter): number {
+export function meter(root: ASTNode, charged: Meter, source: string): number {
+  // The library makes a message of each error, with the place in the source.
+  const failure = COSTS.failure + source.length / COSTS.sourceChars;
+  const onFailure = (): void => charged.charge(failure);
   const seen = new Set<ASTNode>();
   const visit = (node: ASTNode): number => {
     if (seen.has(node)) return 0;
@@ -44,14 +48,16 @@ export function meter(root: ASTNode, charged: Meter): number {
     if (op === "comprehension") return comprehension(checked, args as Comprehension);
     const cost = childrenOf(node).reduce<number>((sum, child) => sum + visit(child), COSTS.node);
     wrapHandle(checked, charged);
-    if (LITERALS.has(op)) before(checked, () => charged.charge(1, COSTS.entryBytes * 2));
+    // These keep an error of one side until they have seen the other.
+    if (KEEPERS.has(op)) for (const child of childrenOf(node)) around(child as CheckedNode, { onFailure });
+    if (LITERALS.has(op)) around(checked, { before: () => charged.charge(1, COSTS.entryBytes * 2) });
     return cost;
   };
   const comprehension = (node: CheckedNode, args: Comprehension): number => {
     const { iterable, init, step, condition } = args;
     const cost = COSTS.node + visit(iterable) + visit(init);
     const turn = COSTS.node + visit(step);
-    before(step as CheckedNode, () => charged.charge(turn, COSTS.entryBytes));
+    around(step as CheckedNode, { before: () => charged.charge(turn, COSTS.entryBytes), onFailure });
     // Errors of a turn are kept until the others have had theirs, which must not go on then.
     if (condition) {
       args.condition = (value) => {
@@ -88,17 +94,28 @@ function wrapHandle(node: CheckedNode, charged: Meter): void {
   }
 }
 
-/** Does something before each evaluation of the node. The library sets `evaluate` when the node is evaluated first. */
-function before(node: CheckedNode, act: () => void): void {
+interface Around {
+  readonly before?: () => void;
+  readonly onFailure?: () => void;
+}
+
+/** Does something at each evaluation of the node. The library sets `evaluate` when the node is evaluated first. */
+function around(node: CheckedNode, { before, onFailure }: Around): void {
   let { evaluate } = node;
   let isChosen = false;
   const charging: Evaluate = (...args) => {
     // The first time it chooses, and evaluates what it has chosen.
-    if (isChosen) act();
+    if (isChosen) before?.();
     isChosen = true;
-    return evaluate.apply(node, args);
+    try {
+      return evaluate.apply(node, args);
+    } catch (error) {
+      onFailure?.();
+      throw error;
+    }
   };
   Object.defineProperty(node, "evaluate", {
+    configurable: true,
     get: () => charging,
     set: (chosen: Evaluate) => {
       evaluate = chosen;

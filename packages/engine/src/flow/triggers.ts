@@ -37,6 +37,15 @@ export class EventReader {
     this.nowMs = nowMs;
   }
 
+  /** Conditions have taken long enough for others to have their turn. */
+  get mustYield(): boolean {
+    return this.#expressions.mustYield;
+  }
+
+  yieldTurn(): Promise<void> {
+    return this.#expressions.yieldTurn();
+  }
+
   holds(expression: string): boolean {
     return this.#expressions.holds(expression, this.#data());
   }

@@ -1,9 +1,10 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { JsonScanner } from "../../src/json/json-scanner.ts";
 import { JsonText } from "../../src/json/json-text.ts";
 import { LargeJsonReader, SHORT_CHARS } from "../../src/json/large-json.ts";
-import { MAX_SEEN_VALUES, seenText } from "../../src/json/seen-json.ts";
+import { CHARS_A_TURN, readJson, SMALL_BYTES } from "../../src/json/read-json.ts";
+import { MAX_SEEN_VALUES, seenText, seenTextInTurns } from "../../src/json/seen-json.ts";
 
 const OPTIONS = { what: "The text", maxDepth: 200 } as const;
 const long = "x".repeat(SHORT_CHARS);
@@ -167,6 +168,76 @@ describe("Lazy JSON reader", () => {
   });
 });
 
+describe("Turns of the event loop", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  /** In which turn each call was, of those that take long. */
+  function watched(): { readonly turns: number[]; readonly lengths: number[]; end(): void } {
+    let now = 0;
+    let isOn = true;
+    const next = (): void => {
+      now += 1;
+      if (isOn) setImmediate(next);
+    };
+    next();
+    const turns: number[] = [];
+    const lengths: number[] = [];
+    const note = (length: number): void => {
+      turns.push(now);
+      lengths.push(length);
+    };
+    const { scan } = LargeJsonReader.prototype;
+    vi.spyOn(LargeJsonReader.prototype, "scan").mockImplementation(function (this: LargeJsonReader, chars) {
+      note(chars);
+      return scan.call(this, chars);
+    });
+    const { decode } = TextDecoder.prototype;
+    vi.spyOn(TextDecoder.prototype, "decode").mockImplementation(function (
+      this: InstanceType<typeof TextDecoder>,
+      input,
+      options,
+    ) {
+      if (input) note(input.byteLength / 8);
+      return decode.call(this, input, options);
+    });
+    const end = (): void => {
+      isOn = false;
+    };
+    return { turns, lengths, end };
+  }
+
+  const text = JSON.stringify({ data: { list: Array.from({ length: 400_000 }, (_, n) => n) } });
+
+  it.each([
+    ["JSON of a request", () => readJson(new TextEncoder().encode(text), { what: "It", levels: 1 })],
+    ["stored text", () => seenTextInTurns(text)],
+  ])("%s that is large takes a turn for each part of it", async (_, act) => {
+    const { turns, lengths, end } = watched();
+    try {
+      await act();
+    } finally {
+      end();
+    }
+    expect(lengths.length).toBeGreaterThanOrEqual(text.length / CHARS_A_TURN);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(CHARS_A_TURN);
+    // What was decoded last is read in the same turn.
+    expect(turns.length - new Set(turns).size).toBeLessThanOrEqual(1);
+  });
+
+  it("up to its limit JSON is read at once", async () => {
+    const { lengths, end } = watched();
+    try {
+      const small = `"${"a".repeat(SMALL_BYTES - 2)}"`;
+      expect(await readJson(new TextEncoder().encode(small), { what: "It", levels: 1 })).toBe(JSON.parse(small));
+      expect(lengths.filter((length) => length === CHARS_A_TURN)).toEqual([]);
+      await readJson(new TextEncoder().encode(` ${small}`), { what: "It", levels: 1 });
+      expect(lengths.filter((length) => length === CHARS_A_TURN).length).toBeGreaterThan(0);
+    } finally {
+      end();
+    }
+  });
+});
+
 describe("The view of a large event in expressions", () => {
   const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
   const event = (data: object): { data: Record<string, unknown> } =>
@@ -191,5 +262,38 @@ describe("The view of a large event in expressions", () => {
     const fields = Object.fromEntries(numbers(20_000).map((n) => [`k${n}`, n]));
     const seen = event(fields);
     expect(() => seen.data).toThrow(/holds 20002 values/);
+  });
+
+  it("small fields, which are built together with their object, are counted, too", () => {
+    const { data } = event(Object.fromEntries(numbers(4_000).map((n) => [`k${n}`, [1, 2, 3, 4]])));
+    const readable = numbers(4_000).filter((n) => {
+      try {
+        return data[`k${n}`] !== undefined;
+      } catch {
+        return false;
+      }
+    });
+    expect(readable.length).toBeLessThanOrEqual(MAX_SEEN_VALUES / 5);
+    expect(readable.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ["of many values", numbers(40)],
+    ["of long text", "x".repeat(1_500)],
+  ])("fields %s are built when they are read, not before", (_, field) => {
+    const text = JSON.stringify({ data: Object.fromEntries(numbers(1_000).map((n) => [`k${n}`, field])) });
+    const seen = seenText(text) as { data: Record<string, unknown> };
+    const { parse } = JSON;
+    let chars = 0;
+    const spy = vi.spyOn(JSON, "parse").mockImplementation((part, reviver) => {
+      chars += part.length;
+      return parse(part, reviver);
+    });
+    try {
+      expect(seen.data.k5).toEqual(field);
+    } finally {
+      spy.mockRestore();
+    }
+    expect(chars).toBeLessThan(text.length / 4);
   });
 });
