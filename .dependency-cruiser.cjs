@@ -157,7 +157,7 @@ module.exports = {
           "^(packages/[^/]+|gateway-mock)/(src/index\\.ts|dist/|package\\.json)",
           "^packages/sdk/src/(connect|testing)\\.ts$",
           "^packages/tooling/src/runs\\.ts$",
-          "^packages/engine/test/",
+          "^packages/(engine/test|store/test/contract)/",
           "/node_modules/",
         ],
       },

@@ -4,7 +4,7 @@ const ADMISSION = "gateway-mock/src/dispatch/admission/may-start.ts";
 
 /**
  * Of what keeps decisions to the functions and versions that there are. One guard has a test of its own that fails without
- * it: `isRegistry` is SQL, which the model of the store does not have: `gateway-mock/test/store-postgres/claims.test.ts`, "a claim
+ * it: `isRegistry` is SQL, which the model of the store does not have: `packages/store/test/contract/claims.ts`, "a claim
  * based on an outdated registry takes nothing and reports it".
  */
 export const REGISTRY_GUARDS: readonly Guard[] = [

@@ -1,132 +1,36 @@
-import type { IntakeItem } from "@holdfast/store";
-import { describe, expect, it } from "vitest";
-
-import { logRow, newId, newRun, passJob, seedRun, useStore } from "./harness.ts";
+import { expect, it } from "vitest";
+import { eventItem } from "../../../packages/store/test/contract/intake.ts";
+import { useStore } from "./harness.ts";
 
 const bench = useStore();
 
-const item = (key: string | null, name = "shop/order", functions = ["one", "two"]): IntakeItem => {
-  const eventId = newId();
-  return {
-    event: { id: eventId, name, idempotencyKey: key, tsMs: 1_700_000_000_123, payloadJson: `{"data":"${eventId}"}` },
-    runs: functions.map((functionId) => {
-      const run = newRun({ functionId, eventId, eventName: name });
-      return { run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs: [passJob(run.id, { functionId })] };
-    }),
-  };
-};
-
-describe("Events", () => {
-  it("events are stored with the runs they trigger", async () => {
-    const one = item(null);
-    const none = item(null, "shop/unheard", []);
-    const outcomes = await bench.store.intake([one, none]);
-    expect(outcomes).toMatchObject([
-      { eventId: one.event.id, duplicate: false },
-      { eventId: none.event.id, duplicate: false },
-    ]);
-    const event = await bench.store.getEvent(one.event.id);
-    expect(event).toMatchObject({ name: "shop/order", tsMs: 1_700_000_000_123, payloadJson: one.event.payloadJson });
-    expect(event?.runIds).toEqual(one.runs.map(({ run }) => run.id));
-    const runs = await bench.store.loadRuns(event?.runIds ?? []);
-    expect(runs.map(({ head }) => head.status)).toEqual(["PENDING", "PENDING"]);
-    expect((await bench.store.listRuns({ eventId: one.event.id, limit: 10 })).runs).toHaveLength(2);
-    expect((await bench.store.getEvent(none.event.id))?.runIds).toEqual([]);
-  });
-
-  it("an event whose key was seen before starts nothing and reports the first event", async () => {
-    const first = item("order-1");
-    const again = item("order-1");
-    const otherName = item("order-1", "shop/refund");
-    await bench.store.intake([first]);
-    expect(await bench.store.intake([again, otherName])).toMatchObject([
-      { eventId: first.event.id, duplicate: true },
-      { eventId: otherName.event.id, duplicate: false },
-    ]);
-    expect(await bench.store.loadRuns(again.runs.map(({ run }) => run.id))).toEqual([]);
-    expect(await bench.store.getEvent(again.event.id)).toBeNull();
-  });
-
-  it("events with one key, in one request or at two gateways concurrently, are one event", async () => {
-    const other = bench.another();
-    const items = Array.from({ length: 12 }, () => item("order-2"));
-    const outcomes = (await Promise.all([bench.store.intake(items.slice(0, 6)), other.intake(items.slice(6))])).flat();
-    expect(outcomes.filter((outcome) => !outcome.duplicate)).toHaveLength(1);
-    const [eventId, ...others] = new Set(outcomes.map((outcome) => outcome.eventId));
-    expect(others).toEqual([]);
-    expect((await bench.store.listRuns({ eventId: eventId ?? "", limit: 10 })).runs).toHaveLength(2);
-  });
-
-  it("an event is new again when its key is older than 24 hours", async () => {
-    const first = item("order-3");
-    await bench.store.intake([first]);
-    await bench.db
-      .sql`UPDATE holdfast.event_keys SET received_at = received_at - interval '24 hours 1 second' WHERE key = 'order-3'`;
-    const later = item("order-3");
-    expect(await bench.store.intake([later])).toMatchObject([{ eventId: later.event.id, duplicate: false }]);
-    expect(await bench.store.intake([item("order-3")])).toMatchObject([{ eventId: later.event.id, duplicate: true }]);
-  });
-
-  it("events are listed newest first, page by page", async () => {
-    const names = [1, 2, 3, 4, 5].map(() => item(null, "shop/listed", []));
-    await bench.store.intake(names);
-    const seen: string[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await bench.store.listEvents({ name: "shop/listed", limit: 2, ...(cursor ? { cursor } : {}) });
-      seen.push(...page.events.map((event) => event.id));
-      cursor = page.nextCursor ?? undefined;
-    } while (cursor);
-    expect(seen).toEqual(names.map(({ event }) => event.id).reverse());
-  });
+it("an event is new again when its key is older than 24 hours", async () => {
+  const first = eventItem("order-3");
+  await bench.store.intake([first]);
+  await bench.db
+    .sql`UPDATE holdfast.event_keys SET received_at = received_at - interval '24 hours 1 second' WHERE key = 'order-3'`;
+  const later = eventItem("order-3");
+  expect(await bench.store.intake([later])).toMatchObject([{ eventId: later.event.id, duplicate: false }]);
+  expect(await bench.store.intake([eventItem("order-3")])).toMatchObject([
+    { eventId: later.event.id, duplicate: true },
+  ]);
 });
 
-describe("Wake-ups", () => {
-  it("a job due at once wakes other stores, but not its sender, and not when leased on creation", async () => {
-    const other = bench.another();
-    const heard: string[] = [];
-    const own: string[] = [];
-    let ready: (() => void) | undefined;
-    const listening = new Promise<void>((resolve) => {
-      ready = resolve;
-    });
-    const all = new Promise<void>((resolve) => {
-      other.onWake((wake) => {
-        if (wake.type === "all") ready?.();
-        if (wake.type === "jobs") heard.push(...wake.functionIds);
-        if (wake.type === "ended") heard.push(...wake.runIds);
-        if (heard.includes("run-9")) resolve();
-      });
-    });
-    bench.store.onWake((wake) => {
-      if (wake.type === "jobs") own.push(...wake.functionIds);
-    });
-    await listening;
-    await seedRun(bench.store, { run: { functionId: "asleep" }, job: { lease: { gatewayId: "g", leaseMs: 60_000 } } });
-    await seedRun(bench.store, { run: { functionId: "much-later" }, job: { delayMs: 3_600_000 } });
-    await seedRun(bench.store, { run: { functionId: "awake" } });
-    bench.store.notify({ type: "ended", runIds: ["run-9"] });
-    await all;
-    expect(heard).toEqual(["awake", "run-9"]);
-    expect(own).toEqual([]);
+it("wake-ups resume after the listening connection broke", async () => {
+  const other = bench.another();
+  let alls = 0;
+  let heard: (() => void) | undefined;
+  const again = new Promise<void>((resolve) => {
+    heard = resolve;
   });
-
-  it("wake-ups resume after the listening connection broke", async () => {
-    const other = bench.another();
-    let alls = 0;
-    let heard: (() => void) | undefined;
-    const again = new Promise<void>((resolve) => {
-      heard = resolve;
-    });
-    const stop = other.onWake((wake) => {
-      if (wake.type !== "all") return;
-      alls += 1;
-      if (alls === 2) heard?.();
-      else
-        void bench.db.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  const stop = other.onWake((wake) => {
+    if (wake.type !== "all") return;
+    alls += 1;
+    if (alls === 2) heard?.();
+    else
+      void bench.db.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE datname = current_database() AND application_name = 'holdfast-gateway listener'`.execute();
-    });
-    await again;
-    stop();
   });
+  await again;
+  stop();
 });

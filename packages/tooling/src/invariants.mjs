@@ -110,7 +110,7 @@ if (isProgram(import.meta.url)) {
     .map((path) => ({ path, text: readFileSync(resolve(base, path), "utf8") }));
   const problems = checkInvariants(
     files.filter(({ path }) => path.includes("/src/")),
-    files.filter(({ path }) => path.endsWith(".test.ts")),
+    files.filter(({ path }) => path.endsWith(".test.ts") || path.includes("/test/contract/")),
     base === root ? UNCITED : new Set(),
   );
   if (files.length === 0) fail("No files were found.");

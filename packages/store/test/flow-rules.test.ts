@@ -1,21 +1,17 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
 import {
   type FlowRule,
   type FlowRuleState,
   type FlowRules,
   flowRuleKeyOf,
-  type IntakeItem,
-  type IntakeOutcome,
   joinWindow,
   keyOfFlowRule,
   passFlowRules,
-  type Store,
   takeWindow,
   type WindowEntry,
-} from "@holdfast/store";
-import fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
-
-import { logRow, newId, newRun, passJob, useStore } from "./harness.ts";
+} from "../src/index.ts";
+import { newId } from "./contract/harness.ts";
 
 const state = (key: { functionId: string; kind: string; key: string }): FlowRuleState => ({
   ...key,
@@ -148,97 +144,4 @@ describe("Windows", () => {
     expect([join("a"), join("b")]).toEqual([1, 2]);
     expect([...flowRules.values()].map(({ data }) => data.split(" ").slice(1).join())).toEqual(["b", "a"]);
   });
-});
-
-const bench = useStore();
-
-const itemOf = (
-  functionId: string,
-  more: { flowRules?: readonly FlowRule[] },
-  extra: Partial<IntakeItem> = {},
-): IntakeItem => {
-  const run = newRun({ functionId });
-  return {
-    event: { id: run.eventId, name: "shop/order", tsMs: 1, payloadJson: `{"name":"shop/order","n":"${run.eventId}"}` },
-    runs: [
-      { run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs: [passJob(run.id, { functionId })], ...more },
-    ],
-    ...extra,
-  };
-};
-const intake = async (store: Store, item: IntakeItem): Promise<IntakeOutcome> =>
-  ((await store.intake([item])) as [IntakeOutcome])[0];
-const loose = { functionId: "", limit: 100 };
-const claimLoose = (store: Store) => store.claim({ gatewayId: "gateway-a", leaseMs: 60_000, wants: [loose] });
-
-test("under two stores a rate limit and a singleton admit exactly as many runs as they should", async () => {
-  const fn = `fn-${newId()}`;
-  const flowRules = (): FlowRule[] => [
-    { type: "rate", name: "rate", functionId: fn, key: "a", limit: 7, periodMs: 60_000 },
-  ];
-  const stores = [bench.store, bench.another()];
-  const results = await Promise.all(
-    Array.from({ length: 40 }, (_, n) => intake(stores[n % 2] as Store, itemOf(fn, { flowRules: flowRules() }))),
-  );
-  expect(results.filter(({ skipped }) => skipped.length === 0)).toHaveLength(7);
-  const one = `fn-${newId()}`;
-  const single = (): FlowRule[] => [{ type: "single", functionId: one, key: "", mode: "skip", jobId: newId() }];
-  const alone = await Promise.all(
-    Array.from({ length: 20 }, (_, n) => intake(stores[n % 2] as Store, itemOf(one, { flowRules: single() }))),
-  );
-  expect(alone.filter(({ skipped }) => skipped.length === 0)).toHaveLength(1);
-});
-
-test("a singleton that cancels leaves one job for each run that is replaced", async () => {
-  const fn = `fn-${newId()}`;
-  const single = (): FlowRule[] => [{ type: "single", functionId: fn, key: "", mode: "cancel", jobId: newId() }];
-  for (let n = 0; n < 3; n++) await intake(bench.store, itemOf(fn, { flowRules: single() }));
-  const { runs } = await bench.store.listRuns({ functionId: fn, limit: 10 });
-  expect(runs).toHaveLength(3);
-  const [third, second, first] = runs.map(({ id }) => id);
-  const jobs = (await claimLoose(bench.store)).filter(({ kind }) => kind === "cancel");
-  expect(jobs.map(({ key }) => key).sort()).toEqual([`${first}\n${second}`, `${second}\n${third}`].sort());
-  for (const job of jobs) await bench.store.finishJob({ jobId: job.id, epoch: job.epoch });
-});
-
-test("under two stores each event is in exactly one batch, and each batch starts one run", async () => {
-  const fn = `fn-${newId()}`;
-  const stores = [bench.store, bench.another()];
-  const total = 47;
-  const entry = (): WindowEntry => ({
-    kind: "batch",
-    functionId: fn,
-    key: "",
-    jobIds: [newId(), newId()],
-    periodMs: 1,
-    timeoutMs: null,
-    maxSize: 5,
-    flowRules: [],
-  });
-  const items = Array.from({ length: total }, () => ({ ...itemOf(fn, {}), runs: [], windows: [entry()] }));
-  await Promise.all(items.map((item, n) => intake(stores[n % 2] as Store, item)));
-  const batches: string[][] = [];
-  const fire = async (store: Store): Promise<void> => {
-    for (const job of await claimLoose(store)) {
-      const fence = { jobId: job.id, epoch: job.epoch };
-      const [kind, functionId, key, id] = job.key.split("\n") as ["batch", string, string, string];
-      if (job.kind !== "window" || functionId !== fn) continue;
-      const window = await store.loadWindow({ kind, functionId, key, id });
-      if (!window) {
-        await store.finishJob(fence);
-        continue;
-      }
-      expect(await store.loadEvents(window.eventIds)).toHaveLength(window.eventIds.length);
-      const made = itemOf(fn, {}, { storedEvents: window.eventIds });
-      const source = { fence, window: { kind, functionId, key, id, count: window.count } };
-      const outcome = await intake(store, { ...made, source });
-      expect(outcome.lost).toBe(false);
-      expect(await intake(store, { ...itemOf(fn, {}), source })).toMatchObject({ lost: true });
-      batches.push([...window.eventIds]);
-    }
-  };
-  for (let round = 0; batches.flat().length < total && round < 50; round++) await Promise.all(stores.map(fire));
-  expect(batches.flat().sort()).toEqual(items.map(({ event }) => event.id).sort());
-  expect(Math.max(...batches.map((batch) => batch.length))).toBeLessThanOrEqual(5);
-  expect((await bench.store.listRuns({ functionId: fn, limit: 100 })).runs).toHaveLength(batches.length);
 });

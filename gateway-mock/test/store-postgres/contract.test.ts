@@ -1,0 +1,4 @@
+import { storeContract } from "../../../packages/store/test/contract/index.ts";
+import { useStore } from "./harness.ts";
+
+storeContract({ open: useStore });

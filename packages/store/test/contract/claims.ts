@@ -1,0 +1,208 @@
+import { describe, expect, it } from "vitest";
+import { type ContractBench, claimOne, lost, newId, runDone, seedLeased, seedRun, stepDone } from "./harness.ts";
+
+/** As the gateway knows it: rejected for the version of the registry alone. */
+const OUTDATED = { code: "STORE_FAILED", cause: { code: "HF001" } };
+
+export function claimsContract(bench: ContractBench): void {
+  describe("Claims", () => {
+    it("a claim gives a job once, with its run and log", async () => {
+      const run = await seedRun(bench.store, { run: { functionId: "once" } });
+      const job = await claimOne(bench.store, "once");
+      expect(job).toMatchObject({ id: run.jobId, runId: run.runId, kind: "pass", epoch: 1, lost: false });
+      expect(job?.run?.head).toMatchObject({ id: run.runId, status: "PENDING", version: 1 });
+      expect(job?.run?.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED"]);
+      expect((job?.leaseUntilMs ?? 0) - (job?.dueSinceMs ?? 0)).toBeGreaterThanOrEqual(60_000);
+      expect(await claimOne(bench.store, "once")).toBeUndefined();
+      expect((await bench.store.getRun(run.runId))?.head.status).toBe("RUNNING");
+      expect((await bench.store.listRuns({ status: "RUNNING", functionId: "once", limit: 10 })).runs).toHaveLength(1);
+      expect((await bench.store.listRuns({ status: "PENDING", functionId: "once", limit: 10 })).runs).toHaveLength(0);
+    });
+
+    it("a claim never gives one job to two stores", async () => {
+      const ids = (
+        await Promise.all(Array.from({ length: 120 }, () => seedRun(bench.store, { run: { functionId: "many" } })))
+      ).map((run) => run.jobId);
+      const stores = [bench.store, bench.another(), bench.another()];
+      const got: string[] = [];
+      const drain = async (index: number): Promise<void> => {
+        for (;;) {
+          const jobs = await stores[index % stores.length]!.claim({
+            gatewayId: `gateway-${index}`,
+            leaseMs: 60_000,
+            wants: [{ functionId: "many", limit: 1 + (index % 4) }],
+          });
+          // Rows that another claim has locked are skipped: an empty answer means "none free now".
+          if (jobs.length === 0 && got.length >= ids.length) return;
+          got.push(...jobs.map((job) => job.id));
+          if (got.length > ids.length) return;
+        }
+      };
+      await Promise.all([0, 1, 2, 3, 4, 5].map(drain));
+      expect([...got].sort()).toEqual([...ids].sort());
+    });
+
+    it("a claim takes expired and returned jobs, and records what was lost", async () => {
+      const expired = await seedLeased(bench.store, "expired", 0);
+      expect(await claimOne(bench.store, "expired", 0)).toMatchObject({ id: expired.jobId, epoch: 2, lost: true });
+      expect(await claimOne(bench.store, "expired")).toMatchObject({ id: expired.jobId, epoch: 3, lost: true });
+      const [run] = await bench.store.loadRuns([expired.runId]);
+      const losses = run?.log.filter((row) => row.kind === "LEASE_LOST") ?? [];
+      expect(losses.map((row) => [row.key, row.iteration])).toEqual([
+        [expired.jobId, 1],
+        [expired.jobId, 2],
+      ]);
+      expect(JSON.parse(losses[0]?.dataJson ?? "")).toEqual({ kind: "pass", key: "", gatewayId: "gateway-a" });
+
+      const back = await seedLeased(bench.store, "back");
+      await bench.store.releaseLeases([{ jobId: back.jobId, epoch: 1, lost: false }]);
+      expect(await claimOne(bench.store, "back")).toMatchObject({ id: back.jobId, epoch: 2, lost: false });
+      await bench.store.releaseLeases([{ jobId: back.jobId, epoch: 2, lost: true }]);
+      expect(await claimOne(bench.store, "back")).toMatchObject({ id: back.jobId, epoch: 3, lost: true });
+    });
+
+    it("a claim skips postponed jobs, unless it asks for their version", async () => {
+      const one = await seedLeased(bench.store, "held");
+      const two = await seedLeased(bench.store, "held");
+      for (const { jobId } of [one, two]) {
+        await bench.store.releaseLeases([{ jobId, epoch: 1, lost: false, holdMs: 60_000 }]);
+      }
+      expect(await claimOne(bench.store, "held")).toBeUndefined();
+      const [run] = await bench.store.loadRuns([one.runId]);
+      const appVersion = run?.head.appVersion ?? "";
+      const wanted = (version: string, limit: number) => ({ functionId: "held", appVersion: version, limit });
+      expect(
+        await bench.store.recallJobs([wanted("another", 5), { ...wanted(appVersion, 5), functionId: "x" }]),
+      ).toEqual([0, 0]);
+      expect(await claimOne(bench.store, "held")).toBeUndefined();
+      expect(await bench.store.recallJobs([wanted("another", 5), wanted(appVersion, 1)])).toEqual([0, 1]);
+      expect(await claimOne(bench.store, "held")).toMatchObject({ id: one.jobId, epoch: 2, lost: false });
+      expect(await bench.store.recallJobs([wanted(appVersion, 5)])).toEqual([1]);
+      expect(await claimOne(bench.store, "held")).toMatchObject({ id: two.jobId, epoch: 2, lost: false });
+      expect(await bench.store.recallJobs([wanted(appVersion, 5)])).toEqual([0]);
+    });
+
+    it("a claim orders jobs by priority, then by age, and respects each function's limit", async () => {
+      const low = await seedRun(bench.store, { run: { functionId: "ordered" } });
+      const old = await seedRun(bench.store, { run: { functionId: "ordered" }, job: { priority: 5, notBeforeMs: 0 } });
+      const fresh = await seedRun(bench.store, { run: { functionId: "ordered" }, job: { priority: 5 } });
+      const timer = await seedRun(bench.store, {
+        run: { functionId: "sleeper" },
+        job: { functionId: "", kind: "timer", key: "s" },
+      });
+      const wants = [
+        { functionId: "ordered", limit: 2 },
+        { functionId: "", limit: 5 },
+        { functionId: "none", limit: 5 },
+      ];
+      const first = await bench.store.claim({ gatewayId: "g", leaseMs: 60_000, wants });
+      expect(first.map((job) => job.id).sort()).toEqual([old.jobId, fresh.jobId, timer.jobId].sort());
+      expect(first[0]?.id).toBe(old.jobId);
+      const second = await bench.store.claim({ gatewayId: "g", leaseMs: 60_000, wants });
+      expect(second.map((job) => job.id)).toEqual([low.jobId]);
+    });
+
+    it("a claim skips jobs that are not due, and reports when the next one will be", async () => {
+      const notBeforeMs = Date.now() + 3_600_000;
+      await seedRun(bench.store, { run: { functionId: "later" }, job: { notBeforeMs } });
+      await seedRun(bench.store, { run: { functionId: "later" }, job: { delayMs: 600_000, priority: -3 } });
+      expect(await claimOne(bench.store, "later")).toBeUndefined();
+      const dueIn = await bench.store.nextDueInMs(["later", "none"]);
+      expect(dueIn).toBeGreaterThan(0);
+      expect(dueIn).toBeLessThanOrEqual(600_000);
+      expect(await bench.store.nextDueInMs(["none"])).toBeNull();
+    });
+  });
+
+  describe("Leases", () => {
+    it("a lease is extended only for the dispatch that holds it", async () => {
+      const run = await seedLeased(bench.store, "extended", 60_000);
+      const other = newId();
+      const leases = [
+        { jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 120_000 },
+        { jobId: run.jobId, epoch: 2, gatewayId: "gw-a", leaseMs: 1 },
+        { jobId: other, epoch: 1, gatewayId: "gw-a", leaseMs: 1 },
+      ];
+      const before = (await bench.store.getRun(run.runId))?.jobs[0]?.availableMs ?? 0;
+      expect(await bench.store.extendLeases(leases)).toEqual([true, false, false]);
+      const after = (await bench.store.getRun(run.runId))?.jobs[0]?.availableMs ?? 0;
+      expect(after - before).toBeGreaterThanOrEqual(60_000);
+    });
+
+    it("an expired lease can be extended until another gateway claims the job, and not after", async () => {
+      const run = await seedLeased(bench.store, "revived", 0);
+      expect(
+        await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 }]),
+      ).toEqual([true]);
+      expect(await claimOne(bench.store, "revived")).toBeUndefined();
+      await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 0 }]);
+      expect(await claimOne(bench.store, "revived")).toMatchObject({ epoch: 2 });
+      expect(
+        await bench.store.extendLeases([{ jobId: run.jobId, epoch: 1, gatewayId: "gw-a", leaseMs: 60_000 }]),
+      ).toEqual([false]);
+      expect(await bench.store.releaseLeases([{ jobId: run.jobId, epoch: 1, lost: false }])).toEqual([false]);
+    });
+
+    it("a released lease can be reclaimed by its worker through any gateway, until another gateway claims the job", async () => {
+      const run = await seedLeased(bench.store, "moved", 60_000);
+      const fence = { jobId: run.jobId, epoch: 1 };
+      await bench.store.releaseLeases([{ ...fence, lost: true }]);
+      expect(await bench.store.extendLeases([{ ...fence, gatewayId: "gw-b", leaseMs: 60_000 }])).toEqual([true]);
+      expect(await claimOne(bench.store, "moved")).toBeUndefined();
+      // The gateway it has left stops: that is no reason to give the work to another worker.
+      expect(await bench.store.releaseLeases([{ ...fence, lost: true, heldBy: "gw-a" }])).toEqual([false]);
+      expect(await claimOne(bench.store, "moved")).toBeUndefined();
+      expect(await bench.store.releaseLeases([{ ...fence, lost: true, heldBy: "gw-b" }])).toEqual([true]);
+      expect(await claimOne(bench.store, "moved")).toMatchObject({ epoch: 2, lost: true });
+    });
+
+    it("a lease can be reassigned under the next epoch, which makes the previous worker late and prevents a claim", async () => {
+      const run = await seedLeased(bench.store, "given-on", 60_000);
+      const lease = { jobId: run.jobId, epoch: 1, gatewayId: "gw-b", leaseMs: 60_000 };
+      expect(await bench.store.extendLeases([{ ...lease, next: true }])).toEqual([true]);
+      expect(await claimOne(bench.store, "given-on")).toBeUndefined();
+      expect(await bench.store.extendLeases([lease])).toEqual([false]);
+      expect(await bench.store.commit(stepDone(run, "a"))).toEqual(lost("stale"));
+      expect(await bench.store.extendLeases([{ ...lease, epoch: 2, leaseMs: 0 }])).toEqual([true]);
+      expect(await claimOne(bench.store, "given-on")).toMatchObject({ epoch: 3 });
+    });
+
+    it("a job cannot be claimed between the check of a fence and its write", async () => {
+      const other = bench.another();
+      for (let round = 0; round < 30; round += 1) {
+        const run = await seedLeased(bench.store, "raced", 0);
+        const [outcome, job] = await Promise.all([bench.store.commit(stepDone(run, "a")), claimOne(other, "raced")]);
+        const [stored] = await bench.store.loadRuns([run.runId]);
+        const seen = job?.run?.log.some((row) => row.kind === "STEP_COMPLETED") ?? false;
+        const written = stored?.log.some((row) => row.kind === "STEP_COMPLETED") ?? false;
+        expect(written).toBe(outcome.won);
+        // Whoever claimed after the write sees it; whoever claimed before turned it away.
+        if (job) expect(seen).toBe(outcome.won);
+        if (!outcome.won) expect(outcome).toEqual(lost("stale"));
+        await bench.store.commit({ ...runDone(run, "live"), fence: null });
+      }
+    });
+  });
+
+  describe("Claims that depend on the registry", () => {
+    it("a claim based on an outdated registry takes nothing and reports it", async () => {
+      const functionId = newId();
+      const { jobId } = await seedRun(bench.store, { run: { functionId } });
+      const { version } = await bench.store.loadRegistry();
+      const app = { id: newId(), version: "1", sdk: "test", functions: [] };
+      const fn = { slug: `${app.id}-f`, name: "f", triggersJson: "[]", configJson: "{}" };
+      await bench.another().saveApps([{ ...app, functions: [fn] }]);
+      const limits = { slots: [], shared: false, throttle: null };
+      const base = { gatewayId: "g1", leaseMs: 1000, registryVersion: version };
+      const wants = [{ functionId, limit: 5, leaseMs: 1000, limits }];
+      const plain = await bench.store.claim({ ...base, wants }).catch((error: unknown) => error);
+      expect(plain).toMatchObject(OUTDATED);
+      await bench.store.adoptLanes([functionId]);
+      const limited = await bench.store.claimLimited({ ...base, wants }).catch((error: unknown) => error);
+      expect(limited).toMatchObject(OUTDATED);
+      const { version: now } = await bench.store.loadRegistry();
+      const [job] = (await bench.store.claimLimited({ ...base, registryVersion: now, wants })).jobs;
+      expect(job).toMatchObject({ id: jobId, epoch: 1, unplacedMs: 0 });
+    });
+  });
+}

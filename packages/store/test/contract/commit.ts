@@ -1,0 +1,236 @@
+import { describe, expect, it } from "vitest";
+import {
+  type ContractBench,
+  claimOne,
+  logRow,
+  lost,
+  newId,
+  newRun,
+  passJob,
+  runDone,
+  seedLeased,
+  seedRun,
+  stepDone,
+} from "./harness.ts";
+
+export function commitContract(bench: ContractBench): void {
+  describe("Fences", () => {
+    it("a step of the current dispatch is stored and leaves the head unchanged", async () => {
+      const run = await seedLeased(bench.store);
+      expect(await bench.store.commit(stepDone(run, "a"))).toMatchObject({
+        won: true,
+        inserted: [true],
+        version: null,
+      });
+      const [stored] = await bench.store.loadRuns([run.runId]);
+      expect(stored?.head).toMatchObject({ version: 1, status: "RUNNING" });
+      expect(stored?.log.map((row) => row.kind)).toEqual(["RUN_CREATED", "DISPATCHED", "STEP_COMPLETED"]);
+    });
+
+    it("a zombie worker's result is rejected once another worker has the work, and counted (E8)", async () => {
+      const run = await seedLeased(bench.store, "zombie", 0);
+      const again = await claimOne(bench.store, "zombie");
+      expect(again).toMatchObject({ id: run.jobId, epoch: 2, lost: true });
+      const before = bench.store.stats().staleWrites;
+      expect(await bench.store.commit(stepDone(run, "a", 1))).toEqual(lost("stale"));
+      expect(await bench.store.commit(runDone(run, 1, 1))).toEqual(lost("stale"));
+      expect(bench.store.stats().staleWrites).toBe(before + 2);
+      const [stored] = await bench.store.loadRuns([run.runId]);
+      expect(stored?.head).toMatchObject({ version: 1, outputJson: null });
+      expect(stored?.log.some((row) => row.kind === "STEP_COMPLETED")).toBe(false);
+      expect(await bench.store.commit(runDone(run, 1, 2))).toMatchObject({ won: true, version: 2 });
+    });
+
+    it("a late result is accepted while no other worker has claimed the work", async () => {
+      const expired = await seedLeased(bench.store, "late", 0);
+      expect(await bench.store.commit(stepDone(expired, "a"))).toMatchObject({ won: true });
+      const released = await seedLeased(bench.store, "late");
+      expect(await bench.store.releaseLeases([{ jobId: released.jobId, epoch: 1, lost: true }])).toEqual([true]);
+      expect(await bench.store.commit(runDone(released))).toMatchObject({ won: true });
+      expect(await bench.store.commit(runDone(expired))).toMatchObject({ won: true });
+    });
+
+    it("the job of one run does not permit a write to another", async () => {
+      const a = await seedLeased(bench.store);
+      const b = await seedLeased(bench.store);
+      const foreign = { ...stepDone(a, "x"), runId: b.runId };
+      expect(await bench.store.commit(foreign)).toEqual(lost("stale"));
+    });
+  });
+
+  describe("The run log", () => {
+    it("of two results of one step the first is kept, and the second is reported as a duplicate", async () => {
+      const run = await seedLeased(bench.store);
+      await bench.store.commit(stepDone(run, "a", 1, '{"data":"first"}'));
+      const second = await bench.store.commit({
+        ...stepDone(run, "a", 1, '{"data":"second"}'),
+        log: [logRow("STEP_COMPLETED", "a", { dataJson: '{"data":"second"}' }), logRow("STEP_COMPLETED", "b")],
+      });
+      expect(second).toMatchObject({ won: true, inserted: [false, true] });
+      const [stored] = await bench.store.loadRuns([run.runId]);
+      expect(stored?.log.find((row) => row.key === "a")?.dataJson).toBe('{"data":"first"}');
+    });
+
+    it("two equal rows of one batch are told apart", async () => {
+      const run = await seedLeased(bench.store);
+      const outcomes = await Promise.all([1, 2, 3].map(() => bench.store.commit(stepDone(run, "same"))));
+      expect(outcomes.map((outcome) => outcome.won && outcome.inserted[0])).toEqual([true, false, false]);
+    });
+
+    it("text is returned unchanged", async () => {
+      const run = await seedLeased(bench.store);
+      const dataJson = JSON.stringify({ data: 'quo"te \\ back\\\\slash {braces}, NULL \u0000 \ud800 é 😀\n\t' });
+      await bench.store.commit(stepDone(run, 'key "with" \\ {odd}, signs', 1, dataJson));
+      const [stored] = await bench.store.loadRuns([run.runId]);
+      expect(stored?.log.at(-1)).toMatchObject({ key: 'key "with" \\ {odd}, signs', dataJson });
+    });
+
+    it("the texts of events, results and errors are returned unchanged and in their places", async () => {
+      const odd = JSON.stringify('quo"te \\ back\\\\slash {braces}, NULL \u0000 \u001f é 😀\n\t');
+      const texts = ["null", odd, '""', ` [ ${odd},\n\t{} ] `, "1"];
+      const runs = await Promise.all(texts.map(() => seedLeased(bench.store)));
+      await Promise.all(
+        runs.map(({ runId, jobId }, index) => {
+          const [status, kind, field] =
+            index % 2 === 0
+              ? (["COMPLETED", "RUN_COMPLETED", "output"] as const)
+              : (["FAILED", "RUN_FAILED", "error"] as const);
+          const log = [logRow(kind, "", { dataJson: `{"${field}":${texts[index]}}` })];
+          return bench.store.commit({
+            ...runDone({ runId, jobId }),
+            log,
+            head: { status, [`${field}Json`]: texts[index] },
+          });
+        }),
+      );
+      const heads = (await bench.store.loadRuns(runs.map(({ runId }) => runId))).map(({ head }) => head);
+      const byId = new Map(heads.map((head) => [head.id, head]));
+      expect(runs.map(({ runId }) => byId.get(runId)?.outputJson ?? byId.get(runId)?.errorJson)).toEqual(texts);
+      expect(heads.every((head) => (head.outputJson === null) === (head.status === "FAILED"))).toBe(true);
+      const events = texts.map((payloadJson) => ({ id: newId(), name: "odd/text", tsMs: 1, payloadJson }));
+      await bench.store.intake(events.map((event) => ({ event, runs: [] })));
+      const stored = await Promise.all(events.map(({ id }) => bench.store.getEvent(id)));
+      expect(stored.map((event) => event?.payloadJson)).toEqual(texts);
+    });
+  });
+
+  describe("Versions", () => {
+    it("one of two decisions on the same version wins, in one gateway and across two", async () => {
+      const other = bench.another();
+      for (let round = 0; round < 10; round += 1) {
+        const run = await seedLeased(bench.store);
+        const outcomes = await Promise.all(
+          [bench.store, other, bench.store, other].map((store, index) =>
+            store.commit({
+              runId: run.runId,
+              fence: null,
+              cas: 1,
+              log: [logRow("DISPATCHED", "step", { iteration: index })],
+              head: { status: "RUNNING" },
+              removeJobs: [],
+              addJobs: [passJob(run.runId, { kind: "step", key: "step" })],
+            }),
+          ),
+        );
+        expect(outcomes.filter((outcome) => outcome.won)).toHaveLength(1);
+        expect(outcomes.filter((outcome) => !outcome.won)).toEqual([lost("version"), lost("version"), lost("version")]);
+        const detail = await bench.store.getRun(run.runId);
+        expect(detail?.head.version).toBe(2);
+        expect(detail?.jobs.filter((job) => job.kind === "step")).toHaveLength(1);
+        expect(detail?.log.filter((row) => row.kind === "DISPATCHED")).toHaveLength(2);
+      }
+    });
+
+    it("all live changes of one run are applied in the order of the calls", async () => {
+      const run = await seedLeased(bench.store);
+      const outcomes = await Promise.all(
+        [1, 2, 3].map((iteration) =>
+          bench.store.commit({
+            runId: run.runId,
+            fence: null,
+            cas: "live",
+            log: [logRow("STEP_WAITING", "s", { iteration })],
+            head: { status: "WAITING" },
+            removeJobs: [],
+            addJobs: [],
+          }),
+        ),
+      );
+      expect(outcomes.map((outcome) => outcome.won && outcome.version)).toEqual([2, 3, 4]);
+    });
+
+    it("a live change whose rows all exist changes nothing, even within the same batch", async () => {
+      const run = await seedLeased(bench.store);
+      const fence = { jobId: run.jobId, epoch: 1 };
+      const step = { runId: run.runId, fence, log: [logRow("STEP_COMPLETED", "a")], removeJobs: [], addJobs: [] };
+      const live = { ...step, cas: "live", head: { status: "WAITING" } } as const;
+      const outcomes = await Promise.all([
+        bench.store.commit({ ...step, cas: null }),
+        bench.store.commit(live),
+        bench.store.commit({ ...live, log: [...step.log, logRow("STEP_COMPLETED", "b")] }),
+      ]);
+      expect(outcomes).toMatchObject([
+        { won: true, version: null, inserted: [true] },
+        { won: true, version: 1, inserted: [false] },
+        { won: true, version: 2, inserted: [false, true] },
+      ]);
+      expect(await bench.store.commit(live)).toMatchObject({ won: true, version: 2, inserted: [false] });
+      expect((await bench.store.getRun(run.runId))?.head.version).toBe(2);
+    });
+
+    it("a step and the end of its run that are sent together are both stored", async () => {
+      const run = await seedLeased(bench.store);
+      const [step, end, zombie] = await Promise.all([
+        bench.store.commit(stepDone(run, "a")),
+        bench.store.commit(runDone(run)),
+        bench.store.commit(stepDone(run, "b")),
+      ]);
+      expect([step.won, end.won]).toEqual([true, true]);
+      expect(zombie).toEqual(lost("stale"));
+      const detail = await bench.store.getRun(run.runId);
+      expect(detail).toMatchObject({ head: { status: "COMPLETED", outputJson: '"done"' }, jobs: [] });
+    });
+
+    it("a decision that lost is told the reason", async () => {
+      const run = await seedLeased(bench.store);
+      await bench.store.commit(runDone(run));
+      const late = { ...runDone(run, "live"), fence: null };
+      expect(await bench.store.commit(late)).toEqual(lost("ended"));
+      expect(await bench.store.commit({ ...late, runId: newId() })).toEqual(lost("gone"));
+      const again = newRun({ id: run.runId });
+      const create = { runId: run.runId, fence: null, cas: null, create: again, removeJobs: [], addJobs: [] } as const;
+      expect(await bench.store.commit({ ...create, log: [logRow("RUN_CREATED")] })).toEqual(lost("exists"));
+    });
+  });
+
+  describe("Jobs", () => {
+    it("a later job in the same transition replaces an earlier one, and one of each kind is kept", async () => {
+      const run = await seedLeased(bench.store, "replaced");
+      const retry = passJob(run.runId, { functionId: "replaced", attempt: 1, delayMs: 3_600_000 });
+      const outcome = await bench.store.commit({
+        runId: run.runId,
+        fence: { jobId: run.jobId, epoch: 1 },
+        cas: 1,
+        log: [logRow("PASS_FAILED"), logRow("DISPATCHED", "", { iteration: 1 })],
+        head: { status: "WAITING" },
+        removeJobs: [run.jobId],
+        addJobs: [retry, passJob(run.runId, { functionId: "replaced" })],
+      });
+      expect(outcome).toMatchObject({ won: true, version: 2 });
+      const detail = await bench.store.getRun(run.runId);
+      expect(detail?.jobs).toMatchObject([{ id: retry.id, attempt: 1, epoch: 0, leasedBy: null }]);
+      expect((detail?.jobs[0]?.availableMs ?? 0) - (outcome.won ? outcome.atMs : 0)).toBe(3_600_000);
+      expect(detail?.head.status).toBe("WAITING");
+      expect(await claimOne(bench.store, "replaced")).toBeUndefined();
+    });
+
+    it("a transition that would change a head without a log row is rejected", async () => {
+      const run = await seedRun(bench.store);
+      const empty = { runId: run.runId, fence: null, cas: 1, log: [], removeJobs: [], addJobs: [] } as const;
+      await expect(bench.store.commit(empty)).rejects.toMatchObject({ code: "INTERNAL" });
+      await expect(bench.store.commit({ ...empty, cas: null, removeJobs: "all" })).rejects.toMatchObject({
+        code: "INTERNAL",
+      });
+    });
+  });
+}

@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import type { NewWait, Transition } from "../../src/index.ts";
+
+import {
+  type ContractBench,
+  claimOne,
+  logRow,
+  lost,
+  newId,
+  newRun,
+  passJob,
+  runDone,
+  type SeededRun,
+  seedLeased,
+} from "./harness.ts";
+
+export function waitsContract(bench: ContractBench): void {
+  /** A decision of the run: one row, and what the run waits for from now on. */
+  const waiting = (run: SeededRun, wait: Partial<NewWait> & { readonly name: string }, cas = 1): Transition => ({
+    runId: run.runId,
+    fence: null,
+    cas,
+    log: [logRow("STEP_WAITING", "w", { iteration: cas })],
+    head: { status: "WAITING" },
+    removeJobs: [],
+    addJobs: [],
+    addWaits: [{ runId: run.runId, key: "w", kind: "event", ...wait }],
+  });
+
+  const sendEvent = async (name: string, more: object = {}) => {
+    const event = { id: newId(), name, tsMs: 1, payloadJson: `{"name":"${name}"}` };
+    const [outcome] = await bench.store.intake([{ event, runs: [], ...more }]);
+    return { id: event.id, outcome };
+  };
+
+  const end = (run: SeededRun): Promise<unknown> =>
+    bench.store.commit({ ...runDone(run, "live"), fence: null, removeWaits: "all" });
+
+  describe("Waits", () => {
+    it("BATCH-7: a job that notifies waiting runs is created with the event, and only if a run waits", async () => {
+      const run = await seedLeased(bench.store);
+      expect((await sendEvent("w/none")).outcome).toMatchObject({ awaited: false });
+      expect(await bench.store.commit(waiting(run, { name: "w/some", expression: "true" }))).toMatchObject({
+        won: true,
+      });
+      const { id, outcome } = await sendEvent("w/some");
+      expect(outcome).toMatchObject({ awaited: true, duplicate: false });
+      const job = await claimOne(bench.another(), "");
+      expect(job).toMatchObject({ id, key: id, kind: "event", runId: "", run: null, epoch: 1 });
+      const query = { name: "w/some", kinds: ["event", "cancel"], eventId: id, limit: 10 } as const;
+      expect(await bench.store.findWaits(query)).toMatchObject([{ runId: run.runId, key: "w", expression: "true" }]);
+      expect(await bench.store.findWaits({ ...query, after: { match: "", runId: run.runId, key: "w" } })).toEqual([]);
+      expect(await bench.store.finishJob({ jobId: id, epoch: 2 })).toBe(false);
+      expect(await bench.store.finishJob({ jobId: id, epoch: 1 })).toBe(true);
+      await end(run);
+      expect(await bench.store.findWaits(query)).toEqual([]);
+    });
+
+    it("a wait is found by the event's values at its indexed paths, page by page", async () => {
+      const [a, b] = [await seedLeased(bench.store), await seedLeased(bench.store)];
+      const matches = ["", `["data","id"]\n1`, `["data","id"]\n2`, `["data"]\nx`];
+      for (const run of [a, b]) {
+        const waits = matches.map((match, at) => ({ runId: run.runId, key: `w${at}`, kind: "event" as const, match }));
+        const addWaits = waits.map((wait) => ({ ...wait, name: "w/match" }));
+        await bench.store.commit({ ...waiting(run, { name: "w/other" }), addWaits });
+      }
+      expect(await bench.store.waitPaths("w/match")).toEqual([`["data","id"]`, `["data"]`]);
+      expect(await bench.store.waitPaths("w/none")).toEqual([]);
+      const { id: eventId } = await sendEvent("w/match");
+      for (const about of [{}, { eventId }]) {
+        const query = { name: "w/match", kinds: ["event"], limit: 3, ...about } as const;
+        const wanted = [`["data"]\nx`, "", `["data","id"]\n2`, `["data","id"]\n2`, `["data","id"]\nnobody's`];
+        const first = await bench.store.findWaits({ ...query, matches: wanted });
+        const last = first.at(-1);
+        const second = await bench.store.findWaits({ ...query, matches: wanted, ...(last ? { after: last } : {}) });
+        const all = ["", `["data","id"]\n2`, `["data"]\nx`].flatMap((match) =>
+          [a.runId, b.runId].sort().map((runId) => ({ match, runId, key: `w${matches.indexOf(match)}` })),
+        );
+        expect([...first, ...second]).toMatchObject(all);
+        expect(first).toHaveLength(3);
+        expect(await bench.store.findWaits({ ...query, after: { match: "", runId: "~", key: "" } })).toEqual([]);
+        expect(await bench.store.findWaits(query)).toMatchObject(all.slice(0, 2));
+      }
+      await bench.store.finishJob({ jobId: eventId, epoch: 0 });
+      await end(a);
+      await end(b);
+    });
+
+    it("a notify job may be leased on creation, and another gateway takes it over if that one dies", async () => {
+      const run = await seedLeased(bench.store);
+      await bench.store.commit(waiting(run, { name: "w/leased" }));
+      const { id } = await sendEvent("w/leased", { lease: { gatewayId: "gateway-a", leaseMs: 60_000 } });
+      expect(await claimOne(bench.store, "")).toBeUndefined();
+      await bench.store.releaseLeases([{ jobId: id, epoch: 1, lost: true }]);
+      expect(await claimOne(bench.store, "")).toMatchObject({ id, epoch: 2, lost: true });
+      await bench.store.finishJob({ jobId: id, epoch: 2 });
+      await end(run);
+    });
+
+    it("a wait ignores earlier and late events, and the event that started its run", async () => {
+      const run = await seedLeased(bench.store);
+      const before = await sendEvent("w/time");
+      await bench.store.commit(waiting(run, { name: "w/time", expiresInMs: 0 }));
+      const after = await sendEvent("w/time");
+      const found = (eventId: string) =>
+        bench.store.findWaits({ name: "w/time", kinds: ["event"], eventId, limit: 10 });
+      expect(await found(before.id)).toEqual([]);
+      expect(await found(after.id)).toEqual([]);
+      await bench.store.finishJob({ jobId: after.id, epoch: 0 });
+      const { eventId } = (await bench.store.loadRuns([run.runId])).map(({ head }) => head)[0] ?? { eventId: "" };
+      await bench.store.commit({ ...waiting(run, { name: "shop/order" }, 2), removeWaits: ["w"] });
+      expect(await bench.store.findWaits({ name: "shop/order", kinds: ["event"], eventId, limit: 10 })).toEqual([]);
+      expect(await bench.store.findWaits({ name: "shop/order", kinds: ["event"], limit: 10 })).toHaveLength(1);
+      await end(run);
+    });
+
+    it("an event that matters only to waiting runs is stored only for them", async () => {
+      const run = await seedLeased(bench.store);
+      const unwanted = await sendEvent("w/maybe", { ifAwaited: true });
+      expect(await bench.store.getEvent(unwanted.id)).toBeNull();
+      await bench.store.commit(waiting(run, { name: "w/maybe" }));
+      const wanted = await sendEvent("w/maybe", { ifAwaited: true });
+      expect(await bench.store.getEvent(wanted.id)).toMatchObject({ name: "w/maybe" });
+      await bench.store.finishJob({ jobId: wanted.id, epoch: 0 });
+      await end(run);
+    });
+
+    it("events that result from a decision are stored with it, together with the runs they trigger", async () => {
+      const parent = await seedLeased(bench.store);
+      const child = newRun();
+      const job = passJob(child.id, { lease: { gatewayId: "gateway-a", leaseMs: 60_000 } });
+      const item = {
+        event: { id: child.eventId, name: "inner/made", tsMs: 1, payloadJson: "{}" },
+        runs: [{ run: child, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs: [job] }],
+      };
+      const stale = { ...waiting(parent, { name: child.id, kind: "invoke" as const }, 9), events: [item] };
+      expect(await bench.store.commit(stale)).toEqual(lost("version"));
+      expect(await bench.store.getEvent(child.eventId)).toBeNull();
+      await bench.store.commit({ ...stale, cas: 1 });
+      expect(await bench.store.getEvent(child.eventId)).toMatchObject({ runIds: [child.id] });
+      expect(await bench.store.getRun(parent.runId)).toMatchObject({ waits: [{ kind: "invoke", name: child.id }] });
+      await end({ runId: child.id, jobId: job.id });
+      await end(parent);
+    });
+  });
+
+  describe("Signals", () => {
+    it("BATCH-6: a signal has one waiter: the second one loses, or takes its place", async () => {
+      const [a, b] = [await seedLeased(bench.store), await seedLeased(bench.store)];
+      const mine = { kind: "signal", name: "s/one" } as const;
+      expect(await bench.store.commit(waiting(a, mine))).toMatchObject({ won: true });
+      expect(await bench.store.commit(waiting(b, mine))).toEqual(lost("signal"));
+      expect(await bench.store.commit(waiting(b, { ...mine, conflict: "replace" }))).toMatchObject({ won: true });
+      const holders = await bench.store.findWaits({ name: "s/one", kinds: ["signal"], limit: 10 });
+      expect(holders.map(({ runId }) => runId)).toEqual([b.runId]);
+      await Promise.all([end(a), end(b)]);
+    });
+
+    it("of many concurrent waiters for a signal, over several stores, one gets it", async () => {
+      const runs = await Promise.all(Array.from({ length: 24 }, () => seedLeased(bench.store)));
+      const stores = [bench.store, bench.another(), bench.another()];
+      const outcomes = await Promise.all(
+        runs.map((run, index) => stores[index % 3]!.commit(waiting(run, { kind: "signal", name: "s/many" }))),
+      );
+      expect(outcomes.filter(({ won }) => won)).toHaveLength(1);
+      expect(outcomes.filter((outcome) => !outcome.won && outcome.why === "signal")).toHaveLength(23);
+      const taken = await Promise.all(
+        runs.map((run, index) => {
+          const wish = { kind: "signal", name: "s/taken", conflict: "replace", key: "t" } as const;
+          const cas = outcomes[index]?.won ? 2 : 1;
+          return stores[index % 3]!.commit({ ...waiting(run, wish, cas), log: [logRow("STEP_WAITING", "t")] });
+        }),
+      );
+      expect(taken.every(({ won }) => won)).toBe(true);
+      expect(await bench.store.findWaits({ name: "s/taken", kinds: ["signal"], limit: 100 })).toHaveLength(1);
+      await Promise.all(runs.map(end));
+    });
+  });
+}
