@@ -18,7 +18,7 @@ export interface CorePorts {
   readonly call: DispatcherOptions["call"];
 }
 
-/** A gateway without its servers and its database: engine, keys and the sessions of sockets that were accepted. */
+/** A gateway without its servers and its database: dispatcher, keys and the sessions of sockets that were accepted. */
 export interface GatewayCore {
   readonly id: string;
   readonly dispatcher: Dispatcher;
@@ -36,7 +36,7 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
   const { clock, random, timers } = ports;
   const newId = createUlidFactory(clock, random);
   const id = newId();
-  const dispatcher = createEngine(config, ports, id);
+  const dispatcher = createDispatcher(config, ports, id);
   const keys = new Keys({
     signingKeys: config.signingKeys,
     eventKeys: config.eventKeys,
@@ -73,7 +73,7 @@ export function createCore(config: GatewayConfig, ports: CorePorts): GatewayCore
   };
 }
 
-function createEngine(config: GatewayConfig, ports: CorePorts, gatewayId: string): Dispatcher {
+function createDispatcher(config: GatewayConfig, ports: CorePorts, gatewayId: string): Dispatcher {
   return new Dispatcher({
     ...ports,
     log: config.log,

@@ -1,5 +1,5 @@
 /**
- * The gateway's engine room seen from outside: sockets (`../ws`), the HTTP API (`../http`) and wakes come in here. Its
+ * The dispatcher as it is seen from outside: sockets (`../ws`), the HTTP API (`../http`) and wakes come in here. Its
  * parts emit effects and never call each other upwards; `#apply` is the one place that carries them out
  * (docs/decisions/0051).
  */
@@ -27,7 +27,7 @@ import type { Slot, WorkerSession } from "./workers/workers.ts";
 const NEWCOMER_REST_MS = 50;
 
 /**
- * The engine: takes events in, gives work to workers, decides on what they report. All truth is in the store; what is
+ * Takes events in, gives work to workers, decides on what they report. All truth is in the store; what is
  * kept here may be lost at any moment. Its parts emit what follows from what they did; `#apply` carries it out.
  */
 export class Dispatcher {

@@ -1,4 +1,4 @@
-/** The engine, as the rest of the gateway sees it. */
+/** The dispatcher, as the rest of the gateway sees it. */
 
 export { Dispatcher } from "./dispatcher.ts";
 export type { AttachedWorker } from "./dispatcher-types.ts";

@@ -9,7 +9,7 @@ import type { Store } from "@holdfast/store";
 
 import type { ChooseSlot } from "./workers/workers.ts";
 
-/** What the engine is given. */
+/** What the dispatcher is given. */
 export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: Clock;
