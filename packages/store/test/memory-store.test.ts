@@ -4,8 +4,8 @@ import { createMemoryDatabase, type MemoryDatabase } from "../src/index.ts";
 import { newId, runDone, seedLeased, stepDone } from "./contract/harness.ts";
 import { storeContract } from "./contract/index.ts";
 
-const openDatabase = (keptEndedRuns = 1000): MemoryDatabase =>
-  createMemoryDatabase({ clock: systemClock, soon: setImmediate, newUuid: newId, secret: "secret", keptEndedRuns });
+const openDatabase = (keptEndedRuns = 1000, clock: { nowMs(): number } = systemClock): MemoryDatabase =>
+  createMemoryDatabase({ clock, soon: setImmediate, newUuid: newId, secret: "secret", keptEndedRuns });
 
 storeContract({
   open: () => {
@@ -40,4 +40,35 @@ test("a closed memory store rejects calls with a code, and what was called befor
   expect(runId).not.toBe("");
   await closing;
   await expect(store.ping()).rejects.toMatchObject({ code: "STORE_FAILED" });
+});
+
+test("a transaction of the memory store has one time, though the clock moves on with every look at it", async () => {
+  let nowMs = 1_700_000_000_000;
+  const clock = { nowMs: () => (nowMs += 1) };
+  const store = openDatabase(1000, clock).open();
+  const run = await seedLeased(store);
+  await store.commit(runDone(run));
+  const detail = await store.getRun(run.runId);
+  expect(detail?.head.endedMs).toBe(detail?.log.at(-1)?.atMs);
+  expect(detail?.head.createdMs).toBe(detail?.log[0]?.atMs);
+});
+
+test("an event finds a wait that began before it in the same millisecond, and none that began after it", async () => {
+  const store = openDatabase(1000, { nowMs: () => 1_700_000_000_000 }).open();
+  const run = await seedLeased(store);
+  const send = async (): Promise<string> => {
+    const event = { id: newId(), name: "shop/answer", tsMs: 1, payloadJson: "{}" };
+    await store.intake([{ event, runs: [] }]);
+    return event.id;
+  };
+  const found = (eventId: string) => store.findWaits({ name: "shop/answer", kinds: ["event"], eventId, limit: 10 });
+  const before = await send();
+  await store.commit({
+    ...stepDone(run, "a"),
+    cas: 1,
+    addWaits: [{ runId: run.runId, key: "w", kind: "event", name: "shop/answer" }],
+  });
+  const after = await send();
+  expect(await found(before)).toEqual([]);
+  expect(await found(after)).toMatchObject([{ runId: run.runId, key: "w" }]);
 });
