@@ -1,3 +1,4 @@
+/** Runs what has to be undone at the end, one after the other, within one time limit for all. */
 import { type Clock, type Log, messageOf, type Timers, withTimeout } from "@holdfast/core";
 
 export interface CleanUp {

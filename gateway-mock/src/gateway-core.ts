@@ -1,3 +1,7 @@
+/**
+ * The part of a gateway that knows no server and no database: dispatcher, sessions and heartbeat over a given store.
+ * `server.ts` puts it on Postgres, the simulation on its own store and clock.
+ */
 import { type Clock, createUlidFactory, type Random, sleep, type Timers } from "@holdfast/core";
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Store } from "@holdfast/store";
@@ -149,8 +153,8 @@ async function quiet(dispatcher: Dispatcher, timers: Timers, gone: Promise<void>
   void gone.then(() => {
     over = true;
   });
-  for (let looks = 0; looks < 10 && !over; ) {
+  for (let idleChecks = 0; idleChecks < 10 && !over; ) {
     await sleep(timers, 100);
-    looks = dispatcher.status().inFlight === 0 ? looks + 1 : 0;
+    idleChecks = dispatcher.status().inFlight === 0 ? idleChecks + 1 : 0;
   }
 }

@@ -1,3 +1,4 @@
+/** Tells the database regularly that this gateway is alive, and which of its connections and apps are. */
 import { type Log, messageOf } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 import type { Dispatcher } from "./dispatch/index.ts";

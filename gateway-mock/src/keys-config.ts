@@ -1,3 +1,4 @@
+/** Reads the keys that a gateway is started with: several, each for one environment. */
 import { DEFAULT_ENVIRONMENT_NAME, HoldfastError, readEnvironmentName, readSigningKey } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { DEFAULT_ENVIRONMENT } from "@holdfast/store";

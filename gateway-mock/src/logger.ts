@@ -1,3 +1,4 @@
+/** Writes log lines: JSON for machines, short readable ones for people. */
 import type { Log } from "@holdfast/core";
 import { pino } from "pino";
 import type { LogFormat, LogLevelName } from "./cli.ts";

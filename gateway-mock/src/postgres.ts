@@ -1,3 +1,4 @@
+/** Starts the gateway's own Postgres where none is given, and starts it again when it dies. */
 import {
   backoffDelayMs,
   deferred,

@@ -1,3 +1,4 @@
+/** Starts and stops a whole gateway: database, store, dispatcher, HTTP and sockets, in this order, and backwards. */
 import type { IncomingHttpHeaders, Server } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {

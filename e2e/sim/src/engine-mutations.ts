@@ -67,7 +67,7 @@ export const ENGINE_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/engine/src/flow/triggers.ts",
-        find: "const throttle = plan.throttle ? digest(reader.key(plan.throttle.key)) : null;",
+        find: "const throttle = settings.throttle ? digest(reader.key(settings.throttle.key)) : null;",
         replace: "const throttle = null;",
       },
     ],

@@ -14,7 +14,7 @@ export const REGISTRY_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "packages/store/src/rules/plan-intake.ts",
-        find: "if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(verdict, item, scene);",
+        find: "if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(result, item, scene);",
         replace: "",
       },
     ],

@@ -41,13 +41,13 @@ export class RunReads {
     const wanted = [...this.#waiting].slice(0, MOST_RUNS);
     for (const [runId] of wanted) this.#waiting.delete(runId);
     this.#underWay += 1;
-    void this.#look(wanted).finally(() => {
+    void this.#readRuns(wanted).finally(() => {
       this.#underWay -= 1;
       this.#next();
     });
   }
 
-  async #look(wanted: readonly (readonly [string, Deferred<ReadRun>])[]): Promise<void> {
+  async #readRuns(wanted: readonly (readonly [string, Deferred<ReadRun>])[]): Promise<void> {
     const mark = this.#markOf();
     try {
       const found = await this.#store.loadRuns(wanted.map(([runId]) => runId));

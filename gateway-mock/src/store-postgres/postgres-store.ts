@@ -137,7 +137,7 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
 }
 
 function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "intake"> {
-  const tellOfJobs = (jobs: readonly AnnouncedJob[]): void => {
+  const announceJobs = (jobs: readonly AnnouncedJob[]): void => {
     const functionIds = functionsToAnnounce(jobs);
     if (functionIds.length > 0) wakes.notify({ type: "jobs", functionIds });
   };
@@ -145,7 +145,7 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
     const result = await writer.submit({ type: "intake", item });
     invariant(result.type === "intake", "an outcome answers its unit");
     const { duplicate, awaited } = result.outcome;
-    if (!duplicate) tellOfJobs(jobsOfItem(item, awaited ? [item.event.id] : []));
+    if (!duplicate) announceJobs(jobsOfItem(item, awaited ? [item.event.id] : []));
     return result.outcome;
   };
   return {
@@ -155,7 +155,10 @@ function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "in
       invariant(result.type === "transition", "an outcome answers its unit");
       if (result.outcome.won) {
         const { awaited } = result.outcome;
-        tellOfJobs([...transition.addJobs, ...(transition.events ?? []).flatMap((item) => jobsOfItem(item, awaited))]);
+        announceJobs([
+          ...transition.addJobs,
+          ...(transition.events ?? []).flatMap((item) => jobsOfItem(item, awaited)),
+        ]);
       }
       return result.outcome;
     },

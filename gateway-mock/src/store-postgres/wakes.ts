@@ -31,12 +31,12 @@ export function openWakes(database: Database, storeId: string): Wakes {
   let pending: Wake[] = [];
   let sending: Promise<void> | null = null;
 
-  const tell = (wake: Wake): void => notifyListeners(listeners, wake, log);
+  const notifyAll = (wake: Wake): void => notifyListeners(listeners, wake, log);
 
   const receive = (payload: string): void => {
     const message = readWakeMessage(payload);
     if (!message || message.from === storeId) return;
-    for (const wake of message.wakes) tell(wake);
+    for (const wake of message.wakes) notifyAll(wake);
   };
 
   /** One connection until it breaks. */
@@ -50,7 +50,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
         onnotify: (_, payload) => receive(payload),
       });
       await sql.unsafe(`LISTEN ${CHANNEL}`);
-      tell({ type: "all" });
+      notifyAll({ type: "all" });
       await aborted(AbortSignal.any([broken.signal, closing.signal]));
     } finally {
       await sql?.end({ timeout: 0 });

@@ -9,19 +9,19 @@ export interface HeldFunctions {
  * version. New ones have to queue up behind them.
  */
 export class Backlog {
-  readonly #held: HeldFunctions;
+  readonly #heldFunctions: HeldFunctions;
   readonly #functionIds = new Set<string>();
 
   constructor(held: HeldFunctions) {
-    this.#held = held;
+    this.#heldFunctions = held;
   }
 
   get isEmpty(): boolean {
-    return this.#functionIds.size === 0 && this.#held.size === 0;
+    return this.#functionIds.size === 0 && this.#heldFunctions.size === 0;
   }
 
   has(functionId: string): boolean {
-    return this.#functionIds.has(functionId) || this.#held.has(functionId);
+    return this.#functionIds.has(functionId) || this.#heldFunctions.has(functionId);
   }
 
   /** Jobs of this function are in the queue because no worker had capacity. */

@@ -133,7 +133,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectPostgres(url, { max: Math.max(1, options.maxConnections - OWN_CONNECTIONS), name: "pool" }),
   );
   const availability = createAvailability({ url, timers, log, monotonicMs });
-  const takesWrites = createWriteProbe({
+  const acceptsWrites = createWriteProbe({
     connect: () => connectPostgres(url, { max: 1, name: "probe" }),
     availability,
     timers,
@@ -165,7 +165,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         if (trouble !== "data") availability.recordTrouble(error, trouble);
         if (trouble === "unwritable") {
           pool.refused(error);
-          void takesWrites();
+          void acceptsWrites();
         }
         if (trouble === "data" || !(await pause(startedMs, attempt))) throw storeFailed(what, error, url);
         log("debug", `${what}: ${safeMessage(error, url)}; retrying`, { attempt });
@@ -187,10 +187,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
       availability.recordAnswer();
     },
-    acceptsWrites: takesWrites,
+    acceptsWrites,
     async settled() {
       if (availability.refuses) {
-        if (!(await takesWrites())) throw new WritesRefused("The database accepts no writes");
+        if (!(await acceptsWrites())) throw new WritesRefused("The database accepts no writes");
       } else if (!availability.health().ok) {
         await timed("SELECT 1 AS one");
         availability.recordAnswer();

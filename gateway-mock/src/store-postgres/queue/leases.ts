@@ -83,11 +83,11 @@ export async function extendLeases(query: Query, leases: readonly LeaseExtension
   const gateways = leases.map((lease) => lease.gatewayId);
   const times = numberArray(leases.map((lease) => lease.leaseMs));
   const steps = numberArray(leases.map(({ next }) => (next ? 1 : 0)));
-  const held = await change(query, EXTEND, leases, gateways, times, steps);
-  const left = leases.filter((lease, index) => !held[index] && lease.functionId !== undefined);
-  if (left.length === 0) return held;
+  const changed = await change(query, EXTEND, leases, gateways, times, steps);
+  const left = leases.filter((lease, index) => !changed[index] && lease.functionId !== undefined);
+  if (left.length === 0) return changed;
   const taken = await resumeLeases(query, left);
-  return leases.map((lease, index) => held[index] === true || taken.has(`${lease.jobId}.${lease.epoch}`));
+  return leases.map((lease, index) => changed[index] === true || taken.has(`${lease.jobId}.${lease.epoch}`));
 }
 
 export async function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {
@@ -139,8 +139,8 @@ async function change(
     textArray(gateways),
     ...more,
   ]);
-  const held = new Set(rows.map((row) => `${row.id}.${row.epoch}`));
-  return leases.map((lease) => held.has(`${lease.jobId}.${lease.epoch}`));
+  const changed = new Set(rows.map((row) => `${row.id}.${row.epoch}`));
+  return leases.map((lease) => changed.has(`${lease.jobId}.${lease.epoch}`));
 }
 
 const NEXT_DUE = `SELECT min(GREATEST(date_part('epoch', f.available_at - clock_timestamp()) * 1000, 0))::float8 AS due_in_ms

@@ -21,7 +21,7 @@ export function deferredEvents(
   return [...defers].flatMap(([key, { status, functionId, inputText, meta }]) => {
     if (status !== "scheduled") return [];
     const id = deferredEventId(state.runId, key);
-    const note = {
+    const link = {
       fn_slug: functionId,
       parent_app_id: plainName(state.appId),
       parent_fn_id: plainName(state.functionId),
@@ -31,7 +31,7 @@ export function deferredEvents(
     };
     const payload = (): string => {
       const input: unknown = JSON.parse(inputText);
-      const data = { ...(isRecord(input) ? input : {}), _inngest: note };
+      const data = { ...(isRecord(input) ? input : {}), _inngest: link };
       return JSON.stringify({ id, name: DEFERRED_SCHEDULE, data, ts, user: {}, ...(meta ? { meta } : {}) });
     };
     return [{ id, name: DEFERRED_SCHEDULE, environment, tsMs: ts, payload, ifWanted: false, invokes: null }];

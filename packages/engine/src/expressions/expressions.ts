@@ -79,8 +79,9 @@ export function compileExpression(source: string): Expression {
         try {
           return run(context);
         } catch (error) {
-          const mendable = error instanceof EvaluationError && (error.code === MISSING || error.code === UNREADABLE);
-          if (!mendable || work.isOver) throw failed(source, reasonOf(error));
+          const mayBeMissing =
+            error instanceof EvaluationError && (error.code === MISSING || error.code === UNREADABLE);
+          if (!mayBeMissing || work.isOver) throw failed(source, reasonOf(error));
         }
         try {
           return run(withNulls(context, paths));

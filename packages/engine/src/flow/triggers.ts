@@ -95,16 +95,16 @@ export interface Start {
 
 export const PLAIN_START: Start = { flow: null, lane: null, flowRules: [], window: null };
 
-export function isPlain(plan: FunctionSettings): boolean {
-  const { concurrency, throttle, rateLimits, debounce, batch, singleton, priority } = plan;
+export function isPlain(settings: FunctionSettings): boolean {
+  const { concurrency, throttle, rateLimits, debounce, batch, singleton, priority } = settings;
   return (
     concurrency.length + rateLimits.length === 0 && !throttle && !debounce && !batch && !singleton && priority === null
   );
 }
 
 /** Whether the function's triggers fit the event. */
-export function isTriggered(plan: FunctionSettings, eventName: string, reader: EventReader): boolean {
-  return plan.triggers.some(
+export function isTriggered(settings: FunctionSettings, eventName: string, reader: EventReader): boolean {
+  return settings.triggers.some(
     (trigger) =>
       trigger.type === "event" &&
       eventMatches(trigger.pattern, eventName) &&
@@ -125,23 +125,23 @@ export function eventMatches(pattern: string, eventName: string): boolean {
  */
 export function startOf(
   functionId: string,
-  plan: FunctionSettings,
+  settings: FunctionSettings,
   reader: EventReader,
   stage: "event" | "window" | "invoked",
   newId: () => string,
 ): Start {
-  const window = stage === "event" ? windowOf(functionId, plan, reader, newId) : null;
+  const window = stage === "event" ? windowOf(functionId, settings, reader, newId) : null;
   if (window) return { ...PLAIN_START, window };
-  const slots = plan.concurrency.map((limit) => {
+  const slots = settings.concurrency.map((limit) => {
     return digest(`${limit.scope}\n${ownerOf(limit, functionId)}${reader.key(limit.key)}`);
   });
-  const priority = reader.priority(plan.priority);
-  const throttle = plan.throttle ? digest(reader.key(plan.throttle.key)) : null;
+  const priority = reader.priority(settings.priority);
+  const throttle = settings.throttle ? digest(reader.key(settings.throttle.key)) : null;
   const isLimited = slots.length > 0 || throttle !== null;
   return {
     flow: slots.length > 0 || priority !== 0 ? { slots, priority } : null,
     lane: isLimited ? laneOf(slots, throttle) : null,
-    flowRules: stage === "invoked" ? [] : flowRulesOf(functionId, plan, reader, stage, newId),
+    flowRules: stage === "invoked" ? [] : flowRulesOf(functionId, settings, reader, stage, newId),
     window: null,
   };
 }
@@ -164,13 +164,13 @@ function ownerOf({ scope, key }: FunctionSettings["concurrency"][number], functi
 
 function flowRulesOf(
   functionId: string,
-  plan: FunctionSettings,
+  settings: FunctionSettings,
   reader: EventReader,
   stage: "event" | "window",
   newId: () => string,
 ): FlowRule[] {
-  const flowRules = stage === "event" ? rateFlowRules(functionId, plan, reader) : [];
-  const { singleton } = plan;
+  const flowRules = stage === "event" ? rateFlowRules(functionId, settings, reader) : [];
+  const { singleton } = settings;
   if (singleton) {
     const { mode } = singleton;
     flowRules.push({ type: "single", functionId, key: reader.key(singleton.key), mode, jobId: newId() });
@@ -178,20 +178,24 @@ function flowRulesOf(
   return flowRules;
 }
 
-function rateFlowRules(functionId: string, plan: FunctionSettings, reader: EventReader): FlowRule[] {
-  return plan.rateLimits.map(({ name, limit, periodMs, key }) => {
+function rateFlowRules(functionId: string, settings: FunctionSettings, reader: EventReader): FlowRule[] {
+  return settings.rateLimits.map(({ name, limit, periodMs, key }) => {
     return { type: "rate", name, functionId, key: reader.key(key), limit, periodMs };
   });
 }
 
 function windowOf(
   functionId: string,
-  plan: FunctionSettings,
+  settings: FunctionSettings,
   reader: EventReader,
   newId: () => string,
 ): WindowEntry | null {
-  const { debounce, batch } = plan;
-  const ids = { functionId, jobIds: [newId(), newId()] as const, flowRules: rateFlowRules(functionId, plan, reader) };
+  const { debounce, batch } = settings;
+  const ids = {
+    functionId,
+    jobIds: [newId(), newId()] as const,
+    flowRules: rateFlowRules(functionId, settings, reader),
+  };
   if (debounce) {
     const { periodMs, timeoutMs, key } = debounce;
     return { ...ids, kind: "debounce", key: reader.key(key), periodMs, timeoutMs, maxSize: 0 };

@@ -39,7 +39,7 @@ export class LargeJsonReader {
     const visitor: JsonVisitor = {
       depth: levels + 1,
       open: (depth, isList, keyStart, keyEnd) => this.#open(depth, isList, keyStart, keyEnd),
-      value: (found) => this.#found(found),
+      value: (found) => this.#addValue(found),
     };
     this.#scanner = new JsonScanner(text, { what, maxDepth, visitor });
   }
@@ -70,7 +70,7 @@ export class LargeJsonReader {
     } else if (depth === levels) this.#members.begin(isList, keyStart, keyEnd);
   }
 
-  #found(found: FoundValue): void {
+  #addValue(found: FoundValue): void {
     const { levels } = this.#options;
     const { depth, start, end } = found;
     if (depth > levels) return this.#members.add(found);
@@ -99,7 +99,7 @@ export class LargeJsonReader {
 
   #read({ start, end, values }: FoundValue, isContainer: boolean): unknown {
     if (!isContainer || end - start <= SHORT_CHARS) return JSON.parse(this.#text.slice(start, end));
-    return this.#members.take(start, end, values);
+    return this.#members.takeText(start, end, values);
   }
 }
 
@@ -146,7 +146,7 @@ class Members {
     this.#all?.push({ key: text.slice(keyStart, keyEnd), text: text.slice(start, end), values });
   }
 
-  take(start: number, end: number, values: number): JsonText {
+  takeText(start: number, end: number, values: number): JsonText {
     const members = this.#all;
     if (!this.#isCut) return new JsonText(this.#text.slice(start, end), values, members);
     this.#endStretch();

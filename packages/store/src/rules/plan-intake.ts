@@ -23,13 +23,13 @@ export interface Scene {
   readonly outdated: Set<string>;
 }
 
-type IntakeVerdict = Extract<UnitResult, { event: string }>;
+type IntakeResult = Extract<UnitResult, { event: string }>;
 
-export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
+export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   const { found, writes } = scene;
   const { event } = item;
   const awaited = found.awaited.has(event.name) && !item.storedEvents;
-  const verdict: IntakeVerdict = {
+  const result: IntakeResult = {
     event: event.id,
     duplicate: false,
     awaited,
@@ -38,18 +38,18 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
     lost: false,
     outdated: false,
   };
-  if (item.ifAwaited && !awaited) return verdict;
+  if (item.ifAwaited && !awaited) return result;
   if (event.idempotencyKey) {
     const holder = found.eventKeys.get(eventKeyOf(event.name, event.idempotencyKey));
     if (holder !== undefined && holder !== event.id) {
       // The event that holds the key in this batch may not be stored.
-      if (scene.outdated.has(holder)) return outdated(verdict, item, scene);
-      return { ...verdict, event: holder, duplicate: true, awaited: false };
+      if (scene.outdated.has(holder)) return outdated(result, item, scene);
+      return { ...result, event: holder, duplicate: true, awaited: false };
     }
   }
   const { registryVersion } = item;
-  if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(verdict, item, scene);
-  if (item.source && !takeSource(item.source, scene)) return { ...verdict, awaited: false, lost: true };
+  if (registryVersion !== undefined && registryVersion !== found.registryVersion) return outdated(result, item, scene);
+  if (item.source && !takeSource(item.source, scene)) return { ...result, awaited: false, lost: true };
   const made = item.runs.filter((run) => isMade(run, scene));
   const skipped = item.runs.filter((run) => !made.includes(run)).map(({ run }) => run.id);
   const runIds = made.map(({ run }) => run.id);
@@ -58,15 +58,15 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeVerdict {
   for (const { run, log, jobs, waits = [] } of made) create(run, log, jobs, waits, writes);
   const skippedWindows = joinWindows(item, scene);
   if (awaited) writes.jobs.push(eventJob(event.id, item.lease ?? null));
-  return { ...verdict, skipped, skippedWindows };
+  return { ...result, skipped, skippedWindows };
 }
 
 /** Nothing is written of it, and no other event is rejected for its key. */
-function outdated(verdict: IntakeVerdict, { event }: IntakeItem, scene: Scene): IntakeVerdict {
+function outdated(result: IntakeResult, { event }: IntakeItem, scene: Scene): IntakeResult {
   scene.outdated.add(event.id);
   const { name, idempotencyKey: key } = event;
   if (key) scene.writes.freeKeys.push({ name, key, eventId: event.id });
-  return { ...verdict, awaited: false, outdated: true };
+  return { ...result, awaited: false, outdated: true };
 }
 
 function isMade({ run, flowRules = [] }: IntakeRun, { flowRules: states, found, writes }: Scene): boolean {

@@ -160,7 +160,7 @@ function planTransition(transition: Transition, scene: Scene): UnitResult {
   const { runId, log, head, cas, create: newRun, fence, events = [], addWaits = [], removeWaits = [] } = transition;
   const firstLog = writes.logs.length;
   const won = (version: number | null): UnitResult => {
-    const awaited = events.map((item) => planIntake(item, scene)).filter((verdict) => verdict.awaited);
+    const awaited = events.map((item) => planIntake(item, scene)).filter((result) => result.awaited);
     const ids = awaited.map(({ event }) => event);
     return { won: true, version, firstLog, logCount: log.length, awaited: ids };
   };
