@@ -382,9 +382,9 @@ describe("waitForFrame", () => {
       message: expect.stringMatching(/No frame was a pause before the end within 20 ms/),
     });
     const message = await never.then(String, (error: Error) => error.message);
-    expect(message).toMatch(/#1 agent -> gateway WORKER_HEARTBEAT$/m);
+    expect(message).toMatch(/#1 worker -> gateway WORKER_HEARTBEAT$/m);
     expect(message).toMatch(/undecodable \(not a binary message, 4 bytes\)$/m);
-    expect(message).toMatch(/gateway -> agent WORKER_REPLY_ACK requestId=r9$/m);
+    expect(message).toMatch(/gateway -> worker WORKER_REPLY_ACK requestId=r9$/m);
   });
 
   test("waitForFrame can look at new frames only, and forgets frames after clear()", async () => {
