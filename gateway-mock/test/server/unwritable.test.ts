@@ -30,6 +30,8 @@ async function asOwner(work: (sql: postgres.Sql, name: string) => Promise<unknow
   await work(sql, bench.db.name).finally(() => sql.end());
 }
 
+const NO_WRITES = /^error The database accepts no writes: /;
+
 const isReady = async (gateway: Gateway): Promise<boolean> => (await fetch(new URL("/ready", gateway.url))).ok;
 
 const retries = async (gateway: Gateway): Promise<number> =>
@@ -83,12 +85,15 @@ test.each(readOnly)(
     await begin();
     const replied = worker.replied(request, { status: "DONE", value: 1 });
     const others = start(gateway, 3);
-    await waitFor(async () => !(await isReady(gateway)), { what: "the gateway not to be ready", timeoutMs: 60_000 });
+    // Ended connections may have made it an outage before, for as long as it took to open others.
+    await waitFor(() => said().some((line) => NO_WRITES.test(line)), { what: "the outage", timeoutMs: 60_000 });
     await isTriedAgain(gateway, 5);
     // What only reads is answered, and does not make it ready.
     expect(await call(gateway, `/v1/runs/${runId}`)).toMatchObject({ status: expect.any(String) });
     expect(await isReady(gateway)).toBe(false);
-    expect(said()).toEqual([expect.stringMatching(/^error The database accepts no writes: /)]);
+    const before = said();
+    expect(before.filter((line) => NO_WRITES.test(line))).toHaveLength(1);
+    expect(before.at(-1)).toMatch(NO_WRITES);
 
     await end();
     await waitFor(() => isReady(gateway), { what: "the gateway to be ready again", timeoutMs: 60_000 });
@@ -102,8 +107,8 @@ test.each(readOnly)(
     })();
     for (const id of [runId, ...runs]) expect((await ended(gateway, id)).status).toBe("COMPLETED");
     await worked;
-    expect(said()).toHaveLength(2);
-    expect(said()[1]).toMatch(/^warn The database is back after .*; \d+ calls failed meanwhile/);
+    expect(said()).toHaveLength(before.length + 1);
+    expect(said().at(-1)).toMatch(/^warn The database is back after .*; \d+ calls failed meanwhile/);
   },
 );
 
