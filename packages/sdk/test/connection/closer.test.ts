@@ -73,6 +73,17 @@ describe("Closer", () => {
     expect(clock.pending).toEqual([]);
   });
 
+  it("CLOSE-4: a forced close() waits for no handler, also when the thread has ended before", async () => {
+    const { clock, begin, overAtMs, closer } = bench({ obeys: true, running: 1 });
+    begin(3_600_000);
+    await clock.advance(10);
+    expect(overAtMs()).toBeNull();
+    closer.force();
+    await clock.advance(0);
+    expect(overAtMs()).toBe(10);
+    expect(clock.pending).toEqual([]);
+  });
+
   it("close() ends at once when the thread is done and nothing runs", async () => {
     const { clock, begin, overAtMs } = bench({ obeys: true });
     begin(25_000);

@@ -67,12 +67,7 @@ export function createCloser(deps: CloserDeps): Closer {
     threadDone = true;
     void host.stop().then(() => {
       hardAlarm?.cancel();
-      if (ledger.size > 0) {
-        log("error", `The connection ended with ${ledger.size} requests in flight; their leases will expire.`, {
-          code: "DRAIN_TIMEOUT",
-          requestIds: ledger.requestIds().slice(0, 20),
-        });
-      }
+      if (ledger.size > 0) logUnfinished(log, ledger);
       ledger.loseAll(lossReason());
       threadEnded = true;
       resolveIfDone();
@@ -86,15 +81,17 @@ export function createCloser(deps: CloserDeps): Closer {
     resolve?.();
   };
 
+  const onDrainOver = (): void => {
+    drainOver = true;
+    resolveIfDone();
+  };
+
   const setDeadline = (drainMs: number): void => {
     deadlineMs = clock.monotonicMs() + drainMs;
     givenMs = drainMs;
     drainAlarm?.cancel();
     hardAlarm?.cancel();
-    drainAlarm = timers.set(drainMs, () => {
-      drainOver = true;
-      resolveIfDone();
-    });
+    drainAlarm = timers.set(drainMs, onDrainOver);
     hardAlarm = timers.set(drainMs + graceMs, () => {
       log("error", "The connection thread did not exit in time and was terminated.", { code: "DRAIN_TIMEOUT" });
       finishThread();
@@ -126,7 +123,9 @@ export function createCloser(deps: CloserDeps): Closer {
         else onThreadGone();
       }),
     force: () => {
-      if (deadlineMs === null || threadEnded) return;
+      if (deadlineMs === null) return;
+      // A thread that heard both signals before main did may be gone by now: only handlers are waited for.
+      if (threadEnded) return onDrainOver();
       setDeadline(0);
       host.send({ type: "CLOSE", drainMs: 0 });
     },
@@ -136,4 +135,11 @@ export function createCloser(deps: CloserDeps): Closer {
     greeting: () => (deadlineMs === null ? [] : [{ type: "CLOSE", drainMs: leftMs() }]),
     lossReason,
   };
+}
+
+function logUnfinished(log: Log, ledger: Ledger): void {
+  log("error", `The connection ended with ${ledger.size} requests in flight; their leases will expire.`, {
+    code: "DRAIN_TIMEOUT",
+    requestIds: ledger.requestIds().slice(0, 20),
+  });
 }
