@@ -64,7 +64,7 @@ JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_i
   USING (run_id, key, kind, attempt, iteration)`;
 
 /**
- * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, flowRules), and
+ * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, flow rules), and
  * collects what they found. Rows are looked for when the run is locked: none are added in between.
  */
 export async function lockRows(

@@ -56,7 +56,7 @@ export interface IntakeOutcome {
   readonly atMs: number;
   /** Whether an `event` job was made. */
   readonly awaited: boolean;
-  /** Runs that did not pass their flowRules, and how many windows did not open or take the event for that. */
+  /** Runs that did not pass their flow rules, and how many windows did not open or take the event for that. */
   readonly skipped: readonly string[];
   readonly skippedWindows: number;
   /** Its source was stale, or its window has changed or is not due: nothing was made. */
