@@ -10,7 +10,7 @@ import { DEFAULT_DISPATCHER_SETTINGS, Dispatcher, type DispatcherOptions } from 
 import { EVERYBODY, environmentFor, Keys } from "./http/keys.ts";
 
 import { ConnectionList } from "./ws/connection-list.ts";
-import { chooseSession } from "./ws/routing.ts";
+import { chooseWorker } from "./ws/routing.ts";
 import { Sessions } from "./ws/sessions.ts";
 
 export interface CorePorts {
@@ -81,7 +81,7 @@ function createDispatcher(config: GatewayConfig, ports: CorePorts, gatewayId: st
   return new Dispatcher({
     ...ports,
     log: config.log,
-    chooseSlot: (candidates, nowMs) => chooseSession(candidates, { nowMs }),
+    chooseWorker: (candidates, nowMs) => chooseWorker(candidates, { nowMs }),
     settings: {
       ...DEFAULT_DISPATCHER_SETTINGS,
       gatewayId,

@@ -30,7 +30,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/leases.ts",
-        find: "const appId = fence && this.#ownership.leaseholder(request.slot, request.frame);",
+        find: "const appId = fence && this.#ownership.leaseholder(request.worker, request.frame);",
         replace: 'const appId = fence && (this.#dispatches.get(asked.frame.requestId)?.appId ?? "sim");',
       },
     ],
@@ -85,13 +85,18 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/stalls.ts",
-        find: "if (!isUlid(runId) || !slot.functionIds.has(qualify(slot.session.environment, functionSlug))) return;",
+        find: "if (!isUlid(runId) || !worker.functionIds.has(qualify(worker.session.environment, functionSlug))) return;",
         replace: "",
       },
       {
         file: "gateway-mock/src/dispatch/workers/stalls.ts",
-        find: "if (!known || known.functionId !== qualify(slot.session.environment, functionSlug) || !slot.appIds.has(known.appId))",
-        replace: "if (!known)",
+        find: "if (!known || !worker.appIds.has(known.appId)) return;",
+        replace: "if (!known) return;",
+      },
+      {
+        file: "gateway-mock/src/dispatch/workers/stalls.ts",
+        find: "if (known.functionId !== qualify(worker.session.environment, functionSlug)) return;",
+        replace: "",
       },
     ],
   },
@@ -101,8 +106,8 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: "gateway-mock/src/dispatch/dispatcher.ts",
-        find: "if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.acknowledge(dispatch, slot);",
-        replace: "if (dispatch) this.#parts.dispatches.acknowledge(dispatch, slot);",
+        find: "if (worker.appIds.has(dispatch.appId)) this.#parts.dispatches.acknowledge(dispatch, worker);",
+        replace: "if (dispatch) this.#parts.dispatches.acknowledge(dispatch, worker);",
       },
     ],
   },

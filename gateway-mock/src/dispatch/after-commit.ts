@@ -4,14 +4,13 @@
  */
 import type { RunState } from "@holdfast/engine";
 import type { Fence, NewEvent, NewJob } from "@holdfast/store";
-
+import type { ConnectedWorker } from "./workers/connected-worker.ts";
 import type { Dispatch } from "./workers/dispatch.ts";
-import type { Slot } from "./workers/workers.ts";
 
 /** A job that was leased to this gateway on creation, for a worker whose place is reserved. */
 export interface LeasedJob {
   readonly job: NewJob;
-  readonly slot: Slot;
+  readonly worker: ConnectedWorker;
 }
 
 /**

@@ -67,7 +67,7 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const proofs = new LeaseProofs();
   const time = new DatabaseTime(clock);
   const runs = new RunCache(store, time);
-  const workers = new Workers(options.chooseSlot, settings.plain ? MAX_SILENT_BEATS : undefined);
+  const workers = new Workers(options.chooseWorker, settings.plain ? MAX_SILENT_BEATS : undefined);
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
   const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs() });

@@ -19,9 +19,8 @@ import { onWake } from "./queue/on-wake.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
 import type { Functions } from "./registry/functions.ts";
 import { RegistryPoller } from "./registry/registry-poller.ts";
-
+import type { ConnectedWorker, WorkerSession } from "./workers/connected-worker.ts";
 import { stopJobs, stopWork } from "./workers/stop-work.ts";
-import type { Slot, WorkerSession } from "./workers/workers.ts";
 
 /** A worker that has just become ready is given nothing for this long. */
 const NEWCOMER_REST_MS = 50;
@@ -86,21 +85,21 @@ export class Dispatcher {
 
   /** A worker is there; with `open` it takes work. */
   attach(session: WorkerSession, open: boolean): AttachedWorker {
-    const slot = this.#parts.workers.add(session, open);
+    const worker = this.#parts.workers.add(session, open);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for
     // it.
-    slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
+    worker.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
     if (open) this.#onWorkerReady(session);
     return {
-      receive: (frame) => this.#receive(slot, frame),
-      pause: (said = false) => this.#parts.dispatches.pauseWorker(slot, said),
+      receive: (frame) => this.#receive(worker, frame),
+      pause: (said = false) => this.#parts.dispatches.pauseWorker(worker, said),
       resume: () => {
-        slot.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
-        this.#parts.workers.reopen(slot);
+        worker.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
+        this.#parts.workers.reopen(worker);
         this.#onWorkerReady(session);
       },
       hasRoom: () => this.#parts.loop.wakeIfBacklogged(),
-      lost: (final = false) => this.#parts.presence.onWorkerLost(slot, final),
+      lost: (final = false) => this.#parts.presence.onWorkerLost(worker, final),
     };
   }
 
@@ -200,25 +199,25 @@ export class Dispatcher {
     this.#options.store.notify({ type: "unplaced", functionIds });
   }
 
-  #receive(slot: Slot, frame: DispatcherFrame): void {
+  #receive(worker: ConnectedWorker, frame: DispatcherFrame): void {
     switch (frame.kind) {
       case "WORKER_REQUEST_ACK": {
         const dispatch = this.#parts.dispatches.get(frame.requestId);
         if (!dispatch) return;
-        if (slot.appIds.has(dispatch.appId)) this.#parts.dispatches.acknowledge(dispatch, slot);
-        else this.#parts.ownership.recordRefusal(slot, "An acknowledgement", frame);
+        if (worker.appIds.has(dispatch.appId)) this.#parts.dispatches.acknowledge(dispatch, worker);
+        else this.#parts.ownership.recordRefusal(worker, "An acknowledgement", frame);
         return;
       }
       case "WORKER_REPLY":
-        return this.#parts.replies.onReply(slot, frame);
+        return this.#parts.replies.onReply(worker, frame);
       case "WORKER_CHECKPOINT":
-        return this.#parts.replies.onCheckpoint(slot, frame);
+        return this.#parts.replies.onCheckpoint(worker, frame);
       case "WORKER_REQUEST_EXTEND_LEASE":
-        return this.#parts.leases.extend(slot, frame);
+        return this.#parts.leases.extend(worker, frame);
       case "WORKER_REQUEST_NACK":
-        return this.#parts.replies.onNack(slot, frame);
+        return this.#parts.replies.onNack(worker, frame);
       case "WORKER_STALL":
-        return this.#parts.stalls.onStall(slot, frame);
+        return this.#parts.stalls.onStall(worker, frame);
       case "WORKER_STATUS":
         return;
       default:
@@ -232,7 +231,7 @@ export class Dispatcher {
     const { store } = this.#options;
     switch (effect.do) {
       case "DISPATCH":
-        for (const { job, slot } of effect.jobs) dispatches.start(job, 1, slot, effect.run);
+        for (const { job, worker } of effect.jobs) dispatches.start(job, 1, worker, effect.run);
         return;
       case "WAKE_QUEUE":
         if (effect.dueInMs <= 0 && functions.get(effect.functionId)) loop.addToBacklog(effect.functionId);

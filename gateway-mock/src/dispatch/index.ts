@@ -13,4 +13,4 @@ export {
 } from "./ports.ts";
 export { settledOps } from "./queue/read-reports.ts";
 export { versionName } from "./queue/versions.ts";
-export type { WorkerSession } from "./workers/workers.ts";
+export type { WorkerSession } from "./workers/connected-worker.ts";

@@ -7,7 +7,7 @@ import type { VersionPolicy } from "@holdfast/engine";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import type { Store } from "@holdfast/store";
 
-import type { ChooseSlot } from "./workers/workers.ts";
+import type { ChooseWorker } from "./workers/connected-worker.ts";
 
 /** What the dispatcher is given. */
 export interface DispatcherOptions {
@@ -16,7 +16,7 @@ export interface DispatcherOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
-  readonly chooseSlot: ChooseSlot;
+  readonly chooseWorker: ChooseWorker;
   /** Makes an HTTP call for a step; never rejects. */
   readonly call: (call: OutgoingCall, signal: AbortSignal) => Promise<CallOutcome>;
   readonly settings: DispatcherSettings;

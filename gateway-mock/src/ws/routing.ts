@@ -1,6 +1,6 @@
 /** Chooses among the workers that can all run a job. Pure; `dispatch/workers` asks it for each reservation. */
 
-/** What routing looks at: one ready session. */
+/** What routing looks at: one connected worker. */
 export interface Candidate {
   readonly id: string;
   /** Requests that it may hold at once. */
@@ -21,31 +21,31 @@ export function capacityOf(maxWorkerConcurrency: number | undefined): number {
 }
 
 /**
- * Chooses the session that gets the work, among those with free capacity: those heard of within two heartbeat intervals
+ * Chooses the worker that gets the work, among those with free capacity: those heard of within two heartbeat intervals
  * before the others; then the least loaded. Ties go to the first, so the order of the candidates decides: give them
- * rotated to spread load. Undefined when no session has capacity. A session to `avoid` is taken only when there is no
+ * rotated to spread load. Undefined when no worker has capacity. A worker to `avoid` is taken only when there is no
  * other.
  */
-export function chooseSession<Session extends Candidate>(
-  candidates: Iterable<Session>,
+export function chooseWorker<Worker extends Candidate>(
+  candidates: Iterable<Worker>,
   options: { readonly nowMs: number; readonly avoid?: ReadonlySet<string> | undefined },
-): Session | undefined {
-  let best: Session | undefined;
+): Worker | undefined {
+  let best: Worker | undefined;
   let bestRank = Number.POSITIVE_INFINITY;
-  for (const session of candidates) {
-    if (session.inFlight >= session.capacity) continue;
-    const rank = rankOf(session, options.nowMs, options.avoid);
+  for (const worker of candidates) {
+    if (worker.inFlight >= worker.capacity) continue;
+    const rank = rankOf(worker, options.nowMs, options.avoid);
     if (rank < bestRank) {
-      best = session;
+      best = worker;
       bestRank = rank;
     }
   }
   return best;
 }
 
-function rankOf(session: Candidate, nowMs: number, avoid: ReadonlySet<string> | undefined): number {
-  const load = session.inFlight / session.capacity;
-  const stale = nowMs - session.seenMs > 2 * session.heartbeatMs ? 10 : 0;
-  const avoided = avoid?.has(session.id) ? 100 : 0;
+function rankOf(worker: Candidate, nowMs: number, avoid: ReadonlySet<string> | undefined): number {
+  const load = worker.inFlight / worker.capacity;
+  const stale = nowMs - worker.seenMs > 2 * worker.heartbeatMs ? 10 : 0;
+  const avoided = avoid?.has(worker.id) ? 100 : 0;
   return load + stale + avoided;
 }

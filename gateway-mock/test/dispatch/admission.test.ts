@@ -5,7 +5,8 @@ import { Admission } from "../../src/dispatch/admission/admission.ts";
 import { Backlog } from "../../src/dispatch/admission/backlog.ts";
 import { type AdmissionFacts, mayStart, type Work } from "../../src/dispatch/admission/may-start.ts";
 import { VersionHolds } from "../../src/dispatch/queue/version-holds.ts";
-import type { Slot, Workers } from "../../src/dispatch/workers/workers.ts";
+import type { ConnectedWorker } from "../../src/dispatch/workers/connected-worker.ts";
+import type { Workers } from "../../src/dispatch/workers/workers.ts";
 
 const FACTS: AdmissionFacts = { versionPolicy: "prefer", isDraining: false, isPaused: false, hasBacklog: false };
 const functionId = "shop-order";
@@ -93,7 +94,7 @@ function bench(room: number) {
   const workers: Pick<Workers, "reserve"> = {
     reserve: (_functionId, _nowMs, version) => {
       asked.push(version);
-      return asked.length > room ? undefined : ({ id: "s" } as Slot);
+      return asked.length > room ? undefined : ({ id: "s" } as ConnectedWorker);
     },
   };
   const clock = fakeClock();
@@ -101,9 +102,9 @@ function bench(room: number) {
   return { admission, backlog, held, asked };
 }
 
-test("a slot is reserved only for work that may start, on a worker of a permitted version", () => {
+test("room is reserved only for work that may start, on a worker of a permitted version", () => {
   const { admission, backlog, asked } = bench(2);
-  expect(admission.reserve(NEW_RUN)).toMatchObject({ may: true, slot: { id: "s" } });
+  expect(admission.reserve(NEW_RUN)).toMatchObject({ may: true, worker: { id: "s" } });
   backlog.add(functionId);
   expect(admission.reserve(NEW_RUN)).toEqual({ may: false, why: "BACKLOG" });
   expect(admission.reserve(NEXT_JOB)).toMatchObject({ may: true });

@@ -10,7 +10,8 @@ import { DatabaseTime } from "../../src/dispatch/database-time.ts";
 import { DEFAULT_DISPATCHER_SETTINGS, type DispatcherOptions, newCounters } from "../../src/dispatch/ports.ts";
 import { RunUpdater, type RunUpdaterParts } from "../../src/dispatch/queue/run-updater.ts";
 import { RunCache } from "../../src/dispatch/run-cache.ts";
-import { type WorkerSession, Workers } from "../../src/dispatch/workers/workers.ts";
+import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
+import { Workers } from "../../src/dispatch/workers/workers.ts";
 
 const { runId: RUN, functionId: FUNCTION } = IDENTITY;
 const PASS = "job-pass";
@@ -50,7 +51,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
       return { won: true, inserted: transition.log.map(() => true), version, atMs: clock.nowMs(), awaited: [] };
     },
   } as unknown as Store;
-  const workers = new Workers((candidates) => [...candidates].find((slot) => slot.inFlight < slot.capacity));
+  const workers = new Workers((candidates) => [...candidates].find((worker) => worker.inFlight < worker.capacity));
   const session = {
     id: "s",
     functionIds: [FUNCTION],
@@ -60,7 +61,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
     seenMs: clock.monotonicMs(),
     heartbeatMs: 10_000,
   } as unknown as WorkerSession;
-  const slot = workers.add(session, true);
+  const worker = workers.add(session, true);
   const runs = new RunCache(store, time);
   runs.retain(RUN);
   const effects: AfterCommit[] = [];
@@ -88,7 +89,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
   const updater = new RunUpdater(options, parts, (effect) => effects.push(effect));
   const apply = (input: Input, jobId = PASS): Promise<string> => updater.apply(RUN, input, { jobId, epoch: 1 });
   return {
-    ...{ clock, slot, runs, effects, losses, written, apply, counters: parts.counters },
+    ...{ clock, worker, runs, effects, losses, written, apply, counters: parts.counters },
     report: (report: PassReport, jobId = PASS) => apply({ type: "report", jobId, inPlace: false, report }, jobId),
     names: () => effects.map((effect) => effect.do),
   };
@@ -109,13 +110,13 @@ test("the end of a run with concurrency slots frees them first", async () => {
   expect(names()).toEqual(["CAPACITY_FREED", "RUN_ENDED"]);
 });
 
-test("the next pass is dispatched with the stored state to the worker whose slot was reserved", async () => {
-  const { report, effects, slot, written } = bench();
+test("the next pass is dispatched with the stored state to the worker that was reserved", async () => {
+  const { report, effects, worker, written } = bench();
   await report(ops([op("StepRun", "a", { data: 1 })]));
-  expect(effects).toMatchObject([{ do: "DISPATCH", jobs: [{ slot: { id: "s" }, job: { kind: "pass" } }] }]);
+  expect(effects).toMatchObject([{ do: "DISPATCH", jobs: [{ worker: { id: "s" }, job: { kind: "pass" } }] }]);
   const [effect] = effects as [Extract<AfterCommit, { do: "DISPATCH" }>];
   expect([...(effect.run as RunState).memo.keys()]).toEqual(["a"]);
-  expect(slot.inFlight).toBe(1);
+  expect(worker.inFlight).toBe(1);
   expect(written[0]?.addJobs).toMatchObject([{ lease: { gatewayId: "here", leaseMs: 20_000 } }]);
 });
 
@@ -123,10 +124,10 @@ test.each([
   { title: "no worker has room", setup: { room: 0 } },
   { title: "the function is paused", setup: { isPaused: true } },
 ])("where $title, the queue is woken for the next pass instead", async ({ setup }) => {
-  const { report, effects, slot } = bench(setup);
+  const { report, effects, worker } = bench(setup);
   await report(ops([op("StepRun", "a", { data: 1 })]));
   expect(effects).toEqual([{ do: "WAKE_QUEUE", functionId: FUNCTION, dueInMs: 0 }]);
-  expect(slot.inFlight).toBe(0);
+  expect(worker.inFlight).toBe(0);
 });
 
 test("each function with a due wait or a step without capacity is woken in the queue once", async () => {
@@ -161,16 +162,16 @@ test("workers with jobs that the decision removes are told to stop, except the o
   ]);
 });
 
-test("a decision that lost has no effects and releases its slot; once decided again it has them once", async () => {
-  const { report, effects, losses, slot, counters, runs } = bench();
+test("a decision that lost has no effects and releases the worker; once decided again it has them once", async () => {
+  const { report, effects, losses, worker, counters, runs } = bench();
   losses.push("version", "registry", "stale");
   expect(await report(ops([op("StepRun", "a", { data: 1 })]))).toBe("stale");
   expect(effects).toEqual([]);
-  expect(slot.inFlight).toBe(0);
+  expect(worker.inFlight).toBe(0);
   expect(runs.peek(RUN)).toBeNull();
   expect(counters).toMatchObject({ casLost: 1, registryMoved: 1 });
   losses.push("version");
   expect(await report(ops([op("StepRun", "a", { data: 1 })]))).toBe("won");
   expect(effects).toMatchObject([{ do: "DISPATCH" }]);
-  expect(slot.inFlight).toBe(1);
+  expect(worker.inFlight).toBe(1);
 });

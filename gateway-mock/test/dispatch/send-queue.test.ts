@@ -21,7 +21,7 @@ function setUp(session: { readonly leaseMs: number; readonly extendLeaseMs: numb
     unsent.delete(dispatch);
   });
   const wait = (jobId: string): Dispatch => {
-    const dispatch = { fence: { jobId, epoch: 1 }, slot: { session } } as unknown as Dispatch;
+    const dispatch = { fence: { jobId, epoch: 1 }, worker: { session } } as unknown as Dispatch;
     unsent.add(dispatch);
     return dispatch;
   };

@@ -4,9 +4,10 @@ import { expect, test } from "vitest";
 import { DatabaseTime } from "../../src/dispatch/database-time.ts";
 import { type DispatcherOptions, newCounters } from "../../src/dispatch/ports.ts";
 import { RunCache } from "../../src/dispatch/run-cache.ts";
+import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
 import type { Dispatch } from "../../src/dispatch/workers/dispatch.ts";
 import { Dispatches, type DispatchesParts } from "../../src/dispatch/workers/dispatches.ts";
-import { type WorkerSession, Workers } from "../../src/dispatch/workers/workers.ts";
+import { Workers } from "../../src/dispatch/workers/workers.ts";
 
 function bench() {
   const clock = fakeClock();
@@ -57,19 +58,19 @@ test("a store answer that arrives after the worker's socket closed assigns no wo
   const runs = new RunCache(options.store, time);
   const parts = { runs, workers, time, counters: newCounters() };
   const dispatches = new Dispatches(options, parts as unknown as DispatchesParts, () => {});
-  const slot = workers.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as WorkerSession, true);
+  const worker = workers.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as WorkerSession, true);
   const dispatch = {
     requestId: "job.1",
     fence: { jobId: "job", epoch: 1 },
-    slot: null,
+    worker: null,
     acked: false,
     lastHeardMs: 0,
   } as unknown as Dispatch;
-  dispatches.acknowledge(dispatch, slot);
-  expect(dispatch.slot).toBe(slot);
+  dispatches.acknowledge(dispatch, worker);
+  expect(dispatch.worker).toBe(worker);
   dispatches.detach(dispatch);
-  workers.remove(slot);
-  dispatches.acknowledge(dispatch, slot);
-  expect(dispatch.slot).toBeNull();
-  expect(slot.inFlight).toBe(0);
+  workers.remove(worker);
+  dispatches.acknowledge(dispatch, worker);
+  expect(dispatch.worker).toBeNull();
+  expect(worker.inFlight).toBe(0);
 });

@@ -1,7 +1,8 @@
 import { silentLog } from "@holdfast/core";
 import { expect, test } from "vitest";
-import { type WorkerSession, Workers } from "../../src/dispatch/workers/workers.ts";
-import { chooseSession } from "../../src/ws/routing.ts";
+import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
+import { Workers } from "../../src/dispatch/workers/workers.ts";
+import { chooseWorker } from "../../src/ws/routing.ts";
 
 const session = (id: string): WorkerSession & { seenMs: number } => ({
   id,
@@ -23,7 +24,7 @@ const session = (id: string): WorkerSession & { seenMs: number } => ({
 });
 
 test("on a plain gateway, a worker silent for two heartbeat intervals gets no work until it sends a frame", () => {
-  const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }), 2);
+  const workers = new Workers((candidates, nowMs) => chooseWorker(candidates, { nowMs }), 2);
   const [one, two] = [session("one"), session("two")];
   workers.add(one, true);
   workers.add(two, true);
@@ -40,16 +41,16 @@ test("on a plain gateway, a worker silent for two heartbeat intervals gets no wo
 });
 
 test("on gateways that are not plain, a silent worker is only less preferred", () => {
-  const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }));
+  const workers = new Workers((candidates, nowMs) => chooseWorker(candidates, { nowMs }));
   workers.add(session("one"), true);
   expect(workers.reserve("shop-order", 1_000_000, null)?.id).toBe("one");
 });
 
 test("functions whose connections are all paused are unroutable; functions without connections are not", () => {
-  const workers = new Workers((candidates, nowMs) => chooseSession(candidates, { nowMs }), 2);
-  const slot = workers.add(session("one"), true);
-  workers.close(slot);
+  const workers = new Workers((candidates, nowMs) => chooseWorker(candidates, { nowMs }), 2);
+  const worker = workers.add(session("one"), true);
+  workers.close(worker);
   expect(workers.unroutable(0)).toEqual(new Set(["shop-order"]));
-  workers.remove(slot);
+  workers.remove(worker);
   expect(workers.unroutable(0)).toEqual(new Set());
 });

@@ -2,7 +2,7 @@ import { type Clock, seededRandom, silentLog, type Timers } from "@holdfast/core
 import type { Wake } from "@holdfast/store";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DEFAULT_DISPATCHER_SETTINGS } from "../../src/dispatch/ports.ts";
-import type { WorkerSession } from "../../src/dispatch/workers/workers.ts";
+import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
 import type { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { FOCUSES, type Focus, STEPS, type Trouble, USUAL } from "./focus.ts";
 import { type HeldStore, heldStore } from "./held-store.ts";
@@ -165,7 +165,7 @@ export class Schedule {
       random: seededRandom(this.#seed * 8 + index),
       log: silentLog,
       call: () => Promise.reject(new Error("nothing is fetched here")),
-      chooseSlot: (slots) => [...slots][0],
+      chooseWorker: (workers) => [...workers][0],
       settings: { ...settings, requestAckMs: 3_600_000, reconnectGraceMs: 3_600_000 },
     });
     return { name, dispatcher, held, alive: true };

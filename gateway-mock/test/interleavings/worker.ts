@@ -5,7 +5,7 @@ import { type ExecutorRequest, encodeJsonBytes, type GatewayFrame, type Op, pars
 import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import type { AttachedWorker, DispatcherFrame } from "../../src/dispatch/dispatcher-types.ts";
 
-import type { WorkerSession } from "../../src/dispatch/workers/workers.ts";
+import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
 import { did, op, plan } from "../server/harness.ts";
 import { type Payload, replyOf } from "../server/raw-worker.ts";
 import type { Moves } from "./moves.ts";

@@ -11,7 +11,7 @@ import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { DEFAULT_DISPATCHER_SETTINGS } from "../../src/dispatch/ports.ts";
-import type { WorkerSession } from "../../src/dispatch/workers/workers.ts";
+import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
 import { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { did, op } from "./harness.ts";
 import { type Payload, replyOf } from "./raw-worker.ts";
@@ -38,7 +38,7 @@ function engineOf(store: Store, gatewayId: string): Dispatcher {
     random: systemRandom,
     log: silentLog,
     call: () => Promise.reject(new Error("nothing is fetched here")),
-    chooseSlot: (slots) => [...slots][0],
+    chooseWorker: (workers) => [...workers][0],
     settings: { ...DEFAULT_DISPATCHER_SETTINGS, gatewayId, requestAckMs: 60_000, reconnectGraceMs: 60_000 },
   });
 }

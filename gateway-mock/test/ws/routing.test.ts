@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Candidate, capacityOf, chooseSession, UNLIMITED_CAPACITY } from "../../src/ws/routing.ts";
+import { type Candidate, capacityOf, chooseWorker, UNLIMITED_CAPACITY } from "../../src/ws/routing.ts";
 
-const session = (id: string, more: Partial<Candidate> = {}): Candidate => ({
+const worker = (id: string, more: Partial<Candidate> = {}): Candidate => ({
   id,
   capacity: 10,
   inFlight: 0,
@@ -11,31 +11,31 @@ const session = (id: string, more: Partial<Candidate> = {}): Candidate => ({
   ...more,
 });
 
-describe("chooseSession", () => {
-  test("chooseSession picks the least loaded session in proportion to its capacity", () => {
-    const big = session("big", { capacity: 100, inFlight: 20 });
-    const small = session("small", { capacity: 10, inFlight: 3 });
-    expect(chooseSession([small, big], { nowMs: 1000 })?.id).toBe("big");
+describe("chooseWorker", () => {
+  test("chooseWorker picks the least loaded worker in proportion to its capacity", () => {
+    const big = worker("big", { capacity: 100, inFlight: 20 });
+    const small = worker("small", { capacity: 10, inFlight: 3 });
+    expect(chooseWorker([small, big], { nowMs: 1000 })?.id).toBe("big");
   });
 
-  test("chooseSession never picks a session without free capacity", () => {
-    expect(chooseSession([session("full", { inFlight: 10 })], { nowMs: 1000 })).toBeUndefined();
+  test("chooseWorker never picks a worker without free capacity", () => {
+    expect(chooseWorker([worker("full", { inFlight: 10 })], { nowMs: 1000 })).toBeUndefined();
   });
 
-  test("chooseSession prefers sessions heard from recently", () => {
-    const silent = session("silent", { seenMs: 0 });
-    const busy = session("busy", { inFlight: 9, seenMs: 5000 });
-    expect(chooseSession([silent, busy], { nowMs: 5000 })?.id).toBe("busy");
-    expect(chooseSession([silent], { nowMs: 5000 })?.id).toBe("silent");
+  test("chooseWorker prefers workers heard from recently", () => {
+    const silent = worker("silent", { seenMs: 0 });
+    const busy = worker("busy", { inFlight: 9, seenMs: 5000 });
+    expect(chooseWorker([silent, busy], { nowMs: 5000 })?.id).toBe("busy");
+    expect(chooseWorker([silent], { nowMs: 5000 })?.id).toBe("silent");
   });
 
-  test("chooseSession picks a session to avoid only when there is no other", () => {
+  test("chooseWorker picks a worker to avoid only when there is no other", () => {
     const avoid = new Set(["a"]);
-    expect(chooseSession([session("a"), session("b", { inFlight: 9 })], { nowMs: 1000, avoid })?.id).toBe("b");
-    expect(chooseSession([session("a")], { nowMs: 1000, avoid })?.id).toBe("a");
+    expect(chooseWorker([worker("a"), worker("b", { inFlight: 9 })], { nowMs: 1000, avoid })?.id).toBe("b");
+    expect(chooseWorker([worker("a")], { nowMs: 1000, avoid })?.id).toBe("a");
   });
 
-  test("chooseSession picks a session exactly when one has free capacity", () => {
+  test("chooseWorker picks a worker exactly when one has free capacity", () => {
     const candidate = fc.record({
       capacity: fc.integer({ min: 1, max: 5 }),
       inFlight: fc.nat(6),
@@ -43,8 +43,8 @@ describe("chooseSession", () => {
     });
     fc.assert(
       fc.property(fc.array(candidate), (list) => {
-        const candidates = list.map((one, index) => session(String(index), one));
-        const chosen = chooseSession(candidates, { nowMs: 9000 });
+        const candidates = list.map((one, index) => worker(String(index), one));
+        const chosen = chooseWorker(candidates, { nowMs: 9000 });
         expect(chosen !== undefined).toBe(candidates.some((one) => one.inFlight < one.capacity));
         if (chosen) expect(chosen.inFlight).toBeLessThan(chosen.capacity);
       }),

@@ -5,7 +5,8 @@
 import type { Clock } from "@holdfast/core";
 import type { VersionPolicy } from "@holdfast/engine";
 
-import type { Slot, Workers } from "../workers/workers.ts";
+import type { ConnectedWorker } from "../workers/connected-worker.ts";
+import type { Workers } from "../workers/workers.ts";
 import type { Backlog } from "./backlog.ts";
 import { type Admittance, mayStart, NO_ROOM, type Waiting, type Work } from "./may-start.ts";
 
@@ -21,7 +22,7 @@ export interface AdmissionParts {
 /** A place of a worker that is taken for the work. */
 export interface Reserved {
   readonly may: true;
-  readonly slot: Slot;
+  readonly worker: ConnectedWorker;
 }
 
 /** The one question asked wherever work is handed out: may it start, and if not, what does it wait for? */
@@ -58,7 +59,7 @@ export class Admission {
     const admittance = this.mayStart(work);
     if (!admittance.may) return admittance;
     const { workers, clock } = this.#parts;
-    const slot = workers.reserve(work.functionId, clock.monotonicMs(), admittance.version, mayWait);
-    return slot ? { may: true, slot } : NO_ROOM;
+    const worker = workers.reserve(work.functionId, clock.monotonicMs(), admittance.version, mayWait);
+    return worker ? { may: true, worker } : NO_ROOM;
   }
 }

@@ -270,14 +270,14 @@ export class EventIntake {
     const { atMs, awaited, skipped = [], skippedWindows = 0 } = outcome;
     counters.runsCreated += one.item.runs.length - skipped.length;
     if (skipped.length + skippedWindows > 0) this.#logSkipped(one, skipped, skippedWindows);
-    for (const { run, job, slot } of one.leased) {
+    for (const { run, job, worker } of one.leased) {
       counters.leasedOnCreation += 1;
       const { id: runId, functionId, appId, appVersion } = run.run;
       const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
       for (const row of run.log) applyRow(state, row, atMs);
       runs.retain(runId);
       runs.keepNew(state);
-      this.#emit({ do: "DISPATCH", run: state, jobs: [{ job, slot }] });
+      this.#emit({ do: "DISPATCH", run: state, jobs: [{ job, worker }] });
       runs.release(runId);
     }
     if (awaited && one.item.lease) this.#emit({ do: "NOTIFY_WAITERS", event: one.item.event });
@@ -300,7 +300,7 @@ export class EventIntake {
 
   /** It was not stored. */
   releasePrepared(one: Prepared): void {
-    for (const { slot } of one.leased) this.#parts.workers.release(slot);
+    for (const { worker } of one.leased) this.#parts.workers.release(worker);
   }
 }
 

@@ -17,7 +17,7 @@ import type { Admission } from "../admission/admission.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { KnownFunction } from "../registry/functions.ts";
-import { leaseOf, type Slot } from "../workers/workers.ts";
+import { type ConnectedWorker, leaseOf } from "../workers/connected-worker.ts";
 import { newRun } from "./new-run.ts";
 
 export interface StarterParts {
@@ -30,7 +30,7 @@ export interface StarterParts {
 export interface Started {
   readonly runs: readonly IntakeRun[];
   readonly windows: readonly WindowEntry[];
-  readonly leased: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly slot: Slot }[];
+  readonly leased: readonly { readonly run: IntakeRun; readonly job: NewJob; readonly worker: ConnectedWorker }[];
 }
 
 export interface StartOptions {
@@ -71,7 +71,7 @@ export class Starter {
   ): Started {
     const runs: IntakeRun[] = [];
     const windows: WindowEntry[] = [];
-    const leased: { run: IntakeRun; job: NewJob; slot: Slot }[] = [];
+    const leased: { run: IntakeRun; job: NewJob; worker: ConnectedWorker }[] = [];
     const stage = options.invokes ? "invoked" : (options.stage ?? "event");
     for (const fn of functions) {
       const start = fn.plain ? PLAIN_START : startOf(fn.id, fn.settings, reader, stage, this.#newId);
@@ -80,8 +80,8 @@ export class Starter {
         continue;
       }
       const isLimited = start.lane !== null || start.flowRules.length > 0;
-      const slot = this.#reserve(fn, isLimited, !options.startMs);
-      const lease = slot ? leaseOf(slot, this.#options.settings.gatewayId) : null;
+      const worker = this.#reserve(fn, isLimited, !options.startMs);
+      const lease = worker ? leaseOf(worker, this.#options.settings.gatewayId) : null;
       const run = newRun({
         fn,
         event,
@@ -94,16 +94,20 @@ export class Starter {
         newId: this.#newId,
       });
       const [job] = run.jobs;
-      if (slot && job) leased.push({ run, job, slot });
+      if (worker && job) leased.push({ run, job, worker });
       runs.push(run);
     }
     return { runs, windows, leased };
   }
 
   /** New runs begin on the newest version. Where that has no place here they queue up. */
-  #reserve({ id: functionId, appVersion }: KnownFunction, isLimited: boolean, isDue: boolean): Slot | undefined {
+  #reserve(
+    { id: functionId, appVersion }: KnownFunction,
+    isLimited: boolean,
+    isDue: boolean,
+  ): ConnectedWorker | undefined {
     const work = { at: "NEW_RUN", functionId, newestVersion: appVersion, isLimited, isDue } as const;
     const reserved = this.#parts.admission.reserve(work);
-    return reserved.may ? reserved.slot : undefined;
+    return reserved.may ? reserved.worker : undefined;
   }
 }

@@ -12,8 +12,9 @@ import type { DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 
 import type { RunCache } from "../run-cache.ts";
+import type { ConnectedWorker } from "../workers/connected-worker.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
-import type { Slot, Workers } from "../workers/workers.ts";
+import type { Workers } from "../workers/workers.ts";
 import type { RunUpdater } from "./run-updater.ts";
 import { Versions, versionName } from "./versions.ts";
 
@@ -67,8 +68,8 @@ export class Placement {
     const admittance = admission.mayStart({ at: "BEGUN_RUN", functionId, version: state.appVersion });
     if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const { version } = admittance;
-    const slot = workers.reserve(job.functionId, clock.monotonicMs(), version);
-    if (slot) dispatches.start(job, job.epoch, slot, state);
+    const worker = workers.reserve(job.functionId, clock.monotonicMs(), version);
+    if (worker) dispatches.start(job, job.epoch, worker, state);
     else if (version === null) dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
     else if (workers.hasVersion(job.functionId, version)) this.#holdJob(job, HOLD_MS);
     else {
@@ -106,12 +107,12 @@ export class Placement {
     if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const spillInMs = admittance.anyVersionInMs ?? Number.POSITIVE_INFINITY;
     const mayBeAny = spillInMs === 0;
-    const slot =
+    const worker =
       workers.reserve(functionId, nowMs, wanted) ?? (mayBeAny ? this.#reserveOlder(functionId, nowMs) : undefined);
-    if (slot) {
-      const version = workers.versionOf(slot, functionId);
-      if (version === state.appVersion) dispatches.start(job, epoch, slot, state);
-      else this.#whileRetained(job, this.#pin(job, state, slot, version));
+    if (worker) {
+      const version = workers.versionOf(worker, functionId);
+      if (version === state.appVersion) dispatches.start(job, epoch, worker, state);
+      else this.#whileRetained(job, this.#pin(job, state, worker, version));
     } else if (wanted !== null && !mayBeAny && !workers.isOnly(functionId, wanted)) {
       this.#holdJob(job, Math.min(spillInMs, HOLD_MS), wanted);
     } else {
@@ -122,36 +123,36 @@ export class Placement {
   }
 
   /** The newer the better. */
-  #reserveOlder(functionId: string, nowMs: number): Slot | undefined {
+  #reserveOlder(functionId: string, nowMs: number): ConnectedWorker | undefined {
     const { workers, functions } = this.#parts;
     for (const version of functions.versionsOf(functionId)) {
-      const slot = workers.reserve(functionId, nowMs, version);
-      if (slot) return slot;
+      const worker = workers.reserve(functionId, nowMs, version);
+      if (worker) return worker;
     }
     return workers.reserve(functionId, nowMs, null);
   }
 
-  async #pin(job: ClaimedJob, before: RunState, slot: Slot, version: string): Promise<void> {
+  async #pin(job: ClaimedJob, before: RunState, worker: ConnectedWorker, version: string): Promise<void> {
     const { workers, updater, dispatches, runs } = this.#parts;
     const fence = { jobId: job.id, epoch: job.epoch };
     let started = false;
     try {
-      const options = this.#optionsOf(slot, job.functionId, before);
+      const options = this.#optionsOf(worker, job.functionId, before);
       const outcome = await updater.apply(job.runId, { type: "pin", jobId: job.id, version, options }, fence);
       const state = outcome === "won" ? await runs.load(job.runId) : null;
       if (!state) return;
       started = true;
-      dispatches.start(job, job.epoch, slot, state);
+      dispatches.start(job, job.epoch, worker, state);
     } finally {
-      if (!started) workers.release(slot);
+      if (!started) workers.release(worker);
     }
   }
 
   /** As the worker's app has them. What cancels the run is left as it is where it would be the same. */
-  #optionsOf(slot: Slot, functionId: string, { appVersion }: RunState): PinOptions {
+  #optionsOf(worker: ConnectedWorker, functionId: string, { appVersion }: RunState): PinOptions {
     const { workers, functions } = this.#parts;
     const before = functions.get(functionId);
-    const config = workers.configOf(slot, functionId);
+    const config = workers.configOf(worker, functionId);
     const own = config === undefined && before ? before : readRunOptions(config ?? "{}");
     const { cancelRules, maxAttempts, deadlineInMs, finishInMs } = own;
     const options = { maxAttempts, deadlineInMs, finishInMs };
@@ -167,8 +168,8 @@ export class Placement {
     const isElsewhere = elsewhere?.open.has(versionName(state.appId, state.appVersion)) === true;
     const admittance = admission.mayStart({ at: "VERSION_MISSING", functionId, isElsewhere });
     if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
-    const slot = workers.reserve(functionId, this.#options.clock.monotonicMs(), admittance.version);
-    if (slot) dispatches.start(job, job.epoch, slot, state);
+    const worker = workers.reserve(functionId, this.#options.clock.monotonicMs(), admittance.version);
+    if (worker) dispatches.start(job, job.epoch, worker, state);
     else dispatches.release([{ jobId: job.id, epoch: job.epoch, lost: false }]);
   }
 

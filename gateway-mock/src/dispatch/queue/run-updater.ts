@@ -28,7 +28,8 @@ import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 
 import type { DecidedTransition, RunCache } from "../run-cache.ts";
-import { leaseOf, type Workers } from "../workers/workers.ts";
+import { leaseOf } from "../workers/connected-worker.ts";
+import type { Workers } from "../workers/workers.ts";
 import { abandonedJobs, effectsOfCommit } from "./effects-of-commit.ts";
 
 /** `nothing`: the input changes nothing (any more). `stale`: another worker has the work. */
@@ -177,7 +178,7 @@ export class RunUpdater {
       return "won";
     } finally {
       if (!won) {
-        for (const { slot } of leased) this.#workers.release(slot);
+        for (const { worker } of leased) this.#workers.release(worker);
         for (const one of prepared) intake.releasePrepared(one);
       }
     }
@@ -226,7 +227,7 @@ export class RunUpdater {
       const [isDue, isLimited] = [!delayMs && !notBeforeMs, Boolean(lane)];
       const work = { at: "NEXT_JOB", functionId, version: appVersion, isDue, isLimited } as const;
       const reserved = this.#parts.admission.reserve(work, mayWait);
-      if (reserved.may) leased.push({ job, slot: reserved.slot });
+      if (reserved.may) leased.push({ job, worker: reserved.worker });
       else if (reserved.why === "NO_ROOM") break;
     }
     this.#counters.leasedOnCreation += leased.length;
@@ -235,10 +236,10 @@ export class RunUpdater {
 
   #withLeases(jobs: readonly NewJob[], leased: readonly LeasedJob[]): NewJob[] {
     const { gatewayId } = this.#options.settings;
-    const slots = new Map(leased.map(({ job, slot }) => [job, slot]));
+    const workerOf = new Map(leased.map(({ job, worker }) => [job, worker]));
     return jobs.map((job) => {
-      const slot = slots.get(job);
-      if (slot) return { ...job, lease: leaseOf(slot, gatewayId) };
+      const worker = workerOf.get(job);
+      if (worker) return { ...job, lease: leaseOf(worker, gatewayId) };
       return job.kind === "child" ? { ...job, lease: this.#parts.notifyLease() ?? null } : job;
     });
   }

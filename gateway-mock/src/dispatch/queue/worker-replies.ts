@@ -12,12 +12,13 @@ import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 
 import type { RunCache } from "../run-cache.ts";
+import type { ConnectedWorker } from "../workers/connected-worker.ts";
 import type { Dispatch } from "../workers/dispatch.ts";
 import type { Dispatches } from "../workers/dispatches.ts";
 import type { RequestName } from "../workers/lease-proofs.ts";
 import type { Ownership, Reporter } from "../workers/ownership.ts";
 import { parseRequestId } from "../workers/request-id.ts";
-import type { Slot, Workers } from "../workers/workers.ts";
+import type { Workers } from "../workers/workers.ts";
 import { InOrder } from "./in-order.ts";
 import { checkpointOps, type ReadOps, reportOf } from "./read-reports.ts";
 import type { RunUpdater } from "./run-updater.ts";
@@ -70,16 +71,16 @@ export class WorkerReplies {
   }
 
   /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
-  onReply(slot: Slot, response: SdkResponse): void {
+  onReply(worker: ConnectedWorker, response: SdkResponse): void {
     const report = reportOf(response, () => this.#time.nowMs());
-    this.#inOrder.process(response.requestId, report, (read) => this.#storeReply(slot, response, read));
+    this.#inOrder.process(response.requestId, report, (read) => this.#storeReply(worker, response, read));
   }
 
-  #storeReply(slot: Slot, response: SdkResponse, report: PassReport): void {
+  #storeReply(worker: ConnectedWorker, response: SdkResponse, report: PassReport): void {
     const { requestId } = response;
-    const inPlace = slot.session.extensions.has("checkpoint");
-    this.#reply(response, report, inPlace, this.#ownership.bySocket(slot)).then(
-      () => slot.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
+    const inPlace = worker.session.extensions.has("checkpoint");
+    this.#reply(response, report, inPlace, this.#ownership.bySocket(worker)).then(
+      () => worker.session.send({ kind: "WORKER_REPLY_ACK", requestId }),
       (error: unknown) => {
         // No acknowledgement: the worker keeps the reply and sends it again.
         this.#options.log(levelFor(error, "error"), `A reply could not be stored: ${messageOf(error)}`, {
@@ -113,7 +114,7 @@ export class WorkerReplies {
     this.#runs.retain(runId);
     try {
       if (!(dispatch ? holds(from, dispatch, response.runId) : await this.#isOwner(from, runId))) {
-        this.#ownership.recordRefusal(from.slot, "a reply", { requestId, runId });
+        this.#ownership.recordRefusal(from.worker, "a reply", { requestId, runId });
         return false;
       }
       if (dispatch) {
@@ -131,22 +132,22 @@ export class WorkerReplies {
     }
   }
 
-  onCheckpoint(slot: Slot, frame: CheckpointFrame): void {
+  onCheckpoint(worker: ConnectedWorker, frame: CheckpointFrame): void {
     const { requestId, runId } = frame;
     const dispatch = this.#dispatches.get(requestId);
-    if (dispatch && holds(this.#ownership.bySocket(slot, frame), dispatch, runId)) {
-      this.#dispatches.acknowledge(dispatch, slot);
+    if (dispatch && holds(this.#ownership.bySocket(worker, frame), dispatch, runId)) {
+      this.#dispatches.acknowledge(dispatch, worker);
     }
-    this.#inOrder.process(requestId, checkpointOps(frame.ops), (read) => this.#storeCheckpoint(slot, frame, read));
+    this.#inOrder.process(requestId, checkpointOps(frame.ops), (read) => this.#storeCheckpoint(worker, frame, read));
   }
 
-  #storeCheckpoint(slot: Slot, frame: CheckpointFrame, read: ReadOps): void {
+  #storeCheckpoint(worker: ConnectedWorker, frame: CheckpointFrame, read: ReadOps): void {
     const { requestId, sequence, runId } = frame;
     const answer = ({ outcome, message }: CheckpointResult): void => {
-      slot.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
+      worker.session.send({ kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message });
     };
     if ("problem" in read) return answer({ outcome: "invalid", message: read.problem });
-    this.checkpoint(frame, read.ops, this.#ownership.bySocket(slot, frame)).then(answer, (error: unknown) => {
+    this.checkpoint(frame, read.ops, this.#ownership.bySocket(worker, frame)).then(answer, (error: unknown) => {
       this.#options.log(levelFor(error, "error"), `A checkpoint could not be stored: ${messageOf(error)}`, {
         runId,
         requestId,
@@ -170,7 +171,7 @@ export class WorkerReplies {
     const runId = dispatch?.runId ?? givenRunId;
     if (!fence || !isUlid(runId)) return this.#stale();
     if (!(dispatch ? holds(from, dispatch, givenRunId) : await this.#loadAndCheckOwner(from, runId))) {
-      this.#ownership.recordRefusal(from.slot, "a checkpoint", { requestId, runId });
+      this.#ownership.recordRefusal(from.worker, "a checkpoint", { requestId, runId });
       return FOREIGN;
     }
     const parked = ops.filter(needsDecision);
@@ -243,35 +244,35 @@ export class WorkerReplies {
   }
 
   /** The worker refuses work, or hands it back. */
-  onNack(slot: Slot, frame: RequestNack): void {
+  onNack(worker: ConnectedWorker, frame: RequestNack): void {
     this.#counters.nacks += 1;
     const { clock } = this.#options;
-    const { log } = slot.session;
+    const { log } = worker.session;
     const dispatch = this.#dispatches.get(frame.requestId);
     const fence = dispatch?.fence ?? parseRequestId(frame.requestId);
     const data = { requestId: frame.requestId, runId: frame.runId, reason: frame.reason };
     const isTheirs =
       frame.leaseId === "" && dispatch
-        ? holds(this.#ownership.bySocket(slot), dispatch, frame.runId)
-        : this.#ownership.leaseholder(slot, frame) !== undefined;
-    if (!isTheirs) return this.#ownership.recordRefusal(slot, "a nack", frame);
+        ? holds(this.#ownership.bySocket(worker), dispatch, frame.runId)
+        : this.#ownership.leaseholder(worker, frame) !== undefined;
+    if (!isTheirs) return this.#ownership.recordRefusal(worker, "a nack", frame);
     switch (frame.reason) {
       case "AT_CAPACITY":
-        slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
+        worker.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
         break;
       case "SHUTTING_DOWN":
       case "DRAIN_TIMEOUT":
-        this.#workers.close(slot);
+        this.#workers.close(worker);
         break;
       case "UNKNOWN_APP":
       case "UNKNOWN_FUNCTION":
-        if (dispatch) this.#workers.removeFunction(slot, dispatch.functionId);
+        if (dispatch) this.#workers.removeFunction(worker, dispatch.functionId);
         log("error", `A worker does not have a function that it registered: ${frame.message}`, data);
         break;
       case "MALFORMED":
       case "STALLED":
         log("warn", `A worker returned a request (${frame.reason}): ${frame.message}`, data);
-        slot.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
+        worker.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
         break;
     }
     const lost = frame.reason === "STALLED" || frame.reason === "MALFORMED";

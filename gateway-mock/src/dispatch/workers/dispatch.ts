@@ -1,7 +1,7 @@
 /** One request in flight: a job given to a worker under one epoch. */
 import type { Fence, JobKind } from "@holdfast/store";
 
-import type { Slot } from "./workers.ts";
+import type { ConnectedWorker } from "./connected-worker.ts";
 
 /** A request that a worker has, or had when its socket broke. */
 export interface Dispatch {
@@ -12,7 +12,7 @@ export interface Dispatch {
   readonly appId: string;
   readonly inPlace: boolean;
   /** Null while its instance has no socket. */
-  slot: Slot | null;
+  worker: ConnectedWorker | null;
   /** Its instance has a socket at another gateway, which is to hear of it. */
   elsewhere: boolean;
   acked: boolean;

@@ -14,6 +14,7 @@ import type { Functions } from "../registry/functions.ts";
 
 import type { RunCache } from "../run-cache.ts";
 import { AckTimeouts } from "./ack-timeouts.ts";
+import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
 import { KeptRequests } from "./kept-requests.ts";
 import type { LeaseProofs, RequestName } from "./lease-proofs.ts";
@@ -22,7 +23,7 @@ import { requestFrame } from "./request-frame.ts";
 import { requestIdOf } from "./request-id.ts";
 import { SendQueue } from "./send-queue.ts";
 import { SupersededRequests } from "./superseded-requests.ts";
-import type { Slot, Workers } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 
 export interface DispatchesParts {
   readonly runs: RunCache;
@@ -67,7 +68,7 @@ export class Dispatches {
     this.#kept = new KeptRequests(options, {
       ...parts,
       isOpen: (dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch,
-      start: (job, epoch, slot, state) => this.start(job, epoch, slot, state),
+      start: (job, epoch, worker, state) => this.start(job, epoch, worker, state),
       onLost: (dispatch) => this.finish(dispatch),
       onDropped: (dispatches) => this.abandon(dispatches, () => false),
       onRested: () => emit({ do: "JOBS_DUE" }),
@@ -95,17 +96,17 @@ export class Dispatches {
   }
 
   /** Sends a leased job to the worker whose place is reserved. */
-  start(job: JobToRun, epoch: number, slot: Slot, state: RunState): void {
+  start(job: JobToRun, epoch: number, worker: ConnectedWorker, state: RunState): void {
     const fence = { jobId: job.id, epoch };
     this.supersede(fence);
     // Workers at other gateways may have it under an earlier epoch.
     if (epoch > 1) this.#options.store.notify({ type: "given", requestIds: [requestIdOf(fence)] });
-    if (!slot.open) {
-      this.#workers.release(slot);
+    if (!worker.open) {
+      this.#workers.release(worker);
       this.release([{ ...fence, lost: false }]);
       return;
     }
-    const inPlace = slot.session.extensions.has("checkpoint") && job.kind === "pass" && !hasStepJobs(state);
+    const inPlace = worker.session.extensions.has("checkpoint") && job.kind === "pass" && !hasStepJobs(state);
     const { runId, functionId } = job;
     const dispatch: Dispatch = {
       requestId: requestIdOf(fence),
@@ -114,7 +115,7 @@ export class Dispatches {
       functionId,
       appId: state.appId,
       inPlace,
-      slot,
+      worker,
       elsewhere: false,
       acked: false,
       sentMs: null,
@@ -124,25 +125,25 @@ export class Dispatches {
       onCommitsDone: null,
     };
     this.#insert(dispatch);
-    slot.session.sendWhenRoom(() => this.#buildRequest(dispatch, job, slot, state));
+    worker.session.sendWhenRoom(() => this.#buildRequest(dispatch, job, worker, state));
     if (dispatch.sentMs === null && this.#byRequest.get(dispatch.requestId) === dispatch) this.#sendQueue.add(dispatch);
   }
 
   /**
    * Null when it is over by now, or goes back. The state may have moved on since the start, as it may before a claim.
    */
-  #buildRequest(dispatch: Dispatch, job: JobToRun, slot: Slot, state: RunState): GatewayFrame | null {
+  #buildRequest(dispatch: Dispatch, job: JobToRun, worker: ConnectedWorker, state: RunState): GatewayFrame | null {
     const { requestId, fence, runId, functionId } = dispatch;
-    if (this.#byRequest.get(requestId) !== dispatch || dispatch.slot !== slot) return null;
-    if (!slot.open) {
+    if (this.#byRequest.get(requestId) !== dispatch || dispatch.worker !== worker) return null;
+    if (!worker.open) {
       this.abandon([dispatch], () => false);
       return null;
     }
-    const leaseId = this.leaseId({ requestId, runId }, state.appId, slot.session.leaseMs);
+    const leaseId = this.leaseId({ requestId, runId }, state.appId, worker.session.leaseMs);
     const { frame, bytes } = requestFrame({
       dispatch,
       job,
-      slot,
+      worker,
       state,
       functionUuid: this.#functions.get(functionId)?.uuid,
       nowMs: this.#time.nowMs(),
@@ -156,7 +157,7 @@ export class Dispatches {
     }
     const sentMs = this.#options.clock.monotonicMs();
     dispatch.sentMs = sentMs;
-    dispatch.lease = { id: leaseId, before: null, instanceId: slot.session.instanceId };
+    dispatch.lease = { id: leaseId, before: null, instanceId: worker.session.instanceId };
     dispatch.lastHeardMs = sentMs;
     this.#sendQueue.delete(dispatch);
     this.#ackTimeouts.add(dispatch, sentMs);
@@ -165,31 +166,31 @@ export class Dispatches {
   }
 
   /** The worker spoke of it: it is alive there. */
-  acknowledge(dispatch: Dispatch, slot: Slot | null): void {
+  acknowledge(dispatch: Dispatch, worker: ConnectedWorker | null): void {
     dispatch.acked = true;
     this.#kept.onAcknowledged(dispatch);
     this.#routes.onAcknowledged(dispatch);
     // Its socket may have gone while the answer was on its way from the store: then this is no sign of life.
-    if (slot && this.#workers.get(slot.id) !== slot) return;
+    if (worker && this.#workers.get(worker.id) !== worker) return;
     dispatch.lastHeardMs = this.#options.clock.monotonicMs();
-    if (slot) this.move(dispatch, slot);
+    if (worker) this.move(dispatch, worker);
   }
 
-  move(dispatch: Dispatch, slot: Slot): void {
-    if (dispatch.slot === slot) return;
+  move(dispatch: Dispatch, worker: ConnectedWorker): void {
+    if (dispatch.worker === worker) return;
     this.detach(dispatch);
-    dispatch.slot = slot;
-    slot.requests.add(dispatch.requestId);
-    slot.inFlight += 1;
+    dispatch.worker = worker;
+    worker.requests.add(dispatch.requestId);
+    worker.inFlight += 1;
   }
 
   /** Its socket is gone; the lease stays. */
   detach(dispatch: Dispatch): void {
-    const { slot } = dispatch;
-    if (!slot) return;
-    slot.requests.delete(dispatch.requestId);
-    this.#workers.release(slot);
-    dispatch.slot = null;
+    const { worker } = dispatch;
+    if (!worker) return;
+    worker.requests.delete(dispatch.requestId);
+    this.#workers.release(worker);
+    dispatch.worker = null;
   }
 
   /** It is over, or no longer ours. */
@@ -221,8 +222,8 @@ export class Dispatches {
   }
 
   /** The worker extends the lease of a request that another gateway gave out. */
-  keepForeign(requestId: string, slot: Slot): void {
-    this.#superseded.add({ requestId, slot });
+  keepForeign(requestId: string, worker: ConnectedWorker): void {
+    this.#superseded.add({ requestId, worker });
   }
 
   /** Ends leases, so that a worker takes the jobs at once. What fails here the leases' own end does. */
@@ -267,16 +268,16 @@ export class Dispatches {
     if (ofRun) ofRun.add(dispatch);
     else this.#byRun.set(dispatch.runId, new Set([dispatch]));
     this.#runs.retain(dispatch.runId);
-    dispatch.slot?.requests.add(dispatch.requestId);
+    dispatch.worker?.requests.add(dispatch.requestId);
   }
 
   /**
    * The worker gets nothing more. One of the base protocol that `said` so leaves alone what it has not acknowledged by
    * then.
    */
-  pauseWorker(slot: Slot, byWorker: boolean): void {
-    this.#workers.close(slot);
-    const { requests, session } = slot;
+  pauseWorker(worker: ConnectedWorker, byWorker: boolean): void {
+    this.#workers.close(worker);
+    const { requests, session } = worker;
     if (!byWorker || session.extensions.has("nack") || session.extensions.has("stall")) return;
     const dispatches = [...requests].flatMap((requestId) => this.#byRequest.get(requestId) ?? []);
     this.reroute(dispatches.filter(({ acked, sentMs }) => !acked && sentMs !== null));
@@ -300,7 +301,7 @@ export class Dispatches {
   forgetJob(jobId: string): void {
     const dispatch = this.#byJob.get(jobId);
     if (!dispatch) return;
-    if (dispatch.slot) this.#workers.putLast(dispatch.slot);
+    if (dispatch.worker) this.#workers.putLast(dispatch.worker);
     this.finish(dispatch);
   }
 
@@ -311,7 +312,7 @@ export class Dispatches {
     if (settings.plain) return this.reroute(open);
     const late = this.#kept.keep(open);
     if (late.length === 0) return;
-    for (const { slot } of late) if (slot) slot.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
+    for (const { worker } of late) if (worker) worker.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
     log("warn", `${late.length} request(s) were not acknowledged in time and are reassigned.`);
     // Until another worker has the work this one may continue: its acknowledgement was only late.
     for (const dispatch of late) this.#superseded.add(dispatch);

@@ -7,8 +7,9 @@ import type { RunState } from "@holdfast/engine";
 import type { DispatcherOptions } from "../ports.ts";
 
 import type { RunCache } from "../run-cache.ts";
+import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
-import type { Slot, Workers } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 
 export interface KeptRequestsParts {
   readonly runs: RunCache;
@@ -16,7 +17,7 @@ export interface KeptRequestsParts {
   /** Whether it is still in the table. */
   readonly isOpen: (dispatch: Dispatch) => boolean;
   /** Gives the job to this worker, whose place is reserved, under the next epoch; ends the dispatch before. */
-  readonly start: (job: JobToRun, epoch: number, slot: Slot, state: RunState) => void;
+  readonly start: (job: JobToRun, epoch: number, worker: ConnectedWorker, state: RunState) => void;
   /** Another worker has the work. */
   readonly onLost: (dispatch: Dispatch) => void;
   /** Any worker may have the work. */
@@ -41,7 +42,7 @@ export interface KeptRequestsParts {
 export class KeptRequests {
   readonly #options: DispatcherOptions;
   readonly #parts: KeptRequestsParts;
-  readonly #kept = new Map<Dispatch, Slot>();
+  readonly #kept = new Map<Dispatch, ConnectedWorker>();
   #timer: TimerHandle | null = null;
   #isChecking = false;
 
@@ -54,8 +55,8 @@ export class KeptRequests {
   keep(late: readonly Dispatch[]): Dispatch[] {
     const rest: Dispatch[] = [];
     for (const dispatch of late) {
-      const { slot } = dispatch;
-      if (slot && this.#isLive(slot) && !slot.session.extensions.has("cancel")) this.#kept.set(dispatch, slot);
+      const { worker } = dispatch;
+      if (worker && this.#isLive(worker) && !worker.session.extensions.has("cancel")) this.#kept.set(dispatch, worker);
       else rest.push(dispatch);
     }
     if (this.#kept.size > 0 && !this.#isChecking) void this.#check();
@@ -64,11 +65,11 @@ export class KeptRequests {
 
   /** The worker spoke of it. */
   onAcknowledged(dispatch: Dispatch): void {
-    const slot = this.#kept.get(dispatch);
-    if (!slot) return;
+    const worker = this.#kept.get(dispatch);
+    if (!worker) return;
     this.#kept.delete(dispatch);
-    for (const other of this.#kept.values()) if (other === slot) return;
-    slot.restUntilMs = 0;
+    for (const other of this.#kept.values()) if (other === worker) return;
+    worker.restUntilMs = 0;
     this.#parts.onRested();
   }
 
@@ -78,8 +79,8 @@ export class KeptRequests {
     this.#kept.clear();
   }
 
-  #isLive(slot: Slot): boolean {
-    return this.#parts.workers.get(slot.id) === slot;
+  #isLive(worker: ConnectedWorker): boolean {
+    return this.#parts.workers.get(worker.id) === worker;
   }
 
   #arm(): void {
@@ -114,11 +115,11 @@ export class KeptRequests {
     const { clock, settings } = this.#options;
     const nowMs = clock.monotonicMs();
     const dropped: Dispatch[] = [];
-    for (const [dispatch, slot] of this.#kept) {
-      if (!this.#isStillKept(dispatch, slot)) this.#kept.delete(dispatch);
-      else if (isDropped(dispatch, slot, nowMs, settings.requestAckMs)) dropped.push(dispatch);
+    for (const [dispatch, worker] of this.#kept) {
+      if (!this.#isStillKept(dispatch, worker)) this.#kept.delete(dispatch);
+      else if (isDropped(dispatch, worker, nowMs, settings.requestAckMs)) dropped.push(dispatch);
       // Until the next look it gets nothing.
-      else slot.restUntilMs = nowMs + 2 * settings.requestAckMs;
+      else worker.restUntilMs = nowMs + 2 * settings.requestAckMs;
     }
     for (const dispatch of dropped) this.#kept.delete(dispatch);
     if (dropped.length > 0) this.#parts.onDropped(dropped);
@@ -126,8 +127,8 @@ export class KeptRequests {
   }
 
   /** Neither acknowledged nor over, and still of this connection. */
-  #isStillKept(dispatch: Dispatch, slot: Slot): boolean {
-    return !dispatch.acked && dispatch.slot === slot && this.#parts.isOpen(dispatch) && this.#isLive(slot);
+  #isStillKept(dispatch: Dispatch, worker: ConnectedWorker): boolean {
+    return !dispatch.acked && dispatch.worker === worker && this.#parts.isOpen(dispatch) && this.#isLive(worker);
   }
 
   /** To another connection, if one has room. */
@@ -140,13 +141,13 @@ export class KeptRequests {
       const state = await runs.load(runId);
       const version = settings.versionPolicy === "any" ? null : (state?.appVersion ?? null);
       if (!this.#kept.has(dispatch)) return true;
-      const slot = workers.reserve(functionId, clock.monotonicMs(), version);
-      if (!slot) return false;
-      const started = await this.#reassign(dispatch, slot).catch((error: unknown) => {
-        workers.release(slot);
+      const worker = workers.reserve(functionId, clock.monotonicMs(), version);
+      if (!worker) return false;
+      const started = await this.#reassign(dispatch, worker).catch((error: unknown) => {
+        workers.release(worker);
         throw error;
       });
-      if (!started) workers.release(slot);
+      if (!started) workers.release(worker);
       return true;
     } finally {
       runs.release(runId);
@@ -154,11 +155,11 @@ export class KeptRequests {
   }
 
   /** False when the work is another worker's, or over. */
-  async #reassign(dispatch: Dispatch, slot: Slot): Promise<boolean> {
+  async #reassign(dispatch: Dispatch, worker: ConnectedWorker): Promise<boolean> {
     const { store, settings, log } = this.#options;
     const { runs, start, onLost } = this.#parts;
     const { fence, runId, functionId } = dispatch;
-    const lease = { ...fence, gatewayId: settings.gatewayId, leaseMs: slot.session.leaseMs, next: true };
+    const lease = { ...fence, gatewayId: settings.gatewayId, leaseMs: worker.session.leaseMs, next: true };
     const [extended] = await store.extendLeases([lease]);
     this.#kept.delete(dispatch);
     // As after a claim: the cached state may be older than the stored one.
@@ -170,7 +171,7 @@ export class KeptRequests {
       return false;
     }
     log("info", "A request that was not acknowledged in time is reassigned to another connection.", { runId });
-    start({ ...job, runId, functionId }, fence.epoch + 1, slot, state);
+    start({ ...job, runId, functionId }, fence.epoch + 1, worker, state);
     return true;
   }
 
@@ -178,8 +179,8 @@ export class KeptRequests {
     const { store, settings } = this.#options;
     const { gatewayId } = settings;
     const leased = dispatches.flatMap((dispatch) => {
-      const slot = this.#kept.get(dispatch);
-      return slot ? [{ dispatch, lease: { ...dispatch.fence, gatewayId, leaseMs: slot.session.leaseMs } }] : [];
+      const worker = this.#kept.get(dispatch);
+      return worker ? [{ dispatch, lease: { ...dispatch.fence, gatewayId, leaseMs: worker.session.leaseMs } }] : [];
     });
     if (leased.length === 0) return;
     const ours = await store.extendLeases(leased.map(({ lease }) => lease));
@@ -189,7 +190,12 @@ export class KeptRequests {
   }
 }
 
-function isDropped({ sentMs }: Dispatch, { session, seenMs }: Slot, nowMs: number, requestAckMs: number): boolean {
+function isDropped(
+  { sentMs }: Dispatch,
+  { session, seenMs }: ConnectedWorker,
+  nowMs: number,
+  requestAckMs: number,
+): boolean {
   if (sentMs === null) return false;
   return nowMs - sentMs > session.leaseMs + requestAckMs && seenMs - sentMs > requestAckMs;
 }

@@ -8,16 +8,16 @@ import { qualify } from "@holdfast/store";
 import { levelFor } from "../../store-postgres/index.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
+import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatches } from "./dispatches.ts";
 import type { Ownership } from "./ownership.ts";
 import { decideExtension } from "./plain-rules.ts";
 import { parseRequestId } from "./request-id.ts";
-import type { Slot } from "./workers.ts";
 
 export type ExtendLeaseFrame = Extract<WorkerFrame, { kind: "WORKER_REQUEST_EXTEND_LEASE" }>;
 
 interface ExtensionRequest {
-  readonly slot: Slot;
+  readonly worker: ConnectedWorker;
   readonly frame: ExtendLeaseFrame;
 }
 
@@ -45,8 +45,8 @@ export class Leases {
     this.#counters = parts.counters;
   }
 
-  extend(slot: Slot, frame: ExtendLeaseFrame): void {
-    this.#pending.push({ slot, frame });
+  extend(worker: ConnectedWorker, frame: ExtendLeaseFrame): void {
+    this.#pending.push({ worker, frame });
     if (this.#busy) return;
     this.#busy = true;
     setImmediate(() => void this.#flush());
@@ -64,7 +64,7 @@ export class Leases {
   async #answerBatch(batch: readonly ExtensionRequest[]): Promise<void> {
     const known = batch.flatMap((request) => {
       const fence = parseRequestId(request.frame.requestId);
-      const appId = fence && this.#ownership.leaseholder(request.slot, request.frame);
+      const appId = fence && this.#ownership.leaseholder(request.worker, request.frame);
       if (fence && appId !== undefined) return this.#isAnswered(request) ? [] : [{ ...request, fence, appId }];
       this.#refuseForeign(request);
       return [];
@@ -72,10 +72,10 @@ export class Leases {
     if (known.length === 0) return;
     try {
       const { gatewayId } = this.#options.settings;
-      const leases = known.map(({ fence, slot, frame }) => {
-        const functionId = qualify(slot.session.environment, frame.functionSlug);
+      const leases = known.map(({ fence, worker, frame }) => {
+        const functionId = qualify(worker.session.environment, frame.functionSlug);
         const limits = this.#functions.get(functionId)?.limits ?? null;
-        return { ...fence, gatewayId, leaseMs: slot.session.leaseMs, functionId, limits };
+        return { ...fence, gatewayId, leaseMs: worker.session.leaseMs, functionId, limits };
       });
       const extended = await this.#options.store.extendLeases(leases);
       for (const [index, request] of known.entries()) {
@@ -88,35 +88,35 @@ export class Leases {
     }
   }
 
-  #grant({ slot, frame, appId }: ExtensionRequest & { readonly appId: string }): void {
+  #grant({ worker, frame, appId }: ExtensionRequest & { readonly appId: string }): void {
     this.#counters.leasesExtended += 1;
     const dispatch = this.#dispatches.get(frame.requestId);
-    if (dispatch) this.#dispatches.acknowledge(dispatch, slot);
-    else this.#dispatches.keepForeign(frame.requestId, slot);
+    if (dispatch) this.#dispatches.acknowledge(dispatch, worker);
+    else this.#dispatches.keepForeign(frame.requestId, worker);
     const runId = dispatch?.runId ?? frame.runId;
-    const repeated = this.#repeated(frame, slot);
-    if (repeated !== null) return send(slot, frame, repeated);
-    const id = this.#dispatches.leaseId({ requestId: frame.requestId, runId }, appId, slot.session.leaseMs);
-    if (dispatch) dispatch.lease = { id, before: frame.leaseId, instanceId: slot.session.instanceId };
-    send(slot, frame, id);
+    const repeated = this.#repeated(frame, worker);
+    if (repeated !== null) return send(worker, frame, repeated);
+    const id = this.#dispatches.leaseId({ requestId: frame.requestId, runId }, appId, worker.session.leaseMs);
+    if (dispatch) dispatch.lease = { id, before: frame.leaseId, instanceId: worker.session.instanceId };
+    send(worker, frame, id);
   }
 
   /** A plain gateway looks at the lease id first. */
-  #isAnswered({ slot, frame }: ExtensionRequest): boolean {
+  #isAnswered({ worker, frame }: ExtensionRequest): boolean {
     const { settings, clock } = this.#options;
     const lease = this.#dispatches.get(frame.requestId)?.lease ?? null;
     if (!settings.plain || lease === null) return false;
-    const { instanceId, isLimited } = slot.session;
+    const { instanceId, isLimited } = worker.session;
     const result = decideExtension(lease, { leaseId: frame.leaseId, instanceId, isLimited }, clock.nowMs());
     // What is said once more has to be true once more: another worker may have the work by now.
     if (result !== "refuse") return false;
     this.#counters.leasesRefused += 1;
-    send(slot, frame, undefined);
+    send(worker, frame, undefined);
     return true;
   }
 
   /** The id that is given once more; null = it gets a new one. */
-  #repeated({ requestId, leaseId }: ExtendLeaseFrame, { session }: Slot): string | null {
+  #repeated({ requestId, leaseId }: ExtendLeaseFrame, { session }: ConnectedWorker): string | null {
     const { settings, clock } = this.#options;
     const lease = this.#dispatches.get(requestId)?.lease ?? null;
     if (!settings.plain || lease === null) return null;
@@ -125,23 +125,23 @@ export class Leases {
   }
 
   /** Whose work it is keeps it. */
-  #refuseForeign({ slot, frame }: ExtensionRequest): void {
+  #refuseForeign({ worker, frame }: ExtensionRequest): void {
     this.#counters.leasesRefused += 1;
-    this.#ownership.recordRefusal(slot, "An extension", frame);
-    send(slot, frame, undefined);
+    this.#ownership.recordRefusal(worker, "An extension", frame);
+    send(worker, frame, undefined);
   }
 
-  #refuse({ slot, frame }: ExtensionRequest): void {
+  #refuse({ worker, frame }: ExtensionRequest): void {
     this.#counters.leasesRefused += 1;
     const dispatch = this.#dispatches.get(frame.requestId);
     if (dispatch) this.#dispatches.finish(dispatch);
-    send(slot, frame, undefined);
+    send(worker, frame, undefined);
   }
 }
 
-function send(slot: Slot, frame: ExtendLeaseFrame, newLeaseId: string | undefined): void {
+function send(worker: ConnectedWorker, frame: ExtendLeaseFrame, newLeaseId: string | undefined): void {
   const { requestId, accountId, envId, appId, functionSlug } = frame;
-  slot.session.send({
+  worker.session.send({
     kind: "WORKER_REQUEST_EXTEND_LEASE_ACK",
     requestId,
     accountId,

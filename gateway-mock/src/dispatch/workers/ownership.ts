@@ -5,9 +5,9 @@ import type { Log } from "@holdfast/core";
 import { environmentOf } from "@holdfast/store";
 
 import type { DispatcherCounters } from "../ports.ts";
+import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatches } from "./dispatches.ts";
 import type { LeaseProofs, RequestName } from "./lease-proofs.ts";
-import type { Slot } from "./workers.ts";
 
 export interface OwnershipParts {
   readonly proofs: LeaseProofs;
@@ -24,7 +24,7 @@ export interface LeasedName extends RequestName {
 /** Who reports on a request, and which apps' requests are theirs. */
 export interface Reporter {
   /** Null: it came by HTTP. */
-  readonly slot: Slot | null;
+  readonly worker: ConnectedWorker | null;
   owns(appId: string): boolean;
 }
 
@@ -39,50 +39,50 @@ export interface Reporter {
  */
 export class Ownership {
   readonly #parts: OwnershipParts;
-  readonly #warned = new WeakSet<Slot>();
+  readonly #warned = new WeakSet<ConnectedWorker>();
 
   constructor(parts: OwnershipParts) {
     this.#parts = parts;
   }
 
   /** The app, one of the session's, to which this lease was given; undefined when it is not theirs. */
-  leaseholder(slot: Slot, { requestId, runId, leaseId }: LeasedName): string | undefined {
+  leaseholder(worker: ConnectedWorker, { requestId, runId, leaseId }: LeasedName): string | undefined {
     const { dispatches, proofs } = this.#parts;
     const named = runId === "" ? dispatches.get(requestId)?.runId : runId;
     if (named === undefined) return undefined;
-    return proofs.appOf(leaseId, { requestId, runId: named }, slot.appIds);
+    return proofs.appOf(leaseId, { requestId, runId: named }, worker.appIds);
   }
 
   /** A worker that reports over its socket; with a lease id, which its report may name. */
-  bySocket(slot: Slot, lease?: LeasedName): Reporter {
-    const isValid = lease === undefined || lease.leaseId === "" || this.leaseholder(slot, lease) !== undefined;
-    return { slot, owns: (appId) => isValid && slot.appIds.has(appId) };
+  bySocket(worker: ConnectedWorker, lease?: LeasedName): Reporter {
+    const isValid = lease === undefined || lease.leaseId === "" || this.leaseholder(worker, lease) !== undefined;
+    return { worker, owns: (appId) => isValid && worker.appIds.has(appId) };
   }
 
   /** A reply by HTTP: it carries the id under which only the app's own workers know the app. */
   byReply({ appId: uuid }: { readonly appId: string }, environment: string): Reporter {
     const { proofs } = this.#parts;
-    return { slot: null, owns: (appId) => environmentOf(appId) === environment && proofs.isAppUuid(uuid, appId) };
+    return { worker: null, owns: (appId) => environmentOf(appId) === environment && proofs.isAppUuid(uuid, appId) };
   }
 
   /** A checkpoint by HTTP: it names its lease. */
   byCheckpoint({ leaseId, ...request }: LeasedName, environment: string): Reporter {
     const { proofs } = this.#parts;
     const holds = (appId: string): boolean => proofs.appOf(leaseId, request, [appId]) !== undefined;
-    return { slot: null, owns: (appId) => environmentOf(appId) === environment && holds(appId) };
+    return { worker: null, owns: (appId) => environmentOf(appId) === environment && holds(appId) };
   }
 
   /** Notes that something was refused; the log has it once for each connection. */
-  recordRefusal(slot: Slot | null, what: string, name: Partial<RequestName>): void {
+  recordRefusal(worker: ConnectedWorker | null, what: string, name: Partial<RequestName>): void {
     const { counters, log } = this.#parts;
     counters.foreignRefused += 1;
-    if (slot && this.#warned.has(slot)) return;
-    if (slot) this.#warned.add(slot);
+    if (worker && this.#warned.has(worker)) return;
+    if (worker) this.#warned.add(worker);
     log("warn", `Rejected ${what} about a request of another worker.`, {
       code: "REQUEST_NOT_OWNED",
       requestId: name.requestId,
       runId: name.runId,
-      instanceId: slot?.session.instanceId,
+      instanceId: worker?.session.instanceId,
     });
   }
 }

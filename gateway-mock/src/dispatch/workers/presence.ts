@@ -4,9 +4,10 @@
  */
 import { messageOf, type TimerHandle } from "@holdfast/core";
 import type { DispatcherOptions } from "../ports.ts";
+import type { ConnectedWorker, WorkerSession } from "./connected-worker.ts";
 import type { Dispatch } from "./dispatch.ts";
 import type { Dispatches } from "./dispatches.ts";
-import type { Slot, WorkerSession, Workers } from "./workers.ts";
+import type { Workers } from "./workers.ts";
 
 /**
  * Workers that come and go. When a socket breaks its requests keep their leases for a grace, in which the same instance
@@ -30,11 +31,11 @@ export class Presence {
   }
 
   /** With `final` the worker said that it ends: nothing is waited for. */
-  onWorkerLost(slot: Slot, final: boolean): void {
-    const dispatches = [...slot.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
-    this.#workers.remove(slot);
+  onWorkerLost(worker: ConnectedWorker, final: boolean): void {
+    const dispatches = [...worker.requests].flatMap((requestId) => this.#dispatches.get(requestId) ?? []);
+    this.#workers.remove(worker);
     for (const dispatch of dispatches) this.#dispatches.detach(dispatch);
-    if (this.#options.settings.plain) return this.#awaitLeaseEnds(dispatches, slot.session);
+    if (this.#options.settings.plain) return this.#awaitLeaseEnds(dispatches, worker.session);
     // What was not sent yet is with no worker.
     const hasNoWorker = ({ sentMs }: Dispatch): boolean => final || sentMs === null;
     const free = dispatches.filter(hasNoWorker);
@@ -45,7 +46,7 @@ export class Presence {
     for (const dispatch of sent) dispatch.lostMs = lostMs;
     this.#graces += 1;
     this.#after(this.#options.settings.reconnectGraceMs, () => {
-      void this.#endGrace(sent, slot.session, lostMs).finally(() => {
+      void this.#endGrace(sent, worker.session, lostMs).finally(() => {
         this.#graces -= 1;
         if (this.#graces === 0) for (const resolve of this.#onSettled.splice(0)) resolve();
       });
@@ -67,7 +68,7 @@ export class Presence {
     const lostMs = this.#options.clock.monotonicMs();
     for (const dispatch of acked) dispatch.lostMs = lostMs;
     const dropOrphans = (): void => {
-      const orphans = acked.filter((one) => one.lostMs === lostMs && one.slot === null);
+      const orphans = acked.filter((one) => one.lostMs === lostMs && one.worker === null);
       for (const dispatch of orphans) if (dispatch.lastHeardMs <= lostMs) this.#dispatches.finish(dispatch);
     };
     if (acked.length > 0) this.#after(2 * leaseMs, dropOrphans);
@@ -75,12 +76,12 @@ export class Presence {
 
   async #endGrace(dispatches: readonly Dispatch[], session: WorkerSession, lostMs: number): Promise<void> {
     const isOurs = (one: Dispatch): boolean => one.lostMs === lostMs && this.#dispatches.get(one.requestId) === one;
-    const orphans = dispatches.filter((one) => one.slot === null && isOurs(one));
+    const orphans = dispatches.filter((one) => one.worker === null && isOurs(one));
     if (orphans.length === 0) return;
     const back = this.#plainReturn(session.instanceId);
     const elsewhere = !back && !session.extensions.has("checkpoint") && (await this.#isElsewhere(session.instanceId));
     if (!back && !elsewhere) {
-      this.#abandon(orphans.filter((one) => one.slot === null && isOurs(one)));
+      this.#abandon(orphans.filter((one) => one.worker === null && isOurs(one)));
       return;
     }
     if (back) for (const dispatch of orphans) this.#dispatches.move(dispatch, back);
@@ -102,10 +103,10 @@ export class Presence {
   }
 
   /** A session of the same instance that extends leases only at its interval. */
-  #plainReturn(instanceId: string): Slot | undefined {
-    for (const slot of this.#workers.all()) {
-      const { session } = slot;
-      if (session.instanceId === instanceId && !session.extensions.has("checkpoint")) return slot;
+  #plainReturn(instanceId: string): ConnectedWorker | undefined {
+    for (const worker of this.#workers.all()) {
+      const { session } = worker;
+      if (session.instanceId === instanceId && !session.extensions.has("checkpoint")) return worker;
     }
     return undefined;
   }

@@ -2,10 +2,9 @@
 import { type RunState, requestPayload, sha1Hex } from "@holdfast/engine";
 import { type GatewayFrame, WIRE_LIMITS } from "@holdfast/protocol";
 import { DEFAULT_ENVIRONMENT, environmentOf, plainName } from "@holdfast/store";
-
+import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
 import { queueItemOf } from "./request-id.ts";
-import type { Slot } from "./workers.ts";
 
 /** Leaves room in the frame for everything around it. */
 const MAX_PAYLOAD_BYTES = WIRE_LIMITS.maxFrameBytes - 256 * 1024;
@@ -20,7 +19,7 @@ const NO_TRACE = new TextEncoder().encode("{}");
 export interface RequestFacts {
   readonly dispatch: Dispatch;
   readonly job: JobToRun;
-  readonly slot: Slot;
+  readonly worker: ConnectedWorker;
   readonly state: RunState;
   /** As it was registered; undefined: not here. */
   readonly functionUuid: string | undefined;
@@ -31,7 +30,7 @@ export interface RequestFacts {
 
 /** The frame that asks a worker to run a job; `bytes` alone when it would be larger than a frame may be. */
 export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFrame | null; readonly bytes: number } {
-  const { dispatch, job, slot, state, nowMs, leaseId } = facts;
+  const { dispatch, job, worker, state, nowMs, leaseId } = facts;
   const { requestId, runId, functionId, inPlace } = dispatch;
   const uuid = facts.functionUuid ?? uuidOf(functionId);
   const stepId = job.kind === "pass" ? "step" : job.key;
@@ -41,7 +40,7 @@ export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFram
     attempt: job.kind === "pass" ? state.passAttempt : job.attempt,
     stepId,
     queueItem: queueItemOf({ requestId, leaseId }),
-    functionUuid: slot.session.extensions.has("checkpoint") ? null : uuid,
+    functionUuid: worker.session.extensions.has("checkpoint") ? null : uuid,
     inPlace,
     nowMs,
   });

@@ -40,7 +40,7 @@ export class SendQueue {
 
   /** As often as the workers would. */
   #arm(): void {
-    const everyMs = Math.min(...[...this.#waiting].flatMap(({ slot }) => slot?.session.extendLeaseMs ?? []));
+    const everyMs = Math.min(...[...this.#waiting].flatMap(({ worker }) => worker?.session.extendLeaseMs ?? []));
     this.#timer = Number.isFinite(everyMs)
       ? this.#options.timers.set(everyMs, () => void this.#extend(), { unref: true })
       : null;
@@ -50,8 +50,8 @@ export class SendQueue {
     const { store, settings } = this.#options;
     const { gatewayId } = settings;
     const leased = [...this.#waiting].flatMap((dispatch) => {
-      const { fence, slot } = dispatch;
-      return slot ? [{ dispatch, lease: { ...fence, gatewayId, leaseMs: slot.session.leaseMs } }] : [];
+      const { fence, worker } = dispatch;
+      return worker ? [{ dispatch, lease: { ...fence, gatewayId, leaseMs: worker.session.leaseMs } }] : [];
     });
     try {
       const ours = leased.length > 0 ? await store.extendLeases(leased.map(({ lease }) => lease)) : [];

@@ -7,8 +7,8 @@ import { levelFor } from "../../store-postgres/index.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 
 import type { RunCache } from "../run-cache.ts";
+import type { ConnectedWorker } from "./connected-worker.ts";
 import { parseRequestId } from "./request-id.ts";
-import type { Slot } from "./workers.ts";
 
 /** Workers bound their reports themselves; this many a minute are kept of one that does not. */
 const MAX_PER_MINUTE = 30;
@@ -23,7 +23,7 @@ export class Stalls {
   readonly #options: DispatcherOptions;
   readonly #runs: RunCache;
   readonly #counters: DispatcherCounters;
-  readonly #reports = new WeakMap<Slot, { sinceMs: number; count: number }>();
+  readonly #reports = new WeakMap<ConnectedWorker, { sinceMs: number; count: number }>();
 
   constructor(options: DispatcherOptions, runs: RunCache, counters: DispatcherCounters) {
     this.#options = options;
@@ -31,12 +31,12 @@ export class Stalls {
     this.#counters = counters;
   }
 
-  onStall(slot: Slot, frame: WorkerStall): void {
+  onStall(worker: ConnectedWorker, frame: WorkerStall): void {
     const { log } = this.#options;
     const { requestId, runId, functionSlug, ended, stalledMs, suppressed, waiting } = frame;
     if (!ended) this.#counters.stalls += 1;
-    if (!this.#mayReport(slot)) return;
-    const meta = metaOf(slot, frame);
+    if (!this.#mayReport(worker)) return;
+    const meta = metaOf(worker, frame);
     const what = ended ? "is responsive again after" : "has been blocked for";
     const where = meta.location === undefined ? "" : ` at ${meta.location}`;
     log("warn", `The main thread of a worker ${what} ${stalledMs} ms${where}.`, {
@@ -44,8 +44,8 @@ export class Stalls {
       ...{ requestId, runId, functionSlug, waiting, suppressed },
       ...meta,
     });
-    if (!isUlid(runId) || !slot.functionIds.has(qualify(slot.session.environment, functionSlug))) return;
-    this.#storeRow(slot, frame, meta).catch((error: unknown) => {
+    if (!isUlid(runId) || !worker.functionIds.has(qualify(worker.session.environment, functionSlug))) return;
+    this.#storeRow(worker, frame, meta).catch((error: unknown) => {
       log(levelFor(error, "warn"), `A report about a blocked main thread could not be stored: ${messageOf(error)}`, {
         runId,
       });
@@ -53,7 +53,7 @@ export class Stalls {
   }
 
   async #storeRow(
-    slot: Slot,
+    worker: ConnectedWorker,
     { requestId, runId, functionSlug, sequence }: WorkerStall,
     meta: StallMeta,
   ): Promise<void> {
@@ -61,28 +61,28 @@ export class Stalls {
     if (!fence) return;
     const { store } = this.#options;
     const known = this.#runs.peek(runId) ?? (await store.loadRuns([runId]))[0]?.head;
-    if (!known || known.functionId !== qualify(slot.session.environment, functionSlug) || !slot.appIds.has(known.appId))
-      return;
+    if (!known || !worker.appIds.has(known.appId)) return;
+    if (known.functionId !== qualify(worker.session.environment, functionSlug)) return;
     const row = jsonRow("STALLED", fence.jobId, sequence, fence.epoch, meta);
     await store.commit({ runId, fence: null, cas: null, log: [row], removeJobs: [], addJobs: [] });
   }
 
-  #mayReport(slot: Slot): boolean {
+  #mayReport(worker: ConnectedWorker): boolean {
     const nowMs = this.#options.clock.monotonicMs();
-    const known = this.#reports.get(slot);
+    const known = this.#reports.get(worker);
     const entry = known && nowMs - known.sinceMs < MINUTE_MS ? known : { sinceMs: nowMs, count: 0 };
-    this.#reports.set(slot, entry);
+    this.#reports.set(worker, entry);
     entry.count += 1;
     return entry.count <= MAX_PER_MINUTE;
   }
 }
 
-function metaOf(slot: Slot, frame: WorkerStall): StallMeta {
+function metaOf(worker: ConnectedWorker, frame: WorkerStall): StallMeta {
   const { stalledMs, ended, stepId, location, codeName, stack, leasesGivenUp } = frame;
   return {
     stalledMs,
     ended,
-    instanceId: slot.session.instanceId,
+    instanceId: worker.session.instanceId,
     ...(stepId === "" ? {} : { stepId: stepId.slice(0, MAX_TEXT) }),
     ...(location === "" ? {} : { location: location.slice(0, MAX_TEXT) }),
     ...(codeName === "" ? {} : { codeName: codeName.slice(0, MAX_TEXT) }),

@@ -5,14 +5,14 @@ import type { Dispatches } from "./dispatches.ts";
 /** Tells workers here to stop what is no longer needed; elsewhere their next lease extension is refused. */
 export function stopWork(dispatches: Dispatches, unwanted: Iterable<Dispatch>, reason: string): void {
   for (const dispatch of [...unwanted]) {
-    const { slot, requestId, sentMs } = dispatch;
-    if (slot && sentMs === null) {
+    const { worker, requestId, sentMs } = dispatch;
+    if (worker && sentMs === null) {
       // It waits for room: no worker has it.
       dispatches.finish(dispatch);
       continue;
     }
-    if (!slot?.session.extensions.has("cancel")) continue;
-    slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
+    if (!worker?.session.extensions.has("cancel")) continue;
+    worker.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
     dispatches.finish(dispatch);
   }
 }

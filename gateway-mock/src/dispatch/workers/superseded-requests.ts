@@ -13,7 +13,7 @@ import type { Workers } from "./workers.ts";
  */
 const MAX_KEPT = 10_000;
 
-type RequestAtWorker = Pick<Dispatch, "requestId" | "slot">;
+type RequestAtWorker = Pick<Dispatch, "requestId" | "worker">;
 
 /**
  * Workers that may run a request that is not in this gateway's table: it was dropped because it was not acknowledged,
@@ -28,11 +28,11 @@ export class SupersededRequests {
     this.#workers = workers;
   }
 
-  add({ requestId, slot }: RequestAtWorker): void {
+  add({ requestId, worker }: RequestAtWorker): void {
     const jobId = parseRequestId(requestId)?.jobId;
-    if (jobId === undefined || !slot?.session.extensions.has("cancel")) return;
+    if (jobId === undefined || !worker?.session.extensions.has("cancel")) return;
     this.#byJob.delete(jobId);
-    this.#byJob.set(jobId, { requestId, slot });
+    this.#byJob.set(jobId, { requestId, worker });
     if (this.#byJob.size <= MAX_KEPT) return;
     for (const oldest of this.#byJob.keys()) {
       this.#byJob.delete(oldest);
@@ -50,10 +50,10 @@ export class SupersededRequests {
     if (before) this.#sendCancel(before);
   }
 
-  #sendCancel({ requestId, slot }: RequestAtWorker): void {
-    if (!slot?.session.extensions.has("cancel") || this.#workers.get(slot.id) !== slot) return;
+  #sendCancel({ requestId, worker }: RequestAtWorker): void {
+    if (!worker?.session.extensions.has("cancel") || this.#workers.get(worker.id) !== worker) return;
     const reason = "The request was reassigned to another worker.";
-    slot.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
+    worker.session.send({ kind: "GATEWAY_CANCEL", requestId, reason });
   }
 }
 

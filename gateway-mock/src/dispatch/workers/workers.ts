@@ -2,97 +2,44 @@
  * Owns who is connected to this gateway and how much room each has, indexed by function. Admission reserves here;
  * `../../ws/routing.ts` chooses among equals.
  */
-import type { Log } from "@holdfast/core";
-import type { Extension, GatewayFrame } from "@holdfast/protocol";
-import type { AppRecord, RecallWant } from "@holdfast/store";
-
-/** A connected worker as the engine sees it: the port that the socket's side fills. */
-export interface WorkerSession {
-  /** Connection id. */
-  readonly id: string;
-  /** Of the process behind it; the same after a reconnect. */
-  readonly instanceId: string;
-  readonly environment: string;
-  /** The functions it runs. */
-  readonly functionIds: readonly string[];
-  /** What it has registered. */
-  readonly apps: readonly AppRecord[];
-  /** Requests that it may hold at once. */
-  readonly capacity: number;
-  /** It has named its capacity. */
-  readonly isLimited: boolean;
-  readonly extensions: ReadonlySet<Extension>;
-  readonly heartbeatMs: number;
-  readonly leaseMs: number;
-  readonly extendLeaseMs: number;
-  /** When it was last heard of, monotonic. */
-  readonly seenMs: number;
-  /** Requests wait for room on its socket. */
-  readonly congested: boolean;
-  /** For lines about what it sent, so that it cannot write too many. */
-  readonly log: Log;
-  send(frame: GatewayFrame): void;
-  /**
-   * Sends a request once the socket has room, in the order of the calls: at once, mostly. `make` is called right
-   * before; null: it is not wanted any more.
-   */
-  sendWhenRoom(make: () => GatewayFrame | null): void;
-}
-
-/** One worker and what it holds. */
-export interface Slot {
-  readonly id: string;
-  readonly session: WorkerSession;
-  readonly functionIds: Set<string>;
-  /** Those that it has registered. */
-  readonly appIds: ReadonlySet<string>;
-  /** The version of the app behind each function. */
-  readonly versions: ReadonlyMap<string, string>;
-  readonly capacity: number;
-  readonly heartbeatMs: number;
-  readonly seenMs: number;
-  /** Requests it holds or will be sent as soon as they are committed. */
-  inFlight: number;
-  readonly requests: Set<string>;
-  /** False: takes no new work. */
-  open: boolean;
-  /** Refused work a moment ago: nothing for it before this instant, monotonic. */
-  restUntilMs: number;
-  /** Silent for longer it is given nothing. */
-  readonly maxSilentMs: number;
-}
-
-/** Picks who gets the work; pure, given by the socket's side. */
-export type ChooseSlot = (candidates: Iterable<Slot>, nowMs: number) => Slot | undefined;
+import type { RecallWant } from "@holdfast/store";
+import {
+  type ChooseWorker,
+  type ConnectedWorker,
+  isAwake,
+  isRested,
+  isSilent,
+  type WorkerSession,
+} from "./connected-worker.ts";
 
 /** Who is connected here, by what they can run. */
 export class Workers {
-  readonly #slots = new Map<string, Slot>();
-  readonly #byFunction = new Map<string, Set<Slot>>();
-  readonly #choose: ChooseSlot;
+  readonly #workers = new Map<string, ConnectedWorker>();
+  readonly #byFunction = new Map<string, Set<ConnectedWorker>>();
+  readonly #choose: ChooseWorker;
 
   readonly #maxSilentBeats: number;
 
   /** Who was silent for more than `maxSilentBeats` heartbeat intervals is given nothing. */
-  constructor(choose: ChooseSlot, maxSilentBeats = Number.POSITIVE_INFINITY) {
+  constructor(choose: ChooseWorker, maxSilentBeats = Number.POSITIVE_INFINITY) {
     this.#choose = choose;
     this.#maxSilentBeats = maxSilentBeats;
   }
 
   get size(): number {
-    return this.#slots.size;
+    return this.#workers.size;
   }
 
-  all(): Iterable<Slot> {
-    return this.#slots.values();
+  all(): Iterable<ConnectedWorker> {
+    return this.#workers.values();
   }
 
-  get(sessionId: string): Slot | undefined {
-    return this.#slots.get(sessionId);
+  get(sessionId: string): ConnectedWorker | undefined {
+    return this.#workers.get(sessionId);
   }
 
-  add(session: WorkerSession, open: boolean): Slot {
-    const slot: Slot = {
+  add(session: WorkerSession, open: boolean): ConnectedWorker {
+    const worker: ConnectedWorker = {
       id: session.id,
       session,
       functionIds: new Set(session.functionIds),
@@ -109,71 +56,71 @@ export class Workers {
       restUntilMs: 0,
       maxSilentMs: this.#maxSilentBeats * session.heartbeatMs,
     };
-    this.#slots.set(slot.id, slot);
-    if (open) this.#index(slot);
-    return slot;
+    this.#workers.set(worker.id, worker);
+    if (open) this.#index(worker);
+    return worker;
   }
 
   /** No new work for it from now on. */
-  close(slot: Slot): void {
-    slot.open = false;
-    for (const functionId of slot.functionIds) this.#unindex(slot, functionId);
+  close(worker: ConnectedWorker): void {
+    worker.open = false;
+    for (const functionId of worker.functionIds) this.#unindex(worker, functionId);
   }
 
   /** Work for it again. */
-  reopen(slot: Slot): void {
-    slot.open = true;
-    this.#index(slot);
+  reopen(worker: ConnectedWorker): void {
+    worker.open = true;
+    this.#index(worker);
   }
 
   /** It turned out not to know this function. */
-  removeFunction(slot: Slot, functionId: string): void {
-    slot.functionIds.delete(functionId);
-    this.#unindex(slot, functionId);
+  removeFunction(worker: ConnectedWorker, functionId: string): void {
+    worker.functionIds.delete(functionId);
+    this.#unindex(worker, functionId);
   }
 
-  #unindex(slot: Slot, functionId: string): void {
-    const slots = this.#byFunction.get(functionId);
-    slots?.delete(slot);
-    if (slots?.size === 0) this.#byFunction.delete(functionId);
+  #unindex(worker: ConnectedWorker, functionId: string): void {
+    const workers = this.#byFunction.get(functionId);
+    workers?.delete(worker);
+    if (workers?.size === 0) this.#byFunction.delete(functionId);
   }
 
   /** Among equals the others are given work before it. */
-  putLast(slot: Slot): void {
-    for (const functionId of slot.functionIds) {
-      const slots = this.#byFunction.get(functionId);
-      if (slots?.delete(slot)) slots.add(slot);
+  putLast(worker: ConnectedWorker): void {
+    for (const functionId of worker.functionIds) {
+      const workers = this.#byFunction.get(functionId);
+      if (workers?.delete(worker)) workers.add(worker);
     }
   }
 
-  remove(slot: Slot): void {
-    this.close(slot);
-    this.#slots.delete(slot.id);
+  remove(worker: ConnectedWorker): void {
+    this.close(worker);
+    this.#workers.delete(worker.id);
   }
 
   /**
    * Takes a place with the best worker for this function (of this version, unless null), or says that there is none.
    * Give it back with `release`. With `mayWait` also where requests wait for room: for a run whose state is cached.
    */
-  reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): Slot | undefined {
+  reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): ConnectedWorker | undefined {
     const all = this.#byFunction.get(functionId);
     if (!all) return undefined;
-    const slots = version === null ? all : ofVersion(all, functionId, version);
-    const slot =
-      slots.size === 1
-        ? only(slots, nowMs, mayWait)
-        : (this.#choose(awake(slots, nowMs), nowMs) ??
-          (mayWait ? this.#choose(rested(slots, nowMs), nowMs) : undefined));
-    if (slot) slot.inFlight += 1;
-    return slot;
+    const workers = version === null ? all : ofVersion(all, functionId, version);
+    const worker =
+      workers.size === 1
+        ? only(workers, nowMs, mayWait)
+        : (this.#choose(awake(workers, nowMs), nowMs) ??
+          (mayWait ? this.#choose(rested(workers, nowMs), nowMs) : undefined));
+    if (worker) worker.inFlight += 1;
+    return worker;
   }
 
-  release(slot: Slot): void {
-    slot.inFlight -= 1;
+  release(worker: ConnectedWorker): void {
+    worker.inFlight -= 1;
   }
 
-  versionOf(slot: Slot, functionId: string): string {
-    return slot.versions.get(functionId) ?? "";
+  versionOf(worker: ConnectedWorker, functionId: string): string {
+    return worker.versions.get(functionId) ?? "";
   }
 
   hasVersion(functionId: string, version: string): boolean {
@@ -182,21 +129,21 @@ export class Workers {
 
   /** Whether all workers here that take work of the function are of this version. */
   isOnly(functionId: string, version: string): boolean {
-    const slots = this.#byFunction.get(functionId) ?? new Set();
-    return ofVersion(slots, functionId, version) === slots;
+    const workers = this.#byFunction.get(functionId) ?? new Set();
+    return ofVersion(workers, functionId, version) === workers;
   }
 
   /** Whether a worker of this version is connected here that has the function, whether or not it takes work now. */
   connects(functionId: string, version: string): boolean {
     if (this.hasVersion(functionId, version)) return true;
-    for (const slot of this.#slots.values()) {
-      if (slot.functionIds.has(functionId) && this.versionOf(slot, functionId) === version) return true;
+    for (const worker of this.#workers.values()) {
+      if (worker.functionIds.has(functionId) && this.versionOf(worker, functionId) === version) return true;
     }
     return false;
   }
 
   /** What the worker's app said of the function; undefined when it does not have it. */
-  configOf({ session }: Slot, functionId: string): string | undefined {
+  configOf({ session }: ConnectedWorker, functionId: string): string | undefined {
     for (const { functions } of session.apps) {
       for (const { slug, configJson } of functions) if (slug === functionId) return configJson;
     }
@@ -208,9 +155,9 @@ export class Workers {
     const wants: RecallWant[] = [];
     for (const functionId of functionIds) {
       const room = new Map<string, number>();
-      for (const slot of this.#byFunction.get(functionId) ?? []) {
-        const version = this.versionOf(slot, functionId);
-        const own = isAwake(slot, nowMs) ? Math.max(0, slot.capacity - slot.inFlight) : 0;
+      for (const worker of this.#byFunction.get(functionId) ?? []) {
+        const version = this.versionOf(worker, functionId);
+        const own = isAwake(worker, nowMs) ? Math.max(0, worker.capacity - worker.inFlight) : 0;
         room.set(version, (room.get(version) ?? 0) + own);
       }
       for (const [appVersion, free] of room) wants.push({ functionId, appVersion, limit: Math.min(free, most) });
@@ -221,12 +168,12 @@ export class Workers {
   /** What this gateway could run now, and how much of it at most. */
   roomByFunction(nowMs: number, maxPerFunction: number): { functionId: string; limit: number; leaseMs: number }[] {
     const wants: { functionId: string; limit: number; leaseMs: number }[] = [];
-    for (const [functionId, slots] of this.#byFunction) {
+    for (const [functionId, workers] of this.#byFunction) {
       let room = 0;
       let leaseMs = 0;
-      for (const slot of awake(slots, nowMs)) {
-        room += Math.max(0, slot.capacity - slot.inFlight);
-        leaseMs = Math.max(leaseMs, slot.session.leaseMs);
+      for (const worker of awake(workers, nowMs)) {
+        room += Math.max(0, worker.capacity - worker.inFlight);
+        leaseMs = Math.max(leaseMs, worker.session.leaseMs);
       }
       if (room > 0) wants.push({ functionId, limit: Math.min(room, maxPerFunction), leaseMs });
     }
@@ -236,9 +183,9 @@ export class Workers {
   /** How long until a worker that rests may be asked again; null when none does. */
   restsForMs(nowMs: number): number | null {
     let soonest: number | null = null;
-    for (const slot of this.#slots.values()) {
-      if (slot.restUntilMs <= nowMs) continue;
-      soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, slot.restUntilMs - nowMs);
+    for (const worker of this.#workers.values()) {
+      if (worker.restUntilMs <= nowMs) continue;
+      soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, worker.restUntilMs - nowMs);
     }
     return soonest;
   }
@@ -246,9 +193,9 @@ export class Workers {
   /** Functions of which all who are connected are paused, drained or silent. */
   unroutable(nowMs: number): Set<string> {
     const functionIds = new Set<string>();
-    for (const slot of this.#slots.values()) for (const id of slot.functionIds) functionIds.add(id);
-    for (const [id, slots] of this.#byFunction) {
-      for (const slot of slots) if (!isSilent(slot, nowMs)) functionIds.delete(id);
+    for (const worker of this.#workers.values()) for (const id of worker.functionIds) functionIds.add(id);
+    for (const [id, workers] of this.#byFunction) {
+      for (const worker of workers) if (!isSilent(worker, nowMs)) functionIds.delete(id);
     }
     return functionIds;
   }
@@ -262,42 +209,38 @@ export class Workers {
     return this.#byFunction.has(functionId);
   }
 
-  #index(slot: Slot): void {
-    for (const functionId of slot.functionIds) {
-      const slots = this.#byFunction.get(functionId);
-      if (slots) slots.add(slot);
-      else this.#byFunction.set(functionId, new Set([slot]));
+  #index(worker: ConnectedWorker): void {
+    for (const functionId of worker.functionIds) {
+      const workers = this.#byFunction.get(functionId);
+      if (workers) workers.add(worker);
+      else this.#byFunction.set(functionId, new Set([worker]));
     }
   }
 }
 
 /** Mostly all workers are of one version: then nothing is copied. */
-function ofVersion(slots: ReadonlySet<Slot>, functionId: string, version: string): ReadonlySet<Slot> {
-  const isOf = (slot: Slot): boolean => (slot.versions.get(functionId) ?? "") === version;
-  for (const slot of slots) if (!isOf(slot)) return new Set([...slots].filter(isOf));
-  return slots;
+function ofVersion(
+  workers: ReadonlySet<ConnectedWorker>,
+  functionId: string,
+  version: string,
+): ReadonlySet<ConnectedWorker> {
+  const isOf = (worker: ConnectedWorker): boolean => (worker.versions.get(functionId) ?? "") === version;
+  for (const worker of workers) if (!isOf(worker)) return new Set([...workers].filter(isOf));
+  return workers;
 }
 
-function only(slots: ReadonlySet<Slot>, nowMs: number, mayWait: boolean): Slot | undefined {
-  for (const slot of slots) {
-    if (slot.inFlight < slot.capacity && isRested(slot, nowMs) && (mayWait || !slot.session.congested)) return slot;
+function only(workers: ReadonlySet<ConnectedWorker>, nowMs: number, mayWait: boolean): ConnectedWorker | undefined {
+  for (const worker of workers) {
+    if (worker.inFlight < worker.capacity && isRested(worker, nowMs) && (mayWait || !worker.session.congested))
+      return worker;
   }
   return undefined;
 }
 
-const isRested = (slot: Slot, nowMs: number): boolean => slot.restUntilMs <= nowMs && !isSilent(slot, nowMs);
-const isSilent = (slot: Slot, nowMs: number): boolean => nowMs - slot.seenMs > slot.maxSilentMs;
-const isAwake = (slot: Slot, nowMs: number): boolean => isRested(slot, nowMs) && !slot.session.congested;
-
-function* rested(slots: Iterable<Slot>, nowMs: number): Iterable<Slot> {
-  for (const slot of slots) if (isRested(slot, nowMs)) yield slot;
+function* rested(workers: Iterable<ConnectedWorker>, nowMs: number): Iterable<ConnectedWorker> {
+  for (const worker of workers) if (isRested(worker, nowMs)) yield worker;
 }
 
-function* awake(slots: Iterable<Slot>, nowMs: number): Iterable<Slot> {
-  for (const slot of slots) if (isAwake(slot, nowMs)) yield slot;
-}
-
-/** For a job that is leased on creation to the worker of this slot. */
-export function leaseOf({ session }: Slot, gatewayId: string): { gatewayId: string; leaseMs: number } {
-  return { gatewayId, leaseMs: session.leaseMs };
+function* awake(workers: Iterable<ConnectedWorker>, nowMs: number): Iterable<ConnectedWorker> {
+  for (const worker of workers) if (isAwake(worker, nowMs)) yield worker;
 }
