@@ -50,7 +50,7 @@ export async function blocked(/** @type {BenchWorld} */ world) {
     toRunMs: (first?.atMs ?? Number.NaN) - beganAt,
     reports: run?.stalls.length ?? 0,
     named: first !== undefined && right ? 1 : 0,
-    pauseMs: longestGapMs,
+    gapMs: longestGapMs,
     gapWithoutMs: off.longestGapMs,
   };
 }

@@ -64,11 +64,11 @@ async function underTrouble(
   return metrics;
 }
 
-/** Repeats until the signal, with a pause. */
-async function again(over: AbortSignal, pauseMs: number, act: () => Promise<unknown>): Promise<void> {
+/** Repeats until the signal, at intervals. */
+async function again(over: AbortSignal, intervalMs: number, act: () => Promise<unknown>): Promise<void> {
   while (!over.aborted) {
     await act();
-    await sleep(pauseMs);
+    await sleep(intervalMs);
   }
 }
 

@@ -104,7 +104,7 @@ test("a signal before the first connection ends the process", async () => {
 });
 
 describe("A process that is stopped for longer than its lease and continued", () => {
-  const mode = { name: "paused", extensions: true, heartbeat: "300ms", lease: "1500ms", grace: "300ms" };
+  const mode = { name: "suspended", extensions: true, heartbeat: "300ms", lease: "1500ms", grace: "300ms" };
   /** An app in the middle of a step, stopped until the gateway has given its lease up. */
   async function stopped(world: World) {
     const { app, runId } = await held(world, {});

@@ -64,9 +64,9 @@ export function applyFault(world: FaultyWorld, kind: FaultKind, dice: Dice): voi
       return gateway?.actor.die();
     case "block main":
       return app?.main.freeze(dice.within(100, 6000));
-    case "pause app":
+    case "suspend app":
       return app?.freeze(dice.within(100, 6000));
-    case "pause gateway":
+    case "suspend gateway":
       return gateway?.actor.freeze(dice.within(100, 6000));
     case "drain gateway":
       return gateway?.stop();

@@ -40,7 +40,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/machines/link-machine.ts`,
-        find: 'kind: paused || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY"',
+        find: 'kind: closing || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY"',
         replace: 'kind: stalled && pausesForStalls ? "WORKER_PAUSE" : "WORKER_READY"',
       },
     ],

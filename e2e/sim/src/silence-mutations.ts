@@ -5,11 +5,11 @@ const SDK = "packages/sdk/src/connection";
 /**
  * Of what keeps a worker that was silent from what others have got meanwhile. Some of its guards stand in for each other, so that the
  * simulation does not miss one alone: main's epoch, the count of what was taken away, the doubt after a lost connection, and that
- * nothing begins while the thread is silent (who is silent for longer than a pause has no word that is younger). Unit tests do.
+ * nothing begins while the thread is silent (who is silent for longer than a suspension has no word that is younger). Unit tests do.
  */
 export const SILENCE_GUARDS: readonly Guard[] = [
   {
-    name: "a thread that was paused doubts what it holds",
+    name: "a thread that was suspended doubts what it holds",
     against: "suspensions",
     edits: [
       {
@@ -31,7 +31,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "an answer that was under way before the pause confirms nothing",
+    name: "an answer that was under way before the suspension confirms nothing",
     against: "suspensions",
     edits: [
       {
@@ -42,7 +42,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "a request that is read after a pause is confirmed first",
+    name: "a request that is read after a suspension is confirmed first",
     against: "suspensions",
     edits: [
       {
@@ -53,7 +53,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: "a gateway that did not agree on stalls gets no pause for one",
+    name: "a gateway that did not agree on stalls gets no WORKER_PAUSE for one",
     against: "plainPeer",
     edits: [
       {

@@ -139,7 +139,7 @@ export const ERROR_CATALOGUE = {
     summary: "The gateway reassigned this request to another worker; its result will not be used.",
     fix: "Stop the work when the AbortSignal fires. Usually the process was suspended for longer than the lease.",
   },
-  PROCESS_PAUSED: {
+  PROCESS_SUSPENDED: {
     summary:
       "The connection thread did not run for seconds: the process or its machine was suspended, or got no CPU time.",
     fix: "No action needed: the gateway confirms each request this worker holds before it starts. If it happens often, give the process more CPU.",

@@ -84,7 +84,7 @@ export interface Database {
   /** A separate connection of its own instance; the caller ends it. */
   connect(settings: Omit<ConnectionSettings, "max">): postgres.Sql;
   /** Waits before try `attempt` + 1; false when it is too late (since `startedMs`) or the store closes. */
-  pause(startedMs: number, attempt: number): Promise<boolean>;
+  waitToRetry(startedMs: number, attempt: number): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -147,7 +147,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const limitMs = Math.min(QUERY_TIMEOUT_MS, Math.max(LEAST_TIMEOUT_MS, options.retryForMs));
   const timed: Query = (text, params) => withTimeout(timers, plain(text, params), limitMs, noAnswer);
 
-  const pause = async (startedMs: number, attempt: number): Promise<boolean> => {
+  const waitToRetry = async (startedMs: number, attempt: number): Promise<boolean> => {
     if (closing.signal.aborted || monotonicMs() - startedMs >= options.retryForMs) return false;
     await sleep(timers, backoffDelayMs(RETRY_BACKOFF, attempt, random), closing.signal);
     return !closing.signal.aborted;
@@ -167,7 +167,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           pool.refused(error);
           void acceptsWrites();
         }
-        if (trouble === "data" || !(await pause(startedMs, attempt))) throw storeFailed(what, error, url);
+        if (trouble === "data" || !(await waitToRetry(startedMs, attempt))) throw storeFailed(what, error, url);
         log("debug", `${what}: ${safeMessage(error, url)}; retrying`, { attempt });
       }
     }
@@ -197,7 +197,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
       await availability.settled(closing.signal);
     },
-    pause,
+    waitToRetry,
     query: (text, params) => retrying("The database rejected a query", (query) => query(text, params)),
     connect: (settings) => connectPostgres(url, { ...settings, max: 1 }),
     async close() {

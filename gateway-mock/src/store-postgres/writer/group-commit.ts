@@ -29,7 +29,7 @@ export interface GroupCommit {
 
 /**
  * The one writer of a store. While a batch is being committed others queue up; they are the next batch. There is no
- * delay: the first unit after a pause is committed in the same turn of the event loop.
+ * delay: the first unit after an idle time is committed in the same turn of the event loop.
  */
 export function openGroupCommit(
   database: Database,

@@ -123,7 +123,7 @@ export function createBatchRunner(database: Database, writerId: string): BatchRu
         if (trouble === "unwritable" && (await database.acceptsWrites())) ownFaults += 1;
         if (ownFaults >= MAX_OWN_FAULTS) return refuse(entries, error);
         log("debug", "Retrying a commit", { attempt, units: units.length, trouble });
-        if (await database.pause(startedMs, attempt)) continue;
+        if (await database.waitToRetry(startedMs, attempt)) continue;
         const fate = sent ? "Whether it was stored is unknown" : "Nothing was stored";
         return reject(entries, storeFailed(`The database was unavailable during a write. ${fate}`, error, url));
       }

@@ -89,7 +89,7 @@ describe("The heartbeat", () => {
     expect(clock.pending).toEqual([]);
   });
 
-  it("after a long pause of the process one heartbeat is sent, and the next one a full interval later", () => {
+  it("after the process was suspended for long one heartbeat is sent, and the next one a full interval later", () => {
     let nowMs = 0;
     const set: { atMs: number; fire: () => void }[] = [];
     const timers = {

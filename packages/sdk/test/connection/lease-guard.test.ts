@@ -7,18 +7,18 @@ import type { RequestIdentity } from "../../src/connection/shared/reply.ts";
 import { COUNTERS_BYTES, sharedCounters } from "../../src/connection/shared/shared-counters.ts";
 
 const identity = { requestId: "r", runId: "run" } as RequestIdentity;
-const EPOCH = 4;
+const DOUBT = 4;
 
 /** Main with one request, and a thread that says of itself only what the test says. */
 function bench() {
   const clock = fakeClock();
   const counters = sharedCounters(new SharedArrayBuffer(COUNTERS_BYTES));
   const alive = (): void => counters.signAlive(readClocks(clock));
-  counters.setPauseLimit(2_000);
-  counters.setEpoch(EPOCH);
+  counters.setSuspensionLimit(2_000);
+  counters.setDoubtNumber(DOUBT);
   alive();
   const ledger = new Ledger(clock);
-  const signal = ledger.open(identity, "app", "lease", EPOCH, readClocks(clock));
+  const signal = ledger.open(identity, "app", "lease", DOUBT, readClocks(clock));
   if (signal === undefined) throw new Error("The ledger knows it already.");
   const wanted: boolean[] = [];
   const gate = new LeaseGuard({
@@ -43,7 +43,7 @@ describe("Lease guard", () => {
     await clock.advance(1_900);
     alive();
     expect(wait()).toBeUndefined();
-    ledger.extendLease("r", "lease 2", EPOCH, readClocks(clock));
+    ledger.extendLease("r", "lease 2", DOUBT, readClocks(clock));
     await clock.advance(1_900);
     alive();
     expect(wait()).toBeUndefined();
@@ -67,10 +67,10 @@ describe("Lease guard", () => {
     const asked = readClocks(clock);
     await clock.advance(2_100);
     alive();
-    ledger.extendLease("r", "an answer that came late", EPOCH, asked);
+    ledger.extendLease("r", "an answer that came late", DOUBT, asked);
     expect(await goesOn(waiting)).toBe(false);
-    ledger.extendLease("r", "the next", EPOCH, readClocks(clock));
-    ledger.extendLease("r", "held back for long", EPOCH, asked);
+    ledger.extendLease("r", "the next", DOUBT, readClocks(clock));
+    ledger.extendLease("r", "held back for long", DOUBT, asked);
     expect(await goesOn(waiting)).toBe(true);
     expect(wanted).toEqual([true, false]);
     expect(wait()).toBeUndefined();
@@ -108,13 +108,13 @@ describe("Lease guard", () => {
     expect(wanted).toEqual([true, true]);
   });
 
-  it("GUARD-1: no body starts while the thread is silent, until the thread finds that it was not paused", async () => {
+  it("GUARD-1: no body starts while the thread is silent, until the thread finds that it was not suspended", async () => {
     const { clock, alive, ledger, wait, goesOn } = bench();
     await clock.advance(2_100);
     const waiting = wait();
     expect(await goesOn(waiting)).toBe(false);
     alive();
-    ledger.extendLease("r", "lease 2", EPOCH, readClocks(clock));
+    ledger.extendLease("r", "lease 2", DOUBT, readClocks(clock));
     expect(await goesOn(waiting)).toBe(true);
     expect(wait()).toBeUndefined();
   });
@@ -122,7 +122,7 @@ describe("Lease guard", () => {
   it("GUARD-1: a young message of the gateway does not speak for a thread that is silent", async () => {
     const { clock, alive, ledger, wait, goesOn, wanted } = bench();
     await clock.advance(2_100);
-    ledger.extendLease("r", "lease 2", EPOCH, readClocks(clock));
+    ledger.extendLease("r", "lease 2", DOUBT, readClocks(clock));
     const waiting = wait();
     expect(await goesOn(waiting)).toBe(false);
     // Nothing is wrong with the lease: only the thread is waited for.
@@ -137,17 +137,17 @@ describe("Lease guard", () => {
     expect(wait()).toBeInstanceOf(Promise);
   });
 
-  it("GUARD-2: no body starts under an older epoch until the lease is confirmed as of the new one", async () => {
+  it("GUARD-2: no body starts after a doubt until its lease has been confirmed anew", async () => {
     const { counters, alive, ledger, wait, goesOn } = bench();
-    counters.setEpoch(EPOCH + 1);
+    counters.setDoubtNumber(DOUBT + 1);
     alive();
     const waiting = wait();
     expect(await goesOn(waiting)).toBe(false);
-    ledger.extendLease("r", "newer", EPOCH, null);
+    ledger.extendLease("r", "newer", DOUBT, null);
     expect(await goesOn(waiting)).toBe(false);
-    ledger.extendLease("r", "newest", EPOCH + 1, null);
+    ledger.extendLease("r", "newest", DOUBT + 1, null);
     expect(await goesOn(waiting)).toBe(true);
-    ledger.extendLease("r", "held back for long", EPOCH, null);
+    ledger.extendLease("r", "held back for long", DOUBT, null);
     expect(wait()).toBeUndefined();
     expect(ledger.requestsToAdopt()[0]?.leaseId).toBe("newest");
   });
@@ -163,7 +163,7 @@ describe("Lease guard", () => {
 
   it("GUARD-4: a body that waits for a request that is no longer needed is released", async () => {
     const { counters, ledger, wait } = bench();
-    counters.setEpoch(EPOCH + 1);
+    counters.setDoubtNumber(DOUBT + 1);
     const waiting = wait();
     ledger.loseAll(new Error("over") as never);
     await expect(waiting).resolves.toBeUndefined();

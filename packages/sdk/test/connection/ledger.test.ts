@@ -89,11 +89,11 @@ describe("Ledger", () => {
     expect(done.signal?.reason).toBeUndefined();
   });
 
-  it("LEDGER-5: an answer of an older epoch changes nothing", () => {
+  it("LEDGER-5: an answer from before the last doubt changes nothing", () => {
     const { ledger } = opened();
     ledger.extendLease("r", "lease-3", 3, null);
     ledger.extendLease("r", "lease-2", 2, null);
-    expect(ledger.epochOf("r")).toBe(3);
+    expect(ledger.doubtNumberOf("r")).toBe(3);
     expect(ledger.requestsToAdopt()[0]?.leaseId).toBe("lease-3");
     const known = { monotonicMs: 50, wallMs: 1_000 };
     ledger.extendLease("r", "lease-4", 3, known);

@@ -146,31 +146,31 @@ describe("Lease table", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     table.sweep(at(100), 100);
-    table.beginEpoch(2);
+    table.beginDoubt(2);
     expect(table.extendUnconfirmed(at(5_000)).map((lease) => lease.leaseId)).toEqual(["l0"]);
     // Lay in the kernel all the while.
     expect(table.onAnswer("r", "l1", 5_001)).toMatchObject({ verdict: "extended", isFresh: false });
-    expect(table.get("r")?.epoch).toBe(1);
+    expect(table.get("r")?.doubtNumber).toBe(1);
     expect(table.onAnswer("r", "l2", 5_002)).toMatchObject({ verdict: "extended", isFresh: true });
-    expect(table.get("r")?.epoch).toBe(2);
+    expect(table.get("r")?.doubtNumber).toBe(2);
   });
 
   it("LEASE-7: on a new connection every answer confirms a lease, and a rejection always counts", () => {
     const table = createLeaseTable(1);
     for (const id of ["a", "b"]) table.add(id, `${id}0`, 0, true);
     table.sweep(at(100), 100);
-    table.beginEpoch(2);
+    table.beginDoubt(2);
     expect(table.onAnswer("b", undefined, 101)).toMatchObject({ verdict: "lost", isFresh: false });
     table.extendAll(at(200));
     expect(table.onAnswer("a", "a1", 201)).toMatchObject({ verdict: "extended", isFresh: true });
-    expect(table.get("a")?.epoch).toBe(2);
+    expect(table.get("a")?.doubtNumber).toBe(2);
   });
 
   it("LEASE-7: an extension without an answer delays confirmation only until the next one", () => {
     const table = createLeaseTable(1);
     table.add("r", "l0", 0, true);
     table.sweep(at(100), 100);
-    table.beginEpoch(2);
+    table.beginDoubt(2);
     table.extendUnconfirmed(at(200));
     // Of the two that were asked for only one is answered.
     expect(table.onAnswer("r", "l1", 201).isFresh).toBe(false);
@@ -180,12 +180,12 @@ describe("Lease table", () => {
 
   it("LEASE-8: a lease added in doubt is confirmed by the answer to its own extension", () => {
     const table = createLeaseTable(1);
-    table.beginEpoch(2);
+    table.beginDoubt(2);
     table.add("r", "l0", 0, false);
-    expect(table.get("r")?.epoch).toBeNull();
+    expect(table.get("r")?.doubtNumber).toBeNull();
     expect(table.extend("r", at(1))).toHaveLength(1);
     expect(table.onAnswer("r", "l1", 2)).toMatchObject({ verdict: "extended", isFresh: true });
-    expect(table.get("r")?.epoch).toBe(2);
+    expect(table.get("r")?.doubtNumber).toBe(2);
   });
 
   it("LEASE-9: an answer confirms a lease as of the oldest unanswered extension", () => {
@@ -199,7 +199,7 @@ describe("Lease table", () => {
     expect(table.onAnswer("r", "l3", 9_501).asOf).toEqual(at(9_500));
     expect(table.onAnswer("r", "nobody asked for it", 9_502).asOf).toBeNull();
     table.extend("r", at(9_600));
-    table.beginEpoch(2);
+    table.beginDoubt(2);
     expect(table.onAnswer("r", "l4", 9_601).asOf, "asked for before the doubt").toBeNull();
   });
 });

@@ -20,7 +20,7 @@ it("messages of one turn are posted together; large payloads are transferred, sm
     requestId: String(bytes),
     request: new Uint8Array(bytes),
     extensions: [],
-    epoch: 1,
+    doubtNumber: 1,
     asOf: null,
   });
   const [large, small] = [request(TRANSFER_BYTES), request(TRANSFER_BYTES - 1)];

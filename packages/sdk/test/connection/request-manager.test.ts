@@ -8,7 +8,7 @@ import {
 } from "@holdfast/protocol";
 import { fakeClock } from "@holdfast/testing";
 import { expect, it } from "vitest";
-import { pauseLimitMs } from "../../src/connection/machines/intervals.ts";
+import { suspensionLimitMs } from "../../src/connection/machines/intervals.ts";
 import type { ThreadMessage } from "../../src/connection/shared/messages.ts";
 import type { SerializableConfig } from "../../src/connection/shared/serializable-config.ts";
 import { InFlightRequests } from "../../src/connection/thread/in-flight-requests.ts";
@@ -22,7 +22,7 @@ const READY = {
 } as unknown as ConnectionReady;
 const FAILED = { type: "EXECUTION_ERROR", requestId: "r", error: { name: "Error", message: "no" } } as const;
 const NO_BYTES = new Uint8Array(0);
-const PAUSE_MS = pauseLimitMs(30_000);
+const SUSPENSION_MS = suspensionLimitMs(30_000);
 
 const request = (requestId: string, leaseId: string): ExecutorRequest =>
   ({
@@ -59,10 +59,10 @@ function bench(maxWorkerConcurrency = 10) {
   } as unknown as SerializableConfig;
   const manager = new RequestManager(
     {
-      ...{ clock, timers: clock, log: silentLog, config, port, coalescing: port, epoch: 1 },
+      ...{ clock, timers: clock, log: silentLog, config, port, coalescing: port, doubtNumber: 1 },
       inFlight: new InFlightRequests(clock, 1),
       http: { flush: async () => ({ ok: true }) },
-      counters: { setEpoch: () => {}, addRevocation: () => {} },
+      counters: { setDoubtNumber: () => {}, addRevocation: () => {} },
     } as unknown as ConstructorParameters<typeof RequestManager>[0],
     (effect) => {
       effects.push(effect);
@@ -139,8 +139,8 @@ it("DOUBT-3: only an answer given after the doubt began ends it for requests tha
 });
 
 it.each([
-  ["by a pause goes to main", PAUSE_MS, "main: EXECUTION_REQUEST"],
-  ["by more than a pause is confirmed first", PAUSE_MS + 1, "gateway: WORKER_REQUEST_EXTEND_LEASE"],
+  ["by a suspension goes to main", SUSPENSION_MS, "main: EXECUTION_REQUEST"],
+  ["by more than a suspension is confirmed first", SUSPENSION_MS + 1, "gateway: WORKER_REQUEST_EXTEND_LEASE"],
 ])("DOUBT-4: a request that arrives later than others %s", (_name, lateMs, expected) => {
   const { happened, arrive } = bench();
   const leaseUntil = (endsInMs: number): string => ulidFromSeed(1_000_000 + endsInMs, new Uint8Array(10), 0);

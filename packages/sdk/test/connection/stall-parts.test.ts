@@ -53,7 +53,7 @@ describe("Backlog while main is blocked", () => {
       type: "LEASE_EXTENDED",
       requestId,
       leaseId,
-      epoch: 1,
+      doubtNumber: 1,
       asOf: null,
     });
     const state = (writtenAtMs: number): ThreadMessage => ({

@@ -1,5 +1,5 @@
 /**
- * The intervals that a gateway asks for, made safe, and what follows from them: how long a silence is a pause. Both
+ * The intervals that a gateway asks for, made safe, and what follows from them: how long a silence is a suspension. Both
  * threads measure by the same limit.
  */
 import { parseGoDurationMs } from "@holdfast/core";
@@ -17,10 +17,10 @@ export function parseIntervalMs(text: string, fallbackMs: number): number {
  * A gateway gives away what was not acknowledged within 5 s, and what a broken connection held after 5 s: a thread that was
  * away for longer than this, and then takes its time, may find its work with others.
  */
-const MAX_PAUSE_MS = 2_000;
-const MIN_PAUSE_MS = 500;
+const MAX_SUSPENSION_MS = 2_000;
+const MIN_SUSPENSION_MS = 500;
 
-/** From when on doing nothing is a pause. A lease lasts for several of its extensions' intervals, so it is noticed before that ends. */
-export function pauseLimitMs(extendLeaseMs = MAX_PAUSE_MS): number {
-  return Math.max(MIN_PAUSE_MS, Math.min(MAX_PAUSE_MS, extendLeaseMs));
+/** From when on doing nothing is a suspension. A lease lasts for several of its extensions' intervals, so it is noticed before that ends. */
+export function suspensionLimitMs(extendLeaseMs = MAX_SUSPENSION_MS): number {
+  return Math.max(MIN_SUSPENSION_MS, Math.min(MAX_SUSPENSION_MS, extendLeaseMs));
 }

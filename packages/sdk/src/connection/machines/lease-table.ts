@@ -14,7 +14,7 @@ import type { ClockReading } from "@holdfast/core";
  * LEASE-4. After a reconnect `extendAll` asks for every lease, whatever was under way on the old connection.
  * LEASE-5. An answer for a request that is not in the table changes nothing.
  * LEASE-6. A sweep ignores leases that were granted less than half an interval ago.
- * LEASE-7. `doubt` begins a new epoch: from then on a lease is confirmed only by an answer that was given later. Of the
+ * LEASE-7. From `beginDoubt` on a lease is confirmed only by an answer that was given later. Of the
  *     answers that come first as many do not count as extensions were under way when the doubt began: they may have
  *     been given before. On a new connection all count.
  * LEASE-8. What is added counts as confirmed only if its owner says so.
@@ -30,8 +30,8 @@ export interface Lease {
   readonly asks: readonly ClockReading[];
   /** How many of their answers may be older than the last doubt. */
   readonly stale: number;
-  /** The epoch as of which the gateway has said that it is ours; null = it never has. */
-  readonly epoch: number | null;
+  /** The number of the last doubt before the gateway said that it is ours; null = it never has. */
+  readonly doubtNumber: number | null;
 }
 
 export interface LeaseAnswer {
@@ -53,13 +53,13 @@ export interface LeaseTable {
   /** Those that are not confirmed. */
   extendUnconfirmed(now: ClockReading): readonly Lease[];
   extend(requestId: string, now: ClockReading): readonly Lease[];
-  beginEpoch(epoch: number): void;
+  beginDoubt(doubtNumber: number): void;
   onAnswer(requestId: string, newLeaseId: string | undefined, nowMs: number): LeaseAnswer;
 }
 
-export function createLeaseTable(firstEpoch = 0): LeaseTable {
+export function createLeaseTable(firstDoubtNumber = 0): LeaseTable {
   const leases = new Map<string, Lease>();
-  let epoch = firstEpoch;
+  let doubtNumber = firstDoubtNumber;
 
   const ask = (lease: Lease, now: ClockReading, before = lease.asks): Lease => {
     const next = { ...lease, askedAtMs: now.monotonicMs, asks: [...before, now] };
@@ -72,7 +72,7 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
       return leases.size;
     },
     add: (requestId, leaseId, nowMs, isConfirmed) => {
-      const confirmed = isConfirmed ? epoch : null;
+      const confirmed = isConfirmed ? doubtNumber : null;
       leases.set(requestId, {
         requestId,
         leaseId,
@@ -80,7 +80,7 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
         askedAtMs: null,
         asks: [],
         stale: 0,
-        epoch: confirmed,
+        doubtNumber: confirmed,
       });
     },
     remove: (requestId) => {
@@ -98,13 +98,13 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
     },
     extendAll: (now) => [...leases.values()].map((lease) => ask({ ...lease, stale: 0 }, now, [])),
     extendUnconfirmed: (now) =>
-      [...leases.values()].filter((lease) => lease.epoch !== epoch).map((lease) => ask(lease, now)),
+      [...leases.values()].filter((lease) => lease.doubtNumber !== doubtNumber).map((lease) => ask(lease, now)),
     extend: (requestId, now) => {
       const lease = leases.get(requestId);
       return lease ? [ask(lease, now)] : [];
     },
-    beginEpoch: (next) => {
-      epoch = next;
+    beginDoubt: (next) => {
+      doubtNumber = next;
       for (const lease of leases.values()) leases.set(lease.requestId, { ...lease, stale: lease.asks.length });
     },
     onAnswer: (requestId, newLeaseId, nowMs) => {
@@ -117,7 +117,7 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
       }
       const [oldest, ...asks] = lease.asks;
       const stale = Math.max(0, lease.stale - 1);
-      const confirmed = isFresh ? epoch : lease.epoch;
+      const confirmed = isFresh ? doubtNumber : lease.doubtNumber;
       leases.set(requestId, {
         ...lease,
         leaseId: newLeaseId,
@@ -126,7 +126,7 @@ export function createLeaseTable(firstEpoch = 0): LeaseTable {
         askedAtMs: isFresh ? null : lease.askedAtMs,
         asks,
         stale,
-        epoch: confirmed,
+        doubtNumber: confirmed,
       });
       return { verdict: "extended", isFresh, asOf: (isFresh && oldest) || null };
     },

@@ -10,7 +10,7 @@ import { beginAttempt, failAttempt, onAttemptFrame, onStartFailed, reconnect } f
 import type { ActiveLink, LinkEffect, LinkEvent, LinkRules, LinkState } from "./link-types.ts";
 
 type Open = Extract<LinkState, { phase: "open" }>;
-export const LINK_START: LinkState = { phase: "idle", paused: false };
+export const LINK_START: LinkState = { phase: "idle", closing: false };
 
 /**
  * The connection to "a gateway": making it, making it again, replacing it while its gateway drains, ending it.
@@ -53,14 +53,14 @@ function stepIdle(state: Extract<LinkState, { phase: "idle" }>, event: LinkEvent
     case "CONNECT":
       return beginAttempt({
         phase: "open",
-        paused: state.paused,
+        closing: state.closing,
         stalled: false,
         active: null,
         attempt: { step: "none" },
         memory: { generation: 0, failures: 0, everReady: event.resumed, key: "primary", refusedKeys: 0, excluded: [] },
       });
     case "SHUTDOWN":
-      return [{ ...state, paused: true }, []];
+      return [{ ...state, closing: true }, []];
     case "FINISH":
       return [{ phase: "closed" }, [{ do: "STATE_CHANGED" }]];
     default:
@@ -194,7 +194,7 @@ function becomeActive(
   generation: number,
   ready: ConnectionReady,
 ): Next<LinkState, LinkEffect> {
-  const { attempt, active: previous, paused, stalled, memory } = state;
+  const { attempt, active: previous, closing, stalled, memory } = state;
   if (attempt.step !== "opening") return [state, []];
   const { start } = attempt;
   const heartbeatMs = parseIntervalMs(ready.heartbeatInterval, WORKER_FALLBACK_INTERVALS.heartbeatMs);
@@ -222,7 +222,7 @@ function becomeActive(
     },
     [
       { do: "CANCEL_TIMERS", generation },
-      { do: "SEND", generation, kind: paused || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY" },
+      { do: "SEND", generation, kind: closing || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY" },
       { do: "SEND", generation, kind: "WORKER_HEARTBEAT" },
       { do: "START_HEARTBEAT", generation, intervalMs: heartbeatMs },
       { do: "SET_TIMER", timer: "uptime", generation },
@@ -269,10 +269,10 @@ function lose(state: Open, active: ActiveLink, how: string, first: readonly Link
 }
 
 function shutDown(state: Open): Next<LinkState, LinkEffect> {
-  if (state.paused) return [state, []];
+  if (state.closing) return [state, []];
   const { active } = state;
   return [
-    { ...state, paused: true },
+    { ...state, closing: true },
     [
       ...(active ? ([{ do: "SEND", generation: active.generation, kind: "WORKER_PAUSE" }] as const) : []),
       { do: "STATE_CHANGED" },
@@ -282,9 +282,9 @@ function shutDown(state: Open): Next<LinkState, LinkEffect> {
 
 function stall(state: Open, stalled: boolean): Next<LinkState, LinkEffect> {
   if (state.stalled === stalled) return [state, []];
-  const { active, paused } = state;
+  const { active, closing } = state;
   const next: Open = { ...state, stalled };
-  if (active === null || active.draining || paused || !active.pausesForStalls) return [next, []];
+  if (active === null || active.draining || closing || !active.pausesForStalls) return [next, []];
   return [next, [{ do: "SEND", generation: active.generation, kind: stalled ? "WORKER_PAUSE" : "WORKER_READY" }]];
 }
 

@@ -52,11 +52,11 @@ export interface LinkMemory {
 }
 
 export type LinkState =
-  | { readonly phase: "idle"; readonly paused: boolean }
+  | { readonly phase: "idle"; readonly closing: boolean }
   | {
       readonly phase: "open";
       /** Shutdown began: connections announce themselves with WORKER_PAUSE. */
-      readonly paused: boolean;
+      readonly closing: boolean;
       /** The main thread stalls: no new work until it is responsive, where the gateway agreed to that. */
       readonly stalled: boolean;
       readonly active: ActiveLink | null;

@@ -3,7 +3,7 @@
  * memory and the ledger, without a message. See docs/decisions/0036 and 0048; `thread/handover-guard.ts` asks it for
  * what has only just been read.
  */
-import { type Clock, type ClockReading, pauseBetween, readClocks } from "@holdfast/core";
+import { type Clock, type ClockReading, readClocks, suspensionBetween } from "@holdfast/core";
 import type { CancelSignal } from "../../execution/abort.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 import type { Ledger } from "./ledger.ts";
@@ -11,7 +11,7 @@ import type { Ledger } from "./ledger.ts";
 export interface LeaseGuardDeps {
   /** Of the thread that lives, or lived last. */
   readonly counters: () => SharedCounters;
-  readonly ledger: Pick<Ledger, "epochOf" | "confirmedAsOf">;
+  readonly ledger: Pick<Ledger, "doubtNumberOf" | "confirmedAsOf">;
   readonly clock: Clock;
   /** Tells the thread whether a newer confirmation of the request's lease is wanted. */
   readonly setLeaseWanted: (requestId: string, wanted: boolean) => void;
@@ -27,11 +27,11 @@ interface Waiting {
  * moment; it costs reading two clocks and shared memory.
  *
  * GUARD-1. Nothing starts while the connection thread is silent: both may just have resumed, main being the first.
- * GUARD-2. Nothing starts that is not confirmed as of the thread's epoch.
+ * GUARD-2. Nothing starts that was not confirmed after the thread's last doubt.
  * GUARD-3. Nothing starts while a message that takes work away is unread.
  * GUARD-4. A waiting body continues when all of this holds, or when the work is no longer needed: then its signal has
  *     fired.
- * GUARD-5. Nothing starts later than a pause after the gateway's last confirmation of it, dated by its request: the
+ * GUARD-5. Nothing starts later than a suspension after the gateway's last confirmation of it, dated by its request: the
  *     connection may have broken unnoticed. Then the thread is told to ask, once, until the wait ends.
  */
 export class LeaseGuard {
@@ -97,16 +97,18 @@ export class LeaseGuard {
 
   #isOpen(requestId: string, now: ClockReading): boolean {
     const { counters, ledger } = this.#deps;
-    const epoch = ledger.epochOf(requestId);
+    const doubtNumber = ledger.doubtNumberOf(requestId);
     const shared = counters();
     // In this order: the thread gives its sign of life last.
     const isKnown =
-      !shared.isSilent(now) && shared.readEpoch() === epoch && shared.readRevocations() === this.#revocationsRead;
+      !shared.isSilent(now) &&
+      shared.readDoubtNumber() === doubtNumber &&
+      shared.readRevocations() === this.#revocationsRead;
     return isKnown && this.#isRecent(requestId, now);
   }
 
   #isRecent(requestId: string, now: ClockReading): boolean {
     const asOf = this.#deps.ledger.confirmedAsOf(requestId);
-    return asOf !== null && pauseBetween(asOf, now, this.#deps.counters().readPauseLimit()) === null;
+    return asOf !== null && suspensionBetween(asOf, now, this.#deps.counters().readSuspensionLimit()) === null;
   }
 }

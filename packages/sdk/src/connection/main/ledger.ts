@@ -23,7 +23,7 @@ interface Entry {
   readonly cancellation: CancelSource;
   readonly checkpoints: Map<number, OpenCheckpoint>;
   leaseId: string;
-  epoch: number;
+  doubtNumber: number;
   asOf: ClockReading | null;
   lastSequence: number;
   outcome: LedgerOutcome | null;
@@ -38,7 +38,7 @@ interface Entry {
  *     checkpoint without an answer, the exact reply.
  * LEDGER-3. A checkpoint is settled exactly once; those of an entry that goes are settled as `stale`.
  * LEDGER-4. The signal of an entry fires at most once, and the outcome of an entry is set at most once.
- * LEDGER-5. The epoch of an entry only rises, and so does the time as of which it is known that no other worker has the work: what is
+ * LEDGER-5. The doubt number of an entry only rises, and so does the time as of which it is known that no other worker has the work: what is
  *     stored for it says that, too.
  */
 export class Ledger {
@@ -68,7 +68,7 @@ export class Ledger {
     identity: RequestIdentity,
     appName: string,
     leaseId: string,
-    epoch: number,
+    doubtNumber: number,
     asOf: ClockReading | null,
   ): CancelSignal | undefined {
     const { requestId } = identity;
@@ -81,7 +81,7 @@ export class Ledger {
       cancellation,
       checkpoints: new Map(),
       leaseId,
-      epoch,
+      doubtNumber,
       asOf,
       lastSequence: 0,
       outcome: null,
@@ -90,18 +90,18 @@ export class Ledger {
     return cancellation;
   }
 
-  /** An older epoch than the entry's is what was held back while main was blocked. */
-  extendLease(requestId: string, leaseId: string, epoch: number, asOf: ClockReading | null): void {
+  /** A lower doubt number than the entry's is what was held back while main was blocked. */
+  extendLease(requestId: string, leaseId: string, doubtNumber: number, asOf: ClockReading | null): void {
     const entry = this.#entries.get(requestId);
-    if (entry === undefined || epoch < entry.epoch) return;
+    if (entry === undefined || doubtNumber < entry.doubtNumber) return;
     entry.leaseId = leaseId;
-    entry.epoch = epoch;
+    entry.doubtNumber = doubtNumber;
     confirm(entry, asOf);
   }
 
-  /** The last epoch in which its lease was confirmed. */
-  epochOf(requestId: string): number | undefined {
-    return this.#entries.get(requestId)?.epoch;
+  /** The number of the last doubt after which its lease was confirmed. */
+  doubtNumberOf(requestId: string): number | undefined {
+    return this.#entries.get(requestId)?.doubtNumber;
   }
 
   /** As of when the work is known to be ours; null = it never was. */

@@ -88,12 +88,12 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     }
   };
 
-  const runRequest = ({ requestId, request: bytes, extensions, epoch, asOf }: ExecutionRequestMessage): void => {
+  const runRequest = ({ requestId, request: bytes, extensions, doubtNumber, asOf }: ExecutionRequestMessage): void => {
     const request = decodeExecutorRequest(bytes);
     if (request === undefined) {
       throw new HoldfastError("THREAD_PROTOCOL", `The bytes of request ${requestId} are not an executor request.`);
     }
-    const signal = ledger.open(identityOf(request), request.appName, request.leaseId, epoch, asOf);
+    const signal = ledger.open(identityOf(request), request.appName, request.leaseId, doubtNumber, asOf);
     if (signal === undefined) return;
     running += 1;
     run(request, extensions, signal)
@@ -127,7 +127,7 @@ function applyToLedger(
     case "CHECKPOINT_ACKED":
       return ledger.settleCheckpoint(requestId, message.sequence, message.outcome);
     case "LEASE_EXTENDED":
-      ledger.extendLease(requestId, message.leaseId, message.epoch, message.asOf);
+      ledger.extendLease(requestId, message.leaseId, message.doubtNumber, message.asOf);
       return leaseGuard.recheck();
     case "LEASE_LOST":
       leaseGuard.onRevocation();

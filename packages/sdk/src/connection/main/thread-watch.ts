@@ -48,17 +48,17 @@ export class ThreadWatch {
   }
 
   /** What the next thread is given. One that hung, should it wake up, writes to memory that is no longer read. */
-  prepareThread(): { readonly counters: SharedArrayBuffer; readonly epoch: number } {
-    const epoch = this.#counters.readEpoch() + 1;
+  prepareThread(): { readonly counters: SharedArrayBuffer; readonly doubtNumber: number } {
+    const doubtNumber = this.#counters.readDoubtNumber() + 1;
     const memory = new SharedArrayBuffer(COUNTERS_BYTES);
     this.#counters = sharedCounters(memory);
     this.#counters.addPulse();
     this.#counters.setDebugged(isInspectorOpen());
-    this.#counters.setEpoch(epoch);
+    this.#counters.setDoubtNumber(doubtNumber);
     this.#counters.signAlive(readClocks(this.#deps.clock));
     this.leaseGuard.onNewThread();
     this.#hang.onThreadStarted();
-    return { counters: memory, epoch };
+    return { counters: memory, doubtNumber };
   }
 
   onThreadEnded(): void {

@@ -35,8 +35,8 @@ export interface InitMessage {
   readonly adopted: readonly AdoptedRequest[];
   /** Signs of life of both sides, and more; see `shared-counters.ts`. */
   readonly counters: SharedArrayBuffer;
-  /** Higher than any epoch before: what main holds is confirmed again before any more of it begins. */
-  readonly epoch: number;
+  /** Higher than that of any doubt before: what main holds is confirmed again before any more of it begins. */
+  readonly doubtNumber: number;
   /** How often the thread has crashed so far, for the debug state. */
   readonly crashes: number;
   /** Numbers of the signals that close the connection, and how long work may take then. */
@@ -78,7 +78,7 @@ export type ThreadMessage =
       readonly request: Uint8Array;
       readonly extensions: readonly Extension[];
       /** The doubt as of which it is known that no other worker has it, and the time. */
-      readonly epoch: number;
+      readonly doubtNumber: number;
       readonly asOf: ClockReading | null;
     }
   | { readonly type: "REPLY_ACKED"; readonly requestId: string }
@@ -88,12 +88,12 @@ export type ThreadMessage =
       readonly sequence: number;
       readonly outcome: CheckpointOutcome;
     }
-  /** The epoch and the time as of which the gateway has confirmed the lease; main begins nothing under older ones. */
+  /** The doubt after which, and the time as of which, the gateway has confirmed the lease; main begins nothing under older ones. */
   | {
       readonly type: "LEASE_EXTENDED";
       readonly requestId: string;
       readonly leaseId: string;
-      readonly epoch: number;
+      readonly doubtNumber: number;
       readonly asOf: ClockReading | null;
     }
   | { readonly type: "LEASE_LOST"; readonly requestId: string }

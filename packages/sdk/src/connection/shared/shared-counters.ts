@@ -2,7 +2,7 @@
  * The memory that both threads share. A blocked thread reads no messages; what must be known all the same is a number
  * here. See docs/decisions/0036 and 0037.
  */
-import { type ClockReading, pauseBetween } from "@holdfast/core";
+import { type ClockReading, suspensionBetween } from "@holdfast/core";
 
 /**
  * Numbers in memory that both threads see, so that each can tell a blocked other side from an idle one without a message,
@@ -20,10 +20,10 @@ export interface SharedCounters {
   setInspecting(isInspecting: boolean): void;
   /** Thread: "I am alive". */
   signAlive(sign: ClockReading): void;
-  /** Thread: so much time between two signs of life is a pause. Before a thread: main, for the time until it has started. */
-  setPauseLimit(limitMs: number): void;
-  /** Thread: from now on main begins only what was confirmed as of this epoch. */
-  setEpoch(epoch: number): void;
+  /** Thread: so much time between two signs of life is a suspension. Before a thread: main, for the time until it has started. */
+  setSuspensionLimit(limitMs: number): void;
+  /** Thread: from now on main begins only what was confirmed after this doubt. */
+  setDoubtNumber(doubtNumber: number): void;
   /** Thread: it posted a message that takes work away from main. */
   addRevocation(): void;
   readPulse(): number;
@@ -34,10 +34,10 @@ export interface SharedCounters {
   readSigns(): number;
   /** Since the thread's last sign of life. */
   readSilentMs(monotonicMs: number): number;
-  readEpoch(): number;
+  readDoubtNumber(): number;
   readRevocations(): number;
-  readPauseLimit(): number;
-  /** Whether the thread has given no sign of life for longer than its pause limit, at this time. */
+  readSuspensionLimit(): number;
+  /** Whether the thread has given no sign of life for longer than its suspension limit, at this time. */
   isSilent(now: ClockReading): boolean;
 }
 
@@ -70,8 +70,8 @@ export function sharedCounters(buffer: SharedArrayBuffer): SharedCounters {
       store(5, Math.floor(wallMs));
       add(6, 1);
     },
-    setPauseLimit: (limitMs) => store(7, limitMs),
-    setEpoch: (epoch) => store(8, epoch),
+    setSuspensionLimit: (limitMs) => store(7, limitMs),
+    setDoubtNumber: (doubtNumber) => store(8, doubtNumber),
     addRevocation: () => add(9, 1),
     readPulse: () => load(0),
     readLogsTaken: () => load(1),
@@ -79,12 +79,12 @@ export function sharedCounters(buffer: SharedArrayBuffer): SharedCounters {
     readInspecting: () => load(3) === 1,
     readSigns: () => load(6),
     readSilentMs: (monotonicMs) => Math.max(0, since(monotonicMs, 4)),
-    readEpoch: () => load(8),
+    readDoubtNumber: () => load(8),
     readRevocations: () => load(9),
-    readPauseLimit: () => load(7),
+    readSuspensionLimit: () => load(7),
     isSilent: ({ monotonicMs, wallMs }) => {
       const now = { monotonicMs: since(monotonicMs, 4), wallMs: since(wallMs, 5) };
-      return pauseBetween(START, now, load(7)) !== null;
+      return suspensionBetween(START, now, load(7)) !== null;
     },
   };
 }

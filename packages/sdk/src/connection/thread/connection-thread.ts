@@ -40,8 +40,8 @@ export class ConnectionThread {
   }
 
   onMessage(message: Exclude<MainMessage, InitMessage>): void {
-    const { closing, link, pauses, requests, stalls } = this.#parts;
-    pauses.check();
+    const { closing, link, suspensions, requests, stalls } = this.#parts;
+    suspensions.check();
     // A main that was blocked and closes now is responsive again, but is to get no work any more: the end first.
     if (message.type === "CLOSE") closing.begin(message.drainMs);
     stalls.onMainMessage();
@@ -63,16 +63,16 @@ export class ConnectionThread {
 
   /** The one place that says what follows in this thread. */
   #apply(effect: ThreadEffect): void {
-    const { closing, coalescing, link, logger, mirror, pauses, requests } = this.#parts;
+    const { closing, coalescing, link, logger, mirror, suspensions, requests } = this.#parts;
     switch (effect.do) {
-      case "THREAD_PAUSED":
-        return this.#paused(effect.pausedMs);
+      case "THREAD_SUSPENDED":
+        return this.#onSuspended(effect.suspendedMs);
       case "LINK_UP":
         return this.#linkUp(effect.ready, effect.start);
       case "LINK_DOWN":
         return requests.onLinkDown();
       case "WORK_FRAME":
-        pauses.check();
+        suspensions.check();
         return requests.onWorkFrame(effect.frame, effect.bytes);
       case "LINK_STATE_CHANGED":
         return this.#linkStateChanged();
@@ -103,16 +103,16 @@ export class ConnectionThread {
     }
   }
 
-  #paused(pausedMs: number): void {
+  #onSuspended(suspendedMs: number): void {
     const { requests, log } = this.#parts;
     requests.beginDoubt();
-    const message = `The connection thread did not run for ${Math.round(pausedMs)} ms; each request it holds is confirmed before it starts.`;
-    log("warn", message, { code: "PROCESS_PAUSED", pausedMs: Math.round(pausedMs) });
+    const message = `The connection thread did not run for ${Math.round(suspendedMs)} ms; each request it holds is confirmed before it starts.`;
+    log("warn", message, { code: "PROCESS_SUSPENDED", suspendedMs: Math.round(suspendedMs) });
   }
 
   #linkUp(ready: ConnectionReady, { connectionId }: StartResponse): void {
-    const { pauses, requests } = this.#parts;
-    pauses.setLeaseInterval(parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs));
+    const { suspensions, requests } = this.#parts;
+    suspensions.setLeaseInterval(parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs));
     requests.onLinkUp(ready);
     this.#port.post({ type: "CONNECTION_READY", connectionId, extensions: requests.extensions });
   }
@@ -131,12 +131,12 @@ export class ConnectionThread {
   }
 
   #closed(undelivered: readonly string[]): void {
-    const { endShutdownWatch, mirror, pauses, stalls } = this.#parts;
+    const { endShutdownWatch, mirror, suspensions, stalls } = this.#parts;
     endShutdownWatch();
     mirror.update();
     mirror.stop();
     stalls.stop();
-    pauses.stop();
+    suspensions.stop();
     this.#port.post({ type: "CLOSED", undelivered });
     this.#life.end();
   }

@@ -22,9 +22,9 @@ export interface DebugSources {
 export function stateOf(link: LinkState): ConnectionState {
   switch (link.phase) {
     case "idle":
-      return link.paused ? "CLOSING" : "CONNECTING";
+      return link.closing ? "CLOSING" : "CONNECTING";
     case "open":
-      if (link.paused) return "CLOSING";
+      if (link.closing) return "CLOSING";
       if (link.active && !link.active.draining) return "ACTIVE";
       return link.memory.everReady ? "RECONNECTING" : "CONNECTING";
     case "closed":

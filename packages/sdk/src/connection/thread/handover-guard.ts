@@ -1,6 +1,6 @@
 import type { ClockReading } from "@holdfast/core";
 import { type ConnectionReady, type ExecutorRequest, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
-import { parseIntervalMs, pauseLimitMs } from "../machines/intervals.ts";
+import { parseIntervalMs, suspensionLimitMs } from "../machines/intervals.ts";
 import { earlier, LeaseAges } from "../machines/lease-ages.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 
@@ -17,46 +17,46 @@ export type HeldRequest = ExecutorRequest & {
  * may have it by now; then it is held here until its lease is confirmed. `LeaseGuard` of the main thread asks the same
  * before each body. See docs/decisions/0036 and 0048.
  *
- * DOUBT-1. After a doubt (`beginDoubt`) main begins nothing until the lease of the request is confirmed: main sees the epoch
- *     in shared memory before it gets anything else.
+ * DOUBT-1. After a doubt (`beginDoubt`) main begins nothing until the lease of the request is confirmed: main sees the
+ *     doubt's number in shared memory before it gets anything else.
  * DOUBT-2. A request that is read while in doubt goes to main, and is acknowledged, only when its lease is confirmed; nothing
  *     of one that is lost or cancelled before that is seen by main.
  * DOUBT-3. The doubt about what is read ends with the first answer that was given after it began: all that comes over the
  *     connection later was sent later.
- * DOUBT-4. A request that is later than others of its connection by more than a pause is in doubt, too.
+ * DOUBT-4. A request that is later than others of its connection by more than a suspension is in doubt, too.
  * DOUBT-5. What was read but not acknowledged belongs to its connection: it is forgotten when that one is lost or replaced.
  */
 export class HandoverGuard {
   readonly ages = new LeaseAges();
-  readonly #counters: Pick<SharedCounters, "setEpoch">;
+  readonly #counters: Pick<SharedCounters, "setDoubtNumber">;
   readonly #held = new Map<string, HeldRequest>();
-  #epoch: number;
+  #doubtNumber: number;
   /** What is read now may have been sent before others got it. */
   #inDoubt = false;
   #maxLateMs = 0;
 
-  /** @param epoch of the first doubt, which everything that is adopted is in */
-  constructor(counters: Pick<SharedCounters, "setEpoch">, epoch: number) {
+  /** @param doubtNumber of the first doubt, which everything that is adopted is in */
+  constructor(counters: Pick<SharedCounters, "setDoubtNumber">, doubtNumber: number) {
     this.#counters = counters;
-    this.#epoch = epoch;
+    this.#doubtNumber = doubtNumber;
   }
 
-  get epoch(): number {
-    return this.#epoch;
+  get doubtNumber(): number {
+    return this.#doubtNumber;
   }
 
   /** What comes over a new connection was sent to this process as it is now. */
   onLinkUp(ready: ConnectionReady): void {
     const extendLeaseMs = parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs);
     this.#inDoubt = false;
-    this.#maxLateMs = pauseLimitMs(extendLeaseMs);
+    this.#maxLateMs = suspensionLimitMs(extendLeaseMs);
     this.ages.reset();
   }
 
   beginDoubt(): void {
-    this.#epoch += 1;
+    this.#doubtNumber += 1;
     this.#inDoubt = true;
-    this.#counters.setEpoch(this.#epoch);
+    this.#counters.setDoubtNumber(this.#doubtNumber);
   }
 
   endDoubt(): void {

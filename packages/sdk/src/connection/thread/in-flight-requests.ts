@@ -20,9 +20,9 @@ export class InFlightRequests {
   readonly #requests = new Map<string, InFlightRequest>();
   #running = 0;
 
-  constructor(clock: Clock, epoch: number) {
+  constructor(clock: Clock, doubtNumber: number) {
     this.#clock = clock;
-    this.leases = createLeaseTable(epoch);
+    this.leases = createLeaseTable(doubtNumber);
   }
 
   get count(): number {

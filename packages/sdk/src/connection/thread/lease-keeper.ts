@@ -4,7 +4,7 @@
  */
 import { type Clock, type ClockReading, type Log, readClocks, type TimerHandle, type Timers } from "@holdfast/core";
 import { type ConnectionReady, WORKER_FALLBACK_INTERVALS, type WorkerFrame } from "@holdfast/protocol";
-import { parseIntervalMs, pauseLimitMs } from "../machines/intervals.ts";
+import { parseIntervalMs, suspensionLimitMs } from "../machines/intervals.ts";
 import { earlier, type LeaseAges } from "../machines/lease-ages.ts";
 import type { Lease } from "../machines/lease-table.ts";
 import type { InFlightRequests } from "./in-flight-requests.ts";
@@ -63,7 +63,7 @@ export class LeaseKeeper {
     const leaseMs = parseIntervalMs(ready.extendLeaseInterval, WORKER_FALLBACK_INTERVALS.extendLeaseMs);
     this.#intervalMs = leaseMs;
     this.#repeat("lease", leaseMs, () => this.#sendExtensions(inFlight.leases.sweep(readClocks(clock), leaseMs)));
-    this.#repeat("awaited", pauseLimitMs(leaseMs) / 2, () => this.#extendAwaited());
+    this.#repeat("awaited", suspensionLimitMs(leaseMs) / 2, () => this.#extendAwaited());
     const statusMs = parseIntervalMs(ready.statusInterval, 0);
     if (statusMs > 0) this.#repeat("status", Math.max(statusMs, MIN_STATUS_MS), () => this.#sendStatus());
   }
@@ -77,7 +77,7 @@ export class LeaseKeeper {
   onExtensionAnswer(requestId: string, newLeaseId: string | undefined): boolean {
     const { inFlight, clock } = this.#deps;
     const request = inFlight.get(requestId);
-    const before = inFlight.leases.get(requestId)?.epoch;
+    const before = inFlight.leases.get(requestId)?.doubtNumber;
     const now = readClocks(clock);
     const granted = newLeaseId === undefined ? null : this.#grantedAt(newLeaseId, now);
     const { verdict, isFresh, asOf } = inFlight.leases.onAnswer(requestId, newLeaseId, now.monotonicMs);
@@ -102,10 +102,10 @@ export class LeaseKeeper {
   }
 
   /** What came from elsewhere or before may be another worker's by now: it is asked for, where there is a connection. */
-  beginDoubt(epoch: number): void {
+  beginDoubt(doubtNumber: number): void {
     const { inFlight, clock } = this.#deps;
     this.#loseEnded();
-    inFlight.leases.beginEpoch(epoch);
+    inFlight.leases.beginDoubt(doubtNumber);
     if (this.#timers.size > 0) this.#sendExtensions(inFlight.leases.extendUnconfirmed(readClocks(clock)));
   }
 
@@ -149,13 +149,14 @@ export class LeaseKeeper {
 
   #onExtended(requestId: string, leaseId: string, before: number | null | undefined, asOf: ClockReading | null): void {
     const { inFlight, port, coalescing } = this.#deps;
-    const epoch = inFlight.leases.get(requestId)?.epoch ?? null;
-    if (epoch === null) return;
-    const message = { type: "LEASE_EXTENDED", requestId, leaseId, epoch, asOf } as const;
+    const doubtNumber = inFlight.leases.get(requestId)?.doubtNumber ?? null;
+    if (doubtNumber === null) return;
+    const message = { type: "LEASE_EXTENDED", requestId, leaseId, doubtNumber, asOf } as const;
     const confirmations = this.#awaited.get(requestId) ?? MAX_CONFIRMATIONS;
     if (confirmations < MAX_CONFIRMATIONS) this.#awaited.set(requestId, confirmations + 1);
-    // Main may wait for the first one of an epoch; of those that it does not wait for it needs only the newest.
-    if (epoch === before) return confirmations < MAX_CONFIRMATIONS ? port.post(message) : coalescing.post(message);
+    // Main may wait for the first one after a doubt; of those that it does not wait for it needs only the newest.
+    if (doubtNumber === before)
+      return confirmations < MAX_CONFIRMATIONS ? port.post(message) : coalescing.post(message);
     this.#deps.onConfirmed(requestId, asOf);
     port.post(message);
   }

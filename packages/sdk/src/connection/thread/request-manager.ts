@@ -36,9 +36,9 @@ export interface RequestManagerDeps {
   readonly port: Pick<MainPort, "post">;
   /** For messages of which only the latest matters. */
   readonly coalescing: Pick<MainPort, "post">;
-  readonly counters: Pick<SharedCounters, "setEpoch" | "addRevocation">;
+  readonly counters: Pick<SharedCounters, "setDoubtNumber" | "addRevocation">;
   /** Of the first doubt, which everything that is adopted is in. */
-  readonly epoch: number;
+  readonly doubtNumber: number;
   /** Only this class adds to it, or takes away. */
   readonly inFlight: InFlightRequests;
 }
@@ -69,7 +69,7 @@ export class RequestManager {
     this.#deps = deps;
     this.#emit = emit;
     this.#apps = new Set(deps.config.apps.map((app) => app.appName));
-    this.#handover = new HandoverGuard(deps.counters, deps.epoch);
+    this.#handover = new HandoverGuard(deps.counters, deps.doubtNumber);
     this.#inFlight = deps.inFlight;
     const sendBytes = (bytes: Uint8Array): void => emit({ do: "SEND", bytes });
     this.#delivery = new ReplyDelivery({ ...deps, send: sendBytes, onDelivered: (id) => this.#onDelivered(id) });
@@ -146,7 +146,7 @@ export class RequestManager {
   /** Others may have got what is held here. */
   beginDoubt(): void {
     this.#handover.beginDoubt();
-    this.#leases.beginDoubt(this.#handover.epoch);
+    this.#leases.beginDoubt(this.#handover.doubtNumber);
   }
 
   /** `bytes` is a view that is only good during the call. */
@@ -279,8 +279,8 @@ export class RequestManager {
   /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
   #handToMain(request: ExecutorRequest, bytes: Uint8Array, asOf: ClockReading | null): void {
     const { requestId } = request;
-    const [extensions, { epoch }] = [this.#extensions, this.#handover];
-    this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, epoch, asOf });
+    const [extensions, { doubtNumber }] = [this.#extensions, this.#handover];
+    this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, doubtNumber, asOf });
     this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
   }
 

@@ -46,7 +46,7 @@ export type ThreadEffect =
   | RequestEffect
   | StallAction
   /** The thread, or all of its process, did nothing for so long. Emitted before anything that came meanwhile is read. */
-  | { readonly do: "THREAD_PAUSED"; readonly pausedMs: number }
+  | { readonly do: "THREAD_SUSPENDED"; readonly suspendedMs: number }
   /** Everything is closed; these requests' replies never got an acknowledgement. */
   | { readonly do: "CLOSED"; readonly undelivered: readonly string[] };
 

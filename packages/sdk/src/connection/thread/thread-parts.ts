@@ -13,12 +13,12 @@ import type { OpenWebSocket } from "./gateway-socket.ts";
 import { InFlightRequests } from "./in-flight-requests.ts";
 import { LinkDriver } from "./link-driver.ts";
 import type { MainPort } from "./main-port.ts";
-import { PauseDetector } from "./pause-detector.ts";
 import { createPortLogger, type PortLogger } from "./port-logger.ts";
 import type { ListenToSignals } from "./process-signals.ts";
 import { RequestManager } from "./request-manager.ts";
 import { watchForShutdown } from "./shutdown-watch.ts";
 import { type StallPorts, StallWatch } from "./stall-watch.ts";
+import { SuspensionDetector } from "./suspension-detector.ts";
 import type { Emit, ThreadEffect } from "./thread-effect.ts";
 
 /** The thread's ports to everything but the main thread. */
@@ -36,7 +36,7 @@ export interface ThreadPorts {
 export interface ThreadParts {
   readonly log: Log;
   readonly logger: PortLogger;
-  readonly pauses: PauseDetector;
+  readonly suspensions: SuspensionDetector;
   readonly stalls: StallWatch;
   readonly coalescing: CoalescingPort;
   readonly requests: RequestManager;
@@ -60,26 +60,29 @@ export function createThreadParts(
   scheduleFlush: () => void,
   emit: Emit<ThreadEffect>,
 ): ThreadParts {
-  const { config, epoch, crashes } = init;
+  const { config, doubtNumber, crashes } = init;
   const counters = sharedCounters(init.counters);
   const logger = createPortLogger(port, counters);
   const { log } = logger;
   const ports = { ...outside, log };
   const { clock, timers } = outside;
   const http = createGatewayHttp(config, clock, timers, outside.fetch);
-  counters.setEpoch(epoch);
-  const pauses = new PauseDetector({ clock, timers, counters }, emit);
-  const inFlight = new InFlightRequests(clock, epoch);
+  counters.setDoubtNumber(doubtNumber);
+  const suspensions = new SuspensionDetector({ clock, timers, counters }, emit);
+  const inFlight = new InFlightRequests(clock, doubtNumber);
   const firstSequence = crashes * SEQUENCES_PER_THREAD;
   const stallPorts = { ...ports, ...outside.stalls };
   const stalls = new StallWatch({ ...stallPorts, policy: config.stall, firstSequence, counters, inFlight }, emit);
   const coalescing = createCoalescingPort(port, () => stalls.lagMs);
-  const requests = new RequestManager({ ...ports, config, http, port, coalescing, counters, epoch, inFlight }, emit);
+  const requests = new RequestManager(
+    { ...ports, config, http, port, coalescing, counters, doubtNumber, inFlight },
+    emit,
+  );
   const link = new LinkDriver({ ...ports, config, http, scheduleFlush }, emit);
   const closing = createClosing({ ...ports, requests, link, http }, emit);
   const listen = outside.listenToSignals;
   const endShutdownWatch = watchForShutdown({ ...ports, ...init.shutdown, listen, closing });
   const sources = { link, requests, clock, crashes, stalls, logsDropped: () => logger.dropped };
   const mirror = createDebugMirror(sources, coalescing, timers, config.debugMs);
-  return { log, logger, pauses, stalls, coalescing, requests, link, closing, mirror, endShutdownWatch };
+  return { log, logger, suspensions, stalls, coalescing, requests, link, closing, mirror, endShutdownWatch };
 }

@@ -8,14 +8,14 @@ export interface ClockReading {
 
 /**
  * How long the party that gave the sign `before` and then the sign `now` did nothing in between: a stopped process, a
- * suspended machine, code that did not return, no processor time. Null = it was not paused.
+ * suspended machine, code that did not return, no processor time. Null = it was not suspended.
  *
- * PAUSE-1. More than `limitMs` between the two on the monotonic clock is a pause.
- * PAUSE-2. So is a wall clock that went further than the monotonic one by more than that, or back: while a machine is
+ * SUSPENSION-1. More than `limitMs` between the two on the monotonic clock is a suspension.
+ * SUSPENSION-2. So is a wall clock that went further than the monotonic one by more than that, or back: while a machine is
  *     suspended its monotonic clock may stall. It cannot be told from a clock that was merely set.
- * PAUSE-3. A pause is never shorter than what the monotonic clock says.
+ * SUSPENSION-3. A suspension is never shorter than what the monotonic clock says.
  */
-export function pauseBetween(before: ClockReading, now: ClockReading, limitMs: number): number | null {
+export function suspensionBetween(before: ClockReading, now: ClockReading, limitMs: number): number | null {
   const monotonicMs = now.monotonicMs - before.monotonicMs;
   const aheadMs = now.wallMs - before.wallMs - monotonicMs;
   if (monotonicMs <= limitMs && Math.abs(aheadMs) <= limitMs) return null;

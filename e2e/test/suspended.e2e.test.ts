@@ -6,7 +6,7 @@ import { type App, inWorld, modes, type World } from "./world.ts";
 /** The two workers at a gateway each, or at one. */
 const cases = modes.map((mode) => ({ ...mode, gateways: mode.extensions ? 2 : 1 }));
 
-/** Their sockets outlast the pause, with all that lies in them. */
+/** Their sockets outlast the suspension, with all that lies in them. */
 const PATIENT = { heartbeat: "5s", lease: "20s" };
 /** The lease of what is under way ends soon. */
 const SHORT = { heartbeat: "500ms", lease: "4s" };
@@ -48,7 +48,7 @@ describe.each(cases)("$name", (mode) => {
     ["a process that was stopped", stoppedProcess],
     ["a connection thread that stalled", silentThread],
   ])("%s", (_name, start) => {
-    test("a paused worker starts no request from its socket that others have finished", async () => {
+    test("a suspended worker starts no request from its socket that others have finished", async () => {
       await inWorld({ ...mode, ...PATIENT }, async (world) => {
         const env = await urlOfOther(world, mode.gateways);
         const { app, stop, goOn } = await start(world);
@@ -68,7 +68,7 @@ describe.each(cases)("$name", (mode) => {
       });
     });
 
-    test("a paused worker does not start the next step of a run that another worker has finished", async () => {
+    test("a suspended worker does not start the next step of a run that another worker has finished", async () => {
       await inWorld({ ...mode, ...SHORT }, async (world) => {
         const env = await urlOfOther(world, mode.gateways);
         const { app, stop, goOn } = await start(world);

@@ -12,16 +12,16 @@ beforeEach(async () => {
 });
 afterEach(() => gateway.close());
 
-/** With these intervals so much silence is a pause for certain. */
-const PAUSE_MS = 700;
+/** With these intervals so much silence is a suspension for certain. */
+const SUSPENSION_MS = 700;
 
 /** The connection thread stalls, what the gateway sends meanwhile stays in the kernel, and it goes on. */
-async function paused(thread: Killable, meanwhile: () => void): Promise<void> {
+async function suspended(thread: Killable, meanwhile: () => void): Promise<void> {
   thread.kill("nap");
   await until(() => thread.naps, "the thread to stall");
   meanwhile();
-  const endMs = performance.now() + PAUSE_MS;
-  await until(() => performance.now() >= endMs, "the pause to be long enough");
+  const endMs = performance.now() + SUSPENSION_MS;
+  await until(() => performance.now() >= endMs, "the suspension to be long enough");
   thread.wake();
 }
 
@@ -31,14 +31,14 @@ const asked = (peer: GatewayPeer, requestId: string): boolean =>
 describe.each([
   ["with extensions", ["checkpoint", "nack", "cancel"] as const],
   ["on the plain protocol", [] as const],
-])("A connection thread that was paused, %s", (_name, extensions) => {
-  it("DOUBT-2: requests read after a pause are confirmed before the main thread sees them", async () => {
+])("A connection thread that was suspended, %s", (_name, extensions) => {
+  it("DOUBT-2: requests read after a suspension are confirmed before the main thread sees them", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
     const peer = await gateway.peer();
     const requests: string[] = [];
-    await paused(thread, () => {
+    await suspended(thread, () => {
       for (let count = 0; count < 3; count++) requests.push(gateway.dispatch(peer).requestId);
     });
     await until(() => calls.length === 3, "the calls");
@@ -48,7 +48,7 @@ describe.each([
       await until(() => kindsOf(requestId).includes("WORKER_REQUEST_ACK"), "the acknowledgement");
       expect(kindsOf(requestId).slice(0, 2)).toEqual(["WORKER_REQUEST_EXTEND_LEASE", "WORKER_REQUEST_ACK"]);
     }
-    // What comes after the answers was sent after the pause; another one may come on a machine that is very busy.
+    // What comes after the answers was sent after the suspension; another one may come on a machine that is very busy.
     for (let first: string | undefined; first !== "WORKER_REQUEST_ACK"; ) {
       const { requestId } = gateway.dispatch(peer);
       [first] = await until(() => (kindsOf(requestId).length > 0 ? kindsOf(requestId) : undefined), "a word of it");
@@ -57,14 +57,14 @@ describe.each([
     await thread.connection.close();
   });
 
-  it("after a pause a request that another worker has by now is neither started nor acknowledged", async () => {
+  it("after a suspension a request that another worker has by now is neither started nor acknowledged", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
     const peer = await gateway.peer();
     gateway.script.extendLeases = false;
     const requests: string[] = [];
-    await paused(thread, () => {
+    await suspended(thread, () => {
       for (let count = 0; count < 3; count++) requests.push(gateway.dispatch(peer).requestId);
     });
     await until(() => requests.every((requestId) => asked(peer, requestId)), "the questions");
@@ -80,7 +80,7 @@ describe.each([
     expect(peer.of("WORKER_REPLY").map((reply) => reply.requestId)).toEqual([requestId]);
   });
 
-  it("DOUBT-1: after a pause the main thread starts no held request before it is confirmed", async () => {
+  it("DOUBT-1: after a suspension the main thread starts no held request before it is confirmed", async () => {
     gateway.script.extensions = extensions;
     const { calls, strategy } = manualStrategy();
     const thread = await openKillable(gateway.url, { strategy, config: { extensions } });
@@ -94,7 +94,7 @@ describe.each([
       to.send({ ...frame, kind: "WORKER_REQUEST_EXTEND_LEASE_ACK" });
       return true;
     };
-    await paused(thread, () => {});
+    await suspended(thread, () => {});
     await until(() => lost?.signal.aborted === true, "the loss");
     await until(() => mine(kept), "the confirmation");
     expect(kept?.signal.aborted).toBe(false);
