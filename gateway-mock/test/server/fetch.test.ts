@@ -101,6 +101,28 @@ test("a call of a gateway that dies is taken over by another gateway", async () 
   await ended(second, runId);
 });
 
+test("START-2: a gateway that drains makes no new calls; another gateway makes them", async () => {
+  const draining = await bench.gateway({ drainMs: 20_000 });
+  const worker = await bench.worker(draining);
+  let calls = 0;
+  const url = await serve((_, response) => {
+    calls += 1;
+    response.end("ok");
+  });
+  const [runId = ""] = await start(draining);
+  const { request } = await worker.request();
+  const drained = draining.drain();
+  await worker.frame("GATEWAY_CLOSING");
+  await worker.replied(request, { value: [fetchOp(url)] });
+  // Only the gateway that drains may call this address: the answer tells who made the call.
+  const other = await bench.gateway({ allowPrivateFetch: false });
+  const next = await (await bench.worker(other)).request();
+  expect(next.payload.steps.f).toMatchObject({ type: "error" });
+  expect([next.request.runId, calls]).toEqual([runId, 0]);
+  await worker.close();
+  await drained;
+});
+
 test("a gateway that others can reach calls no address of its own network", async () => {
   const gateway = await bench.gateway({ allowPrivateFetch: false });
   const worker = await bench.worker(gateway);

@@ -126,15 +126,16 @@ export class QueueLoop {
   /** One look into the queue: claim what fits, dispatch it, decide on due timers. Returns how many jobs there were. */
   async tick(): Promise<number> {
     const { clock, settings } = this.#options;
-    const { counters, fetches } = this.#parts;
-    await this.#versionHolds.recall(clock.monotonicMs(), settings.maxClaim, this.#parts.admission);
+    const { admission, counters } = this.#parts;
+    await this.#versionHolds.recall(clock.monotonicMs(), settings.maxClaim, admission);
     await this.#unroutable?.failUnroutable();
     const { limit: most } = this.#claimSize;
     const timerRoom = Math.max(0, most - this.#firing);
     const timers = timerRoom > 0 ? [{ functionId: TIMER, limit: timerRoom, leaseMs: TIMER_LEASE_MS }] : [];
-    const calls = { functionId: FETCH_QUEUE, limit: fetches.room, leaseMs: FETCH_LEASE_MS };
+    const calls = admission.mayStart({ at: "CLAIM", functionId: FETCH_QUEUE }).may ? this.#parts.fetches.room : 0;
+    const fetches = { functionId: FETCH_QUEUE, limit: calls, leaseMs: FETCH_LEASE_MS };
     const { mark } = this.#parts.runs;
-    const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.claimJobs(most, [...timers, calls]);
+    const { jobs, wants, blocked, retryInMs, outdated } = await this.#claims.claimJobs(most, [...timers, fetches]);
     if (outdated) this.#tickAgain = true;
     this.#retryInMs = retryInMs;
     counters.claimedJobs += jobs.length;

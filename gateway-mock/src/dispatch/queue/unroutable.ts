@@ -3,9 +3,9 @@
  * does (docs/decisions/0038).
  */
 import { needsWorker } from "@holdfast/engine";
+import type { Admission } from "../admission/admission.ts";
 import type { DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
-
 import type { Workers } from "../workers/workers.ts";
 import type { FailedAttempts } from "./failed-attempts.ts";
 
@@ -14,30 +14,38 @@ const ROUTING_MS = 10_000;
 const CLAIM_LEASE_MS = 10_000;
 const MAX_AT_ONCE = 50;
 
+export interface UnroutableParts {
+  readonly workers: Pick<Workers, "unroutable">;
+  readonly functions: Pick<Functions, "get">;
+  readonly admission: Pick<Admission, "mayStart">;
+  readonly failed: Pick<FailedAttempts, "failAttempt">;
+}
+
 /**
  * Work for apps that are connected, but of which no connection takes any: as at the reference it does not wait for one
  * to come, its attempt fails. Work for apps that no worker is connected for waits.
  */
 export class UnroutableWork {
   readonly #options: DispatcherOptions;
-  readonly #parts: { readonly workers: Workers; readonly functions: Functions; readonly failed: FailedAttempts };
+  readonly #parts: UnroutableParts;
   readonly #sinceMs = new Map<string, number>();
 
-  constructor(options: DispatcherOptions, parts: { workers: Workers; functions: Functions; failed: FailedAttempts }) {
+  constructor(options: DispatcherOptions, parts: UnroutableParts) {
     this.#options = options;
     this.#parts = parts;
   }
 
   async failUnroutable(): Promise<void> {
     const { store, clock, settings } = this.#options;
-    const { workers, functions, failed } = this.#parts;
+    const { workers, functions, admission, failed } = this.#parts;
     const nowMs = clock.monotonicMs();
     const now = workers.unroutable(nowMs);
     for (const id of this.#sinceMs.keys()) if (!now.has(id)) this.#sinceMs.delete(id);
     for (const id of now) if (!this.#sinceMs.has(id)) this.#sinceMs.set(id, nowMs);
     const wants = [...this.#sinceMs].flatMap(([functionId, sinceMs]) => {
       const isOver = nowMs - sinceMs >= ROUTING_MS && !functions.get(functionId)?.limits;
-      return isOver ? [{ functionId, limit: MAX_AT_ONCE }] : [];
+      // What may not start, e.g. because this gateway drains, does not fail for want of a worker either.
+      return isOver && admission.mayStart({ at: "CLAIM", functionId }).may ? [{ functionId, limit: MAX_AT_ONCE }] : [];
     });
     if (wants.length === 0) return;
     const jobs = await store.claim({ gatewayId: settings.gatewayId, leaseMs: CLAIM_LEASE_MS, wants });
