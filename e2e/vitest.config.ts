@@ -8,7 +8,7 @@ export default defineConfig({
     testTimeout: 120_000,
     maxWorkers: 2,
     projects: realProjects({
-      real: ["test/**/*.e2e.test.ts"],
+      real: ["test/**/*.e2e.test.ts", "bench/test/*.test.ts"],
       slow: ["test/{interop,local-postgres,suspended}.e2e.test.ts"],
       globalSetup: "global-setup.ts",
     }),

@@ -1,36 +1,92 @@
-import { median } from "./stats.mjs";
+/** The tables of the benchmark: one build by itself, or two beside each other. Pure. */
+import { ratios, spread } from "./stats.mjs";
 
 /**
- * @typedef {import("./figures.mjs").Figure} Figure
- * @typedef {import("./figures.mjs").Row} Row
+ * @typedef {import("./scenarios/scenario.mjs").Scenario} Scenario
+ * @typedef {import("./scenarios/scenario.mjs").Shown} Shown
+ * @typedef {import("./scenarios/scenario.mjs").Row} Row
+ *
+ * @typedef {object} Measured
+ * @property {Scenario} scenario
+ * @property {number} size
+ * @property {readonly (readonly Row[])[]} rows of each build, in rounds
  */
 
 const number = (/** @type {number} */ value, /** @type {number} */ digits) =>
-  value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  Number.isFinite(value)
+    ? value.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    : "?";
+
+/** @param {Scenario} scenario @param {number} size */
+export const titleOf = ({ title }, size) => title.replace("{n}", number(size, 0));
 
 /**
- * The table of all figures: medians, the spread of the measurements, and where an aim stands how far it is.
- * @param {readonly { figure: Figure, rows: readonly Row[] }[]} measured
- * @returns {string}
+ * Medians, the spread of the measurements, and where an aim stands how far it is.
+ * @param {readonly Measured[]} measured
  */
 export function table(measured) {
   const lines = [["", "median", "from", "to", "aim", ""]];
-  for (const { figure, rows } of measured) {
-    lines.push([`${figure.title} (${rows.length} times)`, "", "", "", "", ""]);
-    for (const { label, value, digits, aim } of figure.shown) {
-      const values = rows.map((row) => row[value] ?? Number.NaN);
-      const middle = median(values);
+  for (const { scenario, size, rows } of measured) {
+    const [own = []] = rows;
+    lines.push([`${titleOf(scenario, size)} (${own.length} times)`, "", "", "", "", ""]);
+    for (const { label, value, digits, better, aim } of scenario.shown) {
+      const { median, from, to } = spread(valuesOf(own, value));
       lines.push([
         `  ${label}`,
-        number(middle, digits),
-        number(Math.min(...values), digits),
-        number(Math.max(...values), digits),
-        aim === undefined ? "" : `${aim.better === "higher" ? ">=" : "<="} ${number(aim.at, aim.at < 10 ? 1 : 0)}`,
-        aim === undefined ? "" : verdict(middle, aim),
+        ...[median, from, to].map((one) => number(one, digits)),
+        aim === undefined ? "" : `${better === "higher" ? ">=" : "<="} ${number(aim, aim < 10 ? 2 : 0)}`,
+        aim === undefined ? "" : verdict(median, aim, better),
       ]);
     }
   }
-  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
+  return aligned(lines);
+}
+
+/**
+ * Medians of both builds, and the ratio of the first to the second: its median over the rounds, and its spread.
+ * @param {readonly Measured[]} measured
+ * @param {readonly [string, string]} labels
+ */
+export function comparison(measured, labels) {
+  const lines = [["", ...labels, "ratio", "from", "to", ""]];
+  for (const { scenario, size, rows } of measured) {
+    const [own = [], other = []] = rows;
+    lines.push([`${titleOf(scenario, size)} (${Math.min(own.length, other.length)} rounds)`, "", "", "", "", "", ""]);
+    for (const { label, value, digits, better } of scenario.shown) {
+      const [values, others] = [valuesOf(own, value), valuesOf(other, value)];
+      const ratio = ratios(values, others);
+      lines.push([
+        `  ${label}`,
+        number(spread(values).median, digits),
+        number(spread(others).median, digits),
+        ...[ratio.median, ratio.from, ratio.to].map((one) => number(one, 3)),
+        clearly(ratio, better),
+      ]);
+    }
+  }
+  return aligned(lines);
+}
+
+/** @param {readonly Row[]} rows @param {string} value */
+const valuesOf = (rows, value) => rows.map((row) => row[value] ?? Number.NaN);
+
+/**
+ * Only where all rounds agree.
+ * @param {import("./stats.mjs").Spread} ratio
+ * @param {"higher" | "lower"} better
+ */
+function clearly({ from, to }, better) {
+  if (from > 1) return better === "higher" ? "better" : "worse";
+  if (to < 1) return better === "higher" ? "worse" : "better";
+  return "";
+}
+
+/** @param {readonly (readonly string[])[]} lines */
+function aligned(lines) {
+  const columns = Math.max(...lines.map((line) => line.length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...lines.map((line) => (line[column] ?? "").length)),
+  );
   // A title may run over the columns beside it.
   widths[0] = Math.max(...lines.filter((line) => line[1] !== "").map((line) => (line[0] ?? "").length));
   return lines
@@ -45,10 +101,11 @@ export function table(measured) {
 
 /**
  * @param {number} value
- * @param {{ at: number, better: "higher" | "lower" }} aim
+ * @param {number} aim
+ * @param {"higher" | "lower"} better
  */
-function verdict(value, { at, better }) {
-  const factor = better === "higher" ? value / at : at / value;
+function verdict(value, aim, better) {
+  const factor = better === "higher" ? value / aim : aim / value;
   if (factor >= 1) return "reached";
   return `missed: ${Math.round(factor * 100)} %`;
 }

@@ -1,94 +1,89 @@
 /**
- * The benchmark: `node run.mjs [--only one,latency] [--times N] [--cpu-prof]`. Prints a table and keeps every measurement as
- * JSON in `results/`.
+ * The benchmark, `npm run bench`: prints a table, or a comparison with another commit, and keeps every measurement as JSON in
+ * `results/`. `options.mjs` says what it understands.
  */
-import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { endAll } from "../support/child.mjs";
-import { figures } from "./figures.mjs";
-import { table } from "./report.mjs";
-import { openWorld } from "./world.mjs";
+import { otherBuild, thisBuild } from "./builds.mjs";
+import { Measurements } from "./measure.mjs";
+import { readOptions, USAGE } from "./options.mjs";
+import { comparison, table, titleOf } from "./report.mjs";
+import { scenarios } from "./scenarios/index.mjs";
 
-const results = fileURLToPath(new URL("./results/", import.meta.url));
-
-const { values: options } = parseArgs({
-  options: {
-    only: { type: "string" },
-    times: { type: "string" },
-    "cpu-prof": { type: "boolean", default: false },
-  },
-});
-
-const wanted = options.only?.split(",") ?? figures.map(({ name }) => name);
-const unknown = wanted.filter((name) => !figures.some((figure) => figure.name === name));
-if (unknown.length > 0) {
-  console.error(`There is no figure ${unknown.join(", ")}; there are ${figures.map(({ name }) => name).join(", ")}.`);
-  process.exit(2);
+const options = readOrExplain();
+if (options.list) {
+  for (const one of scenarios) console.log(`${one.name.padEnd(14)} ${titleOf(one, one.sizes[options.size])}`);
+  process.exit(0);
 }
 
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+  // The build of another commit, and what builds it, end with the reaper; the servers end with this process.
   process.once(signal, async () => {
     await endAll();
     process.exit(130);
   });
 }
 
+const results = options.results ?? fileURLToPath(new URL("./results/", import.meta.url));
 const stamp = new Date().toISOString().replaceAll(/[:.]/g, "-");
-const profiles = join(results, `${stamp}-profiles`);
-if (options["cpu-prof"]) mkdirSync(profiles, { recursive: true });
+const profiles = options.cpuProf ? join(results, `${stamp}-profiles`) : undefined;
+mkdirSync(profiles ?? results, { recursive: true });
 
-/** @type {{ figure: import("./figures.mjs").Figure, rows: import("./figures.mjs").Row[] }[]} */
-const measured = [];
-for (const plain of [false, true]) {
-  const group = figures.filter((figure) => wanted.includes(figure.name) && (figure.plain ?? false) === plain);
-  if (group.length === 0) continue;
-  const world = await openWorld({ extensions: !plain, cpuProfiles: options["cpu-prof"] ? profiles : undefined });
+const other = options.against === undefined ? undefined : await otherBuild(options.against);
+const builds = [thisBuild(), ...(other === undefined ? [] : [other])];
+const measurements = new Measurements(builds, profiles);
+const chosen = scenarios.filter(({ name }) => options.names.includes(name));
+try {
+  for (const scenario of chosen) {
+    process.stdout.write(`${titleOf(scenario, scenario.sizes[options.size])} `);
+    await measurements.measure(scenario, { ...options, onRow: () => process.stdout.write(".") });
+    process.stdout.write("\n");
+  }
+} finally {
+  await measurements.close();
+  other?.remove();
+}
+report();
+
+function readOrExplain() {
   try {
-    for (const figure of group) measured.push({ figure, rows: await measure(figure, world) });
-  } finally {
-    await world.close();
+    return readOptions(process.argv.slice(2), scenarios);
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
+    return process.exit(2);
   }
 }
 
-console.log(`\n${table(measured)}\n`);
-mkdirSync(results, { recursive: true });
-const file = join(results, `${stamp}.json`);
-const machine = {
-  cpus: availableParallelism(),
-  model: cpus()[0]?.model,
-  memoryBytes: totalmem(),
-  node: process.version,
-};
-const figuresJson = Object.fromEntries(measured.map(({ figure, rows }) => [figure.name, rows]));
-writeFileSync(file, `${JSON.stringify({ at: stamp, commit: commit(), machine, figures: figuresJson }, null, 2)}\n`);
-console.log(`Raw rows: ${file}`);
-if (options["cpu-prof"]) console.log(`CPU profiles of app and gateway: ${profiles}`);
-
-function commit() {
-  try {
-    return execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
-  } catch {
-    return null;
+function report() {
+  const { rows, failures, commitMs } = measurements;
+  const measured = chosen
+    .map((scenario) => ({ scenario, size: scenario.sizes[options.size], rows: measurements.rowsOf(scenario.name) }))
+    .filter((one) => one.rows.some((ofBuild) => ofBuild.length > 0));
+  if (measured.length > 0) {
+    const text = other === undefined ? table(measured) : comparison(measured, ["this", other.label]);
+    console.log(`\n${text}\n`);
   }
-}
-
-/**
- * @param {import("./figures.mjs").Figure} figure
- * @param {import("./world.mjs").BenchWorld} world
- */
-async function measure(figure, world) {
-  process.stdout.write(`${figure.title} `);
-  for (let time = 0; time < (figure.warmUps ?? 1); time++) await figure.measure(world);
-  /** @type {import("./figures.mjs").Row[]} */
-  const rows = [];
-  for (let time = 0; time < (Number(options.times) || figure.times); time++) {
-    rows.push(await figure.measure(world));
-    process.stdout.write(".");
+  for (const { scenario, build, message } of failures) {
+    console.log(`${scenario} could not be measured on ${build}: ${message}\n`);
   }
-  process.stdout.write("\n");
-  return rows;
+  const machine = {
+    cpus: availableParallelism(),
+    model: cpus()[0]?.model,
+    memoryBytes: totalmem(),
+    node: process.version,
+    commitMs,
+  };
+  const loads = rows.map(({ load }) => load);
+  console.log(
+    `Load average ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} on ${machine.cpus} cores.`,
+  );
+  const file = join(results, `${stamp}.json`);
+  const kept = { at: stamp, builds: builds.map(({ label, commit }) => ({ label, commit })), machine, failures, rows };
+  writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`);
+  console.log(`Raw rows: ${file}`);
+  if (profiles !== undefined) console.log(`CPU profiles of app and gateway: ${profiles}`);
+  if (failures.some(({ build }) => build === "this")) process.exitCode = 1;
 }

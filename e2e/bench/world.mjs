@@ -1,102 +1,314 @@
-/** Gateway, app and Postgres of the benchmark, each in a process of its own; Postgres syncs every commit to disk. */
+/**
+ * Gateways, workers and Postgres of a scenario, each in a process of its own; Postgres syncs every commit to disk. They are
+ * asked only what every build answers: the HTTP API, the SDK's entry point, the operating system, the server's counters.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { createDatabase, startTestPostgres } from "@holdfast/testing";
 import postgres from "postgres";
 import { gatewayApi } from "../support/api.mjs";
-import { Child, endAll } from "../support/child.mjs";
+import { Child } from "../support/child.mjs";
 import { startGateway } from "../support/gateway.mjs";
-import { cpuUs, familyCpuUs, parentOf } from "./cpu-time.mjs";
-
-/** @typedef {Awaited<ReturnType<typeof openWorld>>} BenchWorld */
+import { cpuUs, familyCpuUs, memoryMb, parentOf } from "./proc.mjs";
 
 /**
- * @param {object} options
- * @param {boolean} options.extensions
- * @param {string | undefined} options.cpuProfiles folder for CPU profiles; none are taken without it
+ * @typedef {import("./builds.mjs").Build} Build
+ *
+ * @typedef {object} WorldOptions
+ * @property {boolean} [plain] gateways without extensions
+ * @property {number} [gateways] default 1
+ * @property {number} [workers] default 1; they are spread over the gateways
+ * @property {readonly string[]} [gatewayArgs]
+ *
+ * @typedef {object} Usage what was used so far
+ * @property {number} app CPU time, microseconds, as the next two
+ * @property {number} gateway
+ * @property {number} postgres
+ * @property {number} commits transactions that wrote
+ * @property {number} walBytes
  */
-export async function openWorld({ extensions, cpuProfiles }) {
-  const profiling = (/** @type {string} */ name) =>
-    cpuProfiles === undefined
-      ? []
-      : [
-          "--cpu-prof",
-          `--cpu-prof-dir=${cpuProfiles}`,
-          `--cpu-prof-name=${name}${extensions ? "" : "-plain"}.cpuprofile`,
-        ];
-  const server = await startTestPostgres({ own: true, durable: true });
-  const database = await createDatabase(server.url);
-  const gateway = await startGateway({ databaseUrl: database.url, extensions, nodeArgs: profiling("gateway") });
-  /** @type {Map<string, Child>} */
-  const apps = new Map();
-  const startApp = async (/** @type {string} */ id, /** @type {Record<string, string>} */ env) => {
-    const started = new Child(fileURLToPath(new URL("./app.mjs", import.meta.url)), {
-      name: `The app ${id}`,
-      env: { HOLDFAST_DEV: gateway.url, BENCH_APP: id, ...env },
-      nodeArgs: id === "bench" ? profiling("app") : [],
-    });
-    await started.message((message) => message.ready === true);
-    apps.set(id, started);
-    return started;
-  };
-  const app = await startApp("bench", {});
-  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
-  // Statistics are read from another database: its own commits are not among those that are counted.
-  const outside = postgres(server.url, { max: 1, onnotice: () => {} });
-  const [backend] = await outside`SELECT pg_backend_pid() AS pid`;
-  const postmaster = parentOf(Number(backend?.pid));
 
-  return {
-    api: gatewayApi(gateway.url),
-    app,
-    /** Another app beside the first; it is started once and stays. Its events are called `<id>/...`. */
-    appOf: async (/** @type {string} */ id, /** @type {Record<string, string>} */ env) =>
-      apps.get(id) ?? (await startApp(id, env)),
-    /** Epoch milliseconds by the database's clock. */
-    databaseNow: async () => {
-      const [row] = await outside`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now`;
-      return Number(row?.now);
-    },
-    /** When the last of the newest runs ended, once all of them have. */
-    lastEnd: async (/** @type {number} */ runs) => {
-      for (;;) {
-        const [row] = await sql`
-          SELECT extract(epoch FROM max(ended_at)) * 1000 AS last, count(ended_at)::int AS ended
-          FROM (SELECT ended_at FROM holdfast.runs ORDER BY created_at DESC, id DESC LIMIT ${runs}) AS newest`;
-        if (row?.ended === runs) return Number(row.last);
-        await sleep(2);
-      }
-    },
-    /** CPU time so far, microseconds. */
-    cpu: () => ({ app: cpuUs(app.pid), gateway: cpuUs(gateway.child.pid), postgres: familyCpuUs(postmaster) }),
-    /** Until so many steps wait. */
-    waiting: async (/** @type {number} */ steps) => {
-      for (;;) {
-        const [row] = await sql`SELECT count(*)::int AS waiting FROM holdfast.waits`;
-        if (row?.waiting >= steps) return;
-        await sleep(5);
-      }
-    },
-    /**
-     * Transactions that wrote and bytes of write-ahead log so far. Transaction ids are exact at once, where the counters of
-     * pg_stat_database come seconds late and count reads.
-     */
-    usage: async () => {
-      const [row] = await outside`
-        SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid, pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes`;
-      return { commits: Number(row?.xid), walBytes: Number(row?.bytes) };
-    },
-    idle: () => sleep(15),
-    close: async () => {
-      await sql.end();
-      await outside.end();
-      for (const one of apps.values()) {
-        if (one.alive) await one.ask("close");
+/** As a small server would be set up; one that syncs, and whose checkpoints do not fall into a row by chance. */
+const settings = { shared_buffers: "256MB", max_wal_size: "8GB", checkpoint_timeout: "1h" };
+
+/** A run that takes longer than this on average is taken for one that never ends. */
+const RUN_LIMIT_MS = 20;
+
+export class World {
+  #build;
+  #options;
+  #profiles;
+  /** @type {import("@holdfast/testing").TestPostgres} */
+  #server;
+  #sql;
+  /** Statistics are read from another database: its own commits are not among those that are counted. */
+  #outside;
+  #postmaster = 0;
+  /** @type {Map<string, Child>} */
+  #workers = new Map();
+  /** @type {Map<Child, number>} handlers that have finished, as the workers say */
+  #handled = new Map();
+  /** @type {import("../support/gateway.mjs").RunningGateway[]} */
+  gateways = [];
+
+  /**
+   * @param {object} given
+   * @param {Build} given.build
+   * @param {WorldOptions} given.options
+   * @param {string} [given.profiles] folder for CPU profiles; none are taken without it
+   */
+  static async open({ build, options, profiles }) {
+    const server = await startTestPostgres({ own: true, durable: true, settings });
+    const database = await createDatabase(server.url);
+    const world = new World({ build, options, profiles, server, databaseUrl: database.url });
+    try {
+      await world.#start(database.url);
+    } catch (error) {
+      await world.close();
+      throw error;
+    }
+    return world;
+  }
+
+  /**
+   * @param {object} parts
+   * @param {Build} parts.build
+   * @param {WorldOptions} parts.options
+   * @param {string | undefined} parts.profiles
+   * @param {import("@holdfast/testing").TestPostgres} parts.server
+   * @param {string} parts.databaseUrl
+   */
+  constructor({ build, options, profiles, server, databaseUrl }) {
+    this.#build = build;
+    this.#options = options;
+    this.#profiles = profiles;
+    this.#server = server;
+    this.#sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+    this.#outside = postgres(server.url, { max: 1, onnotice: () => {} });
+  }
+
+  /** @param {string} databaseUrl */
+  async #start(databaseUrl) {
+    const { plain = false, gateways = 1, workers = 1, gatewayArgs = [] } = this.#options;
+    const [backend] = await this.#outside`SELECT pg_backend_pid() AS pid`;
+    this.#postmaster = parentOf(Number(backend?.pid));
+    for (let index = 0; index < gateways; index++) {
+      this.gateways.push(
+        await startGateway({
+          bin: this.#build.gatewayBin,
+          databaseUrl,
+          extensions: !plain,
+          nodeArgs: this.#profiling(`gateway${index || ""}`),
+          args: gatewayArgs,
+        }),
+      );
+    }
+    for (let index = 0; index < workers; index++) await this.startWorker(index);
+  }
+
+  /** @param {string} name */
+  #profiling(name) {
+    if (this.#profiles === undefined) return [];
+    const file = `${name}${this.#options.plain ? "-plain" : ""}-${this.#build.label.replaceAll(/\W/g, "-")}.cpuprofile`;
+    return ["--cpu-prof", `--cpu-prof-dir=${this.#profiles}`, `--cpu-prof-name=${file}`];
+  }
+
+  get build() {
+    return this.#build;
+  }
+
+  /** The first gateway's API. */
+  get api() {
+    return this.apiOf(0);
+  }
+
+  /** @param {number} index */
+  apiOf(index) {
+    const gateway = this.gateways[index % this.gateways.length];
+    if (gateway === undefined) throw new Error("This world has no gateway.");
+    return gatewayApi(gateway.url);
+  }
+
+  /** The first worker. */
+  get app() {
+    const [first] = this.#workers.values();
+    if (first === undefined) throw new Error("This world has no worker.");
+    return first;
+  }
+
+  get workers() {
+    return [...this.#workers.values()];
+  }
+
+  /** Starts another worker of the app, connected to one of the gateways in turn. */
+  startWorker(/** @type {number} */ index) {
+    return this.#startApp(`worker ${index}`, index, { BENCH_APP: "bench" }, this.#profiling(`app${index || ""}`));
+  }
+
+  /**
+   * Another app beside the first; it is started once and stays. Its events are called `<id>/...`.
+   * @param {string} id
+   * @param {Record<string, string>} env
+   */
+  async appOf(id, env) {
+    return this.#workers.get(id) ?? (await this.#startApp(id, 0, { BENCH_APP: id, ...env }, []));
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} gateway
+   * @param {Record<string, string>} env
+   * @param {readonly string[]} nodeArgs
+   */
+  async #startApp(name, gateway, env, nodeArgs) {
+    const url = this.apiOf(gateway).url;
+    const started = new Child(fileURLToPath(new URL("./app.mjs", import.meta.url)), {
+      name: `The app ${name}`,
+      env: { HOLDFAST_DEV: url, BENCH_SDK: this.#build.sdkUrl, ...env },
+      nodeArgs,
+    });
+    this.#workers.set(name, started);
+    await started.message((message) => message.ready === true);
+    this.#handled.set(started, 0);
+    this.#listen(started).catch(() => {});
+    return started;
+  }
+
+  /** @param {Child} app */
+  async #listen(app) {
+    for (;;) {
+      const { finished } = await app.message((message) => message.finished !== undefined, 2 ** 31 - 1);
+      this.#handled.set(app, finished);
+    }
+  }
+
+  /** Closes all workers and waits until they are gone. */
+  async stopWorkers() {
+    await Promise.all(
+      this.workers.map(async (one) => {
+        if (one.alive) await one.ask("close").catch(() => one.kill());
         await one.exited;
-      }
-      await gateway.child.stop();
-      await endAll();
-      await server.stop();
-    },
+      }),
+    );
+    this.#workers.clear();
+    this.#handled.clear();
+  }
+
+  #handledRuns() {
+    return [...this.#handled.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Runs that the gateways have ended so far, after the commit. */
+  async #endedRuns() {
+    const metrics = await Promise.all(this.gateways.map((_, index) => this.apiOf(index).metrics()));
+    // Before it was called dispatcher it was called engine.
+    return metrics.reduce((sum, one) => sum + (one.dispatcher ?? one.engine).runsEnded, 0);
+  }
+
+  /**
+   * From just before the work begins until so many more runs have ended durably.
+   * @param {number} count
+   * @param {() => Promise<unknown>} begin sends the events; its end is that of the intake
+   */
+  async runs(count, begin) {
+    const handledBefore = this.#handledRuns();
+    const endedBefore = await this.#endedRuns();
+    const before = await this.usage();
+    const start = performance.now();
+    const limitMs = start + 60_000 + count * RUN_LIMIT_MS;
+    const begun = begin().then(() => performance.now());
+    begun.catch(() => {});
+    const wait = async (/** @type {number} */ ms) => {
+      if (performance.now() > limitMs)
+        throw new Error(`${this.#handledRuns() - handledBefore} of ${count} runs ended.`);
+      const gone = this.workers.find((one) => !one.alive);
+      if (gone !== undefined) throw new Error(`${gone.name} is gone.\n${gone.tail()}`);
+      await sleep(ms);
+    };
+    while (this.#handledRuns() - handledBefore < count) await wait(2);
+    // The last replies are on their way to a commit: it is a matter of milliseconds.
+    while ((await this.#endedRuns()) - endedBefore < count) await wait(1);
+    const end = performance.now();
+    const taken = await begun;
+    const seconds = (end - start) / 1000;
+    return { seconds, intakeSeconds: (taken - start) / 1000, ...costs(before, await this.usage(), count) };
+  }
+
+  /**
+   * How many runs have a status, up to a thousand.
+   * @param {"WAITING" | "RUNNING" | "PENDING"} status
+   */
+  async countRuns(status) {
+    const response = await fetch(new URL(`/v1/runs?status=${status}&limit=1000`, this.api.url));
+    if (!response.ok) throw new Error(`The list of runs answered ${response.status}.`);
+    const { runs } = /** @type {{ runs: unknown[] }} */ (await response.json());
+    return runs.length;
+  }
+
+  /** @returns {Promise<Usage>} */
+  async usage() {
+    // Transaction ids are exact at once, where the counters of pg_stat_database come seconds late and count reads.
+    const [row] = await this.#outside`
+      SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid, pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes`;
+    const sum = (/** @type {readonly { pid: number }[]} */ all) =>
+      all.reduce((total, { pid }) => total + cpuUs(pid), 0);
+    return {
+      app: sum(this.workers),
+      gateway: sum(this.gateways.map(({ child }) => child)),
+      postgres: familyCpuUs(this.#postmaster),
+      commits: Number(row?.xid),
+      walBytes: Number(row?.bytes),
+    };
+  }
+
+  /** Resident memory of the first worker and the first gateway, MB. */
+  memory() {
+    return { app: memoryMb(this.app.pid), gateway: memoryMb(this.gateways[0]?.child.pid ?? 0) };
+  }
+
+  /** How long a commit of one row takes here, milliseconds. */
+  async commitMs() {
+    await this.#outside`CREATE TABLE IF NOT EXISTS commits (at timestamptz)`;
+    const start = performance.now();
+    for (let index = 0; index < 100; index++) await this.#outside`INSERT INTO commits VALUES (now())`;
+    return (performance.now() - start) / 100;
+  }
+
+  /** Writes what is dirty, so that the next row begins like the first one. */
+  async checkpoint() {
+    await this.#outside`CHECKPOINT`;
+  }
+
+  /** Statistics for the planner, as autovacuum would have them after some minutes. */
+  async analyze() {
+    await this.#sql`VACUUM ANALYZE`;
+  }
+
+  idle() {
+    return sleep(15);
+  }
+
+  async close() {
+    await Promise.all([this.#sql.end({ timeout: 5 }), this.#outside.end({ timeout: 5 })]);
+    await this.stopWorkers();
+    await Promise.all(this.gateways.map(({ child }) => child.stop()));
+    await this.#server.stop();
+  }
+}
+
+/**
+ * What each run took of everything.
+ * @param {Usage} before
+ * @param {Usage} after
+ * @param {number} runs
+ */
+function costs(before, after, runs) {
+  const each = (/** @type {keyof Usage} */ name) => (after[name] - before[name]) / runs;
+  return {
+    appCpuUs: each("app"),
+    gatewayCpuUs: each("gateway"),
+    postgresCpuUs: each("postgres"),
+    walBytes: each("walBytes"),
+    commits: each("commits"),
   };
 }

@@ -8,6 +8,7 @@ export const gatewayBin = join(folder, "dist/bin.js");
 
 /**
  * @typedef {object} GatewayOptions
+ * @property {string} [bin] of another build; default: that of this checkout
  * @property {string} [databaseUrl] default: its embedded Postgres in `dataDir`
  * @property {string} [dataDir]
  * @property {boolean} [extensions] default true; false: none, by our own rules
@@ -48,7 +49,7 @@ export async function startGateway(options) {
   else if (options.extensions === false) args.push("--no-extensions");
   args.push(...(options.args ?? []));
 
-  const child = new Child(gatewayBin, { name: "The gateway", args, nodeArgs: options.nodeArgs ?? [] });
+  const child = new Child(options.bin ?? gatewayBin, { name: "The gateway", args, nodeArgs: options.nodeArgs ?? [] });
   const ready = JSON.parse(await child.line((line) => line.startsWith("{") && line.includes('"ready"'), 60_000));
   return { child, url: String(ready.url), port: Number(ready.port), connectPort: Number(ready.connectPort) };
 }

@@ -1,0 +1,72 @@
+/** One run at a time on an idle system, and one message between the threads of a worker. */
+import { median, quantile } from "../stats.mjs";
+
+/**
+ * @typedef {import("./scenario.mjs").World} World
+ * @typedef {import("./scenario.mjs").Scenario} Scenario
+ */
+
+/**
+ * From before the event's request until the app knows that the run's end is durable.
+ * @param {World} world
+ * @param {number} runs
+ */
+async function latency(world, runs) {
+  /** @type {number[]} */
+  const all = [];
+  for (let index = 0; index < runs; index++) {
+    const armed = world.app.message((message) => message.armed === true);
+    const acknowledged = world.app.ask("acknowledged");
+    acknowledged.catch(() => {});
+    await armed;
+    const start = performance.timeOrigin + performance.now();
+    await world.api.send({ name: "bench/one", data: { index } });
+    const end = await acknowledged;
+    // The first ones warm up.
+    if (index >= runs / 10) all.push(end - start);
+    await world.idle();
+  }
+  return { p50Ms: quantile(all, 0.5), p99Ms: quantile(all, 0.99), minMs: Math.min(...all), maxMs: Math.max(...all) };
+}
+
+/**
+ * @param {World} world
+ * @param {number} count
+ */
+async function roundTrips(world, count) {
+  await world.api.send({ name: "bench/held", data: {} });
+  await world.app.ask("held");
+  const { bareUs, threadUs } = await world.app.ask("roundTrips", { count, limitMs: 120_000 });
+  await world.app.ask("release");
+  const bare = median(bareUs);
+  const thread = median(threadUs);
+  return { bareUs: bare, threadUs: thread, ratio: thread / bare, threadP99Us: quantile(threadUs, 0.99) };
+}
+
+/** @type {readonly Scenario[]} */
+export const idle = [
+  {
+    name: "latency",
+    title: "Event to durable end on an idle system, {n} runs of 1 step",
+    rounds: 3,
+    sizes: { tiny: 10, quick: 50, usual: 110, large: 1000 },
+    measure: latency,
+    shown: [
+      { label: "p50, ms", value: "p50Ms", digits: 2, better: "lower", aim: 4 },
+      { label: "p99, ms", value: "p99Ms", digits: 2, better: "lower", aim: 10 },
+    ],
+  },
+  {
+    name: "thread",
+    title: "Main thread to connection thread and back, {n} times",
+    rounds: 3,
+    world: { plain: true },
+    sizes: { tiny: 50, quick: 1000, usual: 4000, large: 40_000 },
+    measure: roundTrips,
+    shown: [
+      { label: "bare postMessage, µs", value: "bareUs", digits: 1, better: "lower" },
+      { label: "through the SDK, µs", value: "threadUs", digits: 1, better: "lower" },
+      { label: "ratio", value: "ratio", digits: 2, better: "lower", aim: 1.3 },
+    ],
+  },
+];
