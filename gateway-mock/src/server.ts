@@ -102,7 +102,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   cleanUps.add({ what: "closing the port", leastMs: 100, run: () => closeServer(http.server) });
   const second = await listen(config.host, config.connectPort, "--connect-port");
   cleanUps.add({ what: "closing the second port", leastMs: 100, run: () => closeServer(second.server) });
-  const { store, lost, skipTime: skipStoreTime } = await openStore(config, cleanUps);
+  const { store, lost } = await openStore(config, cleanUps);
 
   const caller = new Caller({ ...CALL_LIMITS, allowInner: config.allowPrivateFetch });
   cleanUps.add({ what: "ending HTTP calls of steps", leastMs: 100, run: () => caller.close() });
@@ -119,7 +119,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const callers = callerRules(config, [http.port, second.port]);
   const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
   const sockets = new SocketServer({ sessions, maxSockets, pending, refusal });
-  const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await skipStoreTime(checkSkip(ms)));
+  const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await store.skipTime(checkSkip(ms)));
   const app = httpApp({
     dispatcher,
     store,

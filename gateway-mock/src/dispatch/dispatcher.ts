@@ -5,8 +5,7 @@
  */
 import { messageOf, unreachable } from "@holdfast/core";
 import type { Input, RunState } from "@holdfast/engine";
-import type { AppRecord } from "@holdfast/store";
-import { levelFor } from "../store-postgres/index.ts";
+import { type AppRecord, levelFor } from "@holdfast/store";
 import type { DispatcherEffect } from "./after-commit.ts";
 
 import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.ts";

@@ -4,9 +4,8 @@
  */
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import { plainName } from "@holdfast/store";
+import { levelFor, plainName } from "@holdfast/store";
 import { Hono } from "hono";
-import { levelFor } from "../store-postgres/index.ts";
 import { endEndlessBodies, limitBody } from "./bodies.ts";
 import { connectApi } from "./connect-api.ts";
 import { errorResponse, notFound, statusOf } from "./errors.ts";

@@ -1,4 +1,2 @@
 export { checkInvariants } from "./check-invariants.ts";
-export { isOutdated, isRefusedForData, levelFor } from "./connection/pg-errors.ts";
-
 export { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";

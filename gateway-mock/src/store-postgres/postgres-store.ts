@@ -21,6 +21,7 @@ import {
   type IntakeItem,
   type IntakeOutcome,
   jobsOfItem,
+  notVirtual,
   type Store,
   type StoreReads,
 } from "@holdfast/store";
@@ -65,20 +66,12 @@ export interface PostgresStoreOptions {
   readonly virtualTime?: boolean;
 }
 
-export interface PostgresStore extends Store {
-  /**
-   * Advances time for every gateway with virtual time on this database; leases move along. Returns the new time, in
-   * milliseconds since the epoch.
-   */
-  skipTime(ms: number): Promise<number>;
-}
-
 export const DEFAULT_MAX_CONNECTIONS = 10;
 export const DEFAULT_RETRY_FOR_MS = 60_000;
 const PING_MS = 2_000;
 
 /** Opens no connection yet; `migrate` is the first call that does. */
-export function openPostgresStore(options: PostgresStoreOptions): PostgresStore {
+export function openPostgresStore(options: PostgresStoreOptions): Store {
   const { url, clock = systemClock, timers = systemTimers, random = systemRandom, log = silentLog } = options;
   const maxConnections = options.maxConnections ?? DEFAULT_MAX_CONNECTIONS;
   if (!Number.isInteger(maxConnections) || maxConnections <= OWN_CONNECTIONS || maxConnections > 100) {
@@ -108,7 +101,7 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
     ...flowOf(database),
     migrate: () => migrate(url),
     async skipTime(ms) {
-      if (!time) throw new HoldfastError("OPTION_INVALID", "Time can be advanced only with the option `virtualTime`.");
+      if (!time) throw notVirtual();
       const nowMs = await skipTime(database, time, ms);
       wakes.notify({ type: "all" });
       return nowMs;

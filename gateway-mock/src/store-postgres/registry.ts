@@ -3,7 +3,6 @@
  * registry's version, which writes may rest on (docs/decisions/0039).
  */
 import { createHash } from "node:crypto";
-import { HoldfastError } from "@holdfast/core";
 import {
   type AppRecord,
   type ConnectionRecord,
@@ -11,6 +10,7 @@ import {
   type ListedConnection,
   type StoredFunction,
   type StoredRegistry,
+  StoreError,
 } from "@holdfast/store";
 import type { Database, Query } from "./connection/database.ts";
 import { intervalOf, msOf, textArray, timeOf } from "./connection/pg-values.ts";
@@ -216,7 +216,7 @@ ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
 
 export async function loadSecret(database: Database): Promise<string> {
   const [row] = await database.query<{ value: string }>("SELECT value FROM holdfast.secrets WHERE name = 'proofs'");
-  if (!row) throw new HoldfastError("STORE_FAILED", "The secret of this database is missing from the table `secrets`.");
+  if (!row) throw new StoreError("other", "The secret of this database is missing from the table `secrets`.");
   return row.value;
 }
 

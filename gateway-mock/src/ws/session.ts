@@ -11,8 +11,8 @@ import {
   type GatewayFrame,
   type WorkerConnect,
 } from "@holdfast/protocol";
+import { levelFor } from "@holdfast/store";
 import { type AttachedWorker, versionName, type WorkerSession } from "../dispatch/index.ts";
-import { levelFor } from "../store-postgres/index.ts";
 import { Allowance } from "./allowance.ts";
 import type { ConnectionStatus, SessionInfo } from "./connection-list.ts";
 import { readHello, refusalOf } from "./hello.ts";

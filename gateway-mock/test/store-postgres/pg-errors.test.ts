@@ -1,6 +1,7 @@
 import { HoldfastError } from "@holdfast/core";
+import { isRefusedForData, levelFor } from "@holdfast/store";
 import { expect, test } from "vitest";
-import { isRefusedForData, levelFor, storeFailed, troubleOf } from "../../src/store-postgres/connection/pg-errors.ts";
+import { storeFailed, troubleOf } from "../../src/store-postgres/connection/pg-errors.ts";
 
 const errorOf = (code: string, message = "trouble"): Error => Object.assign(new Error(message), { code });
 

@@ -132,6 +132,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "engine-imports": ["packages/engine/src/engine.ts", 'import "@holdfast/postgres-server";'],
   "engine-npm": ["packages/engine/src/engine.ts", 'import "ws";'],
   "store-postgres-imports": ["gateway-mock/src/store-postgres/store.ts", 'import "../http/server.ts";'],
+  "one-opens-a-store": ["gateway-mock/src/http/server.ts", 'import "../store-postgres/index.ts";'],
   "dispatch-behind-ports": ["gateway-mock/src/dispatch/dispatcher.ts", 'import "../http/server.ts";'],
   "dispatch-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../dispatch/dispatcher.ts";'],
   "store-postgres-by-its-door": ["gateway-mock/src/http/server.ts", 'import "../store-postgres/store.ts";'],

@@ -1,4 +1,13 @@
-import { type Store, type TableAccess, takeBatch, type Unit, type UnitOutcome, type Wake } from "@holdfast/store";
+import {
+  notVirtual,
+  type Store,
+  StoreError,
+  type TableAccess,
+  takeBatch,
+  type Unit,
+  type UnitOutcome,
+  type Wake,
+} from "@holdfast/store";
 
 import { deferred, HoldfastError } from "../../../../packages/core/src/index.ts";
 import type { Dice } from "../random.ts";
@@ -45,6 +54,11 @@ export class Line implements TableAccess {
 
   notify(wake: Wake): void {
     if (this.#actor.acts()) this.#notices.tell(this.#actor, wake, this.#dice, this.#mood());
+  }
+
+  /** Time is the schedule's. */
+  skipTime(): Promise<never> {
+    return Promise.reject(notVirtual());
   }
 
   close(): Promise<void> {
@@ -136,6 +150,6 @@ function answerOf<T>(apply: () => T): Answer<T> {
   }
 }
 
-function refused(fate: string): HoldfastError {
-  return new HoldfastError("STORE_FAILED", `The database was unavailable during a write. ${fate}.`);
+function refused(fate: string): StoreError {
+  return new StoreError("unavailable", `The database was unavailable during a write. ${fate}.`);
 }

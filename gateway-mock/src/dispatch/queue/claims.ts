@@ -2,8 +2,7 @@
  * Claims jobs for what the workers here have room for, within the limits of their functions (docs/decisions/0024), and
  * notices when the registry has moved since it was read (docs/decisions/0039).
  */
-import type { ClaimedJob, ClaimRequest } from "@holdfast/store";
-import { isOutdated } from "../../store-postgres/index.ts";
+import { type ClaimedJob, type ClaimRequest, isOutdated } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";

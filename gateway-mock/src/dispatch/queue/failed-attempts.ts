@@ -3,8 +3,7 @@
  * any request.
  */
 import { messageOf, type PlainError, plainError } from "@holdfast/core";
-import type { Fence } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
+import { type Fence, levelFor } from "@holdfast/store";
 import type { DispatcherOptions } from "../ports.ts";
 import type { RunUpdater } from "./run-updater.ts";
 

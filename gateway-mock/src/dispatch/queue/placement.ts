@@ -4,8 +4,7 @@
  */
 import { messageOf } from "@holdfast/core";
 import { type PinOptions, type RunState, readRunOptions } from "@holdfast/engine";
-import type { ClaimedJob } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
+import { type ClaimedJob, levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Waiting } from "../admission/may-start.ts";
 import type { DispatcherOptions } from "../ports.ts";

@@ -4,8 +4,7 @@
  */
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { FETCH_QUEUE, FINISH_TIMEOUT, needsWorker, type RunState } from "@holdfast/engine";
-import type { ClaimedJob, Fence } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
+import { type ClaimedJob, type Fence, levelFor } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { Backlog } from "../admission/backlog.ts";
 import type { DatabaseTime } from "../database-time.ts";

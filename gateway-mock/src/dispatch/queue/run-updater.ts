@@ -17,8 +17,7 @@ import {
   readMeta,
   seenText,
 } from "@holdfast/engine";
-import type { Fence, LostWhy, NewJob } from "@holdfast/store";
-import { isRefusedForData } from "../../store-postgres/index.ts";
+import { type Fence, isRefusedForData, type LostWhy, type NewJob } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
 import type { AfterCommit, Emit, LeasedJob } from "../after-commit.ts";
 import type { DatabaseTime } from "../database-time.ts";

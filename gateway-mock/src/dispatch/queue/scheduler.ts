@@ -4,8 +4,14 @@
  */
 import { messageOf } from "@holdfast/core";
 import { latestTickMs, nextTickMs } from "@holdfast/engine";
-import { type ClaimedJob, type Fence, type OpenWindow, readWindowKey, type StoredCron } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
+import {
+  type ClaimedJob,
+  type Fence,
+  levelFor,
+  type OpenWindow,
+  readWindowKey,
+  type StoredCron,
+} from "@holdfast/store";
 import type { EventIntake } from "../events/event-intake.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";

@@ -8,13 +8,13 @@ import { type Expressions, matchesOf, type StepResult, seenTextInTurns } from "@
 import {
   type EventDetail,
   type Fence,
+  levelFor,
   plainName,
   qualify,
   type RunHead,
   type StoredWait,
   type WaitQuery,
 } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
 import type { DatabaseTime } from "../database-time.ts";
 
 import type { DispatcherOptions } from "../ports.ts";

@@ -5,8 +5,7 @@
 import { isUlid, messageOf } from "@holdfast/core";
 import { checkpointRows, isEnded, isLazy, isParked, type PassReport } from "@holdfast/engine";
 import type { CheckpointOutcome, Op, RequestNack, SdkResponse, WorkerFrame } from "@holdfast/protocol";
-import type { Fence } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
+import { type Fence, levelFor } from "@holdfast/store";
 import type { DatabaseTime } from "../database-time.ts";
 
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";

@@ -1,6 +1,6 @@
 /** Keeps the mirrored registry young: reads it every two seconds, and when another gateway announces a change. */
 import { type Log, messageOf, type TimerHandle, type Timers } from "@holdfast/core";
-import { levelFor } from "../../store-postgres/index.ts";
+import { levelFor } from "@holdfast/store";
 import type { Functions } from "./functions.ts";
 
 /** Between two looks for functions that other gateways have stored. */

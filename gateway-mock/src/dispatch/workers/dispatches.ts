@@ -5,8 +5,7 @@
 import { messageOf } from "@holdfast/core";
 import { hasStepJobs, type RunState } from "@holdfast/engine";
 import type { GatewayFrame } from "@holdfast/protocol";
-import type { Fence, LeaseRelease } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
+import { type Fence, type LeaseRelease, levelFor } from "@holdfast/store";
 import type { AfterRequest, Emit } from "../after-commit.ts";
 import type { DatabaseTime } from "../database-time.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";

@@ -4,8 +4,7 @@
  */
 import { messageOf } from "@holdfast/core";
 import type { WorkerFrame } from "@holdfast/protocol";
-import { qualify } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
+import { levelFor, qualify } from "@holdfast/store";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";

@@ -2,8 +2,7 @@
 import { isUlid, messageOf } from "@holdfast/core";
 import { jsonRow, type StallMeta } from "@holdfast/engine";
 import { WIRE_LIMITS, type WorkerStall } from "@holdfast/protocol";
-import { qualify } from "@holdfast/store";
-import { levelFor } from "../../store-postgres/index.ts";
+import { levelFor, qualify } from "@holdfast/store";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 
 import type { RunCache } from "../run-cache.ts";

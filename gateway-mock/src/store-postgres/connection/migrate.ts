@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { HoldfastError } from "@holdfast/core";
 import type postgres from "postgres";
 import { connectPostgres } from "./database.ts";
-import { codeOf, safeMessage } from "./pg-errors.ts";
+import { codeOf, safeMessage, storeFailed } from "./pg-errors.ts";
 
 interface Migration {
   readonly version: number;
@@ -39,10 +39,7 @@ export async function migrate(url: string, migrations: readonly Migration[] = re
     await checkServer(sql, url);
     await sql.begin((tx) => applyAll(tx, migrations));
   } catch (error) {
-    if (HoldfastError.is(error)) throw error;
-    throw new HoldfastError("STORE_FAILED", `The schema could not be migrated: ${safeMessage(error, url)}.`, {
-      cause: error,
-    });
+    throw storeFailed("The schema could not be migrated", error, url);
   } finally {
     await sql.end({ timeout: 5 });
   }

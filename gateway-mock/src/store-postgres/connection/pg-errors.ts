@@ -2,7 +2,8 @@
  * Sorts the driver's errors by what to do about them (lost, conflict, data, unwritable), and makes messages that show
  * no password.
  */
-import { HoldfastError, type LogLevel, messageOf } from "@holdfast/core";
+import { HoldfastError, messageOf } from "@holdfast/core";
+import { StoreError, type StoreFailure } from "@holdfast/store";
 
 /**
  * What an error of the driver means for the write that met it: `connection`: the connection is gone, or none is given;
@@ -63,16 +64,6 @@ export function troubleOf(error: unknown): PgTrouble {
   return CONFLICT_CODES.has(code) ? "conflict" : "data";
 }
 
-/** The level at which a failure is logged; the store itself logs an outage of the database, once for all. */
-export const levelFor = (error: unknown, level: LogLevel): LogLevel => (isOutage(error) ? "debug" : level);
-
-/** Whether a call was abandoned because the database was unavailable or rejected writes. */
-function isOutage(error: unknown): boolean {
-  if (!HoldfastError.is(error) || error.code !== "STORE_FAILED") return false;
-  const trouble = troubleOf(error.cause);
-  return trouble === "connection" || trouble === "unwritable";
-}
-
 export function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { code } = error as { code?: unknown };
@@ -97,21 +88,19 @@ function passwordsOf(url: string): string[] {
   }
 }
 
-/** Whether the database refused what a write holds, so that the same write is refused each time. */
-export function isRefusedForData(error: unknown): boolean {
-  if (!HoldfastError.is(error) || error.code !== "STORE_FAILED" || isOutage(error)) return false;
-  return /^(22|23|54)...$/.test(codeOf(error.cause));
-}
-
 /** The code of `holdfast.expect`. */
 export const NOT_AS_EXPECTED = "HF001";
 
-/** Whether a claim was refused because it rests on another version of the registry than the store has. */
-export function isOutdated(error: unknown): boolean {
-  return HoldfastError.is(error) && error.code === "STORE_FAILED" && codeOf(error.cause) === NOT_AS_EXPECTED;
+/** What an error of the driver means for callers of the store. */
+function failureOf(error: unknown): StoreFailure {
+  const trouble = troubleOf(error);
+  if (trouble === "connection" || trouble === "unwritable") return "unavailable";
+  const code = codeOf(error);
+  if (code === NOT_AS_EXPECTED) return "outdated";
+  return /^(22|23|54)...$/.test(code) ? "data" : "other";
 }
 
 export function storeFailed(what: string, error: unknown, url: string): HoldfastError {
   if (HoldfastError.is(error)) return error;
-  return new HoldfastError("STORE_FAILED", `${what}: ${safeMessage(error, url)}.`, { cause: error });
+  return new StoreError(failureOf(error), `${what}: ${safeMessage(error, url)}.`, { cause: error });
 }

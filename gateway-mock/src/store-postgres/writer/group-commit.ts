@@ -1,6 +1,6 @@
 /** Collects writes while one batch is under way, and bounds how much may wait. One writer per store (RUNNER-1). */
-import { deferred, HoldfastError, sleep } from "@holdfast/core";
-import { type BatchLimits, type IntakeItem, takeBatch, type Unit, type UnitOutcome } from "@holdfast/store";
+import { deferred, sleep } from "@holdfast/core";
+import { type BatchLimits, type IntakeItem, StoreError, takeBatch, type Unit, type UnitOutcome } from "@holdfast/store";
 import type { Database } from "../connection/database.ts";
 import { realTime } from "../connection/database.ts";
 
@@ -67,7 +67,7 @@ export function openGroupCommit(
         (waiting.length > 0 && waitingBytes + bytes > GROUP_COMMIT_LIMITS.maxWaitingBytes);
       if (closed || full) {
         const why = closed ? "The store is closed" : "Too many writes are waiting for the database";
-        return Promise.reject(new HoldfastError("STORE_FAILED", `${why}. Nothing was stored.`));
+        return Promise.reject(new StoreError("other", `${why}. Nothing was stored.`));
       }
       const entry: Entry = { unit, bytes, done: deferred<UnitOutcome>() };
       waiting.push(entry);
@@ -87,7 +87,7 @@ export function openGroupCommit(
       closed = true;
       const left = waiting;
       waiting = [];
-      reject(left, new HoldfastError("STORE_FAILED", "The store was closed before the write. Nothing was stored."));
+      reject(left, new StoreError("other", "The store was closed before the write. Nothing was stored."));
       await runner.end();
     },
   };

@@ -1,4 +1,5 @@
 import { deferred, HoldfastError, messageOf } from "@holdfast/core";
+import { notVirtual, StoreError } from "../port/errors.ts";
 import type { StoreStats } from "../port/reads.ts";
 import type { Unit, UnitOutcome } from "../rules/plan.ts";
 import { takeBatch } from "../rules/take-batch.ts";
@@ -8,8 +9,12 @@ import type { Tables } from "./tables.ts";
 /** Runs `task` in a later turn of the event loop. */
 export type Soon = (task: () => void) => void;
 
-/** Who hears what one store reports to the others. */
-export type Wakes = Pick<TableAccess, "onWake" | "notify"> & { close(): void };
+/** What one store has of its database beside the tables: the other stores, and time. */
+export interface Surroundings extends Pick<TableAccess, "onWake" | "notify"> {
+  /** Moves time on for all stores; null where time is real. */
+  readonly skip: ((ms: number) => void) | null;
+  close(): void;
+}
 
 interface Waiting {
   readonly unit: Unit;
@@ -26,16 +31,16 @@ const BATCH = { maxUnits: 128, maxBytes: Number.POSITIVE_INFINITY } as const;
 export class DirectAccess implements TableAccess {
   readonly #tables: Tables;
   readonly #soon: Soon;
-  readonly #wakes: Wakes;
+  readonly #around: Surroundings;
   #tasks: (() => void)[] = [];
   #waiting: Waiting[] = [];
   #isClosed = false;
   readonly #stats = { batches: 0, transitions: 0, logRows: 0, staleWrites: 0, duplicateRows: 0 };
 
-  constructor(tables: Tables, soon: Soon, wakes: Wakes) {
+  constructor(tables: Tables, soon: Soon, around: Surroundings) {
     this.#tables = tables;
     this.#soon = soon;
-    this.#wakes = wakes;
+    this.#around = around;
   }
 
   call<T>(apply: () => T): Promise<T> {
@@ -65,11 +70,17 @@ export class DirectAccess implements TableAccess {
   }
 
   onWake(listener: Parameters<TableAccess["onWake"]>[0]): () => void {
-    return this.#wakes.onWake(listener);
+    return this.#around.onWake(listener);
   }
 
   notify(wake: Parameters<TableAccess["notify"]>[0]): void {
-    this.#wakes.notify(wake);
+    this.#around.notify(wake);
+  }
+
+  skipTime(ms: number): Promise<number> {
+    const { skip } = this.#around;
+    if (!skip) return Promise.reject(notVirtual());
+    return this.call(() => skip(ms)).then(() => this.call(() => this.#tables.nowMs));
   }
 
   /** What was called before is done first. */
@@ -78,12 +89,12 @@ export class DirectAccess implements TableAccess {
     const done = this.call(() => {});
     this.#isClosed = true;
     await done;
-    this.#wakes.close();
+    this.#around.close();
   }
 
   #later(task: () => void, reject: (error: HoldfastError) => void): void {
     if (this.#isClosed) {
-      reject(new HoldfastError("STORE_FAILED", "The store is closed. Nothing was stored."));
+      reject(new StoreError("other", "The store is closed. Nothing was stored."));
       return;
     }
     this.#tasks.push(task);
@@ -130,12 +141,10 @@ export class DirectAccess implements TableAccess {
 
 function settle(done: Waiting["done"], outcome: UnitOutcome | null): void {
   if (outcome) done.resolve(outcome);
-  else done.reject(new HoldfastError("STORE_FAILED", "Something of this id is stored already. Nothing was stored."));
+  else done.reject(new StoreError("data", "Something of this id is stored already. Nothing was stored."));
 }
 
 const asStoreError = (error: unknown): HoldfastError =>
   HoldfastError.is(error)
     ? error
-    : new HoldfastError("STORE_FAILED", `The memory store failed: ${messageOf(error)}. Nothing was stored.`, {
-        cause: error,
-      });
+    : new StoreError("other", `The memory store failed: ${messageOf(error)}. Nothing was stored.`, { cause: error });

@@ -16,6 +16,8 @@ export interface MemoryDatabaseOptions {
   readonly newUuid: () => string;
   /** Random text that cannot be guessed. */
   readonly secret: string;
+  /** Time can be moved with `skipTime`. Default false. */
+  readonly virtualTime?: boolean;
   /** Default `KEPT_ENDED_RUNS`. */
   readonly keptEndedRuns?: number;
 }
@@ -23,18 +25,20 @@ export interface MemoryDatabaseOptions {
 /** State that is gone with its process. All stores that are opened on it are in this process, too. */
 export interface MemoryDatabase {
   open(): Store;
-  /** Moves time on; leases and signs of life move along. Returns what time it is then. */
-  skipTime(ms: number): number;
 }
 
 type Listener = (wake: Wake) => void;
 
 export function createMemoryDatabase(options: MemoryDatabaseOptions): MemoryDatabase {
-  const { soon } = options;
+  const { soon, virtualTime = false } = options;
   const tables = new KeepingTables(options);
   const stores = new Map<DirectAccess, Set<Listener>>();
   const tell = (listeners: Iterable<Listener>, wake: Wake): void => {
     for (const listener of listeners) soon(() => listener(wake));
+  };
+  const skip = (ms: number): void => {
+    tables.skip(ms);
+    for (const listeners of stores.values()) tell(listeners, { type: "all" });
   };
   return {
     open() {
@@ -48,15 +52,11 @@ export function createMemoryDatabase(options: MemoryDatabaseOptions): MemoryData
         notify(wake) {
           for (const [store, listeners] of stores) if (store !== access) tell(listeners, wake);
         },
+        skip: virtualTime ? skip : null,
         close: () => void stores.delete(access),
       });
       stores.set(access, own);
       return new StoreOnTables(tables, access, options.secret);
-    },
-    skipTime(ms) {
-      tables.skip(ms);
-      for (const listeners of stores.values()) tell(listeners, { type: "all" });
-      return tables.nowMs;
     },
   };
 }

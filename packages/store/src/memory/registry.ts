@@ -1,4 +1,4 @@
-import { HoldfastError } from "@holdfast/core";
+import { StoreError } from "../port/errors.ts";
 import type {
   AppRecord,
   ConnectionRecord,
@@ -21,8 +21,6 @@ interface Group {
   readonly slugs: readonly string[];
 }
 
-/** What `isOutdated` of the gateway knows the refusal by: as the schema's function `expect` raises it. */
-const OUTDATED_REGISTRY = "HF001";
 const GONE_MS = 60_000;
 const KEPT_MS = 7 * 86_400_000;
 
@@ -72,8 +70,7 @@ export class Registry {
   /** Refuses what rests on another version. */
   expect(version: number | undefined): void {
     if (version === undefined || version === this.#version) return;
-    const cause = { code: OUTDATED_REGISTRY };
-    throw new HoldfastError("STORE_FAILED", "It rests on another version of the registry.", { cause });
+    throw new StoreError("outdated", "It rests on another version of the registry. Nothing was stored.");
   }
 
   load(): StoredRegistry {

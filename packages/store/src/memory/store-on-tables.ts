@@ -19,6 +19,7 @@ export interface TableAccess {
   stats(): StoreStats;
   onWake(listener: (wake: Wake) => void): () => void;
   notify(wake: Wake): void;
+  skipTime(ms: number): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -210,6 +211,10 @@ export class StoreOnTables implements Store {
 
   notify(wake: Wake): void {
     this.#access.notify(wake);
+  }
+
+  skipTime(ms: number): Promise<number> {
+    return this.#access.skipTime(ms);
   }
 
   stats(): StoreStats {

@@ -31,8 +31,8 @@ import type {
 
 /**
  * The store's port: the only way to durable state. The types it speaks are in the files beside this one: `work.ts`,
- * `events.ts`, `registry.ts`, `reads.ts`. `openPostgresStore` keeps it with Postgres;
- * `gateway-mock/test/store-postgres` is its contract.
+ * `events.ts`, `registry.ts`, `reads.ts`. `openPostgresStore` keeps it with Postgres, `createMemoryDatabase` in memory;
+ * `packages/store/test/contract` is run on both.
  *
  * Words. A *job* is a row of the queue. A *dispatch* of it is named by the job's id and its `epoch`, which rises only
  * when the job is claimed again, or moved to another worker. A *transition* is everything that one decision changes,
@@ -42,9 +42,9 @@ import type {
  * agree; times come back as whole milliseconds since the epoch. JSON goes in and out as text, verbatim (fields
  * `...Json`).
  *
- * Failure. Every method rejects with a `HoldfastError`: `STORE_FAILED` when the database refused permanently or stayed
- * away for longer than `retryForMs`. Lost connections, deadlocks and serialization failures are retried inside. Nothing
- * is half done: a rejected write changed nothing, or (only after `retryForMs` without a database) its fate is unknown,
+ * Failure. Where a method names no other error it rejects with a `StoreError` (`errors.ts`), whose `reason` says what may be
+ * done about it. Lost connections, deadlocks and serialization failures are retried inside, for `retryForMs`. Nothing is
+ * half done: a rejected write changed nothing, or (only after `retryForMs` without a database) its fate is unknown,
  * which the message says.
  */
 export interface Store extends StoreReads {
@@ -211,6 +211,12 @@ export interface Store extends StoreReads {
 
   /** What the database's clock says. */
   nowMs(): Promise<number>;
+  /**
+   * Moves time on for every store with virtual time on this database; leases and signs of life move along. Returns what
+   * time it is then.
+   * @throws HoldfastError `OPTION_INVALID` when the store was opened without virtual time
+   */
+  skipTime(ms: number): Promise<number>;
   /** Counters since the start, for metrics and tests. */
   stats(): StoreStats;
   /** What is currently known of the database, without a query. */

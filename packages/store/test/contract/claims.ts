@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ContractBench, claimOne, lost, newId, runDone, seedLeased, seedRun, stepDone } from "./harness.ts";
 
 /** As the gateway knows it: rejected for the version of the registry alone. */
-const OUTDATED = { code: "STORE_FAILED", cause: { code: "HF001" } };
+const OUTDATED = { code: "STORE_FAILED", reason: "outdated" };
 
 export function claimsContract(bench: ContractBench): void {
   describe("Claims", () => {
