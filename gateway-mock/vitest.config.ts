@@ -7,6 +7,7 @@ export const kinds: Kinds = {
     "test/{http,interleavings,outgoing,server}/*.test.ts",
     "test/store-postgres/!(availability|pg-errors|wake-messages).test.ts",
   ],
+  slow: ["test/store-postgres/backlog-of-lanes.test.ts"],
   globalSetup: "test/global-setup.ts",
 };
 

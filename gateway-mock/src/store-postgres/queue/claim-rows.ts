@@ -20,6 +20,12 @@ export const PRIORITIES = `LATERAL (
     ) SELECT priority FROM hop WHERE priority IS NOT NULL
   ) p`;
 
+/**
+ * Of a table `q`: only the rows whose ids `from` has. It says to the planner, which knows no size of `from`, that they
+ * are few: joined alone it reads the whole queue into a hash table.
+ */
+export const amongThe = (from: string): string => `q.id = ANY (ARRAY(SELECT id FROM ${from}))`;
+
 export const JOB_COLUMNS = `q.id, q.run_id, q.kind, q.key, q.function_id, q.attempt, q.iteration, q.priority, q.epoch,
   ${msOf("q.available_at")} AS until_ms`;
 

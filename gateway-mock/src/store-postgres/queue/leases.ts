@@ -3,7 +3,7 @@ import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant
 import type { Database, Query } from "../connection/database.ts";
 import { intervalOf, isRegistry, msOf, msSince, numberArray, textArray } from "../connection/pg-values.ts";
 
-import { CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
+import { amongThe, CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
 import { resumeLeases } from "./limited-claims.ts";
 
 /**
@@ -27,7 +27,7 @@ const CLAIM = `WITH known AS MATERIALIZED (
   UPDATE holdfast.queue q SET epoch = q.epoch + 1, available_at = now() + ${intervalOf("due.lease_ms")},
     leased_by = $4, claimed_at = now(), claim_id = $5, lost = false,
     unplaced_since = NULL, wanted_version = NULL
-  FROM due WHERE q.id = due.id
+  FROM due WHERE q.id = due.id AND ${amongThe("due")}
   RETURNING ${JOB_COLUMNS}, ${msOf("due.available_at")} AS due_ms, (due.leased_by IS NOT NULL OR due.lost) AS was_lost,
     due.leased_by AS lost_by,
     CASE WHEN due.epoch = 0 THEN 0 ELSE ${msSince("due.unplaced_since")} END AS unplaced_ms
@@ -39,7 +39,11 @@ const CLAIM = `WITH known AS MATERIALIZED (
 )
 SELECT * FROM taken ORDER BY due_ms - priority * 1000.0, id`;
 
-export async function claim(database: Database, claimId: string, request: ClaimRequest): Promise<ClaimedJob[]> {
+export async function claim(
+  database: Pick<Database, "retrying" | "settled">,
+  claimId: string,
+  request: ClaimRequest,
+): Promise<ClaimedJob[]> {
   const wants = request.wants.filter((want) => want.limit > 0);
   if (wants.length === 0) return [];
   const params = [
@@ -68,15 +72,17 @@ const EXTEND = `WITH ${HELD}
 UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}, leased_by = n.gateway_id, lost = false,
   epoch = q.epoch + n.step, claimed_at = CASE n.step WHEN 0 THEN q.claimed_at ELSE now() END
 FROM held, unnest($1::text[], $2::int[], $3::text[], $4::float8[], $5::int[]) AS n(id, epoch, gateway_id, lease_ms, step)
-WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND (q.lane = '' OR q.leased_by IS NOT NULL)
+WHERE q.id = held.id AND ${amongThe("held")} AND n.id = held.id AND q.epoch = n.epoch AND (q.lane = '' OR q.leased_by IS NOT NULL)
 RETURNING q.id, n.epoch`;
 
 const RELEASE = `WITH ${HELD}
 UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.hold_ms")}, leased_by = NULL, lost = n.lost,
-  unplaced_since = now() - ${intervalOf("n.unplaced_ms")}, wanted_version = n.wanted
+  unplaced_since = now() - ${intervalOf("n.unplaced_ms")},
+  wanted_version = CASE WHEN n.hold_ms > 0 THEN
+    COALESCE(n.wanted, (SELECT r.app_version FROM holdfast.runs r WHERE r.id = q.run_id)) END
 FROM held, unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::float8[], $6::float8[], $7::text[])
   AS n(id, epoch, held_by, lost, hold_ms, unplaced_ms, wanted)
-WHERE q.id = held.id AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by = COALESCE(n.held_by, q.leased_by)
+WHERE q.id = held.id AND ${amongThe("held")} AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by = COALESCE(n.held_by, q.leased_by)
 RETURNING q.id, q.epoch`;
 
 export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {
@@ -99,18 +105,25 @@ export async function releaseLeases(query: Query, leases: readonly LeaseRelease[
   return change(query, RELEASE, leases, holders, lost, holds, unplaced, wanted);
 }
 
-/** Claimed before, leased by no gateway and not due: only postponed jobs are all of that. */
+/**
+ * Only what was put off names a version that it waits for, and is in these indexes. It is taken out of them as it is
+ * recalled: however much was, the next recall does not meet it.
+ */
 const RECALL = `WITH held AS MATERIALIZED (
   SELECT min(w.n) AS n, x.id FROM unnest($1::text[], $2::text[], $3::int[]) WITH ORDINALITY AS w(function_id, app_version, most, n)
   CROSS JOIN LATERAL (
-    SELECT q.id FROM holdfast.queue q JOIN holdfast.runs r ON r.id = q.run_id
-    WHERE q.function_id = w.function_id AND q.available_at > now() AND q.leased_by IS NULL AND q.epoch > 0
-      AND CASE WHEN w.app_version IS NULL THEN q.unplaced_since IS NOT NULL
-        ELSE COALESCE(q.wanted_version, r.app_version) = w.app_version END
-    ORDER BY q.created_at, q.id LIMIT w.most FOR UPDATE OF q SKIP LOCKED) x
+    SELECT * FROM (SELECT q.id FROM holdfast.queue q
+      WHERE q.function_id = w.function_id AND q.wanted_version = w.app_version AND q.leased_by IS NULL
+      ORDER BY q.created_at, q.id LIMIT w.most FOR UPDATE SKIP LOCKED) of_version
+    UNION ALL
+    SELECT * FROM (SELECT q.id FROM holdfast.queue q
+      WHERE w.app_version IS NULL AND q.function_id || '' = w.function_id AND q.unplaced_since IS NOT NULL
+        AND q.wanted_version IS NOT NULL AND q.leased_by IS NULL
+      ORDER BY q.created_at, q.id LIMIT w.most FOR UPDATE SKIP LOCKED) of_none) x
   GROUP BY x.id
 )
-UPDATE holdfast.queue q SET available_at = LEAST(q.created_at, now()) FROM held WHERE q.id = held.id
+UPDATE holdfast.queue q SET available_at = LEAST(q.created_at, now()), wanted_version = NULL
+FROM held WHERE q.id = held.id AND ${amongThe("held")}
 RETURNING held.n::int AS n`;
 
 export async function recallJobs(query: Query, wants: readonly RecallWant[]): Promise<number[]> {

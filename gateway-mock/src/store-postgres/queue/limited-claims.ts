@@ -22,7 +22,7 @@ const NOTHING: LimitedClaim = { jobs: [], blocked: [], retryInMs: null };
 
 /** `start` = from which lane on is looked, when there are more than one claim can look at. */
 export async function claimLimited(
-  database: Database,
+  database: Pick<Database, "query" | "retrying">,
   claimId: string,
   start: string,
   request: LimitedClaimRequest,

@@ -144,7 +144,8 @@ export class Queue {
       job.leasedBy = null;
       job.lost = release.lost;
       job.unplacedSinceMs = release.unplaced ? this.#clock.nowMs() - release.unplaced.sinceMs : null;
-      job.wantedVersion = release.unplaced?.version ?? null;
+      // Only what is put off waits for a version.
+      job.wantedVersion = (release.holdMs ?? 0) > 0 ? (release.unplaced?.version ?? this.#versionOf(job)) : null;
       return true;
     });
   }
@@ -155,21 +156,25 @@ export class Queue {
     const functionIds = new Set(wants.map(({ functionId }) => functionId));
     const held = [...functionIds]
       .flatMap((functionId) => [...this.#byFunction.of(functionId)])
-      .filter(({ epoch, leasedBy, availableMs }) => epoch > 0 && leasedBy === null && availableMs > nowMs)
+      .filter(({ leasedBy, wantedVersion }) => leasedBy === null && wantedVersion !== null)
       .sort((a, b) => a.createdMs - b.createdMs || byText(a.id, b.id));
     const given = new Set<JobRow>();
-    return wants.map(({ functionId, appVersion, limit }) => {
+    const counts = wants.map(({ functionId, appVersion, limit }) => {
       const isWanted = (job: JobRow): boolean => {
         if (job.functionId !== functionId) return false;
         if (appVersion === null) return job.unplacedSinceMs !== null;
-        return (job.wantedVersion ?? this.#runs.rows.get(job.runId)?.head.appVersion) === appVersion;
+        return job.wantedVersion === appVersion;
       };
       const wanted = held.filter(isWanted).slice(0, limit);
       const found = wanted.filter((job) => !given.has(job));
       for (const job of found) given.add(job);
-      for (const job of found) job.availableMs = Math.min(job.createdMs, nowMs);
       return found.length;
     });
+    for (const job of given) {
+      job.availableMs = Math.min(job.createdMs, nowMs);
+      job.wantedVersion = null;
+    }
+    return counts;
   }
 
   postpone(fence: Fence, delayMs: number): boolean {
@@ -226,6 +231,10 @@ export class Queue {
       else depth.later += 1;
     }
     return depth;
+  }
+
+  #versionOf({ runId }: JobRow): string | null {
+    return this.#runs.rows.get(runId)?.head.appVersion ?? null;
   }
 
   #held({ jobId, epoch }: Fence): JobRow | undefined {

@@ -1,0 +1,79 @@
+import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
+import { JOBS_BY_ID_AND_RUN, writeStatements } from "../../src/store-postgres/writer/sql.ts";
+
+import { AT_ONCE, ids, sum, testLongQueues } from "./long-queues.ts";
+import type { Statements } from "./pages-read.ts";
+
+const claimed = async (on: Statements, functionId: string): Promise<number> => {
+  const wants = [
+    { functionId, limit: AT_ONCE },
+    { functionId: "none", limit: AT_ONCE },
+  ];
+  const jobs = await claim(on, "claim", { gatewayId: "gateway", leaseMs: 60_000, wants });
+  return jobs.length;
+};
+
+const NOTHING = {
+  events: [],
+  runs: [],
+  logs: [],
+  heads: [],
+  removeJobs: [],
+  removeJobsOfRuns: [],
+  jobs: [],
+  removeWaits: [],
+  removeWaitsOfRuns: [],
+  waits: [],
+  flowRules: [],
+  crons: [],
+  links: [],
+  freeKeys: [],
+};
+
+const extended = async (on: Statements): Promise<number> => {
+  const leases = ids.map((jobId) => ({ jobId, epoch: 1, gatewayId: "gateway", leaseMs: 60_000 }));
+  return (await extendLeases(on.query, leases)).filter(Boolean).length;
+};
+
+const released = async (on: Statements): Promise<number> => {
+  const leases = ids.map((jobId) => ({ jobId, epoch: 1, lost: true, holdMs: 1000 }));
+  return (await releaseLeases(on.query, leases)).filter(Boolean).length;
+};
+
+const recalled = async (on: Statements, appVersion: string | null): Promise<number> =>
+  sum(await recallJobs(on.query, [{ functionId: "fn", appVersion, limit: AT_ONCE }]));
+
+/** Runs that end: their jobs are locked, then removed. */
+const ended = async ({ query }: Statements): Promise<number> => {
+  const runIds = ids.map((one) => one.replace("job", "run"));
+  const found = await query(JOBS_BY_ID_AND_RUN, [`{${ids.slice(1)}}`, `{${runIds}}`]);
+  const { statements } = writeStatements({ ...NOTHING, removeJobs: ids.slice(1), removeJobsOfRuns: runIds });
+  for (const { text, params } of statements) await query(text, params);
+  return found.length;
+};
+
+const isNextDue = async (on: Statements): Promise<number> =>
+  Number((await nextDueInMs(on.query, ["fn", "none"])) !== null);
+
+const LATER = "now() + interval '1 hour' + i * interval '1 millisecond'";
+
+testLongQueues({
+  "due jobs of three priorities": {
+    columns: { priority: "i % 3" },
+    acts: { claim: (on) => claimed(on, "fn"), "end of runs": ended, "next due": isNextDue },
+  },
+  "leases that have ended": {
+    columns: { epoch: "1", leased_by: "'gateway'" },
+    acts: { claim: (on) => claimed(on, "fn"), extension: extended, release: released },
+  },
+  "jobs that were put off": {
+    columns: { epoch: "1", wanted_version: "i % 2", unplaced_since: "now()", available_at: LATER },
+    acts: {
+      claim: (on) => claimed(on, "fn"),
+      "next due": isNextDue,
+      "recall of a version": (on) => recalled(on, "1"),
+      "recall of another version": (on) => recalled(on, "2"),
+      "review of what no worker has had": (on) => recalled(on, null),
+    },
+  },
+});

@@ -1,0 +1,60 @@
+import type postgres from "postgres";
+import type { Database, Param } from "../../src/store-postgres/connection/database.ts";
+
+/** Ways in which Postgres plans a prepared statement; the gateway asks for the first. */
+export const PLANS = ["force_generic_plan", "force_custom_plan"] as const;
+
+interface Node {
+  readonly "Shared Hit Blocks": number;
+  readonly "Shared Read Blocks": number;
+  readonly "Temp Read Blocks": number;
+}
+
+interface Explained {
+  readonly "QUERY PLAN": readonly { readonly Plan: Node }[];
+}
+
+/** What a statement of the store works with. */
+export type Statements = Pick<Database, "query" | "retrying" | "settled">;
+
+/** Pages that the statements of `act` read, by EXPLAIN, and what it returned. Nothing is changed. */
+export async function pagesRead<T>(
+  sql: postgres.Sql,
+  plans: (typeof PLANS)[number],
+  act: (on: Statements) => Promise<T>,
+): Promise<{ readonly pages: number; readonly result: T }> {
+  let pages = 0;
+  let answer: { readonly result: T } | undefined;
+  const undo = new Error("undone");
+  const settings = { enable_seqscan: "off", plan_cache_mode: plans, jit: "off" };
+  const transaction = sql.begin(async (tx) => {
+    for (const [name, value] of Object.entries(settings)) await tx.unsafe(`SET LOCAL ${name} = '${value}'`);
+    const query = async (text: string, params: readonly Param[] = []): Promise<never[]> => {
+      await tx.unsafe(`PREPARE explained AS ${text}`);
+      await tx.unsafe("SAVEPOINT before");
+      const values = params.length > 0 ? `(${params.map(literal).join(", ")})` : "";
+      const [row] = await tx.unsafe<Explained[]>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE explained${values}`);
+      await tx.unsafe("ROLLBACK TO before");
+      await tx.unsafe("DEALLOCATE explained");
+      const plan = row?.["QUERY PLAN"][0]?.Plan as Node;
+      pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] + plan["Temp Read Blocks"];
+      return await tx.unsafe<never[]>(text, [...params]);
+    };
+    const result = await act({
+      query,
+      retrying: (_, work) => work(query, 1),
+      settled: () => Promise.resolve(),
+    });
+    answer = { result };
+    throw undo;
+  });
+  await transaction.catch((error: unknown) => {
+    if (error !== undo) throw error;
+  });
+  return { pages, result: (answer as { readonly result: T }).result };
+}
+
+function literal(value: Param): string {
+  if (value === null || typeof value !== "string") return String(value ?? "NULL");
+  return `'${value.replaceAll("'", "''")}'`;
+}
