@@ -3,6 +3,7 @@
  * handlers and tells the benchmark every few milliseconds. It runs on the build that `BENCH_SDK` names.
  */
 
+import { randomBytes } from "node:crypto";
 import { serveTest } from "../fixtures/serve-test.mjs";
 import { threads } from "../fixtures/threads.mjs";
 import { measureRoundTrips } from "./round-trips.mjs";
@@ -15,6 +16,8 @@ const client = new Holdfast({ id });
 const names = Array.from({ length: 10 }, (_, index) => `step-${index}`);
 
 const TELL_MS = 4;
+const megabyte = randomBytes(750_000).toString("base64");
+
 let finished = 0;
 let telling = false;
 const finish = () => {
@@ -30,8 +33,13 @@ const finish = () => {
 /** @type {(() => void) | undefined} */
 let release;
 
-const define = (/** @type {string} */ name, /** @type {(step: any) => Promise<unknown>} */ body) =>
-  client.createFunction({ id: name, triggers: { event: `${id}/${name}` } }, async ({ step }) => {
+/**
+ * @param {string} name
+ * @param {(step: any) => Promise<unknown>} body
+ * @param {object} [more] options
+ */
+const define = (name, body, more = {}) =>
+  client.createFunction({ ...more, id: name, triggers: { event: `${id}/${name}` } }, async ({ step }) => {
     await body(step);
     finish();
     return "done";
@@ -74,6 +82,11 @@ const functions = [
   define("waiting", (step) =>
     step.waitForEvent("its own", { event: `${id}/answered`, match: "data.index", timeout: "1h" }),
   ),
+  define("sleeping", (step) => step.sleep("a long time", "1h")),
+  // As large as it is it cannot be compressed much.
+  define("large", (step) => step.run("a megabyte", () => megabyte)),
+  define("laned", (step) => step.run("only", () => 1), { concurrency: { limit: 2, key: "event.data.lane" } }),
+  define("limited", (step) => step.run("only", () => 1), { concurrency: { limit: 10 } }),
   define("parallel", (step) => Promise.all(names.map((name) => step.run(name, () => 1)))),
 ];
 

@@ -60,6 +60,7 @@ export class Measurements {
         const [load = Number.NaN] = loadavg();
         const at = new Date().toISOString();
         const values = await this.#row(scenario, build, count);
+        if (scenario.own === "row") await this.close();
         if (values === undefined || round < 0) continue;
         this.rows.push({ scenario: scenario.name, size: count, build: build.label, round, at, load, values });
         onRow();

@@ -1,5 +1,5 @@
 /** CPU time and memory of other processes, from /proc; elsewhere than on Linux they are unknown (NaN). */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** The kernel counts in these, on every platform that Node runs on. */
 const ticksPerSecond = 100;
@@ -49,6 +49,33 @@ export function memoryMb(pid) {
     // It has ended, or this is not Linux.
   }
   return { now: of("VmRSS"), peak: of("VmHWM") };
+}
+
+/**
+ * From now on the peak counts anew.
+ * @param {number} pid
+ */
+export function forgetPeak(pid) {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, "5");
+  } catch {
+    // Then it is the peak since the process began.
+  }
+}
+
+/**
+ * Memory of a process and those it started, MB; what they share counts once.
+ * @param {number} pid
+ */
+export function familyMb(pid) {
+  const shares = [pid, ...childrenOf(pid)].map((one) => {
+    try {
+      return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${one}/smaps_rollup`, "utf8"))?.[1]);
+    } catch {
+      return Number.NaN;
+    }
+  });
+  return (shares.reduce((sum, kib) => sum + kib, 0) * 1024) / 1e6;
 }
 
 /** @param {number} pid */

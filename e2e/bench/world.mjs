@@ -9,7 +9,7 @@ import postgres from "postgres";
 import { gatewayApi } from "../support/api.mjs";
 import { Child } from "../support/child.mjs";
 import { startGateway } from "../support/gateway.mjs";
-import { cpuUs, familyCpuUs, memoryMb, parentOf } from "./proc.mjs";
+import { cpuUs, familyCpuUs, familyMb, forgetPeak, memoryMb, parentOf } from "./proc.mjs";
 
 /**
  * @typedef {import("./builds.mjs").Build} Build
@@ -44,6 +44,7 @@ export class World {
   /** Statistics are read from another database: its own commits are not among those that are counted. */
   #outside;
   #postmaster = 0;
+  #registered = false;
   /** @type {Map<string, Child>} */
   #workers = new Map();
   /** @type {Map<Child, number>} handlers that have finished, as the workers say */
@@ -134,6 +135,14 @@ export class World {
     const [first] = this.#workers.values();
     if (first === undefined) throw new Error("This world has no worker.");
     return first;
+  }
+
+  /** A worker connects and leaves: from then on the gateways know its functions. */
+  async registerFunctions() {
+    if (this.#registered) return;
+    await this.startWorker(0);
+    await this.stopWorkers();
+    this.#registered = true;
   }
 
   get workers() {
@@ -261,9 +270,41 @@ export class World {
     };
   }
 
-  /** Resident memory of the first worker and the first gateway, MB. */
+  /** Memory of the first worker, the first gateway and Postgres, MB. */
   memory() {
-    return { app: memoryMb(this.app.pid), gateway: memoryMb(this.gateways[0]?.child.pid ?? 0) };
+    return {
+      app: memoryMb(this.app.pid),
+      gateway: memoryMb(this.#firstGateway.pid),
+      postgresMb: familyMb(this.#postmaster),
+    };
+  }
+
+  /** From now on the peak of their memory counts anew. */
+  forgetPeaks() {
+    forgetPeak(this.app.pid);
+    forgetPeak(this.#firstGateway.pid);
+  }
+
+  get #firstGateway() {
+    const [first] = this.gateways;
+    if (first === undefined) throw new Error("This world has no gateway.");
+    return first.child;
+  }
+
+  /**
+   * Moves the gateways' time on; they need `--virtual-time`.
+   * @param {number} ms
+   */
+  async skipTime(ms) {
+    const headers = { "content-type": "application/json" };
+    const url = new URL("/v1/testing/skip-time", this.api.url);
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify({ ms }) });
+    if (!response.ok) throw new Error(`skip-time answered ${response.status}.`);
+  }
+
+  /** Jobs that are due at a later time. */
+  async laterJobs() {
+    return Number((await this.api.metrics()).queue?.later);
   }
 
   /** How long a commit of one row takes here, milliseconds. */
@@ -272,16 +313,6 @@ export class World {
     const start = performance.now();
     for (let index = 0; index < 100; index++) await this.#outside`INSERT INTO commits VALUES (now())`;
     return (performance.now() - start) / 100;
-  }
-
-  /** Writes what is dirty, so that the next row begins like the first one. */
-  async checkpoint() {
-    await this.#outside`CHECKPOINT`;
-  }
-
-  /** Statistics for the planner, as autovacuum would have them after some minutes. */
-  async analyze() {
-    await this.#sql`VACUUM ANALYZE`;
   }
 
   idle() {

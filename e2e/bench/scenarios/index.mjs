@@ -1,8 +1,11 @@
 /** All scenarios, in the order in which they run. */
+import { backlog } from "./backlog.mjs";
+import { cores } from "./cores.mjs";
 import { idle } from "./idle.mjs";
+import { resources } from "./resources.mjs";
 import { stalls } from "./stalls.mjs";
 import { throughput } from "./throughput.mjs";
 import { waits } from "./waits.mjs";
 
 /** @type {readonly import("./scenario.mjs").Scenario[]} */
-export const scenarios = [...throughput, ...waits, ...idle, ...stalls];
+export const scenarios = [...throughput, ...waits, ...idle, ...stalls, ...resources, ...backlog, ...cores];

@@ -13,7 +13,7 @@
  * @property {number} [warmUps] how often before, without being counted; default 1
  * @property {Readonly<Record<Size, number>>} sizes how many of what the title says
  * @property {WorldOptions} [world]
- * @property {boolean} [own] in a world that no other scenario has used
+ * @property {"scenario" | "row"} [own] a world that nothing else has used: for all of its rows, or for each of them
  * @property {boolean} [onRequest] only when `--only` names it
  * @property {(world: World, size: number) => Promise<Row>} measure
  * @property {readonly Shown[]} shown
@@ -47,6 +47,9 @@ export const runsPerSecond = (aim) => ({
   ...(aim === undefined ? {} : { aim }),
 });
 
+/** Every event names one of these. */
+const LANES = 100;
+
 /**
  * Events of one name in as few requests as the gateway accepts comfortably, all at once.
  * @param {World} world
@@ -58,7 +61,7 @@ export async function sendAll(world, name, count) {
   const requests = Array.from({ length: Math.ceil(count / perRequest) }, (_, request) =>
     Array.from({ length: Math.min(perRequest, count - request * perRequest) }, (_, index) => ({
       name,
-      data: { index: request * perRequest + index },
+      data: { index: request * perRequest + index, lane: index % LANES },
     })),
   );
   // Some at a time: a million events would not fit into this process otherwise.

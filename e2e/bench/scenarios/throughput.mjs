@@ -15,7 +15,6 @@ import { costsOfRuns, runsPerSecond, sendAll, WARM_UPS } from "./scenario.mjs";
  * @param {number} steps of each run
  */
 const bulk = (name, steps) => async (/** @type {World} */ world, /** @type {number} */ runs) => {
-  await world.checkpoint();
   const row = await world.runs(runs, () => sendAll(world, `bench/${name}`, runs));
   return { ...row, runsPerSecond: runs / row.seconds, stepsPerSecond: (runs * steps) / row.seconds };
 };
@@ -28,7 +27,6 @@ const IN_FLIGHT = 32;
  * @param {number} runs
  */
 async function oneByOne(world, runs) {
-  await world.checkpoint();
   const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT });
   const url = new URL("/e/dev", world.api.url);
   /** @type {number[]} */

@@ -14,7 +14,6 @@ import { costsOfRuns, sendAll, WARM_UPS } from "./scenario.mjs";
 async function answers(world, runs) {
   await sendAll(world, "bench/waiting", runs);
   while ((await world.countRuns("WAITING")) < runs) await world.idle();
-  await world.checkpoint();
   const row = await world.runs(runs, () => sendAll(world, "bench/answered", runs));
   return { ...row, answersPerSecond: runs / row.seconds };
 }
