@@ -229,7 +229,7 @@ export class AppNode {
         clock: main.clock,
         timers: actor.timers,
         random: actor.random,
-        fetch: (url, init) => calls.fetch(actor, url, init),
+        post: (url, call) => calls.post(actor, url, call),
         openWebSocket: (url, _subprotocol, options) =>
           network.connect(actor, url, options.handshakeTimeout ?? 10_000) as never,
         stalls: this.#stallPorts(),

@@ -1,5 +1,5 @@
 import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-checks.ts";
-import type { GatewayFetch } from "../../../packages/sdk/src/connection/thread/gateway-http.ts";
+import type { GatewayCall, GatewayPost } from "../../../packages/sdk/src/connection/thread/gateway-http.ts";
 import type { GatewayNode, HttpAnswer } from "./gateway.ts";
 import type { Network } from "./network.ts";
 import type { Actor } from "./scheduler.ts";
@@ -43,23 +43,22 @@ export class GatewayCalls {
     });
   }
 
-  fetch(caller: Actor, url: URL, init: RequestInit): ReturnType<GatewayFetch> {
+  post(caller: Actor, url: URL, call: GatewayCall): ReturnType<GatewayPost> {
     const { scheduler, dice, mood } = this.#network;
     return new Promise((resolve, reject) => {
       if (!caller.acts()) return;
-      const signal = init.signal ?? undefined;
+      const { signal, headers } = call;
       const later = (act: () => void): void => void scheduler.after(dice.within(0.1, mood.latencyMs), caller, act);
       const refuse = (why: string): void => later(() => reject(new Error(why)));
-      if (signal?.aborted) return reject(signal.reason);
-      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      if (signal.aborted) return reject(signal.reason);
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       const up = this.#gateways().filter((gateway) => gateway.ready && gateway.actor.alive);
       const fate = dice.chance(mood.httpFailRate)
         ? dice.pick(["refused", "lost", "answer lost", "bad answer"])
         : "well";
       if (up.length === 0 || fate === "refused") return refuse("connect ECONNREFUSED");
       const gateway = dice.pick(up);
-      const body = (init.body as Uint8Array).slice();
-      const headers = init.headers as Record<string, string>;
+      const body = call.body.slice();
       scheduler.trace.note(scheduler.nowMs, caller.name, "calls", url.pathname);
       if (fate === "lost") return;
       scheduler.after(dice.within(0.1, 2 * mood.latencyMs), gateway.actor, () => {

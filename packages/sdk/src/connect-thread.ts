@@ -5,6 +5,7 @@ import { createEmergencyChannel } from "./connection/thread/emergency.ts";
 import { openWebSocket } from "./connection/thread/gateway-socket.ts";
 import { createInspectorSessions, endAfterInspection } from "./connection/thread/inspector-sessions.ts";
 import { captureMainStack } from "./connection/thread/main-stack.ts";
+import { postByNodeHttp } from "./connection/thread/node-http.ts";
 import { listenToSignals } from "./connection/thread/process-signals.ts";
 import { runThread } from "./connection/thread/run-thread.ts";
 import { createSourceMaps } from "./connection/thread/source-maps.ts";
@@ -18,7 +19,7 @@ runThread(parentPort, {
   clock: systemClock,
   timers: systemTimers,
   random: systemRandom,
-  fetch: (url, init) => fetch(url, init),
+  post: postByNodeHttp,
   openWebSocket,
   stalls: {
     emergency: createEmergencyChannel(),

@@ -1,6 +1,6 @@
 /**
  * The connection thread's script: one self-contained CommonJS text with everything it needs inside, so that it can be
- * started with `new Worker(script, { eval: true })` from any place, also from an app that is bundled into one file.
+ * started from any place, also from an app that is bundled into one file.
  *
  * This module runs from source only (tests, `tsx`): it bundles `connect-thread.ts` on the fly. The build replaces it
  * by one that carries the finished text; see `tsup.config.ts`.
@@ -36,6 +36,10 @@ export async function bundleThreadScript(
     platform: "node",
     target: "node20",
     legalComments: "none",
+    // Every thread reads it anew. Identifiers stay, so that stacks name the functions, and lines are short enough to point at.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: 200,
     logLevel: "silent",
     define: {
       // Nothing inside may look like AMD to a bundler that is given the script as a file.

@@ -10,3 +10,12 @@ test("the thread script is built once, is complete, and imports only modules of 
   const foreign = required.filter((name) => !name.startsWith("node:") && !builtinModules.includes(name));
   expect([...new Set(foreign)]).toEqual([]);
 });
+
+test("the thread script is small, and a stack of it names functions and classes as the sources do", async () => {
+  const script = await loadThreadScript();
+  for (const name of ["LinkDriver=class", "function decideAcceptance(", "RequestManager=class"]) {
+    expect(script).toContain(name);
+  }
+  const longest = Math.max(...script.split("\n").map((line) => line.length));
+  expect(longest, "characters of its longest line").toBeLessThan(2_000);
+});

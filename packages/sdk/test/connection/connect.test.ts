@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+import type { Worker } from "node:worker_threads";
 import { encodeJsonBytes, parseJsonBytes } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Holdfast } from "../../src/app/holdfast.ts";
@@ -47,6 +49,22 @@ describe("connect()", () => {
     expect(new TextDecoder().decode(reply.body)).toContain("Hello world");
     expect(reply.sdkVersion).toMatch(/^holdfast-js:v\d/);
     expect(peer.of("WORKER_CHECKPOINT")).toHaveLength(1);
+  });
+
+  it("a function that is wrong rejects connect(), and the thread that had been started for it is gone by then", async () => {
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet });
+    const twice = [
+      client.createFunction({ id: "one", triggers: [] }, () => 1),
+      client.createFunction({ id: "one", triggers: [] }, () => 2),
+    ];
+    const started: Worker[] = [];
+    const onWorker = (worker: Worker): void => void started.push(worker);
+    process.on("worker", onWorker);
+    await expect(client.connect({ functions: twice })).rejects.toMatchObject({ code: "FUNCTION_DUPLICATE" });
+    await setImmediate();
+    process.off("worker", onWorker);
+    expect(started.map(({ threadId }) => threadId)).toEqual([-1]);
+    expect(gateway.starts).toHaveLength(0);
   });
 
   it("an AbortSignal ends connect() before it is ready, and the connection afterwards", async () => {

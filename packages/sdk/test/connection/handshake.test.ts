@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { encodeStartResponse } from "@holdfast/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createGatewayHttp, retryAfterMsOf } from "../../src/connection/thread/gateway-http.ts";
-import { openTest, testConfig } from "./harness.ts";
+import { retryAfterMsOf } from "../../src/connection/thread/gateway-http.ts";
+import { openTest } from "./harness.ts";
 import { type GatewayPeer, readyFrame, startTestGateway, type TestGateway } from "./test-gateway.ts";
 import { until } from "./until.ts";
 
@@ -329,20 +329,4 @@ it("the delay grows when a gateway accepts connections and drops them at once", 
   }
   expect(connection.debugState().thread?.reconnectAttempts).toBeGreaterThanOrEqual(6);
   await connection.close();
-});
-
-it("a body in shared memory is copied before it is sent over HTTP", async () => {
-  const shared = new Uint8Array(new SharedArrayBuffer(4));
-  const bodies: unknown[] = [];
-  const http = createGatewayHttp(
-    testConfig(gateway.url),
-    { nowMs: Date.now, monotonicMs: () => performance.now() },
-    { set: () => ({ cancel: () => {} }) },
-    async (_url, init) => {
-      bodies.push(init.body);
-      return { status: 200, body: null };
-    },
-  );
-  await http.flush(shared);
-  expect((bodies[0] as Uint8Array).buffer).toBeInstanceOf(ArrayBuffer);
 });

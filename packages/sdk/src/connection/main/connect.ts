@@ -24,7 +24,7 @@ import type { Connection } from "./connection.ts";
 import { whyNoStack } from "./inspector.ts";
 import { openConnection } from "./open-connection.ts";
 import { RECONNECT_BACKOFF, type ResolvedConnectOptions, resolveConnectOptions } from "./resolve-options.ts";
-import { spawnConnectionThread } from "./spawn-thread.ts";
+import { spawnConnectionThread, startEarly, type ThreadHandle } from "./spawn-thread.ts";
 
 export interface ConnectInput extends ConnectOptions {
   /** The apps that this process serves, each with the functions made by its client; 1 to 100. */
@@ -45,14 +45,28 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   checkRuntime();
   const client = commonClientOptions(input?.apps);
   const options = resolveConnectOptions(input, process.env);
-  const logger = input.logger ?? client.logger;
-  const config = configOf(input.apps, client, options);
-  const strategy = createMainThreadStrategy(createRegistry(input.apps));
   const script = options.workerUrl === undefined ? { text: await loadThreadScript() } : { url: options.workerUrl };
+  // A thread takes longer to start than all the rest takes, and does it beside the main thread.
+  const threads = startEarly(() => spawnConnectionThread({ script, resourceLimits: options.resourceLimits }));
+  try {
+    return await openWith(threads.start, input, client, options);
+  } finally {
+    await threads.discard();
+  }
+}
+
+async function openWith(
+  startThread: () => ThreadHandle,
+  input: ConnectInput,
+  client: ResolvedClientOptions,
+  options: ResolvedConnectOptions,
+): Promise<Connection> {
+  const logger = input.logger ?? client.logger;
+  const strategy = createMainThreadStrategy(createRegistry(input.apps));
   return openConnection({
-    config,
+    config: configOf(input.apps, client, options),
     strategy,
-    startThread: () => spawnConnectionThread({ script, resourceLimits: options.resourceLimits }),
+    startThread,
     respawn: options.respawn,
     hangTimeoutMs: options.hangTimeoutMs,
     connectTimeoutMs: options.connectTimeoutMs,

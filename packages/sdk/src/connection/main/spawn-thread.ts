@@ -41,16 +41,65 @@ export function spawnConnectionThread(settings: SpawnSettings): ThreadHandle {
   }
 }
 
+/**
+ * What is started when the script is text: Node would quote an evaluated text into another one and parse it twice. It
+ * has the name of no file, and frames of its stacks have that name.
+ */
+const BOOT = `
+const { workerData } = require("node:worker_threads");
+require("node:vm").compileFunction(workerData, ["require"], { filename: "holdfast-connection-thread.cjs" })(require);
+`;
+
+/** Threads of which the first is already on its way. */
+export interface EarlyThreads {
+  /** The first one, and from then on a new one each time. */
+  readonly start: () => ThreadHandle;
+  /** Ends the first one if nobody has asked for it; resolves when it is gone. */
+  readonly discard: () => Promise<void>;
+}
+
+/** Starts a thread now. Whoever asks for it must do so in this turn: what it says or throws afterwards is for them. */
+export function startEarly(spawn: () => ThreadHandle): EarlyThreads {
+  let first: (() => ThreadHandle) | undefined;
+  try {
+    const thread = spawn();
+    first = () => thread;
+  } catch (error) {
+    first = () => {
+      throw error;
+    };
+  }
+  const take = (): (() => ThreadHandle) => {
+    const taken = first ?? spawn;
+    first = undefined;
+    return taken;
+  };
+  return {
+    start: () => take()(),
+    discard: async () => {
+      if (first === undefined) return;
+      try {
+        const unused = take()();
+        // Nobody else listens, and an error without a listener would end the process.
+        unused.on("error", () => {});
+        await unused.terminate();
+      } catch {
+        // It never started.
+      }
+    },
+  };
+}
+
 function start({ script, resourceLimits }: SpawnSettings, execArgv: string[]): ThreadHandle {
   const { Worker: NodeWorker } = nodeModule("node:worker_threads");
-  const source = "text" in script ? script.text : script.url;
-  return new NodeWorker(source, {
-    eval: "text" in script,
+  const options = {
     name: "holdfast-connection",
     execArgv,
     env: scrubbedEnvironment(),
     stdout: true,
     stderr: true,
     ...(resourceLimits ? { resourceLimits: { ...resourceLimits } } : {}),
-  });
+  };
+  if ("url" in script) return new NodeWorker(script.url, options);
+  return new NodeWorker(BOOT, { ...options, eval: true, workerData: script.text });
 }

@@ -1,6 +1,6 @@
 /**
  * The two HTTP calls of a worker to its gateway: the start call and the flush of a reply. They run in the connection
- * thread, with its own `fetch`, so that a blocked main cannot delay them (docs/decisions/0008).
+ * thread, so that a blocked main cannot delay them; `node-http.ts` carries them out.
  */
 import { type Clock, messageOf, type Timers } from "@holdfast/core";
 import {
@@ -37,15 +37,21 @@ export interface GatewayHttp {
   abort(): void;
 }
 
-/** What a call needs of `fetch`. */
-export type GatewayFetch = (
-  url: URL,
-  init: RequestInit,
-) => Promise<{
+export interface GatewayCall {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /** Ends the call, also while its answer is read. */
+  readonly signal: AbortSignal;
+}
+
+export interface GatewayAnswer {
   readonly status: number;
   readonly headers?: { get(name: string): string | null };
-  readonly body: AsyncIterable<Uint8Array> | null;
-}>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** Makes one POST. Redirects are answers like any other. */
+export type GatewayPost = (url: URL, call: GatewayCall) => Promise<GatewayAnswer>;
 
 interface Answer {
   readonly status: number;
@@ -62,7 +68,7 @@ export function createGatewayHttp(
   config: SerializableConfig,
   clock: Clock,
   timers: Timers,
-  fetch: GatewayFetch,
+  post: GatewayPost,
 ): GatewayHttp {
   const everything = new AbortController();
 
@@ -70,12 +76,10 @@ export function createGatewayHttp(
     const late = new AbortController();
     const timer = timers.set(config.httpMs, () => late.abort(new Error(`No answer within ${config.httpMs} ms.`)));
     try {
-      const response = await fetch(new URL(path, config.apiBaseUrl), {
-        method: "POST",
+      const response = await post(new URL(path, config.apiBaseUrl), {
         // What keeps a TCP connection for later may keep one that is half open by then, as the socket is that led here.
         headers: { ...headersFor(config, key), connection: "close" },
-        body: unshared(body),
-        redirect: "manual",
+        body,
         signal: AbortSignal.any([late.signal, everything.signal, ...(signal ? [signal] : [])]),
       });
       return {
@@ -152,10 +156,10 @@ function readStart(body: Uint8Array, gatewayUrl: string | undefined): StartResul
   return { ok: true, start: { ...start, gatewayEndpoint: endpoint } };
 }
 
-async function readBounded(response: Awaited<ReturnType<GatewayFetch>>, maxBytes: number): Promise<Uint8Array> {
+async function readBounded(response: GatewayAnswer, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response.body) {
     chunks.push(chunk);
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw new Error(`The response is larger than ${maxBytes} bytes.`);
@@ -179,15 +183,9 @@ function describe(what: string, { status, header, body }: Answer): string {
   return `The ${what} call returned status ${status}${text === "" ? "" : `: ${text}`}.`;
 }
 
-/** `fetch` hides why it failed in its cause. */
+/** What failed may say why in its cause; with several addresses tried it has a code alone. */
 function reasonOf(error: unknown): string {
-  const cause = (error as { cause?: unknown } | null)?.cause;
-  if (cause === undefined) return messageOf(error);
-  const code = (cause as { code?: unknown }).code;
-  return messageOf(cause) || String(code ?? "unknown");
-}
-
-/** `fetch` refuses bytes that other threads could change under it. */
-function unshared(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
+  const { cause, code } = (error ?? {}) as { readonly cause?: unknown; readonly code?: unknown };
+  if (cause !== undefined) return messageOf(cause) || reasonOf(cause);
+  return messageOf(error) || String(code ?? "unknown");
 }

@@ -8,7 +8,7 @@ import { sharedCounters } from "../shared/shared-counters.ts";
 import { type Closing, createClosing } from "./closing.ts";
 import { type CoalescingPort, createCoalescingPort } from "./coalescing-port.ts";
 import { createDebugMirror, type DebugMirror } from "./debug-mirror.ts";
-import { createGatewayHttp, type GatewayFetch } from "./gateway-http.ts";
+import { createGatewayHttp, type GatewayPost } from "./gateway-http.ts";
 import type { OpenWebSocket } from "./gateway-socket.ts";
 import { InFlightRequests } from "./in-flight-requests.ts";
 import { LinkDriver } from "./link-driver.ts";
@@ -26,7 +26,7 @@ export interface ThreadPorts {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
-  readonly fetch: GatewayFetch;
+  readonly post: GatewayPost;
   readonly openWebSocket: OpenWebSocket;
   readonly stalls: StallPorts;
   readonly listenToSignals: ListenToSignals;
@@ -66,7 +66,7 @@ export function createThreadParts(
   const { log } = logger;
   const ports = { ...outside, log };
   const { clock, timers } = outside;
-  const http = createGatewayHttp(config, clock, timers, outside.fetch);
+  const http = createGatewayHttp(config, clock, timers, outside.post);
   counters.setDoubtNumber(doubtNumber);
   const suspensions = new SuspensionDetector({ clock, timers, counters }, emit);
   const inFlight = new InFlightRequests(clock, doubtNumber);
