@@ -33,6 +33,8 @@ function inlineThreadScript(addNotices: Notices): Plugin {
 /** Which sources may be in which file of `dist/`; tsup's shims may be in all. */
 const CONTENTS = {
   index: /^src\/index\.ts$/,
+  client:
+    /^src\/(client|options|runtime|version|app\/[^/]+|events\/[^/]+)\.ts$|^\.\.\/(core|protocol\/src\/(execution|index|limits)\.ts)|(^|\/)node_modules\/ms\//,
   connect: /^src\/connect\.ts$/,
   testing:
     /^src\/(testing|function-test\/[^/]+)\.ts$|^\.\.\/(core|engine|protocol|store)\/|(^|\/)node_modules\/(ms|ulid)\//,
@@ -82,10 +84,21 @@ const thirdParty = notices(here("."));
 
 export default defineConfig({
   ...published,
-  entry: { index: "src/index.ts", connect: "src/connect.ts", testing: "src/testing.ts", sdk: "src/sdk.ts" },
+  entry: {
+    index: "src/index.ts",
+    client: "src/client.ts",
+    connect: "src/connect.ts",
+    testing: "src/testing.ts",
+    sdk: "src/sdk.ts",
+  },
   dts: {
     ...published.dts,
-    entry: { index: "src/index.ts", connect: "src/connect.ts", testing: "src/testing.ts" },
+    entry: {
+      index: "src/index.ts",
+      client: "src/client.ts",
+      connect: "src/connect.ts",
+      testing: "src/testing.ts",
+    },
   },
   esbuildPlugins: [portableUlid, inlineThreadScript(thirdParty), shareSdk, thirdParty.plugin],
 });

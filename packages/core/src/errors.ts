@@ -81,6 +81,10 @@ export const ERROR_CATALOGUE = {
     summary: "The gateway rejected the signal or could not be reached.",
     fix: "Check that the gateway runs at the base URL and accepts the signing key; the message includes its answer.",
   },
+  RUNS_UNAVAILABLE: {
+    summary: "Runs could not be read from the gateway.",
+    fix: "Check that a Holdfast gateway runs at the base URL and accepts the signing key; the message includes its answer.",
+  },
   // Connection
   CONNECT_TIMEOUT: {
     summary: "No connection to a gateway was ready in time.",

@@ -96,6 +96,7 @@ for (const entry of ${list}) {
     cwd: folder,
   });
   await reportRun("every entry loads from CommonJS", process.execPath, ["cjs.cjs"], { cwd: folder });
+  await checkClientSize(folder);
   await useLive(folder);
   for (const { what, problem } of await checkTypes(folder, entries)) report(what, problem);
   for (const { name, bins, version } of all) {
@@ -106,6 +107,22 @@ for (const entry of ${list}) {
       report(`${name}: ${bin} --version`, right ? "" : `${output}\n(exit code ${code}; expected version ${version})`);
     }
   }
+}
+
+/** What an app may pay for `holdfast/client`, minified, with everything in it. */
+const MAX_CLIENT_BYTES = 40_000;
+
+/**
+ * The entry for those who only send has none of the connection, its thread and the steps.
+ * @param {string} folder
+ */
+async function checkClientSize(folder) {
+  writeFileSync(join(folder, "sender.mjs"), 'import * as client from "holdfast/client";\nconsole.log(client);\n');
+  const args = ["sender.mjs", "--bundle", "--minify", "--format=esm", "--outfile=sender.min.mjs", "--log-level=warning"];
+  if (!(await reportRun("holdfast/client is bundled", toolBin("esbuild/bin/esbuild"), args, { cwd: folder }))) return;
+  const bytes = statSync(join(folder, "sender.min.mjs")).size;
+  const problem = bytes <= MAX_CLIENT_BYTES ? "" : `It has ${bytes} bytes; the limit is ${MAX_CLIENT_BYTES}.`;
+  report("holdfast/client is small", problem);
 }
 
 /**
@@ -121,7 +138,7 @@ function showSizes(all) {
   const tarballs = all.map(({ name, tarball }) => cell(`${name}, tarball`, "compressed", statSync(tarball).size));
   const scripts = all.flatMap(({ name }) => {
     const dist = join(temp, "unpacked", name, "dist");
-    return ["index.js", "sdk.js", "testing.js", "connect-thread.cjs"].flatMap((file) => {
+    return ["index.js", "sdk.js", "client.js", "testing.js", "connect-thread.cjs"].flatMap((file) => {
       if (!existsSync(join(dist, file))) return [];
       const text = readFileSync(join(dist, file));
       const row = `${name}, ${file}`;

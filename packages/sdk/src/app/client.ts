@@ -1,0 +1,90 @@
+/**
+ * The half of an app that only talks to a gateway over HTTP: it sends events and signals and reads runs. `Holdfast` adds
+ * functions and the connection; `holdfast/client` has this half alone, for processes that run no functions.
+ */
+import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
+import type { CheckedOutgoings, NoSchemas, OutgoingEvent, SchemaMap } from "../events/event-types.ts";
+import { type FetchedRunState, fetchRunState } from "../events/run-state.ts";
+import { fetchRun, fetchRuns, type Run, type RunFilter, type RunPage } from "../events/runs.ts";
+import { eventList, type SentEvents, sendEvents } from "../events/send-events.ts";
+import type { FetchLike, SendPorts } from "../events/send-http.ts";
+import { type OutgoingSignal, type SentSignal, sendSignal } from "../events/send-signal.ts";
+import type { ResolvedClientOptions } from "../functions/app-client.ts";
+import type { Environment } from "../options.ts";
+import type { ClientOptions } from "./client-options.ts";
+import { resolveClientOptions } from "./resolve-client-options.ts";
+
+/**
+ * Sends events and signals, and reads runs. It runs no functions; `Holdfast` does.
+ *
+ *     const client = new HoldfastClient({ id: "shop-web" });
+ */
+export class HoldfastClient<const Schemas extends SchemaMap = NoSchemas> {
+  /** What the options and the environment came to. */
+  readonly options: ResolvedClientOptions;
+  readonly schemas: Schemas | undefined;
+  readonly #fetch: FetchLike | undefined;
+
+  /** @throws HoldfastError `OPTION_INVALID`, `OPTION_MISSING` */
+  constructor(options: ClientOptions<Schemas>, env: Environment = globalThis.process?.env ?? {}) {
+    this.options = resolveClientOptions(options, env);
+    this.schemas = options.schemas;
+    this.#fetch = options.fetch;
+  }
+
+  get id(): string {
+    return this.options.id;
+  }
+
+  /**
+   * Sends one event or several in one request.
+   * @throws HoldfastError `EVENT_INVALID`, `EVENT_SEND_FAILED`, `OPTION_MISSING`
+   */
+  async send<const Events extends OutgoingEvent | readonly OutgoingEvent[]>(
+    events: Events & CheckedOutgoings<Events, Schemas>,
+  ): Promise<SentEvents> {
+    return this.sendEvents(eventList(events));
+  }
+
+  /**
+   * Sends a signal to the run that waits for it; `runId` is absent when none does.
+   * @throws HoldfastError `SIGNAL_SEND_FAILED`, `OPTION_INVALID`
+   */
+  sendSignal(signal: OutgoingSignal): Promise<SentSignal> {
+    return sendSignal(this.options, signal, this.#ports());
+  }
+
+  /** `send` for callers whose events are typed elsewhere. */
+  sendEvents(events: readonly OutgoingEvent[]): Promise<SentEvents> {
+    return sendEvents(this.options, this.schemas, events, this.#ports());
+  }
+
+  /**
+   * A run as it is now; undefined when the gateway knows none of this id. Holdfast's gateway only.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`
+   */
+  getRun(runId: string): Promise<Run | undefined> {
+    return fetchRun(this.options, runId, this.#ports());
+  }
+
+  /**
+   * Runs, newest first, for example those that an event has started: `listRuns({ eventId })`. Holdfast's gateway only.
+   * @throws HoldfastError `RUNS_UNAVAILABLE`
+   */
+  listRuns(filter: RunFilter = {}): Promise<RunPage> {
+    return fetchRuns(this.options, filter, this.#ports());
+  }
+
+  /**
+   * What a request leaves out that is too large for one frame; for `connect`.
+   * @throws HoldfastError `RUN_STATE_UNAVAILABLE`
+   */
+  fetchRunState(runId: string, signal: AbortSignal): Promise<FetchedRunState> {
+    return fetchRunState(this.options, runId, this.#ports(), signal);
+  }
+
+  #ports(): SendPorts {
+    const fetch = this.#fetch ?? ((url: string, init: RequestInit) => globalThis.fetch(url, init));
+    return { clock: systemClock, timers: systemTimers, random: systemRandom, fetch };
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * `holdfast/client`: for processes that send events and signals and read runs, and run no functions. A file of its own
+ * without the connection, its thread and the steps; `HoldfastError.is` knows errors of both.
+ */
+
+export { type ErrorCode, HoldfastError, type LoggerLike } from "@holdfast/core";
+export { HoldfastClient } from "./app/client.ts";
+export type { ClientOptions } from "./app/client-options.ts";
+export {
+  type EventOfType,
+  type EventType,
+  eventType,
+  type NoSchemas,
+  type OutgoingEvent,
+  type SchemaMap,
+  staticSchema,
+  type UntypedData,
+} from "./events/event-types.ts";
+export type { Run, RunFilter, RunPage, RunStatus } from "./events/runs.ts";
+export type { SentEvents } from "./events/send-events.ts";
+export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";

@@ -1,0 +1,91 @@
+/** Runs as a gateway's API shows them to those who sent the events. Tried again like events that are sent. */
+import { HoldfastError } from "@holdfast/core";
+import { isRecord } from "@holdfast/protocol";
+import type { GatewayAccess } from "./gateway-access.ts";
+import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-http.ts";
+
+export type RunStatus = "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
+
+/** A run as it is now. Times are milliseconds since 1970. */
+export interface Run {
+  readonly id: string;
+  /** `<app>-<function>`. */
+  readonly functionId: string;
+  readonly appId: string;
+  readonly environment: string;
+  readonly appVersion: string;
+  readonly status: RunStatus;
+  readonly eventId: string;
+  readonly eventName: string;
+  /** What the function returned; null before that. */
+  readonly output: unknown;
+  /** What it failed with: `{ name, message, stack }`; null when it has not failed. */
+  readonly error: unknown;
+  readonly createdMs: number;
+  readonly startedMs: number | null;
+  readonly endedMs: number | null;
+}
+
+export interface RunFilter {
+  /** Of an event: those that it has started. */
+  readonly eventId?: string;
+  readonly functionId?: string;
+  readonly status?: RunStatus;
+  /** 1 to 1000. Default 50. */
+  readonly limit?: number;
+  /** The `nextCursor` of the page before. */
+  readonly cursor?: string;
+}
+
+export interface RunPage {
+  /** Newest first. */
+  readonly runs: readonly Run[];
+  /** Absent: these are the last. */
+  readonly nextCursor?: string;
+}
+
+/** @throws HoldfastError `RUNS_UNAVAILABLE` */
+export async function fetchRun(options: GatewayAccess, runId: string, ports: SendPorts): Promise<Run | undefined> {
+  const answer = await get(options, `v1/runs/${encodeURIComponent(runId)}`, ports, (status, body) => {
+    if (status === 404) return { run: undefined };
+    return isRun(body) ? { run: body } : undefined;
+  });
+  return answer.run;
+}
+
+/** @throws HoldfastError `RUNS_UNAVAILABLE` */
+export function fetchRuns(options: GatewayAccess, filter: RunFilter, ports: SendPorts): Promise<RunPage> {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value));
+  return get(options, `v1/runs?${query}`, ports, (_status, { runs, nextCursor }) => {
+    if (!Array.isArray(runs) || !runs.every(isRun)) return undefined;
+    return typeof nextCursor === "string" ? { runs, nextCursor } : { runs };
+  });
+}
+
+/** `read`: undefined when the body is not what such a call answers. It sees answers that are good, and 404. */
+async function get<T>(
+  options: GatewayAccess,
+  path: string,
+  ports: SendPorts,
+  read: (status: number, body: Record<string, unknown>) => T | undefined,
+): Promise<T> {
+  const url = new URL(path, options.apiBaseUrl).href;
+  const judge = (status: number, text: string): Judgement<T> => {
+    const body = jsonRecord(text);
+    const value = (status >= 200 && status < 300) || status === 404 ? read(status, body) : undefined;
+    if (value !== undefined) return { ok: true, value };
+    const said = typeof body.error === "string" ? body.error : text.slice(0, 200) || "an empty body";
+    return { ok: false, retry: status >= 500 || status === 429, reason: `${status} ${said}` };
+  };
+  const answer = await callSigned(options, { url, headers: {} }, ports, judge);
+  if (answer.ok) return answer.value;
+  throw new HoldfastError(
+    "RUNS_UNAVAILABLE",
+    `The gateway at ${new URL(url).origin} did not answer ${new URL(url).pathname} as expected${answer.tries}: ${answer.reason}`,
+    { cause: answer.cause },
+  );
+}
+
+const isRun = (value: unknown): value is Run =>
+  isRecord(value) && typeof value.id === "string" && typeof value.status === "string";
