@@ -118,7 +118,14 @@ const MAX_CLIENT_BYTES = 40_000;
  */
 async function checkClientSize(folder) {
   writeFileSync(join(folder, "sender.mjs"), 'import * as client from "holdfast/client";\nconsole.log(client);\n');
-  const args = ["sender.mjs", "--bundle", "--minify", "--format=esm", "--outfile=sender.min.mjs", "--log-level=warning"];
+  const args = [
+    "sender.mjs",
+    "--bundle",
+    "--minify",
+    "--format=esm",
+    "--outfile=sender.min.mjs",
+    "--log-level=warning",
+  ];
   if (!(await reportRun("holdfast/client is bundled", toolBin("esbuild/bin/esbuild"), args, { cwd: folder }))) return;
   const bytes = statSync(join(folder, "sender.min.mjs")).size;
   const problem = bytes <= MAX_CLIENT_BYTES ? "" : `It has ${bytes} bytes; the limit is ${MAX_CLIENT_BYTES}.`;

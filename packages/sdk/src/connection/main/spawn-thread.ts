@@ -54,11 +54,11 @@ require("node:vm").compileFunction(workerData, ["require"], { filename: "holdfas
 export interface EarlyThreads {
   /** The first one, and from then on a new one each time. */
   readonly start: () => ThreadHandle;
-  /** Ends the first one if nobody has asked for it; resolves when it is gone. */
+  /** Ends the first one if it was not asked for; resolves when it is gone. */
   readonly discard: () => Promise<void>;
 }
 
-/** Starts a thread now. Whoever asks for it must do so in this turn: what it says or throws afterwards is for them. */
+/** Starts a thread now. It must be asked for in this turn: what it emits afterwards is for whom it was given to. */
 export function startEarly(spawn: () => ThreadHandle): EarlyThreads {
   let first: (() => ThreadHandle) | undefined;
   try {
@@ -80,7 +80,7 @@ export function startEarly(spawn: () => ThreadHandle): EarlyThreads {
       if (first === undefined) return;
       try {
         const unused = take()();
-        // Nobody else listens, and an error without a listener would end the process.
+        // Without this nothing listens, and an error without a listener would end the process.
         unused.on("error", () => {});
         await unused.terminate();
       } catch {
