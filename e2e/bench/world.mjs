@@ -273,7 +273,7 @@ export class World {
   /** Memory of the first worker, the first gateway and Postgres, MB. */
   memory() {
     return {
-      app: memoryMb(this.app.pid),
+      app: memoryMb(this.workers[0]?.pid ?? 0),
       gateway: memoryMb(this.#firstGateway.pid),
       postgresMb: familyMb(this.#postmaster),
     };

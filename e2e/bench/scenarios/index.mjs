@@ -2,10 +2,20 @@
 import { backlog } from "./backlog.mjs";
 import { cores } from "./cores.mjs";
 import { idle } from "./idle.mjs";
+import { manyWorkers } from "./many-workers.mjs";
 import { resources } from "./resources.mjs";
 import { stalls } from "./stalls.mjs";
 import { throughput } from "./throughput.mjs";
 import { waits } from "./waits.mjs";
 
 /** @type {readonly import("./scenario.mjs").Scenario[]} */
-export const scenarios = [...throughput, ...waits, ...idle, ...stalls, ...resources, ...backlog, ...cores];
+export const scenarios = [
+  ...throughput,
+  ...waits,
+  ...idle,
+  ...stalls,
+  ...resources,
+  ...backlog,
+  ...manyWorkers,
+  ...cores,
+];
