@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { listedTests } from "./named.mjs";
 import { inRoot } from "./workspace.mjs";
 
-/** Name of the Vitest projects that `npm run test:slow` runs instead of `npm test`. */
+/** Name of the Vitest projects (`vitest-base.ts`) that `npm run test:slow` runs instead of `npm test`. */
 export const SLOW = "slow";
 
 /** Suites that have slow tests. */

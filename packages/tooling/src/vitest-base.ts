@@ -1,6 +1,5 @@
 import { fileURLToPath } from "node:url";
 import type { TestProjectInlineConfiguration, ViteUserConfig } from "vitest/config";
-import { SLOW } from "./kinds.mjs";
 
 const root = new URL("../../../", import.meta.url);
 const inRoot = (path: string): string => fileURLToPath(new URL(path, root));
@@ -64,13 +63,16 @@ export function testsByKind(kinds: Kinds): ViteUserConfig {
   return { resolve, test: { ...limits, projects: [pureProject("pure", kinds.real), ...realProjects(kinds)] } };
 }
 
-/** The Vitest projects `real` and `slow`; a suite without pure files needs no other. */
+/**
+ * The Vitest projects `real` and `slow`; a suite without pure files needs no other. `SLOW` of `kinds.mjs` is the name of the
+ * second for `npm run test:slow`; it is not imported, so that this file type-checks without JavaScript.
+ */
 export function realProjects({ real, slow = [], globalSetup }: Kinds): TestProjectInlineConfiguration[] {
   const setup = globalSetup === undefined ? {} : { globalSetup };
   const others = ["**/node_modules/**", ...slow];
   return [
     ...(real.length === 0 ? [] : [project({ name: "real", include: [...real], exclude: others, ...setup })]),
-    ...(slow.length === 0 ? [] : [project({ name: SLOW, include: [...slow], ...setup })]),
+    ...(slow.length === 0 ? [] : [project({ name: "slow", include: [...slow], ...setup })]),
   ];
 }
 
