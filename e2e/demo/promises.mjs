@@ -3,7 +3,7 @@ import { chapter, dim, green, print, red, sign } from "./screen.mjs";
 import { heartbeatMs, leaseMs } from "./world.mjs";
 
 /**
- * @typedef {import("./story.mjs").Told} Told
+ * @typedef {import("./story.mjs").Outcome} Outcome
  * @typedef {{ promise: string, seen: string, kept: boolean }} Judged
  */
 
@@ -12,19 +12,19 @@ const slackMs = 700;
 
 /**
  * Prints each promise and whether it was kept.
- * @param {Told} told
+ * @param {Outcome} outcome
  * @returns {string[]} those that were not
  */
-export function verify(told) {
+export function verify(outcome) {
   chapter("What was promised");
   const judged = [
-    durable(told),
-    notRedone(told),
-    heartbeats(told),
-    leases(told),
-    connection(told),
-    retries(told),
-    mail(told),
+    durable(outcome),
+    notRedone(outcome),
+    heartbeats(outcome),
+    leases(outcome),
+    connection(outcome),
+    retries(outcome),
+    mail(outcome),
   ];
   for (const { promise, seen, kept } of judged) {
     print(`  ${kept ? green(sign.ok) : red(sign.bad)} ${promise} ${dim(`(${seen})`)}`);
@@ -33,14 +33,14 @@ export function verify(told) {
 }
 
 /**
- * @param {Told} told
+ * @param {Outcome} outcome
  * @param {string} service
  * @param {"called" | "done" | "failed"} what
  */
 const count = ({ diary }, service, what) =>
   diary.filter((line) => line.service === service && line.what === what).length;
 
-/** @returns {Judged} @param {Told} told */
+/** @returns {Judged} @param {Outcome} outcome */
 function durable({ run }) {
   const wanted = { payment: { receipt: "receipt-1042", amount: 8450 }, tracking: "track-parcel-1042" };
   return {
@@ -50,18 +50,18 @@ function durable({ run }) {
   };
 }
 
-/** @returns {Judged} @param {Told} told */
-function notRedone(told) {
+/** @returns {Judged} @param {Outcome} outcome */
+function notRedone(outcome) {
   const once = ["charge-card", "reserve-lamp", "reserve-poster", "reserve-teapot", "render-label"];
-  const wrong = once.filter((service) => count(told, service, "called") !== 1);
-  const missing = once.filter((service) => !told.durableBeforeKill.includes(service));
-  const parcels = told.diary.filter(({ service, what }) => service === "pack-parcel" && what === "called");
+  const wrong = once.filter((service) => count(outcome, service, "called") !== 1);
+  const missing = once.filter((service) => !outcome.durableBeforeKill.includes(service));
+  const parcels = outcome.diary.filter(({ service, what }) => service === "pack-parcel" && what === "called");
   const pids = parcels.map(({ pid }) => pid).join(", ");
   const kept =
     wrong.length === 0 &&
     missing.length === 0 &&
-    pids === `${told.firstPid}, ${told.secondPid}` &&
-    count(told, "pack-parcel", "done") === 1;
+    pids === `${outcome.firstPid}, ${outcome.secondPid}` &&
+    count(outcome, "pack-parcel", "done") === 1;
   return {
     promise: "No finished step was done again after the kill",
     seen: kept
@@ -71,7 +71,7 @@ function notRedone(told) {
   };
 }
 
-/** @returns {Judged} @param {Told} told */
+/** @returns {Judged} @param {Outcome} outcome */
 function heartbeats({ frames, blocked }) {
   const times = frames.filter(
     ({ frame, at }) => frame?.kind === "WORKER_HEARTBEAT" && at >= blocked.from && at <= blocked.to,
@@ -87,7 +87,7 @@ function heartbeats({ frames, blocked }) {
   };
 }
 
-/** @returns {Judged} @param {Told} told */
+/** @returns {Judged} @param {Outcome} outcome */
 function leases({ frames, blocked }) {
   const renewed = frames.filter(
     ({ frame, at }) => frame?.kind === "WORKER_REQUEST_EXTEND_LEASE_ACK" && at >= blocked.from && at <= blocked.to,
@@ -102,7 +102,7 @@ function leases({ frames, blocked }) {
   };
 }
 
-/** @returns {Judged} @param {Told} told */
+/** @returns {Judged} @param {Outcome} outcome */
 function connection({ blocked }) {
   return {
     promise: "The connection was never lost while the thread was blocked",
@@ -111,9 +111,9 @@ function connection({ blocked }) {
   };
 }
 
-/** @returns {Judged} @param {Told} told */
-function retries(told) {
-  const [failed, done] = [count(told, "book-courier", "failed"), count(told, "book-courier", "done")];
+/** @returns {Judged} @param {Outcome} outcome */
+function retries(outcome) {
+  const [failed, done] = [count(outcome, "book-courier", "failed"), count(outcome, "book-courier", "done")];
   return {
     promise: "The failing service was asked again until it worked, and no more",
     seen: `failed ${failed} times, worked ${done} times`,
@@ -121,13 +121,13 @@ function retries(told) {
   };
 }
 
-/** @returns {Judged} @param {Told} told */
-function mail(told) {
-  const sent = count(told, "send-mail", "called");
+/** @returns {Judged} @param {Outcome} outcome */
+function mail(outcome) {
+  const sent = count(outcome, "send-mail", "called");
   return {
     promise: "The customer got one mail",
     seen: `${sent} sent`,
-    kept: sent === 1 && told.receipt.status === "COMPLETED",
+    kept: sent === 1 && outcome.receipt.status === "COMPLETED",
   };
 }
 

@@ -27,8 +27,8 @@ print(`  ${bold("Holdfast")}  ${dim("durable functions over a connection that bu
 print();
 try {
   world = await openWorld();
-  const told = await story(world);
-  const broken = verify(told);
+  const outcome = await story(world);
+  const broken = verify(outcome);
   await world.close();
   if (interrupted) await new Promise(() => {});
   print();

@@ -23,7 +23,7 @@ import { heartbeatMs, leaseMs } from "./world.mjs";
 const order = { id: "1042", items: ["lamp", "poster", "teapot"], amount: 8450 };
 
 /**
- * @typedef {object} Told what happened, for `promises.mjs` to judge
+ * @typedef {object} Outcome what happened, for `promises.mjs` to judge
  * @property {import("../support/api.mjs").RunView} run
  * @property {import("../support/api.mjs").RunView} receipt
  * @property {readonly import("./diary.mjs").Line[]} diary
@@ -42,7 +42,7 @@ const order = { id: "1042", items: ["lamp", "poster", "teapot"], amount: 8450 };
 
 /**
  * @param {import("./world.mjs").DemoWorld} world
- * @returns {Promise<Told>}
+ * @returns {Promise<Outcome>}
  */
 export async function story(world) {
   const { gateway, api, tap, diary, startApp } = world;

@@ -18,7 +18,7 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
     // The gateway says so when it hears of it, and stores it then.
     await until("the stall to be in the run", async () => (await api.run(runId)).stalls.length > 0);
     const blocked = await api.run(runId);
-    expect(blocked.status, "told while it lasts").toBe("RUNNING");
+    expect(blocked.status, "its status while it lasts").toBe("RUNNING");
     expect(blocked.stalls[0]).toMatchObject({ ended: false, stepId: "count the invoices", codeName: "keepBusy" });
     expect(blocked.stalls[0]?.location).toContain(code("keepBusy"));
     journal.open("blocked");
@@ -28,8 +28,8 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
     const last = run.stalls.at(-1);
     expect(last).toMatchObject({ ended: true });
     expect(last?.stalledMs).toBeGreaterThan(blocked.stalls[0]?.stalledMs ?? Number.POSITIVE_INFINITY);
-    const told = await app.line((text) => text.includes("It is responsive again."), 20_000);
-    expect(told).toContain(`run ${runId}`);
+    const endLine = await app.line((text) => text.includes("It is responsive again."), 20_000);
+    expect(endLine).toContain(`run ${runId}`);
     const { stalls } = (await app.ask("debugState")).thread;
     expect(stalls).toMatchObject({ detection: "on", count: 1, current: null, suppressed: 0 });
     expect(stalls.last.report).toMatchObject({

@@ -11,16 +11,16 @@ export const ADVERSARIES = {
   staleCaches: 0.2,
   /** Gateways are as strict as the reference's: no extensions, WORKER_PAUSE is final, work is given on when its lease has ended. */
   plainPeer: 0.15,
-  /** A worker of another app acts on requests that are not its, and opens sessions with tokens that were used; see `stranger.ts`. */
-  strangers: 0.2,
+  /** A worker of another app acts on requests that are not its, and opens sessions with tokens that were used; see `impostor.ts`. */
+  impostors: 0.2,
   /** The same app, events, signals and keys in a second environment, at the same time. */
   environments: 0.06,
-  /** The network swallows or holds back what goes over a connection and tells at most the gateway; see `silences.ts`. */
-  silences: 0.15,
+  /** The network swallows or holds back what goes over a connection and tells at most the gateway; see `silent-network.ts`. */
+  silentNetwork: 0.15,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */
-const LATER: ReadonlySet<string> = new Set<Adversary>(["strangers", "environments"]);
+const LATER: ReadonlySet<string> = new Set<Adversary>(["impostors", "environments"]);
 
 export type Adversary = keyof typeof ADVERSARIES;
 

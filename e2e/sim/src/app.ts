@@ -17,9 +17,9 @@ import type { AppClient } from "../../../packages/sdk/src/functions/app-client.t
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { appManifest, createRegistry } from "../../../packages/sdk/src/functions/registry.ts";
 import { SDK_NAME } from "../../../packages/sdk/src/version.ts";
-import type { GatewayCalls } from "./calls.ts";
 import type { Awaited } from "./clients.ts";
 import { SIGNING_KEY } from "./gateway.ts";
+import type { GatewayCalls } from "./gateway-calls.ts";
 import { defineFunction } from "./handler.ts";
 import type { Network } from "./network.ts";
 import type { Oracle } from "./oracle.ts";

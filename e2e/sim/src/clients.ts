@@ -92,17 +92,17 @@ export class Clients {
 
   /** As a client does that hears nothing or an error: once more, with the same ids. */
   #send(sending: Sending): void {
-    const { scheduler, dice, mood } = this.#world.network;
+    const { scheduler, dice, conditions } = this.#world.network;
     if (sending.acceptedIds) return;
     scheduler.after(AGAIN_MS, null, () => this.#send(sending));
     if (this.sendsToAny && !isStored(this.#world.tables.registry, sending)) return;
     const gateway = this.#reach(dice, sending.environment);
     if (!gateway) return;
-    const isAnswerLost = dice.chance(mood.httpFailRate / 2);
-    scheduler.after(dice.within(0.1, mood.latencyMs), gateway.actor, () => {
+    const isAnswerLost = dice.chance(conditions.httpFailRate / 2);
+    scheduler.after(dice.within(0.1, conditions.latencyMs), gateway.actor, () => {
       const accepted = (ids: readonly string[]): void => {
         if (isAnswerLost || !gateway.actor.acts()) return;
-        scheduler.after(dice.within(0.1, mood.latencyMs), this.#actor, () => {
+        scheduler.after(dice.within(0.1, conditions.latencyMs), this.#actor, () => {
           sending.acceptedIds ??= ids;
         });
       };
@@ -117,7 +117,7 @@ export class Clients {
     const known = ({ core }: GatewayNode): boolean =>
       this.sendsToAny || [...core.dispatcher.functions.all()].some((fn) => fn.environment === environment);
     const up = gateways.filter((one) => one.isUp && known(one));
-    if (up.length === 0 || dice.chance(network.mood.httpFailRate / 2)) return undefined;
+    if (up.length === 0 || dice.chance(network.conditions.httpFailRate / 2)) return undefined;
     return dice.pick(up);
   }
 

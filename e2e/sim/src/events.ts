@@ -1,5 +1,5 @@
 import type { Clients, Planned } from "./clients.ts";
-import { STOP } from "./extras.ts";
+import { STOP } from "./planned-options.ts";
 import type { FunctionPlan } from "./programs.ts";
 import type { Dice } from "./random.ts";
 
@@ -31,23 +31,23 @@ export class Events {
   }
 
   /** Several for each function that has something between events and runs, some of them to start runs later. */
-  planExtras(dice: Dice): void {
+  planOptions(dice: Dice): void {
     const anyMs = (): number => dice.within(300, this.#latestMs);
-    for (const { id, extras } of this.#functions) {
-      const periodMs = "periodMs" in extras.hold ? extras.hold.periodMs : 1000;
+    for (const { id, options } of this.#functions) {
+      const periodMs = "periodMs" in options.flowControl ? options.flowControl.periodMs : 1000;
       let lastMs = anyMs();
       // Often just when something is over that an event before it began.
       const atMs = (): number => {
         lastMs = dice.chance(0.4) ? lastMs + Math.max(0, periodMs + dice.within(-50, 50)) : anyMs();
         return lastMs;
       };
-      const count = extras.hold.type === "none" ? dice.between(0, 1) : dice.between(2, 4);
+      const count = options.flowControl.type === "none" ? dice.between(0, 1) : dice.between(2, 4);
       for (let i = 0; i < count; i += 1) {
         const ahead = dice.chance(0.15) ? { aheadMs: dice.within(0, 3000) } : {};
         const data = { from: "somebody", key: dice.pick(["x", "x", "y"]) };
         this.#plan(entropyOf(dice), atMs(), { name: `sim/${id}`, data, ...ahead });
       }
-      if (extras.cancelOn && dice.chance(0.6)) {
+      if (options.cancelOn && dice.chance(0.6)) {
         this.#plan(entropyOf(dice), atMs(), { name: STOP, data: { key: "x" } });
       }
     }

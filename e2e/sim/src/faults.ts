@@ -1,5 +1,5 @@
-import { CALM_STORE, type StoreMood } from "./database/mood.ts";
-import type { NetworkMood } from "./network.ts";
+import { CALM_STORE, type StoreConditions } from "./database/store-conditions.ts";
+import type { NetworkConditions } from "./network.ts";
 import type { Dice } from "./random.ts";
 
 export const FAULT_KINDS = [
@@ -38,8 +38,8 @@ export interface TimedFault {
 export interface FaultPlan {
   /** Nothing goes wrong any more after this. */
   readonly windowMs: number;
-  readonly network: NetworkMood;
-  readonly store: StoreMood;
+  readonly network: NetworkConditions;
+  readonly store: StoreConditions;
   readonly timed: readonly TimedFault[];
   /** Only what a worker is to survive without losing its work. */
   readonly isGentle: boolean;
@@ -68,7 +68,7 @@ export function planFaults(dice: Dice, isSmall: boolean): FaultPlan {
     };
   }
   const some = (chance: number, value: () => number): number => (dice.chance(chance) ? value() : 0);
-  const network: NetworkMood = {
+  const network: NetworkConditions = {
     latencyMs,
     spikeRate: some(0.3, () => dice.within(0, 0.1)),
     spikeMs: dice.pick([50, 500, 3000]),
@@ -76,7 +76,7 @@ export function planFaults(dice: Dice, isSmall: boolean): FaultPlan {
     dropRate: some(0.25, () => dice.within(0, 0.1)),
     httpFailRate: some(0.3, () => dice.within(0, 0.5)),
   };
-  const store: StoreMood = {
+  const store: StoreConditions = {
     latencyMs: dice.pick([0.5, 2, 10, 50]),
     spikeRate: some(0.3, () => dice.within(0, 0.1)),
     spikeMs: dice.pick([50, 500, 3000]),

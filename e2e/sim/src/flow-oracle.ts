@@ -2,8 +2,8 @@ import { type EventRow, type JobRow, qualify, type RunHead } from "@holdfast/sto
 
 import { APP_ID } from "./app.ts";
 import type { Clients } from "./clients.ts";
-import { CRON_EVERY_MS, type Hold } from "./extras.ts";
 import type { InvariantId } from "./invariants.ts";
+import { CRON_EVERY_MS, type FlowControl } from "./planned-options.ts";
 import type { FunctionPlan } from "./programs.ts";
 import { VersionOracle, type VersionWorld } from "./version-oracle.ts";
 
@@ -14,7 +14,7 @@ export interface FlowWorld extends VersionWorld {
   readonly calmMs: number | null;
 }
 
-type Held<Type extends Hold["type"]> = Extract<Hold, { type: Type }>;
+type FlowControlOf<Type extends FlowControl["type"]> = Extract<FlowControl, { type: Type }>;
 
 /** Schedules are watched for so long when nothing goes wrong any more. */
 const CRON_WATCH_MS = 12_000;
@@ -61,7 +61,7 @@ export class FlowOracle {
     const { functions, calmMs, tables } = this.#world;
     // Windows are to become runs, and some runs have to give way to others.
     if ([...tables.queue.values()].some(({ runId, kind }) => runId === "" && kind !== "cron")) return false;
-    const hasCron = functions.some(({ extras }) => extras.hold.type === "cron");
+    const hasCron = functions.some(({ options }) => options.flowControl.type === "cron");
     return !hasCron || (calmMs !== null && this.#sinceCalmMs() >= CRON_WATCH_MS);
   }
 
@@ -72,7 +72,7 @@ export class FlowOracle {
 
   /** At the end of the schedule. */
   check(): void {
-    for (const plan of this.#world.functions) this.#checkHold(plan, plan.extras.hold);
+    for (const plan of this.#world.functions) this.#checkFlowControl(plan, plan.options.flowControl);
   }
 
   #fail(id: InvariantId, plan: FunctionPlan, detail: string): void {
@@ -95,7 +95,7 @@ export class FlowOracle {
     starts.push(tables.nowMs);
     this.#starts.set(slugOf(plan), starts);
     const event = tables.events.get(tables.runs.get(job.runId)?.head.eventId ?? "");
-    const { type } = plan.extras.hold;
+    const { type } = plan.options.flowControl;
     if (!event || type === "debounce" || type === "batch") return;
     const { tsMs } = event.event;
     const isAhead = tsMs > event.receivedMs + SKEW_MS + 500;
@@ -103,16 +103,17 @@ export class FlowOracle {
   }
 
   #checkConcurrency(plan: FunctionPlan): void {
-    const { hold } = plan.extras;
-    if (hold.type !== "concurrency") return;
+    const { flowControl } = plan.options;
+    if (flowControl.type !== "concurrency") return;
     const counts = new Map<string, number>();
     for (const { functionId, leasedBy, runId } of this.#world.tables.queue.values()) {
       if (leasedBy === null || functionId !== slugOf(plan)) continue;
-      const key = hold.keyed ? this.#keyOf(runId) : "";
+      const key = flowControl.keyed ? this.#keyOf(runId) : "";
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }
     for (const [key, count] of counts) {
-      if (count > hold.limit) this.#fail("S29", plan, `${count} jobs of "${key}" are leased, ${hold.limit} may be.`);
+      if (count > flowControl.limit)
+        this.#fail("S29", plan, `${count} jobs of "${key}" are leased, ${flowControl.limit} may be.`);
     }
   }
 
@@ -122,8 +123,8 @@ export class FlowOracle {
     return String((JSON.parse(event?.event.payloadJson ?? "{}") as { data?: { key?: string } }).data?.key);
   }
 
-  #checkHold(plan: FunctionPlan, hold: Hold): void {
-    switch (hold.type) {
+  #checkFlowControl(plan: FunctionPlan, flowControl: FlowControl): void {
+    switch (flowControl.type) {
       case "none":
       case "concurrency":
         return this.#checkEachHasOne(plan);
@@ -131,16 +132,16 @@ export class FlowOracle {
         this.#checkTicks(plan);
         return this.#checkEachHasOne(plan);
       case "throttle":
-        this.#checkStarts(plan, hold);
+        this.#checkStarts(plan, flowControl);
         return this.#checkEachHasOne(plan);
       case "rate limit":
-        return this.#checkRate(plan, hold);
+        return this.#checkRate(plan, flowControl);
       case "debounce":
-        return this.#checkDebounce(plan, hold);
+        return this.#checkDebounce(plan, flowControl);
       case "batch":
-        return this.#checkBatches(plan, hold);
+        return this.#checkBatches(plan, flowControl);
       case "singleton":
-        return hold.mode === "skip" ? this.#checkSkips(plan) : this.#checkGivesWay(plan);
+        return flowControl.mode === "skip" ? this.#checkSkips(plan) : this.#checkGivesWay(plan);
     }
   }
 
@@ -159,7 +160,7 @@ export class FlowOracle {
     if (wrong) this.#world.oracle.fail("S9", `Event ${wrong.event.id} has ${wrong.runIds.length} runs.`);
   }
 
-  #checkStarts(plan: FunctionPlan, { limit, burst, periodMs }: Held<"throttle">): void {
+  #checkStarts(plan: FunctionPlan, { limit, burst, periodMs }: FlowControlOf<"throttle">): void {
     const starts = this.#starts.get(slugOf(plan)) ?? [];
     for (const [i, firstMs] of starts.entries()) {
       for (const [j, lastMs] of starts.entries()) {
@@ -169,7 +170,7 @@ export class FlowOracle {
     }
   }
 
-  #checkRate(plan: FunctionPlan, { limit, periodMs }: Held<"rate limit">): void {
+  #checkRate(plan: FunctionPlan, { limit, periodMs }: FlowControlOf<"rate limit">): void {
     let [beganMs, count] = [0, 0];
     for (const { event, runIds, receivedMs } of this.#events(plan)) {
       if (receivedMs >= beganMs + periodMs) count = 0;
@@ -181,7 +182,7 @@ export class FlowOracle {
     }
   }
 
-  #checkDebounce(plan: FunctionPlan, { periodMs, timeoutMs }: Held<"debounce">): void {
+  #checkDebounce(plan: FunctionPlan, { periodMs, timeoutMs }: FlowControlOf<"debounce">): void {
     const events = this.#events(plan);
     let firstMs: number | null = null;
     for (const [index, { event, runIds, receivedMs }] of events.entries()) {
@@ -202,7 +203,7 @@ export class FlowOracle {
     }
   }
 
-  #checkBatches(plan: FunctionPlan, { maxSize, timeoutMs }: Held<"batch">): void {
+  #checkBatches(plan: FunctionPlan, { maxSize, timeoutMs }: FlowControlOf<"batch">): void {
     const batches = new Map<string, EventRow[]>();
     for (const row of this.#events(plan)) {
       const [runId, ...others] = row.runIds;

@@ -5,10 +5,10 @@ import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect
 import { environmentFor } from "../../../gateway-mock/src/http/keys.ts";
 import { HoldfastError, type silentLog } from "../../../packages/core/src/index.ts";
 import { FLUSH_PATH, START_PATH } from "../../../packages/protocol/src/index.ts";
-import type { StoreMood } from "./database/mood.ts";
-import type { Notices } from "./database/notices.ts";
 import { ModelStore } from "./database/store.ts";
+import type { StoreConditions } from "./database/store-conditions.ts";
 import type { Tables } from "./database/tables.ts";
+import type { WakeChannel } from "./database/wake-channel.ts";
 import type { Network } from "./network.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
@@ -29,12 +29,12 @@ export interface GatewayWorld {
   readonly scheduler: Scheduler;
   readonly network: Network;
   readonly tables: Tables;
-  readonly notices: Notices;
+  readonly wakeChannel: WakeChannel;
   readonly dice: Dice;
   readonly versionPolicy: "prefer" | "strict";
   /** As strict as the reference's. */
   readonly isPlain: boolean;
-  storeMood: StoreMood;
+  storeConditions: StoreConditions;
 }
 
 /** An answer to an HTTP call. */
@@ -65,7 +65,7 @@ export class GatewayNode {
     this.name = name;
     this.actor = new Actor(world.scheduler, name, world.dice.fork());
     const { clock, timers, random } = this.actor;
-    const store = new ModelStore(world.tables, world.notices, this.actor, world.dice, () => world.storeMood);
+    const store = new ModelStore(world.tables, world.wakeChannel, this.actor, world.dice, () => world.storeConditions);
     const { versionPolicy, isPlain: plain } = world;
     // Then how long a worker may take to acknowledge follows from the lease.
     const { requestAckMs, ...times } = GATEWAY_TIMES;

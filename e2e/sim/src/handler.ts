@@ -2,8 +2,8 @@ import type { Holdfast } from "../../../packages/sdk/src/app/holdfast.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
 import type { Awaited } from "./clients.ts";
-import { CRON_EVERY_MS, optionsOf } from "./extras.ts";
 import type { Oracle } from "./oracle.ts";
+import { CRON_EVERY_MS, optionsOf } from "./planned-options.ts";
 import { type FunctionPlan, play, rootKey, type Stage } from "./programs.ts";
 import type { Actor } from "./scheduler.ts";
 
@@ -28,10 +28,10 @@ export function defineFunction(
     new Promise((resolve) => void main.timers.set(ms, resolve, { unref: true }));
   const triggers = [
     { event: `sim/${plan.id}` },
-    ...(plan.extras.hold.type === "cron" ? [{ cron: CRON }] : []),
+    ...(plan.options.flowControl.type === "cron" ? [{ cron: CRON }] : []),
     ...(plan.hearsOfFailures ? [{ event: "inngest/function.failed" }] : []),
   ];
-  const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.extras) } as const;
+  const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.options) } as const;
   return client.createFunction(options as never, async ({ step, runId, event, attempt }) => {
     const { environment } = plan;
     // Those of two environments wait for one name, and are told different things.

@@ -1,9 +1,9 @@
+import { DOUBT_GUARDS } from "./doubt-mutations.ts";
 import { ENGINE_GUARDS } from "./engine-mutations.ts";
 import { ENVIRONMENT_GUARDS } from "./environment-mutations.ts";
 import type { Guard } from "./guard.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
 import { REGISTRY_GUARDS } from "./registry-mutations.ts";
-import { SILENCE_GUARDS } from "./silence-mutations.ts";
 
 const SDK = "packages/sdk/src/connection";
 
@@ -180,7 +180,7 @@ const CONNECTION_GUARDS: readonly Guard[] = [
 /** Switched off one at a time; the simulation must notice each. */
 export const GUARDS: readonly Guard[] = [
   ...CONNECTION_GUARDS,
-  ...SILENCE_GUARDS,
+  ...DOUBT_GUARDS,
   ...ENGINE_GUARDS,
   ...REGISTRY_GUARDS,
   ...OWNERSHIP_GUARDS,

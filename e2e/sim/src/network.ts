@@ -4,7 +4,7 @@ import type { Actor, Scheduler } from "./scheduler.ts";
 import { type Packet, SimWebSocket, type Wire } from "./web-socket.ts";
 
 /** How bad the network is; rates are per frame or per call. */
-export interface NetworkMood {
+export interface NetworkConditions {
   /** Usual one-way delay, up to this. */
   latencyMs: number;
   /** A frame takes much longer; those behind it wait. */
@@ -18,7 +18,7 @@ export interface NetworkMood {
   httpFailRate: number;
 }
 
-export const CALM: NetworkMood = {
+export const CALM: NetworkConditions = {
   latencyMs: 2,
   spikeRate: 0,
   spikeMs: 0,
@@ -115,16 +115,16 @@ export class Connection {
   }
 
   #send(direction: Direction, packet: Packet): void {
-    const { dice, mood, scheduler } = this.#net;
+    const { dice, conditions, scheduler } = this.#net;
     const sender = direction === "up" ? this.worker : this.gateway;
     if (packet.type === "frame") this.#net.tap(direction, sender.actor, packet.bytes, this);
     const what = packet.type === "frame" ? String(frameKind(packet.bytes)) : `close ${packet.code}`;
     scheduler.trace.note(scheduler.nowMs, sender.actor.name, direction, what);
     if (scheduler.trace.lines) scheduler.trace.explain(explain(direction, packet));
     if (!this.alive || this.silent) return;
-    if (packet.type === "frame" && dice.chance(mood.dropRate)) return;
+    if (packet.type === "frame" && dice.chance(conditions.dropRate)) return;
     this.#deliver(direction, packet);
-    if (packet.type === "frame" && dice.chance(mood.duplicateRate)) this.#deliver(direction, packet);
+    if (packet.type === "frame" && dice.chance(conditions.duplicateRate)) this.#deliver(direction, packet);
   }
 
   #deliver(direction: Direction, packet: Packet): void {
@@ -152,9 +152,9 @@ export class Connection {
   }
 
   #arrivalMs(direction: Direction): number {
-    const { scheduler, dice, mood } = this.#net;
-    const spikeMs = dice.chance(mood.spikeRate) ? dice.within(0, mood.spikeMs) : 0;
-    const atMs = scheduler.nowMs + dice.within(0.05, mood.latencyMs) + spikeMs;
+    const { scheduler, dice, conditions } = this.#net;
+    const spikeMs = dice.chance(conditions.spikeRate) ? dice.within(0, conditions.spikeMs) : 0;
+    const atMs = scheduler.nowMs + dice.within(0.05, conditions.latencyMs) + spikeMs;
     this.#lastAtMs[direction] = Math.max(atMs, this.#lastAtMs[direction] + 0.001);
     return this.#lastAtMs[direction];
   }
@@ -164,17 +164,17 @@ export class Connection {
 export class Network {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
-  mood: NetworkMood;
+  conditions: NetworkConditions;
   tap: FrameTap = () => {};
   late: LateTap = () => {};
   acked: AckTap = () => {};
   readonly #endpoints = new Map<string, Endpoint>();
   readonly #connections = new Set<Connection>();
 
-  constructor(scheduler: Scheduler, dice: Dice, mood: NetworkMood) {
+  constructor(scheduler: Scheduler, dice: Dice, conditions: NetworkConditions) {
     this.scheduler = scheduler;
     this.dice = dice;
-    this.mood = mood;
+    this.conditions = conditions;
   }
 
   get connections(): readonly Connection[] {
@@ -203,7 +203,7 @@ export class Network {
     scheduler.after(handshakeTimeoutMs, actor, () => {
       if (worker.readyState === 0) worker.fail("Opening handshake has timed out");
     });
-    const oneWayMs = dice.within(0.1, 2 * this.mood.latencyMs);
+    const oneWayMs = dice.within(0.1, 2 * this.conditions.latencyMs);
     scheduler.after(oneWayMs, null, () => {
       const endpoint = this.#endpoints.get(host);
       if (!endpoint) return scheduler.after(oneWayMs, actor, () => worker.fail(`connect ECONNREFUSED ${host}`));

@@ -4,7 +4,7 @@ import { parseJsonBytes } from "../../../packages/protocol/src/index.ts";
 import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
 import type { ExecutionResult } from "../../../packages/sdk/src/execution/execution.ts";
 import type { Tables } from "./database/tables.ts";
-import { FORGED } from "./forged.ts";
+import { FORGED } from "./forged-frames.ts";
 import { type InvariantId, Violation } from "./invariants.ts";
 import { LATE_MS, SHOWS_MS } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -162,7 +162,7 @@ export class Oracle {
   #logged(runId: string, row: StoredLogRow): void {
     this.#unchecked.add(runId);
     if (row.kind === "LEASE_LOST") this.leasesLost += 1;
-    if (row.dataJson.includes(FORGED)) this.fail("S41", `Run ${runId}: ${row.kind} ${row.key} is a stranger's.`);
+    if (row.dataJson.includes(FORGED)) this.fail("S41", `Run ${runId}: ${row.kind} ${row.key} is an impostor's.`);
     if (row.kind !== "STEP_COMPLETED" && row.kind !== "STEP_FAILED") return;
     this.#order += 1;
     const name = `${runId} ${row.key}`;

@@ -4,7 +4,7 @@ import type { Guard } from "./guard.ts";
 export const OWNERSHIP_GUARDS: readonly Guard[] = [
   {
     name: "a reply is about a request of an app of its worker's",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
@@ -15,7 +15,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "a checkpoint is about a request of an app of its worker's",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
@@ -26,7 +26,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "a lease is extended for a worker of its request's app",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/leases.ts",
@@ -37,7 +37,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "work is handed back by a worker of its app",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/queue/worker-replies.ts",
@@ -48,7 +48,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "a lease is shown by what its request, run and app come to",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/lease-proofs.ts",
@@ -59,7 +59,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "a lease shows whose a report is in its own environment alone",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/ownership.ts",
@@ -70,7 +70,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "a reply by HTTP shows that it knows its app",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/ownership.ts",
@@ -81,7 +81,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "a worker's report of a stall is about an app of its own",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/workers/stalls.ts",
@@ -102,7 +102,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "a request is acknowledged by a worker of its app",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/dispatch/dispatcher.ts",
@@ -113,7 +113,7 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
   },
   {
     name: "a session token is used up",
-    against: "strangers",
+    against: "impostors",
     edits: [
       {
         file: "gateway-mock/src/gateway-core.ts",

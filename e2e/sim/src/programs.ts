@@ -1,5 +1,5 @@
 import type { StepTools } from "../../../packages/sdk/src/steps/step-types.ts";
-import { type Extras, mayBeStopped, NO_EXTRAS, randomExtras, STAY_MS } from "./extras.ts";
+import { mayBeStopped, NO_OPTIONS, type PlannedOptions, randomOptions, STAY_MS } from "./planned-options.ts";
 import type { Dice } from "./random.ts";
 
 /** A random function: what its handler does, step by step. */
@@ -42,7 +42,7 @@ export interface FunctionPlan {
   readonly thinksMs: number;
   /** After so long the handler throws, whatever its steps are doing, and is tried again; null = it does not. */
   readonly stumblesMs: number | null;
-  readonly extras: Extras;
+  readonly options: PlannedOptions;
   /** Every run that fails starts it. */
   readonly hearsOfFailures: boolean;
   /** It cannot end before its deadline or its timeout. */
@@ -88,23 +88,23 @@ export function randomFunction(dice: Dice, index: number, mayBlock: boolean): Fu
     fails,
     thinksMs: 0,
     stumblesMs: null,
-    extras: NO_EXTRAS,
+    options: NO_OPTIONS,
     hearsOfFailures: false,
     stays: false,
   };
 }
 
 /** The same function with more that the engine has to see to. */
-export function withExtras(plan: FunctionPlan, dice: Dice): FunctionPlan {
-  const extras = randomExtras(dice);
+export function withOptions(plan: FunctionPlan, dice: Dice): FunctionPlan {
+  const options = randomOptions(dice);
   const parts: Program[] = [plan.root];
   if (dice.chance(0.4)) parts.push({ type: "hear", by: dice.pick(["signal", "event"]) });
-  const stays = mayBeStopped(extras) && extras.hold.type !== "cron" && dice.chance(0.4);
+  const stays = mayBeStopped(options) && options.flowControl.type !== "cron" && dice.chance(0.4);
   if (stays) parts.push({ type: "sleep", ms: STAY_MS });
   // Schedules start more runs than events do: each is short.
   const short: Program = { type: "run", failures: 0, workMs: 5, blockMs: 0, compensates: true };
-  const root: Program = extras.hold.type === "cron" ? short : { type: "sequence", parts };
-  return { ...plan, root, fails: plan.fails || (!stays && dice.chance(0.15)), extras, stays };
+  const root: Program = options.flowControl.type === "cron" ? short : { type: "sequence", parts };
+  return { ...plan, root, fails: plan.fails || (!stays && dice.chance(0.15)), options, stays };
 }
 
 /** The same function with a handler that does something of its own beside its steps. */
@@ -258,7 +258,7 @@ export function invokesStoppable(node: Program, functions: readonly FunctionPlan
   if (node.type === "loop") return invokesStoppable(node.body, functions);
   if (node.type !== "invoke") return "parts" in node && node.parts.some((part) => invokesStoppable(part, functions));
   const child = functions[node.of];
-  return child !== undefined && (mayBeStopped(child.extras) || invokesStoppable(child.root, functions));
+  return child !== undefined && (mayBeStopped(child.options) || invokesStoppable(child.root, functions));
 }
 
 /** What a program gives, whatever happens around it. */

@@ -1,10 +1,10 @@
 import { environmentOf } from "@holdfast/store";
 
 import type { Adversary } from "./adversaries.ts";
-import { checkEnds } from "./ends.ts";
 import type { FaultPlan } from "./faults.ts";
 import { slugOf } from "./flow-oracle.ts";
 import type { Violation } from "./invariants.ts";
+import { checkEnds } from "./run-end-oracle.ts";
 import { virtualiseImmediates } from "./scheduler.ts";
 import { TraceHash } from "./trace.ts";
 import { World } from "./world.ts";
@@ -71,7 +71,7 @@ export async function runSchedule(seed: number, options: ScheduleOptions = {}): 
 /** Every function as it is played and every run's log, for people. */
 function logsOf({ functions, tables }: World): string[] {
   const plans = functions.map(
-    ({ id, retries, root, fails, extras }) => `${id}: ${JSON.stringify({ retries, fails, root, extras })}`,
+    ({ id, retries, root, fails, options }) => `${id}: ${JSON.stringify({ retries, fails, root, options })}`,
   );
   const logs = [...tables.runs.values()].flatMap(({ head, log, jobs }) => [
     `run ${head.id} of ${head.functionId}: ${head.status}, ${jobs.size} jobs`,
@@ -110,13 +110,13 @@ async function play(world: World): Promise<void> {
 }
 
 function checkRuns(world: World): void {
-  const { oracle, tables, clients, hasExtras } = world;
+  const { oracle, tables, clients, hasOptions } = world;
   for (const { acceptedIds, name } of clients.sendings) {
     if (!acceptedIds) return oracle.fail("S9", `Event ${name} was never accepted.`);
     if (!tables.events.has(acceptedIds[0] ?? "")) return oracle.fail("S9", `Event ${acceptedIds[0]} is gone.`);
   }
   const triggered = [...tables.runs.values()].filter(({ head }) => head.eventName.startsWith("sim/"));
-  if (!hasExtras && triggered.length !== clients.sendings.length) {
+  if (!hasOptions && triggered.length !== clients.sendings.length) {
     return oracle.fail("S9", `${clients.sendings.length} events made ${triggered.length} runs.`);
   }
   world.flow.check();
@@ -153,7 +153,7 @@ function checkFailures({ oracle, tables, functions }: World): void {
 /** What is not at rest yet. */
 function unrest(world: World): string | undefined {
   // A schedule's next request comes before one that a plain worker has refused, which it cannot say, is given up.
-  const mayWait = world.isPlain && world.functions.some(({ extras }) => extras.hold.type === "cron");
+  const mayWait = world.isPlain && world.functions.some(({ options }) => options.flowControl.type === "cron");
   for (const gateway of mayWait ? [] : world.liveGateways) {
     const { inFlight, runsInMemory } = gateway.core.dispatcher.status();
     if (inFlight > 0 || runsInMemory > 0) return `${gateway.name}: ${inFlight} dispatches, ${runsInMemory} runs.`;

@@ -2,57 +2,65 @@ import { decodeGatewayFrame, decodeWorkerFrame, EXTENSIONS, frameKind } from "..
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { APP_ID, AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
-import { GatewayCalls } from "./calls.ts";
 import { type Awaited, Clients, type ClientWorld } from "./clients.ts";
-import { CALM_STORE, type StoreMood } from "./database/mood.ts";
-import { Notices } from "./database/notices.ts";
+import { CALM_STORE, type StoreConditions } from "./database/store-conditions.ts";
 import { Tables } from "./database/tables.ts";
+import { WakeChannel } from "./database/wake-channel.ts";
 import { Events, TWIN } from "./events.ts";
 import type { FaultPlan } from "./faults.ts";
 import { planFaults } from "./faults.ts";
 import { FlowOracle, type FlowWorld } from "./flow-oracle.ts";
 import { GatewayNode, type GatewayWorld } from "./gateway.ts";
+import { GatewayCalls } from "./gateway-calls.ts";
+import { Impostor, type ImpostorWorld } from "./impostor.ts";
+import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction } from "./late-function.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
-import { type Newcomer, planNewcomer, sendToFailing, sendToNewcomer } from "./newcomer.ts";
 import { Oracle } from "./oracle.ts";
-import { type FunctionPlan, randomFunction, withExtras, withThoughts } from "./programs.ts";
+import { type FunctionPlan, randomFunction, withOptions, withThoughts } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
-import { type SilencedWorld, Silences } from "./silences.ts";
-import { Stranger, type StrangerWorld } from "./stranger.ts";
+import { SilentNetwork, type SilentNetworkWorld } from "./silent-network.ts";
 import { planSuspensions, type SuspendableWorld, type Suspension, suspend } from "./suspensions.ts";
 import type { SimThread } from "./threads.ts";
 import type { TraceHash } from "./trace.ts";
 
 /** In so many schedules. */
-const EXTRAS_RATE = 0.2;
+const OPTIONS_RATE = 0.2;
 /** Adversaries draw from streams of their own. */
 const ADVERSARY_SEED = 1_000_000_007;
 const LATER_ADVERSARY_SEED = 2_000_000_011;
-const SILENCES_SEED = 3_000_000_019;
-const NEWCOMER_SEED = 4_000_000_007;
+const SILENT_NETWORK_SEED = 3_000_000_019;
+const LATE_FUNCTION_SEED = 4_000_000_007;
 const THOUGHTS_SEED = 5_000_000_029;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
 
 /** Everything of one schedule: who is there, what goes wrong, what has to come of it. */
 export class World
-  implements AppWorld, GatewayWorld, ClientWorld, FlowWorld, SuspendableWorld, FaultyWorld, StrangerWorld, SilencedWorld
+  implements
+    AppWorld,
+    GatewayWorld,
+    ClientWorld,
+    FlowWorld,
+    SuspendableWorld,
+    FaultyWorld,
+    ImpostorWorld,
+    SilentNetworkWorld
 {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly network: Network;
   readonly tables: Tables;
-  readonly notices = new Notices();
+  readonly wakeChannel = new WakeChannel();
   readonly oracle: Oracle;
   readonly calls: GatewayCalls;
   readonly functions: readonly FunctionPlan[];
   readonly threads = new Map<Actor, { readonly app: AppNode; readonly thread: SimThread }>();
   readonly faults: FaultPlan;
-  storeMood: StoreMood;
+  storeConditions: StoreConditions;
   readonly clients: Clients;
   /** Functions ask for more than their steps, and deployments differ. */
-  readonly hasExtras: boolean;
+  readonly hasOptions: boolean;
   readonly versionPolicy: "prefer" | "strict";
   readonly isPlain: boolean;
   #calmMs: number | null = null;
@@ -60,7 +68,7 @@ export class World
   readonly flow: FlowOracle;
   readonly cancelled = new Set<string>();
   suspensions: readonly Suspension[] = [];
-  #silences: Silences | null = null;
+  #silentNetwork: SilentNetwork | null = null;
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
@@ -72,7 +80,7 @@ export class World
   readonly #twins: readonly FunctionPlan[];
   readonly #later: Dice;
   readonly #events: Events;
-  readonly #stranger: Stranger | null;
+  readonly #impostor: Impostor | null;
   #ending = false;
   #born = 0;
 
@@ -86,17 +94,17 @@ export class World
     const isSmall = shape.chance(0.65);
     const faults = planFaults(createDice(dice.fork()), isSmall);
     const against = createDice(seed + ADVERSARY_SEED);
-    const quiet = createDice(seed + SILENCES_SEED);
+    const quiet = createDice(seed + SILENT_NETWORK_SEED);
     const later = createDice(seed + LATER_ADVERSARY_SEED);
     this.#later = later;
-    const adversaries = pickAdversaries(against, later, { silences: quiet }, always);
+    const adversaries = pickAdversaries(against, later, { silentNetwork: quiet }, always);
     this.isPlain = adversaries.has("plainPeer");
     // Those that are gentle are about what must not be lost at all.
-    const hasSilences = adversaries.has("silences") && !faults.isGentle;
+    const isNetworkSilent = adversaries.has("silentNetwork") && !faults.isGentle;
     // In every other one nothing else hides what comes of them.
-    this.faults = hasSilences && quiet.chance(0.5) ? { ...faults, timed: [] } : faults;
+    this.faults = isNetworkSilent && quiet.chance(0.5) ? { ...faults, timed: [] } : faults;
     this.network = new Network(this.scheduler, createDice(dice.fork()), this.faults.network);
-    this.storeMood = this.faults.store;
+    this.storeConditions = this.faults.store;
     this.tables = new Tables(() => this.scheduler.nowMs);
     this.oracle = new Oracle(this.scheduler, this.tables);
     this.calls = new GatewayCalls(this.network, () => this.gateways);
@@ -116,39 +124,39 @@ export class World
     // Where leases are given up over a block, a function that always blocks for longer would never end.
     const mayBlock = this.faults.mayBlock && this.#appPlan.stall.maxStallMs === null;
     const functions = Array.from({ length: shape.between(1, 3) }, (_, i) => randomFunction(shape, i, mayBlock));
-    const extras = createDice(dice.fork());
-    this.clients = new Clients(this, clientSeed, extras.fork());
-    this.hasExtras = extras.chance(EXTRAS_RATE);
+    const optionsDice = createDice(dice.fork());
+    this.clients = new Clients(this, clientSeed, optionsDice.fork());
+    this.hasOptions = optionsDice.chance(OPTIONS_RATE);
     const thoughts = createDice(seed + THOUGHTS_SEED);
     const first = functions
-      .map((plan) => (this.hasExtras && extras.chance(0.6) ? withExtras(plan, extras) : plan))
+      .map((plan) => (this.hasOptions && optionsDice.chance(0.6) ? withOptions(plan, optionsDice) : plan))
       .map((plan) => withThoughts(plan, thoughts));
-    this.#versions = this.hasExtras && extras.chance(0.3) ? ["1", "2"] : [""];
+    this.#versions = this.hasOptions && optionsDice.chance(0.3) ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.
-    const hasNewcomer = adversaries.has("staleCaches") && this.#versions.length === 1;
-    const own = createDice(seed + NEWCOMER_SEED);
-    const newcomer = hasNewcomer ? planNewcomer(against, own, first.length, this.faults.windowMs) : null;
-    this.#first = newcomer?.failing ? [...first, newcomer.failing] : first;
+    const hasLateFunction = adversaries.has("staleCaches") && this.#versions.length === 1;
+    const own = createDice(seed + LATE_FUNCTION_SEED);
+    const lateFunction = hasLateFunction ? planLateFunction(against, own, first.length, this.faults.windowMs) : null;
+    this.#first = lateFunction?.failing ? [...first, lateFunction.failing] : first;
     this.#twins = adversaries.has("environments") ? first.map((plan) => ({ ...plan, environment: TWIN })) : [];
     this.#events = new Events(this.clients, first, this.faults.windowMs, this.#twins.length > 0 ? later : null);
-    this.functions = [...this.#first, ...(newcomer ? [newcomer.plan] : []), ...this.#twins];
-    this.#stranger = adversaries.has("strangers") ? new Stranger(this, later.fork()) : null;
+    this.functions = [...this.#first, ...(lateFunction ? [lateFunction.plan] : []), ...this.#twins];
+    this.#impostor = adversaries.has("impostors") ? new Impostor(this, later.fork()) : null;
     this.#watch();
-    this.versionPolicy = this.hasExtras && extras.chance(0.7) ? "strict" : "prefer";
+    this.versionPolicy = this.hasOptions && optionsDice.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
     this.#arrange(shape, isSmall);
-    if (this.hasExtras) this.#events.planExtras(extras);
-    if (adversaries.has("staleCaches")) this.#distrustCaches(newcomer, against, own);
+    if (this.hasOptions) this.#events.planOptions(optionsDice);
+    if (adversaries.has("staleCaches")) this.#distrustCaches(lateFunction, against, own);
     if (adversaries.has("suspensions")) this.#suspend(against);
-    if (hasSilences) this.#silence(quiet, mayBlock);
+    if (isNetworkSilent) this.#silence(quiet, mayBlock);
   }
 
   /** From now on nothing goes wrong; what is missing comes back. */
   calm(): void {
     this.#calmMs = this.scheduler.nowMs;
-    this.#stranger?.end();
-    this.network.mood = CALM;
-    this.storeMood = CALM_STORE;
+    this.#impostor?.end();
+    this.network.conditions = CALM;
+    this.storeConditions = CALM_STORE;
     this.scheduler.trace.note(this.scheduler.nowMs, "world", "calm");
   }
 
@@ -189,19 +197,19 @@ export class World
   }
 
   /** Notifications come late or never, functions come with another deployment, and events go to whatever gateway is there. */
-  #distrustCaches(newcomer: Newcomer | null, dice: Dice, own: Dice): void {
+  #distrustCaches(lateFunction: LateFunction | null, dice: Dice, own: Dice): void {
     this.clients.sendsToAny = true;
-    this.notices.slowness = () =>
+    this.wakeChannel.slowness = () =>
       this.isCalm ? undefined : dice.chance(0.5) ? null : dice.within(0, SLOWEST_NOTICE_MS);
-    if (!newcomer) return;
-    sendToNewcomer(newcomer, this.clients, dice);
-    sendToFailing(newcomer, this.clients, own);
+    if (!lateFunction) return;
+    sendToLateFunction(lateFunction, this.clients, dice);
+    sendToFailing(lateFunction, this.clients, own);
     const start = (): void => {
       const isFirstThere = this.tables.registry.all().some(({ appId }) => appId === APP_ID);
-      if (isFirstThere) this.#startApp("", [...this.#first, newcomer.plan]);
+      if (isFirstThere) this.#startApp("", [...this.#first, lateFunction.plan]);
       else this.scheduler.after(100, null, start);
     };
-    this.scheduler.at(newcomer.atMs, null, start);
+    this.scheduler.at(lateFunction.atMs, null, start);
   }
 
   #suspend(dice: Dice): void {
@@ -212,7 +220,7 @@ export class World
   }
 
   #silence(dice: Dice, mayBlock: boolean): void {
-    this.#silences = new Silences(this, dice, this.faults.windowMs, mayBlock);
+    this.#silentNetwork = new SilentNetwork(this, dice, this.faults.windowMs, mayBlock);
     // Somebody else who finishes what the worker has.
     this.scheduler.after(dice.within(0, 200), null, () => this.#startApp(this.#versions[0] ?? "", this.#first));
   }
@@ -232,7 +240,7 @@ export class World
       if (frame.kind === "WORKER_REQUEST_ACK") this.oracle.heardOf(frame.requestId);
     };
     this.network.tap = (direction, sender, bytes, connection) => {
-      this.#stranger?.sees(direction, bytes, connection);
+      this.#impostor?.sees(direction, bytes, connection);
       const worker = direction === "up" ? sender : connection.worker.actor;
       const app = this.threads.get(worker)?.app;
       if (direction === "up") app?.watch.sends(sender, bytes, connection);
@@ -246,7 +254,7 @@ export class World
   #requested(bytes: Uint8Array, connection: Connection): void {
     const frame = decodeGatewayFrame(bytes);
     if (this.isPlain && frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.sentPlainly(frame.requestId);
-    this.#silences?.requested(connection);
+    this.#silentNetwork?.requested(connection);
   }
 
   #arrange(shape: Dice, isSmall: boolean): void {

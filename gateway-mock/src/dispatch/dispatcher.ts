@@ -6,15 +6,15 @@
 import { messageOf, unreachable } from "@holdfast/core";
 import type { Input, RunState } from "@holdfast/engine";
 import { type AppRecord, levelFor } from "@holdfast/store";
-import type { DispatcherEffect } from "./after-commit.ts";
+import type { DispatcherEffect } from "./dispatcher-effects.ts";
 
 import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.ts";
 import type { AttachedWorker, DispatcherFrame, DispatcherStatus } from "./dispatcher-types.ts";
 import type { RawEvent } from "./events/event-checks.ts";
 import type { SendOptions } from "./events/event-intake.ts";
 import type { DispatcherOptions } from "./ports.ts";
+import { applyWake } from "./queue/apply-wake.ts";
 import type { HttpReports } from "./queue/http-reports.ts";
-import { onWake } from "./queue/on-wake.ts";
 import type { DecideOutcome } from "./queue/run-updater.ts";
 import type { Functions } from "./registry/functions.ts";
 import { RegistryPoller } from "./registry/registry-poller.ts";
@@ -60,7 +60,7 @@ export class Dispatcher {
     await this.#parts.functions.load();
     this.#parts.time.observe(await this.#options.store.nowMs());
     this.#stopWaking = this.#options.store.onWake((wake) => {
-      onWake(wake, { ...this.#parts, reload: () => void reading.now() });
+      applyWake(wake, { ...this.#parts, reload: () => void reading.now() });
     });
     reading.start();
     this.#parts.loop.wake();
@@ -195,7 +195,7 @@ export class Dispatcher {
   /** A worker that had these functions is gone, and no longer listed: another version of them may be the newest now. */
   onWorkerGone(functionIds: readonly string[]): void {
     this.#parts.loop.reviewFunctions(functionIds);
-    this.#options.store.notify({ type: "unplaced", functionIds });
+    this.#options.store.notify({ type: "VERSIONS_CHANGED", functionIds });
   }
 
   #receive(worker: ConnectedWorker, frame: DispatcherFrame): void {
@@ -237,9 +237,9 @@ export class Dispatcher {
         return loop.wake(effect.dueInMs);
       case "CAPACITY_FREED":
         loop.wake();
-        return store.notify({ type: "jobs", functionIds: [effect.functionId] });
+        return store.notify({ type: "JOBS_DUE", functionIds: [effect.functionId] });
       case "CANCEL_JOBS":
-        if (!stopJobs(dispatches, effect.jobIds)) store.notify({ type: "removed", jobIds: effect.jobIds });
+        if (!stopJobs(dispatches, effect.jobIds)) store.notify({ type: "JOBS_REMOVED", jobIds: effect.jobIds });
         return;
       case "NOTIFY_PARENT":
         return waitNotifier.startJob({ kind: "child", key: effect.runId }, { jobId: effect.jobId, epoch: 1 });
@@ -267,6 +267,6 @@ export class Dispatcher {
     counters.runsEnded += 1;
     runs.forget(runId);
     stopWork(dispatches, dispatches.ofRun(runId), `The run is ${status.toLowerCase()}.`);
-    if (mayRunElsewhere) this.#options.store.notify({ type: "ended", runIds: [runId] });
+    if (mayRunElsewhere) this.#options.store.notify({ type: "RUNS_ENDED", runIds: [runId] });
   }
 }

@@ -103,7 +103,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     async skipTime(ms) {
       if (!time) throw notVirtual();
       const nowMs = await skipTime(database, time, ms);
-      wakes.notify({ type: "all" });
+      wakes.notify({ type: "ANYTHING" });
       return nowMs;
     },
     onWake: wakes.onWake,
@@ -132,7 +132,7 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
 function writesOf(writer: GroupCommit, wakes: Wakes): Pick<Store, "commit" | "intake"> {
   const announceJobs = (jobs: readonly AnnouncedJob[]): void => {
     const functionIds = functionsToAnnounce(jobs);
-    if (functionIds.length > 0) wakes.notify({ type: "jobs", functionIds });
+    if (functionIds.length > 0) wakes.notify({ type: "JOBS_DUE", functionIds });
   };
   const takeIn = async (item: IntakeItem): Promise<IntakeOutcome> => {
     const result = await writer.submit({ type: "intake", item });
@@ -237,7 +237,7 @@ function registryOf(
   return {
     async saveApps(apps) {
       const { functions, changed } = await saveApps(database, apps);
-      if (changed) wakes.notify({ type: "functions" });
+      if (changed) wakes.notify({ type: "REGISTRY_CHANGED" });
       return functions;
     },
     secret: () => loadSecret(database),

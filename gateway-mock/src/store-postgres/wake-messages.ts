@@ -10,18 +10,18 @@ const MAX_MESSAGES = 32;
 /** What a wake-up is about: ids, or nothing in particular. */
 function idsOf(wake: Wake): readonly string[] | null {
   switch (wake.type) {
-    case "jobs":
-    case "held":
-    case "unplaced":
+    case "JOBS_DUE":
+    case "JOBS_HELD":
+    case "VERSIONS_CHANGED":
       return wake.functionIds;
-    case "removed":
+    case "JOBS_REMOVED":
       return wake.jobIds;
-    case "ended":
+    case "RUNS_ENDED":
       return wake.runIds;
-    case "given":
+    case "JOBS_REDISPATCHED":
       return wake.requestIds;
-    case "functions":
-    case "all":
+    case "REGISTRY_CHANGED":
+    case "ANYTHING":
       return null;
     default:
       return unreachable(wake);
@@ -30,18 +30,18 @@ function idsOf(wake: Wake): readonly string[] | null {
 
 function wakeOf(type: unknown, ids: readonly string[]): Wake | null {
   switch (type) {
-    case "jobs":
-    case "held":
-    case "unplaced":
+    case "JOBS_DUE":
+    case "JOBS_HELD":
+    case "VERSIONS_CHANGED":
       return { type, functionIds: ids };
-    case "removed":
+    case "JOBS_REMOVED":
       return { type, jobIds: ids };
-    case "ended":
+    case "RUNS_ENDED":
       return { type, runIds: ids };
-    case "given":
+    case "JOBS_REDISPATCHED":
       return { type, requestIds: ids };
-    case "functions":
-    case "all":
+    case "REGISTRY_CHANGED":
+    case "ANYTHING":
       return { type };
     default:
       return null;
@@ -60,7 +60,7 @@ export function wakeMessages(from: string, wakes: readonly Wake[]): string[] {
     if (messages.length > MAX_MESSAGES || wake === null) return;
     const message = write([wake]);
     if (message.length <= MAX_PAYLOAD || ids.length <= 1) {
-      messages.push(message.length <= MAX_PAYLOAD ? message : write([{ type: "all" }]));
+      messages.push(message.length <= MAX_PAYLOAD ? message : write([{ type: "ANYTHING" }]));
       return;
     }
     const half = ids.length >> 1;
@@ -68,7 +68,7 @@ export function wakeMessages(from: string, wakes: readonly Wake[]): string[] {
     split(type, ids.slice(half));
   };
   for (const wake of merged) split(wake.type, idsOf(wake) ?? []);
-  return messages.length > MAX_MESSAGES ? [write([{ type: "all" }])] : messages;
+  return messages.length > MAX_MESSAGES ? [write([{ type: "ANYTHING" }])] : messages;
 }
 
 /** One of each kind. */

@@ -50,7 +50,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
         onnotify: (_, payload) => receive(payload),
       });
       await sql.unsafe(`LISTEN ${CHANNEL}`);
-      notifyAll({ type: "all" });
+      notifyAll({ type: "ANYTHING" });
       await aborted(AbortSignal.any([broken.signal, closing.signal]));
     } finally {
       await sql?.end({ timeout: 0 });

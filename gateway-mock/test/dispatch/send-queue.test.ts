@@ -15,9 +15,9 @@ function setUp(session: { readonly leaseMs: number; readonly extendLeaseMs: numb
     },
   };
   const options = { store, timers: clock, settings: { gatewayId: "g" } } as unknown as DispatcherOptions;
-  const told: string[] = [];
+  const lostJobIds: string[] = [];
   const unsent = new SendQueue(options, (dispatch) => {
-    told.push(dispatch.fence.jobId);
+    lostJobIds.push(dispatch.fence.jobId);
     unsent.delete(dispatch);
   });
   const wait = (jobId: string): Dispatch => {
@@ -25,7 +25,7 @@ function setUp(session: { readonly leaseMs: number; readonly extendLeaseMs: numb
     unsent.add(dispatch);
     return dispatch;
   };
-  return { clock, extended, told, unsent, wait };
+  return { clock, extended, lostJobIds, unsent, wait };
 }
 
 test("leases of unsent requests are extended as often as workers would extend them, however short they are", async () => {
@@ -59,10 +59,10 @@ test("leases of unsent requests are extended as often as workers would extend th
 });
 
 test("requests that another worker has in the meantime are reported as lost", async () => {
-  const { clock, told, unsent, wait } = setUp({ leaseMs: 10_000, extendLeaseMs: 5_000 }, ["one"]);
+  const { clock, lostJobIds, unsent, wait } = setUp({ leaseMs: 10_000, extendLeaseMs: 5_000 }, ["one"]);
   wait("one");
   wait("two");
   await clock.advance(5_000);
-  expect(told).toEqual(["one"]);
+  expect(lostJobIds).toEqual(["one"]);
   unsent.stop();
 });

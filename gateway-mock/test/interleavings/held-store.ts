@@ -1,6 +1,6 @@
 import type { ClaimRequest, Store, Wake } from "@holdfast/store";
 
-import type { Moves } from "./moves.ts";
+import type { Interleaver } from "./interleaver.ts";
 
 /** What a gateway decides and reads with. */
 const HELD = [
@@ -41,18 +41,22 @@ const oneOfEach = ({ wants, ...rest }: ClaimRequest): ClaimRequest => ({
   wants: wants.map((want) => ({ ...want, limit: Math.min(1, want.limit) })),
 });
 
-/** A gateway's store whose calls reach the database, and whose answers come back, when `moves` says so. */
+/** A gateway's store whose calls reach the database, and whose answers come back, when `interleaver` says so. */
 export function heldStore(
   real: Store,
   gateway: string,
-  parts: { readonly moves: Moves; readonly onCarried: (call: Carried) => void; readonly onTold: (wake: Wake) => void },
+  parts: {
+    readonly interleaver: Interleaver;
+    readonly onCarried: (call: Carried) => void;
+    readonly onNotify: (wake: Wake) => void;
+  },
 ): HeldStore {
-  const { moves, onCarried, onTold } = parts;
+  const { interleaver, onCarried, onNotify } = parts;
   const listeners = new Set<(wake: Wake) => void>();
   let calls = 0;
   let dead = false;
   const turn = async (what: string): Promise<void> => {
-    if (!dead) await moves.turn(what);
+    if (!dead) await interleaver.turn(what);
     if (dead) await new Promise(() => {});
   };
   const held = (method: Held) =>
@@ -62,23 +66,25 @@ export function heldStore(
       await turn(name);
       const run = real[method] as (...all: unknown[]) => Promise<unknown>;
       const given =
-        method === "claim" && moves.chance(0.5) ? args.map((request) => oneOfEach(request as ClaimRequest)) : args;
-      const result = await moves.during(() => run(...given));
-      onCarried({ gateway, method, args, result, at: moves.now });
-      if (moves.chance(0.5)) await turn(`${name} is answered`);
+        method === "claim" && interleaver.chance(0.5)
+          ? args.map((request) => oneOfEach(request as ClaimRequest))
+          : args;
+      const result = await interleaver.during(() => run(...given));
+      onCarried({ gateway, method, args, result, at: interleaver.now });
+      if (interleaver.chance(0.5)) await turn(`${name} is answered`);
       return result;
     };
   /** Done at once; nothing else happens meanwhile. */
   const atOnce =
     (method: unknown) =>
     (...args: unknown[]): Promise<unknown> =>
-      moves.during(async () => (method as (...all: unknown[]) => unknown)(...args));
+      interleaver.during(async () => (method as (...all: unknown[]) => unknown)(...args));
   const store = {
     ...Object.fromEntries(Object.entries(real).map(([name, method]) => [name, atOnce(method)])),
     ...Object.fromEntries(HELD.map((method) => [method, held(method)])),
     // Nothing is looked for by time: that, too, is a move.
     nextDueInMs: () => Promise.resolve(null),
-    notify: onTold,
+    notify: onNotify,
     onWake: (listener: (wake: Wake) => void) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -6,7 +6,7 @@ import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.
 import type { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { FOCUSES, type Focus, STEPS, type Trouble, USUAL } from "./focus.ts";
 import { type HeldStore, heldStore } from "./held-store.ts";
-import { Moves } from "./moves.ts";
+import { Interleaver } from "./interleaver.ts";
 import { Witness } from "./witness.ts";
 import { type Program, Worker } from "./worker.ts";
 
@@ -42,7 +42,7 @@ const noTimers: Timers = { set: () => ({ cancel: () => {} }) };
 
 /** One schedule: some gateways and workers, a run of some waits, and what may happen to it, in an order that the seed decides. */
 export class Schedule {
-  readonly #moves: Moves;
+  readonly #interleaver: Interleaver;
   readonly #ground: Ground;
   readonly #seed: number;
   readonly #witness = new Witness();
@@ -59,10 +59,10 @@ export class Schedule {
   constructor(seed: number, ground: Ground) {
     this.#seed = seed;
     this.#ground = ground;
-    this.#moves = new Moves(seed);
-    const chance = (part: number): boolean => this.#moves.chance(part);
-    this.#focus = this.#moves.pick(FOCUSES);
-    const must = this.#moves.pick(STEPS);
+    this.#interleaver = new Interleaver(seed);
+    const chance = (part: number): boolean => this.#interleaver.chance(part);
+    this.#focus = this.#interleaver.pick(FOCUSES);
+    const must = this.#interleaver.pick(STEPS);
     const steps = STEPS.filter((step) => chance(this.#focus.steps[step] ?? 0.3) || step === must);
     this.#program = { steps, early: chance(0.5), signal: `go ${seed}` };
     const deadline = chance(this.#focus.deadline ?? 0.2);
@@ -76,9 +76,9 @@ export class Schedule {
       for (let count = 0; count < MOVES || this.#plan.length > 0; count++) {
         while (this.#plan[0] && this.#plan[0].at <= count) {
           const planned = this.#plan.shift();
-          if (planned) this.#moves.add(planned.what, () => void planned.act());
+          if (planned) this.#interleaver.add(planned.what, () => void planned.act());
         }
-        await this.#moves.next("random");
+        await this.#interleaver.next("random");
       }
       await this.#settle(() => false);
       this.#witness.checkEvents();
@@ -95,17 +95,17 @@ export class Schedule {
     }
     const { broken, runIds } = this.#witness;
     const about = `${JSON.stringify(this.#program)} ${this.#apps[0]?.functions[0]?.configJson}`;
-    return { broken, runIds, trace: [about, ...this.#moves.trace] };
+    return { broken, runIds, trace: [about, ...this.#interleaver.trace] };
   }
 
   async #open(): Promise<void> {
-    const moves = this.#moves;
-    const inPlace = moves.chance(0.7);
+    const interleaver = this.#interleaver;
+    const inPlace = interleaver.chance(0.7);
     const hooks = {
       given: this.#witness.given.bind(this.#witness),
       ran: this.#witness.ran.bind(this.#witness),
     };
-    const count = moves.chance(0.3) ? 3 : 2;
+    const count = interleaver.chance(0.3) ? 3 : 2;
     for (let index = 0; index < count; index++) {
       const gateway = this.#gateway(index);
       this.#gateways.push(gateway);
@@ -114,12 +114,12 @@ export class Schedule {
     await this.#driven(this.#gateways[0]?.dispatcher.register(this.#apps) ?? Promise.resolve());
     for (const { dispatcher } of this.#gateways) await this.#driven(dispatcher.functions.load());
     for (let index = 0; index < 2; index++) {
-      const worker = new Worker(`worker ${index}`, { moves, program: this.#program, hooks, inPlace });
+      const worker = new Worker(`worker ${index}`, { interleaver, program: this.#program, hooks, inPlace });
       worker.connect(this.#gateways[index]?.dispatcher as Dispatcher, this.#apps);
       this.#workers.push(worker);
     }
     const [first] = this.#gateways;
-    const orders = Array.from({ length: moves.chance(0.5) ? 2 : 1 }, () => ({ name: "shop/order", data: {} }));
+    const orders = Array.from({ length: interleaver.chance(0.5) ? 2 : 1 }, () => ({ name: "shop/order", data: {} }));
     for (const order of orders) this.#at(0, "a run is started", () => first?.dispatcher.sendEvents([order]));
     this.#planTroubles();
   }
@@ -128,7 +128,7 @@ export class Schedule {
   #planTroubles(): void {
     const often = (trouble: Trouble, what: string, act: () => unknown): void => {
       const [part, most] = this.#focus.troubles[trouble] ?? USUAL[trouble];
-      for (let times = 0; times < most; times++) if (this.#moves.chance(part)) this.#sometime(what, act);
+      for (let times = 0; times < most; times++) if (this.#interleaver.chance(part)) this.#sometime(what, act);
     };
     const send = (name: string, data: object) => () => this.#any().dispatcher.sendEvents([{ name, data }]);
     often("event", "the event comes", send("shop/paid", { counts: true }));
@@ -136,16 +136,16 @@ export class Schedule {
     often("stop", "the event that cancels comes", send("shop/stop", {}));
     for (const data of ['"one"', '"two"']) often("signal", `signal ${data}`, () => this.#signal(data));
     often("cancel", "somebody cancels", () => this.#cancel());
-    often("time", "time moves", () => this.#skip(this.#moves.pick([11, 21, 31])));
+    often("time", "time moves", () => this.#skip(this.#interleaver.pick([11, 21, 31])));
     often("look", "a gateway looks into the queue", () => this.#any().dispatcher.tick());
-    often("leases", "the leases end", () => this.#moves.during(() => this.#ground.endLeases()));
+    often("leases", "the leases end", () => this.#interleaver.during(() => this.#ground.endLeases()));
     often("death", "a worker dies and comes back", () => {
-      const worker = this.#moves.pick(this.#workers);
+      const worker = this.#interleaver.pick(this.#workers);
       worker.die();
       worker.connect(this.#any().dispatcher, this.#apps);
     });
     often("move", "a worker goes elsewhere", () =>
-      this.#moves.pick(this.#workers).connect(this.#any().dispatcher, this.#apps),
+      this.#interleaver.pick(this.#workers).connect(this.#any().dispatcher, this.#apps),
     );
     often("kill", "a gateway dies", () => this.#kill());
   }
@@ -153,9 +153,9 @@ export class Schedule {
   #gateway(index: number): Gateway {
     const name = `gateway ${index}`;
     const held = heldStore(this.#ground.store, name, {
-      moves: this.#moves,
+      interleaver: this.#interleaver,
       onCarried: (call) => this.#witness.carried(call),
-      onTold: (wake) => this.#tell(name, wake),
+      onNotify: (wake) => this.#tell(name, wake),
     });
     const settings = { ...DEFAULT_DISPATCHER_SETTINGS, gatewayId: `${name} of ${this.#seed}` };
     const dispatcher = new Dispatcher({
@@ -172,20 +172,20 @@ export class Schedule {
   }
 
   #clock(): Clock {
-    const sinceMs = (): number => this.#moves.now * MS_PER_MOVE + this.#restedMs;
+    const sinceMs = (): number => this.#interleaver.now * MS_PER_MOVE + this.#restedMs;
     return { nowMs: () => this.#startMs + sinceMs(), monotonicMs: sinceMs };
   }
 
   /** Notifications reach the others, mostly. */
   #tell(from: string, wake: Wake): void {
     for (const { name, held, alive } of this.#gateways) {
-      if (name !== from && alive && this.#moves.chance(0.7))
-        this.#moves.add(`${name} hears: ${wake.type}`, () => held.wake(wake));
+      if (name !== from && alive && this.#interleaver.chance(0.7))
+        this.#interleaver.add(`${name} hears: ${wake.type}`, () => held.wake(wake));
     }
   }
 
   #any(): Gateway {
-    return this.#moves.pick(this.#gateways.filter(({ alive }) => alive));
+    return this.#interleaver.pick(this.#gateways.filter(({ alive }) => alive));
   }
 
   #at(at: number, what: string, act: () => unknown): void {
@@ -194,7 +194,7 @@ export class Schedule {
 
   #sometime(what: string, act: () => unknown): void {
     const { within = MOVES } = this.#focus;
-    this.#at(FIRST + Math.floor(this.#moves.random() * (within - FIRST)), what, act);
+    this.#at(FIRST + Math.floor(this.#interleaver.random() * (within - FIRST)), what, act);
   }
 
   async #signal(data: string): Promise<void> {
@@ -205,13 +205,13 @@ export class Schedule {
   async #cancel(): Promise<void> {
     const { runIds } = this.#witness;
     if (runIds.length === 0) return;
-    const runId = this.#moves.pick(runIds);
+    const runId = this.#interleaver.pick(runIds);
     this.#witness.cancelled(runId, await this.#any().dispatcher.cancel(runId, "Somebody wanted it."));
   }
 
   async #skip(minutes: number): Promise<void> {
-    this.#witness.timeMoves(this.#moves.now);
-    await this.#moves.during(() => this.#ground.store.skipTime(minutes * MINUTES));
+    this.#witness.timeMoves(this.#interleaver.now);
+    await this.#interleaver.during(() => this.#ground.store.skipTime(minutes * MINUTES));
   }
 
   #kill(): void {
@@ -227,8 +227,8 @@ export class Schedule {
     const done = work.finally(() => {
       over = true;
     });
-    await this.#moves.quiet();
-    while (!over) await this.#moves.next("oldest");
+    await this.#interleaver.quiet();
+    while (!over) await this.#interleaver.next("oldest");
     return done;
   }
 
@@ -246,14 +246,14 @@ export class Schedule {
   /** Everything goes its way until nothing is left to do, or `enough`. */
   async #settle(enough: () => Promise<boolean> | false): Promise<boolean> {
     for (let round = 0; round < ROUNDS; round++) {
-      while (!this.#moves.isOver) await this.#moves.next("random");
+      while (!this.#interleaver.isOver) await this.#interleaver.next("random");
       if (await enough()) return true;
       await this.#ground.endLeases();
       // Who has just connected is given nothing at first.
       this.#restedMs += 100;
       let taken = 0;
       for (const { alive, dispatcher } of this.#gateways) if (alive) taken += await this.#driven(dispatcher.tick());
-      if (taken === 0 && this.#moves.isOver) return enough();
+      if (taken === 0 && this.#interleaver.isOver) return enough();
     }
     return false;
   }

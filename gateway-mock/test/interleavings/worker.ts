@@ -8,7 +8,7 @@ import type { AttachedWorker, DispatcherFrame } from "../../src/dispatch/dispatc
 import type { WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
 import { did, op, plan } from "../server/harness.ts";
 import { type Payload, replyOf } from "../server/raw-worker.ts";
-import type { Moves } from "./moves.ts";
+import type { Interleaver } from "./interleaver.ts";
 
 /** The first steps of a run, all at once; then `last`. */
 export type StepId = "event" | "signal" | "child" | "sleep" | BodyId;
@@ -36,7 +36,7 @@ const isBody = (id: StepId): id is BodyId => id === "body" || id === "more" || i
 /** One worker: what an SDK does with a function of these steps, a frame at a time. */
 export class Worker {
   readonly name: string;
-  readonly #moves: Moves;
+  readonly #interleaver: Interleaver;
   readonly #program: Program;
   readonly #hooks: WorkerHooks;
   readonly #unacked = new Map<string, DispatcherFrame>();
@@ -47,9 +47,12 @@ export class Worker {
   #life = 0;
   #socket = 0;
 
-  constructor(name: string, parts: { moves: Moves; program: Program; hooks: WorkerHooks; inPlace: boolean }) {
+  constructor(
+    name: string,
+    parts: { interleaver: Interleaver; program: Program; hooks: WorkerHooks; inPlace: boolean },
+  ) {
     this.name = name;
-    this.#moves = parts.moves;
+    this.#interleaver = parts.interleaver;
     this.#program = parts.program;
     this.#hooks = parts.hooks;
     this.#inPlace = parts.inPlace;
@@ -126,9 +129,9 @@ export class Worker {
   async #work(request: ExecutorRequest, life: number): Promise<void> {
     const pass = new Pass(request, {
       turn: async (what) => {
-        await this.#moves.turn(`${this.name}: ${what} of ${request.requestId.slice(-4)}`);
+        await this.#interleaver.turn(`${this.name}: ${what} of ${request.requestId.slice(-4)}`);
         // A worker hears of the cancellation, or it does not.
-        const heard = this.#cancelled.has(request.requestId) && this.#moves.chance(0.5);
+        const heard = this.#cancelled.has(request.requestId) && this.#interleaver.chance(0.5);
         if (heard || life !== this.#life) throw new Over();
       },
       send: (frame) => this.#send(frame),

@@ -1,9 +1,9 @@
 import { encodeSdkResponse, FLUSH_PATH } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 import type { Gateway } from "../../src/server.ts";
+import { EnvironmentClient } from "./environment-client.ts";
 import { did, op, useGateway } from "./harness.ts";
 import { replyOf, type WorkerFunction } from "./raw-worker.ts";
-import { Side } from "./side.ts";
 
 const bench = useGateway();
 const HOUR_MS = 3_600_000;
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 /** Two environments with the same app; `crosses` fails when one of them notices the other. */
 interface Feature {
   readonly functions: readonly WorkerFunction[];
-  readonly crosses: (one: Side, two: Side) => Promise<void>;
+  readonly crosses: (one: EnvironmentClient, two: EnvironmentClient) => Promise<void>;
 }
 
 const order = (config: object = {}): WorkerFunction[] => [{ id: "order", event: "shop/order", config }];
@@ -19,44 +19,48 @@ const done = { status: "DONE", value: "ok" } as const;
 const forEvent = op("WaitForEvent", "w", { name: "shop/paid", opts: { timeout: "1h" } });
 const forSignal = op("WaitForSignal", "w", { name: "go", opts: { signal: "go", timeout: "1h", conflict: "fail" } });
 
-async function both(one: Side, two: Side, act: (side: Side) => Promise<unknown>): Promise<void> {
-  for (const side of [one, two]) await act(side);
+async function both(
+  one: EnvironmentClient,
+  two: EnvironmentClient,
+  act: (client: EnvironmentClient) => Promise<unknown>,
+): Promise<void> {
+  for (const client of [one, two]) await act(client);
 }
 
 /** Each has as many runs as it has sent events, of its own events. */
-async function apart(one: Side, two: Side, counts: readonly [number, number]): Promise<void> {
-  for (const [index, side] of [one, two].entries()) {
-    const runs = await side.all(counts[index] as number);
+async function apart(one: EnvironmentClient, two: EnvironmentClient, counts: readonly [number, number]): Promise<void> {
+  for (const [index, client] of [one, two].entries()) {
+    const runs = await client.all(counts[index] as number);
     for (const run of runs) {
-      expect(run.environment).toBe(side.from);
-      expect(new Set(run.output as string[])).toEqual(new Set([side.from]));
+      expect(run.environment).toBe(client.from);
+      expect(new Set(run.output as string[])).toEqual(new Set([client.from]));
     }
   }
 }
 
 /** Both get a request, and keep it. */
-async function held(one: Side, two: Side, count = 1): Promise<readonly [Requests, Requests]> {
-  const of = async (side: Side): Promise<Requests> => {
+async function held(one: EnvironmentClient, two: EnvironmentClient, count = 1): Promise<readonly [Requests, Requests]> {
+  const of = async (client: EnvironmentClient): Promise<Requests> => {
     const taken: Requests = [];
     for (let n = 0; n < count; n += 1) {
-      await side.send("shop/order");
-      const { request, payload } = await side.request();
-      expect(payload.event.data.from).toBe(side.from);
+      await client.send("shop/order");
+      const { request, payload } = await client.request();
+      expect(payload.event.data.from).toBe(client.from);
       taken.push(request);
     }
     return taken;
   };
   return [await of(one), await of(two)];
 }
-type Requests = Awaited<ReturnType<Side["request"]>>["request"][];
+type Requests = Awaited<ReturnType<EnvironmentClient["request"]>>["request"][];
 
 /** Both wait for something of one name; it comes in one of them, then in the other. */
 async function waitsApart(
-  one: Side,
-  two: Side,
+  one: EnvironmentClient,
+  two: EnvironmentClient,
   wait: object,
   name: string,
-  give: (side: Side) => Promise<unknown>,
+  give: (client: EnvironmentClient) => Promise<unknown>,
 ): Promise<void> {
   const [[first], [second]] = await held(one, two);
   if (!first || !second) throw new Error("no requests");
@@ -64,16 +68,16 @@ async function waitsApart(
   await two.worker.replied(second, { value: [wait] });
   await one.waits(first.runId, name);
   await two.waits(second.runId, name);
-  for (const [side, runId] of [
+  for (const [client, runId] of [
     [one, first.runId],
     [two, second.runId],
   ] as const) {
-    await give(side);
-    const { request, payload } = await side.request();
+    await give(client);
+    const { request, payload } = await client.request();
     expect(request.runId).toBe(runId);
-    expect(JSON.stringify(payload.steps.w)).toContain(`"from":"${side.from}"`);
-    await side.worker.replied(request, done);
-    await side.ended(runId);
+    expect(JSON.stringify(payload.steps.w)).toContain(`"from":"${client.from}"`);
+    await client.worker.replied(request, done);
+    await client.ended(runId);
   }
 }
 
@@ -81,7 +85,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   "events and functions": {
     functions: order(),
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
+      await both(one, two, async (client) => client.answers());
       for (let n = 0; n < 5; n += 1) await one.send("shop/order");
       await two.send("shop/order");
       await apart(one, two, [5, 1]);
@@ -90,7 +94,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   "triggers with a wildcard": {
     functions: [{ id: "any", event: "shop/*" }],
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
+      await both(one, two, async (client) => client.answers());
       await one.send("shop/this");
       await one.send("shop/that");
       await apart(one, two, [2, 0]);
@@ -99,7 +103,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   "ids that senders give to events": {
     functions: order(),
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
+      await both(one, two, async (client) => client.answers());
       const ids = [await one.send("shop/order", { id: "once" }), await two.send("shop/order", { id: "once" })];
       expect(new Set(ids).size).toBe(2);
       expect(await one.send("shop/order", { id: "once" })).toBe(ids[0]);
@@ -109,26 +113,26 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   "seeds for ids of events": {
     functions: order(),
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
+      await both(one, two, async (client) => client.answers());
       const seed = { "x-inngest-event-id-seed": `${Date.now()},${Buffer.alloc(10, 7).toString("base64")}` };
-      await both(one, two, (side) => side.send("shop/order", {}, seed));
-      await both(one, two, (side) => side.send("shop/order", {}, seed));
+      await both(one, two, (client) => client.send("shop/order", {}, seed));
+      await both(one, two, (client) => client.send("shop/order", {}, seed));
       await apart(one, two, [1, 1]);
     },
   },
   idempotency: {
     functions: order({ idempotency: "event.data.order" }),
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
-      for (const _ of [1, 2]) await both(one, two, (side) => side.send("shop/order", { data: { order: 1 } }));
+      await both(one, two, async (client) => client.answers());
+      for (const _ of [1, 2]) await both(one, two, (client) => client.send("shop/order", { data: { order: 1 } }));
       await apart(one, two, [1, 1]);
     },
   },
   "rate limits": {
     functions: order({ rateLimit: { limit: 2, period: "1h" } }),
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
-      for (let n = 0; n < 3; n += 1) await both(one, two, (side) => side.send("shop/order"));
+      await both(one, two, async (client) => client.answers());
+      for (let n = 0; n < 3; n += 1) await both(one, two, (client) => client.send("shop/order"));
       await apart(one, two, [2, 2]);
     },
   },
@@ -167,7 +171,7 @@ const FEATURES: Readonly<Record<string, Feature>> = {
     functions: order({ singleton: { mode: "skip" } }),
     crosses: async (one, two) => {
       const [[first], [second]] = await held(one, two);
-      await both(one, two, (side) => side.send("shop/order"));
+      await both(one, two, (client) => client.send("shop/order"));
       expect([await one.runIds(), await two.runIds()]).toEqual([[first?.runId], [second?.runId]]);
       await one.worker.replied(first as Requests[number], done);
       await two.worker.replied(second as Requests[number], done);
@@ -187,8 +191,8 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   debounce: {
     functions: order({ debounce: { period: "1m" } }),
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
-      for (const _ of [1, 2]) await both(one, two, (side) => side.send("shop/order"));
+      await both(one, two, async (client) => client.answers());
+      for (const _ of [1, 2]) await both(one, two, (client) => client.send("shop/order"));
       await one.gateway.skipTime(HOUR_MS);
       await apart(one, two, [1, 1]);
     },
@@ -196,8 +200,8 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   batches: {
     functions: order({ batchEvents: { maxSize: 2, timeout: "1m" } }),
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
-      await both(one, two, (side) => side.send("shop/order"));
+      await both(one, two, async (client) => client.answers());
+      await both(one, two, (client) => client.send("shop/order"));
       await one.send("shop/order");
       await apart(one, two, [1, 0]);
       await one.gateway.skipTime(HOUR_MS);
@@ -207,21 +211,21 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   },
   "waits for events": {
     functions: order(),
-    crosses: (one, two) => waitsApart(one, two, forEvent, "shop/paid", (side) => side.send("shop/paid")),
+    crosses: (one, two) => waitsApart(one, two, forEvent, "shop/paid", (client) => client.send("shop/paid")),
   },
   "waits for events by value": {
     functions: order(),
     crosses: (one, two) => {
       const wait = op("WaitForEvent", "w", { name: "shop/paid", opts: { timeout: "1h", if: "async.data.n == 1" } });
-      return waitsApart(one, two, wait, "shop/paid", (side) => side.send("shop/paid", { data: { n: 1 } }));
+      return waitsApart(one, two, wait, "shop/paid", (client) => client.send("shop/paid", { data: { n: 1 } }));
     },
   },
   signals: {
     functions: order(),
     crosses: (one, two) =>
-      waitsApart(one, two, forSignal, "go", async (side) => {
-        expect(await side.signal("go")).toBe(200);
-        expect(await side.signal("go")).toBe(404);
+      waitsApart(one, two, forSignal, "go", async (client) => {
+        expect(await client.signal("go")).toBe(200);
+        expect(await client.signal("go")).toBe(404);
       }),
   },
   invocations: {
@@ -299,9 +303,9 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   schedules: {
     functions: [{ id: "tick", event: "", config: { triggers: [{ cron: "0 * * * *" }] } }],
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
+      await both(one, two, async (client) => client.answers());
       await one.gateway.skipTime(HOUR_MS);
-      await both(one, two, (side) => side.all(1));
+      await both(one, two, (client) => client.all(1));
       // Where the newest deployment has no schedule any more it ends, and nowhere else.
       const environment = one.environment === undefined ? {} : { environment: one.environment };
       await bench.worker(one.gateway, { functions: order(), appVersion: "2", ...environment });
@@ -313,12 +317,12 @@ const FEATURES: Readonly<Record<string, Feature>> = {
   deployments: {
     functions: order(),
     crosses: async (one, two) => {
-      await both(one, two, async (side) => side.answers());
+      await both(one, two, async (client) => client.answers());
       const environment = one.environment === undefined ? {} : { environment: one.environment };
       const functions = [{ id: "renamed", event: "shop/order" }];
       const newer = await bench.worker(one.gateway, { functions, appVersion: "2", ...environment });
       newer.answer(() => ({ status: "DONE", value: [one.from] }));
-      await both(one, two, (side) => side.send("shop/order"));
+      await both(one, two, (client) => client.send("shop/order"));
       await apart(one, two, [1, 1]);
       expect((await one.all(1))[0]?.functionId).toBe("shop-renamed");
       expect((await two.all(1))[0]?.functionId).toBe("shop-order");
@@ -381,10 +385,10 @@ describe.each([
     const { functions, crosses } = FEATURES[name] as Feature;
     const first = await bench.gateway({ virtualTime: true });
     const second = gateways === 2 ? await bench.gateway({ virtualTime: true }) : first;
-    const side = async (gateway: Gateway, environment: string | undefined): Promise<Side> => {
+    const client = async (gateway: Gateway, environment: string | undefined): Promise<EnvironmentClient> => {
       const worker = await bench.worker(gateway, { functions, ...(environment === undefined ? {} : { environment }) });
-      return new Side(gateway, environment, worker);
+      return new EnvironmentClient(gateway, environment, worker);
     };
-    await crosses(await side(first, names[0]), await side(second, names[1]));
+    await crosses(await client(first, names[0]), await client(second, names[1]));
   });
 });

@@ -208,7 +208,7 @@ test("a worker at another gateway is told at once that the deadline has ended it
   );
   let listens = false;
   hereStore.onWake(({ type }) => {
-    listens ||= type === "all";
+    listens ||= type === "ANYTHING";
   });
   await waitFor(() => listens, { what: "the first gateway to listen" });
   await here.register([appWith({ holdfast: { deadline: "1s" } })]);

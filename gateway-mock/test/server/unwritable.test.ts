@@ -7,16 +7,16 @@ import { call, did, ended, start, useGateway } from "./harness.ts";
 
 const bench = useGateway();
 
-interface Told {
+interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
 }
 
 async function gatewayThatTells(): Promise<{ gateway: Gateway; said: () => string[] }> {
-  const told: Told[] = [];
-  const gateway = await bench.gateway({ log: (level, message) => void told.push({ level, message }) });
+  const logged: LogLine[] = [];
+  const gateway = await bench.gateway({ log: (level, message) => void logged.push({ level, message }) });
   const said = (): string[] =>
-    told.filter(({ level }) => level === "warn" || level === "error").map((one) => `${one.level} ${one.message}`);
+    logged.filter(({ level }) => level === "warn" || level === "error").map((one) => `${one.level} ${one.message}`);
   return { gateway, said };
 }
 

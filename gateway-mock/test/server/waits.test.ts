@@ -101,17 +101,17 @@ describe.each([
     expect(await signal(gateway.url, "a\0b")).toMatchObject({ status: 400, body: { code: "BODY_INVALID" } });
     expect(await signal(gateway.url, `${longest}x`)).toMatchObject({ status: 400 });
     expect(await signal(gateway.url, longest)).toMatchObject({ status: 200 });
-    const told: string[] = [];
+    const known: string[] = [];
     for (let steps: Payload["steps"] = {}; !("longest" in steps); ) {
       const pass = await worker.request("step");
       steps = pass.payload.steps;
       for (const id of ids) {
-        if (id in steps && !told.includes(id)) told.push(id);
+        if (id in steps && !known.includes(id)) known.push(id);
         if (id in steps) expect(steps[id]).toMatchObject({ error: { code: expect.stringMatching(/_INVALID$/) } });
       }
       await worker.replied(pass.request, "longest" in steps ? { status: "DONE", value: 1 } : { value: [waiting] });
     }
-    expect(told.toSorted()).toEqual(ids.toSorted());
+    expect(known.toSorted()).toEqual(ids.toSorted());
     await ended(gateway, runId);
   });
 
@@ -159,18 +159,18 @@ describe.each([
       type: "error",
       error: { code: "SIGNAL_CONFLICT", message: expect.stringContaining("of this run") },
     };
-    const told: Payload["steps"] = { t: conflict };
+    const known: Payload["steps"] = { t: conflict };
     if (!("extensions" in options)) {
       // In place a failed step is told at once. One that comes later is compared with what is stored.
       const second = await worker.request("step");
-      expect(second.payload.steps).toMatchObject(told);
+      expect(second.payload.steps).toMatchObject(known);
       await worker.replied(second.request, { value: [forSignal("s"), forSignal("u")] });
       const third = await worker.request("step");
-      expect(third.payload.steps).toMatchObject({ ...told, u: { error: { code: "SIGNAL_CONFLICT" } } });
+      expect(third.payload.steps).toMatchObject({ ...known, u: { error: { code: "SIGNAL_CONFLICT" } } });
       await worker.replied(third.request, { value: [forSignal("s")] });
     }
     expect((await signal(gateway.url)).body).toEqual({ data: { run_id: runId } });
-    expect(await finish(worker, runId)).toMatchObject({ ...told, s: { type: "data", data: { signal: "go" } } });
+    expect(await finish(worker, runId)).toMatchObject({ ...known, s: { type: "data", data: { signal: "go" } } });
   });
 
   test("of one run's two waits for the same signal in replace mode the last gets it, and the first waits in vain", async () => {
@@ -347,10 +347,10 @@ test("the end of a run is an event that triggers functions and ends waits, up to
     noRetry: true,
     value: { name: "Bad", message: "no", extra: 1 },
   });
-  const told = new Map<string, Payload>();
+  const known = new Map<string, Payload>();
   for (let count = 0; count < 3; count += 1) {
     const { request, payload } = await worker.request();
-    told.set(request.functionSlug, payload);
+    known.set(request.functionSlug, payload);
     await worker.replied(request, { status: "DONE", value: 1 });
   }
   const data = {
@@ -360,9 +360,9 @@ test("the end of a run is an event that triggers functions and ends waits, up to
     error: { name: "Bad", message: "no", error: "no", extra: 1 },
     _inngest: { status: "Failed" },
   };
-  expect(told.get("shop-watch")?.event).toMatchObject({ id: runId, name: "inngest/function.failed", data });
-  expect(told.get("shop-all")?.event).toMatchObject({ name: "inngest/function.finished", data });
-  expect(told.get("shop-order")?.steps.w).toMatchObject({ data: { name: "inngest/function.finished", data } });
+  expect(known.get("shop-watch")?.event).toMatchObject({ id: runId, name: "inngest/function.failed", data });
+  expect(known.get("shop-all")?.event).toMatchObject({ name: "inngest/function.finished", data });
+  expect(known.get("shop-order")?.steps.w).toMatchObject({ data: { name: "inngest/function.finished", data } });
   expect((await triggered(gateway, runId)).length).toBe(26);
   // The waiter's own end tells once more; ends of the tellers do not.
   const last = await worker.request();

@@ -24,7 +24,7 @@ it("wake-ups resume after the listening connection broke", async () => {
     heard = resolve;
   });
   const stop = other.onWake((wake) => {
-    if (wake.type !== "all") return;
+    if (wake.type !== "ANYTHING") return;
     alls += 1;
     if (alls === 2) heard?.();
     else

@@ -71,22 +71,22 @@ function play(sockets: PendingSockets, peers: Peer[], move: Move): void {
 
 test("each pending socket has its own allowance, whatever the others use", () => {
   const sockets = new PendingSockets(LIMITS);
-  const told: string[] = [];
+  const evictions: string[] = [];
   const open = (name: string): PassThrough => {
     const stream = new PassThrough();
     const pending = sockets.admit(stream);
-    if (pending) pending.onEvicted = (why) => void told.push(`${name} ${why}`);
+    if (pending) pending.onEvicted = (why) => void evictions.push(`${name} ${why}`);
     return stream;
   };
   const [greedy, modest] = [open("greedy"), open("modest")];
   greedy.emit("data", Buffer.alloc(390));
-  expect([told, sockets.status().bytes]).toEqual([[], 400]);
+  expect([evictions, sockets.status().bytes]).toEqual([[], 400]);
   modest.emit("data", Buffer.alloc(90));
-  expect(told).toEqual([]);
+  expect(evictions).toEqual([]);
   modest.emit("data", Buffer.alloc(1));
-  expect(told).toEqual(["modest too-large"]);
+  expect(evictions).toEqual(["modest too-large"]);
   greedy.emit("close");
   modest.emit("close");
   open("next").emit("data", Buffer.alloc(390));
-  expect(told).toEqual(["modest too-large"]);
+  expect(evictions).toEqual(["modest too-large"]);
 });

@@ -371,9 +371,9 @@ test("SESSION-1 to SESSION-8 hold for random events", () => {
       for (const kind of ["GATEWAY_HELLO", "GATEWAY_CONNECTION_READY", "GATEWAY_CLOSING"]) {
         expect(sent.filter((one) => one === kind).length, "SESSION-1, SESSION-4").toBeLessThanOrEqual(1);
       }
-      const told = run.effects.map((effect) => effect.do).filter((name) => ["open", "pause", "gone"].includes(name));
-      expect(told.join(" "), "SESSION-3").toMatch(/^(open pause ?)*(open)?(gone)?$/);
-      expect(told.includes("gone"), "SESSION-7").toBe(run.state.phase === "closed");
+      const steps = run.effects.map((effect) => effect.do).filter((name) => ["open", "pause", "gone"].includes(name));
+      expect(steps.join(" "), "SESSION-3").toMatch(/^(open pause ?)*(open)?(gone)?$/);
+      expect(steps.includes("gone"), "SESSION-7").toBe(run.state.phase === "closed");
     }),
     { numRuns: runs(3000) },
   );

@@ -66,7 +66,7 @@ describe("Sagas", () => {
     const report = { undone: ["a"], failed: [{ stepId: "b", error: NO }], notRun: [] };
     world.pass({ status: "FAILED", error: withReport(report) });
     for (const round of [1, 2]) {
-      const told = world.events.length;
+      const before = world.events.length;
       const decision = world.decide({ type: "revive" });
       expect(decision).toMatchObject({ revives: true, head: { status: "RUNNING" } });
       expect(world.state.memo.has(compensationKey("b"))).toBe(false);
@@ -74,7 +74,7 @@ describe("Sagas", () => {
       world.pass(ops([round === 1 ? notUndone("b") : undone("b")]), true);
       world.pass({ status: "FAILED", error: withReport(report) });
       expect(world.state.status).toBe("FAILED");
-      const names = world.events.slice(told).map(({ name, id }) => [name, id === "run-1"]);
+      const names = world.events.slice(before).map(({ name, id }) => [name, id === "run-1"]);
       expect(names).toEqual([
         ["inngest/function.finished", false],
         ["inngest/function.failed", false],

@@ -22,7 +22,7 @@ export class World {
   /** Events that happened with decisions. */
   readonly events: InternalEvent[] = [];
   /** Jobs of no run. */
-  readonly told: NewJob[] = [];
+  readonly jobsForOtherRuns: NewJob[] = [];
   readonly state: RunState;
   readonly #random = seededRandom(7);
   #ids = 0;
@@ -97,7 +97,7 @@ export class World {
     this.events.push(...decision.events);
     for (const job of decision.addJobs) {
       if (job.runId === "") {
-        this.told.push(job);
+        this.jobsForOtherRuns.push(job);
         continue;
       }
       const twin = [...this.queue.values()].some((one) => one.kind === job.kind && one.key === job.key);

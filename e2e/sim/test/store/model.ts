@@ -1,9 +1,8 @@
 import type { Store } from "@holdfast/store";
-
-import { CALM_STORE } from "../../src/database/mood.ts";
-import { Notices } from "../../src/database/notices.ts";
 import { ModelStore } from "../../src/database/store.ts";
+import { CALM_STORE } from "../../src/database/store-conditions.ts";
 import { Tables } from "../../src/database/tables.ts";
+import { WakeChannel } from "../../src/database/wake-channel.ts";
 import { createDice } from "../../src/random.ts";
 import { Actor, Scheduler } from "../../src/scheduler.ts";
 import { TraceHash } from "../../src/trace.ts";
@@ -26,7 +25,7 @@ export function openModel(): Model {
   const tables = new Tables(() => nowMs);
   const store = new ModelStore(
     tables,
-    new Notices(),
+    new WakeChannel(),
     new Actor(scheduler, "gateway", 1),
     createDice(1),
     () => CALM_STORE,

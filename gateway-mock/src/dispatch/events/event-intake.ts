@@ -23,9 +23,8 @@ import {
   type NewJob,
   qualify,
 } from "@holdfast/store";
-
-import type { AfterCommit, Emit } from "../after-commit.ts";
 import type { DatabaseTime } from "../database-time.ts";
+import type { AfterCommit, Emit } from "../dispatcher-effects.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions, KnownFunction } from "../registry/functions.ts";
 

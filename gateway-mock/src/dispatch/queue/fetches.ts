@@ -5,7 +5,7 @@
 import { messageOf, plainError, type TimerHandle } from "@holdfast/core";
 import { FETCH_QUEUE, type FetchResult, type RunState } from "@holdfast/engine";
 import { type ClaimedJob, levelFor } from "@holdfast/store";
-import type { AfterCommit, Emit } from "../after-commit.ts";
+import type { AfterCommit, Emit } from "../dispatcher-effects.ts";
 
 import type { CallOutcome, DispatcherOptions } from "../ports.ts";
 

@@ -184,7 +184,7 @@ export class Placement {
     const unplaced = unplacedMs === null || version === undefined ? {} : { unplaced: { sinceMs: unplacedMs, version } };
     this.#parts.dispatches.release([{ jobId, epoch, lost: false, holdMs, ...unplaced }], () => {
       this.#onHeld(functionId);
-      this.#options.store.notify({ type: "held", functionIds: [functionId] });
+      this.#options.store.notify({ type: "JOBS_HELD", functionIds: [functionId] });
     });
   }
 

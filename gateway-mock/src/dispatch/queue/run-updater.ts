@@ -19,8 +19,8 @@ import {
 } from "@holdfast/engine";
 import { type Fence, isRefusedForData, type LostWhy, type NewJob } from "@holdfast/store";
 import type { Admission } from "../admission/admission.ts";
-import type { AfterCommit, Emit, LeasedJob } from "../after-commit.ts";
 import type { DatabaseTime } from "../database-time.ts";
+import { type AfterCommit, abandonedJobs, type Emit, effectsOfCommit, type LeasedJob } from "../dispatcher-effects.ts";
 
 import type { EventIntake, Prepared } from "../events/event-intake.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
@@ -29,7 +29,6 @@ import type { Functions } from "../registry/functions.ts";
 import type { DecidedTransition, RunCache } from "../run-cache.ts";
 import { leaseOf } from "../workers/connected-worker.ts";
 import type { Workers } from "../workers/workers.ts";
-import { abandonedJobs, effectsOfCommit } from "./effects-of-commit.ts";
 
 /** `nothing`: the input changes nothing (any more). `stale`: another worker has the work. */
 export type DecideOutcome = "won" | "nothing" | "stale" | "gone";

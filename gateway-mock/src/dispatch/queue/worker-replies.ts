@@ -18,7 +18,7 @@ import type { RequestName } from "../workers/lease-proofs.ts";
 import type { Ownership, Reporter } from "../workers/ownership.ts";
 import { parseRequestId } from "../workers/request-id.ts";
 import type { Workers } from "../workers/workers.ts";
-import { InOrder } from "./in-order.ts";
+import { PerKeyOrder } from "./per-key-order.ts";
 import { checkpointOps, type ReadOps, reportOf } from "./read-reports.ts";
 import type { RunUpdater } from "./run-updater.ts";
 
@@ -45,7 +45,7 @@ export class WorkerReplies {
   readonly #time: DatabaseTime;
   readonly #counters: DispatcherCounters;
   /** What workers say of one request over their sockets. */
-  readonly #inOrder = new InOrder();
+  readonly #order = new PerKeyOrder();
 
   constructor(
     options: DispatcherOptions,
@@ -72,7 +72,7 @@ export class WorkerReplies {
   /** A reply over the socket: acknowledged once it is durable, or no longer wanted. */
   onReply(worker: ConnectedWorker, response: SdkResponse): void {
     const report = reportOf(response, () => this.#time.nowMs());
-    this.#inOrder.process(response.requestId, report, (read) => this.#storeReply(worker, response, read));
+    this.#order.process(response.requestId, report, (read) => this.#storeReply(worker, response, read));
   }
 
   #storeReply(worker: ConnectedWorker, response: SdkResponse, report: PassReport): void {
@@ -137,7 +137,7 @@ export class WorkerReplies {
     if (dispatch && holds(this.#ownership.bySocket(worker, frame), dispatch, runId)) {
       this.#dispatches.acknowledge(dispatch, worker);
     }
-    this.#inOrder.process(requestId, checkpointOps(frame.ops), (read) => this.#storeCheckpoint(worker, frame, read));
+    this.#order.process(requestId, checkpointOps(frame.ops), (read) => this.#storeCheckpoint(worker, frame, read));
   }
 
   #storeCheckpoint(worker: ConnectedWorker, frame: CheckpointFrame, read: ReadOps): void {

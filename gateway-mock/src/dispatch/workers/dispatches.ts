@@ -6,8 +6,8 @@ import { messageOf } from "@holdfast/core";
 import { hasStepJobs, type RunState } from "@holdfast/engine";
 import type { GatewayFrame } from "@holdfast/protocol";
 import { type Fence, type LeaseRelease, levelFor } from "@holdfast/store";
-import type { AfterRequest, Emit } from "../after-commit.ts";
 import type { DatabaseTime } from "../database-time.ts";
+import type { AfterRequest, Emit } from "../dispatcher-effects.ts";
 import type { DispatcherCounters, DispatcherOptions } from "../ports.ts";
 import type { Functions } from "../registry/functions.ts";
 
@@ -99,7 +99,7 @@ export class Dispatches {
     const fence = { jobId: job.id, epoch };
     this.supersede(fence);
     // Workers at other gateways may have it under an earlier epoch.
-    if (epoch > 1) this.#options.store.notify({ type: "given", requestIds: [requestIdOf(fence)] });
+    if (epoch > 1) this.#options.store.notify({ type: "JOBS_REDISPATCHED", requestIds: [requestIdOf(fence)] });
     if (!worker.open) {
       this.#workers.release(worker);
       this.release([{ ...fence, lost: false }]);

@@ -72,12 +72,12 @@ describe("Hang machine", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 120 }), (sequence) => {
         let state: HangState = HANG_START;
-        let [signs, still, told, living] = [0, 0, false, false];
+        let [signs, still, reported, living] = [0, 0, false, false];
         for (const next of sequence) {
           let sent: HangEvent;
           if ("type" in next) {
             sent = next.type === "STARTED" ? { ...next, signs } : next;
-            [still, told, living] = [0, false, next.type === "STARTED"];
+            [still, reported, living] = [0, false, next.type === "STARTED"];
           } else {
             if (next.sign) signs += 1;
             still = next.sign ? 0 : still + 1;
@@ -87,9 +87,9 @@ describe("Hang machine", () => {
           state = after;
           if (effects.length === 0) continue;
           expect(living, "HANG-6").toBe(true);
-          expect(told, "HANG-1: once").toBe(false);
+          expect(reported, "HANG-1: once").toBe(false);
           expect(still, "HANG-1").toBeGreaterThanOrEqual(LIMIT);
-          told = true;
+          reported = true;
         }
       }),
       { numRuns: runs(500) },

@@ -27,9 +27,9 @@ describe("A hung connection thread", () => {
     const call = await until(() => calls[0], "the call");
     thread.kill("hang");
     await until(() => connection.state === "RECONNECTING", "the state");
-    const [told] = logs.filter(({ message }) => message.includes("not responded"));
-    expect(told).toMatchObject({ level: "error", data: { code: "THREAD_HUNG" } });
-    expect(JSON.stringify(told), "what it did last").toContain("LINK_UP");
+    const [line] = logs.filter(({ message }) => message.includes("not responded"));
+    expect(line).toMatchObject({ level: "error", data: { code: "THREAD_HUNG" } });
+    expect(JSON.stringify(line), "what it did last").toContain("LINK_UP");
     const second = await gateway.peer(2);
     await until(() => connection.state === "ACTIVE", "the next connection");
     expect(connection.debugState().crashes).toBe(1);

@@ -59,7 +59,7 @@ export class Engine {
   readonly replies: Op[][] = [];
   /** Of the timers that were set. */
   readonly delaysMs: number[] = [];
-  readonly #told = new Map<string, Op>();
+  readonly #reportedOps = new Map<string, Op>();
   /** How often a worker lost its work on the way. */
   losses = 0;
   signal = new AbortController();
@@ -173,7 +173,7 @@ export class Engine {
 
   #store(bytes: Uint8Array): CheckpointOutcome {
     const ops = parseOps(parseJsonBytes(bytes, "The checkpoint"), "The checkpoint");
-    for (const op of ops) this.#told.set(op.id, op);
+    for (const op of ops) this.#reportedOps.set(op.id, op);
     const { outcome, decision } = this.#memory.checkpoint(ops);
     this.#decided(decision);
     return outcome;
@@ -216,14 +216,14 @@ export class Engine {
     const report = readReport(result, this.#memory.nowMs, parseJsonBytes);
     if (report.status === "OPS") {
       this.replies.push(parse(result.body) as Op[]);
-      for (const op of report.ops) this.#told.set(op.id, op);
+      for (const op of report.ops) this.#reportedOps.set(op.id, op);
     }
     this.#decided(this.#memory.decide({ type: "report", jobId: job.id, inPlace, report }));
   }
 
   #decided(decision: Decision | null): void {
     for (const { kind, key } of decision?.log ?? []) {
-      const op = this.#told.get(key);
+      const op = this.#reportedOps.get(key);
       if (kind === "STEP_WAITING" && op !== undefined && op.op !== "Sleep") this.#answer(op);
     }
   }

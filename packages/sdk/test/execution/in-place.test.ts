@@ -214,7 +214,7 @@ describe("Parked steps", () => {
 
 describe("The end of a pass", () => {
   test("a returned value ends the pass at once and aborts steps that lost a race", async () => {
-    let told = false;
+    let reported = false;
     const engine = engineFor(({ step, signal }) =>
       Promise.race([
         step.run("fast", () => "fast"),
@@ -223,7 +223,7 @@ describe("The end of a pass", () => {
           () =>
             new Promise((resolve) => {
               signal.addEventListener("abort", () => {
-                told = true;
+                reported = true;
                 resolve("late");
               });
             }),
@@ -231,7 +231,7 @@ describe("The end of a pass", () => {
       ]),
     );
     expect(await engine.run()).toEqual({ status: "completed", value: "fast" });
-    expect(told).toBe(true);
+    expect(reported).toBe(true);
   });
 
   test("a retryable failure of the handler waits until running bodies are stored", async () => {

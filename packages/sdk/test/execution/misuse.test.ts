@@ -180,8 +180,8 @@ describe.each([true, false])("Nesting of values, in place: %s", (inPlace) => {
     const run = engineFor(({ step }) => step.run("deep", () => nested(180)), { inPlace, event: deep });
     expect((await run.run()).status).toBe("completed");
     const data = { function_id: "app-f", run_id: "r", error: { name: "E", message: "m" }, event: deep };
-    const told = { id: "r", name: "inngest/function.failed", data: { ...data, result: nested(180) }, ts: 1 };
-    const failure = engineFor(() => 1, { inPlace, event: told });
+    const finished = { id: "r", name: "inngest/function.failed", data: { ...data, result: nested(180) }, ts: 1 };
+    const failure = engineFor(() => 1, { inPlace, event: finished });
     expect((await failure.run()).status).toBe("completed");
   });
 });

@@ -295,7 +295,7 @@ describe("Random functions with lost workers", () => {
 });
 
 test("a finished step that gets another id in a random function is reported and does not run", async () => {
-  let told = 0;
+  let failures = 0;
   await fc.assert(
     fc.asyncProperty(root, fc.nat(), async (node, choice) => {
       fc.pre(!has(node, "gap") && !has(node, "race"));
@@ -311,7 +311,7 @@ test("a finished step that gets another id in a random function is reported and 
       const changed = await play(node, { inPlace: true, rename: { place, fromPass } });
       expect(changed.end.status).toBe(changed.wasStored ? "failed" : "completed");
       if (changed.wasStored) {
-        told += 1;
+        failures += 1;
         expect(changed.end.value).toMatchObject({ code: "NON_DETERMINISM" });
         expect(changed.bodies.get(place)).toBeLessThanOrEqual(bodies.get(place)?.count ?? 0);
       } else {
@@ -324,5 +324,5 @@ test("a finished step that gets another id in a random function is reported and 
     }),
     { numRuns: runs(200) },
   );
-  expect(told).toBeGreaterThan(runs(20));
+  expect(failures).toBeGreaterThan(runs(20));
 });

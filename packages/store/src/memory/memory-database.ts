@@ -38,7 +38,7 @@ export function createMemoryDatabase(options: MemoryDatabaseOptions): MemoryData
   };
   const skip = (ms: number): void => {
     tables.skip(ms);
-    for (const listeners of stores.values()) tell(listeners, { type: "all" });
+    for (const listeners of stores.values()) tell(listeners, { type: "ANYTHING" });
   };
   return {
     open() {
@@ -46,7 +46,7 @@ export function createMemoryDatabase(options: MemoryDatabaseOptions): MemoryData
       const access: DirectAccess = new DirectAccess(tables, soon, {
         onWake(listener) {
           own.add(listener);
-          tell([listener], { type: "all" });
+          tell([listener], { type: "ANYTHING" });
           return () => own.delete(listener);
         },
         notify(wake) {

@@ -166,7 +166,7 @@ export class StoreOnTables implements Store {
   async saveApps(apps: Parameters<Store["saveApps"]>[0]): ReturnType<Store["saveApps"]> {
     const { registry } = this.#tables;
     const { functions, changed } = await this.#access.call(() => registry.saveApps(apps, () => this.#tables.heads()));
-    if (changed) this.notify({ type: "functions" });
+    if (changed) this.notify({ type: "REGISTRY_CHANGED" });
     return functions;
   }
 
@@ -275,7 +275,7 @@ export class StoreOnTables implements Store {
 
   #announce(jobs: readonly AnnouncedJob[]): void {
     const functionIds = functionsToAnnounce(jobs);
-    if (functionIds.length > 0) this.notify({ type: "jobs", functionIds });
+    if (functionIds.length > 0) this.notify({ type: "JOBS_DUE", functionIds });
   }
 }
 

@@ -198,7 +198,7 @@ export interface Store extends StoreReads {
   // The store itself
 
   /**
-   * Calls back when another store instance announced something (never for one's own). Best effort: `{ type: "all" }`
+   * Calls back when another store instance announced something (never for one's own). Best effort: `{ type: "ANYTHING" }`
    * comes when listening begins, and again after a lost connection, since notifications may have been missed.
    * Correctness must not need it. Returns how to stop.
    */
@@ -285,21 +285,21 @@ export type CommitOutcome =
 /** What gateways of one database announce to each other. */
 export type Wake =
   /** Jobs of these functions may be due. */
-  | { readonly type: "jobs"; readonly functionIds: readonly string[] }
+  | { readonly type: "JOBS_DUE"; readonly functionIds: readonly string[] }
   /** Jobs of these functions were put off, for gateways with a worker of their version. */
-  | { readonly type: "held"; readonly functionIds: readonly string[] }
+  | { readonly type: "JOBS_HELD"; readonly functionIds: readonly string[] }
   /** Jobs of these functions that no worker has had yet may be for another version now. */
-  | { readonly type: "unplaced"; readonly functionIds: readonly string[] }
+  | { readonly type: "VERSIONS_CHANGED"; readonly functionIds: readonly string[] }
   /** The registry of functions changed. */
-  | { readonly type: "functions" }
+  | { readonly type: "REGISTRY_CHANGED" }
   /** These runs were ended from outside (cancelled): workers that have their work should stop it. */
-  | { readonly type: "ended"; readonly runIds: readonly string[] }
+  | { readonly type: "RUNS_ENDED"; readonly runIds: readonly string[] }
   /** These jobs are no more, though a worker may be at them. */
-  | { readonly type: "removed"; readonly jobIds: readonly string[] }
+  | { readonly type: "JOBS_REMOVED"; readonly jobIds: readonly string[] }
   /**
    * These jobs were given out again, as these requests: workers that have one of them under an earlier epoch should
    * stop it.
    */
-  | { readonly type: "given"; readonly requestIds: readonly string[] }
+  | { readonly type: "JOBS_REDISPATCHED"; readonly requestIds: readonly string[] }
   /** Something may have been missed. */
-  | { readonly type: "all" };
+  | { readonly type: "ANYTHING" };

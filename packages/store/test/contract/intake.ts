@@ -82,14 +82,14 @@ export function intakeContract(bench: ContractBench): void {
       });
       const all = new Promise<void>((resolve) => {
         other.onWake((wake) => {
-          if (wake.type === "all") ready?.();
-          if (wake.type === "jobs") heard.push(...wake.functionIds);
-          if (wake.type === "ended") heard.push(...wake.runIds);
+          if (wake.type === "ANYTHING") ready?.();
+          if (wake.type === "JOBS_DUE") heard.push(...wake.functionIds);
+          if (wake.type === "RUNS_ENDED") heard.push(...wake.runIds);
           if (heard.includes("run-9")) resolve();
         });
       });
       bench.store.onWake((wake) => {
-        if (wake.type === "jobs") own.push(...wake.functionIds);
+        if (wake.type === "JOBS_DUE") own.push(...wake.functionIds);
       });
       await listening;
       await seedRun(bench.store, {
@@ -98,7 +98,7 @@ export function intakeContract(bench: ContractBench): void {
       });
       await seedRun(bench.store, { run: { functionId: "much-later" }, job: { delayMs: 3_600_000 } });
       await seedRun(bench.store, { run: { functionId: "awake" } });
-      bench.store.notify({ type: "ended", runIds: ["run-9"] });
+      bench.store.notify({ type: "RUNS_ENDED", runIds: ["run-9"] });
       await all;
       expect(heard).toEqual(["awake", "run-9"]);
       expect(own).toEqual([]);

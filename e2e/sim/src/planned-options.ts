@@ -2,7 +2,7 @@ import type { FunctionOptions } from "../../../packages/sdk/src/functions/functi
 import type { Dice } from "./random.ts";
 
 /** What is between an event and the runs of a function, and between its jobs and those who claim them. */
-export type Hold =
+export type FlowControl =
   | { readonly type: "none" }
   | { readonly type: "concurrency"; readonly limit: number; readonly keyed: boolean }
   | { readonly type: "throttle"; readonly limit: number; readonly burst: number; readonly periodMs: number }
@@ -14,8 +14,8 @@ export type Hold =
   | { readonly type: "cron" };
 
 /** What a function asks of the engine besides running its steps. */
-export interface Extras {
-  readonly hold: Hold;
+export interface PlannedOptions {
+  readonly flowControl: FlowControl;
   /** Runs fail this long after their creation. */
   readonly deadlineMs: number | null;
   /** Runs are cancelled this long after their start. */
@@ -26,8 +26,8 @@ export interface Extras {
   readonly cancelOn: boolean;
 }
 
-export const NO_EXTRAS: Extras = {
-  hold: { type: "none" },
+export const NO_OPTIONS: PlannedOptions = {
+  flowControl: { type: "none" },
   deadlineMs: null,
   finishMs: null,
   startMs: null,
@@ -40,21 +40,21 @@ export const CRON_EVERY_MS = 5_000;
 /** Long enough for every deadline and timeout that functions have. */
 export const STAY_MS = 45_000;
 
-export function randomExtras(dice: Dice): Extras {
-  const hold = dice.chance(0.6) ? randomHold(dice) : NO_EXTRAS.hold;
+export function randomOptions(dice: Dice): PlannedOptions {
+  const flowControl = dice.chance(0.6) ? randomFlowControl(dice) : NO_OPTIONS.flowControl;
   const some = (chance: number, times: readonly number[]): number | null =>
     dice.chance(chance) ? dice.pick(times) : null;
   return {
-    hold,
+    flowControl,
     deadlineMs: some(0.3, [1000, 2000, 6000]),
     finishMs: some(0.12, [1000, 4000]),
     startMs: some(0.1, [1000, 2000]),
     // The two cannot be combined.
-    cancelOn: hold.type !== "batch" && dice.chance(0.3),
+    cancelOn: flowControl.type !== "batch" && dice.chance(0.3),
   };
 }
 
-function randomHold(dice: Dice): Hold {
+function randomFlowControl(dice: Dice): FlowControl {
   const periodMs = dice.pick([1000, 2000]);
   const limit = dice.between(1, 2);
   switch (dice.between(0, 6)) {
@@ -76,9 +76,15 @@ function randomHold(dice: Dice): Hold {
 }
 
 /** As they are given to `createFunction`. */
-export function optionsOf({ hold, deadlineMs, finishMs, startMs, cancelOn }: Extras): Partial<FunctionOptions> {
+export function optionsOf({
+  flowControl,
+  deadlineMs,
+  finishMs,
+  startMs,
+  cancelOn,
+}: PlannedOptions): Partial<FunctionOptions> {
   return {
-    ...holdOptions(hold),
+    ...flowControlOptions(flowControl),
     ...(deadlineMs === null ? {} : { deadline: deadlineMs }),
     ...(finishMs === null && startMs === null
       ? {}
@@ -92,30 +98,35 @@ export function optionsOf({ hold, deadlineMs, finishMs, startMs, cancelOn }: Ext
   };
 }
 
-function holdOptions(hold: Hold): Partial<FunctionOptions> {
-  switch (hold.type) {
+function flowControlOptions(flowControl: FlowControl): Partial<FunctionOptions> {
+  switch (flowControl.type) {
     case "none":
     case "cron":
       return {};
     case "concurrency":
-      return { concurrency: { limit: hold.limit, ...(hold.keyed ? { key: "event.data.key" } : {}) } };
+      return { concurrency: { limit: flowControl.limit, ...(flowControl.keyed ? { key: "event.data.key" } : {}) } };
     case "throttle":
-      return { throttle: { limit: hold.limit, burst: hold.burst, period: hold.periodMs } };
+      return { throttle: { limit: flowControl.limit, burst: flowControl.burst, period: flowControl.periodMs } };
     case "rate limit":
-      return { rateLimit: { limit: hold.limit, period: hold.periodMs } };
+      return { rateLimit: { limit: flowControl.limit, period: flowControl.periodMs } };
     case "debounce":
-      return { debounce: { period: hold.periodMs, ...(hold.timeoutMs === null ? {} : { timeout: hold.timeoutMs }) } };
+      return {
+        debounce: {
+          period: flowControl.periodMs,
+          ...(flowControl.timeoutMs === null ? {} : { timeout: flowControl.timeoutMs }),
+        },
+      };
     case "batch":
-      return { batchEvents: { maxSize: hold.maxSize, timeout: hold.timeoutMs } };
+      return { batchEvents: { maxSize: flowControl.maxSize, timeout: flowControl.timeoutMs } };
     case "singleton":
-      return { singleton: { mode: hold.mode } };
+      return { singleton: { mode: flowControl.mode } };
   }
 }
 
 /** Whether runs may end otherwise than their function says. */
-export const mayBeStopped = ({ hold, deadlineMs, finishMs, startMs, cancelOn }: Extras): boolean =>
+export const mayBeStopped = ({ flowControl, deadlineMs, finishMs, startMs, cancelOn }: PlannedOptions): boolean =>
   deadlineMs !== null ||
   finishMs !== null ||
   startMs !== null ||
   cancelOn ||
-  (hold.type === "singleton" && hold.mode === "cancel");
+  (flowControl.type === "singleton" && flowControl.mode === "cancel");

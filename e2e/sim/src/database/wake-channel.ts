@@ -2,11 +2,11 @@ import type { Wake } from "@holdfast/store";
 
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";
-import type { StoreMood } from "./mood.ts";
+import type { StoreConditions } from "./store-conditions.ts";
 
 /** Who listens at the database. */
-export class Notices {
-  /** How long notifications take; null = they get lost, and no one notices; undefined = as the mood says. */
+export class WakeChannel {
+  /** How long notifications take; null = they get lost, and no one wakeChannel; undefined = as the conditions says. */
   slowness: () => number | null | undefined = () => undefined;
   readonly #listeners = new Set<{ readonly actor: Actor; readonly hear: (wake: Wake) => void }>();
 
@@ -16,7 +16,7 @@ export class Notices {
     return () => this.#listeners.delete(listener);
   }
 
-  tell(from: Actor, wake: Wake, dice: Dice, mood: StoreMood): void {
+  tell(from: Actor, wake: Wake, dice: Dice, conditions: StoreConditions): void {
     for (const { actor, hear } of this.#listeners) {
       if (actor === from) continue;
       const slowMs = this.slowness();
@@ -26,9 +26,9 @@ export class Notices {
         continue;
       }
       // A lost one means a lost connection: when there is another it says that something may have been missed.
-      const isLost = dice.chance(mood.wakeLossRate);
-      const delayMs = isLost ? dice.within(0, 3000) : dice.within(0.1, 3 * mood.latencyMs);
-      actor.scheduler.after(delayMs, actor, () => hear(isLost ? { type: "all" } : wake));
+      const isLost = dice.chance(conditions.wakeLossRate);
+      const delayMs = isLost ? dice.within(0, 3000) : dice.within(0.1, 3 * conditions.latencyMs);
+      actor.scheduler.after(delayMs, actor, () => hear(isLost ? { type: "ANYTHING" } : wake));
     }
   }
 }

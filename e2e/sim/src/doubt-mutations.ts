@@ -7,7 +7,7 @@ const SDK = "packages/sdk/src/connection";
  * simulation does not miss one alone: main's epoch, the count of what was taken away, the doubt after a lost connection, and that
  * nothing begins while the thread is silent (who is silent for longer than a suspension has no word that is younger). Unit tests do.
  */
-export const SILENCE_GUARDS: readonly Guard[] = [
+export const DOUBT_GUARDS: readonly Guard[] = [
   {
     name: "a thread that was suspended doubts what it holds",
     against: "suspensions",
@@ -21,7 +21,7 @@ export const SILENCE_GUARDS: readonly Guard[] = [
   },
   {
     name: "nothing begins on a word of the gateway that is old",
-    against: "silences",
+    against: "silentNetwork",
     edits: [
       {
         file: `${SDK}/main/lease-guard.ts`,

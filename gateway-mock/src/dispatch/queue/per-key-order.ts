@@ -1,5 +1,8 @@
-/** Takes what comes about one thing in its order, also where some of it takes several turns to read. */
-export class InOrder {
+/**
+ * Processes what comes about one key in the order in which it came, also where some of it takes several turns of the event
+ * loop to read. `WorkerReplies` orders by it what workers send about one request.
+ */
+export class PerKeyOrder {
   readonly #last = new Map<string, Promise<void>>();
 
   /** `act` is called at once when there is nothing to wait for. */

@@ -12,7 +12,7 @@ const QUIET_TURNS = 4;
  * Everything that could happen next, of which a seed chooses one at a time. What is chosen runs until nothing more follows
  * from it; so a schedule is a function of its seed alone.
  */
-export class Moves {
+export class Interleaver {
   readonly random: () => number;
   readonly trace: string[] = [];
   readonly #open: Move[] = [];

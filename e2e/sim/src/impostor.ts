@@ -14,7 +14,7 @@ import {
   type WorkerConnect,
   type WorkerFrame,
 } from "../../../packages/protocol/src/index.ts";
-import { FORGED_OP, frameOf, KINDS, replyTo } from "./forged.ts";
+import { FORGED_OP, frameOf, KINDS, replyTo } from "./forged-frames.ts";
 import { type GatewayNode, SIGNING_KEY } from "./gateway.ts";
 import { type Connection, type Direction, GATEWAY_EXECUTOR_REQUEST, type Network } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
@@ -22,7 +22,7 @@ import { createDice, type Dice } from "./random.ts";
 import { Actor } from "./scheduler.ts";
 import type { SimWebSocket } from "./web-socket.ts";
 
-export interface StrangerWorld {
+export interface ImpostorWorld {
   readonly network: Network;
   readonly oracle: Oracle;
   readonly liveGateways: readonly GatewayNode[];
@@ -56,8 +56,8 @@ interface Session {
  * sessions it knows everything about a request, even its lease; by HTTP, where a lease shows whose a report is, the lease only for
  * use in another environment. It also opens sessions with tokens that others have used.
  */
-export class Stranger {
-  readonly #world: StrangerWorld;
+export class Impostor {
+  readonly #world: ImpostorWorld;
   readonly #dice: Dice;
   readonly #actor: Actor;
   readonly #as: (typeof APPS)[number];
@@ -67,7 +67,7 @@ export class Stranger {
   #lastLease = "";
   #count = 0;
 
-  constructor(world: StrangerWorld, seed: number) {
+  constructor(world: ImpostorWorld, seed: number) {
     this.#world = world;
     this.#dice = createDice(seed);
     this.#actor = new Actor(world.network.scheduler, "stranger", this.#dice.fork());
@@ -237,8 +237,8 @@ export class Stranger {
 
   /** In the gateway's own turn, and its answer in ours. */
   #call<T>(gateway: GatewayNode, act: () => Promise<T>): Promise<T> {
-    const { scheduler, mood } = this.#world.network;
-    const delayMs = (): number => this.#dice.within(0.1, mood.latencyMs);
+    const { scheduler, conditions } = this.#world.network;
+    const delayMs = (): number => this.#dice.within(0.1, conditions.latencyMs);
     return new Promise((resolve, reject) => {
       scheduler.after(delayMs(), gateway.actor, () => {
         act().then(

@@ -24,17 +24,17 @@ export class GatewayCalls {
   }
 
   #sendOnce(caller: Actor, events: readonly RawEvent[], environment: string): Promise<string[] | null> {
-    const { scheduler, dice, mood } = this.#network;
+    const { scheduler, dice, conditions } = this.#network;
     return new Promise((resolve) => {
       if (!caller.acts()) return;
       const later = (ids: string[] | null): void =>
-        void scheduler.after(dice.within(0.1, mood.latencyMs), caller, () => resolve(ids));
+        void scheduler.after(dice.within(0.1, conditions.latencyMs), caller, () => resolve(ids));
       const up = this.#gateways().filter((gateway) => gateway.isUp);
-      if (up.length === 0 || dice.chance(mood.httpFailRate / 2)) return later(null);
+      if (up.length === 0 || dice.chance(conditions.httpFailRate / 2)) return later(null);
       const gateway = dice.pick(up);
-      const isAnswerLost = dice.chance(mood.httpFailRate / 2);
+      const isAnswerLost = dice.chance(conditions.httpFailRate / 2);
       gateway.actor.onDeath(() => later(null));
-      scheduler.after(dice.within(0.1, mood.latencyMs), gateway.actor, () => {
+      scheduler.after(dice.within(0.1, conditions.latencyMs), gateway.actor, () => {
         const answer = (ids: string[] | null): void => {
           if (gateway.actor.acts()) later(isAnswerLost ? null : ids);
         };
@@ -44,16 +44,17 @@ export class GatewayCalls {
   }
 
   post(caller: Actor, url: URL, call: GatewayCall): ReturnType<GatewayPost> {
-    const { scheduler, dice, mood } = this.#network;
+    const { scheduler, dice, conditions } = this.#network;
     return new Promise((resolve, reject) => {
       if (!caller.acts()) return;
       const { signal, headers } = call;
-      const later = (act: () => void): void => void scheduler.after(dice.within(0.1, mood.latencyMs), caller, act);
+      const later = (act: () => void): void =>
+        void scheduler.after(dice.within(0.1, conditions.latencyMs), caller, act);
       const refuse = (why: string): void => later(() => reject(new Error(why)));
       if (signal.aborted) return reject(signal.reason);
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
       const up = this.#gateways().filter((gateway) => gateway.ready && gateway.actor.alive);
-      const fate = dice.chance(mood.httpFailRate)
+      const fate = dice.chance(conditions.httpFailRate)
         ? dice.pick(["refused", "lost", "answer lost", "bad answer"])
         : "well";
       if (up.length === 0 || fate === "refused") return refuse("connect ECONNREFUSED");
@@ -61,7 +62,7 @@ export class GatewayCalls {
       const body = call.body.slice();
       scheduler.trace.note(scheduler.nowMs, caller.name, "calls", url.pathname);
       if (fate === "lost") return;
-      scheduler.after(dice.within(0.1, 2 * mood.latencyMs), gateway.actor, () => {
+      scheduler.after(dice.within(0.1, 2 * conditions.latencyMs), gateway.actor, () => {
         void gateway.http(url.pathname, headers, body).then(({ status, body: bytes }: HttpAnswer) => {
           if (!gateway.actor.acts() || fate === "answer lost") return;
           const answered = fate === "bad answer" ? { status: 502, body: new Uint8Array(3) } : { status, body: bytes };

@@ -21,33 +21,33 @@ export interface WakeParts {
   readonly reload: () => void;
 }
 
-/** What other gateways have announced. */
-export function onWake(wake: Wake, { runs, workers, dispatches, loop, reload }: WakeParts): void {
+/** The one place that says what follows here from a wake. */
+export function applyWake(wake: Wake, { runs, workers, dispatches, loop, reload }: WakeParts): void {
   switch (wake.type) {
-    case "jobs":
+    case "JOBS_DUE":
       return loop.wake();
-    case "held":
+    case "JOBS_HELD":
       return loop.addHeldFunctions(wake.functionIds);
-    case "unplaced":
+    case "VERSIONS_CHANGED":
       return loop.reviewFunctions(wake.functionIds);
-    case "removed":
+    case "JOBS_REMOVED":
       stopJobs(dispatches, wake.jobIds);
       return;
-    case "given":
+    case "JOBS_REDISPATCHED":
       for (const requestId of wake.requestIds) {
         const fence = parseRequestId(requestId);
         if (fence) dispatches.supersede(fence);
       }
       return;
-    case "functions":
+    case "REGISTRY_CHANGED":
       return reload();
-    case "ended":
+    case "RUNS_ENDED":
       for (const runId of wake.runIds) {
         runs.forget(runId);
         stopWork(dispatches, dispatches.ofRun(runId), "The run has ended.");
       }
       return;
-    case "all":
+    case "ANYTHING":
       reload();
       loop.addHeldFunctions(workers.functionIds());
       loop.reviewFunctions(workers.functionIds());

@@ -5,8 +5,8 @@ import {
   type WorkerFrame,
 } from "../../../packages/protocol/src/index.ts";
 
-/** What a stranger says is in none of the honest workers' results. */
-export const FORGED = "a stranger said so";
+/** What an impostor says is in none of the honest workers' results. */
+export const FORGED = "an impostor said so";
 
 /** Ways of acting on a request. */
 export const KINDS = [
@@ -28,7 +28,7 @@ export const replyTo = (request: ExecutorRequest): Extract<WorkerFrame, { kind: 
   status: "DONE",
   body: encodeJsonBytes(FORGED),
   noRetry: false,
-  sdkVersion: "holdfast-js:stranger",
+  sdkVersion: "holdfast-js:impostor",
   requestVersion: 2,
 });
 

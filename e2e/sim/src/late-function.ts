@@ -1,10 +1,10 @@
 import type { Clients } from "./clients.ts";
-import { NO_EXTRAS } from "./extras.ts";
+import { NO_OPTIONS } from "./planned-options.ts";
 import { type FunctionPlan, type Program, randomFunction } from "./programs.ts";
 import type { Dice } from "./random.ts";
 
 /** A function that comes with a later deployment of the app: gateways that know the earlier one do not know it. */
-export interface Newcomer {
+export interface LateFunction {
   readonly plan: FunctionPlan;
   /** When the first worker of that deployment starts. */
   readonly atMs: number;
@@ -16,7 +16,7 @@ export interface Newcomer {
 const SHORT: Program = { type: "run", failures: 0, workMs: 5, blockMs: 0, compensates: false };
 
 /** `own`: what came later is drawn from a stream of its own. */
-export function planNewcomer(dice: Dice, own: Dice, before: number, windowMs: number): Newcomer {
+export function planLateFunction(dice: Dice, own: Dice, before: number, windowMs: number): LateFunction {
   const plan = randomFunction(dice, before, false);
   const hearsOfFailures = dice.chance(0.5);
   const atMs = dice.within(0.2, 0.6) * windowMs;
@@ -36,14 +36,14 @@ function planFailing(dice: Dice, before: number): FunctionPlan {
     fails: true,
     thinksMs: 0,
     stumblesMs: null,
-    extras: NO_EXTRAS,
+    options: NO_OPTIONS,
     hearsOfFailures: false,
     stays: false,
   };
 }
 
-/** So many runs fail, each at any moment about that at which the newcomer is registered. */
-export function sendToFailing({ failing, atMs }: Newcomer, clients: Clients, dice: Dice): void {
+/** So many runs fail, each at any moment about that at which the lateFunction is registered. */
+export function sendToFailing({ failing, atMs }: LateFunction, clients: Clients, dice: Dice): void {
   if (!failing) return;
   for (let count = dice.between(1, 4); count > 0; count -= 1) {
     const entropy = Uint8Array.from({ length: 10 }, () => dice.between(0, 255));
@@ -55,7 +55,7 @@ export function sendToFailing({ failing, atMs }: Newcomer, clients: Clients, dic
 }
 
 /** Events for it: each is sent from the moment on at which the function is stored. */
-export function sendToNewcomer({ plan, atMs }: Newcomer, clients: Clients, dice: Dice): void {
+export function sendToLateFunction({ plan, atMs }: LateFunction, clients: Clients, dice: Dice): void {
   for (let count = dice.between(1, 3); count > 0; count -= 1) {
     const entropy = Uint8Array.from({ length: 10 }, () => dice.between(0, 255));
     // Some senders say nothing but their own id when they send it again.

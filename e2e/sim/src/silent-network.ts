@@ -4,7 +4,7 @@ import type { Dice } from "./random.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
 
 /** What the network does to a connection without telling both ends. */
-const SILENCES = [
+const SILENT_FAULTS = [
   "swallows all",
   "tells the gateway only",
   "holds back what goes down",
@@ -12,17 +12,17 @@ const SILENCES = [
 ] as const;
 
 /** Something between the ends of a connection says nothing of what it does, often while code blocks its worker. */
-interface Silence {
+interface SilentFault {
   /** With the first request that is sent after that. */
   readonly atMs: number;
-  readonly kind: (typeof SILENCES)[number];
+  readonly kind: (typeof SILENT_FAULTS)[number];
   readonly afterMs: number;
   readonly forMs: number;
   /** The worker's main thread stands still for so long, from so long after the request was sent. */
   readonly block: { readonly afterMs: number; readonly forMs: number } | null;
 }
 
-export interface SilencedWorld {
+export interface SilentNetworkWorld {
   readonly scheduler: Scheduler;
   readonly threads: ReadonlyMap<Actor, { readonly app: AppNode }>;
   readonly isCalm: boolean;
@@ -37,11 +37,11 @@ const LENGTHS_MS = [
 const LONGEST_BLOCK_MS = 6_000;
 
 /** The silences of a schedule. */
-export class Silences {
-  readonly #world: SilencedWorld;
-  #planned: readonly Silence[];
+export class SilentNetwork {
+  readonly #world: SilentNetworkWorld;
+  #planned: readonly SilentFault[];
 
-  constructor(world: SilencedWorld, dice: Dice, windowMs: number, mayBlock: boolean) {
+  constructor(world: SilentNetworkWorld, dice: Dice, windowMs: number, mayBlock: boolean) {
     this.#world = world;
     this.#planned = Array.from({ length: dice.between(1, 4) }, () => planOne(dice, windowMs, mayBlock));
   }
@@ -58,7 +58,7 @@ export class Silences {
     scheduler.after(next.afterMs, null, () => this.#begin(next, connection, app));
   }
 
-  #begin({ kind, forMs }: Silence, connection: Connection, app: AppNode | undefined): void {
+  #begin({ kind, forMs }: SilentFault, connection: Connection, app: AppNode | undefined): void {
     const { scheduler, isCalm } = this.#world;
     if (isCalm || !connection.alive) return;
     scheduler.trace.note(scheduler.nowMs, app?.name ?? "nobody", "silence", `${kind} ${Math.round(forMs)}`);
@@ -77,14 +77,14 @@ export class Silences {
   }
 }
 
-function planOne(dice: Dice, windowMs: number, mayBlock: boolean): Silence {
+function planOne(dice: Dice, windowMs: number, mayBlock: boolean): SilentFault {
   const [leastMs, mostMs] = dice.pick(LENGTHS_MS);
   // Often before the request has reached main.
   const [soonMs, lateMs] = dice.chance(0.5) ? [0, 40] : [0, 1_000];
   const block = { afterMs: dice.within(soonMs, lateMs), forMs: dice.within(100, LONGEST_BLOCK_MS) };
   return {
     atMs: dice.within(0, windowMs),
-    kind: dice.pick(SILENCES),
+    kind: dice.pick(SILENT_FAULTS),
     afterMs: dice.within(0, dice.pick([50, 1_500])),
     forMs: dice.within(leastMs, mostMs),
     block: dice.chance(0.8) && mayBlock ? block : null,

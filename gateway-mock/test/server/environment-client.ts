@@ -5,7 +5,7 @@ import type { RunDetailView } from "./harness.ts";
 import type { RawWorker } from "./raw-worker.ts";
 
 /** One environment at one gateway, with its worker. Whatever it sends says where it is from. */
-export class Side {
+export class EnvironmentClient {
   readonly gateway: Gateway;
   /** Undefined: none is named. */
   readonly environment: string | undefined;

@@ -12,9 +12,9 @@ import {
 import { deferred, HoldfastError } from "../../../../packages/core/src/index.ts";
 import type { Dice } from "../random.ts";
 import type { Actor } from "../scheduler.ts";
-import type { StoreMood } from "./mood.ts";
-import type { Notices } from "./notices.ts";
+import type { StoreConditions } from "./store-conditions.ts";
 import type { Tables } from "./tables.ts";
+import type { WakeChannel } from "./wake-channel.ts";
 
 interface Waiting {
   readonly unit: Unit;
@@ -25,21 +25,21 @@ interface Waiting {
 const BATCH = { maxUnits: 128, maxBytes: 8 * 1024 * 1024 } as const;
 
 /** A gateway's way to the database: delays, refusals, and a group commit whose fate may stay unknown. */
-export class Line implements TableAccess {
+export class DatabaseLink implements TableAccess {
   readonly #tables: Tables;
-  readonly #notices: Notices;
+  readonly #wakeChannel: WakeChannel;
   readonly #actor: Actor;
   readonly #dice: Dice;
-  readonly #mood: () => StoreMood;
+  readonly #conditions: () => StoreConditions;
   #waiting: Waiting[] = [];
   #committing = false;
 
-  constructor(tables: Tables, notices: Notices, actor: Actor, dice: Dice, mood: () => StoreMood) {
+  constructor(tables: Tables, wakeChannel: WakeChannel, actor: Actor, dice: Dice, conditions: () => StoreConditions) {
     this.#tables = tables;
-    this.#notices = notices;
+    this.#wakeChannel = wakeChannel;
     this.#actor = actor;
     this.#dice = dice;
-    this.#mood = mood;
+    this.#conditions = conditions;
   }
 
   stats(): ReturnType<Store["stats"]> {
@@ -48,12 +48,12 @@ export class Line implements TableAccess {
   }
 
   onWake(listener: (wake: Wake) => void): () => void {
-    this.#actor.scheduler.after(this.delayMs(), this.#actor, () => listener({ type: "all" }));
-    return this.#notices.listen(this.#actor, listener);
+    this.#actor.scheduler.after(this.delayMs(), this.#actor, () => listener({ type: "ANYTHING" }));
+    return this.#wakeChannel.listen(this.#actor, listener);
   }
 
   notify(wake: Wake): void {
-    if (this.#actor.acts()) this.#notices.tell(this.#actor, wake, this.#dice, this.#mood());
+    if (this.#actor.acts()) this.#wakeChannel.tell(this.#actor, wake, this.#dice, this.#conditions());
   }
 
   /** Time is the schedule's. */
@@ -66,7 +66,7 @@ export class Line implements TableAccess {
   }
 
   delayMs(): number {
-    const { latencyMs, spikeRate, spikeMs } = this.#mood();
+    const { latencyMs, spikeRate, spikeMs } = this.#conditions();
     return this.#dice.within(0.1, latencyMs) + (this.#dice.chance(spikeRate) ? this.#dice.within(0, spikeMs) : 0);
   }
 
@@ -74,10 +74,10 @@ export class Line implements TableAccess {
   call<T>(apply: () => T): Promise<T> {
     const { promise, resolve, reject } = deferred<T>();
     if (!this.#actor.acts()) return promise;
-    const mood = this.#mood();
+    const conditions = this.#conditions();
     const { scheduler } = this.#actor;
-    if (this.#dice.chance(mood.failRate)) {
-      scheduler.after(this.delayMs() + mood.spikeMs, this.#actor, () => reject(refused("Nothing was stored")));
+    if (this.#dice.chance(conditions.failRate)) {
+      scheduler.after(this.delayMs() + conditions.spikeMs, this.#actor, () => reject(refused("Nothing was stored")));
       return promise;
     }
     this.#reach(() => {
@@ -120,9 +120,9 @@ export class Line implements TableAccess {
     this.#waiting = rest;
     if (!this.#actor.acts()) return;
     const { scheduler } = this.#actor;
-    const mood = this.#mood();
-    const refusedEarly = this.#dice.chance(mood.failRate);
-    const inDoubt = this.#dice.chance(mood.doubtRate);
+    const conditions = this.#conditions();
+    const refusedEarly = this.#dice.chance(conditions.failRate);
+    const inDoubt = this.#dice.chance(conditions.doubtRate);
     this.#reach(() => {
       const outcomes = refusedEarly ? [] : this.#tables.commit(batch.map(({ unit }) => unit));
       scheduler.after(this.delayMs(), this.#actor, () => {

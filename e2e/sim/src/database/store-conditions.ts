@@ -1,5 +1,5 @@
 /** How the database and the way to it behave. */
-export interface StoreMood {
+export interface StoreConditions {
   /** Usual one-way delay, up to this. */
   latencyMs: number;
   spikeRate: number;
@@ -12,7 +12,7 @@ export interface StoreMood {
   wakeLossRate: number;
 }
 
-export const CALM_STORE: StoreMood = {
+export const CALM_STORE: StoreConditions = {
   latencyMs: 1,
   spikeRate: 0,
   spikeMs: 0,

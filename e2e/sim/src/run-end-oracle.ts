@@ -1,8 +1,7 @@
 import { readStepRow } from "@holdfast/engine";
 import { environmentOf, plainName, qualify, type RunHead, type RunRow } from "@holdfast/store";
-
-import { type Hold, STOP } from "./extras.ts";
 import { slugOf } from "./flow-oracle.ts";
+import { type FlowControl, STOP } from "./planned-options.ts";
 import { compensated, type FunctionPlan, invokes, invokesStoppable, resultOf, rootKey, undoOf } from "./programs.ts";
 import type { World } from "./world.ts";
 
@@ -64,27 +63,30 @@ const isStopped = ({ status, errorJson }: RunHead): boolean =>
   status === "CANCELLED" || (status === "FAILED" && (errorJson ?? "").includes(DEADLINE));
 
 /** From when on the run's times count. */
-function beginMs({ tables }: World, { createdMs, eventId }: RunHead, { type }: Hold): number {
+function beginMs({ tables }: World, { createdMs, eventId }: RunHead, { type }: FlowControl): number {
   const event = tables.events.get(eventId)?.event;
   // Events that are collected make a run when their window is over, whatever their own time.
   const isCollected = type === "debounce" || type === "batch";
   return Math.max(createdMs, !isCollected && event && plainName(event.name).startsWith("sim/") ? event.tsMs : 0);
 }
 
-function isExplained(world: World, { head }: RunRow, { extras }: FunctionPlan): boolean {
-  const { deadlineMs, finishMs, startMs, hold } = extras;
+function isExplained(world: World, { head }: RunRow, { options }: FunctionPlan): boolean {
+  const { deadlineMs, finishMs, startMs, flowControl } = options;
   const startedMs = world.flow.startMs(head.id);
   const why = head.errorJson ?? "";
   const endedMs = (head.endedMs ?? 0) + EARLY_MS;
-  if (head.status === "FAILED") return deadlineMs !== null && endedMs >= beginMs(world, head, hold) + deadlineMs;
+  if (head.status === "FAILED") return deadlineMs !== null && endedMs >= beginMs(world, head, flowControl) + deadlineMs;
   if (why.includes("timeouts.finish")) return finishMs !== null && endedMs >= (startedMs ?? 0) + finishMs;
   if (why.includes("timeouts.start")) {
     // It counts from the event's time; a database that is stalled may take the event long after that.
-    const fromMs = Math.min(beginMs(world, head, hold), world.tables.events.get(head.eventId)?.event.tsMs ?? Infinity);
+    const fromMs = Math.min(
+      beginMs(world, head, flowControl),
+      world.tables.events.get(head.eventId)?.event.tsMs ?? Infinity,
+    );
     return startMs !== null && startedMs === undefined && endedMs >= fromMs + startMs;
   }
-  if (why.includes(`by the event \\"${STOP}\\"`)) return stopsOf(world, head).length > 0 && extras.cancelOn;
-  return why.includes("same singleton") && hold.type === "singleton" && hold.mode === "cancel";
+  if (why.includes(`by the event \\"${STOP}\\"`)) return stopsOf(world, head).length > 0 && options.cancelOn;
+  return why.includes("same singleton") && flowControl.type === "singleton" && flowControl.mode === "cancel";
 }
 
 /** When events came that cancel the run. */
@@ -100,18 +102,18 @@ const keyOf = (payloadJson: string | undefined): unknown =>
   (JSON.parse(payloadJson ?? "{}") as { data?: { key?: unknown } }).data?.key;
 
 /** A run that stays for longer than it may has to be ended. */
-function checkHadToStop(world: World, run: RunRow, { extras, stays, id }: FunctionPlan): void {
+function checkHadToStop(world: World, run: RunRow, { options, stays, id }: FunctionPlan): void {
   const { oracle, tables, calmMs } = world;
   const { head } = run;
   const endedMs = head.endedMs ?? 0;
   // At a plain gateway it may have failed before that: workers that are lost take attempts with them.
-  const deadlineMs = beginMs(world, head, extras.hold) + (extras.deadlineMs ?? Infinity);
-  const finishMs = (world.flow.startMs(head.id) ?? 0) + (extras.finishMs ?? Infinity);
+  const deadlineMs = beginMs(world, head, options.flowControl) + (options.deadlineMs ?? Infinity);
+  const finishMs = (world.flow.startMs(head.id) ?? 0) + (options.finishMs ?? Infinity);
   const dueMs = Math.min(deadlineMs, finishMs);
   if (world.isPlain && hasLostWorker(run) && endedMs <= dueMs + TOLD_MS) return;
-  const isLate = stays && (extras.deadlineMs !== null || extras.finishMs !== null);
+  const isLate = stays && (options.deadlineMs !== null || options.finishMs !== null);
   const tooLateMs = Math.max(...stopsOf(world, head).slice(0, 1), tables.epochMs + (calmMs ?? 0)) + TOLD_MS;
-  const isUntold = extras.cancelOn && stopsOf(world, head).length > 0 && endedMs > tooLateMs;
+  const isUntold = options.cancelOn && stopsOf(world, head).length > 0 && endedMs > tooLateMs;
   if (isLate || isUntold) oracle.fail("S28", `Run ${head.id} of ${id} is ${head.status}.`);
 }
 
