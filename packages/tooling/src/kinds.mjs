@@ -7,7 +7,7 @@ import { inRoot } from "./workspace.mjs";
 export const SLOW = "slow";
 
 /** Suites that have slow tests. */
-export const slowSuites = ["packages/sdk", "packages/postgres-server", "e2e/sim", "e2e"];
+export const slowSuites = ["packages/sdk", "packages/postgres-server", "gateway-mock", "e2e/sim", "e2e"];
 
 /**
  * The slow test files of a suite, as its Vitest configuration lists them.
