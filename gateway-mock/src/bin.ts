@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/** The program `holdfast-gateway`: reads the command line (`cli.ts`), starts a gateway, ends it on a signal. */
 import { HoldfastError, type Log, messageOf, sleep, systemTimers } from "@holdfast/core";
 import { type Command, parseCommand } from "./cli.ts";
 import { HELP } from "./cli-help.ts";

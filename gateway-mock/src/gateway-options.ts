@@ -1,3 +1,4 @@
+/** The options of `startGateway`, as types. `config.ts` checks them and fills in the defaults. */
 import type { Log } from "@holdfast/core";
 import type { VersionPolicy } from "@holdfast/engine";
 import type { Extension } from "@holdfast/protocol";

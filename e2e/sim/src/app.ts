@@ -1,3 +1,4 @@
+/** A process of the app under simulation: the SDK's real connection, over simulated threads and sockets. */
 import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-checks.ts";
 import { hashSigningKey } from "../../../gateway-mock/src/http/keys.ts";
 import type { Log } from "../../../packages/core/src/index.ts";

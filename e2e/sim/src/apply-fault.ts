@@ -1,3 +1,4 @@
+/** What each kind of fault (`faults.ts`) does to the world when its time comes. */
 import type { AppNode } from "./app.ts";
 import type { Tables } from "./database/tables.ts";
 import type { FaultKind } from "./faults.ts";

@@ -1,3 +1,4 @@
+/** Runs the simulation as a bundle of its own, with a guard of the product switched off where a test wants that. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** `npm run simulate`: reads the arguments, plays schedules, prints what broke and how to repeat it. */
 import { ADVERSARIES, type Adversary, isAdversary } from "./adversaries.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import { runSchedule, type ScheduleResult } from "./schedule.ts";

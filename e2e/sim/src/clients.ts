@@ -1,3 +1,4 @@
+/** Clients outside of the app: they send events and signals to the gateways until each was taken. */
 import { environmentOf, qualify, type Registry } from "@holdfast/store";
 
 import type { Tables } from "./database/tables.ts";

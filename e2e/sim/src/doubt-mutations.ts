@@ -1,3 +1,7 @@
+/**
+ * Mutations of the guards that keep a worker that was silent from repeating what others have got meanwhile; see
+ * `mutations.ts`.
+ */
 import type { Guard } from "./guard.ts";
 
 const SDK = "packages/sdk/src/connection";

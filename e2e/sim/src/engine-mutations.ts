@@ -1,3 +1,4 @@
+/** Mutations of the guards around flow control, waits, timers and the ends of runs; see `mutations.ts`. */
 import type { Guard } from "./guard.ts";
 
 /** Of what functions ask of the engine. */

@@ -1,3 +1,4 @@
+/** Mutations of the guards that keep environments apart; see `mutations.ts`. */
 import type { Guard } from "./guard.ts";
 
 const against = "environments";

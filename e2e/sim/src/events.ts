@@ -1,3 +1,4 @@
+/** Plans which events a schedule has, and when: for each function as its options need them. */
 import type { Clients, Planned } from "./clients.ts";
 import { STOP } from "./planned-options.ts";
 import type { FunctionPlan } from "./programs.ts";

@@ -1,3 +1,7 @@
+/**
+ * The kinds of faults, and the plan of a schedule: which happen when, and how bad network and database are.
+ * `apply-fault.ts` carries them out.
+ */
 import { CALM_STORE, type StoreConditions } from "./database/store-conditions.ts";
 import type { NetworkConditions } from "./network.ts";
 import type { Dice } from "./random.ts";

@@ -1,3 +1,7 @@
+/**
+ * Watches flow control: that no limit, rate, debounce, batch or singleton is broken, and that what they hold back is
+ * let go in time.
+ */
 import { type EventRow, type JobRow, qualify, type RunHead } from "@holdfast/store";
 
 import { APP_ID } from "./app.ts";

@@ -1,3 +1,4 @@
+/** The frames that an impostor sends about requests that are not its own; `impostor.ts` sends them. */
 import {
   type ExecutorRequest,
   encodeJsonBytes,

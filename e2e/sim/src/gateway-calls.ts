@@ -1,3 +1,4 @@
+/** HTTP calls of workers to any gateway that is up, over the simulated network. */
 import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-checks.ts";
 import type { GatewayCall, GatewayPost } from "../../../packages/sdk/src/connection/thread/gateway-http.ts";
 import type { GatewayNode, HttpAnswer } from "./gateway.ts";

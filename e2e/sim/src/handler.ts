@@ -1,3 +1,7 @@
+/**
+ * Makes a real function of the SDK out of a plan: its handler plays the program (`programs.ts`) and records what it
+ * does.
+ */
 import type { Holdfast } from "../../../packages/sdk/src/app/holdfast.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";

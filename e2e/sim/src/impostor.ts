@@ -1,3 +1,7 @@
+/**
+ * The adversary `impostors`: a worker of another app that acts on requests that are not its own. Nothing that it
+ * says may count.
+ */
 import { hashSigningKey } from "../../../gateway-mock/src/http/keys.ts";
 import { ulidFromSeed } from "../../../packages/core/src/index.ts";
 import {

@@ -1,3 +1,7 @@
+/**
+ * A function that is deployed while a schedule runs, for the adversary `staleCaches`: gateways that have cached the
+ * registry do not know it yet.
+ */
 import type { Clients } from "./clients.ts";
 import { NO_OPTIONS } from "./planned-options.ts";
 import { type FunctionPlan, type Program, randomFunction } from "./programs.ts";

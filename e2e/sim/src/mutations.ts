@@ -1,3 +1,7 @@
+/**
+ * Guards of the product that can be switched off in a bundle. The simulation must notice each:
+ * `e2e/long/simulation-bites.e2e.test.ts`.
+ */
 import { DOUBT_GUARDS } from "./doubt-mutations.ts";
 import { ENGINE_GUARDS } from "./engine-mutations.ts";
 import { ENVIRONMENT_GUARDS } from "./environment-mutations.ts";

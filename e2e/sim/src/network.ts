@@ -1,3 +1,4 @@
+/** The network between the processes: connections, delays, losses, and who sees the frames. */
 import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packages/protocol/src/index.ts";
 import type { Dice } from "./random.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";

@@ -1,3 +1,7 @@
+/**
+ * Checks the invariants (`invariants.ts`) about steps, requests and results while a schedule runs. Other oracles
+ * watch flow control, versions and the ends of runs.
+ */
 import { environmentOf, foldHead, type JobRow, type StoredLogRow } from "@holdfast/store";
 
 import { parseJsonBytes } from "../../../packages/protocol/src/index.ts";

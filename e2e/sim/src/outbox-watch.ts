@@ -1,3 +1,7 @@
+/**
+ * Counts what waits for an acknowledgement in a connection thread, from its messages. `process-watch.ts` compares it
+ * with the limits.
+ */
 import type { AnyMessage } from "../../../packages/sdk/src/connection/shared/messages.ts";
 
 /** What waits for an acknowledgement in the connection thread of a process, as its messages say. */

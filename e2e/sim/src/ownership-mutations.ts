@@ -1,3 +1,4 @@
+/** Mutations of the guards that keep workers to the requests of their own apps; see `mutations.ts`. */
 import type { Guard } from "./guard.ts";
 
 /** Of what keeps workers to the requests of their own apps, and sessions to those whose they are. */

@@ -1,3 +1,7 @@
+/**
+ * The options that a random function has: flow control, deadlines, cancellation. `flow-oracle.ts` and
+ * `run-end-oracle.ts` check what they promise.
+ */
 import type { FunctionOptions } from "../../../packages/sdk/src/functions/function-options.ts";
 import type { Dice } from "./random.ts";
 

@@ -1,3 +1,4 @@
+/** Watches one app process: what its threads say to each other and to gateways, and whether they may. */
 import { decodeGatewayFrame, decodeWorkerFrame, frameKind } from "../../../packages/protocol/src/index.ts";
 import type { DebugState } from "../../../packages/sdk/src/connection/shared/debug-state.ts";
 import type { AnyMessage } from "../../../packages/sdk/src/connection/shared/messages.ts";

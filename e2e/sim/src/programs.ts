@@ -1,3 +1,4 @@
+/** Random handlers: what one does step by step, how it is played, and what must come of it. */
 import type { StepTools } from "../../../packages/sdk/src/steps/step-types.ts";
 import { mayBeStopped, NO_OPTIONS, type PlannedOptions, randomOptions, STAY_MS } from "./planned-options.ts";
 import type { Dice } from "./random.ts";

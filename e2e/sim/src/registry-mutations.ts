@@ -1,3 +1,4 @@
+/** Mutations of the guards that keep decisions to the functions and versions that exist; see `mutations.ts`. */
 import type { Guard } from "./guard.ts";
 
 const ADMISSION = "gateway-mock/src/dispatch/admission/may-start.ts";

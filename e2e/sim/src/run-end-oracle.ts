@@ -1,3 +1,4 @@
+/** Checks, once a schedule is over, that every run has ended as its function says, or as something explains. */
 import { readStepRow } from "@holdfast/engine";
 import { environmentOf, plainName, qualify, type RunHead, type RunRow } from "@holdfast/store";
 import { slugOf } from "./flow-oracle.ts";

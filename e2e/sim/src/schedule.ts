@@ -1,3 +1,4 @@
+/** Plays one schedule from its seed: builds the world, lets it run until all is at rest, asks the oracles. */
 import { environmentOf } from "@holdfast/store";
 
 import type { Adversary } from "./adversaries.ts";

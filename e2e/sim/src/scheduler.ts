@@ -1,3 +1,7 @@
+/**
+ * Virtual time and the order of everything that happens. Clocks, timers and immediates of the code under test come
+ * from its actors.
+ */
 import {
   type Clock,
   type Random,

@@ -1,3 +1,4 @@
+/** The adversary `silentNetwork`: connections that swallow or delay what goes over them and tell at most one end. */
 import type { AppNode } from "./app.ts";
 import type { Connection } from "./network.ts";
 import type { Dice } from "./random.ts";

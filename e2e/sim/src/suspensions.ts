@@ -1,3 +1,7 @@
+/**
+ * The adversary `suspensions`: a process, thread, machine or the database is stopped for a while and goes on as if
+ * nothing had been.
+ */
 import type { AppNode } from "./app.ts";
 import type { Tables } from "./database/tables.ts";
 import type { GatewayNode } from "./gateway.ts";

@@ -1,3 +1,7 @@
+/**
+ * Worker threads under simulation: message ports that deliver in order, and deaths that lose nothing that was
+ * posted.
+ */
 import type { Dice } from "./random.ts";
 import type { Actor } from "./scheduler.ts";
 import { Emitter } from "./web-socket.ts";

@@ -1,3 +1,4 @@
+/** Watches which version of an app runs which run, under the policy `strict`. */
 import { environmentOf, type RunHead } from "@holdfast/store";
 
 import type { Tables } from "./database/tables.ts";

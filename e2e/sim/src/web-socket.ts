@@ -1,3 +1,4 @@
+/** One end of a WebSocket as the package `ws` shows it, over the simulated network. */
 import type { Actor } from "./scheduler.ts";
 
 type Listener = (...args: never[]) => void;

@@ -1,3 +1,4 @@
+/** Everything of one schedule, joined: actors, network, database, adversaries, oracles. `schedule.ts` plays it. */
 import { decodeGatewayFrame, decodeWorkerFrame, EXTENSIONS, frameKind } from "../../../packages/protocol/src/index.ts";
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { APP_ID, AppNode, type AppPlan, type AppWorld } from "./app.ts";

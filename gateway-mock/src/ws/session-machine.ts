@@ -1,3 +1,7 @@
+/**
+ * The rules of one worker's socket as a pure machine: phases, timers, what is sent and when it closes. `session.ts`
+ * drives it.
+ */
 import { isUlid, type Next, unreachable } from "@holdfast/core";
 import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame } from "@holdfast/protocol";
 

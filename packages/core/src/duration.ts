@@ -1,3 +1,7 @@
+/**
+ * Durations: what users write, what the wire carries, milliseconds in between. Pure; the SDK's options, the engine's
+ * flow rules and the protocol all read them here.
+ */
 import ms from "ms";
 import { HoldfastError } from "./errors.ts";
 

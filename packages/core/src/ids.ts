@@ -1,3 +1,4 @@
+/** ULIDs, the ids of everything durable. Time and randomness are passed in, so that tests and the simulation repeat. */
 import { ulid as makeUlid } from "ulid";
 import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";

@@ -1,3 +1,7 @@
+/**
+ * The three promise helpers that every package needs: a deferred, a sleep, a time limit. Timers are passed in
+ * (`clock.ts`).
+ */
 import type { Timers } from "./clock.ts";
 
 export interface Deferred<T> {

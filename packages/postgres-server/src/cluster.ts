@@ -1,3 +1,7 @@
+/**
+ * Owns the data directory's content: creates the cluster, checks its version, removes what a dead owner left.
+ * `postmaster.ts` runs a server on it.
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import { lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** Runs short programs (initdb, pg_ctl, ps) to their end, as the user that may. */
 import { spawn } from "node:child_process";
 
 export interface CommandResult {

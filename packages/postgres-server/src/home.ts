@@ -1,3 +1,7 @@
+/**
+ * Owns where a server's files are: the data directory, its owner, and how Postgres programs reach it when they run
+ * as another user.
+ */
 import { chmod, mkdir, mkdtemp, open, realpath, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";

@@ -1,3 +1,4 @@
+/** The user that Postgres programs run as: ourselves, or as root the owner of the cluster or an unprivileged user. */
 import { chown } from "node:fs/promises";
 import { type RunAs, runCommand } from "./commands.ts";
 

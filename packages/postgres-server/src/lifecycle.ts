@@ -1,3 +1,7 @@
+/**
+ * Owns the sequence start, stop, restart, kill on one data directory and port, one call at a time. `postmaster.ts`
+ * is one such server process.
+ */
 import {
   type Deferred,
   deferred,

@@ -1,3 +1,7 @@
+/**
+ * One owner per data directory: the lock file, and how one whose owner died is replaced. `postgres-server.ts` holds
+ * it as long as the server lives.
+ */
 import { randomUUID } from "node:crypto";
 import { link, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";

@@ -1,3 +1,7 @@
+/**
+ * `startPostgres`: joins the parts (home, owner lock, runtime, cluster, lifecycle) into the server that users of
+ * this package see.
+ */
 import { HoldfastError, silentLog } from "@holdfast/core";
 import { endLeftover, prepareCluster, SUPERUSER } from "./cluster.ts";
 import { type Home, openHome, usable } from "./home.ts";

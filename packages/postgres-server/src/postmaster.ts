@@ -1,3 +1,7 @@
+/**
+ * One server process, from its start to its end, and why a start failed. Whether to try again is up to
+ * `lifecycle.ts`.
+ */
 import { type ChildProcess, execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { constants } from "node:os";

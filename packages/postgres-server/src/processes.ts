@@ -1,3 +1,7 @@
+/**
+ * Questions about processes that Node does not answer: does it live, when did it begin, what has it started. Where
+ * the system does not tell, the answer says so.
+ */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { sleep, systemClock, systemTimers } from "@holdfast/core";
 import { runCommand } from "./commands.ts";

@@ -1,3 +1,7 @@
+/**
+ * Finds Postgres programs that the cluster's owner can run: the installed ones, or a copy in a folder that every
+ * user may enter.
+ */
 import { createHash, randomUUID } from "node:crypto";
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,3 +1,4 @@
+/** The server's own log file: where one start begins in it, and its last lines for error messages. */
 import { type FileHandle, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { giveToOwner, type Home } from "./home.ts";

@@ -1,3 +1,4 @@
+/** Which settings a server runs with: ours by what the server is for, then the user's. */
 import { HoldfastError } from "@holdfast/core";
 import type { PostgresOptions } from "./options.ts";
 

@@ -1,3 +1,4 @@
+/** Makes a server end with its owner, even after kill -9: a small shell process between the two watches a pipe. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 import { cleanEnvironment } from "./commands.ts";

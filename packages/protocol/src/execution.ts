@@ -1,3 +1,7 @@
+/**
+ * The JSON inside requests, replies and checkpoints: its types, and the checks of what peers send. `frames.ts` has
+ * the frames around it.
+ */
 import { HoldfastError, type PlainError } from "@holdfast/core";
 import { WIRE_LIMITS } from "./limits.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * How options are read, whatever they are for: argument, environment variable, default, check. Tables of rows
+ * (`client-option-table.ts`, `connect-option-table.ts`) use the parsers here.
+ */
 import {
   type DurationInput,
   describeValue,

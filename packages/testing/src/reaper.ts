@@ -1,3 +1,4 @@
+/** Ends the processes that a test started, also when the test process is killed: a helper holds a pipe to us. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
 

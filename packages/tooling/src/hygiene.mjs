@@ -1,9 +1,10 @@
 /**
  * What must not get into the repository: hosts of package registries in the lockfile and the configuration (they differ
  * from place to place), paths of a developer's machine anywhere, and in product code casts by way of `unknown`, which make
- * the compiler believe anything. And Markdown lines that are too long to review.
+ * the compiler believe anything. And Markdown lines that are too long to review, and source files that do not begin with
+ * what they are for.
  *
- *     node hygiene.mjs registry|paths|casts|wrap [folder]
+ *     node hygiene.mjs registry|paths|casts|wrap|stopwatches|headers [folder]
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -85,6 +86,23 @@ export const stopwatches = (files) =>
     stopwatch,
   );
 
+/** Up to so many lines a file is seen at a glance. */
+const GLANCE_LINES = 40;
+const declarations = /(^|\/)generated\/|\.d\.[cm]?ts$/;
+const code = /^(?:export )?(?:default )?(?:async )?(?:abstract )?(?:function|class|const|let)\b/m;
+
+/**
+ * Source files with code of more than a few lines that do not begin with a comment: what the file owns, why it is there,
+ * what it relates to. Files of types alone need none.
+ * @param {readonly File[]} files
+ */
+export const missingHeaders = (files) =>
+  files
+    .filter(({ path }) => productCode.test(path) && !declarations.test(path))
+    .filter(({ text }) => text.split("\n").length > GLANCE_LINES && code.test(text))
+    .filter(({ text }) => !/^(?:#!.*\n)?\s*\/[*/]/.test(text))
+    .map(({ path }) => `${path}:1`);
+
 /**
  * @param {readonly File[]} files
  * @param {RegExp} pattern
@@ -131,6 +149,10 @@ if (isProgram(import.meta.url)) {
     paths: { find: machinePaths, rule: "No path of a particular machine is written down" },
     casts: { find: blindCasts, rule: "Nothing in product code is cast by way of `unknown`: narrow it, or check it" },
     stopwatches: { find: stopwatches, rule: "No test asks how long something took: count, or compare with a control" },
+    headers: {
+      find: missingHeaders,
+      rule: "A source file begins with two or three lines: what it owns, why it is here, what it relates to",
+    },
     wrap: { find: longLines, rule: `Markdown wraps at ${MAX_LINE} characters` },
   };
   const name = /** @type {keyof typeof checks} */ (process.argv[2] ?? "");

@@ -1,3 +1,4 @@
+/** Collects the licences of the packages that a bundle contains, for its NOTICES file. */
 import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile, Plugin } from "esbuild";

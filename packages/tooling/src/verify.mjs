@@ -47,6 +47,7 @@ export const gates = [
   gate("registry", "no registry host in lockfile and configuration", own("hygiene.mjs"), "registry"),
   gate("paths", "no machine paths", own("hygiene.mjs"), "paths"),
   gate("wrap", "Markdown wraps at 120 characters", own("hygiene.mjs"), "wrap"),
+  gate("headers", "source files begin with what they are for", own("hygiene.mjs"), "headers"),
   gate("stopwatches", "no test judges how fast the machine is", own("hygiene.mjs"), "stopwatches"),
   gate("casts", "product code casts nothing by way of unknown", own("hygiene.mjs"), "casts"),
 ];

@@ -1,3 +1,7 @@
+/**
+ * What every Vitest configuration shares: sources instead of builds, limits, and the projects `pure`, `real` and
+ * `slow`.
+ */
 import { fileURLToPath } from "node:url";
 import type { TestProjectInlineConfiguration, ViteUserConfig } from "vitest/config";
 

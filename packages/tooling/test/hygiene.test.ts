@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blindCasts, longLines, machinePaths, registryHosts, stopwatches } from "../src/hygiene.mjs";
+import { blindCasts, longLines, machinePaths, missingHeaders, registryHosts, stopwatches } from "../src/hygiene.mjs";
 import { run } from "../src/processes.mjs";
 import { inRoot } from "../src/workspace.mjs";
 import { fixture } from "./fixture.ts";
@@ -57,6 +57,26 @@ test("long lines are found in Markdown, except in tables, code and link definiti
   expect(longLines([{ path: "a.ts", text: long }])).toEqual([]);
 });
 
+test("source files of more than a few lines begin with a comment, unless they are types alone", () => {
+  const find = (text: string, path = "packages/a/src/a.ts") => missingHeaders([{ path, text }]);
+  const filler = "\n".repeat(50);
+  const code = `import { a } from "./a.ts";${filler}export function f() {}\n`;
+  expect(find(code)).toEqual(["packages/a/src/a.ts:1"]);
+  expect(find(`#!/usr/bin/env node\n${code}`)).toEqual(["packages/a/src/a.ts:1"]);
+  expect(find(code.replace("f() {}", "f() {} // not a header"))).toEqual(["packages/a/src/a.ts:1"]);
+  for (const text of [
+    `/** What it owns. */\n${code}`,
+    `#!/usr/bin/env node\n/** What it owns. */\n${code}`,
+    code.replace(filler, "\n"),
+    `import type { A } from "./a.ts";${filler}export interface B {}\n`,
+  ]) {
+    expect(find(text), text).toEqual([]);
+  }
+  for (const path of ["packages/a/test/a.test.ts", "packages/a/src/generated/a.d.ts", "packages/a/src/a.mjs"]) {
+    expect(find(code, path), path).toEqual([]);
+  }
+});
+
 test("upper limits of time are found in tests", () => {
   const path = "packages/a/test/a.test.ts";
   const less = "toBeLessThan";
@@ -79,6 +99,7 @@ test("each of the hygiene gates fails on planted violations", async () => {
     "README.md": `Look into ${home}/notes\n${"x".repeat(121)}`,
     "pnpm-lock.yaml": `tarball: ${host}/a.tgz`,
     "src/a.ts": ["x as", "unknown as Y"].join(" "),
+    "src/b.ts": `import "./a.ts";${"\n".repeat(50)}const b = 1;`,
     "test/a.test.ts": ["expect(performance.now() - from)", "toBeLessThan(9);"].join("."),
   });
   for (const [gate, file] of [
@@ -86,6 +107,7 @@ test("each of the hygiene gates fails on planted violations", async () => {
     ["paths", "README.md:1"],
     ["casts", "src/a.ts:1"],
     ["wrap", "README.md:2"],
+    ["headers", "src/b.ts:1"],
     ["stopwatches", "test/a.test.ts:1"],
   ] as const) {
     const args = [inRoot("packages/tooling/src/hygiene.mjs"), gate, folder];

@@ -1,3 +1,4 @@
+/** A gateway's way to the simulated database: delays, refusals, and commits whose fate stays unknown to the gateway. */
 import {
   notVirtual,
   type Store,

@@ -1,3 +1,4 @@
+/** The database of a schedule: the memory store's tables under virtual time, with the oracle as a listener. */
 import { FAILURE_KEY } from "@holdfast/engine";
 import { type BatchPlan, type JobRow, Tables as MemoryTables, type TableWatch, type Unit } from "@holdfast/store";
 

@@ -1,3 +1,4 @@
+/** Rules that hold with `--plain` only: the ones of the reference gateway (docs/plain-gateway.md). Pure. */
 import { ulidTimeMs } from "@holdfast/core";
 import type { Dispatch } from "./dispatch.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * The JSON of a request, from a run's state: events, memo, context. `../../../protocol/src/execution.ts` has its
+ * types; the gateway's `dispatch/workers/request-frame.ts` puts it into a frame.
+ */
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf } from "@holdfast/store";
 

@@ -1,3 +1,7 @@
+/**
+ * Every option of `new Holdfast()`, a row each: `resolve-client-options.ts` reads them, the README's table is made
+ * from them.
+ */
 import { HoldfastError, readEnvironmentName } from "@holdfast/core";
 import { isStandardSchema, type SchemaMap } from "../events/event-types.ts";
 import {

@@ -1,3 +1,4 @@
+/** `Holdfast`, the class that users create: the client of `client.ts` with functions and a connection on top. */
 import { connect } from "../connection/main/connect.ts";
 import type { Connection } from "../connection/main/connection.ts";
 import type { ConnectOptions } from "../connection/shared/connect-options.ts";

@@ -1,3 +1,7 @@
+/**
+ * Turns options and environment variables into what the SDK works with: mode, addresses, keys. The rows are in
+ * `client-option-table.ts`.
+ */
 import { describeValue, HoldfastError } from "@holdfast/core";
 import type { ResolvedClientOptions } from "../functions/app-client.ts";
 import {

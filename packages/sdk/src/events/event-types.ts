@@ -1,3 +1,7 @@
+/**
+ * Events as users write and receive them, their schemas, and the check of data against a schema. No I/O:
+ * `send-events.ts` sends.
+ */
 import { HoldfastError } from "@holdfast/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 

@@ -1,3 +1,4 @@
+/** Fetches what a request was too large to carry: the events and finished steps of its run. */
 import { HoldfastError } from "@holdfast/core";
 import { isRecord, parseJsonBytes, RUNS_PATH } from "@holdfast/protocol";
 import type { GatewayAccess } from "./gateway-access.ts";

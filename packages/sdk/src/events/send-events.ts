@@ -1,3 +1,7 @@
+/**
+ * Sends events: checks and encodes them, names the request by a seed so that a repeated one counts once.
+ * `send-http.ts` makes the call and repeats it.
+ */
 import { type Clock, describeValue, HoldfastError, MAX_DURATION_MS, messageOf } from "@holdfast/core";
 import { isRecord, jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";

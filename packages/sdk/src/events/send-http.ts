@@ -1,3 +1,7 @@
+/**
+ * The SDK's HTTP calls to a gateway's API: what is retried, with which key. Events, signals and runs are sent and
+ * read through it.
+ */
 import {
   type BackoffPolicy,
   backoffDelayMs,

@@ -1,3 +1,4 @@
+/** Sends a signal to the run that waits for it. `send-http.ts` makes the call and repeats it. */
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { GatewayAccess } from "./gateway-access.ts";

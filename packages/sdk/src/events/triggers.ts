@@ -1,3 +1,4 @@
+/** What starts a function: an event or a schedule, and the types by which a handler knows the event that it gets. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { DataOfSchema, EventType, ReceivedEvent, SchemaMap, UntypedData } from "./event-types.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * What a test says a waiting step comes to: the given answers, by step id. `function-run.ts` asks it whenever a run
+ * waits.
+ */
 import { parseDurationMs, toPlainError } from "@holdfast/core";
 import type { StepResult } from "@holdfast/engine";
 import { isRecord, type Op } from "@holdfast/protocol";

@@ -1,3 +1,7 @@
+/**
+ * Plays one run in memory: the SDK's own execution as the worker, `memory-run.ts` as the gateway, `answers.ts` as
+ * the outside world.
+ */
 import { type Decision, type JobState, readReport } from "@holdfast/engine";
 import { type CheckpointOutcome, type EventPayload, type Op, parseJsonBytes, parseOps } from "@holdfast/protocol";
 import type { ExecutionStrategy } from "../execution/execution.ts";

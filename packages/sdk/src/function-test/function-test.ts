@@ -1,3 +1,7 @@
+/**
+ * `FunctionTest`, which users create in tests. It reads the options and the outcome; `function-run.ts` plays the
+ * run.
+ */
 import { type PlainError, systemClock } from "@holdfast/core";
 import { eventsText, readRunOptions, type StepResult as StepEnd, stepsText } from "@holdfast/engine";
 import { type EventPayload, isRecord, normalizeError, type Op } from "@holdfast/protocol";

@@ -1,3 +1,7 @@
+/**
+ * The gateway's half of a test: one run's log, jobs and time in memory, decided by `@holdfast/engine` as in a
+ * gateway.
+ */
 import { createUlidFactory, systemClock, systemRandom, type UlidFactory } from "@holdfast/core";
 import {
   announcesEnd,

@@ -1,3 +1,4 @@
+/** Checks a schedule's text where the function is defined. Pure and without a parser: the gateway has the last word. */
 interface Field {
   readonly name: string;
   readonly min: number;

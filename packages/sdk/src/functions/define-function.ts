@@ -1,3 +1,7 @@
+/**
+ * `createFunction`: the types of handlers, and what a function is inside. `function-config.ts` says what the gateway
+ * is told of it.
+ */
 import type { LoggerLike } from "@holdfast/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { SchemaMap } from "../events/event-types.ts";

@@ -1,3 +1,7 @@
+/**
+ * Reads the options of one function, each with its rule; what is wrong becomes a `FUNCTION_INVALID`.
+ * `function-config.ts` uses it.
+ */
 import {
   type DurationInput,
   describeValue,

@@ -1,3 +1,4 @@
+/** What an app registers of a function: its options, checked and in the form of the wire protocol. */
 import { describeValue, messageOf } from "@holdfast/core";
 import { WIRE_LIMITS } from "@holdfast/protocol";
 import { isStandardSchema } from "../events/event-types.ts";

@@ -1,3 +1,4 @@
+/** The options of `createFunction` as types; `function-config.ts` checks them. docs/functions.md explains each. */
 import type { DurationInput } from "@holdfast/core";
 import type { TriggerInput } from "../events/triggers.ts";
 

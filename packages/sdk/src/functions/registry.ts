@@ -1,3 +1,4 @@
+/** The functions of an app by the names that requests use. What an app says when it connects is made from it. */
 import { HoldfastError } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";

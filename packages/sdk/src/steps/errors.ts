@@ -1,3 +1,4 @@
+/** The errors that handlers throw and catch, and how one that was stored becomes an `Error` again. */
 import { type ErrorCode, HoldfastError, type PlainError, parseDurationMs } from "@holdfast/core";
 import { instantOf } from "./points-in-time.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * `step.fetch`: its arguments as a call for the gateway, which makes the request, and its recorded answer as a
+ * `Response`.
+ */
 import { isRecord } from "@holdfast/protocol";
 import { invalidStep, named, type StepCall, type StepId } from "./step-call.ts";
 

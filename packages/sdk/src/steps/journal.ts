@@ -1,3 +1,4 @@
+/** The finished steps that a request carries (the memo), and in which order their promises settle on replay. */
 import type { PlainError } from "@holdfast/core";
 import { isRecord, normalizeError } from "@holdfast/protocol";
 

@@ -1,3 +1,7 @@
+/**
+ * The rules of a pass as a pure machine: which steps run, what is reported, when the pass ends.
+ * `../execution/pass.ts` drives it.
+ */
 import { type Next, type Step, unreachable } from "@holdfast/core";
 import type { CheckpointOutcome } from "@holdfast/protocol";
 import { type AppendList, concat, listLength, push, toArray } from "./append-list.ts";

@@ -1,3 +1,4 @@
+/** Durations and points in time as users write them for steps (text, `Date`, `Temporal`), as the wire has them. */
 import { type DurationInput, describeValue, HoldfastError, parseDurationMs } from "@holdfast/core";
 import { wireDuration } from "./wire-duration.ts";
 

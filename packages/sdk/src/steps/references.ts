@@ -1,3 +1,7 @@
+/**
+ * How one function names another for `step.invoke`: the function itself or a reference, with the types of its data
+ * and result.
+ */
 import { HoldfastError } from "@holdfast/core";
 import type { UntypedData } from "../events/event-types.ts";
 

@@ -1,3 +1,7 @@
+/**
+ * A call of a step tool before it runs: id, kind, what is reported. Each tool makes one; `../execution/pass.ts` runs
+ * it.
+ */
 import { describeValue, HoldfastError, messageOf, type PlainError } from "@holdfast/core";
 import { jsonNestsDeeperThan, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StepKind } from "./step-kinds.ts";

@@ -1,3 +1,4 @@
+/** Step ids: their check, the numbering of repeats, their hash. The hash names a step on the wire and in the store. */
 import { describeValue, HoldfastError } from "@holdfast/core";
 import { nodeModule } from "../runtime.ts";
 

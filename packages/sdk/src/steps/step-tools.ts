@@ -1,3 +1,7 @@
+/**
+ * The `step` object that a handler is given: turns each call into a `StepCall`. The tools that wait are in
+ * `wait-tools.ts`, `step.fetch` in `fetch-tool.ts`.
+ */
 import type { OutgoingEvent, SchemaMap } from "../events/event-types.ts";
 import { eventList } from "../events/send-events.ts";
 import { fetchCall } from "./fetch-tool.ts";

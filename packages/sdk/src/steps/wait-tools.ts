@@ -1,3 +1,4 @@
+/** The step tools that end when something happens elsewhere: an event, a signal, the end of another run. */
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isStandardSchema, validateData } from "../events/event-types.ts";

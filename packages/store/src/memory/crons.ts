@@ -1,3 +1,4 @@
+/** Schedules in memory: the next tick of each is a job of `queue.ts`. */
 import {
   type CronTick,
   cronKey,

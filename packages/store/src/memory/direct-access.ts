@@ -1,3 +1,7 @@
+/**
+ * How a store in this process reaches the tables: in later turns of the event loop, the writes of one turn as a
+ * batch. The simulation has another access, which is slow and fails.
+ */
 import { deferred, HoldfastError, messageOf } from "@holdfast/core";
 import { notVirtual, StoreError } from "../port/errors.ts";
 import type { StoreStats } from "../port/reads.ts";

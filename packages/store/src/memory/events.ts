@@ -1,3 +1,4 @@
+/** The table of events, with the ids that make a repeated one count once. */
 import type { EventDetail, EventPage, StoreReads } from "../port/reads.ts";
 import { eventKeyOf } from "../rules/flow-rules.ts";
 import type { Needs } from "../rules/plan.ts";

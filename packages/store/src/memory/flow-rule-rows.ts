@@ -1,3 +1,7 @@
+/**
+ * The rows of flow rules (rate limits, debounces, batches ...). What they allow is decided in
+ * `../rules/flow-rules.ts`, as on Postgres.
+ */
 import type { OpenWindow, WindowKey } from "../port/events.ts";
 import { type FlowRuleKey, type FlowRuleState, flowRuleKeyOf } from "../rules/flow-rules.ts";
 import type { TableClock } from "./rows.ts";

@@ -1,3 +1,4 @@
+/** What a memory store forgets so that it does not grow for ever: old runs that have ended, and their events. */
 import type { Tables } from "./tables.ts";
 
 /**

@@ -1,3 +1,4 @@
+/** Claims of functions with limits, in memory: what `claim_limited` of the Postgres schema does in SQL. */
 import type { ClaimLimits, LimitedClaimRequest } from "../port/work.ts";
 import type { FlowRuleRows } from "./flow-rule-rows.ts";
 import type { Queue } from "./queue.ts";

@@ -1,3 +1,7 @@
+/**
+ * A database in memory: the tables, and the stores that are opened on them. Gateways with `--store memory` and tests
+ * use it.
+ */
 import type { Clock } from "@holdfast/core";
 import type { Store, Wake } from "../port/store.ts";
 import type { Unit, UnitOutcome } from "../rules/plan.ts";

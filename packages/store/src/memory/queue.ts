@@ -1,3 +1,4 @@
+/** The table of jobs: what is due, who has a lease, which places of limits are taken. */
 import type { QueueDepth } from "../port/reads.ts";
 import type { ClaimRequest, Fence, LeaseExtension, LeaseRelease, NewJob, RecallWant } from "../port/work.ts";
 import { Groups } from "./groups.ts";

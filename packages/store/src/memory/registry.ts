@@ -1,3 +1,4 @@
+/** The tables of apps, their deployments and functions, and of who is connected. */
 import { StoreError } from "../port/errors.ts";
 import type {
   AppRecord,

@@ -1,3 +1,4 @@
+/** The rows of the memory store's tables, and the order and keys in which they are found. */
 import type { NewEvent, StoredWait } from "../port/events.ts";
 import type { JobKind, LogRow, RunHead, StoredLogRow } from "../port/work.ts";
 

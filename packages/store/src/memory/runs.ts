@@ -1,3 +1,4 @@
+/** The tables of runs and their logs; a run's jobs and waits hang on it. */
 import type { NewWait } from "../port/events.ts";
 import type { RunFilter, RunPage } from "../port/reads.ts";
 import type { LogRow, RunHead, RunStatus, StoredLogRow } from "../port/work.ts";

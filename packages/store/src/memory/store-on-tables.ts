@@ -1,3 +1,7 @@
+/**
+ * The store's port over the tables: checks and hands each call to `tables.ts` through an access. `direct-access.ts`
+ * and the simulation's `DatabaseLink` are two.
+ */
 import { invariant } from "@holdfast/core";
 import type { StoreStats } from "../port/reads.ts";
 import type { StoredFunction } from "../port/registry.ts";

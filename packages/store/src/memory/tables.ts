@@ -1,3 +1,7 @@
+/**
+ * All tables, and the transactions on them. What a batch may write is decided in `../rules`, as on Postgres; here is
+ * what the SQL does there.
+ */
 import type { RunDetail } from "../port/reads.ts";
 import type { RunHead, StoredRun } from "../port/work.ts";
 import { eventKeyOf } from "../rules/flow-rules.ts";

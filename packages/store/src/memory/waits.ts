@@ -1,3 +1,4 @@
+/** The table of what runs wait for, found by its name. */
 import type { NewWait, StoredWait, WaitKind, WaitQuery } from "../port/events.ts";
 import { Groups } from "./groups.ts";
 import { byText, type EventRow, type RunRow, type TableClock, type WaitRow } from "./rows.ts";

@@ -1,3 +1,7 @@
+/**
+ * Every option of `connect()`, a row each: what is read, checked and documented comes from here.
+ * `../shared/connect-options.ts` has the types.
+ */
 import { describeValue, HoldfastError } from "@holdfast/core";
 import {
   asBoolean,

@@ -1,3 +1,7 @@
+/**
+ * The messages between main thread and connection thread, and how a post is read. What each means in every situation
+ * is in `message-table.ts`.
+ */
 import { type ClockReading, HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
 import type { CheckpointOutcome, Extension, RequestIdentity } from "@holdfast/protocol";
 import type { ConnectionState, DebugState } from "./debug-state.ts";

@@ -1,3 +1,7 @@
+/**
+ * The words of a stall that both threads use: its policy, its reports, what the debug state shows.
+ * `../thread/stall-watch.ts` makes them.
+ */
 import type { RequestIdentity } from "@holdfast/protocol";
 
 /** How the connection thread watches the main thread. */

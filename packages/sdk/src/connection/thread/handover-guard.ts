@@ -1,3 +1,7 @@
+/**
+ * Owns whether a request that was read may go to main at once, or is held until its lease is confirmed
+ * (docs/decisions/0036). `RequestManager` asks it; `../main/lease-guard.ts` asks the same before each body.
+ */
 import type { ClockReading } from "@holdfast/core";
 import { type ConnectionReady, type ExecutorRequest, WORKER_FALLBACK_INTERVALS } from "@holdfast/protocol";
 import { parseIntervalMs, suspensionLimitMs } from "../machines/intervals.ts";

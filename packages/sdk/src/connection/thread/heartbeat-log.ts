@@ -1,3 +1,4 @@
+/** When heartbeats were last sent and answered, for the debug state. `link-driver.ts` reports them. */
 import type { Clock } from "@holdfast/core";
 
 export interface HeartbeatFacts {

@@ -1,3 +1,7 @@
+/**
+ * Owns the requests of a connection thread, from the frame that brings one to the acknowledgement of its reply. What
+ * each part decides is in that part: `handover-guard.ts`, `lease-keeper.ts`, `reply-delivery.ts`, `refusals.ts`.
+ */
 import { type Clock, type ClockReading, type Log, readClocks, type Timers, unreachable } from "@holdfast/core";
 import {
   type CheckpointOutcome,
