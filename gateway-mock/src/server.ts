@@ -1,5 +1,5 @@
 /** Starts and stops a whole gateway: database, store, dispatcher, HTTP and sockets, in this order, and backwards. */
-import type { IncomingHttpHeaders, Server } from "node:http";
+import type { IncomingHttpHeaders, RequestListener, Server } from "node:http";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import {
   HoldfastError,
@@ -22,8 +22,11 @@ import type { GatewayOptions } from "./gateway-options.ts";
 import { httpApp } from "./http/app.ts";
 import { type CallerRules, callerProblem, readHost } from "./http/callers.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
+import { directListener } from "./http/direct-listener.ts";
+import { directRoutes } from "./http/direct-routes.ts";
 import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
+import type { HttpParts } from "./http/parts.ts";
 import { openStore } from "./open-store.ts";
 import { CALL_LIMITS, Caller } from "./outgoing/call.ts";
 import { VERSION } from "./version.ts";
@@ -120,7 +123,7 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
   const sockets = new SocketServer({ sessions, maxSockets, pending, refusal });
   const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await store.skipTime(checkSkip(ms)));
-  const app = httpApp({
+  const httpParts: HttpParts = {
     dispatcher,
     store,
     keys,
@@ -137,8 +140,8 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
       http: connections.status(),
     }),
     ...(config.virtualTime ? { skipTime } : {}),
-  });
-  serve([http.server, second.server], getRequestListener(app.fetch, LISTENER), connections, sockets);
+  };
+  serve([http.server, second.server], requestListener(httpParts), connections, sockets);
   const endSigns = startGatewayHeartbeat({ dispatcher, store, gatewayId, log });
   const endServing = async (): Promise<void> => {
     endSigns();
@@ -166,9 +169,16 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   };
 }
 
+/** Direct routes in front, the router behind them. */
+function requestListener(parts: HttpParts): RequestListener {
+  const routes = directRoutes(parts);
+  const router = getRequestListener(httpApp(parts, routes).fetch, LISTENER);
+  return directListener(routes, parts, (incoming, outgoing) => void router(incoming, outgoing));
+}
+
 function serve(
   servers: readonly Server[],
-  listener: ReturnType<typeof getRequestListener>,
+  listener: RequestListener,
   connections: ConnectionLimit,
   sockets: SocketServer,
 ): void {

@@ -4,20 +4,20 @@
  */
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import { levelFor, plainName } from "@holdfast/store";
+import { plainName } from "@holdfast/store";
 import { Hono } from "hono";
 import { endEndlessBodies, limitBody } from "./bodies.ts";
-import { connectApi } from "./connect-api.ts";
-import { errorResponse, notFound, statusOf } from "./errors.ts";
-import { eventsApi, refusedEvents } from "./events-api.ts";
-import { accessOf, allowPages, checkCallers, guard } from "./guard.ts";
+import type { DirectRoute } from "./direct-route.ts";
+import { addDirectRoutes, directRoutes } from "./direct-routes.ts";
+import { errorResponse, logFailure, notFound } from "./errors.ts";
+import { allowPages, checkCallers, failureBody, guard } from "./guard.ts";
 import type { HttpParts } from "./parts.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
 
 /** The gateway's HTTP interface. No route checks keys and callers: that is done before all of them. */
-export function httpApp(parts: HttpParts): Hono {
+export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = directRoutes(parts)): Hono {
   const app = new Hono();
   app.use(endEndlessBodies());
   app.use(checkCallers(parts.callers));
@@ -28,8 +28,7 @@ export function httpApp(parts: HttpParts): Hono {
     if (/%00/.test(c.req.url)) throw notFound(`No route for ${c.req.method} ${c.req.path}.`);
     await next();
   });
-  connectApi(app, parts);
-  eventsApi(app, parts);
+  addDirectRoutes(app, routes);
   runsApi(app, parts);
   runStateApi(app, parts);
   signalsApi(app, parts);
@@ -37,10 +36,9 @@ export function httpApp(parts: HttpParts): Hono {
   if (parts.skipTime) testingApi(app, parts.skipTime);
   app.notFound((c) => errorResponse(c, notFound(`No route for ${c.req.method} ${c.req.path}.`)));
   app.onError((error, c) => {
-    if (statusOf(error) >= 500) {
-      parts.log(levelFor(error, "error"), `${c.req.method} ${c.req.path} failed: ${messageOf(error)}`);
-    }
-    return accessOf(c.req.path) === "event-key" ? refusedEvents(c, error) : errorResponse(c, error);
+    logFailure(parts.log, c.req, error);
+    const body = failureBody(c.req.path, error);
+    return c.json(body, body.status);
   });
   return app;
 }

@@ -19,51 +19,60 @@ import {
   START_PATH,
   WIRE_LIMITS,
 } from "@holdfast/protocol";
-import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
 import { type Dispatcher, settledOps } from "../dispatch/index.ts";
-import { limitBody } from "./bodies.ts";
-import { errorResponse } from "./errors.ts";
+import { binaryAnswer, type DirectRequest, type DirectRoute, errorAnswer, jsonAnswer } from "./direct-route.ts";
 import type { Bearer } from "./keys.ts";
 import type { HttpParts } from "./parts.ts";
 
-const BINARY = { "Content-Type": "application/octet-stream" };
-
 /** What workers call: start, flush, and checkpoints of the plain protocol. */
-export function connectApi(app: Hono, parts: HttpParts): void {
-  const { dispatcher } = parts;
+export function connectRoutes(parts: HttpParts): DirectRoute[] {
+  return [startRoute(parts), flushRoute(parts), checkpointRoute(parts)];
+}
 
-  app.post(START_PATH, limitBody(WIRE_LIMITS.maxStartBodyBytes), async (c) => {
-    if (parts.isDraining())
-      return errorResponse(c, new HoldfastError("STORE_FAILED", "This gateway is shutting down."));
-    decodeStartRequest(await bytes(c));
-    return c.body(startAnswer(parts, endpoint(c), c.get("bearer"), c.get("environment")), 200, BINARY);
-  });
+function startRoute(parts: HttpParts): DirectRoute {
+  return {
+    path: START_PATH,
+    maxBodyBytes: WIRE_LIMITS.maxStartBodyBytes,
+    answer: async (request) => {
+      if (parts.isDraining()) return errorAnswer(new HoldfastError("STORE_FAILED", "This gateway is shutting down."));
+      decodeStartRequest(await request.body());
+      return binaryAnswer(startAnswer(parts, endpoint(request), request.bearer, request.environment));
+    },
+  };
+}
 
-  app.post(FLUSH_PATH, limitBody(WIRE_LIMITS.maxFlushBodyBytes), async (c) => {
-    const body = await bytes(c);
-    if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; expected an SDKResponse.");
-    if (dispatcher.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
-    return c.body(await flushAnswer(dispatcher.httpReports, body, c.get("environment")), 200, BINARY);
-  });
+function flushRoute({ dispatcher }: HttpParts): DirectRoute {
+  return {
+    path: FLUSH_PATH,
+    maxBodyBytes: WIRE_LIMITS.maxFlushBodyBytes,
+    answer: async (request) => {
+      const body = await request.body();
+      if (body.byteLength === 0) throw new HoldfastError("BODY_INVALID", "The body is empty; expected an SDKResponse.");
+      if (dispatcher.isPlain) parseJsonBytes(decodeSdkResponse(body).systemTraceCtx, "`system_trace_ctx`");
+      return binaryAnswer(await flushAnswer(dispatcher.httpReports, body, request.environment));
+    },
+  };
+}
 
-  app.post("/v1/checkpoint/:runId/async", limitBody(GATEWAY_LIMITS.maxCheckpointBodyBytes), async (c) => {
-    const { item, ops } = await readCheckpoint(await bytes(c));
-    const { outcome, message } = await dispatcher.httpReports.checkpoint(
-      item,
-      c.req.param("runId"),
-      ops,
-      c.get("environment"),
-    );
-    switch (outcome) {
-      case "stored":
-        return c.body(null, 200);
-      case "stale":
-        return c.json({ error: message, code: "LEASE_LOST", status: 409 }, 409);
-      case "invalid":
-        return c.json({ error: message, code: "BODY_INVALID", status: 400 }, 400);
-    }
-  });
+function checkpointRoute({ dispatcher }: HttpParts): DirectRoute {
+  return {
+    path: "/v1/checkpoint/:runId/async",
+    maxBodyBytes: GATEWAY_LIMITS.maxCheckpointBodyBytes,
+    answer: async (request) => {
+      const { item, ops } = await readCheckpoint(await request.body());
+      const { param, environment } = request;
+      const { outcome, message } = await dispatcher.httpReports.checkpoint(item, param, ops, environment);
+      switch (outcome) {
+        case "stored":
+          return { status: 200, contentType: null, body: null };
+        case "stale":
+          return jsonAnswer({ error: message, code: "LEASE_LOST", status: 409 }, 409);
+        case "invalid":
+          return jsonAnswer({ error: message, code: "BODY_INVALID", status: 400 }, 400);
+      }
+    },
+  };
 }
 
 /** The body of a successful start call. */
@@ -97,15 +106,11 @@ export async function flushAnswer(
   return encodeFlushResponse({ requestId: response.requestId }) as Uint8Array<ArrayBuffer>;
 }
 
-async function bytes(c: Context): Promise<Uint8Array> {
-  return new Uint8Array(await c.req.arrayBuffer());
-}
-
 /** The address that the worker used, so that it works through port forwards and proxies. */
-function endpoint(c: Context): string {
-  const url = new URL(c.req.url);
-  const secure = url.protocol === "https:" || c.req.header("x-forwarded-proto")?.split(",")[0]?.trim() === "https";
-  return `${secure ? "wss" : "ws"}://${url.host}${CONNECT_PATH}`;
+function endpoint({ url, header }: DirectRequest): string {
+  const { protocol, host } = new URL(url);
+  const secure = protocol === "https:" || header("x-forwarded-proto")?.split(",")[0]?.trim() === "https";
+  return `${secure ? "wss" : "ws"}://${host}${CONNECT_PATH}`;
 }
 
 const CHECKPOINT_OPS: ReadonlySet<OpName> = new Set([

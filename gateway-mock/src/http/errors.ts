@@ -1,8 +1,9 @@
-/** Which HTTP status each error code has, and how an error looks in an answer. */
-import { type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
+/** Which HTTP status each error code has, how an error looks in an answer, and which ones are logged. */
+import { type ErrorCode, HoldfastError, type Log, messageOf } from "@holdfast/core";
+import { levelFor } from "@holdfast/store";
 import type { Context } from "hono";
 
-type Status = 400 | 401 | 403 | 404 | 409 | 413 | 421 | 500 | 503;
+export type Status = 400 | 401 | 403 | 404 | 409 | 413 | 421 | 500 | 503;
 
 const STATUSES: Partial<Record<ErrorCode, Status>> = {
   BODY_INVALID: 400,
@@ -35,6 +36,17 @@ export function errorBody(error: unknown): { error: string; code: ErrorCode; sta
 export function errorResponse(c: Context, error: unknown): Response {
   const body = errorBody(error);
   return c.json(body, body.status);
+}
+
+/** What senders of events read when nothing was taken. */
+export function refusedEventsBody(error: unknown): { ids: []; status: Status; error: string; code: ErrorCode } {
+  const { error: message, code, status } = errorBody(error);
+  return { ids: [], status, error: message, code };
+}
+
+/** A request failed for which its caller is not to blame. */
+export function logFailure(log: Log, { method, path }: { method: string; path: string }, error: unknown): void {
+  if (statusOf(error) >= 500) log(levelFor(error, "error"), `${method} ${path} failed: ${messageOf(error)}`);
 }
 
 export function notFound(what: string): HoldfastError {

@@ -1,41 +1,36 @@
-/** Routes that take events: reads and checks the request, and hands the events to the dispatcher. */
+/** The route that takes events: reads and checks the request, and hands the events to the dispatcher. */
 import { HoldfastError } from "@holdfast/core";
 import { readLargeJson, SMALL_BYTES } from "@holdfast/engine";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
-import type { Context, Hono } from "hono";
 import { GATEWAY_LIMITS } from "../config.ts";
 import { type IdSeed, INTERNAL_FIELD, type RawEvent } from "../dispatch/index.ts";
-import { limitBody } from "./bodies.ts";
-import { errorBody } from "./errors.ts";
+import { type DirectRoute, jsonAnswer } from "./direct-route.ts";
+import { refusedEventsBody } from "./errors.ts";
 import type { HttpParts } from "./parts.ts";
 
 const SEED_HEADER = "x-inngest-event-id-seed";
 
 /** Event intake: one event or an array of them. The body says how it went, as the tools in use expect. */
-export function eventsApi(app: Hono, parts: HttpParts): void {
-  app.post("/e/:key", limitBody(GATEWAY_LIMITS.maxEventBodyBytes), async (c) => {
-    try {
-      const events = await readEvents(c);
-      const seed = readSeed(c.req.header(SEED_HEADER));
-      const ids = await parts.dispatcher.sendEvents(events, {
-        environment: c.get("environment"),
-        ...(seed ? { seed } : {}),
-      });
-      return c.json({ ids, status: 200 });
-    } catch (error) {
-      return refusedEvents(c, error);
-    }
-  });
+export function eventsRoute({ dispatcher }: Pick<HttpParts, "dispatcher">): DirectRoute {
+  return {
+    path: "/e/:key",
+    maxBodyBytes: GATEWAY_LIMITS.maxEventBodyBytes,
+    answer: async (request) => {
+      try {
+        const events = await readEvents(await request.body());
+        const seed = readSeed(request.header(SEED_HEADER));
+        const { environment } = request;
+        const ids = await dispatcher.sendEvents(events, { environment, ...(seed ? { seed } : {}) });
+        return jsonAnswer({ ids, status: 200 }, 200);
+      } catch (error) {
+        const body = refusedEventsBody(error);
+        return jsonAnswer(body, body.status);
+      }
+    },
+  };
 }
 
-/** What senders of events read when nothing was taken. */
-export function refusedEvents(c: Context, error: unknown): Response {
-  const { error: message, code, status } = errorBody(error);
-  return c.json({ ids: [], status, error: message, code }, status);
-}
-
-async function readEvents(c: Context): Promise<RawEvent[]> {
-  const body = new Uint8Array(await c.req.arrayBuffer());
+async function readEvents(body: Uint8Array): Promise<RawEvent[]> {
   const events = await parsedEvents(body).catch((cause: unknown) => {
     if (!HoldfastError.is(cause) || cause.code !== "FRAME_INVALID") throw cause;
     throw new HoldfastError("BODY_INVALID", cause.message, { cause });

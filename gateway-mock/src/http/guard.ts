@@ -6,6 +6,7 @@ import { HoldfastError } from "@holdfast/core";
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { type CallerRules, callerProblem, isAllowedOrigin } from "./callers.ts";
+import { errorBody, refusedEventsBody } from "./errors.ts";
 import { type Bearer, environmentFor, type Keys } from "./keys.ts";
 
 /** What a request must have: nothing, the event key that its path names, or the signing key. */
@@ -19,7 +20,7 @@ declare module "hono" {
   }
 }
 
-const ENVIRONMENT_HEADER = "x-inngest-env";
+export const ENVIRONMENT_HEADER = "x-inngest-env";
 
 /** What load balancers and supervisors ask; they have no keys, and learn nothing but whether the gateway lives. */
 const OPEN_PATHS: ReadonlySet<string> = new Set(["/health", "/ready"]);
@@ -30,6 +31,11 @@ const EVENT_PATH = /^\/e\/[^/]+$/;
 export function accessOf(path: string): Access {
   if (OPEN_PATHS.has(path)) return "open";
   return EVENT_PATH.test(path) ? "event-key" : "signing-key";
+}
+
+/** The answer to a request that failed; senders of events read another one than all others. */
+export function failureBody(path: string, error: unknown): ReturnType<typeof errorBody> {
+  return accessOf(path) === "event-key" ? refusedEventsBody(error) : errorBody(error);
 }
 
 /** Rejects requests that a foreign page made a browser send. */
@@ -58,27 +64,51 @@ export function allowPages(rules: CallerRules): MiddlewareHandler {
 /** Stands before every route: a route that is added is closed unless `accessOf` names its path. */
 export function guard(keys: Keys): MiddlewareHandler {
   return async (c, next) => {
-    switch (accessOf(c.req.path)) {
-      case "open":
-        break;
-      case "event-key":
-        admit(c, keys.sender(eventKeyIn(c.req.path)), "The event key is wrong.");
-        break;
-      case "signing-key": {
-        const how = "expected `Authorization: Bearer <its hash>`";
-        admit(c, keys.signer(c.req.header("authorization")), `The signing key is missing or wrong: ${how}.`);
-        break;
-      }
+    const headers = { authorization: c.req.header("authorization"), environment: c.req.header(ENVIRONMENT_HEADER) };
+    const admitted = admit(c.req.path, headers, keys);
+    if (admitted) {
+      c.set("bearer", admitted.bearer);
+      c.set("environment", admitted.environment);
     }
     await next();
   };
 }
 
 /** What comes after works in one environment: what is in others does not exist for it. */
-function admit(c: Context, bearer: Bearer | undefined, refusal: string): void {
-  if (!bearer) throw unauthorized(refusal);
-  c.set("bearer", bearer);
-  c.set("environment", environmentFor(bearer, c.req.header(ENVIRONMENT_HEADER)));
+export interface Admitted {
+  readonly bearer: Bearer;
+  readonly environment: string;
+}
+
+/**
+ * Whether the caller's key opens the path; null where none is needed.
+ * @throws HoldfastError `UNAUTHORIZED`, `ENVIRONMENT_INVALID`, `ENVIRONMENT_REFUSED`
+ */
+export function admit(
+  path: string,
+  headers: { readonly authorization: string | undefined; readonly environment: string | undefined },
+  keys: Keys,
+): Admitted | null {
+  const bearer = bearerOf(path, headers.authorization, keys);
+  return bearer && { bearer, environment: environmentFor(bearer, headers.environment) };
+}
+
+function bearerOf(path: string, authorization: string | undefined, keys: Keys): Bearer | null {
+  switch (accessOf(path)) {
+    case "open":
+      return null;
+    case "event-key": {
+      const sender = keys.sender(eventKeyIn(path));
+      if (!sender) throw unauthorized("The event key is wrong.");
+      return sender;
+    }
+    case "signing-key": {
+      const signer = keys.signer(authorization);
+      if (signer) return signer;
+      const how = "expected `Authorization: Bearer <its hash>`";
+      throw unauthorized(`The signing key is missing or wrong: ${how}.`);
+    }
+  }
 }
 
 function eventKeyIn(path: string): string {
