@@ -5,8 +5,18 @@ import { published } from "../packages/tooling/src/tsup-base.ts";
 
 const thirdParty = notices(fileURLToPath(new URL(".", import.meta.url)));
 
+const esbuildPlugins = [thirdParty.plugin];
+
 export default defineConfig([
-  { ...published, entry: { index: "src/index.ts" }, esbuildPlugins: [thirdParty.plugin] },
+  // Parts that are imported when they are first used are files of their own, and so is what library and command share.
   // The command runs as ESM only; its first line says `#!/usr/bin/env node` in the source.
-  { ...published, entry: { bin: "src/bin.ts" }, format: ["esm"], dts: false, clean: false },
+  {
+    ...published,
+    entry: { index: "src/index.ts", bin: "src/bin.ts" },
+    format: ["esm"],
+    splitting: true,
+    dts: { ...published.dts, entry: { index: "src/index.ts" } },
+    esbuildPlugins,
+  },
+  { ...published, entry: { index: "src/index.ts" }, format: ["cjs"], clean: false, esbuildPlugins },
 ]);

@@ -1,7 +1,10 @@
 /** Writes log lines: JSON for machines, short readable ones for people. */
+import { createRequire } from "node:module";
 import type { Log } from "@holdfast/core";
-import { pino } from "pino";
-import type { LogFormat, LogLevelName } from "./cli.ts";
+import { LOG_LEVEL_NAMES, type LogFormat, type LogLevelName } from "./cli.ts";
+
+/** Loaded with the first line, and at once: a line that waited could be lost with its process. */
+const loadPino = (): typeof import("pino") => createRequire(import.meta.url)("pino");
 
 export interface LogTarget {
   write(text: string): void;
@@ -10,16 +13,23 @@ export interface LogTarget {
 /** The gateway's log: JSON lines for machines, short readable ones for people. */
 export function createLog(target: LogTarget, level: LogLevelName, format: LogFormat, colours = false): Log {
   const destination = format === "json" ? target : { write: (line: string) => target.write(prettyLine(line, colours)) };
-  const logger = pino(
-    {
-      level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    destination,
-  );
+  const open = (): import("pino").Logger => {
+    const { pino } = loadPino();
+    return pino(
+      {
+        level,
+        base: null,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+      },
+      destination,
+    );
+  };
+  const least = LOG_LEVEL_NAMES.indexOf(level);
+  let logger: ReturnType<typeof open> | undefined;
   return (recordLevel, message, data) => {
+    if (LOG_LEVEL_NAMES.indexOf(recordLevel) < least) return;
+    logger ??= open();
     if (data) logger[recordLevel](data, message);
     else logger[recordLevel](message);
   };

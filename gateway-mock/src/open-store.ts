@@ -1,11 +1,12 @@
-/** Opens the store that a gateway was asked for; what was opened ends with the gateway's other parts. */
+/**
+ * Opens the store that a gateway was asked for; what was opened ends with the gateway's other parts. The only file that
+ * knows which stores there are. One that is not asked for is not loaded, nor is its driver (docs/decisions/0046).
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import { type HoldfastError, systemClock } from "@holdfast/core";
 import { createMemoryDatabase, type Store } from "@holdfast/store";
 import type { CleanUps } from "./clean-ups.ts";
 import type { GatewayConfig } from "./config.ts";
-import { openDatabase } from "./postgres.ts";
-import { openPostgresStore } from "./store-postgres/index.ts";
 
 export interface OpenStore {
   readonly store: Store;
@@ -29,6 +30,8 @@ export async function openStore(config: GatewayConfig, cleanUps: CleanUps): Prom
 
 async function openOnPostgres(config: GatewayConfig, cleanUps: CleanUps): Promise<OpenStore> {
   const { log, virtualTime, maxConnections } = config;
+  const { openDatabase } = await import("./postgres.ts");
+  const { openPostgresStore } = await import("./store-postgres/index.ts");
   const database = await openDatabase(config, log);
   cleanUps.add({
     what: "stopping the embedded Postgres",

@@ -10,7 +10,7 @@ import {
   systemRandom,
   systemTimers,
 } from "@holdfast/core";
-import { type PostgresServer, startPostgres } from "@holdfast/postgres-server";
+import type { PostgresServer } from "@holdfast/postgres-server";
 import type { GatewayConfig } from "./config.ts";
 
 export interface Database {
@@ -28,6 +28,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const never = new Promise<never>(() => {});
   if (config.databaseUrl !== undefined) return { url: config.databaseUrl, lost: never, stop: async () => {} };
+  const { startPostgres } = await import("@holdfast/postgres-server");
   const server = config.keepData
     ? await startPostgres({ keep: true, dataDir: config.dataDir, log })
     : await startPostgres({ keep: false, log });

@@ -15,7 +15,6 @@ import type { Store } from "@holdfast/store";
 import { getRequestListener } from "@hono/node-server";
 import { CleanUps } from "./clean-ups.ts";
 import { GATEWAY_LIMITS, type GatewayConfig, isLoopback, resolveConfig } from "./config.ts";
-import type { DispatcherOptions } from "./dispatch/index.ts";
 import { createCore } from "./gateway-core.ts";
 import { startGatewayHeartbeat } from "./gateway-heartbeat.ts";
 import type { GatewayOptions } from "./gateway-options.ts";
@@ -28,7 +27,7 @@ import { statusOf } from "./http/errors.ts";
 import { closeServer, listen } from "./http/listen.ts";
 import type { HttpParts } from "./http/parts.ts";
 import { openStore } from "./open-store.ts";
-import { CALL_LIMITS, Caller } from "./outgoing/call.ts";
+import { createCaller } from "./outgoing/caller.ts";
 import { VERSION } from "./version.ts";
 import { SocketServer, type UpgradeRefusal } from "./ws/server.ts";
 
@@ -107,10 +106,15 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
   cleanUps.add({ what: "closing the second port", leastMs: 100, run: () => closeServer(second.server) });
   const { store, lost } = await openStore(config, cleanUps);
 
-  const caller = new Caller({ ...CALL_LIMITS, allowInner: config.allowPrivateFetch });
+  const caller = createCaller({ allowInner: config.allowPrivateFetch });
   cleanUps.add({ what: "ending HTTP calls of steps", leastMs: 100, run: () => caller.close() });
-  const call: DispatcherOptions["call"] = (what, signal) => caller.call(what, signal);
-  const core = createCore(config, { store: storeFor(store), clock: systemClock, timers, random: systemRandom, call });
+  const core = createCore(config, {
+    store: storeFor(store),
+    clock: systemClock,
+    timers,
+    random: systemRandom,
+    call: caller.call,
+  });
   const { dispatcher, keys, sessions, id: gatewayId, newId } = core;
   cleanUps.add({ what: "releasing leases", leastMs: 500, run: () => dispatcher.stop() });
   await dispatcher.start();

@@ -1,8 +1,11 @@
-/** Accepts WebSocket upgrades: who may, how many, how large their frames. Each socket becomes a `Session`. */
+/**
+ * Accepts WebSocket upgrades: who may, how many, how large their frames. Each socket becomes a `Session`. The protocol's
+ * implementation is loaded with the first one (docs/decisions/0046).
+ */
 import { type IncomingHttpHeaders, type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { CONNECT_PATH, SUBPROTOCOL, WIRE_LIMITS } from "@holdfast/protocol";
-import { WebSocketServer } from "ws";
+import type { WebSocketServer } from "ws";
 import { type PendingLimits, PendingSockets } from "./pending-sockets.ts";
 import type { Sessions } from "./sessions.ts";
 
@@ -31,25 +34,14 @@ const CLOSE_TIMEOUT_MS = 5_000;
 /** Takes upgrades of any number of HTTP servers. */
 export class SocketServer {
   readonly #options: SocketServerOptions;
-  readonly #server: WebSocketServer;
+  /** Null until the first upgrade. */
+  #server: WebSocketServer | null = null;
+  #isClosed = false;
   readonly #pending: PendingSockets;
 
   constructor(options: SocketServerOptions) {
     this.#options = options;
     this.#pending = new PendingSockets(options.pending);
-    const limits = {
-      maxPayload: WIRE_LIMITS.maxFrameBytes,
-      maxFragments: MAX_FRAGMENTS,
-      maxBufferedChunks: MAX_PIECES,
-      closeTimeout: CLOSE_TIMEOUT_MS,
-    };
-    this.#server = new WebSocketServer({
-      ...limits,
-      noServer: true,
-      perMessageDeflate: false,
-      clientTracking: false,
-      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
-    });
   }
 
   pending(): ReturnType<PendingSockets["status"]> {
@@ -57,21 +49,47 @@ export class SocketServer {
   }
 
   listenOn(server: Server): void {
-    server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
+    server.on("upgrade", (request, socket, head) => {
+      socket.on("error", () => socket.destroy());
+      const refusal = this.#refusal(request);
+      if (refusal) return refuse(socket, refusal);
+      const upgrade = (opened: WebSocketServer): void => this.#upgrade(opened, request, socket, head);
+      if (this.#server) upgrade(this.#server);
+      else void this.#open().then(upgrade);
+    });
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#options.sessions.close();
-    this.#server.close();
+    this.#server?.close();
   }
 
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    socket.on("error", () => socket.destroy());
-    const refusal = this.#refusal(request);
-    if (refusal) return refuse(socket, refusal);
+  /** Nothing reads the sockets that wait for it. */
+  async #open(): Promise<WebSocketServer> {
+    const { WebSocketServer } = await import("ws");
+    const limits = {
+      maxPayload: WIRE_LIMITS.maxFrameBytes,
+      maxFragments: MAX_FRAGMENTS,
+      maxBufferedChunks: MAX_PIECES,
+      closeTimeout: CLOSE_TIMEOUT_MS,
+    };
+    this.#server ??= new WebSocketServer({
+      ...limits,
+      noServer: true,
+      perMessageDeflate: false,
+      clientTracking: false,
+      handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+    });
+    return this.#server;
+  }
+
+  #upgrade(server: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // While the first ones waited, the gateway may have closed, and so may they.
+    if (this.#isClosed || socket.destroyed) return void socket.destroy();
     const pending = this.#pending.admit(socket);
     if (!pending) return refuse(socket, CROWDED);
-    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+    server.handleUpgrade(request, socket, head, (webSocket) => {
       const session = this.#options.sessions.accept(webSocket, socket, () => pending.release());
       pending.onEvicted = (why) => {
         session.evict(why);

@@ -1,7 +1,7 @@
 /** A database of a test's own on a Postgres server, dropped when it is done. */
 import { createHash, randomBytes } from "node:crypto";
 import { HoldfastError, sleep, systemClock, systemTimers } from "@holdfast/core";
-import postgres from "postgres";
+import type postgres from "postgres";
 import { register } from "./registry.ts";
 import { TEST_DATABASE_URL } from "./test-postgres.ts";
 
@@ -25,7 +25,7 @@ export interface TestDatabase {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-type Sql = ReturnType<typeof postgres>;
+type Sql = postgres.Sql;
 
 const OBJECT_IN_USE = "55006";
 const TEMPLATE_PATIENCE_MS = 30_000;
@@ -98,7 +98,9 @@ async function createFrom(sql: Sql, name: string, template: string): Promise<voi
 }
 
 async function asAdmin<T>(serverUrl: string, work: (sql: Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(serverUrl, { max: 1, onnotice: () => {} });
+  // A gateway in memory comes without the driver (docs/decisions/0046).
+  const { default: connect } = await import("postgres");
+  const sql = connect(serverUrl, { max: 1, onnotice: () => {} });
   try {
     return await work(sql);
   } finally {

@@ -1,6 +1,5 @@
 /** A throwaway Postgres server for tests, or the one that `HOLDFAST_TEST_DATABASE_URL` names. */
 import { HoldfastError } from "@holdfast/core";
-import { startPostgres } from "@holdfast/postgres-server";
 import { register } from "./registry.ts";
 
 /** Name of the variable that names a server of one's own: tests then use that and start none. */
@@ -41,6 +40,7 @@ export async function startTestPostgres(options: TestPostgresOptions = {}): Prom
   const given = process.env[TEST_DATABASE_URL];
   if (given && !options.own) return existingServer(given);
   const { port = 0, durable = false, settings = {} } = options;
+  const { startPostgres } = await import("@holdfast/postgres-server");
   const server = await startPostgres({ keep: false, port, durable, settings: { max_connections: "200", ...settings } });
   const unregister = register("postgres", () => `Postgres on port ${server.port}`);
   const stop = (): Promise<void> => server.stop().finally(unregister);

@@ -6,7 +6,7 @@ import ts from "typescript";
 import { filesBelow } from "./workspace.mjs";
 
 /** Packages of this workspace that are never published. */
-const privateNames = /@holdfast\/(core|protocol|postgres-server|tooling|e2e)\b/;
+const privateNames = /@holdfast\/(core|protocol|store|engine|postgres-server|tooling|e2e)\b/;
 
 /**
  * @param {string} folder

@@ -1,0 +1,53 @@
+import { fileURLToPath } from "node:url";
+import { spawnNode } from "@holdfast/testing";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { gatewayBin } from "../support/gateway.mjs";
+
+/** What a gateway has loaded when it is ready. It is what its start takes, whatever machine it runs on. */
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+const DEV = ["dev", "--json", "--port", "0", "--connect-port", "0"];
+
+interface Loaded {
+  /** Installed packages. */
+  readonly packages: readonly string[];
+  /** Files of our own packages. */
+  readonly files: readonly string[];
+}
+
+async function loadedWhenReady(file: string, args: readonly string[]): Promise<Loaded> {
+  const env = { HOLDFAST_STORE: undefined, DATABASE_URL: undefined, HOLDFAST_DATABASE_URL: undefined };
+  const execArgv = ["--import", fixture("list-modules.mjs")];
+  const child = spawnNode(file, { name: "The gateway", args, env, execArgv });
+  onTestFinished(async () => void (await child.kill("SIGTERM")));
+  const line = await child.waitForLine(/^LOADED /);
+  const urls = JSON.parse(line.replace("LOADED ", "")) as string[];
+  const packages = urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1] ?? []);
+  const files = urls.flatMap((url) => /\/(?:gateway-mock|testing)\/dist\/(.*)$/.exec(url)?.[1] ?? []);
+  return { packages: [...new Set(packages)].sort(), files };
+}
+
+const ofPostgres = (name: string): boolean => /^(store-postgres|postgres|src)-/.test(name);
+
+test("the command with the memory store loads no database driver, HTTP client or other package before it is ready", async () => {
+  const { packages, files } = await loadedWhenReady(gatewayBin, [...DEV, "--store", "memory"]);
+  expect(packages).toEqual([]);
+  expect(files).toContain("bin.js");
+  expect(files.filter(ofPostgres)).toEqual([]);
+});
+
+test("a test's gateway on the memory store loads no database driver, HTTP client or other package", async () => {
+  const { packages, files } = await loadedWhenReady(fixture("test-gateway.mjs"), []);
+  expect(packages).toEqual([]);
+  expect(files).toContain("index.js");
+  expect(files.filter(ofPostgres)).toEqual([]);
+});
+
+test("a gateway on a database loads its driver, and neither an HTTP client nor a server of its own", async () => {
+  const { packages, files } = await loadedWhenReady(fixture("test-gateway.mjs"), [inject("postgresUrl")]);
+  expect(packages).toEqual(["postgres"]);
+  expect(files.filter(ofPostgres)).toEqual([
+    expect.stringMatching(/^postgres-/),
+    expect.stringMatching(/^store-postgres-/),
+  ]);
+});
