@@ -1,2 +1,1 @@
-export { checkInvariants } from "./check-invariants.ts";
 export { openPostgresStore, type PostgresStoreOptions } from "./postgres-store.ts";

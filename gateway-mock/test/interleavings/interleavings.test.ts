@@ -1,7 +1,8 @@
+import { checkInvariants } from "@holdfast/store";
 import { createDatabase } from "@holdfast/testing";
 import postgres from "postgres";
 import { expect, inject, test } from "vitest";
-import { checkInvariants, openPostgresStore } from "../../src/store-postgres/index.ts";
+import { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { type Ground, Schedule } from "./schedule.ts";
 
 /** HOLDFAST_TEST_SCHEDULES=5000 plays more, HOLDFAST_TEST_SEED=7 others; with HOLDFAST_TEST_SCHEDULE=123 one is played and printed. */

@@ -1,12 +1,12 @@
 import { foldRun, isEnded } from "@holdfast/engine";
-import type { Store, StoredRun } from "@holdfast/store";
+import { checkInvariants, type Store, type StoredRun } from "@holdfast/store";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject } from "vitest";
 import type { GatewayOptions } from "../../src/gateway-options.ts";
 
 import type { DeferView, RunView, StallView, StepView } from "../../src/http/run-view.ts";
 import { type Gateway, type GatewayPorts, REAL_PORTS, startGatewayOn } from "../../src/server.ts";
-import { checkInvariants, openPostgresStore } from "../../src/store-postgres/index.ts";
+import { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { RawWorker, type WorkerOptions } from "./raw-worker.ts";
 
 export interface RunDetailView extends RunView {

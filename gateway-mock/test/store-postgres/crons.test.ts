@@ -1,7 +1,7 @@
-import type { AppRecord, IntakeItem, IntakeOutcome, NewCron, RegisteredCron, Store } from "@holdfast/store";
+import type { AppRecord, NewCron, RegisteredCron } from "@holdfast/store";
 import { expect, test } from "vitest";
 
-import { logRow, newId, newRun, passJob, useStore } from "./harness.ts";
+import { newId, useStore } from "./harness.ts";
 import { whileHeld } from "./held-writes.ts";
 
 const bench = useStore();
@@ -31,68 +31,6 @@ function newApp() {
   };
   return { id, one: `${id}-one`, two: `${id}-two`, cron, read, record, scheduled, known };
 }
-
-function itemOf(functionId: string, source: NonNullable<IntakeItem["source"]>): IntakeItem {
-  const run = newRun({ functionId });
-  const event = { id: run.eventId, name: "shop/order", tsMs: 1, payloadJson: "{}" };
-  const jobs = [passJob(run.id, { functionId })];
-  return { event, source, runs: [{ run, log: [logRow("RUN_CREATED"), logRow("DISPATCHED")], jobs, flowRules: [] }] };
-}
-
-const intake = async (store: Store, item: IntakeItem): Promise<IntakeOutcome> =>
-  ((await store.intake([item])) as [IntakeOutcome])[0];
-
-test("each schedule has one job, which moves with its tick and is removed with its registration", async () => {
-  const { id, one, two, cron, scheduled } = newApp();
-  const pastMs = Date.now() - 60_000;
-  const stores = [bench.store, bench.another()];
-  await Promise.all(stores.map((store) => store.saveCrons([id], [], [cron(one, pastMs), cron(two)])));
-  expect(await scheduled()).toEqual([one, two]);
-  const wants = [{ functionId: "", limit: 100 }];
-  const claims = await Promise.all(
-    stores.map((store) => store.claim({ gatewayId: "gateway-a", leaseMs: 60_000, wants })),
-  );
-  const due = claims.flat().filter(({ kind }) => kind === "cron");
-  expect(due.map(({ key }) => key)).toEqual([`${one}\n${CRON}`]);
-  expect(await bench.store.loadCron(one, CRON)).toMatchObject({ tickMs: pastMs });
-  const [job] = due;
-  const fence = { jobId: job?.id ?? "", epoch: job?.epoch ?? 0 };
-  const nextMs = pastMs + 120_000;
-  const next = { tickMs: nextMs, dueMs: nextMs, jobId: newId() };
-  const source = { fence, cron: { functionId: one, cron: CRON, next } };
-  expect(await intake(bench.store, itemOf(one, source))).toMatchObject({ lost: false });
-  expect(await intake(bench.store, itemOf(one, source))).toMatchObject({ lost: true });
-  expect(await bench.store.loadCron(one, CRON)).toMatchObject({ tickMs: nextMs });
-  expect(await scheduled()).toEqual([one, two]);
-  await bench.store.saveCrons([id], [], [cron(two)]);
-  expect(await scheduled()).toEqual([two]);
-  expect(await bench.store.loadCron(one, CRON)).toBeNull();
-  await bench.store.saveCrons([id], [], []);
-  expect(await scheduled()).toEqual([]);
-});
-
-test("a repair recreates missing schedules and leaves existing ones unchanged", async () => {
-  const { id, one, two, cron, read, record, scheduled } = newApp();
-  const functions = await bench.store.saveApps([record("1", [one, two])]);
-  await bench.store.saveCrons([id], functions, [cron(one), cron(two)]);
-  const versions = () => bench.db.sql`SELECT xmin::text FROM holdfast.crons WHERE app_id = ${id} ORDER BY function_id`;
-  const before = await versions();
-  await bench.store.repairCrons([read(one), read(two)]);
-  expect(await versions()).toEqual(before);
-  await bench.db.sql`DELETE FROM holdfast.crons WHERE function_id = ${one}`;
-  await bench.db.sql`DELETE FROM holdfast.queue WHERE kind = 'cron' AND key LIKE ${`${id}%`}`;
-  await bench.store.repairCrons([read(one), read(two)]);
-  expect(await scheduled()).toEqual([one, two]);
-  expect(await bench.store.loadCron(one, CRON)).not.toBeNull();
-});
-
-test("a repair does not recreate a removed schedule, or one of a removed function", async () => {
-  const { one, two, read, record, scheduled, known } = newApp();
-  await bench.store.saveApps([record("1", [one, two])]);
-  await bench.store.saveApps([record("2", [one], "[]")]);
-  await bench.store.repairCrons([read(one), read(two)]);
-  expect([await scheduled(), await known()]).toEqual([[], []]);
-});
 
 test("a registration waits for an earlier repair, and removes what that created", async () => {
   const { id, one, read, record, scheduled, known } = newApp();
@@ -126,19 +64,6 @@ test("a repair waits for an earlier registration, and does not recreate what tha
   );
   expect(waited).toBe(true);
   expect([await scheduled(), await known()]).toEqual([[], []]);
-});
-
-test("late schedules of replaced functions change nothing", async () => {
-  const { id, one, two, cron, record, scheduled } = newApp();
-  const late = await bench.store.saveApps([record("1", [one, two])]);
-  const functions = await bench.store.saveApps([record("2", [one])]);
-  await bench.store.saveCrons([id], functions, [cron(one)]);
-  await bench.store.saveCrons([id], late, [cron(two)]);
-  expect(await scheduled()).toEqual([one]);
-  const third = await bench.store.saveApps([record("3", [one], "[]")]);
-  await bench.store.saveCrons([id], functions, [cron(one), cron(two)]);
-  await bench.store.saveCrons([id], third, []);
-  expect(await scheduled()).toEqual([]);
 });
 
 test("a registration waits for a concurrent one that saves its schedules, and replaces them", async () => {

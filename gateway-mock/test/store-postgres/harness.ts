@@ -1,8 +1,8 @@
-import type { Store } from "@holdfast/store";
+import { checkInvariants, type Store } from "@holdfast/store";
 import { createDatabase } from "@holdfast/testing";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, inject } from "vitest";
-import { checkInvariants, openPostgresStore, type PostgresStoreOptions } from "../../src/store-postgres/index.ts";
+import { openPostgresStore, type PostgresStoreOptions } from "../../src/store-postgres/index.ts";
 
 export * from "../../../packages/store/test/contract/harness.ts";
 
@@ -33,14 +33,17 @@ export interface Bench {
   another(options?: Partial<PostgresStoreOptions>): Store;
 }
 
-/** One database for the file, migrated; after the last test the invariants of every run in it are checked. */
-export function useStore(): Bench {
+/**
+ * One database for the file, migrated; after the last test the invariants of every run in it are checked. `defaults` are
+ * those of all its stores.
+ */
+export function useStore(defaults: Partial<PostgresStoreOptions> = {}): Bench {
   const opened: Store[] = [];
   let db: TestDatabase | undefined;
   let store: Store | undefined;
   const database = (): TestDatabase => db as TestDatabase;
   const another = (options: Partial<PostgresStoreOptions> = {}): Store => {
-    const made = openPostgresStore({ url: database().url, maxConnections: 4, ...options });
+    const made = openPostgresStore({ url: database().url, maxConnections: 4, ...defaults, ...options });
     opened.push(made);
     return made;
   };

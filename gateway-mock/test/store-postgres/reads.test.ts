@@ -1,142 +1,10 @@
 import { foldHead } from "@holdfast/store";
 import { describe, expect, it } from "vitest";
-import { checkInvariants } from "../../src/store-postgres/index.ts";
-import { claimOne, logRow, newId, passJob, runDone, seedLeased, seedRun, useStore } from "./harness.ts";
+import { logRow, newId, useStore } from "./harness.ts";
 
 const bench = useStore();
 
-const end = (run: { runId: string }, status: "FAILED" | "CANCELLED") =>
-  bench.store.commit({
-    runId: run.runId,
-    fence: null,
-    cas: "live",
-    log: [logRow(`RUN_${status}`, "", { dataJson: '{"error":{"name":"Error","message":"broken"}}' })],
-    head: { status, errorJson: '{"name":"Error","message":"broken"}' },
-    removeJobs: "all",
-    addJobs: [],
-  });
-
-describe("Runs", () => {
-  it("runs are listed by status, newest first, page by page", async () => {
-    const make = (count: number, job = {}) =>
-      Promise.all(Array.from({ length: count }, () => seedRun(bench.store, { run: { functionId: "listed" }, job })));
-    const pending = await make(2, { delayMs: 3_600_000 });
-    const leased = await make(3, { lease: { gatewayId: "g", leaseMs: 60_000 } });
-    const failed = await make(2);
-    const cancelled = await make(1);
-    const waiting = await make(1);
-    for (const run of failed) await end(run, "FAILED");
-    for (const run of cancelled) await end(run, "CANCELLED");
-    await bench.store.commit(runDone(leased[0]!));
-    await bench.store.commit({
-      runId: waiting[0]!.runId,
-      fence: null,
-      cas: 1,
-      log: [logRow("STEP_WAITING", "s")],
-      head: { status: "WAITING" },
-      removeJobs: "all",
-      addJobs: [passJob(waiting[0]!.runId, { kind: "timer", key: "s", functionId: "", delayMs: 3_600_000 })],
-    });
-    const of = async (status?: "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED") => {
-      const ids: string[] = [];
-      let cursor: string | undefined;
-      do {
-        const page = await bench.store.listRuns({
-          functionId: "listed",
-          limit: 1,
-          ...(status ? { status } : {}),
-          ...(cursor ? { cursor } : {}),
-        });
-        if (status) expect(page.runs.every((head) => head.status === status)).toBe(true);
-        ids.push(...page.runs.map((head) => head.id));
-        cursor = page.nextCursor ?? undefined;
-      } while (cursor);
-      return ids;
-    };
-    const newestFirst = (runs: readonly { runId: string }[]) =>
-      runs
-        .map((run) => run.runId)
-        .sort()
-        .reverse();
-    expect(await of("PENDING")).toEqual(newestFirst(pending));
-    expect(await of("RUNNING")).toEqual(newestFirst(leased.slice(1)));
-    expect(await of("COMPLETED")).toEqual([leased[0]?.runId]);
-    expect(await of("FAILED")).toEqual(newestFirst(failed));
-    expect(await of("CANCELLED")).toEqual(newestFirst(cancelled));
-    expect(await of("WAITING")).toEqual(newestFirst(waiting));
-    expect(await of()).toEqual(newestFirst([...pending, ...leased, ...failed, ...cancelled, ...waiting]));
-  });
-
-  it("a run is shown with its jobs and log", async () => {
-    const run = await seedLeased(bench.store, "shown");
-    const detail = await bench.store.getRun(run.runId);
-    expect(detail?.jobs).toMatchObject([{ id: run.jobId, kind: "pass", epoch: 1, leasedBy: "gateway-a" }]);
-    expect(detail?.head.startedMs).toBe(detail?.head.createdMs);
-    expect(await bench.store.getRun(newId())).toBeNull();
-    const depth = await bench.store.queueDepth();
-    expect(depth.leased).toBeGreaterThan(0);
-    await bench.store.ping();
-  });
-
-  it("a run counts as started when its first job was claimed", async () => {
-    const run = await seedRun(bench.store, { run: { functionId: "begun" } });
-    const job = await claimOne(bench.store, "begun");
-    await bench.store.commit(runDone(run));
-    const detail = await bench.store.getRun(run.runId);
-    expect(detail?.head.startedMs).toBe((job?.leaseUntilMs ?? 0) - 60_000);
-    expect(detail?.head.endedMs).toBeGreaterThanOrEqual(detail?.head.startedMs ?? Number.NaN);
-  });
-});
-
 describe("The registry", () => {
-  it("the registry keeps a function's uuid and uses the newest configuration", async () => {
-    const app = (version: string) => ({
-      id: "shop",
-      version,
-      sdk: "holdfast 0.1.0",
-      functions: ["shop-a", "shop-b"].map((slug) => ({
-        slug,
-        name: slug,
-        triggersJson: "[]",
-        configJson: `{"v":"${version}"}`,
-      })),
-    });
-    const first = await bench.store.saveApps([app("1")]);
-    expect(first).toHaveLength(2);
-    const second = await bench.another().saveApps([app("2")]);
-    expect(second.map((fn) => fn.uuid)).toEqual(first.map((fn) => fn.uuid));
-    const all = (await bench.store.loadRegistry()).functions;
-    expect(all).toEqual(second);
-    expect(all[0]).toMatchObject({ slug: "shop-a", appId: "shop", appVersion: "2", configJson: '{"v":"2"}' });
-    expect(all[0]?.uuid).toMatch(/^[0-9a-f-]{36}$/);
-    expect(await bench.store.saveApps([])).toEqual([]);
-  });
-
-  it("the newest deployment defines the app, and a reconnecting older one changes nothing while it is there", async () => {
-    const app = (version: string, names: readonly string[]) => ({
-      id: "roll",
-      version,
-      sdk: "holdfast 0.1.0",
-      functions: names.map((name) => ({ slug: `roll-${name}`, name, triggersJson: "[]", configJson: `"${version}"` })),
-    });
-    const state = async () =>
-      (await bench.store.loadRegistry()).functions
-        .filter(({ appId }) => appId === "roll")
-        .map(({ slug, configJson, active }) => `${slug} ${configJson} ${active ? "active" : "gone"}`);
-    const [one, two] = [app("1", ["a", "b"]), app("2", ["b", "c"])];
-    await bench.store.saveApps([one]);
-    expect(await state()).toEqual(['roll-a "1" active', 'roll-b "1" active']);
-    const rolled = ['roll-a "1" gone', 'roll-b "2" active', 'roll-c "2" active'];
-    await bench.store.saveApps([two]);
-    expect(await state()).toEqual(rolled);
-    await bench.another().saveApps([one]);
-    expect(await state()).toEqual(rolled);
-    // Rolled back: nothing was heard of the newer one for a while.
-    await bench.db.sql`UPDATE holdfast.app_groups SET seen_at = now() - interval '2 minutes' WHERE app_id = 'roll'`;
-    await bench.store.saveApps([one]);
-    expect(await state()).toEqual(['roll-a "1" active', 'roll-b "1" active', 'roll-c "2" gone']);
-  });
-
   it("the registry lists connections until they are gone or stale", async () => {
     const connection = (id: string, gatewayId: string) => ({
       id,
@@ -195,26 +63,6 @@ describe("The registry", () => {
 });
 
 describe("The consistency checker", () => {
-  it("STORED-1, STORED-2: the checker finds a head that its log does not explain, and a run that nothing continues", async () => {
-    const changed = await seedLeased(bench.store);
-    const forgotten = await seedLeased(bench.store);
-    const haunted = await seedLeased(bench.store);
-    await bench.store.commit(runDone(haunted));
-    const { sql } = bench.db;
-    await sql`UPDATE holdfast.runs SET status = 'WAITING', version = 5 WHERE id = ${changed.runId}`;
-    const [job] = await sql`DELETE FROM holdfast.queue WHERE run_id = ${forgotten.runId} RETURNING *`;
-    await sql`UPDATE holdfast.runs SET output = '"other"' WHERE id = ${haunted.runId}`;
-    const { broken } = await checkInvariants(bench.store);
-    const about = (run: { runId: string }) => broken.filter((line) => line.includes(run.runId)).join("; ");
-    expect(about(changed)).toMatch(/status is WAITING, its log says RUNNING; .*version is 5, its log says 1/);
-    expect(about(forgotten)).toMatch(/no job/);
-    expect(about(haunted)).toMatch(/output/);
-    await sql`UPDATE holdfast.runs SET status = 'RUNNING', version = 1 WHERE id = ${changed.runId}`;
-    await sql`INSERT INTO holdfast.queue ${sql(job as Record<string, never>)}`;
-    await sql`UPDATE holdfast.runs SET output = '"done"' WHERE id = ${haunted.runId}`;
-    expect((await checkInvariants(bench.store)).broken).toEqual([]);
-  });
-
   it("the checker rejects a log that contradicts itself", async () => {
     const row = (
       kind: "RUN_CREATED" | "STEP_WAITING" | "RUN_COMPLETED",

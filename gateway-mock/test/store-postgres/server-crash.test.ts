@@ -1,7 +1,7 @@
-import type { Store } from "@holdfast/store";
+import { checkInvariants, type Store } from "@holdfast/store";
 import { startTestPostgres, type TestPostgres } from "@holdfast/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { checkInvariants, openPostgresStore } from "../../src/store-postgres/index.ts";
+import { openPostgresStore } from "../../src/store-postgres/index.ts";
 import { createTestDatabase, runDone, seedLeased, seedRun, stepDone, type TestDatabase } from "./harness.ts";
 
 let server: TestPostgres;

@@ -79,6 +79,7 @@ export {
   type StoredLogRow,
   type StoredRun,
 } from "./port/work.ts";
+export { type CheckedStore, checkInvariants, type InvariantReport } from "./rules/check-invariants.ts";
 export { checkTransition } from "./rules/check-transition.ts";
 export { DEFAULT_ENVIRONMENT, environmentOf, plainName, qualify } from "./rules/environment.ts";
 export { expectRows } from "./rules/expected-rows.ts";

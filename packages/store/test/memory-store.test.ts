@@ -1,15 +1,27 @@
+import { randomUUID } from "node:crypto";
 import { systemClock } from "@holdfast/core";
 import { expect, test } from "vitest";
 import { createMemoryDatabase, type MemoryDatabase } from "../src/index.ts";
 import { newId, runDone, seedLeased, stepDone } from "./contract/harness.ts";
 import { storeContract } from "./contract/index.ts";
 
-const openDatabase = (keptEndedRuns = 1000, clock: { nowMs(): number } = systemClock): MemoryDatabase =>
-  createMemoryDatabase({ clock, soon: setImmediate, newUuid: newId, secret: "secret", keptEndedRuns });
+const openDatabase = (
+  keptEndedRuns = 1000,
+  clock: { nowMs(): number } = systemClock,
+  virtualTime = false,
+): MemoryDatabase =>
+  createMemoryDatabase({
+    clock,
+    soon: setImmediate,
+    newUuid: randomUUID,
+    secret: "secret",
+    keptEndedRuns,
+    virtualTime,
+  });
 
 storeContract({
-  open: () => {
-    const database = openDatabase();
+  open: ({ virtualTime }) => {
+    const database = openDatabase(1000, systemClock, virtualTime);
     return { store: database.open(), another: () => database.open() };
   },
 });
@@ -30,6 +42,22 @@ test("the memory store keeps the newest ended runs and every run that goes on", 
   expect(kept.has(live.runId)).toBe(true);
   expect(ended.slice(-20).every((id) => kept.has(id))).toBe(true);
   expect(await store.commit(stepDone(live, "a"))).toMatchObject({ won: true });
+});
+
+test("the memory store shows since when a gateway is silent, and removes connections that no gateway marks", async () => {
+  let nowMs = 1_700_000_000_000;
+  const store = openDatabase(1000, { nowMs: () => nowMs }).open();
+  const connection = { instanceId: "i", appIds: ["shop"], versions: ["shop@1"], status: "READY", connectedMs: 1 };
+  await store.saveConnection({ ...connection, id: "c1", gatewayId: "g1" });
+  await store.saveConnection({ ...connection, id: "c2", gatewayId: "g2" });
+  await store.touchGateway("g1");
+  nowMs += 20_000;
+  await store.touchGateway("g2");
+  const silence = (await store.listConnections()).map(({ gatewayId, silentMs }) => [gatewayId, silentMs]);
+  expect(Object.fromEntries(silence)).toEqual({ g1: 20_000, g2: 0 });
+  nowMs += 3_600_000;
+  await store.touchConnections("g1", 60_000);
+  expect((await store.listConnections()).map(({ id }) => id)).toEqual(["c1"]);
 });
 
 test("a closed memory store rejects calls with a code, and what was called before is done", async () => {

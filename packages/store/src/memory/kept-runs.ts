@@ -12,12 +12,15 @@ export class KeptRuns {
   readonly #most: number;
   /** In the order in which they ended. */
   readonly #ended = new Set<string>();
-  #nextSweep: number;
+  /** How many there must be before they are looked through again. */
+  #nextRunSweep: number;
+  #nextEventSweep: number;
 
   constructor(tables: Tables, most: number) {
     this.#tables = tables;
     this.#most = most;
-    this.#nextSweep = sweepAfter(most);
+    this.#nextRunSweep = sweepAfter(most);
+    this.#nextEventSweep = sweepAfter(most);
   }
 
   /** A transaction wrote about these runs. */
@@ -26,17 +29,18 @@ export class KeptRuns {
       if (this.#tables.runsTable.isLive(runId)) this.#ended.delete(runId);
       else if (this.#tables.runs.has(runId)) this.#ended.add(runId);
     }
-    if (this.#ended.size > sweepAfter(this.#most)) this.#forgetRuns();
-    if (this.#tables.events.size > this.#nextSweep) this.#forgetEvents();
+    if (this.#ended.size > this.#nextRunSweep) this.#forgetRuns();
+    if (this.#tables.events.size > this.#nextEventSweep) this.#forgetEvents();
   }
 
   #forgetRuns(): void {
     for (const runId of this.#ended) {
-      if (this.#ended.size <= this.#most) return;
+      if (this.#ended.size <= this.#most) break;
       if (this.#isNeeded(runId)) continue;
       this.#ended.delete(runId);
       this.#tables.forgetRun(runId);
     }
+    this.#nextRunSweep = this.#sweepAgainAfter(this.#ended.size);
   }
 
   #isNeeded(runId: string): boolean {
@@ -54,8 +58,12 @@ export class KeptRuns {
       if (isAwaited || inWindows.has(id) || runIds.some((runId) => runs.has(runId))) continue;
       this.#tables.forgetEvent(id);
     }
-    // Where most are needed, looking again at each new one would cost too much.
-    this.#nextSweep = sweepAfter(Math.max(this.#most, events.size));
+    this.#nextEventSweep = this.#sweepAgainAfter(events.size);
+  }
+
+  /** Where most are needed, looking through them again at each new one would cost too much. */
+  #sweepAgainAfter(left: number): number {
+    return sweepAfter(Math.max(this.#most, left));
   }
 }
 

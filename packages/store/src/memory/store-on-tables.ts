@@ -10,6 +10,7 @@ import type { ClaimedJob, StoredRun } from "../port/work.ts";
 import { checkTransition } from "../rules/check-transition.ts";
 import { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "../rules/jobs-to-announce.ts";
 import type { Unit, UnitOutcome } from "../rules/plan.ts";
+import { checkStorable } from "../rules/storable.ts";
 import { claimLimited } from "./limited-claims.ts";
 import type { Taken } from "./rows.ts";
 import type { Tables } from "./tables.ts";
@@ -45,7 +46,7 @@ export class StoreOnTables implements Store {
 
   async commit(transition: Transition): ReturnType<Store["commit"]> {
     checkTransition(transition);
-    const result = await this.#access.submit({ type: "transition", transition });
+    const result = await this.#submit({ type: "transition", transition });
     invariant(result.type === "transition", "an outcome answers its unit");
     if (result.outcome.won) {
       const { awaited } = result.outcome;
@@ -58,7 +59,7 @@ export class StoreOnTables implements Store {
   intake(items: Parameters<Store["intake"]>[0]): ReturnType<Store["intake"]> {
     return Promise.all(
       items.map(async (item) => {
-        const result = await this.#access.submit({ type: "intake", item });
+        const result = await this.#submit({ type: "intake", item });
         invariant(result.type === "intake", "an outcome answers its unit");
         const { duplicate, awaited } = result.outcome;
         if (!duplicate) this.#announce(jobsOfItem(item, awaited ? [item.event.id] : []));
@@ -275,6 +276,11 @@ export class StoreOnTables implements Store {
       const claimed = { id, runId, kind, key, functionId, attempt, iteration, priority, epoch };
       return [{ ...claimed, leaseUntilMs, dueSinceMs, unplacedMs, lost, run }];
     });
+  }
+
+  #submit(unit: Unit): Promise<UnitOutcome> {
+    checkStorable(unit);
+    return this.#access.submit(unit);
   }
 
   #announce(jobs: readonly AnnouncedJob[]): void {

@@ -1,23 +1,53 @@
-import { describe } from "vitest";
+import { afterAll, describe, expect } from "vitest";
+import { checkInvariants } from "../../src/index.ts";
 import { claimsContract } from "./claims.ts";
 import { commitContract } from "./commit.ts";
+import { cronsContract } from "./crons.ts";
 import { flowRulesContract } from "./flow-rules.ts";
 import type { ContractBench } from "./harness.ts";
 import { intakeContract } from "./intake.ts";
+import { invariantsContract } from "./invariants.ts";
+import { limitsContract } from "./limits.ts";
+import { readsContract } from "./reads.ts";
+import { refusalsContract } from "./refusals.ts";
+import { registryContract } from "./registry.ts";
 import { waitsContract } from "./waits.ts";
 
-const PARTS: readonly (readonly [string, (bench: ContractBench) => void])[] = [
-  ["claims", claimsContract],
-  ["commit", commitContract],
-  ["flow rules", flowRulesContract],
-  ["intake", intakeContract],
-  ["waits", waitsContract],
-];
+interface Part {
+  readonly test: (bench: ContractBench) => void;
+  /** Its stores have virtual time. */
+  readonly virtualTime?: boolean;
+}
 
-/**
- * What every store does, on Postgres or in memory: tests through the port alone. `open` is called once for each part, while
- * tests are collected, and registers the hooks that open and close the stores it returns.
- */
-export function storeContract({ open }: { readonly open: () => ContractBench }): void {
-  for (const [name, part] of PARTS) describe(`the store's contract: ${name}`, () => part(open()));
+const PARTS: Readonly<Record<string, Part>> = {
+  claims: { test: claimsContract },
+  commit: { test: commitContract },
+  "flow rules": { test: flowRulesContract },
+  intake: { test: intakeContract },
+  invariants: { test: invariantsContract },
+  limits: { test: limitsContract },
+  reads: { test: readsContract },
+  refusals: { test: refusalsContract },
+  registry: { test: registryContract, virtualTime: true },
+  schedules: { test: cronsContract },
+  waits: { test: waitsContract },
+};
+
+export interface ContractOptions {
+  /**
+   * Called once for each part, while tests are collected; registers the hooks that open and close the stores it returns.
+   */
+  readonly open: (options: { readonly virtualTime: boolean }) => ContractBench;
+}
+
+/** What every store does, on Postgres or in memory: tests through the port alone, and what holds of all its runs then. */
+export function storeContract({ open }: ContractOptions): void {
+  for (const [name, { test, virtualTime = false }] of Object.entries(PARTS)) {
+    describe(`the store's contract: ${name}`, () => {
+      const bench = open({ virtualTime });
+      // Of the hooks that follow tests the last is the first: the stores are open.
+      afterAll(async () => expect((await checkInvariants(bench.store)).broken).toEqual([]));
+      test(bench);
+    });
+  }
 }

@@ -3,7 +3,12 @@
  * on.
  */
 import { messageOf } from "@holdfast/core";
-import { foldHead, type RunHead, type Store, type StoredRun } from "@holdfast/store";
+import type { Store } from "../port/store.ts";
+import type { RunHead, StoredRun } from "../port/work.ts";
+import { foldHead } from "./fold-head.ts";
+
+/** What the check reads of a store. */
+export type CheckedStore = Pick<Store, "listRuns" | "loadRuns" | "getRun">;
 
 const PAGE = 500;
 
@@ -20,7 +25,7 @@ export interface InvariantReport {
  * STORED-2. A run that has not ended has a job: it cannot be forgotten. One that has ended has none, and waits for
  *     nothing.
  */
-export async function checkInvariants(store: Store): Promise<InvariantReport> {
+export async function checkInvariants(store: CheckedStore): Promise<InvariantReport> {
   const broken: string[] = [];
   let runs = 0;
   let cursor: string | undefined;
@@ -52,7 +57,7 @@ function checkFold({ head, log }: StoredRun): string[] {
   }
 }
 
-async function checkJobs(store: Store, head: RunHead): Promise<string[]> {
+async function checkJobs(store: CheckedStore, head: RunHead): Promise<string[]> {
   const run = await store.getRun(head.id);
   const jobs = run?.jobs.length ?? 0;
   const waits = run?.waits.length ?? 0;

@@ -1,0 +1,199 @@
+/** The contract's part about claims under limits of slots and throttles. */
+import { describe, expect, it } from "vitest";
+import type { ClaimLimits, Lane, LimitedClaim, Store } from "../../src/index.ts";
+import { type ContractBench, newId, runDone, type SeededRun, seedRun } from "./harness.ts";
+
+const lane = (id: string, slots: readonly string[], throttle: string | null = null): Lane => ({
+  id: throttle ? `${id}~${throttle}` : id,
+  slots,
+  throttle,
+});
+
+const limits = (slots: readonly number[], more: Partial<ClaimLimits> = {}): ClaimLimits => ({
+  slots,
+  throttle: null,
+  shared: false,
+  ...more,
+});
+
+const claim = (
+  store: Store,
+  functionId: string,
+  of: ClaimLimits,
+  limit = 100,
+  leaseMs = 60_000,
+): Promise<LimitedClaim> =>
+  store.claimLimited({ gatewayId: "gateway-a", wants: [{ functionId, limit, leaseMs, limits: of }] });
+
+export function limitsContract(bench: ContractBench): void {
+  const seed = (functionId: string, at: Lane, more: object = {}): Promise<SeededRun> =>
+    seedRun(bench.store, { run: { functionId }, job: { lane: at, ...more } });
+
+  const finish = async ({ jobs }: LimitedClaim, store = bench.store): Promise<void> => {
+    for (const job of jobs) {
+      const run = { runId: job.runId, jobId: job.id };
+      expect(await store.commit(runDone(run, "live", job.epoch))).toMatchObject({ won: true });
+    }
+  };
+
+  describe("Claims under limits", () => {
+    it("a limit allows that many jobs at once, and a slot is free when its job ends, is returned or postponed", async () => {
+      const fn = `fn-${newId()}`;
+      for (let i = 0; i < 5; i++) await seed(fn, lane("aa", ["one"]));
+      const first = await claim(bench.store, fn, limits([2]));
+      expect(first.jobs).toHaveLength(2);
+      expect(first.blocked).toEqual([fn]);
+      expect((await claim(bench.store, fn, limits([2]))).jobs).toHaveLength(0);
+      await finish({ ...first, jobs: first.jobs.slice(0, 1) });
+      const second = await claim(bench.store, fn, limits([2]));
+      expect(second.jobs).toHaveLength(1);
+      const [left] = first.jobs.slice(1);
+      await bench.store.releaseLeases([{ jobId: left?.id ?? "", epoch: left?.epoch ?? 0, lost: false }]);
+      const third = await claim(bench.store, fn, limits([2]));
+      expect(third.jobs.map(({ id }) => id)).toHaveLength(1);
+      expect((await claim(bench.store, fn, limits([9]))).jobs).toHaveLength(2);
+    });
+
+    it("a key without free slots does not delay other keys", async () => {
+      const fn = `fn-${newId()}`;
+      for (let i = 0; i < 40; i++) await seed(fn, lane("aa", ["busy"]));
+      for (let i = 0; i < 3; i++) await seed(fn, lane(`b${i}`, [`quiet ${i}`]));
+      const found = await claim(bench.store, fn, limits([1]));
+      expect(found.jobs).toHaveLength(4);
+      expect(new Set(found.jobs.map(({ runId }) => runId)).size).toBe(4);
+      expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(0);
+    });
+
+    it("a function limit of 3 and a key limit of 2 hold together", async () => {
+      const fn = `fn-${newId()}`;
+      for (const key of ["x", "x", "x", "y", "y", "z"])
+        await seed(fn, lane(`c${key}`, [`all ${fn}`, `key ${fn} ${key}`]));
+      const first = await claim(bench.store, fn, limits([3, 2]));
+      expect(first.jobs).toHaveLength(3);
+      await finish(first);
+      const second = await claim(bench.store, fn, limits([3, 2]));
+      expect(second.jobs).toHaveLength(3);
+    });
+
+    it("two functions can share slots", async () => {
+      const [one, two] = [`fn-${newId()}`, `fn-${newId()}`];
+      const place = `account ${newId()}`;
+      for (let i = 0; i < 3; i++) await seed(one, lane("aa", [place]));
+      for (let i = 0; i < 3; i++) await seed(two, lane("aa", ["own", place]));
+      const shared = { shared: true };
+      const found = await bench.store.claimLimited({
+        gatewayId: "gateway-a",
+        wants: [
+          { functionId: one, limit: 100, leaseMs: 60_000, limits: limits([2], shared) },
+          { functionId: two, limit: 100, leaseMs: 60_000, limits: limits([9, 4], shared) },
+        ],
+      });
+      expect(found.jobs.filter(({ functionId }) => functionId === one)).toHaveLength(2);
+      expect(found.jobs.filter(({ functionId }) => functionId === two)).toHaveLength(2);
+    });
+
+    it("a job whose lease expired keeps its slot and is claimed again", async () => {
+      const fn = `fn-${newId()}`;
+      for (let i = 0; i < 3; i++) await seed(fn, lane("aa", ["ended"]));
+      const first = await claim(bench.store, fn, limits([1]), 10, 0);
+      expect(first.jobs).toHaveLength(1);
+      const again = await claim(bench.store, fn, limits([1]));
+      expect(again.jobs.map(({ id, epoch, lost }) => [id, epoch, lost])).toEqual([[first.jobs[0]?.id, 2, true]]);
+    });
+
+    it("a returned lease can be reclaimed only if a slot is free", async () => {
+      const fn = `fn-${newId()}`;
+      for (let i = 0; i < 2; i++) await seed(fn, lane("aa", [`up ${fn}`]));
+      const first = await claim(bench.store, fn, limits([1]));
+      const [job] = first.jobs;
+      const fence = { jobId: job?.id ?? "", epoch: job?.epoch ?? 0 };
+      const extension = { ...fence, gatewayId: "gateway-b", leaseMs: 60_000, functionId: fn, limits: limits([1]) };
+      await bench.store.releaseLeases([{ ...fence, lost: false }]);
+      expect(await bench.store.extendLeases([extension])).toEqual([true]);
+      expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(0);
+      await bench.store.releaseLeases([{ ...fence, lost: false }]);
+      const other = await claim(bench.store, fn, limits([1]), 1);
+      expect(other.jobs).toHaveLength(1);
+      if (other.jobs[0]?.id !== fence.jobId) expect(await bench.store.extendLeases([extension])).toEqual([false]);
+    });
+
+    it("priority moves a job in the queue by seconds, also behind a limit", async () => {
+      const fn = `fn-${newId()}`;
+      const low = await seed(fn, lane("aa", [`prio ${fn}`]));
+      const high = await seed(fn, lane("aa", [`prio ${fn}`]), { priority: 300 });
+      const below = await seed(fn, lane("aa", [`prio ${fn}`]), { priority: -300 });
+      for (const expected of [high, low, below]) {
+        const found = await claim(bench.store, fn, limits([1]));
+        expect(found.jobs.map(({ runId }) => runId)).toEqual([expected.runId]);
+        await finish(found);
+      }
+    });
+
+    it("a throttle starts a burst, then one job per interval, and does not pace started jobs again", async () => {
+      const fn = `fn-${newId()}`;
+      const paced = limits([], { throttle: { everyMs: 60_000, burst: 2 } });
+      for (let i = 0; i < 4; i++) await seed(fn, lane("aa", [], "hot"));
+      await seed(fn, lane("aa", [], "cold"));
+      const first = await claim(bench.store, fn, paced);
+      expect(first.jobs).toHaveLength(3);
+      expect(first.blocked).toEqual([fn]);
+      const none = await claim(bench.store, fn, paced);
+      expect(none.jobs).toHaveLength(0);
+      expect(none.retryInMs).toBeGreaterThan(50_000);
+      expect(none.retryInMs).toBeLessThanOrEqual(60_000);
+      const [job] = first.jobs;
+      await bench.store.releaseLeases([{ jobId: job?.id ?? "", epoch: 1, lost: false }]);
+      expect((await claim(bench.store, fn, paced)).jobs.map(({ id }) => id)).toEqual([job?.id]);
+    });
+
+    it("jobs without a lane are found once they are adopted", async () => {
+      const fn = `fn-${newId()}`;
+      await seedRun(bench.store, { run: { functionId: fn } });
+      expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(0);
+      await bench.store.adoptLanes([fn]);
+      expect((await claim(bench.store, fn, limits([1]))).jobs).toHaveLength(1);
+    });
+
+    it("under two stores with many concurrent loops the limits hold and every job finishes", async () => {
+      const fn = `fn-${newId()}`;
+      const [total, perKey, runs] = [5, 2, 60];
+      const keys = new Map<string, number>();
+      for (let i = 0; i < runs; i++) {
+        const { runId } = await seed(fn, lane(`d${i % 4}`, [`race ${fn}`, `race ${fn} ${i % 4}`]));
+        keys.set(runId, i % 4);
+      }
+      const stores = [bench.store, bench.another(), bench.another()];
+      let finished = 0;
+      let most = 0;
+      const look = async (): Promise<void> => {
+        const held = (await bench.store.listRuns({ functionId: fn, status: "RUNNING", limit: runs })).runs;
+        most = Math.max(most, held.length);
+        expect(held.length).toBeLessThanOrEqual(total);
+        const ofKey = (key: number) => held.filter(({ id }) => keys.get(id) === key);
+        for (const key of keys.values()) expect(ofKey(key).length).toBeLessThanOrEqual(perKey);
+      };
+      const loop = async (store: Store): Promise<void> => {
+        while (finished < runs) {
+          const found = await claim(store, fn, limits([total, perKey]), 3);
+          await look();
+          await finish(found, store);
+          finished += found.jobs.length;
+        }
+      };
+      await Promise.all(stores.flatMap((store) => [1, 2, 3, 4].map(() => loop(store))));
+      expect(finished).toBe(runs);
+      expect(most).toBe(total);
+    });
+
+    it("under two stores a throttle never starts more than it allows", async () => {
+      const fn = `fn-${newId()}`;
+      for (let i = 0; i < 30; i++) await seed(fn, lane("aa", [], "pace"));
+      const paced = limits([], { throttle: { everyMs: 600_000, burst: 7 } });
+      const stores = [bench.store, bench.another()];
+      const found = await Promise.all(
+        Array.from({ length: 12 }, (_, n) => claim(stores[n % 2] as Store, fn, paced, 2)),
+      );
+      expect(found.flatMap(({ jobs }) => jobs)).toHaveLength(7);
+    });
+  });
+}

@@ -1,0 +1,134 @@
+/** The contract's part about what people read of runs, events and environments. */
+import { describe, expect, it } from "vitest";
+import { qualify } from "../../src/index.ts";
+import { type ContractBench, claimOne, logRow, newId, passJob, runDone, seedLeased, seedRun } from "./harness.ts";
+
+export function readsContract(bench: ContractBench): void {
+  const end = (run: { runId: string }, status: "FAILED" | "CANCELLED") =>
+    bench.store.commit({
+      runId: run.runId,
+      fence: null,
+      cas: "live",
+      log: [logRow(`RUN_${status}`, "", { dataJson: '{"error":{"name":"Error","message":"broken"}}' })],
+      head: { status, errorJson: '{"name":"Error","message":"broken"}' },
+      removeJobs: "all",
+      addJobs: [],
+    });
+
+  describe("Runs", () => {
+    it("runs are listed by status, newest first, page by page", async () => {
+      const make = (count: number, job = {}) =>
+        Promise.all(Array.from({ length: count }, () => seedRun(bench.store, { run: { functionId: "listed" }, job })));
+      const pending = await make(2, { delayMs: 3_600_000 });
+      const leased = await make(3, { lease: { gatewayId: "g", leaseMs: 60_000 } });
+      const failed = await make(2);
+      const cancelled = await make(1);
+      const waiting = await make(1);
+      for (const run of failed) await end(run, "FAILED");
+      for (const run of cancelled) await end(run, "CANCELLED");
+      await bench.store.commit(runDone(leased[0]!));
+      await bench.store.commit({
+        runId: waiting[0]!.runId,
+        fence: null,
+        cas: 1,
+        log: [logRow("STEP_WAITING", "s")],
+        head: { status: "WAITING" },
+        removeJobs: "all",
+        addJobs: [passJob(waiting[0]!.runId, { kind: "timer", key: "s", functionId: "", delayMs: 3_600_000 })],
+      });
+      const of = async (status?: "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED") => {
+        const ids: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const page = await bench.store.listRuns({
+            functionId: "listed",
+            limit: 1,
+            ...(status ? { status } : {}),
+            ...(cursor ? { cursor } : {}),
+          });
+          if (status) expect(page.runs.every((head) => head.status === status)).toBe(true);
+          ids.push(...page.runs.map((head) => head.id));
+          cursor = page.nextCursor ?? undefined;
+        } while (cursor);
+        return ids;
+      };
+      const newestFirst = (runs: readonly { runId: string }[]) =>
+        runs
+          .map((run) => run.runId)
+          .sort()
+          .reverse();
+      expect(await of("PENDING")).toEqual(newestFirst(pending));
+      expect(await of("RUNNING")).toEqual(newestFirst(leased.slice(1)));
+      expect(await of("COMPLETED")).toEqual([leased[0]?.runId]);
+      expect(await of("FAILED")).toEqual(newestFirst(failed));
+      expect(await of("CANCELLED")).toEqual(newestFirst(cancelled));
+      expect(await of("WAITING")).toEqual(newestFirst(waiting));
+      expect(await of()).toEqual(newestFirst([...pending, ...leased, ...failed, ...cancelled, ...waiting]));
+    });
+
+    it("a run is shown with its jobs and log", async () => {
+      const run = await seedLeased(bench.store, "shown");
+      const detail = await bench.store.getRun(run.runId);
+      expect(detail?.jobs).toMatchObject([{ id: run.jobId, kind: "pass", epoch: 1, leasedBy: "gateway-a" }]);
+      expect(detail?.head.startedMs).toBe(detail?.head.createdMs);
+      expect(await bench.store.getRun(newId())).toBeNull();
+      const depth = await bench.store.queueDepth();
+      expect(depth.leased).toBeGreaterThan(0);
+      await bench.store.ping();
+    });
+
+    it("a run counts as started when its first job was claimed", async () => {
+      const run = await seedRun(bench.store, { run: { functionId: "begun" } });
+      const job = await claimOne(bench.store, "begun");
+      await bench.store.commit(runDone(run));
+      const detail = await bench.store.getRun(run.runId);
+      expect(detail?.head.startedMs).toBe((job?.leaseUntilMs ?? 0) - 60_000);
+      expect(detail?.head.endedMs).toBeGreaterThanOrEqual(detail?.head.startedMs ?? Number.NaN);
+    });
+
+    it("events are listed by name, newest first, page by page, and each is shown with its runs", async () => {
+      const name = `listed/${newId()}`;
+      const seeded = [];
+      for (let n = 0; n < 3; n += 1) seeded.push(await seedRun(bench.store, { run: { eventName: name } }));
+      const ids: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await bench.store.listEvents({ name, limit: 1, ...(cursor ? { cursor } : {}) });
+        for (const event of page.events) {
+          expect(event).toMatchObject({ name, tsMs: 1_700_000_000_000, payloadJson: '{"name":"shop/order"}' });
+          ids.push(event.id);
+        }
+        cursor = page.nextCursor ?? undefined;
+      } while (cursor);
+      expect(ids).toEqual([...ids].sort().reverse());
+      const details = await Promise.all(ids.map((id) => bench.store.getEvent(id)));
+      expect(details.flatMap((detail) => detail?.runIds ?? [])).toEqual(seeded.map(({ runId }) => runId).reverse());
+      const [newest] = await Promise.all([bench.store.listRuns({ eventId: ids[0] ?? "", limit: 10 })]);
+      expect(newest.runs.map(({ id }) => id)).toEqual([seeded[2]?.runId]);
+      expect(await bench.store.getEvent(newId())).toBeNull();
+      expect(await bench.store.loadEvents([ids[1] ?? "", newId(), ids[0] ?? ""])).toHaveLength(2);
+    });
+
+    it("runs and events of one environment are shown without those of another", async () => {
+      const slug = `fn-${newId()}`;
+      const environments = ["default", "preview", "preview2"];
+      const runs = await Promise.all(
+        environments.map((environment) => {
+          const [functionId, eventName] = [qualify(environment, slug), qualify(environment, `${slug}/order`)];
+          return seedRun(bench.store, { run: { functionId, eventName } });
+        }),
+      );
+      const among = (ids: readonly string[]) => runs.filter(({ runId }) => ids.includes(runId));
+      for (const [index, environment] of environments.entries()) {
+        const own = [runs[index]];
+        const listed = await bench.store.listRuns({ environment, limit: 1000 });
+        expect(among(listed.runs.map(({ id }) => id))).toEqual(own);
+        const ofFunction = await bench.store.listRuns({ functionId: qualify(environment, slug), limit: 10 });
+        expect(among(ofFunction.runs.map(({ id }) => id))).toEqual(own);
+        const { events } = await bench.store.listEvents({ name: qualify(environment, `${slug}/order`), limit: 10 });
+        const details = await Promise.all(events.map(({ id }) => bench.store.getEvent(id)));
+        expect(among(details.flatMap((detail) => detail?.runIds ?? []))).toEqual(own);
+      }
+    });
+  });
+}

@@ -1,0 +1,141 @@
+/** The contract's part about apps, connections, tokens, and time that moves. */
+import { describe, expect, it } from "vitest";
+import type { AppRecord } from "../../src/index.ts";
+import { type ContractBench, newId } from "./harness.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** With virtual time: deployments, tokens and event keys end after minutes and hours. */
+export function registryContract(bench: ContractBench): void {
+  const appOf = (id: string, version: string, names: readonly string[]): AppRecord => ({
+    id,
+    version,
+    sdk: "holdfast 0.1.0",
+    functions: names.map((name) => ({
+      slug: `${id}-${name}`,
+      name,
+      triggersJson: "[]",
+      configJson: `{"v":"${version}"}`,
+    })),
+  });
+
+  describe("The registry", () => {
+    it("the registry keeps a function's uuid and uses the newest configuration", async () => {
+      const id = `shop-${newId()}`;
+      const first = await bench.store.saveApps([appOf(id, "1", ["a", "b"])]);
+      expect(first).toHaveLength(2);
+      const { version } = await bench.store.loadRegistry();
+      const second = await bench.another().saveApps([appOf(id, "2", ["a", "b"])]);
+      expect(second.map((fn) => fn.uuid)).toEqual(first.map((fn) => fn.uuid));
+      const registry = await bench.store.loadRegistry();
+      expect(registry.version).toBeGreaterThan(version);
+      expect(await bench.store.registryVersion()).toBe(registry.version);
+      expect(registry.functions.filter(({ appId }) => appId === id)).toEqual(second);
+      expect(second[0]).toMatchObject({ slug: `${id}-a`, appId: id, appVersion: "2", configJson: '{"v":"2"}' });
+      expect(second[0]?.uuid).toMatch(/^[0-9a-f-]{36}$/);
+      expect(await bench.store.saveApps([])).toEqual([]);
+      expect(await bench.store.registryVersion()).toBe(registry.version);
+    });
+
+    it("the newest deployment defines the app, and a reconnecting older one changes nothing while it is there", async () => {
+      const id = `roll-${newId()}`;
+      const state = async () =>
+        (await bench.store.loadRegistry()).functions
+          .filter(({ appId }) => appId === id)
+          .map(({ name, configJson, active }) => `${name} ${configJson} ${active ? "active" : "gone"}`);
+      const [one, two] = [appOf(id, "1", ["a", "b"]), appOf(id, "2", ["b", "c"])];
+      await bench.store.saveApps([one]);
+      expect(await state()).toEqual(['a {"v":"1"} active', 'b {"v":"1"} active']);
+      const rolled = ['a {"v":"1"} gone', 'b {"v":"2"} active', 'c {"v":"2"} active'];
+      await bench.store.saveApps([two]);
+      expect(await state()).toEqual(rolled);
+      await bench.another().saveApps([one]);
+      expect(await state()).toEqual(rolled);
+      // Rolled back: nothing was heard of the newer one for a while.
+      await bench.store.skipTime(2 * MINUTE_MS);
+      await bench.store.saveApps([one]);
+      expect(await state()).toEqual(['a {"v":"1"} active', 'b {"v":"1"} active', 'c {"v":"2"} gone']);
+    });
+
+    it("two apps cannot have functions of one full name while the first app's deployment is there", async () => {
+      const id = newId();
+      const [shop, shopEu] = [appOf(`shop-${id}`, "1", ["eu-order"]), appOf(`shop-${id}-eu`, "1", ["order"])];
+      await bench.store.saveApps([shop]);
+      await expect(bench.another().saveApps([shopEu])).rejects.toMatchObject({ code: "FUNCTION_TAKEN" });
+      await bench.store.skipTime(2 * MINUTE_MS);
+      expect(await bench.another().saveApps([shopEu])).toMatchObject([{ appId: shopEu.id }]);
+    });
+
+    it("the registry lists connections until they are removed, and moves their signs of life with time", async () => {
+      const gatewayId = `g-${newId()}`;
+      const connection = (id: string, status: string) => ({
+        id: `${gatewayId}-${id}`,
+        gatewayId,
+        instanceId: "i",
+        appIds: ["shop"],
+        versions: ["shop@1"],
+        status,
+        connectedMs: 1_700_000_000_000,
+      });
+      const own = async () => (await bench.store.listConnections()).filter((each) => each.gatewayId === gatewayId);
+      for (const id of ["c1", "c2"]) await bench.store.saveConnection(connection(id, "READY"));
+      await bench.store.saveConnection({ ...connection("c1", "DRAINING"), connectedMs: 1 });
+      expect(await own()).toMatchObject([
+        { ...connection("c1", "DRAINING"), silentMs: 0 },
+        { ...connection("c2", "READY"), silentMs: 0 },
+      ]);
+      await bench.store.touchGateway(gatewayId);
+      await bench.store.skipTime(HOUR_MS);
+      expect((await own()).every(({ silentMs }) => silentMs < MINUTE_MS)).toBe(true);
+      await bench.store.touchConnections("another", 30 * MINUTE_MS);
+      expect(await own()).toHaveLength(2);
+      await bench.store.removeConnections([`${gatewayId}-c2`]);
+      expect((await own()).map(({ id }) => id)).toEqual([`${gatewayId}-c1`]);
+    });
+
+    it("a session token is used once, at whatever gateway", async () => {
+      const id = newId();
+      const stores = [bench.store, bench.another(), bench.another()];
+      const used = await Promise.all(stores.map((store) => store.useToken(id, MINUTE_MS)));
+      expect(used.filter(Boolean)).toHaveLength(1);
+      expect(await bench.store.useToken(id, MINUTE_MS)).toBe(false);
+      expect(await bench.store.useToken(newId(), MINUTE_MS)).toBe(true);
+      expect(await bench.another().secret()).toBe(await bench.store.secret());
+    });
+  });
+
+  describe("Virtual time", () => {
+    it("an event is new again when its key is older than 24 hours", async () => {
+      const event = () => ({
+        event: { id: newId(), name: "e", idempotencyKey: "key", tsMs: 1, payloadJson: "{}" },
+        runs: [],
+      });
+      const [first, later] = [event(), event()];
+      expect(await bench.store.intake([first])).toMatchObject([{ duplicate: false }]);
+      await bench.store.skipTime(23 * HOUR_MS);
+      expect(await bench.store.intake([event()])).toMatchObject([{ duplicate: true, eventId: first.event.id }]);
+      await bench.store.skipTime(2 * HOUR_MS);
+      await bench.store.touchConnections("g", MINUTE_MS);
+      expect(await bench.store.intake([later])).toMatchObject([{ duplicate: false, eventId: later.event.id }]);
+    });
+
+    it("time that is skipped is the time of every store, and each is told that something may be due", async () => {
+      const other = bench.another();
+      const told = new Promise<void>((resolve) => {
+        let alls = 0;
+        const stop = other.onWake((wake) => {
+          if (wake.type !== "ANYTHING") return;
+          alls += 1;
+          if (alls === 1) void bench.store.skipTime(HOUR_MS);
+          if (alls < 2) return;
+          stop();
+          resolve();
+        });
+      });
+      const before = await other.nowMs();
+      await told;
+      expect(await other.nowMs()).toBeGreaterThanOrEqual(before + HOUR_MS);
+    });
+  });
+}
