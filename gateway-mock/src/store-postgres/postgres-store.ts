@@ -30,6 +30,7 @@ import { migrate } from "./connection/migrate.ts";
 import { msOf } from "./connection/pg-values.ts";
 import { skipTime, virtualTime } from "./connection/virtual-time.ts";
 import { loadCron, repairCrons, saveCrons } from "./queue/crons.ts";
+import { DueBounds } from "./queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
 import { adoptLanes, claimLimited } from "./queue/limited-claims.ts";
 import { loadEvents, loadWindow, postponeJob } from "./queue/windows.ts";
@@ -47,7 +48,7 @@ import {
   useToken,
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
-import { findWaits, finishJob, waitPaths } from "./waits.ts";
+import { coalescedWaits } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
 import { type GroupCommit, openGroupCommit } from "./writer/group-commit.ts";
 
@@ -178,17 +179,16 @@ function queueOf(
   | "nowMs"
 > {
   const { query } = database;
+  const bounds = new DueBounds(database.options.monotonicMs);
   return {
-    claim: (request) => claim(database, nextId(), request),
+    claim: (request) => claim(database, bounds, nextId(), request),
     claimLimited: (request) => claimLimited(database, nextId(), laneToStartAt(random), request),
     extendLeases: (leases) => extendLeases(query, leases),
-    recallJobs: (wants) => recallJobs(query, wants),
+    recallJobs: (wants) => recallJobs(query, bounds, wants),
     releaseLeases: (leases) => releaseLeases(query, leases),
-    finishJob: (fence) => finishJob(query, fence),
-    findWaits: (wanted) => findWaits(query, wanted),
-    waitPaths: (name) => waitPaths(query, name),
+    ...coalescedWaits(query),
     loadRuns: (runIds) => loadRuns(query, runIds),
-    nextDueInMs: (functionIds) => nextDueInMs(query, functionIds),
+    nextDueInMs: (functionIds) => nextDueInMs(query, bounds, functionIds),
     async nowMs() {
       const [row] = await query<{ now_ms: number }>(`SELECT ${msOf("clock_timestamp()")} AS now_ms`);
       return Number(row?.now_ms);

@@ -2,9 +2,11 @@
  * Statements that find waits for an event, a signal or the end of a run, by value where their condition allows it
  * (docs/decisions/0034).
  */
-import type { Fence, StoredWait, WaitKind, WaitQuery } from "@holdfast/store";
+import type { Fence, Store, StoredWait, WaitKind, WaitQuery } from "@holdfast/store";
+import { coalesced } from "./coalesced.ts";
 import type { Query } from "./connection/database.ts";
-import { msOf, textArray } from "./connection/pg-values.ts";
+import { msOf, numberArray, textArray } from "./connection/pg-values.ts";
+import { amongThe } from "./queue/claim-rows.ts";
 
 interface WaitRow {
   readonly run_id: string;
@@ -20,50 +22,118 @@ interface WaitRow {
 const COLUMNS = `w.run_id, w.key, w.kind, w.name, w.expression, w.match, ${msOf("w.began_at")} AS began_ms,
   ${msOf("w.expires_at")} AS expires_ms`;
 
-/** Each match by itself, so that pages follow the index, however many wait. */
+/**
+ * For many queries at once: `n` names the query, and each of its matches is looked up by itself, so that pages follow
+ * the index, however many wait.
+ */
 const find = (
   from: string,
   more: string,
-): string => `SELECT w.* FROM unnest($3::text[]) AS m(match) CROSS JOIN LATERAL (
+): string => `SELECT m.n, w.* FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[])
+  AS m(n, name, match, kinds, after_run, after_key, most, event_id) CROSS JOIN LATERAL (
   SELECT ${COLUMNS} FROM holdfast.waits w ${from}
-  WHERE w.name = $1 AND w.match = m.match AND w.kind = ANY($2::text[])
-    AND (w.run_id, w.key) > (CASE WHEN m.match = $4 THEN $5 ELSE '' END, CASE WHEN m.match = $4 THEN $6 ELSE '' END)
-    ${more} ORDER BY w.run_id, w.key LIMIT $7
-) w WHERE m.match COLLATE "C" >= $4 ORDER BY w.match, w.run_id, w.key LIMIT $7`;
+  WHERE w.name = m.name AND w.match = m.match AND w.kind = ANY(string_to_array(m.kinds, ' '))
+    AND (w.run_id, w.key) > (m.after_run, m.after_key)
+    ${more} ORDER BY w.run_id, w.key LIMIT m.most
+) w ORDER BY m.n, w.match, w.run_id, w.key`;
 
 const FIND = find("", "");
 
 /**
  * The event's time is its transaction's, as the wait's: what was known to wait when the event was sent began earlier.
  */
-const FIND_FOR_EVENT = find(
-  "JOIN holdfast.events e ON e.id = $8 JOIN holdfast.runs r ON r.id = w.run_id",
+const FIND_FOR_EVENTS = find(
+  "JOIN holdfast.events e ON e.id = m.event_id JOIN holdfast.runs r ON r.id = w.run_id",
   "AND w.began_at < e.received_at AND (w.expires_at IS NULL OR w.expires_at > e.received_at) AND r.event_id <> e.id",
 );
 
-export async function findWaits(query: Query, wanted: WaitQuery): Promise<StoredWait[]> {
-  const { name, kinds, eventId, matches = [""], limit, after } = wanted;
-  const from = [after?.match ?? "", after?.runId ?? "", after?.key ?? ""];
-  const several = textArray([...new Set(matches)]);
-  const params = [name, textArray(kinds), several, ...from, Math.min(Math.max(limit, 1), 1000)];
-  const rows = eventId
-    ? await query<WaitRow>(FIND_FOR_EVENT, [...params, eventId])
-    : await query<WaitRow>(FIND, params);
-  return rows.map(waitOf);
+/** A match of a query, from where its page begins. */
+interface Sought {
+  readonly n: number;
+  readonly query: WaitQuery;
+  readonly match: string;
+}
+
+const MAX_PAGE = 1000;
+const pageSize = ({ limit }: WaitQuery): number => Math.min(Math.max(limit, 1), MAX_PAGE);
+
+/** Each match of a query once; those before its page are over. */
+function soughtBy(query: WaitQuery, n: number): Sought[] {
+  const first = Buffer.from(query.after?.match ?? "");
+  return [...new Set(query.matches ?? [""])].flatMap((match) =>
+    Buffer.compare(Buffer.from(match), first) < 0 ? [] : [{ n, query, match }],
+  );
+}
+
+async function findAll(query: Query, text: string, all: readonly Sought[]): Promise<(WaitRow & { n: number })[]> {
+  if (all.length === 0) return [];
+  const afterOf = ({ query: { after }, match }: Sought): WaitQuery["after"] =>
+    after && after.match === match ? after : undefined;
+  return query<WaitRow & { n: number }>(text, [
+    numberArray(all.map(({ n }) => n)),
+    textArray(all.map((one) => one.query.name)),
+    textArray(all.map(({ match }) => match)),
+    textArray(all.map((one) => one.query.kinds.join(" "))),
+    textArray(all.map((one) => afterOf(one)?.runId ?? "")),
+    textArray(all.map((one) => afterOf(one)?.key ?? "")),
+    numberArray(all.map((one) => pageSize(one.query))),
+    textArray(all.map((one) => one.query.eventId ?? null)),
+  ]);
+}
+
+/** The pages of many queries; each as if it had been asked for alone. */
+export async function findWaits(query: Query, queries: readonly WaitQuery[]): Promise<StoredWait[][]> {
+  const all = queries.flatMap(soughtBy);
+  const isOfEvent = (one: Sought): boolean => one.query.eventId !== undefined;
+  const rows = await Promise.all([
+    findAll(
+      query,
+      FIND,
+      all.filter((one) => !isOfEvent(one)),
+    ),
+    findAll(query, FIND_FOR_EVENTS, all.filter(isOfEvent)),
+  ]);
+  const pages: StoredWait[][] = queries.map(() => []);
+  for (const row of rows.flat()) {
+    const page = pages[row.n];
+    const asked = queries[row.n];
+    if (page && asked && page.length < pageSize(asked)) page.push(waitOf(row));
+  }
+  return pages;
 }
 
 /** From one to the next through the index: as many steps as there are paths, not as there are waits. */
-const PATHS = `WITH RECURSIVE found(match) AS (
-  (SELECT w.match FROM holdfast.waits w WHERE w.name = $1 AND w.match > '' ORDER BY w.match LIMIT 1)
-  UNION ALL SELECT (
-    SELECT w.match FROM holdfast.waits w WHERE w.name = $1 AND w.match > split_part(found.match, E'\\n', 1) || E'\\x0b'
-    ORDER BY w.match LIMIT 1
-  ) FROM found WHERE found.match IS NOT NULL
-) SELECT split_part(match, E'\\n', 1) AS path FROM found WHERE match IS NOT NULL`;
+const PATHS = `SELECT n.name, p.path FROM unnest($1::text[]) AS n(name) CROSS JOIN LATERAL (
+  WITH RECURSIVE found(match) AS (
+    (SELECT w.match FROM holdfast.waits w WHERE w.name = n.name AND w.match > '' ORDER BY w.match LIMIT 1)
+    UNION ALL SELECT (
+      SELECT w.match FROM holdfast.waits w WHERE w.name = n.name AND w.match > split_part(found.match, E'\\n', 1) || E'\\x0b'
+      ORDER BY w.match LIMIT 1
+    ) FROM found WHERE found.match IS NOT NULL
+  ) SELECT split_part(match, E'\\n', 1) AS path, match FROM found WHERE match IS NOT NULL
+) p ORDER BY n.name, p.match`;
 
-export async function waitPaths(query: Query, name: string): Promise<string[]> {
-  return (await query<{ path: string }>(PATHS, [name])).map(({ path }) => path);
+export async function waitPaths(query: Query, names: readonly string[]): Promise<string[][]> {
+  const byName = new Map<string, string[]>(names.map((name) => [name, []]));
+  const rows = await query<{ name: string; path: string }>(PATHS, [textArray([...byName.keys()])]);
+  for (const { name, path } of rows) byName.get(name)?.push(path);
+  return names.map((name) => byName.get(name) ?? []);
 }
+
+/**
+ * What comes with each event or end of a run that others wait for, and with each job that is done. A crowd of them costs
+ * a few statements and leaves the connections to others.
+ */
+export function coalescedWaits(query: Query): Pick<Store, "findWaits" | "waitPaths" | "finishJob"> {
+  return {
+    findWaits: coalesced(TOGETHER, (queries: readonly WaitQuery[]) => findWaits(query, queries)),
+    waitPaths: coalesced(TOGETHER, (names: readonly string[]) => waitPaths(query, names)),
+    finishJob: coalesced(TOGETHER, (fences: readonly Fence[]) => finishJobs(query, fences)),
+  };
+}
+
+/** Of one statement: a page of each of these is in memory. */
+const TOGETHER = { atOnce: 2, most: 64 } as const;
 
 export async function waitsOfRun(query: Query, runId: string): Promise<StoredWait[]> {
   const rows = await query<WaitRow>(
@@ -73,10 +143,23 @@ export async function waitsOfRun(query: Query, runId: string): Promise<StoredWai
   return rows.map(waitOf);
 }
 
-export async function finishJob(query: Query, { jobId, epoch }: Fence): Promise<boolean> {
-  const text =
-    "DELETE FROM holdfast.queue WHERE id = $1 AND epoch = $2 AND (run_id = '' OR kind = 'start') RETURNING id";
-  return (await query(text, [jobId, epoch])).length > 0;
+/** Locked in the order of ids, as everywhere. */
+const FINISH = `WITH held AS MATERIALIZED (
+  SELECT q.id FROM holdfast.queue q WHERE q.id = ANY($1::text[]) ORDER BY q.id FOR UPDATE
+)
+DELETE FROM holdfast.queue q USING held, unnest($1::text[], $2::int[]) AS n(id, epoch)
+WHERE q.id = held.id AND ${amongThe("held")} AND n.id = held.id AND q.epoch = n.epoch
+  AND (q.run_id = '' OR q.kind = 'start')
+RETURNING q.id, q.epoch`;
+
+async function finishJobs(query: Query, fences: readonly Fence[]): Promise<boolean[]> {
+  const rows = await query<{ id: string; epoch: number }>(FINISH, [
+    textArray(fences.map(({ jobId }) => jobId)),
+    numberArray(fences.map(({ epoch }) => epoch)),
+  ]);
+  const finished = new Set(rows.map(({ id, epoch }) => `${id}.${epoch}`));
+  // Of two that finish the same dispatch the first did.
+  return fences.map(({ jobId, epoch }) => finished.delete(`${jobId}.${epoch}`));
 }
 
 const waitOf = (row: WaitRow): StoredWait => ({

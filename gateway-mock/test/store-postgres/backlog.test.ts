@@ -1,15 +1,19 @@
+import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
 import { JOBS_BY_ID_AND_RUN, writeStatements } from "../../src/store-postgres/writer/sql.ts";
 
 import { AT_ONCE, ids, sum, testLongQueues } from "./long-queues.ts";
 import type { Statements } from "./pages-read.ts";
 
+/** Looks from the beginning. */
+const bounds = (): DueBounds => new DueBounds(() => 0);
+
 const claimed = async (on: Statements, functionId: string): Promise<number> => {
   const wants = [
     { functionId, limit: AT_ONCE },
     { functionId: "none", limit: AT_ONCE },
   ];
-  const jobs = await claim(on, "claim", { gatewayId: "gateway", leaseMs: 60_000, wants });
+  const jobs = await claim(on, bounds(), "claim", { gatewayId: "gateway", leaseMs: 60_000, wants });
   return jobs.length;
 };
 
@@ -41,7 +45,7 @@ const released = async (on: Statements): Promise<number> => {
 };
 
 const recalled = async (on: Statements, appVersion: string | null): Promise<number> =>
-  sum(await recallJobs(on.query, [{ functionId: "fn", appVersion, limit: AT_ONCE }]));
+  sum(await recallJobs(on.query, bounds(), [{ functionId: "fn", appVersion, limit: AT_ONCE }]));
 
 /** Runs that end: their jobs are locked, then removed. */
 const ended = async ({ query }: Statements): Promise<number> => {
@@ -53,7 +57,7 @@ const ended = async ({ query }: Statements): Promise<number> => {
 };
 
 const isNextDue = async (on: Statements): Promise<number> =>
-  Number((await nextDueInMs(on.query, ["fn", "none"])) !== null);
+  Number((await nextDueInMs(on.query, bounds(), ["fn", "none"])) !== null);
 
 const LATER = "now() + interval '1 hour' + i * interval '1 millisecond'";
 

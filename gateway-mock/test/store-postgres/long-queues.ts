@@ -21,7 +21,7 @@ const numbered = (name: string): string => `'${name}' || lpad(i::text, 8, '0')`;
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 /** So many jobs of one function, and no others. */
-async function fill(db: TestDatabase, jobs: number, columns: Queue["columns"]): Promise<void> {
+export async function fillQueue(db: TestDatabase, jobs: number, columns: Queue["columns"]): Promise<void> {
   const all: Queue["columns"] = {
     id: numbered("job-"),
     run_id: numbered("run-"),
@@ -73,10 +73,10 @@ export function testLongQueues(queues: Readonly<Record<string, Queue>>): void {
   test.each(Object.entries(queues))(
     "of 200,000 %s no statement reads many more pages than of 1,000, with and without statistics",
     async (_, queue) => {
-      await fill(db, SHORT, queue.columns);
+      await fillQueue(db, SHORT, queue.columns);
       await db.sql.unsafe("ANALYZE holdfast.queue");
       const short = await measure(db, queue);
-      await fill(db, LONG, queue.columns);
+      await fillQueue(db, LONG, queue.columns);
       const unknown = await measure(db, queue);
       // What was undone leaves entries in the indexes.
       await db.sql.unsafe("VACUUM (ANALYZE, INDEX_CLEANUP ON) holdfast.queue");

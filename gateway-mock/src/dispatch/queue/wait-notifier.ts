@@ -44,8 +44,8 @@ export const NOTIFY_LEASE_MS = 20_000;
 const EXTEND_EVERY_MS = 5_000;
 const PAGE = 200;
 /** All share the database connections: connecting or reporting workers must not queue behind many notifications. */
-const JOBS_AT_ONCE = 64;
-const DELIVERIES_AT_ONCE = 128;
+const JOBS_AT_ONCE = 512;
+const DELIVERIES_AT_ONCE = 512;
 const SIGNAL_TRIES = 20;
 const NO_STATE = { eventText: "null" };
 

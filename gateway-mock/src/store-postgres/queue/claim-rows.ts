@@ -8,19 +8,6 @@ import { loadRuns } from "../run-loader.ts";
 /** What claims with and without limits have in common. */
 
 /**
- * Per function: which priorities there are (found by hopping through the index, one probe each), then of each the
- * longest due. Rows that are not due are never read, however many there are.
- */
-export const PRIORITIES = `LATERAL (
-    WITH RECURSIVE hop AS (
-      (SELECT priority FROM holdfast.queue WHERE function_id = w.function_id ORDER BY priority DESC LIMIT 1)
-      UNION ALL
-      SELECT (SELECT q.priority FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority < hop.priority
-        ORDER BY q.priority DESC LIMIT 1) FROM hop WHERE hop.priority IS NOT NULL
-    ) SELECT priority FROM hop WHERE priority IS NOT NULL
-  ) p`;
-
-/**
  * Of a table `q`: only the rows whose ids `from` has. It says to the planner, which knows no size of `from`, that they
  * are few: joined alone it reads the whole queue into a hash table.
  */

@@ -3,7 +3,8 @@ import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant
 import type { Database, Query } from "../connection/database.ts";
 import { intervalOf, isRegistry, msOf, msSince, numberArray, textArray } from "../connection/pg-values.ts";
 
-import { amongThe, CLAIMED_BEFORE, JOB_COLUMNS, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
+import { amongThe, CLAIMED_BEFORE, JOB_COLUMNS, type TakenRow, withRuns } from "./claim-rows.ts";
+import { type DueBounds, prioritiesSince } from "./due-bounds.ts";
 import { resumeLeases } from "./limited-claims.ts";
 
 /**
@@ -15,10 +16,11 @@ const CLAIM = `WITH known AS MATERIALIZED (
 ), due AS MATERIALIZED (
   SELECT d.* FROM known CROSS JOIN unnest($1::text[], $2::int[], $3::float8[]) AS w(function_id, most, lease_ms)
   CROSS JOIN LATERAL (
-    SELECT x.* FROM ${PRIORITIES}
+    SELECT x.* FROM ${prioritiesSince(7)}
     CROSS JOIN LATERAL (
       SELECT q.id, q.priority, q.available_at, q.leased_by, q.lost, q.epoch, q.unplaced_since, w.lease_ms FROM holdfast.queue q
-      WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at <= now()
+      WHERE q.function_id = w.function_id AND q.priority = p.priority
+        AND q.available_at >= p.since AND q.available_at <= now()
       ORDER BY q.available_at LIMIT w.most FOR UPDATE SKIP LOCKED
     ) x
     ORDER BY x.available_at - x.priority * interval '1 second' LIMIT w.most
@@ -41,13 +43,15 @@ SELECT * FROM taken ORDER BY due_ms - priority * 1000.0, id`;
 
 export async function claim(
   database: Pick<Database, "retrying" | "settled">,
+  bounds: DueBounds,
   claimId: string,
   request: ClaimRequest,
 ): Promise<ClaimedJob[]> {
   const wants = request.wants.filter((want) => want.limit > 0);
   if (wants.length === 0) return [];
+  const functionIds = wants.map((want) => want.functionId);
   const params = [
-    textArray(wants.map((want) => want.functionId)),
+    textArray(functionIds),
     numberArray(wants.map((want) => want.limit)),
     numberArray(wants.map((want) => want.leaseMs ?? request.leaseMs)),
     request.gatewayId,
@@ -58,7 +62,9 @@ export async function claim(
     await database.settled();
     // The statement may have been carried out although its answer was lost.
     const before = attempt === 1 ? [] : await query<TakenRow>(CLAIMED_BEFORE, [claimId, request.gatewayId]);
-    const rows = before.length > 0 ? before : await query<TakenRow>(CLAIM, params);
+    if (before.length > 0) return withRuns(query, before);
+    const rows = await bounds.look(functionIds, (look) => query<TakenRow>(CLAIM, [...params, ...look]));
+    bounds.recordTaken(rows);
     return withRuns(query, rows);
   });
 }
@@ -126,7 +132,7 @@ UPDATE holdfast.queue q SET available_at = LEAST(q.created_at, now()), wanted_ve
 FROM held WHERE q.id = held.id AND ${amongThe("held")}
 RETURNING held.n::int AS n`;
 
-export async function recallJobs(query: Query, wants: readonly RecallWant[]): Promise<number[]> {
+export async function recallJobs(query: Query, bounds: DueBounds, wants: readonly RecallWant[]): Promise<number[]> {
   const counts = wants.map(() => 0);
   if (wants.length === 0) return counts;
   const rows = await query<{ n: number }>(RECALL, [
@@ -134,6 +140,8 @@ export async function recallJobs(query: Query, wants: readonly RecallWant[]): Pr
     textArray(wants.map((want) => want.appVersion)),
     numberArray(wants.map((want) => want.limit)),
   ]);
+  // They are due since they were created: before what has been taken since.
+  if (rows.length > 0) bounds.forget();
   for (const { n } of rows) counts[n - 1] = (counts[n - 1] ?? 0) + 1;
   return counts;
 }
@@ -157,12 +165,19 @@ async function change(
 }
 
 const NEXT_DUE = `SELECT min(GREATEST(date_part('epoch', f.available_at - clock_timestamp()) * 1000, 0))::float8 AS due_in_ms
-FROM unnest($1::text[]) AS w(function_id) CROSS JOIN ${PRIORITIES} CROSS JOIN LATERAL (
+FROM unnest($1::text[]) AS w(function_id) CROSS JOIN ${prioritiesSince(2)} CROSS JOIN LATERAL (
   SELECT q.available_at FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority = p.priority
+    AND q.available_at >= p.since
   ORDER BY q.available_at LIMIT 1) f`;
 
-export async function nextDueInMs(query: Query, functionIds: readonly string[]): Promise<number | null> {
+export async function nextDueInMs(
+  query: Query,
+  bounds: DueBounds,
+  functionIds: readonly string[],
+): Promise<number | null> {
   if (functionIds.length === 0) return null;
-  const [row] = await query<{ due_in_ms: number | null }>(NEXT_DUE, [textArray(functionIds)]);
+  const [row] = await bounds.look(functionIds, (look) =>
+    query<{ due_in_ms: number | null }>(NEXT_DUE, [textArray(functionIds), ...look]),
+  );
   return row?.due_in_ms == null ? null : Math.ceil(row.due_in_ms);
 }

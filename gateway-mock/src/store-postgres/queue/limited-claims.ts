@@ -6,11 +6,12 @@ import type { ClaimLimits, LeaseExtension, LimitedClaim, LimitedClaimRequest } f
 import type { Database, Query } from "../connection/database.ts";
 import { numberArray, textArray } from "../connection/pg-values.ts";
 
-import { CLAIMED_BEFORE, PRIORITIES, type TakenRow, withRuns } from "./claim-rows.ts";
+import { CLAIMED_BEFORE, type TakenRow, withRuns } from "./claim-rows.ts";
+import { prioritiesSince, wholeLook } from "./due-bounds.ts";
 
 /** Which of these functions have something due at all. */
 const ANY_DUE = `SELECT w.function_id AS f FROM unnest($1::text[]) AS w(function_id) WHERE EXISTS (
-  SELECT FROM ${PRIORITIES} CROSS JOIN LATERAL (SELECT FROM holdfast.queue q
+  SELECT FROM ${prioritiesSince(2)} CROSS JOIN LATERAL (SELECT FROM holdfast.queue q
     WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at <= now() LIMIT 1) due)`;
 
 const CLAIM = `SELECT * FROM holdfast.claim_limited(now(), $1, $2, $3, $4::bool, $5::text[], $6::int[], $7::float8[], $8::int[],
@@ -29,8 +30,10 @@ export async function claimLimited(
 ): Promise<LimitedClaim> {
   const asked = request.wants.filter((want) => want.limit > 0);
   if (asked.length === 0) return NOTHING;
-  const ids = textArray(asked.map((want) => want.functionId));
-  const due = new Set((await database.query<{ f: string }>(ANY_DUE, [ids])).map((row) => row.f));
+  const ids = asked.map((want) => want.functionId);
+  const due = new Set(
+    (await database.query<{ f: string }>(ANY_DUE, [textArray(ids), ...wholeLook(ids)])).map((row) => row.f),
+  );
   const wants = asked.filter((want) => due.has(want.functionId));
   if (wants.length === 0) return NOTHING;
   const params = [

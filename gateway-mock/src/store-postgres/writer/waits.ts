@@ -23,10 +23,14 @@ export async function lockSignals(query: Query, signals: readonly string[]): Pro
   return rows;
 }
 
+/** Each half by its own index: with OR between a list and a look-up the whole table is read. */
 export function deleteWaits(waits: readonly WaitKey[], runIds: readonly string[]): Statement {
   return {
-    text: `DELETE FROM holdfast.waits WHERE run_id = ANY($3::text[])
-  OR (run_id, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+    text: `WITH ended AS (
+  DELETE FROM holdfast.waits w USING unnest($1::text[], $2::text[]) AS n(run_id, key)
+  WHERE w.run_id = n.run_id AND w.key = n.key AND w.run_id = ANY($1::text[]) AND w.run_id <> ALL($3::text[])
+)
+DELETE FROM holdfast.waits w WHERE w.run_id = ANY($3::text[])`,
     params: [textArray(waits.map(({ runId }) => runId)), textArray(waits.map(({ key }) => key)), textArray(runIds)],
   };
 }

@@ -86,6 +86,50 @@ export function waitsContract(bench: ContractBench): void {
       await end(b);
     });
 
+    it("many look-ups and ends at the same time each get their own answer", async () => {
+      const runs = await Promise.all(Array.from({ length: 6 }, () => seedLeased(bench.store)));
+      for (const [at, run] of runs.entries()) {
+        await bench.store.commit(waiting(run, { name: `w/crowd${at % 3}`, match: at < 3 ? "" : `["data"]\n${at}` }));
+      }
+      const events = await Promise.all([0, 1, 2].map((at) => sendEvent(`w/crowd${at}`)));
+      const names = ["w/crowd0", "w/crowd1", "w/crowd2", "w/crowd0", "w/other"];
+      const paths = await Promise.all(names.map((name) => bench.store.waitPaths(name)));
+      expect(paths).toEqual([[`["data"]`], [`["data"]`], [`["data"]`], [`["data"]`], []]);
+      const asked = names.flatMap((name, at) =>
+        [["event"] as const, ["cancel"] as const].flatMap((kinds) =>
+          [1, 10].flatMap((limit) =>
+            [{}, { eventId: events[at % 3]?.id ?? "" }, { after: { match: "", runId: "~", key: "" } }].map((more) => ({
+              name,
+              kinds,
+              limit,
+              matches: [`["data"]\n${3 + (at % 3)}`, ""],
+              ...more,
+            })),
+          ),
+        ),
+      );
+      const together = await Promise.all(asked.map((query) => bench.store.findWaits(query)));
+      const alone = [];
+      for (const query of asked) alone.push(await bench.store.findWaits(query));
+      expect(together).toEqual(alone);
+      expect(new Set(together.map((page) => page.length))).toEqual(new Set([0, 1, 2]));
+      const jobs = await bench.store.claim({
+        gatewayId: "gateway-a",
+        leaseMs: 60_000,
+        wants: [{ functionId: "", limit: 9 }],
+      });
+      const fences = jobs.map(({ id, epoch }) => ({ jobId: id, epoch }));
+      expect(fences).toHaveLength(3);
+      const [first, second, third] = fences.map(({ jobId }) => ({ jobId, epoch: 1 }));
+      const ends = [first, second, { ...second!, epoch: 2 }, second, third].map((fence) =>
+        bench.store.finishJob(fence!),
+      );
+      const finished = await Promise.all(ends);
+      // Which of two equal ones comes first is open.
+      expect([finished[0], finished[1] !== finished[3], finished[2], finished[4]]).toEqual([true, true, false, true]);
+      await Promise.all(runs.map(end));
+    });
+
     it("a notify job may be leased on creation, and another gateway takes it over if that one dies", async () => {
       const run = await seedLeased(bench.store);
       await bench.store.commit(waiting(run, { name: "w/leased" }));
