@@ -4,6 +4,7 @@ import type { VersionPolicy } from "@holdfast/engine";
 import type { Extension } from "@holdfast/protocol";
 import type { GatewayKey } from "./keys-config.ts";
 
+/** What `--store` takes. */
 export const STORES = ["postgres", "memory"] as const;
 /** Where a gateway keeps what has to last. */
 export type StoreName = (typeof STORES)[number];

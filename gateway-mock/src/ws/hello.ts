@@ -8,7 +8,7 @@ import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@h
 import { type AppRecord, type FunctionRecord, functionTaken, qualify } from "@holdfast/store";
 
 import { negotiate } from "./intervals.ts";
-import type { Refusal } from "./session-machine.ts";
+import type { Refusal } from "./session-types.ts";
 
 /** What WORKER_CONNECT says, read and checked. */
 export interface Hello {

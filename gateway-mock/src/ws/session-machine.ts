@@ -3,7 +3,42 @@
  * drives it.
  */
 import { isUlid, type Next, unreachable } from "@holdfast/core";
-import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame } from "@holdfast/protocol";
+import type { UnknownFrame, WorkerFrame } from "@holdfast/protocol";
+import type {
+  Accepted,
+  Refusal,
+  RequestFrame,
+  SessionEffect,
+  SessionEvent,
+  SessionLimits,
+  SessionState,
+  SessionTimer,
+  Terms,
+} from "./session-types.ts";
+
+/** As the reference puts it. */
+const NOT_ROUTABLE = "ignoring worker ready as connection is not routable";
+
+export const initialSession: SessionState = { phase: "hello" };
+const CLOSED: SessionState = { phase: "closed" };
+
+/** True where a frame goes straight to the engine, without a turn of the machine. */
+export function delivers(state: SessionState, frame: WorkerFrame | UnknownFrame): frame is RequestFrame {
+  return (state.phase === "ready" || state.phase === "draining") && isRequestFrame(frame);
+}
+
+export function isRequestFrame(frame: WorkerFrame | UnknownFrame): frame is RequestFrame {
+  switch (frame.kind) {
+    case "WORKER_CONNECT":
+    case "WORKER_READY":
+    case "WORKER_PAUSE":
+    case "WORKER_HEARTBEAT":
+    case "UNKNOWN":
+      return false;
+    default:
+      return true;
+  }
+}
 
 /**
  * One worker's socket, from the gateway's side.
@@ -33,103 +68,6 @@ import type { Extension, GatewayFrame, UnknownFrame, WorkerConnect, WorkerFrame 
  *     when there are too many (`payload-again`).
  * SESSION-13. A peer is evicted only before it is accepted.
  */
-export type SessionState =
-  | { readonly phase: "hello" }
-  | { readonly phase: "registering" }
-  | ({ readonly phase: "connected" } & Terms)
-  | ({ readonly phase: "ready"; readonly silent: number } & Terms)
-  | ({ readonly phase: "draining"; readonly silent: number; readonly closingSent: boolean } & Terms)
-  | { readonly phase: "closed" };
-
-/** What was settled in the handshake. */
-interface Terms {
-  /** Agreed on `stall`: WORKER_READY counts after WORKER_PAUSE. */
-  readonly mayResume: boolean;
-}
-
-/** Frames that are about requests; the engine's business. */
-export type RequestFrame = Exclude<
-  WorkerFrame,
-  { readonly kind: "WORKER_CONNECT" | "WORKER_READY" | "WORKER_PAUSE" | "WORKER_HEARTBEAT" }
->;
-
-export interface Accepted {
-  readonly heartbeatInterval: string;
-  readonly extendLeaseInterval: string;
-  readonly statusInterval: string;
-  readonly extensions: readonly Extension[];
-  /** False: the peer takes work without saying WORKER_READY. */
-  readonly manualReadiness: boolean;
-}
-
-export type SessionTimer = "hello" | "readiness" | "silence" | "drain";
-
-export type SessionEvent =
-  | { readonly type: "accept" }
-  | { readonly type: "frame"; readonly frame: WorkerFrame | UnknownFrame }
-  | { readonly type: "malformed"; readonly what: "envelope" | "payload" | "payload-again"; readonly kind?: number }
-  /** Before the peer is accepted: it has sent too much, or others are to have its place. */
-  | { readonly type: "evicted"; readonly why: "too-large" | "crowded" }
-  | { readonly type: "accepted"; readonly accepted: Accepted }
-  | { readonly type: "refused"; readonly refusal: Refusal }
-  | { readonly type: "fired"; readonly timer: SessionTimer }
-  | { readonly type: "drain" }
-  /** Final: the worker said that it ends, so it does not come back. */
-  | { readonly type: "socket-closed"; readonly final?: boolean };
-
-/** Why WORKER_CONNECT was refused; `code` is the bare syscode of the close reason. */
-export interface Refusal {
-  readonly code: string;
-  readonly closeCode: 1001 | 1008 | 1011;
-  /** Said in SYNC_FAILED before the close, when the functions were the reason. */
-  readonly syncMessage?: string;
-}
-
-export type SessionEffect =
-  | { readonly do: "send"; readonly frame: GatewayFrame }
-  | { readonly do: "close"; readonly code: number; readonly reason: string }
-  | { readonly do: "terminate" }
-  | { readonly do: "arm"; readonly timer: SessionTimer }
-  | { readonly do: "disarm"; readonly timer: SessionTimer }
-  | { readonly do: "register"; readonly connect: WorkerConnect }
-  | { readonly do: "open" }
-  /** With `said` the worker asked for it. */
-  | { readonly do: "pause"; readonly said?: true }
-  | { readonly do: "deliver"; readonly frame: RequestFrame }
-  | { readonly do: "gone"; readonly final?: boolean }
-  | { readonly do: "warn"; readonly message: string };
-
-export interface SessionLimits {
-  /** This many silent heartbeat intervals, and the socket is dropped. */
-  readonly missedHeartbeats: number;
-  /** As the reference's gateway. */
-  readonly strict: boolean;
-}
-
-/** As the reference puts it. */
-const NOT_ROUTABLE = "ignoring worker ready as connection is not routable";
-
-export const initialSession: SessionState = { phase: "hello" };
-const CLOSED: SessionState = { phase: "closed" };
-
-/** True where a frame goes straight to the engine, without a turn of the machine. */
-export function delivers(state: SessionState, frame: WorkerFrame | UnknownFrame): frame is RequestFrame {
-  return (state.phase === "ready" || state.phase === "draining") && isRequestFrame(frame);
-}
-
-export function isRequestFrame(frame: WorkerFrame | UnknownFrame): frame is RequestFrame {
-  switch (frame.kind) {
-    case "WORKER_CONNECT":
-    case "WORKER_READY":
-    case "WORKER_PAUSE":
-    case "WORKER_HEARTBEAT":
-    case "UNKNOWN":
-      return false;
-    default:
-      return true;
-  }
-}
-
 export function stepSession(
   limits: SessionLimits,
   state: SessionState,

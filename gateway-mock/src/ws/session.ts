@@ -3,33 +3,19 @@
  * machine to the dispatcher.
  */
 import { createDriver, type Log, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
-import {
-  decodeWorkerFrame,
-  type Extension,
-  encodeGatewayFrame,
-  frameKind,
-  type GatewayFrame,
-  type WorkerConnect,
-} from "@holdfast/protocol";
+import { decodeWorkerFrame, type Extension, frameKind, type WorkerConnect } from "@holdfast/protocol";
 import { levelFor } from "@holdfast/store";
 import { type AttachedWorker, versionName, type WorkerSession } from "../dispatch/index.ts";
 import { Allowance } from "./allowance.ts";
 import type { ConnectionStatus, SessionInfo } from "./connection-list.ts";
+import { FrameWriter } from "./frame-writer.ts";
 import { readHello, refusalOf } from "./hello.ts";
 import { intervalsFor, wireIntervals } from "./intervals.ts";
 import { LogLimit } from "./log-limit.ts";
 import { capacityOf } from "./routing.ts";
-import {
-  delivers,
-  initialSession,
-  type RequestFrame,
-  type SessionEffect,
-  type SessionEvent,
-  type SessionState,
-  type SessionTimer,
-  stepSession,
-} from "./session-machine.ts";
+import { delivers, initialSession, stepSession } from "./session-machine.ts";
 import type { SessionParts, SessionSocket, SessionStream } from "./session-parts.ts";
+import type { RequestFrame, SessionEffect, SessionEvent, SessionState, SessionTimer } from "./session-types.ts";
 
 /** What one peer may make the gateway write. */
 export const LOG_LIMITS = { burst: 20, everyMs: 1_000, reportMs: 10_000, maxChars: 500 } as const;
@@ -39,23 +25,23 @@ const UNREADABLE_FRAMES = { burst: 5, everyMs: 10_000 } as const;
 /** The shell of one socket: decodes, drives the machine, sends. */
 export class Session {
   readonly #socket: SessionSocket;
-  readonly #raw: SessionStream;
+  readonly #writer: FrameWriter;
   readonly #parts: SessionParts;
   readonly #driver: ReturnType<typeof createDriver<SessionState, SessionEvent, SessionEffect>>;
   readonly #armed = new Map<SessionTimer, TimerHandle>();
   #worker: (WorkerSession & { seenMs: number }) | null = null;
   #attached: AttachedWorker | null = null;
   #info: SessionInfo | null = null;
-  #corked = false;
-  /** Requests that wait for room. */
-  #waiting: (() => GatewayFrame | null)[] = [];
   #heartbeatMs = 10_000;
   readonly #ownLog: LogLimit;
   readonly #unreadable: Allowance;
 
   constructor(socket: SessionSocket, raw: SessionStream, parts: SessionParts) {
     this.#socket = socket;
-    this.#raw = raw;
+    this.#writer = new FrameWriter(socket, raw, parts.settings, {
+      onRoom: () => this.#attached?.hasRoom(),
+      onFull: () => this.#log("warn", "A worker does not read from its socket; dropping the socket.", this.#about()),
+    });
     this.#parts = parts;
     this.#ownLog = new LogLimit(parts, { ...LOG_LIMITS, subject: "this connection" });
     this.#unreadable = new Allowance(UNREADABLE_FRAMES, parts.clock.monotonicMs());
@@ -73,7 +59,6 @@ export class Session {
       const final = code === 1000 && reason.toString() === "WORKER_SHUTDOWN";
       this.#driver.send({ type: "socket-closed", final });
     });
-    raw.on("drain", () => this.#sendWaiting());
     socket.on("error", (error) => this.#log("debug", `A socket failed: ${messageOf(error)}`));
     this.#driver.send({ type: "accept" });
   }
@@ -117,10 +102,10 @@ export class Session {
   #run(effect: SessionEffect): void {
     switch (effect.do) {
       case "send":
-        return this.#send(effect.frame);
+        return this.#writer.send(effect.frame);
       case "close":
         this.#log("info", `Closing a connection: ${effect.reason}`, this.#about());
-        this.#flush();
+        this.#writer.flush();
         this.#socket.close(effect.code, effect.reason);
         return;
       case "terminate":
@@ -144,7 +129,7 @@ export class Session {
       case "gone":
         for (const timer of this.#armed.values()) timer.cancel();
         this.#armed.clear();
-        this.#waiting = [];
+        this.#writer.stop();
         this.#attached?.lost(effect.final === true);
         this.#status("DISCONNECTED");
         return this.#ownLog.flush();
@@ -213,7 +198,7 @@ export class Session {
     extensions: readonly Extension[],
     times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; seenMs: number },
   ): WorkerSession & { seenMs: number } {
-    const isCongested = (): boolean => this.#waiting.length > 0;
+    const writer = this.#writer;
     return {
       id: connect.connectionId,
       instanceId: connect.instanceId,
@@ -226,52 +211,12 @@ export class Session {
       extendLeaseMs: times.extendLeaseMs,
       seenMs: times.seenMs,
       get congested() {
-        return isCongested();
+        return writer.isCongested;
       },
       log: this.#log,
-      send: (frame) => this.#send(frame),
-      sendWhenRoom: (make) => {
-        if (this.#waiting.length > 0 || !this.#hasRoom()) return void this.#waiting.push(make);
-        const frame = make();
-        if (frame) this.#send(frame);
-      },
+      send: (frame) => writer.send(frame),
+      sendWhenRoom: (make) => writer.sendWhenRoom(make),
     };
-  }
-
-  /** A crowd of large requests must neither pile up in memory nor keep heartbeats and acknowledgements waiting. */
-  #sendWaiting(): void {
-    if (this.#waiting.length === 0) return;
-    while (this.#waiting.length > 0 && this.#hasRoom()) {
-      const frame = this.#waiting.shift()?.();
-      if (frame) this.#send(frame);
-    }
-    if (this.#waiting.length === 0) this.#attached?.hasRoom();
-  }
-
-  #hasRoom(): boolean {
-    return this.#socket.bufferedAmount <= this.#parts.settings.roomBytes;
-  }
-
-  /** Frames of one turn of the event loop leave in one write. */
-  #send(frame: GatewayFrame): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#socket.bufferedAmount > this.#parts.settings.maxBufferedBytes) {
-      this.#log("warn", "A worker does not read from its socket; dropping the socket.", this.#about());
-      this.#socket.terminate();
-      return;
-    }
-    if (!this.#corked) {
-      this.#corked = true;
-      this.#raw.cork();
-      setImmediate(() => this.#flush());
-    }
-    this.#socket.send(encodeGatewayFrame(frame));
-  }
-
-  #flush(): void {
-    if (!this.#corked) return;
-    this.#corked = false;
-    this.#raw.uncork();
   }
 
   #arm(timer: SessionTimer): void {

@@ -2,15 +2,8 @@ import type { Extension, UnknownFrame, WorkerFrame } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../packages/tooling/src/runs.ts";
-import {
-  delivers,
-  initialSession,
-  type SessionEffect,
-  type SessionEvent,
-  type SessionLimits,
-  type SessionState,
-  stepSession,
-} from "../../src/ws/session-machine.ts";
+import { delivers, initialSession, stepSession } from "../../src/ws/session-machine.ts";
+import type { SessionEffect, SessionEvent, SessionLimits, SessionState } from "../../src/ws/session-types.ts";
 
 const limits = { missedHeartbeats: 5, strict: false };
 

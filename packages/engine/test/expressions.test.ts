@@ -1,6 +1,8 @@
 import { HoldfastError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { compileExpression, Expressions, keyText } from "../src/expressions/expressions.ts";
+import { compileExpression } from "../src/expressions/expression.ts";
+import { Expressions } from "../src/expressions/expressions.ts";
+import { keyText } from "../src/expressions/values.ts";
 
 const event = {
   name: "shop/order.paid",

@@ -1,6 +1,7 @@
 import { seededRandom } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { compileExpression, Expressions } from "../src/expressions/expressions.ts";
+import { compileExpression } from "../src/expressions/expression.ts";
+import { Expressions } from "../src/expressions/expressions.ts";
 import { expectedMatch, matchesOf } from "../src/expressions/wait-match.ts";
 
 const expressions = new Expressions(() => {});

@@ -15,6 +15,7 @@ import type { RunCache } from "../run-cache.ts";
 import { AckTimeouts } from "./ack-timeouts.ts";
 import type { ConnectedWorker } from "./connected-worker.ts";
 import type { Dispatch, JobToRun } from "./dispatch.ts";
+import { DispatchTable } from "./dispatch-table.ts";
 import { KeptRequests } from "./kept-requests.ts";
 import type { LeaseProofs, RequestName } from "./lease-proofs.ts";
 import { PlainRoutes } from "./plain-rules.ts";
@@ -41,9 +42,7 @@ export class Dispatches {
   readonly #functions: Functions;
   readonly #counters: DispatcherCounters;
   readonly #proofs: LeaseProofs;
-  readonly #byRequest = new Map<string, Dispatch>();
-  readonly #byJob = new Map<string, Dispatch>();
-  readonly #byRun = new Map<string, Set<Dispatch>>();
+  readonly #table = new DispatchTable();
   readonly #ackTimeouts: AckTimeouts;
   readonly #sendQueue: SendQueue;
   readonly #kept: KeptRequests;
@@ -66,7 +65,7 @@ export class Dispatches {
     this.#sendQueue = new SendQueue(options, (dispatch) => this.finish(dispatch));
     this.#kept = new KeptRequests(options, {
       ...parts,
-      isOpen: (dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch,
+      isOpen: (dispatch) => this.#table.has(dispatch),
       start: (job, epoch, worker, state) => this.start(job, epoch, worker, state),
       onLost: (dispatch) => this.finish(dispatch),
       onDropped: (dispatches) => this.abandon(dispatches, () => false),
@@ -75,19 +74,19 @@ export class Dispatches {
   }
 
   get size(): number {
-    return this.#byRequest.size;
+    return this.#table.size;
   }
 
   get(requestId: string): Dispatch | undefined {
-    return this.#byRequest.get(requestId);
+    return this.#table.get(requestId);
   }
 
   all(): Iterable<Dispatch> {
-    return this.#byRequest.values();
+    return this.#table.all();
   }
 
   ofRun(runId: string): Iterable<Dispatch> {
-    return this.#byRun.get(runId) ?? [];
+    return this.#table.ofRun(runId);
   }
 
   leaseId(request: RequestName, appId: string, leaseMs: number): string {
@@ -125,7 +124,7 @@ export class Dispatches {
     };
     this.#insert(dispatch);
     worker.session.sendWhenRoom(() => this.#buildRequest(dispatch, job, worker, state));
-    if (dispatch.sentMs === null && this.#byRequest.get(dispatch.requestId) === dispatch) this.#sendQueue.add(dispatch);
+    if (dispatch.sentMs === null && this.#table.has(dispatch)) this.#sendQueue.add(dispatch);
   }
 
   /**
@@ -133,7 +132,7 @@ export class Dispatches {
    */
   #buildRequest(dispatch: Dispatch, job: JobToRun, worker: ConnectedWorker, state: RunState): GatewayFrame | null {
     const { requestId, fence, runId, functionId } = dispatch;
-    if (this.#byRequest.get(requestId) !== dispatch || dispatch.worker !== worker) return null;
+    if (!this.#table.has(dispatch) || dispatch.worker !== worker) return null;
     if (!worker.open) {
       this.abandon([dispatch], () => false);
       return null;
@@ -194,11 +193,7 @@ export class Dispatches {
 
   /** It is over, or no longer ours. */
   finish(dispatch: Dispatch): void {
-    if (!this.#byRequest.delete(dispatch.requestId)) return;
-    if (this.#byJob.get(dispatch.fence.jobId) === dispatch) this.#byJob.delete(dispatch.fence.jobId);
-    const ofRun = this.#byRun.get(dispatch.runId);
-    ofRun?.delete(dispatch);
-    if (ofRun?.size === 0) this.#byRun.delete(dispatch.runId);
+    if (!this.#table.delete(dispatch)) return;
     this.#sendQueue.delete(dispatch);
     this.detach(dispatch);
     this.#runs.release(dispatch.runId);
@@ -206,7 +201,7 @@ export class Dispatches {
   }
 
   ofJobs(jobIds: readonly string[]): Dispatch[] {
-    return jobIds.flatMap((jobId) => this.#byJob.get(jobId) ?? []);
+    return jobIds.flatMap((jobId) => this.#table.ofJob(jobId) ?? []);
   }
 
   /**
@@ -214,7 +209,7 @@ export class Dispatches {
    * if possible.
    */
   supersede(fence: Fence): void {
-    const before = this.#byJob.get(fence.jobId);
+    const before = this.#table.ofJob(fence.jobId);
     const isOver = before !== undefined && before.fence.epoch < fence.epoch;
     this.#superseded.supersede(fence, isOver ? before : undefined);
     if (isOver) this.finish(before);
@@ -261,11 +256,7 @@ export class Dispatches {
   }
 
   #insert(dispatch: Dispatch): void {
-    this.#byRequest.set(dispatch.requestId, dispatch);
-    this.#byJob.set(dispatch.fence.jobId, dispatch);
-    const ofRun = this.#byRun.get(dispatch.runId);
-    if (ofRun) ofRun.add(dispatch);
-    else this.#byRun.set(dispatch.runId, new Set([dispatch]));
+    this.#table.add(dispatch);
     this.#runs.retain(dispatch.runId);
     dispatch.worker?.requests.add(dispatch.requestId);
   }
@@ -278,7 +269,7 @@ export class Dispatches {
     this.#workers.close(worker);
     const { requests, session } = worker;
     if (!byWorker || session.extensions.has("nack") || session.extensions.has("stall")) return;
-    const dispatches = [...requests].flatMap((requestId) => this.#byRequest.get(requestId) ?? []);
+    const dispatches = [...requests].flatMap((requestId) => this.#table.get(requestId) ?? []);
     this.reroute(dispatches.filter(({ acked, sentMs }) => !acked && sentMs !== null));
   }
 
@@ -298,14 +289,14 @@ export class Dispatches {
    * next attempt mostly meets another worker; here those have a turn first.
    */
   forgetJob(jobId: string): void {
-    const dispatch = this.#byJob.get(jobId);
+    const dispatch = this.#table.ofJob(jobId);
     if (!dispatch) return;
     if (dispatch.worker) this.#workers.putLast(dispatch.worker);
     this.finish(dispatch);
   }
 
   #releaseUnacked(unacked: readonly Dispatch[]): void {
-    const open = unacked.filter((dispatch) => this.#byRequest.get(dispatch.requestId) === dispatch);
+    const open = unacked.filter((dispatch) => this.#table.has(dispatch));
     this.#counters.acksMissed += open.length;
     const { clock, settings, log } = this.#options;
     if (settings.plain) return this.reroute(open);

@@ -1,7 +1,7 @@
 /** Checks of registered settings that name the function and the setting in their errors. */
 import { HoldfastError, messageOf, parseDurationMs } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import { compileExpression } from "../expressions/expressions.ts";
+import { compileExpression } from "../expressions/expression.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

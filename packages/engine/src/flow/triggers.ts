@@ -13,7 +13,9 @@ import {
 } from "@holdfast/store";
 
 import { sha256 } from "../digest.ts";
-import { type ExpressionData, type Expressions, keyText } from "../expressions/expressions.ts";
+import type { ExpressionData } from "../expressions/expression.ts";
+import type { Expressions } from "../expressions/expressions.ts";
+import { keyText } from "../expressions/values.ts";
 import type { FunctionSettings } from "./function-settings.ts";
 
 /** An event as triggers see it; its JSON is read only when something asks for it. */

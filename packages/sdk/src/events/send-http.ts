@@ -16,6 +16,7 @@ import { isRecord } from "@holdfast/protocol";
 import { SDK_NAME } from "../version.ts";
 import type { GatewayAccess } from "./gateway-access.ts";
 
+/** The part of `fetch` that is used. */
 export type FetchLike = (input: string, init: RequestInit) => Promise<Response>;
 
 export interface SendPorts {

@@ -2,6 +2,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { DataOfSchema, EventType, ReceivedEvent, SchemaMap, UntypedData } from "./event-types.ts";
 
+/** An event as a trigger names it. */
 interface NamedEvent {
   readonly event: string;
   readonly schema?: StandardSchemaV1 | undefined;

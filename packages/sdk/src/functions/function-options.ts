@@ -2,6 +2,7 @@
 import type { DurationInput } from "@holdfast/core";
 import type { TriggerInput } from "../events/triggers.ts";
 
+/** So many runs at once, of all or per value of the key. */
 export interface ConcurrencyOption {
   /** How many runs may be at work at once. */
   readonly limit: number;
