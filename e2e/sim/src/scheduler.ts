@@ -9,6 +9,7 @@ import {
   type TimerHandle,
   type Timers,
 } from "../../../packages/core/src/index.ts";
+import { Heap } from "./heap.ts";
 import type { TraceHash } from "./trace.ts";
 
 /** Something that happens at a moment of virtual time. */
@@ -43,7 +44,7 @@ export class Scheduler {
   current: Actor | null = null;
   happenings = 0;
   readonly trace: TraceHash;
-  readonly #heap: Happening[] = [];
+  readonly #heap = new Heap<Happening>(isBefore);
   #order = 0;
   onCrash: (crash: Crash) => void = () => {};
 
@@ -55,7 +56,7 @@ export class Scheduler {
   at(atMs: number, owner: Actor | null, fire: () => void, asleepMs: number | null = null): Happening {
     this.#order += 1;
     const happening = { atMs: Math.max(atMs, this.nowMs), order: this.#order, owner, fire, cancelled: false, asleepMs };
-    push(this.#heap, happening);
+    this.#heap.push(happening);
     return happening;
   }
 
@@ -72,7 +73,7 @@ export class Scheduler {
           if (isOver()) return resolve(true);
           const next = this.#next();
           if (next === undefined || next.atMs > limitMs) {
-            if (next) push(this.#heap, next);
+            if (next) this.#heap.push(next);
             this.nowMs = Math.max(this.nowMs, next ? limitMs : this.nowMs);
             return resolve(false);
           }
@@ -88,10 +89,10 @@ export class Scheduler {
 
   /** The next happening that does anything. */
   #next(): Happening | undefined {
-    for (let next = pop(this.#heap); next !== undefined; next = pop(this.#heap)) {
+    for (let next = this.#heap.pop(); next !== undefined; next = this.#heap.pop()) {
       if (next.cancelled || next.owner?.alive === false) continue;
       if (next.owner && isPutOff(next, next.owner)) {
-        push(this.#heap, next);
+        this.#heap.push(next);
         continue;
       }
       if (next.owner && next.owner.frozenUntilMs > next.atMs) {
@@ -306,37 +307,4 @@ function inOrder(backlog: readonly Happening[], order: WakeOrder): readonly Happ
   return order === "timers first" ? [...timers, ...others] : [...others, ...timers];
 }
 
-function before(a: Happening, b: Happening): boolean {
-  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
-}
-
-function push(heap: Happening[], value: Happening): void {
-  let at = heap.length;
-  heap.push(value);
-  while (at > 0) {
-    const up = (at - 1) >> 1;
-    const parent = heap[up] as Happening;
-    if (!before(value, parent)) break;
-    heap[at] = parent;
-    at = up;
-  }
-  heap[at] = value;
-}
-
-function pop(heap: Happening[]): Happening | undefined {
-  const top = heap[0];
-  const last = heap.pop();
-  if (top === undefined || last === undefined || heap.length === 0) return top;
-  let at = 0;
-  for (;;) {
-    let down = 2 * at + 1;
-    if (down >= heap.length) break;
-    if (down + 1 < heap.length && before(heap[down + 1] as Happening, heap[down] as Happening)) down += 1;
-    const child = heap[down] as Happening;
-    if (!before(child, last)) break;
-    heap[at] = child;
-    at = down;
-  }
-  heap[at] = last;
-  return top;
-}
+const isBefore = (a: Happening, b: Happening): boolean => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);

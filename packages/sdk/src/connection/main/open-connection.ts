@@ -20,6 +20,7 @@ import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type Threa
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import { type Closer, createCloser } from "./closer.ts";
 import type { Connection, ConnectionDebugState } from "./connection.ts";
+import { ConnectionStatus } from "./connection-status.ts";
 import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import { Ledger } from "./ledger.ts";
 import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
@@ -77,11 +78,8 @@ class ThreadedConnection implements Connection {
   readonly #runner: RequestRunner;
   readonly #closer: Closer;
   #signals: SignalHandlers | undefined;
-  #state: ConnectionState = "CONNECTING";
-  #connectionId: string | null = null;
-  #everReady = false;
+  readonly #status = new ConnectionStatus(() => this.#closer.begun);
   #mirror: { readonly debug: DebugState; readonly writtenMs: number } | null = null;
-  #lastProblem = "";
 
   constructor(deps: OpenConnectionDeps) {
     const { config, log, clock, timers } = deps;
@@ -126,17 +124,17 @@ class ThreadedConnection implements Connection {
   }
 
   get state(): ConnectionState {
-    return this.#state;
+    return this.#status.state;
   }
 
   get connectionId(): string | null {
-    return this.#connectionId;
+    return this.#status.connectionId;
   }
 
   debugState(): ConnectionDebugState {
     const mirror = this.#mirror;
     return {
-      state: this.#state,
+      state: this.#status.state,
       instanceId: this.instanceId,
       threadAlive: this.#host.alive,
       threadSilentMs: this.#host.alive ? this.#watch.silentMs : null,
@@ -176,13 +174,13 @@ class ThreadedConnection implements Connection {
   readonly #onAbort = (): void => void this.close();
 
   close(): Promise<void> {
-    if (!this.#closer.begun && this.#state !== "FAILED") {
+    if (!this.#closer.begun && this.#status.state !== "FAILED") {
       // Before the first connection nothing can be in flight: there is nothing to wait for.
-      const done = this.#closer.begin(this.#everReady ? this.#deps.drainTimeoutMs : 0);
-      this.#setState("CLOSING");
+      const done = this.#closer.begin(this.#status.everReady ? this.#deps.drainTimeoutMs : 0);
+      this.#status.set("CLOSING");
       this.#opening.reject(closedEarly());
       void done.then(() => {
-        this.#setState("CLOSED");
+        this.#status.set("CLOSED");
         this.#release();
         this.#closed.resolve();
       });
@@ -207,7 +205,7 @@ class ThreadedConnection implements Connection {
         crashes,
         shutdown: this.#shutdown(),
       },
-      { type: "CONNECT", resumed: this.#everReady },
+      { type: "CONNECT", resumed: this.#status.everReady },
       ...this.#closer.greeting(),
     ];
   }
@@ -218,19 +216,12 @@ class ThreadedConnection implements Connection {
     return { signals: signals.map((name) => constants.signals[name]), drainMs: drainTimeoutMs };
   }
 
-  #setState(next: ConnectionState): void {
-    if (this.#state === "FAILED" || this.#state === "CLOSED") return;
-    const isEnd = next === "CLOSED" || next === "FAILED";
-    this.#state = this.#closer.begun && !isEnd ? "CLOSING" : next;
-    if (isEnd || next === "RECONNECTING" || next === "CONNECTING") this.#connectionId = null;
-  }
-
   #onMessage(message: ThreadMessage): void {
     switch (message.type) {
       case "STATE_CHANGE":
         if (message.state === "RECONNECTING") this.#host.setReady(false);
         // It is CLOSED when the thread has ended, too.
-        return message.state === "CLOSED" ? undefined : this.#setState(message.state);
+        return message.state === "CLOSED" ? undefined : this.#status.set(message.state);
       case "CONNECTION_READY":
         return this.#onReady(message.connectionId);
       case "EXECUTION_REQUEST":
@@ -245,7 +236,7 @@ class ThreadedConnection implements Connection {
         return;
       case "LOG":
         this.#watch.counters.addLogsTaken(1);
-        if (message.level === "warn" || message.level === "error") this.#lastProblem = message.message;
+        if (message.level === "warn" || message.level === "error") this.#status.lastProblem = message.message;
         return this.#deps.log(message.level, message.message, message.data);
       case "ERROR":
         return this.#onThreadError(message.error, message.fatal);
@@ -257,32 +248,28 @@ class ThreadedConnection implements Connection {
   }
 
   #onReady(connectionId: string): void {
-    this.#everReady = true;
-    this.#setState("ACTIVE");
-    this.#connectionId = connectionId;
+    this.#status.onReady(connectionId);
     this.#host.setReady(true);
     this.#opening.resolve();
   }
 
   #onThreadError(error: PlainError, fatal: boolean): void {
-    this.#lastProblem = error.message;
+    this.#status.lastProblem = error.message;
     this.#deps.log("error", error.message, error.code ? { code: error.code } : undefined);
-    if (fatal && !this.#everReady) this.#opening.reject(new HoldfastError("CONNECT_REFUSED", error.message));
+    if (fatal && !this.#status.everReady) this.#opening.reject(new HoldfastError("CONNECT_REFUSED", error.message));
   }
 
   #onHung(silentMs: number): void {
     const transitions = this.#mirror?.debug.transitions.slice(-SHOWN_TRANSITIONS) ?? [];
     const message = `The connection thread has not responded for ${silentMs} ms while the main thread was running; terminating it.`;
-    this.#lastProblem = message;
     this.#deps.log("error", message, { code: "THREAD_HUNG", transitions });
-    this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");
+    this.#status.onThreadGone(message);
     this.#host.onHung(silentMs);
   }
 
   #onCrash(error: HoldfastError): void {
-    this.#lastProblem = error.message;
     this.#deps.log("error", error.message, { code: error.code });
-    this.#setState(this.#everReady ? "RECONNECTING" : "CONNECTING");
+    this.#status.onThreadGone(error.message);
     if (this.#closer.begun) this.#closer.onThreadGone();
   }
 
@@ -291,13 +278,13 @@ class ThreadedConnection implements Connection {
     this.#ledger.loseAll(error);
     this.#opening.reject(error);
     if (this.#closer.begun) return this.#closer.onThreadGone();
-    this.#setState("FAILED");
+    this.#status.set("FAILED");
     this.#release();
     this.#closed.reject(error);
   }
 
   #onLate(): void {
-    const last = this.#lastProblem || "The gateway has not answered yet.";
+    const last = this.#status.lastProblem || "The gateway has not answered yet.";
     const message = `No connection was ready within ${this.#deps.connectTimeoutMs} ms. The last problem: ${last}`;
     this.#opening.reject(new HoldfastError("CONNECT_TIMEOUT", message));
   }
@@ -307,7 +294,7 @@ class ThreadedConnection implements Connection {
     const ended = this.#host.stop();
     this.#host.terminate();
     await ended;
-    this.#setState("CLOSED");
+    this.#status.set("CLOSED");
     this.#release();
   }
 

@@ -1,21 +1,19 @@
 /**
  * Owns the requests of a connection thread, from the frame that brings one to the acknowledgement of its reply. What
- * each part decides is in that part: `handover-guard.ts`, `lease-keeper.ts`, `reply-delivery.ts`, `refusals.ts`.
+ * each part decides is in that part: `request-intake.ts`, `handover-guard.ts`, `lease-keeper.ts`, `reply-delivery.ts`,
+ * `refusals.ts`.
  */
-import { type Clock, type ClockReading, type Log, readClocks, type Timers, unreachable } from "@holdfast/core";
+import { type Clock, type Log, type Timers, unreachable } from "@holdfast/core";
 import {
   type CheckpointOutcome,
   type ConnectionReady,
-  type ExecutorRequest,
   type Extension,
   encodeWorkerFrame,
   type WorkerFrame,
 } from "@holdfast/protocol";
-import { decideAcceptance } from "../machines/acceptance.ts";
 import type { WorkFrame } from "../machines/frame-subjects.ts";
-import { RecentIds } from "../machines/recent-ids.ts";
 import type { AdoptedRequest, MainMessage, ThreadMessage } from "../shared/messages.ts";
-import { encodeErrorReply, identityOf } from "../shared/reply.ts";
+import { encodeErrorReply } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { SharedCounters } from "../shared/shared-counters.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
@@ -25,11 +23,9 @@ import { LeaseKeeper } from "./lease-keeper.ts";
 import type { MainPort } from "./main-port.ts";
 import { Refusals } from "./refusals.ts";
 import { ReplyDelivery } from "./reply-delivery.ts";
+import { RequestIntake } from "./request-intake.ts";
 import { type RequestsDebugState, requestsDebugState } from "./requests-debug-state.ts";
 import type { Emit, RequestEffect } from "./thread-effect.ts";
-
-/** Dispatches that were answered and may still be delivered twice. */
-const RECENT_IDS = 2_000;
 
 export interface RequestManagerDeps {
   readonly config: SerializableConfig;
@@ -50,9 +46,8 @@ export interface RequestManagerDeps {
 export type WorkMessage = Extract<MainMessage, { type: `EXECUTION_${string}` | "CHECKPOINT" | "LEASE_WANTED" }>;
 
 /**
- * The requests of this connection thread, from the frame that brings one to the acknowledgement of its reply: takes them
- * in, and joins what others own: `HandoverGuard` (may it go to main?), `LeaseKeeper`, `ReplyDelivery`, `Refusals`. Main's
- * ledger is the truth of them; a new thread gets it by `adopt`.
+ * The requests of this connection thread. Joins what others own: `RequestIntake`, `HandoverGuard` (may it go to main?),
+ * `LeaseKeeper`, `ReplyDelivery`, `Refusals`. Main's ledger is the truth of them; a new thread gets it by `adopt`.
  */
 export class RequestManager {
   readonly #inFlight: InFlightRequests;
@@ -61,8 +56,7 @@ export class RequestManager {
   readonly #deps: RequestManagerDeps;
   readonly #leases: LeaseKeeper;
   readonly #refusals: Refusals;
-  readonly #finished = new RecentIds(RECENT_IDS);
-  readonly #apps: ReadonlySet<string>;
+  readonly #intake: RequestIntake;
   readonly #handover: HandoverGuard;
   #extensions: readonly Extension[] = [];
   #negotiated = false;
@@ -72,7 +66,6 @@ export class RequestManager {
   constructor(deps: RequestManagerDeps, emit: Emit<RequestEffect>) {
     this.#deps = deps;
     this.#emit = emit;
-    this.#apps = new Set(deps.config.apps.map((app) => app.appName));
     this.#handover = new HandoverGuard(deps.counters, deps.doubtNumber);
     this.#inFlight = deps.inFlight;
     const sendBytes = (bytes: Uint8Array): void => emit({ do: "SEND", bytes });
@@ -83,10 +76,21 @@ export class RequestManager {
       ...deps,
       ages: this.#handover.ages,
       send,
-      onConfirmed: (requestId, asOf) => this.#onConfirmed(requestId, asOf),
+      onConfirmed: (requestId, asOf) => this.#intake.onConfirmed(requestId, asOf),
       onLost: (requestId) => this.#loseRequest(requestId),
       isShuttingDown: () => this.#shuttingDown,
       isPlain: () => this.#negotiated && this.#extensions.length === 0,
+    });
+    this.#intake = new RequestIntake({
+      ...deps,
+      ...{ handover: this.#handover, leases: this.#leases, refusals: this.#refusals, send },
+      reply: (request, response) => this.#reply(request, response),
+      state: () => ({
+        extensions: this.#extensions,
+        shuttingDown: this.#shuttingDown,
+        stalled: this.#stalled,
+        outboxFull: this.#delivery.full,
+      }),
     });
   }
 
@@ -157,7 +161,7 @@ export class RequestManager {
   onWorkFrame(frame: WorkFrame, bytes: Uint8Array): void {
     switch (frame.kind) {
       case "GATEWAY_EXECUTOR_REQUEST":
-        return this.#onRequest(frame, bytes);
+        return this.#intake.onRequest(frame, bytes);
       case "WORKER_REPLY_ACK":
         return this.#onDelivered(frame.requestId);
       case "WORKER_REQUEST_EXTEND_LEASE_ACK":
@@ -247,7 +251,7 @@ export class RequestManager {
   #onDelivered(requestId: string): void {
     this.#delivery.withdraw(requestId);
     if (this.#inFlight.remove(requestId) === undefined) return;
-    this.#finished.add(requestId);
+    this.#intake.onFinished(requestId);
     this.#deps.port.post({ type: "REPLY_ACKED", requestId });
     this.#emit({ do: "REQUEST_ENDED" });
   }
@@ -273,21 +277,6 @@ export class RequestManager {
     this.#deps.port.post(message);
   }
 
-  #onConfirmed(requestId: string, asOf: ClockReading | null): void {
-    const request = this.#handover.release(requestId);
-    if (request === undefined) return;
-    this.#handover.ages.onConfirmed(request.leaseId, this.#inFlight.get(requestId)?.startedAtMs ?? 0);
-    this.#handToMain(request, request.bytes, asOf);
-  }
-
-  /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
-  #handToMain(request: ExecutorRequest, bytes: Uint8Array, asOf: ClockReading | null): void {
-    const { requestId } = request;
-    const [extensions, { doubtNumber }] = [this.#extensions, this.#handover];
-    this.#deps.port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, doubtNumber, asOf });
-    this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
-  }
-
   #reply(request: InFlightRequest, response: Uint8Array): void {
     this.#inFlight.markReplied(request);
     this.#delivery.addReply(request.identity.requestId, response);
@@ -304,46 +293,5 @@ export class RequestManager {
   #answerCheckpoint(requestId: string, sequence: number, outcome: CheckpointOutcome): void {
     if (!this.#delivery.settleCheckpoint(requestId, sequence)) return;
     this.#deps.port.post({ type: "CHECKPOINT_ACKED", requestId, sequence, outcome });
-  }
-
-  #replyMalformed(request: ExecutorRequest, message: string): void {
-    const reply = this.#refusals.answerMalformed(request, message);
-    this.#reply(this.#inFlight.add(identityOf(request), request.leaseId, true), reply);
-  }
-
-  #onRequest(request: ExecutorRequest, bytes: Uint8Array): void {
-    const { requestId, leaseId } = request;
-    const acceptance = decideAcceptance(request, {
-      apps: this.#apps,
-      running: this.#inFlight.runningCount,
-      maxRunning: this.#deps.config.maxWorkerConcurrency,
-      shuttingDown: this.#shuttingDown,
-      outboxFull: this.#delivery.full,
-      stalled: this.#stalled,
-      isInFlight: (id) => this.#inFlight.has(id),
-      // Only gateways with our extensions name every dispatch anew.
-      isFinished: (id) => this.#extensions.length > 0 && this.#finished.has(id),
-    });
-    switch (acceptance.verdict) {
-      case "accept": {
-        const copy = new Uint8Array(bytes);
-        const asOf = this.#handover.knownAsOf(leaseId, readClocks(this.#deps.clock));
-        this.#inFlight.add(identityOf(request), leaseId, asOf !== null);
-        if (asOf !== null) return this.#handToMain(request, copy, asOf);
-        this.#handover.hold(request, copy);
-        return this.#leases.askForExtension(requestId);
-      }
-      case "duplicate":
-        if (this.#handover.holds(requestId)) return;
-        return this.#send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
-      case "finished":
-        return this.#deps.log("debug", "Ignored a request that was already answered.", { requestId });
-      case "malformed":
-        return this.#replyMalformed(request, acceptance.message);
-      case "refuse":
-        return this.#refusals.refuseRequest(request, acceptance.reason, acceptance.message);
-      default:
-        return unreachable(acceptance);
-    }
   }
 }
