@@ -45,7 +45,7 @@ export const HELP = `Usage: holdfast-gateway dev [options]
 
 Runs a gateway on this machine: HTTP, WebSocket, dispatcher and store, with an embedded Postgres unless you name one.
 
-Options: flag, or variable of the environment; a flag comes before a variable
+Options, as flags or environment variables; a flag overrides its variable:
 ${Object.entries<OptionRow>({ ...GATEWAY_OPTIONS, ...COMMAND_OPTIONS })
   .flatMap(entry)
   .join("\n")}

@@ -62,7 +62,7 @@ export const GATEWAY_OPTIONS = {
     flag: { name: "store", takes: "<store>" },
     variables: ["HOLDFAST_STORE"],
     default: "postgres",
-    doc: "`postgres`, or `memory`: ready at once, for one gateway, and everything is gone when its process ends",
+    doc: "`postgres`, or `memory`: ready at once, one gateway only, everything is gone when it ends",
   },
   dataDir: {
     kind: TEXT,
@@ -76,20 +76,20 @@ export const GATEWAY_OPTIONS = {
     flag: { name: "no-keep-data", sets: false },
     variables: ["HOLDFAST_GATEWAY_KEEP_DATA"],
     default: true,
-    doc: "whether the data of the embedded Postgres outlives the gateway",
+    doc: "whether the data of the embedded Postgres is kept when the gateway ends; the flag removes it",
   },
   databaseUrl: {
     kind: DATABASE_URL,
     flag: { name: "database-url", takes: "<url>" },
     variables: ["HOLDFAST_DATABASE_URL", "DATABASE_URL"],
-    doc: "Postgres to use; default: an embedded one is started",
+    doc: "Postgres server to use; default: an embedded one is started",
   },
   maxConnections: {
     kind: integer(3, 100),
     flag: { name: "max-connections", takes: "<n>" },
     variables: ["HOLDFAST_GATEWAY_MAX_CONNECTIONS"],
     default: 10,
-    doc: "connections to Postgres",
+    doc: "how many connections to Postgres are opened at most",
   },
   signingKey: {
     kind: unchecked<string>(),
@@ -113,7 +113,7 @@ export const GATEWAY_OPTIONS = {
     kind: unchecked<readonly GatewayKey[]>(readKeysFile),
     flag: { name: "keys", takes: "<file>" },
     variables: ["HOLDFAST_KEYS_FILE"],
-    doc: 'additional keys; the file has a JSON array of { "name", "kind": "signing" or "event", "key", "environment" }',
+    doc: 'additional keys; the file holds a JSON array of { "name", "kind": "signing" or "event", "key", "environment" }',
   },
   leaseMs: {
     kind: duration(200),

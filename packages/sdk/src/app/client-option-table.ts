@@ -65,12 +65,12 @@ export const CLIENT_OPTIONS = {
   appVersion: {
     variables: ["_APP_VERSION"],
     parse: asName(MAX_VERSION_LENGTH),
-    doc: "what `version` is in the handlers of runs it starts",
+    doc: "version of this deployment; handlers of the runs that it starts get it as `version`",
   },
   isDev: {
     variables: ["_DEV"],
     parse: asBoolean,
-    doc: "a gateway on this machine, keys optional; the variable also takes the gateway's address",
+    doc: "a gateway on this machine, keys optional; the variable may also hold the gateway's address",
   },
   baseUrl: {
     variables: ["_BASE_URL", "_API_BASE_URL", "_EVENT_API_BASE_URL"],
@@ -80,7 +80,7 @@ export const CLIENT_OPTIONS = {
   signingKey: {
     variables: ["_SIGNING_KEY"],
     parse: asSecretText,
-    doc: "for connecting: at least 32 hex digits (`openssl rand -hex 32`), prefix or not; only the hash is kept; required outside development",
+    doc: "for connecting: at least 32 hex digits (`openssl rand -hex 32`), with or without a prefix; only its hash is kept; required outside development",
   },
   signingKeyFallback: {
     variables: ["_SIGNING_KEY_FALLBACK"],
@@ -95,7 +95,7 @@ export const CLIENT_OPTIONS = {
   env: {
     variables: ["_ENV", ...BRANCH_VARIABLES],
     parse: asEnvironmentName,
-    doc: "environment of the app, its events and its runs, such as `preview`: isolated from others; default `default`",
+    doc: "environment of the app, its events and its runs, such as `preview`, isolated from all others; default `default`",
   },
   logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default the console" },
   schemas: { parse: asSchemas, doc: "Standard Schemas of event data, by event name" },

@@ -80,9 +80,9 @@ const asMegabytes: OptionParser<number> = (value, source) => {
 type Group<Name extends keyof ConnectOptions> = NonNullable<ConnectOptions[Name]>;
 
 const OUTBOX = {
-  maxCount: { parse: asInteger(1, 10_000_000), default: 10_000, doc: "the most replies and checkpoints that may wait" },
-  maxBytes: { parse: asInteger(1), default: 256 * 1024 * 1024, doc: "the most bytes that they may have" },
-  ackTimeout: { parse: asWait(50), default: "5s", doc: "how long until an unacknowledged one is resent" },
+  maxCount: { parse: asInteger(1, 10_000_000), default: 10_000, doc: "how many replies and checkpoints may wait" },
+  maxBytes: { parse: asInteger(1), default: 256 * 1024 * 1024, doc: "how many bytes they may take in all" },
+  ackTimeout: { parse: asWait(50), default: "5s", doc: "how long to wait for an acknowledgement before resending" },
 } as const satisfies OptionTable<Group<"outbox">>;
 
 const RESPAWN = {
@@ -97,12 +97,12 @@ const RESPAWN = {
   hangTimeout: {
     parse: asWait(MIN_HANG_MS),
     default: HANG_TIMEOUT_MS,
-    doc: "a thread that is silent for this long, in milliseconds or as text, counts as crashed",
+    doc: "a thread that is silent for this long counts as crashed",
   },
 } as const satisfies OptionTable<Group<"respawn">>;
 
 const RESOURCE_LIMITS = {
-  maxOldGenerationSizeMb: { parse: asMegabytes, doc: "as `node:worker_threads` has it" },
+  maxOldGenerationSizeMb: { parse: asMegabytes, doc: "see `resourceLimits` of `node:worker_threads`" },
   maxYoungGenerationSizeMb: { parse: asMegabytes, doc: "the same" },
   codeRangeSizeMb: { parse: asMegabytes, doc: "the same" },
   stackSizeMb: { parse: asMegabytes, doc: "the same" },
@@ -114,7 +114,7 @@ export const CONNECT_OPTIONS = {
   gatewayUrl: {
     variables: ["_CONNECT_GATEWAY_URL"],
     parse: asUrl(["ws", "wss"]),
-    doc: "WebSocket address to use instead of the one that the gateway names",
+    doc: "WebSocket address to use instead of the one from the gateway",
   },
   instanceId: {
     variables: ["_CONNECT_INSTANCE_ID"],
@@ -132,7 +132,7 @@ export const CONNECT_OPTIONS = {
     default: ["SIGINT", "SIGTERM"],
     doc: "signals that close the connection: the first drains, the second forces; `[]` = none",
   },
-  signal: { parse: asAbortSignal, doc: "an `AbortSignal` that ends `connect()`, or later closes the connection" },
+  signal: { parse: asAbortSignal, doc: "an `AbortSignal` that cancels `connect()`, or later closes the connection" },
   connectTimeout: {
     variables: ["_CONNECT_TIMEOUT"],
     parse: asWait(1),
@@ -143,19 +143,19 @@ export const CONNECT_OPTIONS = {
     variables: ["_DRAIN_TIMEOUT"],
     parse: asWait(0),
     default: "25s",
-    doc: "how long `close()` waits for work in flight before it is returned",
+    doc: "how long `close()` waits for work in flight before returning it to the gateway",
   },
   stallThreshold: {
     variables: ["_STALL_THRESHOLD"],
     parse: orNever(asDurationMs({ minMs: MIN_STALL_MS, maxMs: HOUR_MS })),
     default: "1s",
-    doc: "when a blocked main thread is reported; `false` or `off` = never",
+    doc: "how long the main thread may be blocked before that is reported; `false` or `off` = never reported",
   },
   maxStall: {
     variables: ["_MAX_STALL"],
     parse: orNever(asDurationMs({ minMs: MIN_STALL_MS, maxMs: DAY_MS })),
     default: false,
-    doc: "when the work of a blocked main thread is given to other workers; `false` or `off` = never",
+    doc: "how long it may be blocked before other workers get its work; `false` or `off` = it keeps its work",
   },
   workerUrl: { parse: asScript, doc: "the connection thread's script, instead of the built-in copy" },
   resourceLimits: {
