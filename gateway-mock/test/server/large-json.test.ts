@@ -134,7 +134,7 @@ describe("Large events", () => {
     expect(warnings.filter((line) => /expressions may look at 10000 values/.test(line))).toHaveLength(1);
   });
 
-  test("conditions of many functions that take long have turns between them", async () => {
+  test("slow conditions of many functions leave turns of the event loop to other work", async () => {
     const gateway = await bench.gateway();
     await bench.worker(gateway, {
       functions: Array.from({ length: 10 }, (_, n) => ({

@@ -186,7 +186,7 @@ describe("Expression budget", () => {
     expect(failing.steps).toBeLessThan(ALLOWANCE.steps);
   });
 
-  it("errors of an evaluation have no stack, whose making takes longer than all the rest", () => {
+  it("errors of an evaluation have no stack, which would cost more than the evaluation", () => {
     const limits: number[] = [];
     const { stackTraceLimit } = Error;
     // Not what an earlier evaluation may have left.
