@@ -34,7 +34,7 @@ import { DueBounds } from "./queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "./queue/leases.ts";
 import { adoptLanes, claimLimited } from "./queue/limited-claims.ts";
 import { loadEvents, loadWindow, postponeJob } from "./queue/windows.ts";
-import { getEvent, getRun, listEvents, listRuns, queueDepth } from "./reads.ts";
+import { getEvent, getRun, listEvents, listRuns, queueDepthOf } from "./reads.ts";
 import {
   listConnections,
   loadRegistry,
@@ -258,7 +258,7 @@ function readsOf(database: Database): StoreReads {
     listEvents: (filter) => listEvents(database, filter),
     getEvent: (eventId) => getEvent(database, eventId),
     listConnections: () => listConnections(database),
-    queueDepth: () => queueDepth(database),
+    queueDepth: queueDepthOf(database),
     ping: () => database.once("SELECT 1 AS one", PING_MS),
   };
 }

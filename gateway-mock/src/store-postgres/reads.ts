@@ -13,7 +13,7 @@ import {
   type RunPage,
   type RunStatus,
 } from "@holdfast/store";
-import type { Database, Param } from "./connection/database.ts";
+import type { Database, Param, Query } from "./connection/database.ts";
 import { msOf, textArray } from "./connection/pg-values.ts";
 
 import { type HeadRow, headColumns, headOf, IS_LEASED, SHOWN_STATUS } from "./rows.ts";
@@ -151,8 +151,33 @@ export async function getEvent(database: Database, eventId: string): Promise<Eve
   return row ? { ...eventOf(row), runIds: row.run_ids === "" ? [] : row.run_ids.split(" ") } : null;
 }
 
-export async function queueDepth(database: Database): Promise<QueueDepth> {
-  const [row] = await database.query<{ due: number; leased: number; later: number }>(
+/** A count that takes no longer is made each time. */
+const QUICK_COUNT_MS = 100;
+/** Counting takes at most this share of the time, however often it is asked for. */
+const COUNT_SHARE = 1 / 20;
+
+/** Counts all jobs, so of a long queue the last count stands for a while. */
+export function queueDepthOf({
+  query,
+  options: { monotonicMs },
+}: {
+  readonly query: Query;
+  readonly options: Pick<Database["options"], "monotonicMs">;
+}): () => Promise<QueueDepth> {
+  let last: { readonly depth: QueueDepth; readonly untilMs: number } | null = null;
+  return async () => {
+    const startedMs = monotonicMs();
+    if (last && startedMs < last.untilMs) return last.depth;
+    const depth = await countJobs(query);
+    const endedMs = monotonicMs();
+    const tookMs = endedMs - startedMs;
+    last = { depth, untilMs: tookMs <= QUICK_COUNT_MS ? endedMs : endedMs + tookMs / COUNT_SHARE };
+    return depth;
+  };
+}
+
+async function countJobs(query: Query): Promise<QueueDepth> {
+  const [row] = await query<{ due: number; leased: number; later: number }>(
     `SELECT count(*) FILTER (WHERE available_at <= now())::float8 AS due,
 count(*) FILTER (WHERE available_at > now() AND leased_by IS NOT NULL)::float8 AS leased,
 count(*) FILTER (WHERE available_at > now() AND leased_by IS NULL)::float8 AS later FROM holdfast.queue`,

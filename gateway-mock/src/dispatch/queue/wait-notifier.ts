@@ -43,7 +43,7 @@ export interface WaitNotifierParts {
 export const NOTIFY_LEASE_MS = 20_000;
 const EXTEND_EVERY_MS = 5_000;
 const PAGE = 200;
-/** All share the database connections: connecting or reporting workers must not queue behind many notifications. */
+/** Of what is in memory. Their look-ups share statements, so connecting or reporting workers do not queue behind them. */
 const JOBS_AT_ONCE = 512;
 const DELIVERIES_AT_ONCE = 512;
 const SIGNAL_TRIES = 20;

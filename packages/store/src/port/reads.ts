@@ -15,7 +15,7 @@ export interface StoreReads {
   listEvents(filter: { readonly limit: number; readonly cursor?: string; readonly name?: string }): Promise<EventPage>;
   getEvent(eventId: string): Promise<EventDetail | null>;
   listConnections(): Promise<readonly ListedConnection[]>;
-  /** How many jobs there are by what they wait for. */
+  /** How many jobs there are by what they wait for. Of a long queue the count may be some seconds old. */
   queueDepth(): Promise<QueueDepth>;
   /** A cheap round trip, for readiness: one try, over within two seconds. */
   ping(): Promise<void>;
