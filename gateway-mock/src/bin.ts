@@ -3,6 +3,7 @@
 import { HoldfastError, type Log, messageOf, sleep, systemTimers } from "@holdfast/core";
 import { type Command, parseCommand } from "./cli.ts";
 import { HELP } from "./cli-help.ts";
+import type { GatewayOptions, StoreName } from "./gateway-options.ts";
 import { createLog } from "./logger.ts";
 import { type Gateway, startGateway } from "./server.ts";
 import { VERSION } from "./version.ts";
@@ -98,16 +99,20 @@ function readyLine(gateway: Gateway): string {
   return `${JSON.stringify({ ready: true, url, port, connectUrl, connectPort, pid: process.pid })}\n`;
 }
 
-function greeting(gateway: Gateway, command: Extract<Command, { type: "dev" }>): string {
-  const { store, databaseUrl, dataDir = ".holdfast" } = command.options;
-  const postgres = databaseUrl === undefined ? `embedded Postgres in ${dataDir}` : "your Postgres";
-  const database = store === "memory" ? "memory (gone when this process ends)" : postgres;
+/** What a person is told of the store. */
+const STORE_TEXTS: Readonly<Record<StoreName, (options: GatewayOptions) => string>> = {
+  postgres: ({ databaseUrl, dataDir = ".holdfast" }) =>
+    databaseUrl === undefined ? `embedded Postgres in ${dataDir}` : "your Postgres",
+  memory: () => "memory (gone when this process ends)",
+};
+
+function greeting(gateway: Gateway, { options }: Extract<Command, { type: "dev" }>): string {
   return `
   Holdfast gateway ${VERSION}
 
   HTTP       ${gateway.url}
   WebSocket  ${gateway.connectUrl}
-  Store      ${database}
+  Store      ${STORE_TEXTS[options.store ?? "postgres"](options)}
 
   Connect an app:   HOLDFAST_DEV=${gateway.url} node app.js
   Send an event:    curl ${gateway.url}/e/dev -d '{"name":"demo/hello","data":{}}'

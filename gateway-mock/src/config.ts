@@ -1,7 +1,7 @@
 /** What a gateway is started with: its options, checked alone and together, and the limits that have no option. */
 import { HoldfastError, type Log, silentLog } from "@holdfast/core";
 import { EXTENSIONS, PLAIN_INTERVALS, TIMEOUTS } from "@holdfast/protocol";
-import type { GatewayOptions } from "./gateway-options.ts";
+import { type GatewayOptions, STORES, type StoreName } from "./gateway-options.ts";
 import { type GatewayKeys, readGatewayKeys } from "./keys-config.ts";
 import { type ResolvedTable, resolveTable } from "./option-kinds.ts";
 import { GATEWAY_OPTIONS } from "./option-table.ts";
@@ -63,7 +63,7 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
   if (plain && extensions.length > 0) {
     throw invalid("A plain gateway grants no extensions: omit `extensions` or `plain`.");
   }
-  if (resolved.store === "memory") checkMemory(options);
+  checkStoreOptions(options, resolved.store);
   return {
     ...resolved,
     ...keys,
@@ -76,15 +76,20 @@ export function resolveConfig(options: GatewayOptions): GatewayConfig {
   };
 }
 
+/** Options that only one store has. */
+const OWN_OPTIONS: Readonly<Record<StoreName, readonly (keyof GatewayOptions)[]>> = {
+  postgres: ["databaseUrl", "dataDir", "keepData", "maxConnections"],
+  memory: [],
+};
+
 /** A caller that names a database expects to find its data there later. */
-function checkMemory(options: GatewayOptions): void {
-  const given = POSTGRES_OPTIONS.filter((name) => options[name] !== undefined && options[name] !== "");
+function checkStoreOptions(options: GatewayOptions, store: StoreName): void {
+  const others = STORES.filter((name) => name !== store).flatMap((name) => OWN_OPTIONS[name]);
+  const given = others.filter((name) => options[name] !== undefined && options[name] !== "");
   if (given.length === 0) return;
   const names = given.map((name) => `\`${name}\``).join(", ");
-  throw invalid(`The memory store uses no Postgres, but ${names} was given: omit it, or \`store: "memory"\`.`);
+  throw invalid(`The ${store} store does not use ${names}: omit it, or \`store: "${store}"\`.`);
 }
-
-const POSTGRES_OPTIONS = ["databaseUrl", "dataDir", "keepData", "maxConnections"] as const;
 
 const MAX_PORT = 65_535;
 

@@ -49,6 +49,8 @@ export interface TestGateway {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+type StoreName = NonNullable<GatewayOptions["store"]>;
+
 const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
 /**
@@ -63,7 +65,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     for (let cleanUp = cleanUps.pop(); cleanUp !== undefined; cleanUp = cleanUps.pop()) await cleanUp();
   };
   try {
-    const databaseUrl = rest.store === "memory" ? noDatabase(server) : await ownDatabase(server, cleanUps);
+    const { store = "postgres" } = rest;
+    const databaseUrl = ON_A_SERVER[store] ? await ownDatabase(server, cleanUps) : noServer(store, server);
     const database = databaseUrl === undefined ? {} : { databaseUrl };
     const gateway = await startGateway({ port: 0, ...rest, ...database, virtualTime: true });
     cleanUps.push(() => gateway.close());
@@ -74,9 +77,15 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
-function noDatabase(server: ServerInput | undefined): undefined {
+/** Whether a store keeps its data in a database on a server. */
+const ON_A_SERVER: Readonly<Record<StoreName, boolean>> = { postgres: true, memory: false };
+
+function noServer(store: StoreName, server: ServerInput | undefined): undefined {
   if (server === undefined) return undefined;
-  throw new HoldfastError("OPTION_INVALID", 'The memory store needs no `server`: omit it, or `store: "memory"`.');
+  throw new HoldfastError(
+    "OPTION_INVALID",
+    `The ${store} store needs no \`server\`: omit it, or \`store: "${store}"\`.`,
+  );
 }
 
 async function ownDatabase(server: ServerInput | undefined, cleanUps: (() => Promise<unknown>)[]): Promise<string> {
