@@ -192,38 +192,71 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENERS: ReadonlySet<number> = new Set([0x5b, 0x7b]);
-const CLOSERS: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
-/** Whether JSON that is known to be right nests deeper. Most is too short for that. */
+const isOpener = (code: number): boolean => code === 0x5b || code === 0x7b;
+const isCloser = (code: number): boolean => code === 0x5d || code === 0x7d;
+
+// One walk over text and one over bytes: shared by way of an interface it would take several times as long.
+
+/**
+ * Whether JSON that is known to be right nests deeper. Most is too short for that. Brackets inside strings do not count,
+ * and most of a large text is strings, which are jumped over.
+ */
 export function jsonNestsDeeperThan(text: string, maxDepth: number): boolean {
   if (text.length <= 2 * maxDepth) return false;
   let depth = 0;
-  let inString = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) inString = !inString;
-    else if (inString) at += code === BACKSLASH ? 1 : 0;
-    else if (OPENERS.has(code)) {
+    if (code === QUOTE) at = endOfText(text, at + 1);
+    else if (isOpener(code)) {
       depth += 1;
       if (depth > maxDepth) return true;
-    } else if (CLOSERS.has(code)) depth -= 1;
+    } else if (isCloser(code)) depth -= 1;
   }
   return false;
 }
 
-/** Looks at the bytes before anything is built from them; brackets inside strings do not count. */
+/** Where the quote is that ends the string whose content begins at `from`; the end of all when it has none. */
+function endOfText(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
+    let before = at - 1;
+    while (before >= from && text.charCodeAt(before) === BACKSLASH) before -= 1;
+    // An even number of backslashes are characters themselves.
+    if ((at - before) % 2 === 1) return at;
+  }
+  return text.length;
+}
+
+/** The same of bytes, which are looked at before anything is built from them. */
 function nestsDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
+  if (bytes.length <= maxDepth) return false;
   let depth = 0;
-  let inString = false;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;
-    if (byte === QUOTE) inString = !inString;
-    else if (inString) at += byte === BACKSLASH ? 1 : 0;
-    else if (OPENERS.has(byte)) {
+    if (byte === QUOTE) at = endOfBytes(bytes, at + 1);
+    else if (isOpener(byte)) {
       depth += 1;
       if (depth > maxDepth) return true;
-    } else if (CLOSERS.has(byte)) depth -= 1;
+    } else if (isCloser(byte)) depth -= 1;
   }
   return false;
+}
+
+/** A search costs as much as looking at so many bytes, which most strings have not. */
+const SEARCH_FROM = 48;
+
+function endOfBytes(bytes: Uint8Array, from: number): number {
+  let at = from;
+  for (const end = Math.min(from + SEARCH_FROM, bytes.length); at < end; at += 1) {
+    if (bytes[at] === QUOTE) return at;
+    if (bytes[at] === BACKSLASH) at += 1;
+  }
+  // The last of these bytes may have been escaped; what follows is no part of it.
+  const rest = at;
+  for (at = bytes.indexOf(QUOTE, rest); at !== -1; at = bytes.indexOf(QUOTE, at + 1)) {
+    let before = at - 1;
+    while (before >= rest && bytes[before] === BACKSLASH) before -= 1;
+    if ((at - before) % 2 === 1) return at;
+  }
+  return bytes.length;
 }

@@ -1,5 +1,14 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeJsonBytes, normalizeError, parseJsonBytes, parseOps, WIRE_LIMITS } from "../src/index.ts";
+import { runs } from "../../tooling/src/runs.ts";
+import {
+  encodeJsonBytes,
+  jsonNestsDeeperThan,
+  normalizeError,
+  parseJsonBytes,
+  parseOps,
+  WIRE_LIMITS,
+} from "../src/index.ts";
 
 const coded = (code: string) => expect.objectContaining({ code });
 
@@ -21,6 +30,48 @@ describe("JSON from a peer", () => {
   test("brackets inside strings do not count as nesting", () => {
     const text = '\\"[{'.repeat(1000);
     expect(parseJsonBytes(encodeJsonBytes({ text }), "body")).toEqual({ text });
+  });
+});
+
+describe("the depth of JSON", () => {
+  const depthOf = (value: unknown): number =>
+    typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
+  /** Long and short strings of what could be taken for structure. */
+  const trickyText = fc.array(fc.constantFrom('"', "\\", "[", "{", "]", "}", "a", "é", "\\\\".repeat(30)), {
+    maxLength: 90,
+  });
+  const json = fc.letrec((tie) => ({
+    value: fc.oneof({ depthSize: "small" }, fc.integer(), tie("text"), tie("list"), tie("record")),
+    text: trickyText.map((parts) => parts.join("")),
+    list: fc.array(tie("value"), { maxLength: 4 }),
+    record: fc.dictionary(
+      trickyText.map((parts) => parts.join("")),
+      tie("value"),
+      { maxKeys: 3 },
+    ),
+  })).value;
+
+  test("the depth of JSON text is that of its value, whatever its strings hold", () => {
+    fc.assert(
+      fc.property(json, fc.integer({ min: 0, max: 12 }), (value, maxDepth) => {
+        // Text this short cannot nest deeper, and is not looked at.
+        const text = `${" ".repeat(2 * maxDepth + 1)}${JSON.stringify(value)}`;
+        expect(jsonNestsDeeperThan(text, maxDepth)).toBe(depthOf(value) > maxDepth);
+      }),
+      runs(1_000),
+    );
+  });
+
+  test("the depth of JSON bytes is that of its value, whatever its strings hold", () => {
+    const outer = WIRE_LIMITS.maxJsonDepth - 2;
+    fc.assert(
+      fc.property(json, (value) => {
+        const bytes = new TextEncoder().encode("[".repeat(outer) + JSON.stringify(value) + "]".repeat(outer));
+        if (depthOf(value) > 2) expect(() => parseJsonBytes(bytes, "body")).toThrowError(/deeper/);
+        else expect(parseJsonBytes(bytes, "body")).toBeInstanceOf(Array);
+      }),
+      runs(1_000),
+    );
   });
 });
 

@@ -103,7 +103,8 @@ const RESPAWN = {
 
 const RESOURCE_LIMITS = {
   maxOldGenerationSizeMb: { parse: asMegabytes, doc: "see `resourceLimits` of `node:worker_threads`" },
-  maxYoungGenerationSizeMb: { parse: asMegabytes, doc: "the same" },
+  // Node gives each thread up to 48 for what it just made, and this one keeps little of that.
+  maxYoungGenerationSizeMb: { parse: asMegabytes, default: 6, doc: "the same" },
   codeRangeSizeMb: { parse: asMegabytes, doc: "the same" },
   stackSizeMb: { parse: asMegabytes, doc: "the same" },
 } as const satisfies OptionTable<Group<"resourceLimits">>;
@@ -160,7 +161,8 @@ export const CONNECT_OPTIONS = {
   workerUrl: { parse: asScript, doc: "the connection thread's script, instead of the built-in copy" },
   resourceLimits: {
     parse: asGroup("resourceLimits", RESOURCE_LIMITS),
-    doc: "memory limits of the connection thread; default: Node's",
+    default: {},
+    doc: "memory limits of the connection thread; default: Node's, but for the young generation",
   },
   extensions: { variables: ["_EXTENSIONS"], parse: asSwitch, default: true, doc: "`false` = the plain protocol only" },
   logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default: that of the first app's client" },

@@ -18,7 +18,7 @@ export interface ResolvedConnectOptions {
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
   readonly workerUrl?: string | URL;
-  readonly resourceLimits?: NonNullable<ConnectOptions["resourceLimits"]>;
+  readonly resourceLimits: NonNullable<ConnectOptions["resourceLimits"]>;
   readonly extensions: boolean;
   readonly outbox: { readonly maxCount: number; readonly maxBytes: number; readonly ackMs: number };
   readonly respawn: RespawnPolicy;
@@ -42,7 +42,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
     connectTimeoutMs: read.connectTimeout,
     drainTimeoutMs: read.drainTimeout,
     ...(workerUrl === undefined ? {} : { workerUrl }),
-    ...(resourceLimits === undefined ? {} : { resourceLimits: defined(resourceLimits) }),
+    resourceLimits: defined(resourceLimits),
     extensions: read.extensions,
     outbox: { maxCount: outbox.maxCount, maxBytes: outbox.maxBytes, ackMs: outbox.ackTimeout },
     stall: checkedStall(read.stallThreshold, read.maxStall),

@@ -41,7 +41,7 @@ export interface ConnectOptions {
   readonly maxStall?: DurationInput | false;
   /** Where the connection thread's script is, instead of the built-in copy: the package's `holdfast/connect-thread`. */
   readonly workerUrl?: string | URL;
-  /** Memory limits of the connection thread, as `node:worker_threads` has them. Default: Node's. */
+  /** Memory limits of the connection thread, as `node:worker_threads` has them. Default: Node's, with a young generation of 6 MB. */
   readonly resourceLimits?: {
     readonly maxOldGenerationSizeMb?: number;
     readonly maxYoungGenerationSizeMb?: number;
