@@ -4,23 +4,25 @@
  */
 import { HoldfastError } from "@holdfast/core";
 import { gatewayPayloads } from "./codec-gateway.ts";
-import {
-  decodeSdkResponseBody,
-  encodeSdkResponseBody,
-  type FrameKind,
-  type PayloadCodec,
-  reader,
-} from "./codec-parts.ts";
+import { type FrameKind, type PayloadCodec, readResponse, writeResponse } from "./codec-parts.ts";
+import { CodecReader } from "./codec-reader.ts";
 import { workerPayloads } from "./codec-worker.ts";
+import { type Allocate, CodecWriter } from "./codec-writer.ts";
 import type { GatewayFrame, SdkResponse, StartResponse, UnknownFrame, WorkerFrame } from "./frames.ts";
-import { connect } from "./generated/connect.js";
+import {
+  GatewayMessageType as KIND,
+  readFlushResponse,
+  readStartRequest,
+  readStartResponse,
+  writeConnectMessage,
+  writeFlushResponse,
+  writeStartRequest,
+  writeStartResponse,
+} from "./generated/connect.ts";
 import { WIRE_LIMITS } from "./limits.ts";
 
-const { v1 } = connect;
-const KIND = v1.GatewayMessageType;
-
-/** An empty frame is a message of kind 0, which is GATEWAY_HELLO. */
-const EMPTY = new Uint8Array(0);
+/** Nothing is written while something is being written, so one does for all. */
+const writer = new CodecWriter();
 
 /** A frame as it goes over the socket; the bytes are the caller's own, of exact size. */
 export function encodeGatewayFrame(frame: GatewayFrame): Uint8Array {
@@ -31,120 +33,137 @@ export function encodeWorkerFrame(frame: WorkerFrame): Uint8Array {
   return encodeFrame(workerPayloads, frame);
 }
 
+export interface DecodeOptions {
+  /**
+   * Large byte fields are views on the frame instead of copies: for who is done with them while the frame is there, or
+   * keeps it anyway.
+   */
+  readonly lend?: boolean;
+}
+
 /**
- * Reads a frame sent by a gateway. Byte fields are exact copies, so they may cross threads.
+ * Reads a frame sent by a gateway. Byte fields are exact copies, so they may cross threads, unless they are lent.
  * @throws HoldfastError `FRAME_INVALID`, `FRAME_TOO_LARGE`
  */
-export function decodeGatewayFrame(bytes: Uint8Array): GatewayFrame | UnknownFrame {
-  return decodeFrame(gatewayDecoders, bytes);
+export function decodeGatewayFrame(bytes: Uint8Array, { lend }: DecodeOptions = {}): GatewayFrame | UnknownFrame {
+  return decodeFrame(gatewayDecoders, bytes, lend);
 }
 
 /**
  * Reads a frame sent by a worker.
  * @throws HoldfastError `FRAME_INVALID`, `FRAME_TOO_LARGE`
  */
-export function decodeWorkerFrame(bytes: Uint8Array): WorkerFrame | UnknownFrame {
-  return decodeFrame(workerDecoders, bytes);
+export function decodeWorkerFrame(bytes: Uint8Array, { lend }: DecodeOptions = {}): WorkerFrame | UnknownFrame {
+  return decodeFrame(workerDecoders, bytes, lend);
 }
 
 type CodecsOf<Frame extends { readonly kind: FrameKind }> = {
   readonly [Kind in Frame["kind"]]: PayloadCodec<Extract<Frame, { kind: Kind }>>;
 };
 
-type Decoders<Frame> = ReadonlyMap<number, { readonly kind: string; decode(payload: Uint8Array): Frame }>;
+type Decoders<Frame> = ReadonlyMap<number, { readonly kind: string; read(reader: CodecReader): Frame }>;
 
 const gatewayDecoders = decodersOf<GatewayFrame>(gatewayPayloads);
 const workerDecoders = decodersOf<WorkerFrame>(workerPayloads);
 
 function decodersOf<Frame extends { readonly kind: FrameKind }>(codecs: CodecsOf<Frame>): Decoders<Frame> {
   const kinds = Object.keys(codecs) as Frame["kind"][];
-  return new Map(kinds.map((kind) => [KIND[kind], { kind, decode: codecs[kind].decode }]));
+  return new Map(kinds.map((kind) => [KIND[kind], { kind, read: codecs[kind].read }]));
 }
 
 function encodeFrame<Frame extends { readonly kind: FrameKind }>(codecs: CodecsOf<Frame>, frame: Frame): Uint8Array {
   // The row of a frame's own kind takes it.
   const codec = codecs[frame.kind as Frame["kind"]] as PayloadCodec<Frame>;
-  return encodeEnvelope(KIND[frame.kind], codec.encode(frame));
+  writer.clear();
+  codec.write(writer, frame);
+  return writer.finishEnvelope(KIND[frame.kind]);
 }
 
-function decodeFrame<Frame>(decoders: Decoders<Frame>, bytes: Uint8Array): Frame | UnknownFrame {
-  const { kind, payload } = decodeEnvelope(bytes);
+function decodeFrame<Frame>(decoders: Decoders<Frame>, bytes: Uint8Array, lend?: boolean): Frame | UnknownFrame {
+  const reader = new CodecReader(bytes, lend);
+  const kind = openEnvelope(bytes, reader);
   const decoder = decoders.get(kind);
-  return decoder ? guarded(decoder.kind, () => decoder.decode(payload)) : { kind: "UNKNOWN", number: kind };
+  if (decoder === undefined) return { kind: "UNKNOWN", number: kind };
+  return guarded(decoder.kind, () => decoder.read(reader));
 }
 
 /** The number of a frame's kind, also when its payload is unreadable; undefined when the envelope itself is. */
 export function frameKind(bytes: Uint8Array): number | undefined {
   try {
-    return decodeEnvelope(bytes).kind;
+    return openEnvelope(bytes, new CodecReader(bytes));
   } catch {
     return undefined;
   }
 }
 
-/** The body of an HTTP flush, and what WORKER_REPLY carries. */
-export function encodeSdkResponse(response: SdkResponse): Uint8Array {
-  return exact(encodeSdkResponseBody(response).finish());
+/** The body of an HTTP flush, and what WORKER_REPLY carries; `allocate` gives the buffer, of exact size. */
+export function encodeSdkResponse(response: SdkResponse, allocate?: Allocate): Uint8Array {
+  return encodeBody(writeResponse, response, allocate);
 }
 
-export function decodeSdkResponse(bytes: Uint8Array): SdkResponse {
+export function decodeSdkResponse(bytes: Uint8Array, { lend }: DecodeOptions = {}): SdkResponse {
   checkSize(bytes, WIRE_LIMITS.maxFlushBodyBytes);
-  return guarded("SDKResponse", () => decodeSdkResponseBody(bytes));
+  return guarded("SDKResponse", () => readResponse(new CodecReader(bytes, lend)));
 }
 
 /** WORKER_REPLY around bytes that are already an encoded SDKResponse. */
 export function wrapReply(response: Uint8Array): Uint8Array {
-  return encodeEnvelope(KIND.WORKER_REPLY, response);
+  return encodeBody(writeConnectMessage, { kind: KIND.WORKER_REPLY, payload: response });
 }
 
 export function encodeStartRequest(request: { readonly excludeGateways: readonly string[] }): Uint8Array {
-  return exact(v1.StartRequest.encode({ excludeGateways: [...request.excludeGateways] }).finish());
+  return encodeBody(writeStartRequest, request);
 }
 
-export function decodeStartRequest(bytes: Uint8Array): { excludeGateways: string[] } {
+export function decodeStartRequest(bytes: Uint8Array): { readonly excludeGateways: readonly string[] } {
   checkSize(bytes, WIRE_LIMITS.maxStartBodyBytes);
-  return guarded("StartRequest", () => ({
-    excludeGateways: v1.StartRequest.decode(reader(bytes)).excludeGateways ?? [],
-  }));
+  return guarded("StartRequest", () => readStartRequest(new CodecReader(bytes)));
 }
 
 export function encodeStartResponse(response: StartResponse): Uint8Array {
-  return exact(v1.StartResponse.encode(response).finish());
+  return encodeBody(writeStartResponse, response);
 }
 
 export function decodeStartResponse(bytes: Uint8Array): StartResponse {
-  return guarded("StartResponse", () => {
-    const { connectionId, gatewayEndpoint, gatewayGroup, sessionToken, syncToken } = v1.StartResponse.decode(
-      reader(bytes),
-    );
-    return { connectionId, gatewayEndpoint, gatewayGroup, sessionToken, syncToken };
-  });
+  return guarded("StartResponse", () => readStartResponse(new CodecReader(bytes)));
 }
 
 export function encodeFlushResponse(response: { readonly requestId: string }): Uint8Array {
-  return exact(v1.FlushResponse.encode(response).finish());
+  return encodeBody(writeFlushResponse, response);
 }
 
-export function decodeFlushResponse(bytes: Uint8Array): { requestId: string } {
-  return guarded("FlushResponse", () => ({ requestId: v1.FlushResponse.decode(reader(bytes)).requestId }));
+export function decodeFlushResponse(bytes: Uint8Array): { readonly requestId: string } {
+  return guarded("FlushResponse", () => readFlushResponse(new CodecReader(bytes)));
 }
 
-function encodeEnvelope(kind: number, payload: Uint8Array | undefined): Uint8Array {
-  if (kind === 0 && payload === undefined) return EMPTY;
-  return exact(v1.ConnectMessage.encode(payload ? { kind, payload } : { kind }).finish());
+function encodeBody<Body>(write: (to: CodecWriter, body: Body) => void, body: Body, allocate?: Allocate): Uint8Array {
+  writer.clear();
+  write(writer, body);
+  return writer.finish(allocate);
 }
 
-function decodeEnvelope(bytes: Uint8Array): { kind: number; payload: Uint8Array } {
+const KIND_TAG = 8;
+const PAYLOAD_TAG = 18;
+
+/** A ConnectMessage's kind; the reader is at its payload then, which is read where it is. */
+function openEnvelope(bytes: Uint8Array, reader: CodecReader): number {
   checkSize(bytes, WIRE_LIMITS.maxFrameBytes);
   return guarded("ConnectMessage", () => {
-    const message = v1.ConnectMessage.decode(reader(bytes));
-    return { kind: message.kind ?? 0, payload: message.payload ?? EMPTY };
+    let kind = 0;
+    let from = reader.end;
+    let to = from;
+    while (reader.position < reader.end) {
+      const tag = reader.tag();
+      if (tag === KIND_TAG) kind = reader.int32();
+      else if (tag === PAYLOAD_TAG) {
+        to = reader.endOfMessage();
+        from = reader.position;
+        reader.position = to;
+      } else reader.skip(tag);
+    }
+    reader.enter(from, to);
+    return kind;
   });
-}
-
-/** An encoder's bytes are a view on a pooled buffer; posting it would drag the pool and its neighbours' bytes along. */
-function exact(bytes: Uint8Array): Uint8Array {
-  return new Uint8Array(bytes);
 }
 
 function checkSize(bytes: Uint8Array, maxBytes: number): void {

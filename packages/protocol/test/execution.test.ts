@@ -58,7 +58,7 @@ describe("the depth of JSON", () => {
         const text = `${" ".repeat(2 * maxDepth + 1)}${JSON.stringify(value)}`;
         expect(jsonNestsDeeperThan(text, maxDepth)).toBe(depthOf(value) > maxDepth);
       }),
-      runs(1_000),
+      { numRuns: runs(1_000) },
     );
   });
 
@@ -70,7 +70,7 @@ describe("the depth of JSON", () => {
         if (depthOf(value) > 2) expect(() => parseJsonBytes(bytes, "body")).toThrowError(/deeper/);
         else expect(parseJsonBytes(bytes, "body")).toBeInstanceOf(Array);
       }),
-      runs(1_000),
+      { numRuns: runs(1_000) },
     );
   });
 });

@@ -37,7 +37,7 @@ test("the check covers changed files only, and types as a whole", () => {
   expect(names(["packages/sdk/src/a.ts"])).toEqual(["types", "tests", "format", "size"]);
   expect(argsOf(["a.ts", "b.json"], "size")).toContain("a.ts");
   expect(argsOf(["a.ts", "b.json"], "size")).not.toContain("b.json");
-  const generated = "packages/protocol/src/generated/connect.js";
+  const generated = "packages/protocol/src/generated/connect.ts";
   expect(names([generated]), "tests depend on what is generated, its format is no one's concern").not.toContain("size");
   expect(argsOf([generated], "tests")).toContain(generated);
 });

@@ -40,8 +40,8 @@ const clean: Record<string, string> = {
   "packages/core/src/clock.ts": 'import { performance } from "node:perf_hooks";\nexport const now = performance;',
   "packages/protocol/src/index.ts": 'export { codec } from "./codec.ts";',
   "packages/protocol/src/codec.ts":
-    'import { a } from "@holdfast/core";\nimport { wire } from "./generated/connect.js";\nexport const codec = [a, wire];',
-  "packages/protocol/src/generated/connect.js": 'import p from "protobufjs";\nexport const wire = p;',
+    'import { a } from "@holdfast/core";\nimport { wire } from "./generated/connect.ts";\nexport const codec = [a, wire];',
+  "packages/protocol/src/generated/connect.ts": "export const wire = 1;",
   "packages/postgres-server/src/index.ts": 'import postgres from "postgres";\nexport const server = postgres;',
   "packages/testing/src/index.ts":
     'import { server } from "@holdfast/postgres-server";\nimport { WebSocket } from "ws";\nexport const parts = [server, WebSocket];',
@@ -105,7 +105,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "core-npm": ["packages/core/src/clock.ts", 'import "ws";'],
   "protocol-imports-core": ["packages/protocol/src/codec.ts", 'import "@holdfast/postgres-server";'],
   "protocol-npm": ["packages/protocol/src/codec.ts", 'import "ws";'],
-  "generated-only-in-codec": ["packages/protocol/src/index.ts", 'import "./generated/connect.js";'],
+  "generated-only-in-codec": ["packages/protocol/src/index.ts", 'import "./generated/connect.ts";'],
   "packages-by-their-entry": ["packages/sdk/src/index.ts", 'import "../../core/src/a.ts";'],
   "postgres-server-imports-core": ["packages/postgres-server/src/index.ts", 'import "@holdfast/protocol";'],
   "postgres-server-npm": ["packages/postgres-server/src/index.ts", 'import "ws";'],

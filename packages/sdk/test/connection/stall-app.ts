@@ -11,6 +11,8 @@ function addUpNumbers(ms: number): void {
 }
 
 const { config, scriptPath } = JSON.parse(process.env.STALL_APP ?? "{}");
+// JSON has no bytes.
+for (const app of config.apps) app.functions = Uint8Array.from(Object.values(app.functions));
 publishCurrentExecution();
 const connection = await openConnection({
   config,

@@ -14,7 +14,7 @@ export type { ExecutorRequest, RequestIdentity } from "@holdfast/protocol";
 
 /** Reads the bytes of EXECUTION_REQUEST; undefined when they are no executor request. */
 export function decodeExecutorRequest(bytes: Uint8Array): ExecutorRequest | undefined {
-  const frame = decodeGatewayFrame(bytes);
+  const frame = decodeGatewayFrame(bytes, { lend: true });
   return frame.kind === "GATEWAY_EXECUTOR_REQUEST" ? frame : undefined;
 }
 

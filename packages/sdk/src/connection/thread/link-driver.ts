@@ -236,7 +236,7 @@ export class LinkDriver {
   #onBytes(generation: number, bytes: Uint8Array): void {
     let frame: GatewayFrame | UnknownFrame;
     try {
-      frame = decodeGatewayFrame(bytes);
+      frame = decodeGatewayFrame(bytes, { lend: true });
     } catch (error) {
       return this.#driver.send({ type: "BAD_FRAME", generation, message: messageOf(error) });
     }
