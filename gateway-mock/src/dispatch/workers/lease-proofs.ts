@@ -23,6 +23,11 @@ const MAX_KNOWN = 10_000;
 export class LeaseProofs {
   #secret = "";
   readonly #appUuids = new Map<string, string>();
+  /**
+   * What lease ids were made or proven for here: a worker names the same one in every checkpoint and reply, and a digest
+   * costs a gateway more than all else that it does with a checkpoint.
+   */
+  readonly #known = new Map<string, RequestName & { readonly appId: string }>();
 
   /** Reads what all gateways of the database share; before anything else. */
   async open(store: Pick<Store, "secret">): Promise<void> {
@@ -30,15 +35,25 @@ export class LeaseProofs {
   }
 
   leaseId(request: RequestName, appId: string, endsMs: number): string {
-    const digest = this.#digest("lease", request.requestId, request.runId, appId, endsMs);
-    return ulidFromSeed(endsMs, digest.subarray(0, 10), 0);
+    const leaseId = this.#proof(request, appId, endsMs);
+    this.#remember(leaseId, request, appId);
+    return leaseId;
   }
 
   /** To which of these apps a lease id of this request was given. Earlier ones of the same dispatch count too. */
   appOf(leaseId: string, request: RequestName, appIds: Iterable<string>): string | undefined {
+    const known = this.#known.get(leaseId);
+    if (known?.requestId === request.requestId && known.runId === request.runId) {
+      for (const appId of appIds) if (appId === known.appId) return appId;
+      return undefined;
+    }
     if (!isUlid(leaseId)) return undefined;
     const endsMs = ulidTimeMs(leaseId);
-    for (const appId of appIds) if (sameText(leaseId, this.leaseId(request, appId, endsMs))) return appId;
+    for (const appId of appIds) {
+      if (!sameText(leaseId, this.#proof(request, appId, endsMs))) continue;
+      this.#remember(leaseId, request, appId);
+      return appId;
+    }
     return undefined;
   }
 
@@ -55,6 +70,16 @@ export class LeaseProofs {
 
   isAppUuid(uuid: string, appId: string): boolean {
     return sameText(uuid, this.appUuid(appId));
+  }
+
+  #proof(request: RequestName, appId: string, endsMs: number): string {
+    const digest = this.#digest("lease", request.requestId, request.runId, appId, endsMs);
+    return ulidFromSeed(endsMs, digest.subarray(0, 10), 0);
+  }
+
+  #remember(leaseId: string, { requestId, runId }: RequestName, appId: string): void {
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(leaseId, { requestId, runId, appId });
   }
 
   #digest(...parts: readonly (string | number)[]): Buffer {
