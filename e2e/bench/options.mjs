@@ -14,6 +14,7 @@ export const SIZES = /** @type {const} */ (["tiny", "quick", "usual", "large"]);
  * @property {Size} size
  * @property {boolean} list
  * @property {boolean} cpuProf
+ * @property {boolean} docs
  * @property {string | undefined} results folder for raw rows
  */
 
@@ -24,6 +25,7 @@ export const USAGE = `npm run bench -- [options]
   --rounds N         how often each scenario is measured
   --size ${SIZES.join("|")}
   --results <folder> where the raw rows go; default e2e/bench/results
+  --docs             writes the figures and plots of docs/performance.md from what was measured
   --cpu-prof         CPU profiles of app and gateway beside the raw rows`;
 
 /**
@@ -42,6 +44,7 @@ export function readOptions(args, scenarios) {
       size: { type: "string", default: "usual" },
       list: { type: "boolean", default: false },
       results: { type: "string" },
+      docs: { type: "boolean", default: false },
       "cpu-prof": { type: "boolean", default: false },
     },
   });
@@ -51,6 +54,7 @@ export function readOptions(args, scenarios) {
   }
   const size = SIZES.find((one) => one === values.size);
   if (size === undefined) throw new Error(`--size must be ${SIZES.join(", ")}, not "${values.size}".`);
+  if (values.docs && values.against !== undefined) throw new Error("--docs is about this build alone, not --against.");
   if (values.against === "") throw new Error("--against needs a commit, a branch or a folder.");
   return {
     names: chosen(values.only, scenarios),
@@ -59,6 +63,7 @@ export function readOptions(args, scenarios) {
     size,
     list: values.list,
     cpuProf: values["cpu-prof"],
+    docs: values.docs,
     results: values.results,
   };
 }

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { endAll } from "../support/child.mjs";
 import { otherBuild, thisBuild } from "./builds.mjs";
+import { keepRows, writeDocuments } from "./docs.mjs";
 import { Measurements } from "./measure.mjs";
 import { readOptions, USAGE } from "./options.mjs";
 import { comparison, table, titleOf } from "./report.mjs";
@@ -84,6 +85,12 @@ function report() {
   const kept = { at: stamp, builds: builds.map(({ label, commit }) => ({ label, commit })), machine, failures, rows };
   writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`);
   console.log(`Raw rows: ${file}`);
+  if (options.docs) {
+    const { cpus: count, model, node } = machine;
+    keepRows({ cpus: count, model, node, commitMs }, builds[0]?.commit ?? "unknown", rows);
+    writeDocuments();
+    console.log("docs/performance.md and its plots have these figures.");
+  }
   if (profiles !== undefined) console.log(`CPU profiles of app and gateway: ${profiles}`);
   if (failures.some(({ build }) => build === "this")) process.exitCode = 1;
 }

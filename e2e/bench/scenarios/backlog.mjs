@@ -45,14 +45,27 @@ async function afterHistory(world, history) {
 }
 
 /**
+ * Waits for a number of jobs that are due later. The gateway's count may be some seconds old.
+ * @param {World} world
+ * @param {(later: number) => boolean} isRight
+ */
+async function until(world, isRight) {
+  const limitMs = performance.now() + 20 * 60_000;
+  for (let later = await world.laterJobs(); !isRight(later); later = await world.laterJobs()) {
+    if (performance.now() > limitMs) throw new Error(`There are ${later} jobs for later.`);
+    await sleep(200);
+  }
+}
+
+/**
  * So many runs sleep, and wake up all at once.
  * @param {World} world
  * @param {number} runs
  */
 async function sleepers(world, runs) {
-  const laterBefore = await world.laterJobs();
+  await until(world, (later) => later === 0);
   await sendAll(world, "bench/sleeping", runs);
-  while ((await world.laterJobs()) - laterBefore < runs) await sleep(200);
+  await until(world, (later) => later >= runs);
   const row = await world.runs(runs, () => world.skipTime(2 * 60 * 60_000));
   return { ...row, runsPerSecond: runs / row.seconds };
 }

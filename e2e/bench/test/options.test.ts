@@ -11,6 +11,7 @@ test("without arguments the benchmark measures all scenarios but those on reques
     size: "usual",
     list: false,
     cpuProf: false,
+    docs: false,
     results: undefined,
   });
 });
@@ -32,6 +33,7 @@ test.each([
   [["--rounds", "many"], "--rounds must be a whole number"],
   [["--size", "huge"], '--size must be tiny, quick, usual, large, not "huge".'],
   [["--against", ""], "--against needs a commit, a branch or a folder."],
+  [["--docs", "--against", "main"], "--docs is about this build alone"],
   [["--agianst", "main"], "--agianst"],
 ])("the benchmark rejects %j with a reason", (args, message) => {
   expect(() => readOptions(args, scenarios)).toThrow(message);
