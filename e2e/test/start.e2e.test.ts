@@ -43,6 +43,11 @@ test("a test's gateway on the memory store loads no database driver, HTTP client
   expect(files.filter(ofPostgres)).toEqual([]);
 });
 
+test("a gateway in memory that a CommonJS program starts loads no other package", async () => {
+  const { packages, files } = await loadedWhenReady(fixture("commonjs-gateway.cjs"), []);
+  expect({ packages, files }).toEqual({ packages: [], files: ["index.cjs"] });
+});
+
 test("a gateway on a database loads its driver, and neither an HTTP client nor a server of its own", async () => {
   const { packages, files } = await loadedWhenReady(fixture("test-gateway.mjs"), [inject("postgresUrl")]);
   expect(packages).toEqual(["postgres"]);
