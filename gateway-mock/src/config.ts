@@ -16,7 +16,6 @@ export type GatewayConfig = Omit<Resolved, Computed | KeyOption> &
 
 /** Limits of the gateway that have no option. */
 export const GATEWAY_LIMITS = {
-  maxSockets: 10_000,
   /** Sockets whose worker has not been accepted yet. */
   pending: { maxSockets: 1000, ownBytes: 64 * 1024, sharedBytes: 16 * 1024 * 1024, pieceBytes: 256 },
   maxFunctionsPerApp: 1000,

@@ -138,7 +138,8 @@ function createSessions(
     redeem: async ({ connectionId }) =>
       !keys.enforced || (await store.useToken(connectionId, GATEWAY_LIMITS.sessionTokenMs)),
     onStatus: (info, status, sessionLog) => {
-      sessionLog("info", `${info.appIds.join(", ")} (${info.instanceId}): ${status.toLowerCase()}`);
+      const level = status === "CONNECTING" ? "debug" : "info";
+      sessionLog(level, `${info.appIds.join(", ")} (${info.instanceId}): ${status.toLowerCase()}`);
       return list.set(info, status);
     },
   });

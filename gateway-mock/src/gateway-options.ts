@@ -80,6 +80,8 @@ export interface GatewayOptions {
   readonly allowPrivateFetch?: boolean;
   /** Connections to Postgres, 3 to 100. Default 10. */
   readonly maxConnections?: number;
+  /** Workers that may be connected at once. Each takes a file descriptor (`ulimit -n`). Default 10,000. */
+  readonly maxWorkers?: number;
   /**
    * Time can be advanced with `skipTime` or `POST /v1/testing/skip-time`, so that sleeps of hours take milliseconds.
    * For tests, on a database of their own: skipped time stays skipped in that database. Default false.

@@ -91,6 +91,13 @@ export const GATEWAY_OPTIONS = {
     default: 10,
     doc: "how many connections to Postgres are opened at most",
   },
+  maxWorkers: {
+    kind: integer(1, 1_000_000),
+    flag: { name: "max-workers", takes: "<n>" },
+    variables: ["HOLDFAST_GATEWAY_MAX_WORKERS"],
+    default: 10_000,
+    doc: "workers that may be connected at once; each takes a file descriptor",
+  },
   signingKey: {
     kind: unchecked<string>(),
     flag: null,

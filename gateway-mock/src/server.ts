@@ -121,11 +121,11 @@ async function start(config: GatewayConfig, { timers, storeFor }: GatewayPorts, 
 
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delay.enable();
-  const { maxSockets, pending, maxHttpConnections } = GATEWAY_LIMITS;
+  const { pending, maxHttpConnections } = GATEWAY_LIMITS;
   const connections = new ConnectionLimit(maxHttpConnections);
   const callers = callerRules(config, [http.port, second.port]);
   const refusal = (headers: IncomingHttpHeaders) => refusalOf(headers, callers);
-  const sockets = new SocketServer({ sessions, maxSockets, pending, refusal });
+  const sockets = new SocketServer({ sessions, maxSockets: config.maxWorkers, pending, refusal });
   const skipTime = async (ms: number): Promise<void> => dispatcher.onTimeMoved(await store.skipTime(checkSkip(ms)));
   const httpParts: HttpParts = {
     dispatcher,

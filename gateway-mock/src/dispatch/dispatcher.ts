@@ -87,19 +87,26 @@ export class Dispatcher {
     const worker = this.#parts.workers.add(session, open);
     // What it has from before it says first: its lease extensions are to be in the store before we look for work for
     // it.
-    worker.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
+    this.#rest(worker);
     if (open) this.#onWorkerReady(session);
     return {
       receive: (frame) => this.#receive(worker, frame),
       pause: (said = false) => this.#parts.dispatches.pauseWorker(worker, said),
       resume: () => {
-        worker.restUntilMs = this.#options.clock.monotonicMs() + NEWCOMER_REST_MS;
+        this.#rest(worker);
         this.#parts.workers.reopen(worker);
         this.#onWorkerReady(session);
       },
-      hasRoom: () => this.#parts.loop.wakeIfBacklogged(),
+      hasRoom: () => {
+        this.#parts.workers.roomChanged(worker);
+        this.#parts.loop.wakeIfBacklogged();
+      },
       lost: (final = false) => this.#parts.presence.onWorkerLost(worker, final),
     };
+  }
+
+  #rest(worker: ConnectedWorker): void {
+    this.#parts.workers.rest(worker, this.#options.clock.monotonicMs() + NEWCOMER_REST_MS);
   }
 
   /**

@@ -39,6 +39,9 @@ export class ConnectionList {
   readonly #waiting = new Map<string, Waiting>();
   /** Gone, but still listed. */
   readonly #left = new Set<string>();
+  /** The removal of what has left since the last one began. */
+  #removal: Promise<void> | null = null;
+  #lastRemoval: Promise<void> = Promise.resolve();
 
   constructor(parts: ConnectionListParts) {
     this.#parts = parts;
@@ -75,9 +78,21 @@ export class ConnectionList {
     const { store, gatewayId } = this.#parts;
     if (status !== "DISCONNECTED") return store.saveConnection({ id, gatewayId, ...about, status });
     this.#left.add(id);
-    const ids = [...this.#left];
-    await store.removeConnections(ids);
-    for (const one of ids) this.#left.delete(one);
+    await this.#removeLeft();
     this.#parts.onGone(functionIds);
+  }
+
+  /** Of thousands that leave at once each would otherwise remove all that left before it. */
+  #removeLeft(): Promise<void> {
+    if (this.#removal) return this.#removal;
+    const removal = this.#lastRemoval.then(async () => {
+      this.#removal = null;
+      const ids = [...this.#left];
+      await this.#parts.store.removeConnections(ids);
+      for (const one of ids) this.#left.delete(one);
+    });
+    this.#removal = removal;
+    this.#lastRemoval = removal.catch(() => {});
+    return removal;
   }
 }

@@ -22,7 +22,7 @@ export function capacityOf(maxWorkerConcurrency: number | undefined): number {
 
 /**
  * Chooses the worker that gets the work, among those with free capacity: those heard of within two heartbeat intervals
- * before the others; then the least loaded. Ties go to the first, so the order of the candidates decides: give them
+ * before the others; then the least loaded. Ties go to the first, so the order of the candidates decides (one that is idle ends the search): give them
  * rotated to spread load. Undefined when no worker has capacity. A worker to `avoid` is taken only when there is no
  * other.
  */
@@ -35,6 +35,7 @@ export function chooseWorker<Worker extends Candidate>(
   for (const worker of candidates) {
     if (worker.inFlight >= worker.capacity) continue;
     const rank = rankOf(worker, options.nowMs, options.avoid);
+    if (rank === 0) return worker;
     if (rank < bestRank) {
       best = worker;
       bestRank = rank;

@@ -29,7 +29,7 @@ function bench(extensions: readonly string[]) {
     abandon: (lost: readonly Dispatch[]) => abandoned.push(...lost.map(({ requestId }) => requestId)),
   };
   const options = { clock, timers: clock, log: silentLog, settings: { reconnectGraceMs: GRACE_MS } };
-  const workers = { remove: (worker: ConnectedWorker) => connected.delete(worker), all: () => connected };
+  const workers = { remove: (worker: ConnectedWorker) => connected.delete(worker), ofInstance: () => connected };
   const presence = new Presence(
     { ...options, store: { listConnections: async () => [] } } as unknown as DispatcherOptions,
     workers as unknown as Workers,

@@ -46,6 +46,7 @@ describe("Command line", () => {
     keepData: ["false", false],
     databaseUrl: ["postgres://h/d", "postgres://h/d"],
     maxConnections: ["5", 5],
+    maxWorkers: ["20000", 20_000],
     signingKey: [SIGNING_KEY, SIGNING_KEY],
     signingKeyFallback: [SIGNING_KEY, SIGNING_KEY],
     eventKey: ["e", "e"],

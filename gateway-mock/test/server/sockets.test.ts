@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { encodeWorkerFrame, SUBPROTOCOL } from "@holdfast/protocol";
+import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { ended, metrics, send, start, useGateway } from "./harness.ts";
+import { call, ended, metrics, send, start, useGateway } from "./harness.ts";
 import { helloFrame, RawWorker } from "./raw-worker.ts";
 
 const bench = useGateway();
@@ -195,4 +196,15 @@ test("with keys configured, a socket needs the token of its start call", async (
   expect(await (await greet(() => "")).gone()).toMatchObject({ reason: "connect_authentication_failed" });
   expect(await (await greet((token) => `${token}0`)).gone()).toMatchObject({ reason: "connect_authentication_failed" });
   expect((await metrics(gateway, { headers })).dispatcher.workers).toBe(0);
+});
+
+test("no more workers connect at once than the option allows; one that leaves makes room", async () => {
+  const gateway = await bench.gateway({ maxWorkers: 1 });
+  const first = await bench.worker(gateway);
+  await expect(RawWorker.open({ url: gateway.url })).rejects.toThrow(/503/);
+  await first.close();
+  const isGone = async (): Promise<boolean> =>
+    ((await call(gateway, "/v1/metrics")) as { process: { sockets: number } }).process.sockets === 0;
+  await waitFor(isGone, { what: "the first socket to be gone" });
+  await bench.worker(gateway);
 });

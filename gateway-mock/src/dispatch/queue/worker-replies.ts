@@ -257,7 +257,7 @@ export class WorkerReplies {
     if (!isTheirs) return this.#ownership.recordRefusal(worker, "a nack", frame);
     switch (frame.reason) {
       case "AT_CAPACITY":
-        worker.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
+        this.#workers.rest(worker, clock.monotonicMs() + CAPACITY_REST_MS);
         break;
       case "SHUTTING_DOWN":
       case "DRAIN_TIMEOUT":
@@ -271,7 +271,7 @@ export class WorkerReplies {
       case "MALFORMED":
       case "STALLED":
         log("warn", `A worker returned a request (${frame.reason}): ${frame.message}`, data);
-        worker.restUntilMs = clock.monotonicMs() + CAPACITY_REST_MS;
+        this.#workers.rest(worker, clock.monotonicMs() + CAPACITY_REST_MS);
         break;
     }
     const lost = frame.reason === "STALLED" || frame.reason === "MALFORMED";

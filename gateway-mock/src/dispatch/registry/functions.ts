@@ -66,6 +66,8 @@ export class Functions {
   #deployments: readonly Deployment[] = [];
   #version = 0;
   readonly #saved = new Map<string, string>();
+  /** A look at the store's version that has not begun. */
+  #renewal: Promise<void> | null = null;
   #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
   readonly #versions = new Map<string, readonly string[]>();
@@ -119,16 +121,26 @@ export class Functions {
   }
 
   /** Stores what a worker brought; does nothing when it is known already. */
-  save(apps: readonly AppRecord[]): Promise<void> {
-    return this.#inTurn(async () => {
-      const isNew = (app: AppRecord): boolean => this.#saved.get(app.id) !== fingerprint(app);
-      // Another app may have one of the names by now, through another gateway.
-      if (!apps.some(isNew) && (await this.#store.registryVersion()) !== this.#version) await this.#load();
+  async save(apps: readonly AppRecord[]): Promise<void> {
+    const isNew = (app: AppRecord): boolean => this.#saved.get(app.id) !== fingerprint(app);
+    // Another app may have one of the names by now, through another gateway.
+    if (!apps.some(isNew)) await this.#renewIfChanged();
+    if (!apps.some(isNew)) return;
+    await this.#inTurn(async () => {
       const changed = apps.filter(isNew);
       if (changed.length === 0) return;
       await this.#save(changed);
       for (const app of changed) this.#saved.set(app.id, fingerprint(app));
     });
+  }
+
+  /** Many workers that connect at once share a look at the store: each has one that begins after it has asked. */
+  #renewIfChanged(): Promise<void> {
+    this.#renewal ??= this.#inTurn(async () => {
+      this.#renewal = null;
+      if ((await this.#store.registryVersion()) !== this.#version) await this.#load();
+    });
+    return this.#renewal;
   }
 
   /** Says now and then which deployments are still connected. */
@@ -274,6 +286,13 @@ function knownFunction(fn: StoredFunction, plan: FunctionSettings): KnownFunctio
   return { id, environment, uuid, active, appId, appVersion, settings: plan, plain, limits: limitsOf(plan), ...ours };
 }
 
+const fingerprints = new WeakMap<AppRecord, string>();
+
+/** Of a session's app once, however often the session is looked at. */
 function fingerprint(app: AppRecord): string {
-  return sha256(JSON.stringify(app)).toString("hex");
+  const known = fingerprints.get(app);
+  if (known !== undefined) return known;
+  const made = sha256(JSON.stringify(app)).toString("hex");
+  fingerprints.set(app, made);
+  return made;
 }

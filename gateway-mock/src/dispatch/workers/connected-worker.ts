@@ -39,7 +39,7 @@ export interface WorkerSession {
   sendWhenRoom(make: () => GatewayFrame | null): void;
 }
 
-/** A worker that is connected to this gateway, and what it holds. */
+/** A worker that is connected to this gateway, and what it holds. `Workers` changes it, and counts what it changes. */
 export interface ConnectedWorker {
   readonly id: string;
   readonly session: WorkerSession;
@@ -52,12 +52,12 @@ export interface ConnectedWorker {
   readonly heartbeatMs: number;
   readonly seenMs: number;
   /** Requests it holds or will be sent as soon as they are committed. */
-  inFlight: number;
+  readonly inFlight: number;
   readonly requests: Set<string>;
   /** False: takes no new work. */
-  open: boolean;
+  readonly open: boolean;
   /** Refused work a moment ago: nothing for it before this instant, monotonic. */
-  restUntilMs: number;
+  readonly restUntilMs: number;
   /** Silent for longer it is given nothing. */
   readonly maxSilentMs: number;
 }
@@ -65,11 +65,7 @@ export interface ConnectedWorker {
 /** Picks who gets the work; pure, given by the socket's side. */
 export type ChooseWorker = (candidates: Iterable<ConnectedWorker>, nowMs: number) => ConnectedWorker | undefined;
 
-export const isRested = (worker: ConnectedWorker, nowMs: number): boolean =>
-  worker.restUntilMs <= nowMs && !isSilent(worker, nowMs);
 export const isSilent = (worker: ConnectedWorker, nowMs: number): boolean => nowMs - worker.seenMs > worker.maxSilentMs;
-export const isAwake = (worker: ConnectedWorker, nowMs: number): boolean =>
-  isRested(worker, nowMs) && !worker.session.congested;
 
 /** For a job that is leased on creation to this worker. */
 export function leaseOf({ session }: ConnectedWorker, gatewayId: string): { gatewayId: string; leaseMs: number } {

@@ -124,6 +124,7 @@ export class Dispatches {
     };
     this.#insert(dispatch);
     worker.session.sendWhenRoom(() => this.#buildRequest(dispatch, job, worker, state));
+    if (worker.session.congested) this.#workers.roomChanged(worker);
     if (dispatch.sentMs === null && this.#table.has(dispatch)) this.#sendQueue.add(dispatch);
   }
 
@@ -179,7 +180,7 @@ export class Dispatches {
     this.detach(dispatch);
     dispatch.worker = worker;
     worker.requests.add(dispatch.requestId);
-    worker.inFlight += 1;
+    this.#workers.hold(worker);
   }
 
   /** Its socket is gone; the lease stays. */
@@ -302,7 +303,7 @@ export class Dispatches {
     if (settings.plain) return this.reroute(open);
     const late = this.#kept.keep(open);
     if (late.length === 0) return;
-    for (const { worker } of late) if (worker) worker.restUntilMs = clock.monotonicMs() + settings.requestAckMs;
+    for (const { worker } of late) if (worker) this.#workers.rest(worker, clock.monotonicMs() + settings.requestAckMs);
     log("warn", `${late.length} request(s) were not acknowledged in time and are reassigned.`);
     // Until another worker has the work this one may continue: its acknowledgement was only late.
     for (const dispatch of late) this.#superseded.add(dispatch);

@@ -69,7 +69,7 @@ export class KeptRequests {
     if (!worker) return;
     this.#kept.delete(dispatch);
     for (const other of this.#kept.values()) if (other === worker) return;
-    worker.restUntilMs = 0;
+    this.#parts.workers.rest(worker, 0);
     this.#parts.onRested();
   }
 
@@ -119,7 +119,7 @@ export class KeptRequests {
       if (!this.#isStillKept(dispatch, worker)) this.#kept.delete(dispatch);
       else if (isDropped(dispatch, worker, nowMs, settings.requestAckMs)) dropped.push(dispatch);
       // Until the next look it gets nothing.
-      else worker.restUntilMs = nowMs + 2 * settings.requestAckMs;
+      else this.#parts.workers.rest(worker, nowMs + 2 * settings.requestAckMs);
     }
     for (const dispatch of dropped) this.#kept.delete(dispatch);
     if (dropped.length > 0) this.#parts.onDropped(dropped);

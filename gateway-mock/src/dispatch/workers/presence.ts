@@ -104,9 +104,8 @@ export class Presence {
 
   /** A session of the same instance that extends leases only at its interval. */
   #plainReturn(instanceId: string): ConnectedWorker | undefined {
-    for (const worker of this.#workers.all()) {
-      const { session } = worker;
-      if (session.instanceId === instanceId && !session.extensions.has("checkpoint")) return worker;
+    for (const worker of this.#workers.ofInstance(instanceId)) {
+      if (!worker.session.extensions.has("checkpoint")) return worker;
     }
     return undefined;
   }

@@ -1,23 +1,25 @@
 /**
- * Owns who is connected to this gateway and how much room each has, indexed by function. Admission reserves here;
- * `../../ws/routing.ts` chooses among equals.
+ * Owns who is connected to this gateway and how much room each has, in groups of workers that run the same
+ * (docs/decisions/0063). Admission reserves here; `../../ws/routing.ts` chooses among equals.
  */
 import type { RecallWant } from "@holdfast/store";
-import {
-  type ChooseWorker,
-  type ConnectedWorker,
-  isAwake,
-  isRested,
-  isSilent,
-  type WorkerSession,
-} from "./connected-worker.ts";
+import { Availability } from "./availability.ts";
+import type { ChooseWorker, ConnectedWorker, WorkerSession } from "./connected-worker.ts";
+import { WorkerGroup } from "./worker-group.ts";
+
+/** What only `Workers` changes of a worker, so that its totals stay true. */
+type Mutable = { -readonly [Key in keyof ConnectedWorker]: ConnectedWorker[Key] };
 
 /** Who is connected here, by what they can run. */
 export class Workers {
   readonly #workers = new Map<string, ConnectedWorker>();
-  readonly #byFunction = new Map<string, Set<ConnectedWorker>>();
+  readonly #byInstance = new Map<string, Set<ConnectedWorker>>();
+  readonly #groups = new Map<string, WorkerGroup>();
+  readonly #groupOf = new Map<ConnectedWorker, WorkerGroup>();
+  /** Groups that have the function, in the order in which they are offered. */
+  readonly #byFunction = new Map<string, Set<WorkerGroup>>();
+  readonly #availability = new Availability((worker) => this.#recount(worker));
   readonly #choose: ChooseWorker;
-
   readonly #maxSilentBeats: number;
 
   /** Who was silent for more than `maxSilentBeats` heartbeat intervals is given nothing. */
@@ -38,6 +40,11 @@ export class Workers {
     return this.#workers.get(sessionId);
   }
 
+  /** The sessions of one process, the oldest first. */
+  ofInstance(instanceId: string): Iterable<ConnectedWorker> {
+    return this.#byInstance.get(instanceId) ?? [];
+  }
+
   add(session: WorkerSession, open: boolean): ConnectedWorker {
     const worker: ConnectedWorker = {
       id: session.id,
@@ -56,46 +63,63 @@ export class Workers {
       restUntilMs: 0,
       maxSilentMs: this.#maxSilentBeats * session.heartbeatMs,
     };
+    const replaced = this.#workers.get(worker.id);
+    if (replaced) this.remove(replaced);
     this.#workers.set(worker.id, worker);
-    if (open) this.#index(worker);
+    addTo(this.#byInstance, session.instanceId, worker);
+    this.#availability.add(worker);
+    this.#join(worker);
     return worker;
   }
 
   /** No new work for it from now on. */
-  close(worker: ConnectedWorker): void {
+  close(worker: Mutable): void {
     worker.open = false;
-    for (const functionId of worker.functionIds) this.#unindex(worker, functionId);
+    this.#recount(worker);
   }
 
   /** Work for it again. */
-  reopen(worker: ConnectedWorker): void {
+  reopen(worker: Mutable): void {
     worker.open = true;
-    this.#index(worker);
+    this.#recount(worker);
   }
 
   /** It turned out not to know this function. */
   removeFunction(worker: ConnectedWorker, functionId: string): void {
+    if (!this.#groupOf.has(worker) || !worker.functionIds.has(functionId)) return;
+    this.#leave(worker);
     worker.functionIds.delete(functionId);
-    this.#unindex(worker, functionId);
-  }
-
-  #unindex(worker: ConnectedWorker, functionId: string): void {
-    const workers = this.#byFunction.get(functionId);
-    workers?.delete(worker);
-    if (workers?.size === 0) this.#byFunction.delete(functionId);
+    this.#join(worker);
   }
 
   /** Among equals the others are given work before it. */
   putLast(worker: ConnectedWorker): void {
-    for (const functionId of worker.functionIds) {
-      const workers = this.#byFunction.get(functionId);
-      if (workers?.delete(worker)) workers.add(worker);
+    const group = this.#groupOf.get(worker);
+    if (!group) return;
+    group.putLast(worker);
+    for (const functionId of group.functionIds) {
+      const groups = this.#byFunction.get(functionId);
+      if (groups?.delete(group)) groups.add(group);
     }
   }
 
-  remove(worker: ConnectedWorker): void {
-    this.close(worker);
-    this.#workers.delete(worker.id);
+  remove(worker: Mutable): void {
+    worker.open = false;
+    this.#leave(worker);
+    this.#availability.delete(worker);
+    deleteFrom(this.#byInstance, worker.session.instanceId, worker);
+    if (this.#workers.get(worker.id) === worker) this.#workers.delete(worker.id);
+  }
+
+  /** Nothing for it before this instant, monotonic. */
+  rest(worker: Mutable, untilMs: number): void {
+    worker.restUntilMs = untilMs;
+    if (this.#groupOf.has(worker)) this.#availability.rest(worker);
+  }
+
+  /** Requests have begun to wait for room on its socket, or none does any more. */
+  roomChanged(worker: ConnectedWorker): void {
+    this.#recount(worker);
   }
 
   /**
@@ -103,20 +127,28 @@ export class Workers {
    * Give it back with `release`. With `mayWait` also where requests wait for room: for a run whose state is cached.
    */
   reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): ConnectedWorker | undefined {
-    const all = this.#byFunction.get(functionId);
-    if (!all) return undefined;
-    const workers = version === null ? all : ofVersion(all, functionId, version);
+    this.#availability.settle(nowMs);
+    const groups = this.#open(functionId).filter(
+      (group) => version === null || group.versionOf(functionId) === version,
+    );
+    const awake = groups.filter(({ room }) => room > 0);
     const worker =
-      workers.size === 1
-        ? only(workers, nowMs, mayWait)
-        : (this.#choose(awake(workers, nowMs), nowMs) ??
-          (mayWait ? this.#choose(rested(workers, nowMs), nowMs) : undefined));
-    if (worker) worker.inFlight += 1;
+      (awake.length > 0 ? this.#choose(candidatesOf(awake), nowMs) : undefined) ??
+      (mayWait && groups.length > 0 ? this.#choose(this.#rested(groups), nowMs) : undefined);
+    if (worker) this.hold(worker);
     return worker;
   }
 
-  release(worker: ConnectedWorker): void {
+  /** It has one request more. */
+  hold(worker: Mutable): void {
+    worker.inFlight += 1;
+    this.#recount(worker);
+  }
+
+  /** It has one request less. */
+  release(worker: Mutable): void {
     worker.inFlight -= 1;
+    this.#recount(worker);
   }
 
   versionOf(worker: ConnectedWorker, functionId: string): string {
@@ -124,20 +156,18 @@ export class Workers {
   }
 
   hasVersion(functionId: string, version: string): boolean {
-    return ofVersion(this.#byFunction.get(functionId) ?? new Set(), functionId, version).size > 0;
+    return this.#open(functionId).some((group) => group.versionOf(functionId) === version);
   }
 
   /** Whether all workers here that take work of the function are of this version. */
   isOnly(functionId: string, version: string): boolean {
-    const workers = this.#byFunction.get(functionId) ?? new Set();
-    return ofVersion(workers, functionId, version) === workers;
+    return this.#open(functionId).every((group) => group.versionOf(functionId) === version);
   }
 
   /** Whether a worker of this version is connected here that has the function, whether or not it takes work now. */
   connects(functionId: string, version: string): boolean {
-    if (this.hasVersion(functionId, version)) return true;
-    for (const worker of this.#workers.values()) {
-      if (worker.functionIds.has(functionId) && this.versionOf(worker, functionId) === version) return true;
+    for (const group of this.#byFunction.get(functionId) ?? []) {
+      if (group.versionOf(functionId) === version) return true;
     }
     return false;
   }
@@ -152,28 +182,29 @@ export class Workers {
 
   /** How much more of each version of these functions could run here now; of a version without room: 0. */
   roomByVersion(functionIds: Iterable<string>, nowMs: number, most: number): RecallWant[] {
+    this.#availability.settle(nowMs);
     const wants: RecallWant[] = [];
     for (const functionId of functionIds) {
-      const room = new Map<string, number>();
-      for (const worker of this.#byFunction.get(functionId) ?? []) {
-        const version = this.versionOf(worker, functionId);
-        const own = isAwake(worker, nowMs) ? Math.max(0, worker.capacity - worker.inFlight) : 0;
-        room.set(version, (room.get(version) ?? 0) + own);
+      const rooms = new Map<string, number>();
+      for (const group of this.#open(functionId)) {
+        const version = group.versionOf(functionId);
+        rooms.set(version, (rooms.get(version) ?? 0) + group.room);
       }
-      for (const [appVersion, free] of room) wants.push({ functionId, appVersion, limit: Math.min(free, most) });
+      for (const [appVersion, free] of rooms) wants.push({ functionId, appVersion, limit: Math.min(free, most) });
     }
     return wants;
   }
 
   /** What this gateway could run now, and how much of it at most. */
   roomByFunction(nowMs: number, maxPerFunction: number): { functionId: string; limit: number; leaseMs: number }[] {
+    this.#availability.settle(nowMs);
     const wants: { functionId: string; limit: number; leaseMs: number }[] = [];
-    for (const [functionId, workers] of this.#byFunction) {
+    for (const functionId of this.#byFunction.keys()) {
       let room = 0;
       let leaseMs = 0;
-      for (const worker of awake(workers, nowMs)) {
-        room += Math.max(0, worker.capacity - worker.inFlight);
-        leaseMs = Math.max(leaseMs, worker.session.leaseMs);
+      for (const group of this.#open(functionId)) {
+        room += group.room;
+        leaseMs = Math.max(leaseMs, group.leaseMs);
       }
       if (room > 0) wants.push({ functionId, limit: Math.min(room, maxPerFunction), leaseMs });
     }
@@ -182,65 +213,86 @@ export class Workers {
 
   /** How long until a worker that rests may be asked again; null when none does. */
   restsForMs(nowMs: number): number | null {
-    let soonest: number | null = null;
-    for (const worker of this.#workers.values()) {
-      if (worker.restUntilMs <= nowMs) continue;
-      soonest = Math.min(soonest ?? Number.POSITIVE_INFINITY, worker.restUntilMs - nowMs);
-    }
-    return soonest;
+    return this.#availability.restsForMs(nowMs);
   }
 
   /** Functions of which all who are connected are paused, drained or silent. */
   unroutable(nowMs: number): Set<string> {
-    const functionIds = new Set<string>();
-    for (const worker of this.#workers.values()) for (const id of worker.functionIds) functionIds.add(id);
-    for (const [id, workers] of this.#byFunction) {
-      for (const worker of workers) if (!isSilent(worker, nowMs)) functionIds.delete(id);
+    this.#availability.settle(nowMs);
+    const functionIds = new Set(this.#byFunction.keys());
+    for (const group of this.#groups.values()) {
+      for (const worker of group.open) {
+        if (this.#availability.isSilent(worker)) continue;
+        for (const functionId of group.functionIds) functionIds.delete(functionId);
+        break;
+      }
     }
     return functionIds;
   }
 
+  /** Functions of which a worker here takes work. */
   functionIds(): string[] {
-    return [...this.#byFunction.keys()];
+    return [...this.#byFunction.keys()].filter((functionId) => this.accepts(functionId));
   }
 
   /** Whether a worker here takes work of this function. */
   accepts(functionId: string): boolean {
-    return this.#byFunction.has(functionId);
+    for (const group of this.#byFunction.get(functionId) ?? []) if (group.isOpen) return true;
+    return false;
   }
 
-  #index(worker: ConnectedWorker): void {
-    for (const functionId of worker.functionIds) {
-      const workers = this.#byFunction.get(functionId);
-      if (workers) workers.add(worker);
-      else this.#byFunction.set(functionId, new Set([worker]));
+  #open(functionId: string): WorkerGroup[] {
+    return [...(this.#byFunction.get(functionId) ?? [])].filter(({ isOpen }) => isOpen);
+  }
+
+  *#rested(groups: readonly WorkerGroup[]): Iterable<ConnectedWorker> {
+    for (const { open } of groups) for (const worker of open) if (this.#availability.isRested(worker)) yield worker;
+  }
+
+  #join(worker: ConnectedWorker): void {
+    const key = WorkerGroup.keyOf(worker.functionIds, worker.versions);
+    let group = this.#groups.get(key);
+    if (!group) {
+      group = new WorkerGroup(key, new Set(worker.functionIds), worker.versions);
+      this.#groups.set(key, group);
+      for (const functionId of group.functionIds) addTo(this.#byFunction, functionId, group);
     }
+    this.#groupOf.set(worker, group);
+    group.add(worker);
+    this.#recount(worker);
+  }
+
+  #leave(worker: ConnectedWorker): void {
+    const group = this.#groupOf.get(worker);
+    if (!group) return;
+    this.#groupOf.delete(worker);
+    group.delete(worker);
+    if (group.size > 0) return;
+    this.#groups.delete(group.key);
+    for (const functionId of group.functionIds) deleteFrom(this.#byFunction, functionId, group);
+  }
+
+  /** Something has changed that its group counts. */
+  #recount(worker: ConnectedWorker): void {
+    const group = this.#groupOf.get(worker);
+    if (!group) return;
+    if (!worker.open) group.close(worker);
+    else group.setOpen(worker, this.#availability.isRested(worker) && !worker.session.congested);
   }
 }
 
-/** Mostly all workers are of one version: then nothing is copied. */
-function ofVersion(
-  workers: ReadonlySet<ConnectedWorker>,
-  functionId: string,
-  version: string,
-): ReadonlySet<ConnectedWorker> {
-  const isOf = (worker: ConnectedWorker): boolean => (worker.versions.get(functionId) ?? "") === version;
-  for (const worker of workers) if (!isOf(worker)) return new Set([...workers].filter(isOf));
-  return workers;
+function* candidatesOf(groups: readonly WorkerGroup[]): Iterable<ConnectedWorker> {
+  for (const { idle } of groups) yield* idle;
+  for (const group of groups) yield* group.busy();
 }
 
-function only(workers: ReadonlySet<ConnectedWorker>, nowMs: number, mayWait: boolean): ConnectedWorker | undefined {
-  for (const worker of workers) {
-    if (worker.inFlight < worker.capacity && isRested(worker, nowMs) && (mayWait || !worker.session.congested))
-      return worker;
-  }
-  return undefined;
+function addTo<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
+  const set = sets.get(key);
+  if (set) set.add(value);
+  else sets.set(key, new Set([value]));
 }
 
-function* rested(workers: Iterable<ConnectedWorker>, nowMs: number): Iterable<ConnectedWorker> {
-  for (const worker of workers) if (isRested(worker, nowMs)) yield worker;
-}
-
-function* awake(workers: Iterable<ConnectedWorker>, nowMs: number): Iterable<ConnectedWorker> {
-  for (const worker of workers) if (isAwake(worker, nowMs)) yield worker;
+function deleteFrom<Key, Value>(sets: Map<Key, Set<Value>>, key: Key, value: Value): void {
+  const set = sets.get(key);
+  if (set?.delete(value) && set.size === 0) sets.delete(key);
 }

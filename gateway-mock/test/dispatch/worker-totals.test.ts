@@ -1,0 +1,280 @@
+import { silentLog } from "@holdfast/core";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
+import type { ConnectedWorker, WorkerSession } from "../../src/dispatch/workers/connected-worker.ts";
+import { Workers } from "../../src/dispatch/workers/workers.ts";
+import { chooseWorker } from "../../src/ws/routing.ts";
+
+type Session = { -readonly [Key in keyof WorkerSession]: WorkerSession[Key] };
+
+const FUNCTIONS = ["a", "b", "c"];
+const VERSIONS = ["1", "2"];
+const BEAT_MS = 100;
+const SILENT_BEATS = 2;
+
+interface Made {
+  readonly functionIds: readonly string[];
+  readonly version: string;
+  readonly capacity: number;
+  readonly leaseMs: number;
+  readonly open: boolean;
+  readonly instance: number;
+}
+
+function sessionOf(id: string, made: Made, seenMs: number): Session {
+  const functions = made.functionIds.map((slug) => ({ slug, name: slug, triggersJson: "[]", configJson: "{}" }));
+  return {
+    id,
+    instanceId: `i${made.instance}`,
+    environment: "",
+    functionIds: made.functionIds,
+    apps: [{ id: "app", version: made.version, sdk: "test", functions }],
+    capacity: made.capacity,
+    isLimited: true,
+    log: silentLog,
+    extensions: new Set(),
+    heartbeatMs: BEAT_MS,
+    leaseMs: made.leaseMs,
+    extendLeaseMs: 1,
+    seenMs,
+    congested: false,
+    send: () => {},
+    sendWhenRoom: () => {},
+  };
+}
+
+/** The same questions, each answered by a walk over all who are connected. */
+class Walk {
+  readonly workers: ConnectedWorker[] = [];
+  readonly maxSilentMs: number;
+
+  constructor(maxSilentMs: number) {
+    this.maxSilentMs = maxSilentMs;
+  }
+
+  open(functionId: string): ConnectedWorker[] {
+    return this.workers.filter((worker) => worker.open && worker.functionIds.has(functionId));
+  }
+
+  isSilent = (worker: ConnectedWorker, nowMs: number): boolean => nowMs - worker.session.seenMs > this.maxSilentMs;
+
+  isRested = (worker: ConnectedWorker, nowMs: number): boolean =>
+    worker.restUntilMs <= nowMs && !this.isSilent(worker, nowMs);
+
+  isAwake = (worker: ConnectedWorker, nowMs: number): boolean =>
+    this.isRested(worker, nowMs) && !worker.session.congested;
+
+  roomByFunction(nowMs: number, most: number): unknown[] {
+    return FUNCTIONS.flatMap((functionId) => {
+      const awake = this.open(functionId).filter((worker) => this.isAwake(worker, nowMs));
+      const room = awake.reduce((sum, { capacity, inFlight }) => sum + Math.max(0, capacity - inFlight), 0);
+      const leaseMs = Math.max(0, ...awake.map(({ session }) => session.leaseMs));
+      return room > 0 ? [{ functionId, limit: Math.min(room, most), leaseMs }] : [];
+    });
+  }
+
+  roomByVersion(nowMs: number, most: number): unknown[] {
+    return FUNCTIONS.flatMap((functionId) =>
+      VERSIONS.flatMap((appVersion) => {
+        const own = this.open(functionId).filter(({ versions }) => versions.get(functionId) === appVersion);
+        const awake = own.filter((worker) => this.isAwake(worker, nowMs));
+        const room = awake.reduce((sum, { capacity, inFlight }) => sum + Math.max(0, capacity - inFlight), 0);
+        return own.length > 0 ? [{ functionId, appVersion, limit: Math.min(room, most) }] : [];
+      }),
+    );
+  }
+
+  restsForMs(nowMs: number): number | null {
+    const rests = this.workers.flatMap(({ restUntilMs }) => (restUntilMs > nowMs ? [restUntilMs - nowMs] : []));
+    return rests.length === 0 ? null : Math.min(...rests);
+  }
+
+  unroutable(nowMs: number): Set<string> {
+    const all = new Set(this.workers.flatMap(({ functionIds }) => [...functionIds]));
+    for (const functionId of FUNCTIONS) {
+      if (this.open(functionId).some((worker) => !this.isSilent(worker, nowMs))) all.delete(functionId);
+    }
+    return all;
+  }
+
+  candidates(functionId: string, nowMs: number, version: string | null, mayWait: boolean): ConnectedWorker[] {
+    const may = (worker: ConnectedWorker): boolean =>
+      (version === null || worker.versions.get(functionId) === version) && worker.inFlight < worker.capacity;
+    const own = this.open(functionId).filter(may);
+    const awake = own.filter((worker) => this.isAwake(worker, nowMs));
+    return awake.length > 0 || !mayWait ? awake : own.filter((worker) => this.isRested(worker, nowMs));
+  }
+}
+
+const made: fc.Arbitrary<Made> = fc.record({
+  functionIds: fc.subarray(FUNCTIONS, { minLength: 1 }),
+  version: fc.constantFrom(...VERSIONS),
+  capacity: fc.integer({ min: 1, max: 3 }),
+  leaseMs: fc.constantFrom(1000, 2000),
+  open: fc.boolean(),
+  instance: fc.nat(2),
+});
+const who = fc.nat(20);
+const name = fc.constantFrom(...FUNCTIONS);
+const version = fc.constantFrom(null, ...VERSIONS);
+
+type Move =
+  | { readonly do: "add"; readonly made: Made }
+  | { readonly do: "close" | "reopen" | "remove" | "putLast" | "speak" | "congest" | "hold"; readonly who: number }
+  | { readonly do: "release"; readonly who: number }
+  | { readonly do: "rest"; readonly who: number; readonly forMs: number }
+  | { readonly do: "removeFunction"; readonly who: number; readonly functionId: string }
+  | { readonly do: "reserve"; readonly functionId: string; readonly version: string | null; readonly mayWait: boolean }
+  | { readonly do: "wait"; readonly forMs: number };
+
+const move: fc.Arbitrary<Move> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant("add" as const), made }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom("close", "reopen", "remove", "putLast", "speak", "congest", "hold" as const),
+      who,
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("release" as const), who }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant("rest" as const), who, forMs: fc.constantFrom(0, 10, 30, 100) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("removeFunction" as const), who, functionId: name }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({ do: fc.constant("reserve" as const), functionId: name, version, mayWait: fc.boolean() }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant("wait" as const), forMs: fc.constantFrom(1, 10, 50, 150) }) },
+);
+
+function history(moves: readonly Move[], silentBeats: number): void {
+  const workers = new Workers((candidates, nowMs) => chooseWorker(candidates, { nowMs }), silentBeats);
+  const walk = new Walk(silentBeats * BEAT_MS);
+  const sessions = new Map<ConnectedWorker, Session>();
+  let nowMs = 1000;
+  let made = 0;
+  for (const one of moves) {
+    const worker = "who" in one ? walk.workers[one.who % Math.max(1, walk.workers.length)] : undefined;
+    const session = worker && sessions.get(worker);
+    if (one.do === "add") {
+      made += 1;
+      const fresh = sessionOf(`s${made}`, one.made, nowMs);
+      const added = workers.add(fresh, one.made.open);
+      walk.workers.push(added);
+      sessions.set(added, fresh);
+    } else if (one.do === "wait") nowMs += one.forMs;
+    else if (one.do === "reserve") expectBest(workers, walk, one, nowMs);
+    else if (!worker || !session) continue;
+    else if (one.do === "close") workers.close(worker);
+    else if (one.do === "reopen") workers.reopen(worker);
+    else if (one.do === "putLast") workers.putLast(worker);
+    else if (one.do === "hold") workers.hold(worker);
+    else if (one.do === "release") {
+      if (worker.inFlight > 0) workers.release(worker);
+    } else if (one.do === "rest") workers.rest(worker, nowMs + one.forMs);
+    else if (one.do === "removeFunction") workers.removeFunction(worker, one.functionId);
+    else if (one.do === "speak") session.seenMs = nowMs;
+    else if (one.do === "congest") {
+      session.congested = !session.congested;
+      workers.roomChanged(worker);
+    } else {
+      workers.remove(worker);
+      walk.workers.splice(walk.workers.indexOf(worker), 1);
+      // What it held is given back after it has gone.
+      if (worker.inFlight > 0) workers.release(worker);
+    }
+    expectSame(workers, walk, nowMs);
+  }
+}
+
+function expectBest(workers: Workers, walk: Walk, one: Extract<Move, { do: "reserve" }>, nowMs: number): void {
+  const candidates = walk.candidates(one.functionId, nowMs, one.version, one.mayWait);
+  const rank = ({ inFlight, capacity, session }: ConnectedWorker): number =>
+    inFlight / capacity + (nowMs - session.seenMs > 2 * BEAT_MS ? 10 : 0);
+  const best = candidates.length === 0 ? undefined : Math.min(...candidates.map(rank));
+  const before = new Map(candidates.map((worker) => [worker, rank(worker)]));
+  const reserved = workers.reserve(one.functionId, nowMs, one.version, one.mayWait);
+  expect(reserved && before.get(reserved)).toBe(best);
+}
+
+const sorted = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
+
+function expectSame(workers: Workers, walk: Walk, nowMs: number): void {
+  expect(sorted(workers.roomByFunction(nowMs, 5))).toEqual(sorted(walk.roomByFunction(nowMs, 5)));
+  expect(sorted(workers.roomByVersion(FUNCTIONS, nowMs, 5))).toEqual(sorted(walk.roomByVersion(nowMs, 5)));
+  expect(workers.restsForMs(nowMs)).toBe(walk.restsForMs(nowMs));
+  expect(workers.unroutable(nowMs)).toEqual(walk.unroutable(nowMs));
+  expect(workers.size).toBe(walk.workers.length);
+  const accepted = FUNCTIONS.filter((functionId) => walk.open(functionId).length > 0);
+  expect(workers.functionIds().sort()).toEqual(accepted);
+  for (const instance of [0, 1, 2]) {
+    const own = walk.workers.filter(({ session }) => session.instanceId === `i${instance}`);
+    expect([...workers.ofInstance(`i${instance}`)]).toEqual(own);
+  }
+  for (const functionId of FUNCTIONS) {
+    const open = walk.open(functionId);
+    expect(workers.accepts(functionId)).toBe(open.length > 0);
+    for (const one of VERSIONS) {
+      const isOf = ({ versions }: ConnectedWorker): boolean => versions.get(functionId) === one;
+      expect(workers.hasVersion(functionId, one)).toBe(open.some(isOf));
+      expect(workers.isOnly(functionId, one)).toBe(open.every(isOf));
+      const having = walk.workers.filter(({ functionIds }) => functionIds.has(functionId));
+      expect(workers.connects(functionId, one)).toBe(having.some(isOf));
+    }
+  }
+}
+
+describe("What is counted of the connected workers is what a walk over them finds", () => {
+  test.each([
+    ["of a gateway", Number.POSITIVE_INFINITY],
+    ["of a plain gateway, which gives silent workers nothing", SILENT_BEATS],
+  ])(
+    "%s",
+    (_, silentBeats) => {
+      fc.assert(
+        fc.property(fc.array(move, { minLength: 5, maxLength: 60 }), (moves) => history(moves, silentBeats)),
+        { numRuns: runs(600) },
+      );
+    },
+    60_000,
+  );
+});
+
+test("a question about ten thousand connected workers looks at none of them", () => {
+  let looks = 0;
+  const workers = new Workers((candidates, nowMs) => chooseWorker(candidates, { nowMs }));
+  for (let n = 0; n < 10_000; n += 1) {
+    const session = sessionOf(
+      `s${n}`,
+      { functionIds: FUNCTIONS, version: "1", capacity: 2, leaseMs: 1, open: true, instance: n },
+      0,
+    );
+    const counted = Object.defineProperty({ ...session }, "congested", {
+      get: () => {
+        looks += 1;
+        return false;
+      },
+    });
+    workers.add(counted, true);
+  }
+  looks = 0;
+  const ask = (): void => {
+    expect(workers.roomByFunction(1, 1e9)).toHaveLength(3);
+    expect(workers.roomByVersion(FUNCTIONS, 1, 1e9)).toHaveLength(3);
+    expect(workers.isOnly("a", "1") && workers.hasVersion("a", "1") && workers.connects("a", "1")).toBe(true);
+  };
+  ask();
+  expect(looks).toBe(0);
+  const one = workers.reserve("a", 1, null);
+  if (one) workers.release(one);
+  workers.add(
+    sessionOf("last", { functionIds: FUNCTIONS, version: "1", capacity: 2, leaseMs: 1, open: true, instance: 0 }, 0),
+    true,
+  );
+  ask();
+  // Of the one worker that was reserved and released.
+  expect(looks).toBeLessThan(5);
+});

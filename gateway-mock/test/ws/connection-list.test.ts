@@ -1,0 +1,47 @@
+import { silentLog } from "@holdfast/core";
+import { expect, test } from "vitest";
+import { ConnectionList, type ConnectionListParts, type SessionInfo } from "../../src/ws/connection-list.ts";
+
+const info = (connectionId: string): SessionInfo => ({
+  connectionId,
+  instanceId: "i",
+  appIds: ["shop"],
+  versions: ["shop@1"],
+  functionIds: ["shop-order"],
+  connectedMs: 0,
+});
+
+/** Each removal takes a turn of the event loop; the first of them fail. */
+function bench(failures = 0) {
+  const removed: string[][] = [];
+  const gone: string[] = [];
+  let failing = failures;
+  const store: ConnectionListParts["store"] = {
+    saveConnection: async () => {},
+    removeConnections: async (ids) => {
+      removed.push([...ids]);
+      await new Promise((resolve) => setImmediate(resolve));
+      failing -= 1;
+      if (failing >= 0) throw new Error("no database");
+    },
+  };
+  const onGone = (functionIds: readonly string[]): void => void gone.push(...functionIds);
+  return { removed, gone, list: new ConnectionList({ store, gatewayId: "g", log: silentLog, onGone }) };
+}
+
+test("of many connections that end at once each is removed once, in a few removals", async () => {
+  const { removed, gone, list } = bench();
+  await Promise.all(Array.from({ length: 1000 }, (_, n) => list.set(info(`c${n}`), "DISCONNECTED")));
+  expect(new Set(removed.flat()).size).toBe(1000);
+  expect(removed.flat()).toHaveLength(1000);
+  expect(removed.length).toBeLessThan(5);
+  expect(gone).toHaveLength(1000);
+});
+
+test("what could not be removed is removed with the next that ends", async () => {
+  const { removed, gone, list } = bench(1);
+  await list.set(info("one"), "DISCONNECTED");
+  expect(gone).toEqual([]);
+  await list.set(info("two"), "DISCONNECTED");
+  expect(removed).toEqual([["one"], ["one", "two"]]);
+});
