@@ -14,7 +14,7 @@ import {
   type RunState,
 } from "../run/run-state.ts";
 import { failedCompensations, isCompensating, isUndoingIncomplete } from "../run/saga.ts";
-import { isLazy } from "../run/step-ops.ts";
+import { isLazy, isParkedName, nameOf } from "../run/step-ops.ts";
 import { decideDefer } from "./defers.ts";
 import {
   type Decision,
@@ -68,7 +68,9 @@ export function decide(state: RunState, input: Input, ctx: DecideContext): Decis
       if (isCompensating(state)) return null;
       for (const op of input.ops) {
         if (isLazy(op)) decideDefer(draft, op);
-        else if (park(draft, op)) ensurePass(draft);
+        else if (!isParkedName(op.op))
+          failWith(draft, "OP_INVALID", `Op ${op.op} of step "${nameOf(op) ?? op.id}" is not a wait.`);
+        else if (park(draft, op, op.op)) ensurePass(draft);
         if (isClosed(draft)) break;
       }
       return draft.log.length > 0 ? finish(draft) : null;

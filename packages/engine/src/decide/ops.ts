@@ -10,7 +10,7 @@ import { retryingStep } from "../run/fold.ts";
 import { jsonRow, stepCompletedRow, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { type JobState, jobKey } from "../run/run-state.ts";
 import { isCompensating } from "../run/saga.ts";
-import { isHandlerFailure, isLazy, isParked, nameOf } from "../run/step-ops.ts";
+import { isHandlerFailure, isLazy, isParked, isParkedName, nameOf, type ParkedOpName } from "../run/step-ops.ts";
 import { decideDefer } from "./defers.ts";
 import {
   type Draft,
@@ -148,7 +148,12 @@ function addPending(draft: Draft, job: JobState, report: OpsReport): void {
 function decideOp(context: OpContext, op: Op): void {
   const { draft, followups } = context;
   if (isHandlerFailure(op)) return decideHandlerFailure(context, op);
-  switch (op.op) {
+  const { op: name } = op;
+  if (isParkedName(name)) {
+    followups.moved = true;
+    return decideParked(context, op, name);
+  }
+  switch (name) {
     case "StepRun":
     case "Step":
       followups.moved = true;
@@ -167,14 +172,6 @@ function decideOp(context: OpContext, op: Op): void {
     case "StepPlanned":
       followups.moved = true;
       return decidePlanned(context, op);
-    case "Sleep":
-    case "WaitForEvent":
-    case "WaitForSignal":
-    case "InvokeFunction":
-    case "AIGateway":
-    case "Gateway":
-      followups.moved = true;
-      return decideParked(context, op);
     case "RunComplete":
       return complete(draft, jsonText(op.data));
     case "None":
@@ -191,7 +188,7 @@ function decideOp(context: OpContext, op: Op): void {
         `Step "${op.displayName ?? op.id}" reports ${op.op}, which this gateway does not support yet.`,
       );
     default:
-      return unreachable(op.op);
+      return unreachable(name);
   }
 }
 
@@ -266,7 +263,7 @@ function decidePlanned(context: OpContext, op: Op): void {
   dispatch(draft, { kind: "step", key: op.id, attempt, ...untilMs });
 }
 
-function decideParked({ draft, inPlace, followups }: OpContext, op: Op): void {
+function decideParked({ draft, inPlace, followups }: OpContext, op: Op, name: ParkedOpName): void {
   if (isSettled(draft, op.id)) followups.pass ||= inPlace || draft.pending.size === 0;
   else if (isCompensating(draft.state)) {
     failWith(
@@ -274,7 +271,7 @@ function decideParked({ draft, inPlace, followups }: OpContext, op: Op): void {
       "OP_INVALID",
       `Step "${nameOf(op) ?? op.id}" started to wait while the run is compensating its steps.`,
     );
-  } else followups.pass = park(draft, op) || followups.pass;
+  } else followups.pass = park(draft, op, name) || followups.pass;
 }
 
 function raced(op: Op): { race?: true } {

@@ -1,12 +1,12 @@
 /** Begins waits: sleeps, events, signals, invocations, HTTP calls. What cannot be waited for fails the step. */
-import { type ErrorCode, plainError } from "@holdfast/core";
+import { type ErrorCode, plainError, unreachable } from "@holdfast/core";
 import { isRecord, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf, type NewWait, qualify } from "@holdfast/store";
 
 import { type Due, parseDue } from "../parse-due.ts";
 import { type OpenMeta, stepFailedRow, stepMeta } from "../run/log-rows.ts";
 import { jobKey } from "../run/run-state.ts";
-import { isStorableName, nameOf } from "../run/step-ops.ts";
+import { isStorableName, nameOf, type ParkedOpName } from "../run/step-ops.ts";
 import { type Draft, dispatch, isSettled, open, openStep, settle } from "./draft.ts";
 import { invokedEvent } from "./internal-events.ts";
 import { failWith } from "./run-ends.ts";
@@ -20,11 +20,11 @@ const INVOKE_TIMEOUT = "8760h";
  * A step begins to wait, once. True when it ended at once instead (it cannot work) and the run should make a pass for
  * it.
  */
-export function park(draft: Draft, op: Op): boolean {
+export function park(draft: Draft, op: Op, name: ParkedOpName): boolean {
   if (isSettled(draft, op.id) || openStep(draft, op.id)?.phase === "waiting") return false;
   // Planned as a step with a body: a worker is at it.
   if (draft.jobs.has(jobKey("step", op.id))) return false;
-  switch (op.op) {
+  switch (name) {
     case "Sleep":
       return waitUntil(draft, op, op.name ?? "", undefined);
     case "WaitForEvent":
@@ -39,8 +39,7 @@ export function park(draft: Draft, op: Op): boolean {
       dispatch(draft, { kind: "fetch", key: op.id, attempt: 0 });
       return false;
     default:
-      failWith(draft, "OP_INVALID", `Step "${nameOf(op) ?? op.id}" reports ${op.op}, which is not a wait.`);
-      return false;
+      return unreachable(name);
   }
 }
 

@@ -2,16 +2,13 @@
 import type { Op, OpName } from "@holdfast/protocol";
 
 /** Steps that end without a worker: by time, by something from outside, by a call that the gateway makes. */
-export const PARKED_OPS: ReadonlySet<OpName> = new Set([
-  "Sleep",
-  "WaitForEvent",
-  "WaitForSignal",
-  "InvokeFunction",
-  "Gateway",
-  "AIGateway",
-] as const);
+const PARKED_OPS = ["Sleep", "WaitForEvent", "WaitForSignal", "InvokeFunction", "Gateway", "AIGateway"] as const;
+export type ParkedOpName = (typeof PARKED_OPS)[number];
 
-export const isParked = (op: Op): boolean => PARKED_OPS.has(op.op);
+const parkedNames: ReadonlySet<OpName> = new Set(PARKED_OPS);
+
+export const isParkedName = (name: OpName): name is ParkedOpName => parkedNames.has(name);
+export const isParked = ({ op }: Op): boolean => isParkedName(op);
 
 /** Ops that are no step: they come along with others, and count for nothing in how the run goes on. */
 export const isLazy = (op: Op): boolean => op.op === "DeferAdd" || op.op === "DeferAbort";
