@@ -31,8 +31,8 @@ const omissions: readonly Omission[] = [
   {
     name: "a frame that cannot be decoded",
     room: protocol,
-    cut: / {4}decode: \(payload\) => \(\{ kind: "WORKER_REPLY", .*\n/,
-    says: /'decode' is missing/,
+    cut: / {4}read: \(reader\) => \(\{ kind: "WORKER_REPLY", .*\n/,
+    says: /'read' is missing/,
   },
   {
     name: "a kind in connect.proto that is no frame",
