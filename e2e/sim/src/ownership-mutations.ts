@@ -59,6 +59,17 @@ export const OWNERSHIP_GUARDS: readonly Guard[] = [
     ],
   },
   {
+    name: "a lease that was proven once is proven for its request",
+    against: "impostors",
+    edits: [
+      {
+        file: "gateway-mock/src/dispatch/workers/lease-proofs.ts",
+        find: "if (known?.requestId === request.requestId && known.runId === request.runId) {",
+        replace: "if (known) {",
+      },
+    ],
+  },
+  {
     name: "a lease shows whose a report is in its own environment alone",
     against: "impostors",
     edits: [
