@@ -249,7 +249,7 @@ function questions({
       );
     },
     logged: async (kind) => {
-      const [row] = await sql`SELECT count(*)::int AS count FROM holdfast.run_log WHERE kind = ${kind}`;
+      const [row] = await sql`SELECT count(*)::int AS count FROM holdfast.run_facts WHERE kind = ${kind}`;
       return row?.count ?? 0;
     },
   };

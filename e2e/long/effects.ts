@@ -32,11 +32,11 @@ export async function redoneAfterAcknowledgement({
     const [jobId = "", epoch = "0"] = request.split(".");
     const name = what.replace(/ round 0$/, "").replace(" round ", ":");
     const rows = await sql`SELECT
-      (SELECT min(at) FROM holdfast.run_log WHERE run_id = ${runId} AND kind IN ('STEP_COMPLETED', 'STEP_FAILED')
+      (SELECT min(at) FROM holdfast.run_facts WHERE run_id = ${runId} AND kind IN ('STEP_COMPLETED', 'STEP_FAILED')
         AND data::jsonb #>> '{step,name}' = ${name}) AS stored,
       COALESCE(
-        (SELECT at FROM holdfast.run_log WHERE run_id = ${runId} AND kind = 'LEASE_LOST' AND key = ${jobId} AND iteration = ${Number(epoch) - 1}),
-        (SELECT at FROM holdfast.run_log WHERE run_id = ${runId} AND kind = 'DISPATCHED' AND data::jsonb ->> 'job' = ${jobId} AND ${epoch} = '1')
+        (SELECT at FROM holdfast.run_facts WHERE run_id = ${runId} AND kind = 'LEASE_LOST' AND key = ${jobId} AND iteration = ${Number(epoch) - 1}),
+        (SELECT at FROM holdfast.run_facts WHERE run_id = ${runId} AND kind = 'DISPATCHED' AND data::jsonb ->> 'job' = ${jobId} AND ${epoch} = '1')
       ) AS given`;
     const { stored, given } = rows[0] ?? {};
     if (!stored || !given || given > stored)

@@ -36,10 +36,10 @@ interface Found {
 async function runsOf({ sql }: Cluster): Promise<Found[]> {
   const found = await sql`
     SELECT run.id, run.status, run.output, run.error, event.payload,
-      (SELECT count(*)::int FROM holdfast.run_log
+      (SELECT count(*)::int FROM holdfast.run_facts
        WHERE run_id = run.id AND kind IN ('STEP_COMPLETED', 'STEP_FAILED')) AS settled,
-      (SELECT string_agg(kind || coalesce(' ' || (data::jsonb #>> '{step,name}'), '') || ' ' || attempt || '.' || iteration, ', ' ORDER BY seq)
-       FROM holdfast.run_log WHERE run_id = run.id) AS log
+      (SELECT string_agg(kind || coalesce(' ' || (data::jsonb #>> '{step,name}'), '') || ' ' || attempt || '.' || iteration, ', ' ORDER BY seq, place)
+       FROM holdfast.run_facts WHERE run_id = run.id) AS log
     FROM holdfast.runs AS run JOIN holdfast.events AS event ON event.id = run.event_id`;
   return found.map(({ id, status, output, error, payload, settled, log }) => ({
     runId: id,

@@ -26,8 +26,8 @@ interface Run {
 async function runsOf({ sql }: Cluster): Promise<Run[]> {
   const found = await sql`
     SELECT run.id, run.function_id, run.status, run.output,
-      (SELECT count(*)::int FROM holdfast.run_log WHERE run_id = run.id AND kind = 'DISPATCHED' AND key = '') AS passes,
-      (SELECT count(*)::int FROM holdfast.run_log WHERE run_id = run.id AND kind = 'DISPATCHED' AND key <> ''
+      (SELECT count(*)::int FROM holdfast.run_facts WHERE run_id = run.id AND kind = 'DISPATCHED' AND key = '') AS passes,
+      (SELECT count(*)::int FROM holdfast.run_facts WHERE run_id = run.id AND kind = 'DISPATCHED' AND key <> ''
         AND data::jsonb ->> 'kind' = 'step') AS targeted
     FROM holdfast.runs AS run`;
   return found.map(({ id, function_id, status, output, passes, targeted }) => ({

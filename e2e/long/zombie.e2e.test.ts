@@ -7,7 +7,7 @@ async function durable(databaseUrl: string, runId: string): Promise<string> {
   const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
   try {
     const head = await sql`SELECT * FROM holdfast.runs WHERE id = ${runId}`;
-    const log = await sql`SELECT * FROM holdfast.run_log WHERE run_id = ${runId} ORDER BY seq`;
+    const log = await sql`SELECT * FROM holdfast.run_facts WHERE run_id = ${runId} ORDER BY seq, place`;
     const queue = await sql`SELECT * FROM holdfast.queue WHERE run_id = ${runId}`;
     return JSON.stringify({ head, log, queue });
   } finally {

@@ -15,7 +15,7 @@ const violations: Record<string, string> = {
     SELECT run.id, run.status, run.version, last.status AS log_status, last.version AS log_version
     FROM holdfast.runs AS run
     LEFT JOIN LATERAL (
-      SELECT version, status FROM holdfast.run_log
+      SELECT version, status FROM holdfast.run_facts
       WHERE run_id = run.id AND version IS NOT NULL ORDER BY version DESC, seq DESC LIMIT 1
     ) AS last ON true
     WHERE (run.status, run.version) IS DISTINCT FROM (last.status, last.version)`,
@@ -23,18 +23,18 @@ const violations: Record<string, string> = {
     SELECT id, status FROM holdfast.runs AS run
     WHERE (ended_at IS NOT NULL) <> (status IN ('COMPLETED', 'FAILED', 'CANCELLED'))
        OR (SELECT count(*) FILTER (WHERE kind IN ('RUN_COMPLETED', 'RUN_FAILED', 'RUN_CANCELLED'))
-             - count(*) FILTER (WHERE kind = 'RUN_REVIVED') FROM holdfast.run_log WHERE run_id = run.id)
+             - count(*) FILTER (WHERE kind = 'RUN_REVIVED') FROM holdfast.run_facts WHERE run_id = run.id)
           <> (ended_at IS NOT NULL)::int
        OR (ended_at IS NOT NULL AND NOT EXISTS (
-             SELECT 1 FROM holdfast.run_log WHERE run_id = run.id AND kind = 'RUN_' || run.status))`,
+             SELECT 1 FROM holdfast.run_facts WHERE run_id = run.id AND kind = 'RUN_' || run.status))`,
   "an output is not the one in the log": `
-    SELECT id, output FROM holdfast.runs AS run JOIN holdfast.run_log AS log ON log.run_id = run.id AND log.kind = 'RUN_COMPLETED'
+    SELECT id, output FROM holdfast.runs AS run JOIN holdfast.run_facts AS log ON log.run_id = run.id AND log.kind = 'RUN_COMPLETED'
     WHERE (log.data::jsonb -> 'output') IS DISTINCT FROM run.output::jsonb`,
   "a run has no beginning, or more than one": `
     SELECT id FROM holdfast.runs AS run
-    WHERE (SELECT count(*) FROM holdfast.run_log WHERE run_id = run.id AND kind = 'RUN_CREATED') <> 1`,
+    WHERE (SELECT count(*) FROM holdfast.run_facts WHERE run_id = run.id AND kind = 'RUN_CREATED') <> 1`,
   "a step was settled twice": `
-    SELECT run_id, key FROM holdfast.run_log WHERE kind IN ('STEP_COMPLETED', 'STEP_FAILED')
+    SELECT run_id, key FROM holdfast.run_facts WHERE kind IN ('STEP_COMPLETED', 'STEP_FAILED')
     GROUP BY run_id, key, iteration HAVING count(*) > 1`,
 };
 

@@ -124,10 +124,10 @@ BEGIN
       ON CONFLICT (function_id, kind, key) DO UPDATE SET
         at = GREATEST(g.at, now_at) + (excluded.at - now_at), expires_at = GREATEST(g.at, now_at) + (excluded.at - now_at)
     ), noted AS (
-      INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
-      SELECT t.run_id, t.id, 'LEASE_LOST', t.attempt, t.epoch - 1, NULL, NULL,
-        json_build_object('kind', t.kind, 'key', t.key, 'gatewayId', t.lost_by)::text, now_at
-      FROM taken t WHERE t.was_lost AND t.run_id <> '' ON CONFLICT DO NOTHING
+      INSERT INTO holdfast.run_log (run_id, at, facts, data)
+      SELECT t.run_id, now_at, 'LEASE_LOST ' || t.attempt || ' ' || (t.epoch - 1) || ' ' || t.id,
+        json_build_object('kind', t.kind, 'key', t.key, 'gatewayId', t.lost_by)::text
+      FROM taken t WHERE t.was_lost AND t.run_id <> ''
     )
     SELECT t.id, t.run_id, t.kind, t.key, t.function_id, t.attempt, t.iteration, t.priority, t.epoch,
       round(date_part('epoch', t.available_at) * 1000)::float8, round(date_part('epoch', t.due_at) * 1000)::float8, t.was_lost,

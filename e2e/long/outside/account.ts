@@ -43,7 +43,7 @@ export async function account({ journal, sql }: Cluster, acknowledged: readonly 
   const stored = await sql`
     SELECT run_id, data::jsonb #>> '{step,name}' AS name,
       extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000 AS stored_ms
-    FROM holdfast.run_log WHERE kind = 'STEP_COMPLETED' AND data::jsonb #>> '{step,op}' = 'StepRun'`;
+    FROM holdfast.run_facts WHERE kind = 'STEP_COMPLETED' AND data::jsonb #>> '{step,op}' = 'StepRun'`;
   const redone: string[] = [];
   const withoutEffect: string[] = [];
   for (const { run_id, name, stored_ms } of stored) {

@@ -63,9 +63,9 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     name: "the first result of a step stays",
     edits: [
       {
-        file: "packages/store/src/memory/runs.ts",
-        find: "if (!run || run.keys.has(rowKey(row))) return false;",
-        replace: "if (!run) return false;",
+        file: "packages/store/src/rules/plan-intake.ts",
+        find: "if (found.facts.has(key) || ofBatch.has(key)) return false;",
+        replace: "if (found.facts.size < 0) return false;",
       },
     ],
   },

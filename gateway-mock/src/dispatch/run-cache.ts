@@ -16,6 +16,9 @@ interface CachedRun {
   tail: Promise<unknown> | null;
   /** The mark at which rows were last added to it without a new version. */
   added: number;
+  /** Writes to its log that are under way here, and the `seq` of those that were stored since one was. */
+  writing: number;
+  stored: number[];
 }
 
 /** Of a decision: what is written under the version of the state that it was made on. */
@@ -40,6 +43,8 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
  *     still has its state (and by claims, which only count losses); rows of steps that can be undone raise the version,
  *     since the gateway that fails the run must have seen them. To have them all, a state read while rows were being
  *     added is not kept: the store may have been read before them.
+ * CACHE-4. A write says what its state had seen of the log, and is told what is there since. What this gateway has not
+ *     written itself is missing in the state, which then is read again.
  */
 export class RunCache {
   readonly #store: Store;
@@ -85,11 +90,11 @@ export class RunCache {
    * @throws HoldfastError `STORE_FAILED`
    */
   async commit(state: RunState, transition: DecidedTransition): Promise<CommitOutcome> {
-    const { runId, version } = state;
+    const { runId, version, seq: seen } = state;
     try {
-      const outcome = await this.#store.commit({ ...transition, runId, cas: version });
+      const { outcome, isBehind } = await this.#write({ ...transition, runId, cas: version, seen });
       if (outcome.won) this.#applyStored(state, transition.log, outcome);
-      else this.forget(runId);
+      if (!outcome.won || isBehind) this.forget(runId);
       return outcome;
     } catch (error) {
       this.forget(runId);
@@ -102,14 +107,16 @@ export class RunCache {
    * @throws HoldfastError `STORE_FAILED`
    */
   async add(runId: string, rows: AddedRows): Promise<CommitOutcome> {
+    const seen = this.peek(runId)?.seq;
     try {
-      const outcome = await this.#store.commit(transitionOf(runId, rows)).finally(() => this.#added(runId));
+      const written = this.#write(transitionOf(runId, rows, seen)).finally(() => this.#added(runId));
+      const { outcome, isBehind } = await written;
       if (!outcome.won) return outcome;
       const state = this.peek(runId);
       if (state) this.#applyStored(state, rows.log, outcome);
       else this.#time.observe(outcome.atMs);
       // What we have in memory is behind the store: a request made of it would run a stored step again.
-      if (outcome.inserted.includes(false)) await this.#reload(runId);
+      if (isBehind || outcome.inserted.includes(false)) await this.#reload(runId);
       return outcome;
     } catch (error) {
       this.forget(runId);
@@ -119,12 +126,27 @@ export class RunCache {
 
   /**
    * Adds rows to a run that another gateway has given out: its version rises, so that what they have in memory is found
-   * to be old.
+   * to be old. They were made of `state`.
    * @throws HoldfastError `STORE_FAILED`
    */
-  addElsewhere(runId: string, rows: Omit<AddedRows, "raisesVersion">): Promise<CommitOutcome> {
+  addElsewhere({ runId, seq }: RunState, rows: Omit<AddedRows, "raisesVersion">): Promise<CommitOutcome> {
     this.forget(runId);
-    return this.#store.commit(transitionOf(runId, { ...rows, raisesVersion: true }));
+    return this.#store.commit(transitionOf(runId, { ...rows, raisesVersion: true }, seq));
+  }
+
+  async #write(transition: Transition): Promise<{ outcome: CommitOutcome; isBehind: boolean }> {
+    const run = this.#run(transition.runId);
+    run.writing += 1;
+    try {
+      const outcome = await this.#store.commit(transition);
+      if (!outcome.won) return { outcome, isBehind: false };
+      const { newer, seq } = outcome;
+      if (seq !== null) run.stored.push(seq);
+      return { outcome, isBehind: newer === null || newer.some((row) => !run.stored.includes(row)) };
+    } finally {
+      run.writing -= 1;
+      if (run.writing === 0) run.stored = [];
+    }
   }
 
   /** Keeps the state of a run that was just made. The run must be retained. */
@@ -191,8 +213,9 @@ export class RunCache {
   }
 
   #applyStored(state: RunState, log: readonly LogRow[], outcome: Extract<CommitOutcome, { won: true }>): void {
-    const { inserted, version, atMs } = outcome;
+    const { inserted, version, atMs, seq } = outcome;
     this.#time.observe(atMs);
+    state.seq = Math.max(state.seq, seq ?? 0);
     for (const [index, row] of log.entries()) if (inserted[index]) applyRow(state, row, atMs);
     // A higher one is of decisions that this state does not have.
     if (version === state.version + 1) state.version = version;
@@ -218,15 +241,15 @@ export class RunCache {
   #run(runId: string): CachedRun {
     const known = this.#runs.get(runId);
     if (known) return known;
-    const run: CachedRun = { state: null, users: 0, tail: null, added: 0 };
+    const run: CachedRun = { state: null, users: 0, tail: null, added: 0, writing: 0, stored: [] };
     this.#runs.set(runId, run);
     return run;
   }
 }
 
-function transitionOf(runId: string, { fence, log, raisesVersion }: AddedRows): Transition {
+function transitionOf(runId: string, { fence, log, raisesVersion }: AddedRows, seen: number | undefined): Transition {
   const version = raisesVersion ? LIVE : UNVERSIONED;
-  return { runId, fence, ...version, log, removeJobs: [], addJobs: [] };
+  return { runId, fence, ...version, log, ...(seen === undefined ? {} : { seen }), removeJobs: [], addJobs: [] };
 }
 
 const LIVE = { cas: "live", head: { status: "RUNNING" } } as const;

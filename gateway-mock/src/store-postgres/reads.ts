@@ -24,8 +24,8 @@ const MAX_PAGE = 1000;
 const pageSize = (limit: number): number => Math.min(Math.max(Math.trunc(limit), 1), MAX_PAGE);
 
 /**
- * Runs of one shown status. Live ones are found through the queue, those that ended badly through their log rows: both
- * are few. No index is on `runs.status`: it would make every change of a run write to all its indexes.
+ * Runs of one shown status. Live ones are found through the queue, those that ended badly through their log: both are
+ * few. No index is on `runs.status`: it would make every change of a run write to all its indexes.
  */
 function statusCondition(status: RunStatus): string {
   const live = "r.id IN (SELECT run_id FROM holdfast.queue)";
@@ -39,7 +39,7 @@ function statusCondition(status: RunStatus): string {
       return "r.status = 'COMPLETED'";
     case "FAILED":
     case "CANCELLED":
-      return `r.id IN (SELECT run_id FROM holdfast.run_log WHERE kind = 'RUN_${status}') AND r.status = '${status}'`;
+      return `r.id IN (SELECT run_id FROM holdfast.run_log WHERE status = '${status}') AND r.status = '${status}'`;
     default:
       return unreachable(status);
   }

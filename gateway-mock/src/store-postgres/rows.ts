@@ -1,7 +1,8 @@
 /**
  * Columns of run heads and log rows, and how a row becomes a value of the port; shared by reads, claims and the writer.
  */
-import type { LogKind, RunHead, RunStatus, StoredLogRow } from "@holdfast/store";
+import type { RunHead, RunStatus, StoredLogRow } from "@holdfast/store";
+import { readFacts } from "./connection/log-rows.ts";
 import { msOf } from "./connection/pg-values.ts";
 
 /** Rows as the driver gives them, and what the port makes of them. */
@@ -59,27 +60,16 @@ export interface LogDbRow {
   readonly run_id: string;
   readonly seq: number;
   readonly at_ms: number;
-  readonly kind: LogKind;
-  readonly key: string;
-  readonly attempt: number;
-  readonly iteration: number;
   readonly version: number | null;
   readonly status: RunStatus | null;
+  readonly facts: string;
   readonly data: string;
 }
 
-export const LOG_COLUMNS = `run_id, seq::float8 AS seq, ${msOf("at")} AS at_ms, kind, key, attempt, iteration, version, status, data`;
+export const LOG_COLUMNS = `run_id, seq::float8 AS seq, ${msOf("at")} AS at_ms, version, status, facts, data`;
 
-export function logRowOf(row: LogDbRow): StoredLogRow {
-  return {
-    seq: row.seq,
-    atMs: row.at_ms,
-    kind: row.kind,
-    key: row.key,
-    attempt: row.attempt,
-    iteration: row.iteration,
-    dataJson: row.data,
-    headVersion: row.version,
-    headStatus: row.status,
-  };
+export function factsOfRow({ seq, at_ms: atMs, version, status, facts, data }: LogDbRow): StoredLogRow[] {
+  return readFacts(facts, data).map(({ kind, key, attempt, iteration, dataJson }) => {
+    return { seq, atMs, kind, key, attempt, iteration, dataJson, headVersion: version, headStatus: status };
+  });
 }

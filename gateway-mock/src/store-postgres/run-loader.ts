@@ -3,7 +3,7 @@ import type { StoredLogRow, StoredRun } from "@holdfast/store";
 import type { Query } from "./connection/database.ts";
 import { textArray } from "./connection/pg-values.ts";
 
-import { type HeadRow, headColumns, headOf, LOG_COLUMNS, type LogDbRow, logRowOf } from "./rows.ts";
+import { factsOfRow, type HeadRow, headColumns, headOf, LOG_COLUMNS, type LogDbRow } from "./rows.ts";
 
 const HEADS = `SELECT ${headColumns()} FROM holdfast.runs r WHERE r.id = ANY($1::text[])`;
 const LOGS = `SELECT ${LOG_COLUMNS} FROM holdfast.run_log WHERE run_id = ANY($1::text[]) ORDER BY run_id, seq`;
@@ -24,8 +24,8 @@ export async function loadLogs(query: Query, ids: string): Promise<Map<string, S
   const byRun = new Map<string, StoredLogRow[]>();
   for (const row of await query<LogDbRow>(LOGS, [ids])) {
     const log = byRun.get(row.run_id);
-    if (log) log.push(logRowOf(row));
-    else byRun.set(row.run_id, [logRowOf(row)]);
+    if (log) log.push(...factsOfRow(row));
+    else byRun.set(row.run_id, factsOfRow(row));
   }
   return byRun;
 }

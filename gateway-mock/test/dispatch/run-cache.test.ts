@@ -28,14 +28,17 @@ function bench() {
   };
   let inserted = true;
   /** Rows as the store takes them; those of a decision raise the version. */
-  const commit = ({ cas, log }: Transition): Promise<CommitOutcome> => {
+  const commit = ({ cas, log, seen }: Transition): Promise<CommitOutcome> => {
     if (typeof cas === "number" && cas !== version) return Promise.resolve({ won: false, why: "version" });
+    const newer = seen === undefined ? [] : rows.flatMap((_, seq) => (seq > seen ? [seq] : []));
     if (inserted) rows.push(...log);
     if (cas !== null) version += 1;
     const news = log.map(() => inserted);
     return Promise.resolve({
       won: true,
       inserted: news,
+      seq: inserted ? rows.length - 1 : null,
+      newer,
       version: cas === null ? null : version,
       atMs: 1000,
       awaited: [],
@@ -146,4 +149,23 @@ test("a run is read again when the store already had one of the rows", async () 
   reads.shift()?.();
   await adding;
   expect(memo()).toEqual(["a"]);
+});
+
+test("CACHE-4: a state that lacks what another gateway added is read again after its next write, and only then", async () => {
+  const { runs, reads, read, added, memo } = bench();
+  runs.mergeClaimed(read(), runs.mark, true);
+  await added(done("a"), true);
+  await Promise.all([added(done("b"), true), added(done("c"), true)]);
+  expect([reads.length, memo()]).toEqual([0, ["a", "b", "c"]]);
+  await added(done("elsewhere"), false);
+  const adding = added(done("d"), true);
+  await expect.poll(() => reads.length).toBe(1);
+  reads[0]?.();
+  await adding;
+  expect(memo()).toEqual(["a", "b", "c", "elsewhere", "d"]);
+
+  await added(done("again"), false);
+  const state = runs.peek(RUN) as RunState;
+  expect(await runs.commit(state, COMPLETED)).toMatchObject({ won: true });
+  expect(runs.peek(RUN)).toBeNull();
 });

@@ -48,7 +48,15 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
       written.push(transition);
       rows.push(...transition.log);
       version += 1;
-      return { won: true, inserted: transition.log.map(() => true), version, atMs: clock.nowMs(), awaited: [] };
+      return {
+        won: true,
+        inserted: transition.log.map(() => true),
+        seq: null,
+        newer: [],
+        version,
+        atMs: clock.nowMs(),
+        awaited: [],
+      };
     },
   } as unknown as Store;
   const workers = new Workers((candidates) => [...candidates].find((worker) => worker.inFlight < worker.capacity));

@@ -50,8 +50,9 @@ const recalled = async (on: Statements, appVersion: string | null): Promise<numb
 /** Runs that end: their jobs are locked, then removed. */
 const ended = async ({ query }: Statements): Promise<number> => {
   const runIds = ids.map((one) => one.replace("job", "run"));
-  const found = await query(JOBS_BY_ID_AND_RUN, [`{${ids.slice(1)}}`, `{${runIds}}`]);
-  const { statements } = writeStatements({ ...NOTHING, removeJobs: ids.slice(1), removeJobsOfRuns: runIds });
+  const found = await query(JOBS_BY_ID_AND_RUN, [`{${ids.slice(1)}}`, `{${runIds}}`, `{${runIds}}`]);
+  const writes = { ...NOTHING, removeJobs: ids.slice(1), removeJobsOfRuns: runIds };
+  const statements = writeStatements(writes, null);
   for (const { text, params } of statements) await query(text, params);
   return found.length;
 };

@@ -113,7 +113,7 @@ const found: fc.Arbitrary<LockedRows> = fc
     eventKeys: new Map(),
     signals: new Map(),
     flowRules: new Map(),
-    rows: new Set<string>(),
+    facts: new Set<string>(),
     atMs: 100,
   }));
 

@@ -3,7 +3,7 @@ import type postgres from "postgres";
 
 const LOCK = 4_711;
 
-type HeldTable = "queue" | "events" | "functions";
+type HeldTable = "queue" | "events" | "functions" | "run_log";
 
 export interface HeldWrites {
   /** What was begun, with the transaction that was held; ends the hold. */

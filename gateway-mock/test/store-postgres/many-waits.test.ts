@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Query, Statement } from "../../src/store-postgres/connection/database.ts";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
 import { findWaits, waitPaths } from "../../src/store-postgres/waits.ts";
 import { deleteWaits } from "../../src/store-postgres/writer/waits.ts";
@@ -14,6 +15,13 @@ const some = Array.from({ length: AT_ONCE }, (_, index) => index * 17 + 1);
 const runId = (index: number): string => `run-${String(index).padStart(8, "0")}`;
 const matchOf = (index: number): string => `["data","id"]\n${index}`;
 
+/** How many waits the statements remove, one after the other. */
+async function removed(query: Query, statements: readonly Statement[]): Promise<number> {
+  let count = 0;
+  for (const { text, params } of statements) count += (await query(`${text} RETURNING 1`, params)).length;
+  return count;
+}
+
 const acts: Readonly<Record<string, (on: Statements) => Promise<number>>> = {
   "the paths of a name": async ({ query }) => (await waitPaths(query, ["some/event", "none"])).flat().length,
   "the waits for events": async ({ query }) => {
@@ -27,15 +35,14 @@ const acts: Readonly<Record<string, (on: Statements) => Promise<number>>> = {
     return (await findWaits(query, queries)).flat().length;
   },
   "the end of waits": async ({ query }) => {
-    const { text, params } = deleteWaits(
+    const statements = deleteWaits(
       some.map((index) => ({ runId: runId(index), key: "w" })),
       [],
     );
-    return (await query(`${text} RETURNING 1`, params)).length;
+    return removed(query, statements);
   },
   "the end of runs that wait": async ({ query }) => {
-    const { text, params } = deleteWaits([{ runId: runId(1), key: "w" }], some.map(runId));
-    return (await query(`${text} RETURNING 1`, params)).length;
+    return removed(query, deleteWaits([{ runId: runId(1), key: "w" }], some.map(runId)));
   },
 };
 

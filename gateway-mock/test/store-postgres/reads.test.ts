@@ -54,7 +54,7 @@ describe("The registry", () => {
     });
     await bench.store.intake([event("new"), event("old")]);
     await sql`UPDATE holdfast.event_keys SET received_at = received_at - interval '25 hours' WHERE key = 'old'`;
-    await sql`INSERT INTO holdfast.writers VALUES ('gone', 1, '1', now() - interval '8 days')`;
+    await sql`INSERT INTO holdfast.writers VALUES ('gone', 1, now() - interval '8 days')`;
     await bench.store.touchConnections("g1", 60_000);
     expect(await keys()).toEqual(["new"]);
     expect(await sql`SELECT id FROM holdfast.writers WHERE id = 'gone'`).toEqual([]);

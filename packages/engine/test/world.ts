@@ -119,6 +119,7 @@ export class World {
       const stored = { ...row, seq: this.log.length + 1, atMs: this.nowMs, headVersion: null, headStatus: null };
       this.log.push(stored);
       applyRow(this.state, stored, stored.atMs);
+      this.state.seq = stored.seq;
     }
   }
 

@@ -68,6 +68,7 @@ export {
   type LeaseRelease,
   type LimitedClaim,
   type LimitedClaimRequest,
+  LOG_KINDS,
   type LogKind,
   type LogRow,
   type NewJob,
@@ -83,6 +84,7 @@ export { type CheckedStore, checkInvariants, type InvariantReport } from "./rule
 export { checkTransition } from "./rules/check-transition.ts";
 export { DEFAULT_ENVIRONMENT, environmentOf, plainName, qualify } from "./rules/environment.ts";
 export { expectRows } from "./rules/expected-rows.ts";
+export { factKeyOf } from "./rules/fact-key.ts";
 export {
   eventKeyOf,
   type FlowRuleKey,
@@ -98,16 +100,16 @@ export { foldHead } from "./rules/fold-head.ts";
 export { functionTaken } from "./rules/function-taken.ts";
 export { type AnnouncedJob, functionsToAnnounce, jobsOfItem } from "./rules/jobs-to-announce.ts";
 export type { LockedJob, LockedRows, LockedRun } from "./rules/locked-rows.ts";
+export { LOG_BLOCK, placesOf } from "./rules/log-places.ts";
 export { createOptimisticBackoff, type OptimisticBackoff } from "./rules/optimistic-backoff.ts";
-export { outcomesOf } from "./rules/outcome.ts";
+export { type BatchAnswer, outcomesOf } from "./rules/outcome.ts";
 export {
   type BatchPlan,
   isEnded,
+  type LogAddition,
   type Needs,
   needsOf,
   planBatch,
-  type RowOfRun,
-  rowKeyOf,
   type Unit,
   type UnitOutcome,
 } from "./rules/plan.ts";

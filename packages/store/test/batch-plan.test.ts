@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { IntakeItem } from "../src/port/events.ts";
 import type { Transition } from "../src/port/store.ts";
 import type { LogRow, RunStatus } from "../src/port/work.ts";
+import { factKeyOf } from "../src/rules/fact-key.ts";
 import type { LockedJob, LockedRows, LockedRun } from "../src/rules/locked-rows.ts";
-import { planBatch, rowKeyOf, type Unit } from "../src/rules/plan.ts";
+import { planBatch, type Unit } from "../src/rules/plan.ts";
 import { takeBatch } from "../src/rules/take-batch.ts";
 
 const row = (key: string, iteration: number): LogRow => ({
@@ -16,8 +17,8 @@ const row = (key: string, iteration: number): LogRow => ({
 });
 const RUNS = ["r1", "r2", "r3"];
 const STATUSES: readonly RunStatus[] = ["PENDING", "RUNNING", "WAITING", "COMPLETED", "FAILED", "CANCELLED"];
-const ROW_KEYS = RUNS.flatMap((runId) =>
-  ["a", "b"].flatMap((key) => [0, 1, 2].map((iteration) => rowKeyOf({ runId, row: row(key, iteration) }))),
+const FACT_KEYS = RUNS.flatMap((runId) =>
+  ["a", "b"].flatMap((key) => [0, 1, 2].map((iteration) => factKeyOf(runId, row(key, iteration)))),
 );
 const ENDED = new Set<RunStatus>(["COMPLETED", "FAILED", "CANCELLED"]);
 
@@ -105,28 +106,28 @@ describe("planBatch", () => {
         }),
       ),
       holder: fc.constantFrom("someone", null),
-      rows: fc.subarray(ROW_KEYS),
+      facts: fc.subarray(FACT_KEYS),
     })
-    .map(({ jobs, runs, holder, rows }) => ({
+    .map(({ jobs, runs, holder, facts }) => ({
       jobs: new Map(jobs.map((job) => [job.id, job])),
       runs: new Map(runs.map((run) => [run.id, run])),
       eventKeys: new Map(holder ? [["e\nk1", holder]] : []),
       awaited: new Set<string>(),
       signals: new Map(),
       flowRules: new Map(),
-      rows: new Set(rows),
+      facts: new Set(facts),
       registryVersion: 7,
       atMs: 100,
     }));
 
-  it("BATCH-1, BATCH-2, BATCH-4, BATCH-8: writes carry exactly the winners, at the next version unless repeated", () => {
+  it("BATCH-1, BATCH-2, BATCH-4, BATCH-8, BATCH-10: writes carry what is new of the winners, at the next version", () => {
     fc.assert(
       fc.property(waiting, found, (entries, state) => {
         const units = takeBatch(entries, { maxUnits: 100, maxBytes: 1e9 }).batch.map((entry) => entry.unit);
         const { results, writes } = planBatch(units, state);
         let logs = 0;
         let heads = 0;
-        const there = new Set(state.rows);
+        const there = new Set(state.facts);
         for (const [index, { type, ...one }] of units.entries()) {
           const verdict = results[index];
           if (type === "intake" || !("transition" in one)) continue;
@@ -137,18 +138,22 @@ describe("planBatch", () => {
           const may = cas === null || (run && !ENDED.has(run.status) && (cas === "live" || cas === run.version));
           expect(verdict).toMatchObject({ won: holds && Boolean(may) });
           if (!holds || !may) continue;
-          expect(writes.logs.slice(logs, logs + log.length).map((write) => write.row)).toEqual(log);
-          logs += log.length;
-          const keys = log.map((one) => rowKeyOf({ runId, row: one }));
-          const repeats = cas === "live" && keys.every((key) => there.has(key));
-          for (const key of keys) there.add(key);
-          if (repeats) {
-            expect(verdict).toMatchObject({ version: run?.version });
-            expect(writes.logs[logs - 1]).toMatchObject({ version: null, status: null });
+          const inserted = log.map((one) => {
+            const isNew = !there.has(factKeyOf(runId, one));
+            there.add(factKeyOf(runId, one));
+            return isNew;
+          });
+          const facts = log.filter((_, place) => inserted[place]);
+          expect(verdict).toMatchObject({ inserted, logIndex: facts.length > 0 ? logs : null });
+          const raises = cas !== null && (cas !== "live" || facts.length > 0);
+          const version = raises ? (run?.version ?? 0) + 1 : null;
+          if (facts.length > 0) {
+            expect(writes.logs[logs]).toMatchObject({ runId, facts, version });
+            logs += 1;
           }
-          if (cas === null || repeats) continue;
-          expect(writes.heads[heads]).toMatchObject({ runId, version: (run?.version ?? 0) + 1 });
-          expect(writes.logs[logs - 1]).toMatchObject({ version: (run?.version ?? 0) + 1 });
+          if (cas !== null && !raises) expect(verdict).toMatchObject({ version: run?.version });
+          if (!raises) continue;
+          expect(writes.heads[heads]).toMatchObject({ runId, version });
           heads += 1;
         }
         expect([writes.logs.length, writes.heads.length]).toEqual([logs, heads]);
@@ -187,7 +192,7 @@ describe("planBatch() with a changed registry", () => {
     awaited: new Set(["e"]),
     signals: new Map(),
     flowRules: new Map(),
-    rows: new Set(),
+    facts: new Set(),
     registryVersion,
     atMs: 100,
   });

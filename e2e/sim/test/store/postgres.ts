@@ -32,8 +32,8 @@ const DUMPS = {
     output AS "outputJson", error AS "errorJson" FROM holdfast.runs`,
   log: `SELECT run_id AS "runId", kind, key, attempt, iteration, version AS "headVersion", status AS "headStatus",
     ${ms("at")} AS "atMs", CASE WHEN kind = 'LEASE_LOST' THEN (data::jsonb)::text ELSE data END AS "dataJson",
-    CASE WHEN kind = 'LEASE_LOST' THEN 0 ELSE row_number() OVER (PARTITION BY run_id, kind = 'LEASE_LOST' ORDER BY seq) END::int AS place
-    FROM holdfast.run_log`,
+    CASE WHEN kind = 'LEASE_LOST' THEN 0 ELSE row_number() OVER (PARTITION BY run_id, kind = 'LEASE_LOST' ORDER BY seq, place) END::int AS place
+    FROM holdfast.run_facts`,
   queue: `SELECT id, run_id AS "runId", kind, key, function_id AS "functionId", attempt, iteration, priority, epoch,
     ${ms("available_at")} AS "availableMs", leased_by AS "leasedBy", ${ms("claimed_at")} AS "claimedMs",
     ${ms("created_at")} AS "createdMs", lost, lane,

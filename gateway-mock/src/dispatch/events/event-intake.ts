@@ -266,7 +266,7 @@ export class EventIntake {
   /** It is stored: what was leased on creation goes to its workers, and the queue and waiting runs are notified. */
   startPrepared(one: Prepared, outcome: StoredOutcome): void {
     const { runs, counters } = this.#parts;
-    const { atMs, awaited, skipped = [], skippedWindows = 0 } = outcome;
+    const { atMs, seq, awaited, skipped = [], skippedWindows = 0 } = outcome;
     counters.runsCreated += one.item.runs.length - skipped.length;
     if (skipped.length + skippedWindows > 0) this.#logSkipped(one, skipped, skippedWindows);
     for (const { run, job, worker } of one.leased) {
@@ -274,6 +274,7 @@ export class EventIntake {
       const { id: runId, functionId, appId, appVersion } = run.run;
       const state = emptyRun({ runId, functionId, appId, appVersion, version: 1 });
       for (const row of run.log) applyRow(state, row, atMs);
+      state.seq = seq ?? 0;
       runs.retain(runId);
       runs.keepNew(state);
       this.#emit({ do: "DISPATCH", run: state, jobs: [{ job, worker }] });
@@ -348,6 +349,7 @@ export interface JobEvent {
 
 interface StoredOutcome {
   readonly atMs: number;
+  readonly seq: number | null;
   readonly awaited: boolean;
   readonly skipped?: readonly string[];
   readonly skippedWindows?: number;

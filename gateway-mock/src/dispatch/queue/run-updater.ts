@@ -171,7 +171,8 @@ export class RunUpdater {
       for (const effect of effectsOfCommit({ ...outcome, state, abandoned: abandoned, addJobs, leased }))
         this.#emit(effect);
       for (const one of prepared) {
-        intake.startPrepared(one, { atMs: outcome.atMs, awaited: outcome.awaited.includes(one.item.event.id) });
+        const { atMs, seq, awaited } = outcome;
+        intake.startPrepared(one, { atMs, seq, awaited: awaited.includes(one.item.event.id) });
       }
       return "won";
     } finally {

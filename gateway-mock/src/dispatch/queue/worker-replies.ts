@@ -238,7 +238,7 @@ export class WorkerReplies {
     const made = checkpointRows(state, ops, this.#updater.context());
     if (!made.ok) return { outcome: "invalid", message: made.message };
     if (made.rows.length === 0) return STORED;
-    const outcome = await this.#runs.addElsewhere(runId, { fence, log: made.rows });
+    const outcome = await this.#runs.addElsewhere(state, { fence, log: made.rows });
     return outcome.won ? STORED : this.#stale();
   }
 

@@ -16,11 +16,13 @@ export const amongThe = (from: string): string => `q.id = ANY (ARRAY(SELECT id F
 export const JOB_COLUMNS = `q.id, q.run_id, q.kind, q.key, q.function_id, q.attempt, q.iteration, q.priority, q.epoch,
   ${msOf("q.available_at")} AS until_ms`;
 
+/** Of a job in its new epoch: the line of the fact that the lease before was lost, a row of the log by itself. */
+export const LEASE_LOST = "'LEASE_LOST ' || attempt || ' ' || (epoch - 1) || ' ' || id";
+
 /** After a lost connection: what the claim took, if it took anything. */
 export const CLAIMED_BEFORE = `SELECT ${JOB_COLUMNS}, ${msOf("q.claimed_at")} AS due_ms,
   CASE WHEN q.epoch = 1 THEN 0 END::float8 AS unplaced_ms, EXISTS (
-    SELECT FROM holdfast.run_log l WHERE l.run_id = q.run_id AND l.key = q.id AND l.kind = 'LEASE_LOST'
-      AND l.attempt = q.attempt AND l.iteration = q.epoch - 1) AS was_lost
+    SELECT FROM holdfast.run_log l WHERE l.run_id = q.run_id AND l.facts = ${LEASE_LOST}) AS was_lost
 FROM holdfast.queue q WHERE q.claim_id = $1 AND q.leased_by = $2`;
 
 export interface TakenRow {

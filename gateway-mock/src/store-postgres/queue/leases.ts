@@ -3,7 +3,7 @@ import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant
 import type { Database, Query } from "../connection/database.ts";
 import { intervalOf, isRegistry, msOf, msSince, numberArray, textArray } from "../connection/pg-values.ts";
 
-import { amongThe, CLAIMED_BEFORE, JOB_COLUMNS, type TakenRow, withRuns } from "./claim-rows.ts";
+import { amongThe, CLAIMED_BEFORE, JOB_COLUMNS, LEASE_LOST, type TakenRow, withRuns } from "./claim-rows.ts";
 import { type DueBounds, prioritiesSince } from "./due-bounds.ts";
 import { resumeLeases } from "./limited-claims.ts";
 
@@ -34,10 +34,9 @@ const CLAIM = `WITH known AS MATERIALIZED (
     due.leased_by AS lost_by,
     CASE WHEN due.epoch = 0 THEN 0 ELSE ${msSince("due.unplaced_since")} END AS unplaced_ms
 ), noted AS (
-  INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
-  SELECT run_id, id, 'LEASE_LOST', attempt, epoch - 1, NULL, NULL,
-    json_build_object('kind', kind, 'key', key, 'gatewayId', lost_by)::text, now()
-  FROM taken WHERE was_lost AND run_id <> '' ON CONFLICT DO NOTHING
+  INSERT INTO holdfast.run_log (run_id, at, facts, data)
+  SELECT run_id, now(), ${LEASE_LOST}, json_build_object('kind', kind, 'key', key, 'gatewayId', lost_by)::text
+  FROM taken WHERE was_lost AND run_id <> ''
 )
 SELECT * FROM taken ORDER BY due_ms - priority * 1000.0, id`;
 

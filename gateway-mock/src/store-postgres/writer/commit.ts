@@ -10,27 +10,17 @@ import {
   needsOf,
   type OptimisticBackoff,
   outcomesOf,
+  placesOf,
   planBatch,
-  rowKeyOf,
   type Unit,
   type UnitOutcome,
 } from "@holdfast/store";
 import type { Query, Statement } from "../connection/database.ts";
 import type { WriterSession } from "../connection/writer-session.ts";
 
+import { expectNewFacts, type LogAnswer, newerOf, TAKE_NUMBERS } from "./log.ts";
 import { isPreconditionFailure, preconditions } from "./preconditions.ts";
-import {
-  type BatchMark,
-  lockRows,
-  READ_MARK,
-  rowKeysOf,
-  type StoredRowKey,
-  type Written,
-  type WrittenRow,
-  whichInserted,
-  writeStatements,
-  writtenOf,
-} from "./sql.ts";
+import { type BatchMark, lockRows, READ_MARK, type TimeOfMark, timeOfMark, writeStatements } from "./sql.ts";
 
 /** A batch whose COMMIT was sent: if the connection breaks now, it may have been committed or not. */
 export interface SentBatch {
@@ -91,16 +81,18 @@ async function commitOptimistically(work: Work, found: LockedRows): Promise<read
   const plan = planBatch(units, found);
   const conditions = preconditions(found, needs, mark);
   hooks.onSent({ number: mark.batch, plan });
-  const begun = Promise.all([query("BEGIN"), ...conditions.map(({ text, params }) => query<WrittenRow>(text, params))]);
-  const committed = writeAndCommit(query, plan);
+  const begun = Promise.all([query("BEGIN"), ...conditions.map(({ text, params }) => query<TimeOfMark>(text, params))]);
+  const asksLog = plan.writes.logs.length + needs.additions.length > 0;
+  const committed = writeAndCommit(query, plan, asksLog ? expectNewFacts(needs.additions) : null);
   // Where a condition does not hold, everything after it fails for that.
   committed.catch(() => {});
   try {
     const [, marked] = await session.guard(begun);
-    const newRows = await session.guard(committed);
+    const log = await session.guard(committed);
     hooks.stats.optimistic += 1;
     hooks.backoff.succeeded();
-    return await finished(work, plan, writtenOf((marked as WrittenRow[])[0]), newRows);
+    const newer = log ? newerOf(log) : new Map();
+    return outcomesOf(units, plan, { atMs: timeOfMark((marked as TimeOfMark[])[0]), seqs: seqsOf(plan, log), newer });
   } catch (error) {
     if (!isPreconditionFailure(error)) throw error;
     hooks.backoff.failed();
@@ -111,34 +103,25 @@ async function commitOptimistically(work: Work, found: LockedRows): Promise<read
 async function commitWithLocks(work: Work): Promise<readonly UnitOutcome[]> {
   const { session, query, mark, units, needs, hooks } = work;
   const begun = query("BEGIN");
-  const [, { found, written }] = await session.guard(Promise.all([begun, lockRows(query, needs, mark)]));
+  const [, { found, atMs, newer }] = await session.guard(Promise.all([begun, lockRows(query, needs, mark)]));
   hooks.backoff.recordAwaited(needs.eventNames, found.awaited);
   const plan = planBatch(units, found);
   hooks.onSent({ number: mark.batch, plan });
-  return finished(work, plan, written, await session.guard(writeAndCommit(query, plan)));
+  const log = await session.guard(writeAndCommit(query, plan, plan.writes.logs.length > 0 ? TAKE_NUMBERS : null));
+  return outcomesOf(units, plan, { atMs, seqs: seqsOf(plan, log), newer });
 }
 
-/** How many log rows were new. */
-async function writeAndCommit(query: Query, plan: BatchPlan): Promise<number> {
-  const { statements, logIndex } = writeStatements(plan.writes);
+/** What `log` answers; undefined without it. */
+async function writeAndCommit(query: Query, plan: BatchPlan, log: Statement | null): Promise<LogAnswer | undefined> {
   const send = ({ text, params }: Statement): Promise<object[]> => query(text, params);
-  const answers = await Promise.all([...statements.map(send), query("COMMIT")]);
-  return Number((answers[logIndex]?.[0] as { inserted?: number } | undefined)?.inserted ?? 0);
+  const answers = [...writeStatements(plan.writes, log).map(send), query("COMMIT")];
+  const [[told] = []] = await Promise.all(answers);
+  return log ? (told as LogAnswer | undefined) : undefined;
 }
 
-async function finished(
-  { session, query, units }: Work,
-  plan: BatchPlan,
-  written: Written,
-  newRows: number,
-): Promise<readonly UnitOutcome[]> {
-  const fresh = newRows === plan.writes.logs.length ? null : await session.guard(readFresh(query, plan, written));
-  return outcomes(plan, written, units, fresh);
-}
-
-async function readFresh(query: Query, plan: BatchPlan, { xid }: Written): Promise<ReadonlySet<string>> {
-  const { text, params } = whichInserted(plan.writes.logs, xid);
-  return rowKeysOf(await query<StoredRowKey>(text, params));
+function seqsOf({ writes }: BatchPlan, log: LogAnswer | undefined): readonly number[] {
+  const base = Number(log?.base ?? 0);
+  return placesOf(writes.logs).map((place) => base + place);
 }
 
 /** The outcomes of a batch whose connection broke after it was sent, or null when it was not committed. */
@@ -148,21 +131,8 @@ export async function recoverBatch(
   { number, plan }: SentBatch,
   units: readonly Unit[],
 ): Promise<readonly UnitOutcome[] | null> {
-  const [mark] = await session.guard(session.query<WrittenRow & { batch: number }>(READ_MARK, [writerId]));
+  const [mark] = await session.guard(session.query<TimeOfMark & { batch: number }>(READ_MARK, [writerId]));
   if (!mark || Number(mark.batch) !== number) return null;
-  const written = writtenOf(mark);
-  const fresh = plan.writes.logs.length === 0 ? null : await session.guard(readFresh(session.query, plan, written));
-  return outcomes(plan, written, units, fresh);
-}
-
-/** `fresh` = keys of the log rows that were new; null = all were. Of two equal rows in one batch the first was. */
-function outcomes(
-  plan: BatchPlan,
-  { atMs }: Written,
-  units: readonly Unit[],
-  fresh: ReadonlySet<string> | null,
-): readonly UnitOutcome[] {
-  const left = fresh && new Set(fresh);
-  const isNew = plan.writes.logs.map((write) => left === null || left.delete(rowKeyOf(write)));
-  return outcomesOf(units, plan, isNew, atMs);
+  // Which rows came before, and what numbers its own have, was in the answers that were lost.
+  return outcomesOf(units, plan, { atMs: timeOfMark(mark), seqs: null, newer: null });
 }

@@ -3,8 +3,11 @@ import type { NewJob } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import { intervalOf, numberArray, textArray, timeOf } from "../connection/pg-values.ts";
 
-/** Lanes are rare: without any the statement has no word of them. */
-export function insertJobs(rows: readonly NewJob[]): Statement {
+/**
+ * Lanes are rare: without any the statement has no word of them. Of jobs that may be there (`isFresh` = none of these
+ * is) the first of its kind stays.
+ */
+export function insertJobs(rows: readonly NewJob[], isFresh: boolean): Statement {
   const lanes = rows.some((job) => job.lane);
   return {
     text: `INSERT INTO holdfast.queue (id, run_id, kind, key, function_id, attempt, iteration, priority, epoch,
@@ -14,8 +17,9 @@ SELECT id, run_id, kind, key, function_id, attempt, iteration, priority, CASE WH
   CASE WHEN leased_by IS NOT NULL THEN now() END, false${lanes ? ", COALESCE(lane, ''), slot_a, slot_b, throttle" : ""}
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::int[], $8::int[], $9::float8[],
   $10::float8[], $11::text[]${lanes ? ", $12::text[], $13::text[], $14::text[], $15::text[]" : ""})
-  AS n(id, run_id, kind, key, function_id, attempt, iteration, priority, delay, not_before, leased_by${lanes ? ", lane, slot_a, slot_b, throttle" : ""})
-ON CONFLICT (run_id, kind, key) DO NOTHING`,
+  AS n(id, run_id, kind, key, function_id, attempt, iteration, priority, delay, not_before, leased_by${lanes ? ", lane, slot_a, slot_b, throttle" : ""})${
+    isFresh ? "" : "\nON CONFLICT (run_id, kind, key) DO NOTHING"
+  }`,
     params: [
       textArray(rows.map((job) => job.id)),
       textArray(rows.map((job) => job.runId)),

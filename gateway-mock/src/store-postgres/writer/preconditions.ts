@@ -6,7 +6,7 @@ import type { Statement } from "../connection/database.ts";
 import { codeOf, NOT_AS_EXPECTED } from "../connection/pg-errors.ts";
 import { isRegistry, textArray } from "../connection/pg-values.ts";
 
-import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, MARK_COLUMNS, SET_MARK } from "./sql.ts";
+import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, MARK_COLUMNS, SET_MARK } from "./sql.ts";
 
 /** What `holdfast.expect` raises. */
 export const isPreconditionFailure = (error: unknown): boolean => codeOf(error) === NOT_AS_EXPECTED;
@@ -24,7 +24,7 @@ const expectJobs = (select: string, fences: string, text: string): string => `WI
 SELECT holdfast.expect(COALESCE(string_agg(id || ' ' || epoch || ' ' || run_id, E'\\n' ORDER BY id)
   FILTER (WHERE id IN (SELECT unnest(${fences}::text[]))), '') = ${text}::text) FROM q`;
 const EXPECT_JOBS = expectJobs(JOBS_BY_ID, "$2", "$3");
-const EXPECT_JOBS_OF_RUNS = expectJobs(JOBS_BY_ID_AND_RUN, "$3", "$4");
+const EXPECT_JOBS_OF_RUNS = expectJobs(JOBS_BY_ID_AND_RUN, "$4", "$5");
 
 const EXPECT_RUNS = `WITH r AS MATERIALIZED (
   SELECT id, version FROM holdfast.runs WHERE id = ANY($1::text[]) AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
@@ -33,16 +33,17 @@ SELECT holdfast.expect(COALESCE(string_agg(id || ' ' || version, E'\\n' ORDER BY
 
 /** The statements that take the place of a look: the same locks in the same order, or the transaction's end. */
 export function preconditions({ jobs, runs, registryVersion }: LockedRows, needs: Needs, mark: BatchMark): Statement[] {
-  const { jobIds, jobsOfRuns, runIds, eventNames } = needs;
+  const { jobIds, jobsOfRuns, passesOfRuns, runIds, eventNames } = needs;
+  const byRun = jobsOfRuns.length + passesOfRuns.length > 0;
   const statements: Statement[] = [
     { text: MARK, params: [mark.writerId, mark.batch, textArray(eventNames), registryVersion] },
   ];
-  if (jobIds.length + jobsOfRuns.length > 0) {
+  if (jobIds.length > 0 || byRun) {
     const fences = jobIds.filter((id) => jobs.has(id));
     const text = fences.map((id) => `${id} ${jobs.get(id)?.epoch} ${jobs.get(id)?.runId}`).join("\n");
     const rest = [textArray(fences), text];
-    if (jobsOfRuns.length === 0) statements.push({ text: EXPECT_JOBS, params: [textArray(jobIds), ...rest] });
-    else statements.push({ text: EXPECT_JOBS_OF_RUNS, params: [textArray(jobIds), textArray(jobsOfRuns), ...rest] });
+    if (byRun) statements.push({ text: EXPECT_JOBS_OF_RUNS, params: [...jobParams(needs), ...rest] });
+    else statements.push({ text: EXPECT_JOBS, params: [textArray(jobIds), ...rest] });
   }
   if (runIds.length > 0) {
     const text = runIds.map((id) => `${id} ${runs.get(id)?.version}`).join("\n");

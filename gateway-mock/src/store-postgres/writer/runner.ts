@@ -50,9 +50,9 @@ export interface BatchRunner {
  *     alone.
  * RUNNER-3. A batch undone by a deadlock, a serialization failure or a timeout is tried again as it is.
  * RUNNER-4. After a lost connection: COMMIT was not sent: try again. It was sent: read the mark. Ours: it was
- *     committed, and its outcomes are those that were planned under its locks (fences, versions and event keys were
- *     decided then, so a version that the batch itself raised cannot turn its own retry away); which log rows were new
- *     is read from the rows, which carry their transaction's number. Not ours: it was not committed, try again.
+ *     committed, and its outcomes are those that were planned under its locks (fences, versions, event keys and new
+ *     facts were decided then, so a version that the batch itself raised cannot turn its own retry away). Not ours: it
+ *     was not committed, try again.
  * RUNNER-5. A batch that is rejected as if nothing could be written (disk full, read-only) is retried as after a lost
  *     connection, as long as a write of the database's own is rejected too; when that one succeeds the batch itself is
  *     at fault.

@@ -1,5 +1,6 @@
 /** Statements of the writer: locks, reads of what a batch rests on, and what its write set becomes. */
 import {
+  type BatchAnswer,
   type CronTick,
   type EventWrite,
   eventKeyOf,
@@ -8,12 +9,10 @@ import {
   type LockedJob,
   type LockedRows,
   type LockedRun,
-  type LogKind,
-  type LogWrite,
   type Needs,
-  type RowOfRun,
+  type NewJob,
+  placesOf,
   type RunWrite,
-  rowKeyOf,
   type WriteSet,
 } from "@holdfast/store";
 import type { Query, Statement } from "../connection/database.ts";
@@ -23,18 +22,19 @@ import { booleanArray, jsonList, msOf, numberArray, textArray, textsOf, timeOf }
 import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 
 import { insertJobs } from "./jobs.ts";
+import { factsOf, insertLog, type NewerRow, newerByRun, readNewer } from "./log.ts";
 
+import { together } from "./together.ts";
 import { deleteWaits, insertWaits, lockSignals } from "./waits.ts";
 
 export const EVENT_KEY_LIFETIME = "24 hours";
 
 /** Makes the row that `markStatement` changes; outside of batches, so that it is always there to be locked and read. */
-export const ENTER_WRITER = `INSERT INTO holdfast.writers (id, batch, xid, seen_at) VALUES ($1, 0, '0', now())
+export const ENTER_WRITER = `INSERT INTO holdfast.writers (id, batch, seen_at) VALUES ($1, 0, now())
 ON CONFLICT (id) DO NOTHING`;
 
-export const SET_MARK =
-  "UPDATE holdfast.writers SET batch = $2::bigint, xid = pg_current_xact_id()::text, seen_at = now() WHERE id = $1";
-export const MARK_COLUMNS = `xid, ${msOf("seen_at")} AS at_ms`;
+export const SET_MARK = "UPDATE holdfast.writers SET batch = $2::bigint, seen_at = now() WHERE id = $1";
+export const MARK_COLUMNS = `${msOf("seen_at")} AS at_ms`;
 
 /**
  * First statement of every batch: leaves the mark by which a commit of unknown fate is recognised, and looks which of
@@ -50,7 +50,8 @@ export const READ_MARK = `SELECT batch::float8 AS batch, ${MARK_COLUMNS} FROM ho
 export const JOBS_BY_ID = `SELECT id, run_id, epoch FROM holdfast.queue
 WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
 export const JOBS_BY_ID_AND_RUN = `SELECT id, run_id, epoch FROM holdfast.queue
-WHERE id IN (SELECT unnest($1::text[]) UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($2::text[]))
+WHERE id IN (SELECT unnest($1::text[]) UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($2::text[])
+  UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($3::text[]) AND kind = 'pass')
 ORDER BY id FOR UPDATE`;
 export const LOCK_RUNS = `SELECT id, version, status FROM holdfast.runs WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
 const HOLD_KEYS = `INSERT INTO holdfast.event_keys AS k (name, key, event_id, received_at)
@@ -59,36 +60,38 @@ ON CONFLICT (name, key) DO UPDATE SET event_id = excluded.event_id, received_at 
 WHERE k.received_at < now() - interval '${EVENT_KEY_LIFETIME}'`;
 const READ_KEYS = `SELECT name, key, event_id FROM holdfast.event_keys
 WHERE (name, key) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
-const THERE_ALREADY = `SELECT run_id, key, kind, attempt, iteration FROM holdfast.run_log
-JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_id, key, kind, attempt, iteration)
-  USING (run_id, key, kind, attempt, iteration)`;
+
+/** What a look under locks found. */
+export interface LockedBatch {
+  readonly found: LockedRows;
+  /** The transaction's time. */
+  readonly atMs: number;
+  readonly newer: NonNullable<BatchAnswer["newer"]>;
+}
 
 /**
  * The first half: sends all look-ups at once, in lock order (jobs by id, runs by id, keys, signals, flow rules), and
- * collects what they found. Rows are looked for when the run is locked: none are added in between.
+ * collects what they found. The log is looked into when the run is locked: nothing is added in between.
  */
-export async function lockRows(
-  query: Query,
-  needs: Needs,
-  mark: BatchMark,
-): Promise<{ readonly found: LockedRows; readonly written: Written }> {
-  const { jobIds, jobsOfRuns, runIds, eventKeys, signals } = needs;
+export async function lockRows(query: Query, needs: Needs, mark: BatchMark): Promise<LockedBatch> {
+  const { runIds, eventKeys, signals, additions } = needs;
+  const log = readNewer(additions);
   const names = textArray(eventKeys.map((entry) => entry.name));
   const keys = textArray(eventKeys.map((entry) => entry.key));
   const answers = await Promise.all([
     query<MarkRow>(MARK, [mark.writerId, mark.batch, textArray(needs.eventNames)]),
-    lockJobs(query, jobIds, jobsOfRuns),
+    lockJobs(query, needs),
     runIds.length > 0 ? query<LockedRun>(LOCK_RUNS, [textArray(runIds)]) : [],
-    needs.rows.length > 0 ? query<StoredRowKey>(THERE_ALREADY, keyParams(needs.rows)) : [],
+    additions.length > 0 ? query<NewerRow>(log.text, log.params) : [],
     eventKeys.length > 0 ? query(HOLD_KEYS, [names, keys, textArray(eventKeys.map((entry) => entry.eventId))]) : [],
     eventKeys.length > 0 ? query<KeyRow>(READ_KEYS, [names, keys]) : [],
     signals.length > 0 ? lockSignals(query, signals) : [],
     needs.flowRules.length > 0 ? lockFlowRules(query, needs.flowRules) : NO_FLOW_RULES,
   ]);
   const [marks, jobs, runs, rows, , held, signalRows, flowRules] = answers;
-  const written = writtenOf(marks[0]);
+  const atMs = timeOfMark(marks[0]);
   const found: LockedRows = {
-    atMs: written.atMs,
+    atMs,
     jobs: new Map(jobs.map((row) => [row.id, lockedJob(row)])),
     runs: new Map(runs.map((row) => [row.id, { ...row, version: Number(row.version) }])),
     eventKeys: new Map(held.map((row) => [eventKeyOf(row.name, row.key), row.event_id])),
@@ -96,9 +99,9 @@ export async function lockRows(
     registryVersion: Number(marks[0]?.registry),
     signals: new Map(signalRows.map((row) => [row.name, { runId: row.run_id, key: row.key }])),
     flowRules,
-    rows: rowKeysOf(rows),
+    facts: factsOf(rows),
   };
-  return { found, written };
+  return { found, atMs, newer: newerByRun(rows.map((row) => [row.run_id, row.seq])) };
 }
 
 const NO_FLOW_RULES: FlowRules = new Map();
@@ -109,22 +112,15 @@ export interface BatchMark {
   readonly batch: number;
 }
 
-/** What identifies a batch's rows, once it is committed. */
-export interface Written {
-  readonly xid: string;
-  /** The transaction's time. */
-  readonly atMs: number;
-}
+export type TimeOfMark = Pick<MarkRow, "at_ms">;
 
-export type WrittenRow = Pick<MarkRow, "xid" | "at_ms">;
-
-export function writtenOf(row: WrittenRow | undefined): Written {
+/** The time of the transaction that left the mark. */
+export function timeOfMark(row: TimeOfMark | undefined): number {
   if (!row) throw new ConnectionLost("The writer's row is missing; the next connection creates it again");
-  return { xid: row.xid, atMs: Number(row.at_ms) };
+  return Number(row.at_ms);
 }
 
 interface MarkRow {
-  readonly xid: string;
   readonly at_ms: number;
   /** JSON. */
   readonly awaited: string;
@@ -143,10 +139,15 @@ interface JobRow {
   readonly epoch: number;
 }
 
-function lockJobs(query: Query, jobIds: string[], jobsOfRuns: string[]): Promise<JobRow[]> | JobRow[] {
-  if (jobsOfRuns.length > 0) return query<JobRow>(JOBS_BY_ID_AND_RUN, [textArray(jobIds), textArray(jobsOfRuns)]);
+function lockJobs(query: Query, needs: Needs): Promise<JobRow[]> | JobRow[] {
+  const { jobIds, jobsOfRuns, passesOfRuns } = needs;
+  if (jobsOfRuns.length + passesOfRuns.length > 0) return query<JobRow>(JOBS_BY_ID_AND_RUN, jobParams(needs));
   return jobIds.length > 0 ? query<JobRow>(JOBS_BY_ID, [textArray(jobIds)]) : [];
 }
+
+/** Of `JOBS_BY_ID_AND_RUN`. */
+export const jobParams = ({ jobIds, jobsOfRuns, passesOfRuns }: Needs): string[] =>
+  [jobIds, jobsOfRuns, passesOfRuns].map(textArray);
 
 const lockedJob = (row: JobRow): LockedJob => ({
   id: row.id,
@@ -154,26 +155,43 @@ const lockedJob = (row: JobRow): LockedJob => ({
   epoch: Number(row.epoch),
 });
 
-/** The second half, in an order in which every statement finds what it needs. At most thirteen, whatever the size. */
-export function writeStatements(writes: WriteSet): { readonly statements: Statement[]; readonly logIndex: number } {
-  const statements: Statement[] = [];
-  if (writes.events.length > 0) statements.push(insertEvents(writes.events));
-  if (writes.runs.length > 0) statements.push(insertRuns(writes.runs));
-  const logIndex = writes.logs.length > 0 ? statements.push(insertLog(writes.logs)) - 1 : -1;
-  if (writes.heads.length > 0) statements.push(updateHeads(writes.heads));
-  if (writes.removeJobs.length > 0 || writes.removeJobsOfRuns.length > 0) {
-    statements.push(deleteJobs(writes.removeJobs, writes.removeJobsOfRuns));
+/**
+ * The second half: one statement, and a second one for what has to find the first one's deletions done. The first one
+ * answers with what `log` answers, if that is given; it has to be where rows are written to the log.
+ */
+export function writeStatements(writes: WriteSet, log: Statement | null): Statement[] {
+  const { events, runs, logs, heads, removeJobs, removeJobsOfRuns, removeWaits, removeWaitsOfRuns } = writes;
+  const isNew = jobsOfNewRuns(writes);
+  const [newJobs, moreJobs] = [writes.jobs.filter(isNew), writes.jobs.filter((job) => !isNew(job))];
+  const first: Statement[] = [];
+  if (events.length > 0) first.push(insertEvents(events));
+  if (runs.length > 0) first.push(insertRuns(runs));
+  if (logs.length > 0) first.push(insertLog(logs, placesOf(logs)));
+  if (heads.length > 0) first.push(updateHeads(heads));
+  if (removeJobs.length + removeJobsOfRuns.length > 0) first.push(deleteJobs(removeJobs, removeJobsOfRuns));
+  first.push(...deleteWaits(removeWaits, removeWaitsOfRuns));
+  if (newJobs.length > 0) first.push(insertJobs(newJobs, true));
+  const second: Statement[] = [];
+  if (moreJobs.length > 0) second.push(insertJobs(moreJobs, false));
+  if (writes.waits.length > 0) second.push(insertWaits(writes.waits));
+  if (writes.flowRules.length > 0) second.push(writeFlowRules(writes.flowRules));
+  if (writes.crons.length > 0) second.push(moveCrons(writes.crons));
+  if (writes.links.length > 0) second.push(linkEvents(writes.links));
+  if (writes.freeKeys.length > 0) second.push(freeKeys(writes.freeKeys));
+  return [...together(first, log), ...together(second)];
+}
+
+/** Nothing else can have made a job of a run that the batch makes; of one kind and key it has only one. */
+function jobsOfNewRuns({ runs, jobs }: WriteSet): (job: NewJob) => boolean {
+  const ids = new Set(runs.map(({ run }) => run.id));
+  const seen = new Set<string>();
+  const repeats = new Set<NewJob>();
+  for (const job of jobs) {
+    const key = `${job.runId}\n${job.kind}\n${job.key}`;
+    if (seen.has(key)) repeats.add(job);
+    seen.add(key);
   }
-  if (writes.jobs.length > 0) statements.push(insertJobs(writes.jobs));
-  if (writes.removeWaits.length > 0 || writes.removeWaitsOfRuns.length > 0) {
-    statements.push(deleteWaits(writes.removeWaits, writes.removeWaitsOfRuns));
-  }
-  if (writes.waits.length > 0) statements.push(insertWaits(writes.waits));
-  if (writes.flowRules.length > 0) statements.push(writeFlowRules(writes.flowRules));
-  if (writes.crons.length > 0) statements.push(moveCrons(writes.crons));
-  if (writes.links.length > 0) statements.push(linkEvents(writes.links));
-  if (writes.freeKeys.length > 0) statements.push(freeKeys(writes.freeKeys));
-  return { statements, logIndex };
+  return (job) => ids.has(job.runId) && !repeats.has(job);
 }
 
 function insertEvents(rows: readonly EventWrite[]): Statement {
@@ -209,58 +227,6 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text
       textArray(rows.map(({ run }) => run.eventName)),
       numberArray(rows.map(({ run }) => run.deadlineMs ?? null)),
     ],
-  };
-}
-
-/** Answers with one row, `inserted`: how many were new. Which ones is asked only when some were not. */
-function insertLog(rows: readonly LogWrite[]): Statement {
-  return {
-    text: `WITH new AS (
-  INSERT INTO holdfast.run_log (run_id, key, kind, attempt, iteration, version, status, data, at)
-  SELECT run_id, key, kind, attempt, iteration, version, status, data, now()
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::int[], $7::text[], ${textsOf("$8")})
-    AS n(run_id, key, kind, attempt, iteration, version, status, data)
-  ON CONFLICT DO NOTHING RETURNING 1
-) SELECT count(*)::int AS inserted FROM new`,
-    params: [
-      ...keyParams(rows),
-      numberArray(rows.map((write) => write.version)),
-      textArray(rows.map((write) => write.status)),
-      jsonList(rows.map((write) => write.row.dataJson)),
-    ],
-  };
-}
-
-export interface StoredRowKey {
-  readonly run_id: string;
-  readonly key: string;
-  readonly kind: LogKind;
-  readonly attempt: number;
-  readonly iteration: number;
-}
-
-export function rowKeysOf(rows: readonly StoredRowKey[]): ReadonlySet<string> {
-  return new Set(rows.map(({ run_id: runId, ...row }) => rowKeyOf({ runId, row })));
-}
-
-function keyParams(rows: readonly RowOfRun[]): string[] {
-  return [
-    textArray(rows.map(({ runId }) => runId)),
-    textArray(rows.map(({ row }) => row.key)),
-    textArray(rows.map(({ row }) => row.kind)),
-    numberArray(rows.map(({ row }) => row.attempt)),
-    numberArray(rows.map(({ row }) => row.iteration)),
-  ];
-}
-
-/** Which of these rows transaction `xid` wrote. Also right long after: a row keeps the number of its writer. */
-export function whichInserted(rows: readonly LogWrite[], xid: string): Statement {
-  return {
-    text: `SELECT l.run_id, l.key, l.kind, l.attempt, l.iteration FROM holdfast.run_log l
-JOIN unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[]) AS n(run_id, key, kind, attempt, iteration)
-  USING (run_id, key, kind, attempt, iteration)
-WHERE l.xmin::text::bigint = $6::bigint % 4294967296`,
-    params: [...keyParams(rows), xid],
   };
 }
 

@@ -24,15 +24,15 @@ export async function lockSignals(query: Query, signals: readonly string[]): Pro
 }
 
 /** Each half by its own index: with OR between a list and a look-up the whole table is read. */
-export function deleteWaits(waits: readonly WaitKey[], runIds: readonly string[]): Statement {
-  return {
-    text: `WITH ended AS (
-  DELETE FROM holdfast.waits w USING unnest($1::text[], $2::text[]) AS n(run_id, key)
-  WHERE w.run_id = n.run_id AND w.key = n.key AND w.run_id = ANY($1::text[]) AND w.run_id <> ALL($3::text[])
-)
-DELETE FROM holdfast.waits w WHERE w.run_id = ANY($3::text[])`,
-    params: [textArray(waits.map(({ runId }) => runId)), textArray(waits.map(({ key }) => key)), textArray(runIds)],
+export function deleteWaits(waits: readonly WaitKey[], runIds: readonly string[]): Statement[] {
+  const ofRuns = textArray(runIds);
+  const byKey = {
+    text: `DELETE FROM holdfast.waits w USING unnest($1::text[], $2::text[]) AS n(run_id, key)
+WHERE w.run_id = n.run_id AND w.key = n.key AND w.run_id = ANY($1::text[]) AND w.run_id <> ALL($3::text[])`,
+    params: [textArray(waits.map(({ runId }) => runId)), textArray(waits.map(({ key }) => key)), ofRuns],
   };
+  const all = { text: "DELETE FROM holdfast.waits w WHERE w.run_id = ANY($1::text[])", params: [ofRuns] };
+  return [...(waits.length > 0 ? [byKey] : []), ...(runIds.length > 0 ? [all] : [])];
 }
 
 export function insertWaits(waits: readonly NewWait[]): Statement {

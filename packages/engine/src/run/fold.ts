@@ -49,6 +49,7 @@ export function foldRun(stored: StoredRun): RunState {
 
 export function fold(state: RunState, log: readonly StoredLogRow[]): RunState {
   for (const row of log) applyRow(state, row, row.atMs);
+  state.seq = log.at(-1)?.seq ?? state.seq;
   return state;
 }
 

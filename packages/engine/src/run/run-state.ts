@@ -58,7 +58,7 @@ export interface JobState {
 
 /**
  * A run as its log describes it. `applyRow` alone changes it; decisions only read it. `version` is the head's: the only
- * part that is not in the log.
+ * part that is not in the log. `version` and `seq` move on as decisions are stored.
  */
 export interface RunState {
   readonly runId: string;
@@ -67,6 +67,8 @@ export interface RunState {
   /** Of the worker that started it; before that of the function as it was registered. */
   appVersion: string;
   version: number;
+  /** Of the last row of its log. */
+  seq: number;
   status: RunStatus;
   maxAttempts: number;
   /** The triggering event, JSON text. */
@@ -139,6 +141,7 @@ export function emptyRun(identity: RunIdentity): RunState {
     appId: identity.appId,
     appVersion: identity.appVersion,
     version: identity.version,
+    seq: 0,
     status: "PENDING",
     maxAttempts: 1,
     eventText: "null",

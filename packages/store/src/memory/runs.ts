@@ -1,9 +1,10 @@
 /** The tables of runs and their logs; a run's jobs and waits hang on it. */
 import type { NewWait } from "../port/events.ts";
 import type { RunFilter, RunPage } from "../port/reads.ts";
-import type { LogRow, RunHead, RunStatus, StoredLogRow } from "../port/work.ts";
+import type { RunHead, StoredLogRow } from "../port/work.ts";
 import { environmentOf } from "../rules/environment.ts";
-import type { HeadWrite, RunWrite } from "../rules/write-set.ts";
+import { LOG_BLOCK, placesOf } from "../rules/log-places.ts";
+import type { HeadWrite, LogWrite, RunWrite } from "../rules/write-set.ts";
 import { byText, type JobRow, type RunRow, rowKey, type TableClock, type TableWatch } from "./rows.ts";
 import { Waits } from "./waits.ts";
 
@@ -13,7 +14,7 @@ export class Runs {
   readonly waits: Waits;
   readonly #clock: TableClock;
   readonly #watch: () => TableWatch;
-  #seq = 0;
+  #nextSeq = 1;
 
   constructor(clock: TableClock, watch: () => TableWatch) {
     this.#clock = clock;
@@ -47,16 +48,31 @@ export class Runs {
     this.#watch().created(head);
   }
 
-  /** False: there is one of that key already, and it stays. */
-  log(runId: string, row: LogRow, headVersion: number | null, headStatus: RunStatus | null): boolean {
+  /** Adds a batch's rows, whose facts are new, to the logs; returns the `seq` of each. */
+  log(rows: readonly LogWrite[]): number[] {
+    const base = this.#nextSeq;
+    this.#nextSeq += LOG_BLOCK;
+    const seqs = placesOf(rows).map((place) => base + place);
+    for (const [index, row] of rows.entries()) this.#logRow(row, seqs[index] ?? base);
+    return seqs;
+  }
+
+  #logRow({ runId, facts, version: headVersion, status: headStatus }: LogWrite, seq: number): void {
     const run = this.rows.get(runId);
-    if (!run || run.keys.has(rowKey(row))) return false;
-    this.#seq += 1;
-    const stored: StoredLogRow = { ...row, seq: this.#seq, atMs: this.#clock.nowMs(), headVersion, headStatus };
-    run.keys.set(rowKey(row), stored);
-    run.log.push(stored);
-    this.#watch().logged(runId, stored);
-    return true;
+    const atMs = this.#clock.nowMs();
+    for (const fact of run ? facts : []) {
+      const stored: StoredLogRow = { ...fact, seq, atMs, headVersion, headStatus };
+      run?.keys.set(rowKey(fact), stored);
+      run?.log.push(stored);
+      this.#watch().logged(runId, stored);
+    }
+  }
+
+  /** The rows of a run's log after `seen`. */
+  newerThan(runId: string, seen: number): readonly number[] {
+    const log = this.rows.get(runId)?.log ?? [];
+    const first = log.findLastIndex((row) => row.seq <= seen) + 1;
+    return first === log.length ? [] : [...new Set(log.slice(first).map(({ seq }) => seq))];
   }
 
   /** What a claim notes of a lease that had ended, or was returned as lost. */
@@ -64,7 +80,9 @@ export class Runs {
     if (job.runId === "") return;
     const { kind, key, id, attempt, epoch: iteration, leasedBy: gatewayId } = job;
     const dataJson = JSON.stringify({ kind, key, gatewayId });
-    this.log(job.runId, { kind: "LEASE_LOST", key: id, attempt, iteration, dataJson }, null, null);
+    const fact = { kind: "LEASE_LOST", key: id, attempt, iteration, dataJson } as const;
+    if (this.rows.get(job.runId)?.keys.has(rowKey(fact))) return;
+    this.log([{ runId: job.runId, facts: [fact], version: null, status: null }]);
   }
 
   updateHead(write: HeadWrite): void {

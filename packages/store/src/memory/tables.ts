@@ -4,16 +4,16 @@
  */
 import type { RunDetail } from "../port/reads.ts";
 import type { RunHead, StoredRun } from "../port/work.ts";
+import { factKeyOf } from "../rules/fact-key.ts";
 import { eventKeyOf } from "../rules/flow-rules.ts";
 import type { LockedRows } from "../rules/locked-rows.ts";
 import { outcomesOf } from "../rules/outcome.ts";
 import {
   type BatchPlan,
+  type LogAddition,
   type Needs,
   needsOf,
   planBatch,
-  type RowOfRun,
-  rowKeyOf,
   type Unit,
   type UnitOutcome,
 } from "../rules/plan.ts";
@@ -114,8 +114,9 @@ export class Tables {
     this.eventTable.holdKeys(needs);
     this.flowRules.make(needs.flowRules);
     this.decided(units, plan);
-    const fresh = this.#write(plan);
-    const outcomes = outcomesOf(units, plan, fresh, this.nowMs);
+    const newer = needs.additions.map(({ runId, seen }) => [runId, this.runsTable.newerThan(runId, seen)] as const);
+    const seqs = this.#write(plan);
+    const outcomes = outcomesOf(units, plan, { atMs: this.nowMs, seqs, newer: longest(newer) });
     const { logs, heads } = plan.writes;
     this.watching.changed(new Set([...logs, ...heads].map(({ runId }) => runId)));
     return outcomes;
@@ -178,8 +179,9 @@ export class Tables {
     );
   }
 
-  #hasRow({ runId, row }: RowOfRun): boolean {
-    return this.runs.get(runId)?.keys.has(keyOfRow(row)) === true;
+  #stored({ runId, facts }: LogAddition): string[] {
+    const keys = this.runs.get(runId)?.keys;
+    return facts.flatMap((fact) => (keys?.has(keyOfRow(fact)) ? [factKeyOf(runId, fact)] : []));
   }
 
   #find(needs: Needs): LockedRows {
@@ -198,18 +200,18 @@ export class Tables {
       registryVersion: this.registry.version,
       signals: new Map(signals.map((wait) => [wait.name, wait])),
       flowRules: this.flowRules.find(needs.flowRules),
-      rows: new Set(needs.rows.filter((row) => this.#hasRow(row)).map(rowKeyOf)),
+      facts: new Set(needs.additions.flatMap((addition) => this.#stored(addition))),
       atMs: this.nowMs,
     };
   }
 
-  /** Which of the plan's log rows were new. */
-  #write({ writes }: BatchPlan): readonly boolean[] {
+  /** Returns the `seq` of each row of the log. */
+  #write({ writes }: BatchPlan): readonly number[] {
     const { runsTable, eventTable, jobs } = this;
     const { waits } = runsTable;
     for (const write of writes.events) eventTable.insert(write);
     for (const write of writes.runs) runsTable.insert(write);
-    const fresh = writes.logs.map(({ runId, row, version, status }) => runsTable.log(runId, row, version, status));
+    const seqs = runsTable.log(writes.logs);
     for (const write of writes.heads) runsTable.updateHead(write);
     for (const id of writes.removeJobs) jobs.remove(this.queue.get(id));
     for (const runId of writes.removeJobsOfRuns) jobs.removeOfRun(runId);
@@ -221,6 +223,13 @@ export class Tables {
     for (const tick of writes.crons) this.crons.move(tick);
     for (const key of writes.freeKeys) eventTable.freeKey(key);
     for (const link of writes.links) eventTable.link(link);
-    return fresh;
+    return seqs;
   }
+}
+
+/** Of several units of one run the list of the one that had seen least. */
+function longest(lists: readonly (readonly [string, readonly number[]])[]): ReadonlyMap<string, readonly number[]> {
+  const byRun = new Map<string, readonly number[]>();
+  for (const [runId, rows] of lists) if (rows.length > (byRun.get(runId)?.length ?? 0)) byRun.set(runId, rows);
+  return byRun;
 }

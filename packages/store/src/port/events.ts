@@ -54,6 +54,8 @@ export interface IntakeOutcome {
   readonly eventId: string;
   readonly duplicate: boolean;
   readonly atMs: number;
+  /** Of the first facts of its runs; null when it made none, or when that is not known any more. */
+  readonly seq: number | null;
   /** Whether an `event` job was made. */
   readonly awaited: boolean;
   /** Runs that did not pass their flow rules, and how many windows did not open or take the event for that. */

@@ -237,7 +237,13 @@ export interface Transition {
    */
   readonly cas: number | "live" | null;
   readonly create?: NewRun;
+  /** Facts that the log has already are not written again: the first one of a key stays. */
   readonly log: readonly LogRow[];
+  /**
+   * `seq` of the last log row that this was decided on: only later ones are searched for facts that are there already.
+   * Default: all of the run's are.
+   */
+  readonly seen?: number;
   /** A run that has FAILED goes on with it; else an ended run changes no more. Needs `cas` with a version. */
   readonly revives?: true;
   /**
@@ -271,8 +277,15 @@ export type LostWhy = "stale" | "version" | "ended" | "gone" | "exists" | "signa
 export type CommitOutcome =
   | {
       readonly won: true;
-      /** For each log row, in order, whether it was new. */
+      /** For each fact of its log, in order, whether it was new. */
       readonly inserted: readonly boolean[];
+      /** Of its new facts; null when there are none, or when that is not known any more. */
+      readonly seq: number | null;
+      /**
+       * Which rows after `seen` the log had before: facts that it was not decided on, or of calls made at the same time.
+       * Empty without `seen`. Null = not known any more: the connection broke before the answer was there.
+       */
+      readonly newer: readonly number[] | null;
       /** The head's version after it; null when the head was not checked. */
       readonly version: number | null;
       /** The database's time of the commit: `atMs` of its rows. */

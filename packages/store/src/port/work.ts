@@ -91,7 +91,7 @@ export interface LogRow {
 }
 
 export interface StoredLogRow extends LogRow {
-  /** Rises in the order of writing, with gaps. */
+  /** Rises in the order of writing, with gaps. Facts that were written together have the same. */
   readonly seq: number;
   readonly atMs: number;
   /** What the run's head became with this row; null when the row did not touch it. */

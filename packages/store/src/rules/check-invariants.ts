@@ -1,10 +1,11 @@
 /**
- * What must hold of every run in a database at rest, for tests: the head is the fold of its log, and its jobs move it
- * on.
+ * What must hold of every run in a database at rest, for tests: the head is the fold of its log, no fact is in it
+ * twice, and its jobs move it on.
  */
 import { messageOf } from "@holdfast/core";
 import type { Store } from "../port/store.ts";
 import type { RunHead, StoredRun } from "../port/work.ts";
+import { factKeyOf } from "./fact-key.ts";
 import { foldHead } from "./fold-head.ts";
 
 /** What the check reads of a store. */
@@ -19,11 +20,12 @@ export interface InvariantReport {
 }
 
 /**
- * The two promises of the store, for every run it has; meant for tests, while nothing writes.
+ * The promises of the store, for every run it has; meant for tests, while nothing writes.
  *
  * STORED-1. `fold(run_log) = runs`.
  * STORED-2. A run that has not ended has a job: it cannot be forgotten. One that has ended has none, and waits for
  *     nothing.
+ * STORED-3. No fact is in a log twice: the first result of a step is the only one.
  */
 export async function checkInvariants(store: CheckedStore): Promise<InvariantReport> {
   const broken: string[] = [];
@@ -33,12 +35,23 @@ export async function checkInvariants(store: CheckedStore): Promise<InvariantRep
     const page = await store.listRuns({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
     for (const run of await store.loadRuns(page.runs.map((head) => head.id))) {
       runs += 1;
+      broken.push(...checkFacts(run).map((what) => `run ${run.head.id}: ${what}`));
       broken.push(...checkFold(run).map((what) => `run ${run.head.id}: ${what}`));
       broken.push(...(await checkJobs(store, run.head)).map((what) => `run ${run.head.id}: ${what}`));
     }
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
   return { runs, broken };
+}
+
+function checkFacts({ head, log }: StoredRun): string[] {
+  const seen = new Set<string>();
+  return log.flatMap((fact) => {
+    const key = factKeyOf(head.id, fact);
+    if (seen.has(key)) return [`its log has ${fact.kind} ${fact.key} twice`];
+    seen.add(key);
+    return [];
+  });
 }
 
 function checkFold({ head, log }: StoredRun): string[] {

@@ -12,7 +12,7 @@ const NOTHING_ELSE: Omit<LockedRows, "jobs" | "runs" | "registryVersion"> = {
   awaited: new Set(),
   signals: new Map(),
   flowRules: new Map(),
-  rows: new Set(),
+  facts: new Set(),
   atMs: 0,
 };
 
@@ -22,13 +22,12 @@ const NOTHING_ELSE: Omit<LockedRows, "jobs" | "runs" | "registryVersion"> = {
  * condition that this is so. Null: whether a unit wins, or what it writes, depends on more than that.
  *
  * EXPECT-1. What `planBatch` makes of it is what it would make of the same things found under locks: every unit wins.
- * EXPECT-2. Everything that decides about a win or a write is in `jobs`, `runs`, the registry's version, or the names
- *     of events.
+ * EXPECT-2. Everything that decides about a win or a write is in `jobs`, `runs`, the registry's version, the names of
+ *     events, or the facts that the log has.
  */
 export function expectRows(units: readonly Unit[], needs: Needs, awaited: ReadonlySet<string>): LockedRows | null {
-  const { eventKeys, signals, flowRules, rows, eventNames, registryVersions } = needs;
-  if (eventKeys.length + signals.length + flowRules.length + rows.length > 0 || registryVersions.length > 1)
-    return null;
+  const { eventKeys, signals, flowRules, eventNames, registryVersions } = needs;
+  if (eventKeys.length + signals.length + flowRules.length > 0 || registryVersions.length > 1) return null;
   if (eventNames.some((name) => awaited.has(name))) return null;
   const jobs = new Map<string, LockedJob>();
   const runs = new Map<string, LockedRun>();
@@ -47,6 +46,7 @@ function isPlain({ source, storedEvents }: IntakeItem): boolean {
 function expectFor(transition: Transition, jobs: Map<string, LockedJob>, runs: Map<string, LockedRun>): boolean {
   const { runId, fence, cas, create, revives, head, events = [] } = transition;
   if (create || revives || cas === "live" || (cas !== null && !head) || !events.every(isPlain)) return false;
+  if (cas === null && !fence) return false;
   if (fence) {
     const { jobId: id, epoch } = fence;
     const other = jobs.get(id);

@@ -26,8 +26,8 @@ export interface LockedRows {
   /** Who waits for the batch's signals. */
   readonly signals: ReadonlyMap<string, WaitKey>;
   readonly flowRules: ReadonlyMap<string, FlowRuleState>;
-  /** By `rowKeyOf`: those of the rows of "live" transitions that the log has already. */
-  readonly rows: ReadonlySet<string>;
+  /** By `factKeyOf`: those facts of the batch that the log has already, and maybe others that it has. */
+  readonly facts: ReadonlySet<string>;
   /** The registry's; null where nothing rests on it. */
   readonly registryVersion: number | null;
   /** The transaction's time. */

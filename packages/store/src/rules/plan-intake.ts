@@ -7,7 +7,8 @@ import {
   type IntakeSource,
   type NewWait,
 } from "../port/events.ts";
-import type { LogRow, NewJob, NewRun } from "../port/work.ts";
+import type { LogRow, NewJob, NewRun, RunStatus } from "../port/work.ts";
+import { factKeyOf } from "./fact-key.ts";
 import { eventKeyOf, type FlowRules, joinWindow, passFlowRules, takeWindow } from "./flow-rules.ts";
 import type { LockedRows } from "./locked-rows.ts";
 import type { UnitResult } from "./unit-result.ts";
@@ -21,6 +22,8 @@ export interface Scene {
   readonly flowRules: FlowRules;
   /** Events of units that were decided on a registry of before. */
   readonly outdated: Set<string>;
+  /** By run: keys of the facts that the batch writes. */
+  readonly written: Map<string, Set<string>>;
 }
 
 type IntakeResult = Extract<UnitResult, { event: string }>;
@@ -31,6 +34,7 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   const awaited = found.awaited.has(event.name) && !item.storedEvents;
   const result: IntakeResult = {
     event: event.id,
+    logIndex: null,
     duplicate: false,
     awaited,
     skipped: [],
@@ -55,10 +59,17 @@ export function planIntake(item: IntakeItem, scene: Scene): IntakeResult {
   const runIds = made.map(({ run }) => run.id);
   if (item.storedEvents) for (const runId of runIds) writes.links.push({ eventIds: item.storedEvents, runId });
   else writes.events.push({ event, runIds });
-  for (const { run, log, jobs, waits = [] } of made) create(run, log, jobs, waits, writes);
+  const firstLog = writes.logs.length;
+  for (const { run, log, jobs, waits = [] } of made) {
+    const status = create(run, jobs, waits, writes);
+    const inserted = newFacts(run.id, log, scene);
+    const facts = log.filter((_, index) => inserted[index]);
+    if (facts.length > 0) writes.logs.push({ runId: run.id, facts, version: 1, status });
+  }
+  const logIndex = writes.logs.length > firstLog ? firstLog : null;
   const skippedWindows = joinWindows(item, scene);
   if (awaited) writes.jobs.push(eventJob(event.id, item.lease ?? null));
-  return { ...result, skipped, skippedWindows };
+  return { ...result, logIndex, skipped, skippedWindows };
 }
 
 /** Nothing is written of it, and no other event is rejected for its key. */
@@ -111,16 +122,27 @@ function eventJob(eventId: string, lease: NonNullable<NewJob["lease"]> | null): 
   return { id: eventId, runId: "", kind: "event", key: eventId, functionId: "", ...numbers, lease };
 }
 
-export function create(
-  run: NewRun,
-  log: readonly LogRow[],
-  jobs: readonly NewJob[],
-  waits: readonly NewWait[],
-  writes: WriteSet,
-): void {
+/** Everything of a new run but its log. Returns its status. */
+export function create(run: NewRun, jobs: readonly NewJob[], waits: readonly NewWait[], writes: WriteSet): RunStatus {
   const status = jobs.some((job) => job.lease) ? "RUNNING" : "PENDING";
   writes.runs.push({ run, status });
-  for (const row of log) writes.logs.push({ runId: run.id, row, version: 1, status });
   writes.jobs.push(...jobs);
   writes.waits.push(...waits);
+  return status;
+}
+
+/** For each fact whether it is new: neither in the log nor written by the batch so far. They are, from now on. */
+export function newFacts(runId: string, facts: readonly LogRow[], { found, written }: Scene): boolean[] {
+  let known = written.get(runId);
+  if (!known) {
+    known = new Set();
+    written.set(runId, known);
+  }
+  const ofBatch = known;
+  return facts.map((fact) => {
+    const key = factKeyOf(runId, fact);
+    if (found.facts.has(key) || ofBatch.has(key)) return false;
+    ofBatch.add(key);
+    return true;
+  });
 }

@@ -1,13 +1,13 @@
 /**
  * Plans a batch: which units win, and everything that is written for them, as one pure function of the locked rows
- * (BATCH-1 to BATCH-9).
+ * (BATCH-1 to BATCH-10).
  */
 import type { IntakeItem, IntakeOutcome, NewWait } from "../port/events.ts";
 import type { CommitOutcome, LostWhy, Transition } from "../port/store.ts";
 import type { LogRow, RunStatus } from "../port/work.ts";
 import { eventKeyOf, type FlowRuleKey, flowRuleKeyOf, keyOfFlowRule } from "./flow-rules.ts";
 import type { LockedRows } from "./locked-rows.ts";
-import { create, planIntake, type Scene } from "./plan-intake.ts";
+import { create, newFacts, planIntake, type Scene } from "./plan-intake.ts";
 import type { UnitResult } from "./unit-result.ts";
 import type { WaitKey, WriteSet } from "./write-set.ts";
 
@@ -29,24 +29,25 @@ export interface BatchPlan {
 export interface Needs {
   readonly jobIds: string[];
   readonly jobsOfRuns: string[];
+  /** Of these only the pass: a write that adds facts without a look at the head holds it, as the job of its fence. */
+  readonly passesOfRuns: string[];
   readonly runIds: string[];
   readonly eventKeys: readonly { readonly name: string; readonly key: string; readonly eventId: string }[];
   readonly eventNames: string[];
   readonly signals: string[];
   readonly flowRules: readonly FlowRuleKey[];
-  readonly rows: readonly RowOfRun[];
+  /** What the batch adds to the logs of runs that are there. */
+  readonly additions: readonly LogAddition[];
   /** Of the registry, on which the units were decided. */
   readonly registryVersions: readonly number[];
 }
 
-export interface RowOfRun {
+/** Facts for the log of a run. Those that it has already may only be in rows after `seen`. */
+export interface LogAddition {
   readonly runId: string;
-  readonly row: Pick<LogRow, "key" | "kind" | "attempt" | "iteration">;
+  readonly seen: number;
+  readonly facts: readonly LogRow[];
 }
-
-/** What is unique of a row. */
-export const rowKeyOf = ({ runId, row: { key, kind, attempt, iteration } }: RowOfRun): string =>
-  `${runId}\n${key}\n${kind}\n${attempt}\n${iteration}`;
 
 export const isEnded = (status: RunStatus): boolean =>
   status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
@@ -55,12 +56,13 @@ export const isEnded = (status: RunStatus): boolean =>
 export function needsOf(units: readonly Unit[]): Needs {
   const jobIds = new Set<string>();
   const jobsOfRuns = new Set<string>();
+  const passesOfRuns = new Set<string>();
   const runIds = new Set<string>();
   const eventKeys = new Map<string, { name: string; key: string; eventId: string }>();
   const eventNames = new Set<string>();
   const signals = new Set<string>();
   const flowRules = new Map<string, FlowRuleKey>();
-  const rows: RowOfRun[] = [];
+  const additions: LogAddition[] = [];
   const registryVersions = new Set<number>();
   for (const unit of units) {
     const { registryVersion } = unit.type === "intake" ? unit.item : unit.transition;
@@ -74,24 +76,27 @@ export function needsOf(units: readonly Unit[]): Needs {
         eventKeys.set(eventKeyOf(name, key), { name, key, eventId: id });
       continue;
     }
-    const { fence, cas, create, runId, removeJobs, events = [], addWaits = [] } = unit.transition;
+    const { fence, cas, create, runId, log, seen = 0, removeJobs, events = [], addWaits = [] } = unit.transition;
     for (const { event } of events) eventNames.add(event.name);
     for (const wait of addWaits) if (wait.kind === "signal") signals.add(wait.name);
     if (fence) jobIds.add(fence.jobId);
-    if (cas !== null || create) runIds.add(runId);
-    if (cas === "live") rows.push(...unit.transition.log.map((row) => ({ runId, row })));
+    // Of any two who write to one log both hold its head, or both hold its pass.
+    if (cas !== null || create || !fence) runIds.add(runId);
+    if (!create && log.length > 0) additions.push({ runId, seen, facts: log });
     if (removeJobs === "all") jobsOfRuns.add(runId);
     else for (const id of removeJobs) jobIds.add(id);
+    if (cas !== null && removeJobs !== "all") passesOfRuns.add(runId);
   }
   return {
     jobIds: [...jobIds].sort(),
     jobsOfRuns: [...jobsOfRuns].sort(),
+    passesOfRuns: [...passesOfRuns].sort(),
     runIds: [...runIds].sort(),
     eventKeys: [...eventKeys.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value),
     eventNames: [...eventNames],
     signals: [...signals].sort(),
     flowRules: [...flowRules.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key),
-    rows,
+    additions,
     registryVersions: [...registryVersions],
   };
 }
@@ -121,6 +126,7 @@ function flowRulesOf({ runs, windows = [], source }: IntakeItem): FlowRuleKey[] 
  * BATCH-8. A "live" unit none of whose rows is new changes nothing: a head changes only together with the log.
  * BATCH-9. A unit that was decided on the registry wins only on the registry as it is; an event key that it held is
  *     free again.
+ * BATCH-10. A fact that the log has, or that an earlier unit of the batch writes, is not written again.
  */
 export function planBatch(units: readonly Unit[], found: LockedRows): BatchPlan {
   const writes: WriteSet = {
@@ -145,6 +151,7 @@ export function planBatch(units: readonly Unit[], found: LockedRows): BatchPlan 
     signals: new Map(found.signals),
     flowRules: new Map(found.flowRules),
     outdated: new Set(),
+    written: new Map(),
   };
   const results = units.map((unit) =>
     unit.type === "intake" ? planIntake(unit.item, scene) : planTransition(unit.transition, scene),
@@ -158,29 +165,27 @@ function planTransition(transition: Transition, scene: Scene): UnitResult {
   const why = whyLost(transition, found) ?? whySignalTaken(transition, signals) ?? whyOutdated(transition, found);
   if (why) return { won: false, why };
   const { runId, log, head, cas, create: newRun, fence, events = [], addWaits = [], removeWaits = [] } = transition;
-  const firstLog = writes.logs.length;
-  const won = (version: number | null): UnitResult => {
+  const inserted = newFacts(runId, log, scene);
+  const won = (version: number | null, logIndex: number | null): UnitResult => {
     const awaited = events.map((item) => planIntake(item, scene)).filter((result) => result.awaited);
     const ids = awaited.map(({ event }) => event);
-    return { won: true, version, firstLog, logCount: log.length, awaited: ids };
+    return { won: true, version, inserted, logIndex, awaited: ids };
   };
   takeSignals(addWaits, signals, writes);
+  const add = (version: number | null, status: RunStatus | null): number | null => {
+    const facts = inserted.includes(false) ? log.filter((_, index) => inserted[index]) : log;
+    return facts.length === 0 ? null : writes.logs.push({ runId, facts, version, status }) - 1;
+  };
   if (newRun) {
-    create(newRun, log, transition.addJobs, addWaits, writes);
-    return won(1);
+    const status = create(newRun, transition.addJobs, addWaits, writes);
+    return won(1, add(1, status));
   }
   const run = cas === null ? undefined : found.runs.get(runId);
-  if (!run) {
-    for (const row of log) writes.logs.push({ runId, row, version: null, status: null });
-    return won(null);
-  }
-  if (cas === "live" && isRepeat(transition, scene)) {
-    for (const row of log) writes.logs.push({ runId, row, version: null, status: null });
-    return won(run.version);
-  }
+  if (!run) return won(null, add(null, null));
+  if (cas === "live" && !inserted.includes(true)) return won(run.version, null);
   const version = run.version + 1;
   const status = head?.status ?? run.status;
-  for (const row of log) writes.logs.push({ runId, row, version, status });
+  const logIndex = add(version, status);
   writes.heads.push({
     runId,
     version,
@@ -198,16 +203,7 @@ function planTransition(transition: Transition, scene: Scene): UnitResult {
   if (removeWaits === "all") writes.removeWaitsOfRuns.push(runId);
   else for (const key of removeWaits) writes.removeWaits.push({ runId, key });
   writes.waits.push(...addWaits);
-  return won(version);
-}
-
-/** Also when the rows are written by an earlier unit of the batch. */
-function isRepeat({ runId, log }: Transition, { found, writes }: Scene): boolean {
-  const written = new Set(writes.logs.filter((write) => write.runId === runId).map(rowKeyOf));
-  return log.every((row) => {
-    const key = rowKeyOf({ runId, row });
-    return found.rows.has(key) || written.has(key);
-  });
+  return won(version, logIndex);
 }
 
 function whySignalTaken({ addWaits = [] }: Transition, signals: ReadonlyMap<string, WaitKey>): LostWhy | undefined {

@@ -1,17 +1,21 @@
 import type { LostWhy } from "../port/store.ts";
 
-/** What a unit comes to, before it is known which of its log rows were new. */
+/** What a unit comes to, as far as that is known before it is written. */
 export type UnitResult =
   | { readonly won: false; readonly why: LostWhy }
   | {
       readonly won: true;
       readonly version: number | null;
-      readonly firstLog: number;
-      readonly logCount: number;
+      /** For each fact of its log, whether it was new. */
+      readonly inserted: readonly boolean[];
+      /** Its place among the log's writes; null = none of its facts was new. */
+      readonly logIndex: number | null;
       readonly awaited: readonly string[];
     }
   | {
       readonly event: string;
+      /** Of the first run that it made, the place among the log's writes; null = it made none. */
+      readonly logIndex: number | null;
       readonly duplicate: boolean;
       readonly awaited: boolean;
       readonly skipped: readonly string[];

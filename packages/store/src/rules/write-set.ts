@@ -8,9 +8,11 @@ export interface WaitKey {
   readonly key: string;
 }
 
+/** One row of the log: all facts that one decision adds to a run, or one report of what goes on. */
 export interface LogWrite {
   readonly runId: string;
-  readonly row: LogRow;
+  /** At least one. */
+  readonly facts: readonly LogRow[];
   readonly version: number | null;
   readonly status: RunStatus | null;
 }

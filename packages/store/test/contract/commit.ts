@@ -71,6 +71,52 @@ export function commitContract(bench: ContractBench): void {
       expect(stored?.log.find((row) => row.key === "a")?.dataJson).toBe('{"data":"first"}');
     });
 
+    it("a write is told of the rows that it had not seen, and where its own is", async () => {
+      const { store } = bench;
+      const run = await seedLeased(store);
+      const last = async () => (await store.loadRuns([run.runId]))[0]?.log.at(-1)?.seq ?? 0;
+      const begin = await last();
+      const one = await store.commit({ ...stepDone(run, "a"), seen: begin });
+      expect(one).toMatchObject({ won: true, newer: [], seq: await last() });
+      const two = await bench.another().commit({ ...stepDone(run, "b"), seen: begin });
+      expect(two).toMatchObject({ won: true, inserted: [true], newer: [one.won && one.seq], seq: await last() });
+      expect(two.won && one.won && (two.seq ?? 0) > (one.seq ?? 0)).toBe(true);
+      const same = await store.commit({ ...stepDone(run, "b"), seen: one.won ? (one.seq ?? 0) : 0 });
+      expect(same).toMatchObject({ won: true, inserted: [false], newer: [two.won && two.seq], seq: null });
+      const end = await store.commit({ ...runDone(run), seen: await last() });
+      expect(end).toMatchObject({ won: true, newer: [], version: 2, seq: await last() });
+    });
+
+    it("an event's outcome says where the logs of its runs begin", async () => {
+      const { store } = bench;
+      const runs = [newRun(), newRun()];
+      const [outcome] = await store.intake([
+        {
+          event: { id: newId(), name: "shop/order", tsMs: 1, payloadJson: "{}" },
+          runs: runs.map((run) => ({
+            run,
+            log: [logRow("RUN_CREATED"), logRow("DISPATCHED")],
+            jobs: [passJob(run.id)],
+          })),
+        },
+      ]);
+      const stored = await store.loadRuns(runs.map(({ id }) => id));
+      expect(stored.flatMap(({ log }) => log.map(({ seq }) => seq))).toEqual(Array(4).fill(outcome?.seq));
+    });
+
+    it("a fact in a decision that the log has already is left out, and the rest of the decision is stored", async () => {
+      const run = await seedLeased(bench.store);
+      await bench.store.commit(stepDone(run, "a", 1, '{"data":"first"}'));
+      const log = [logRow("STEP_COMPLETED", "a", { dataJson: '{"data":"second"}' }), ...runDone(run).log];
+      const outcome = await bench.another().commit({ ...runDone(run), log });
+      expect(outcome).toMatchObject({ won: true, inserted: [false, true], version: 2 });
+      const [stored] = await bench.store.loadRuns([run.runId]);
+      expect(stored?.log.filter(({ key }) => key === "a").map(({ dataJson }) => dataJson)).toEqual([
+        '{"data":"first"}',
+      ]);
+      expect(stored?.head.status).toBe("COMPLETED");
+    });
+
     it("two equal rows of one batch are told apart", async () => {
       const run = await seedLeased(bench.store);
       const outcomes = await Promise.all([1, 2, 3].map(() => bench.store.commit(stepDone(run, "same"))));

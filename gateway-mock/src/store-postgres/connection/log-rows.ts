@@ -1,0 +1,54 @@
+/**
+ * How the facts of a run are kept in a row of `run_log`: what identifies them in `facts`, a line each, and their JSON in
+ * `data`. The writer makes rows of facts, the loader facts of rows.
+ */
+import { HoldfastError } from "@holdfast/core";
+import { LOG_KINDS, type LogKind, type LogRow } from "@holdfast/store";
+
+const LINE_END = "\n";
+/** No JSON text holds this character as it is. */
+const DATA_END = "\x1e";
+
+function lineOf({ kind, attempt, iteration, key }: LogRow): string {
+  // As everywhere else in the database they have 32 bits.
+  if ((attempt | 0) !== attempt || (iteration | 0) !== iteration) throw new RangeError("A number is out of range");
+  return `${kind} ${attempt} ${iteration} ${written(key)}`;
+}
+
+/** Of the same fact always the same line: the store compares them. */
+export function factsText(facts: readonly LogRow[]): string {
+  const [first] = facts;
+  return facts.length === 1 && first ? lineOf(first) : facts.map(lineOf).join(LINE_END);
+}
+
+export function dataText(facts: readonly LogRow[]): string {
+  const [first] = facts;
+  if (facts.length === 1 && first) return first.dataJson;
+  for (const { dataJson } of facts)
+    if (dataJson.includes(DATA_END)) throw new TypeError("A string with U+001E is not valid JSON");
+  return facts.map(({ dataJson }) => dataJson).join(DATA_END);
+}
+
+/** The facts of a row; without `data` theirs is empty. */
+export function readFacts(facts: string, data?: string): LogRow[] {
+  if (!facts.includes(LINE_END)) return [readLine(facts, data ?? "")];
+  const texts = data?.split(DATA_END);
+  return facts.split(LINE_END).map((line, index) => readLine(line, texts?.[index] ?? ""));
+}
+
+const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);
+const isKind = (text: string): text is LogKind => KINDS.has(text);
+
+function readLine(line: string, dataJson: string): LogRow {
+  const [kind = "", attempt = "", iteration = ""] = line.split(" ", 3);
+  if (!isKind(kind)) throw new HoldfastError("INTERNAL", `The run log has a fact of an unknown kind: ${kind}`);
+  const key = read(line.slice(kind.length + attempt.length + iteration.length + 3));
+  return { kind, key, attempt: Number(attempt), iteration: Number(iteration), dataJson };
+}
+
+/** Keys are hashes and ids, so there is hardly ever anything to write otherwise. */
+const written = (key: string): string =>
+  /[\\\n]/.test(key) ? key.replaceAll("\\", "\\\\").replaceAll("\n", "\\n") : key;
+
+const read = (text: string): string =>
+  text.includes("\\") ? text.replace(/\\(.)/g, (_, sign: string) => (sign === "n" ? "\n" : sign)) : text;

@@ -1,0 +1,99 @@
+/**
+ * Statements of the writer for the run log: rows that it adds, and which facts are there already. A fact is looked for
+ * only in rows after those that its writer had seen (docs/decisions/0058).
+ */
+import { type BatchAnswer, factKeyOf, type LogAddition, type LogWrite } from "@holdfast/store";
+import type { Statement } from "../connection/database.ts";
+import { dataText, factsText, readFacts } from "../connection/log-rows.ts";
+import { jsonList, numberArray, textArray, textsOf } from "../connection/pg-values.ts";
+
+/** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
+const newer = (columns: string, from: string): string => `SELECT ${columns} FROM ${from} CROSS JOIN LATERAL (
+    SELECT x.seq, x.facts FROM holdfast.run_log x WHERE x.run_id = n.run_id AND x.seq > n.seen OFFSET 0) l`;
+
+/** A block of numbers for a batch's rows, taken once its locks are held: later rows of a run have higher ones. */
+const BASE = "nextval('holdfast.run_log_seq')::float8 AS base";
+
+const EXPECT_NEW = `WITH newer AS MATERIALIZED (
+  ${newer(
+    "n.run_id, l.seq, string_to_array(l.facts, E'\\n') && string_to_array(n.facts, E'\\n') AS known",
+    "unnest($1::text[], $2::bigint[], $3::text[]) AS n(run_id, seen, facts)",
+  )}
+) SELECT ${BASE}, (SELECT CASE WHEN bool_or(known) THEN holdfast.expect(false) END FROM newer),
+  (SELECT json_agg(json_build_array(run_id, seq))::text FROM newer) AS newer`;
+
+/** What a batch is told of the log as it writes. */
+export interface LogAnswer {
+  readonly base: number;
+  /** Rows after those that were seen, as JSON: lists of run and `seq`. Null = none. */
+  readonly newer: string | null;
+}
+
+/** Ends the transaction when one of these facts is in the log already. Answers with a `LogAnswer`. */
+export function expectNewFacts(additions: readonly LogAddition[]): Statement {
+  if (additions.length === 0) return TAKE_NUMBERS;
+  return {
+    text: EXPECT_NEW,
+    params: [
+      textArray(additions.map(({ runId }) => runId)),
+      numberArray(additions.map(({ seen }) => seen)),
+      textArray(additions.map(({ facts }) => factsText(facts))),
+    ],
+  };
+}
+
+/** Answers with a `LogAnswer` whose `newer` is null: that was looked up before, or there is nothing to look for. */
+export const TAKE_NUMBERS: Statement = { text: `SELECT ${BASE}, NULL AS newer`, params: [] };
+
+const READ_NEWER = newer(
+  "n.run_id, l.seq::float8 AS seq, l.facts",
+  "unnest($1::text[], $2::bigint[]) AS n(run_id, seen)",
+);
+
+export interface NewerRow {
+  readonly run_id: string;
+  readonly seq: number;
+  readonly facts: string;
+}
+
+/** Rows that may hold facts of these additions; of each run once, from where the one that has seen least begins. */
+export function readNewer(additions: readonly LogAddition[]): Statement {
+  const seen = new Map<string, number>();
+  for (const one of additions) seen.set(one.runId, Math.min(one.seen, seen.get(one.runId) ?? one.seen));
+  return { text: READ_NEWER, params: [textArray([...seen.keys()]), numberArray([...seen.values()])] };
+}
+
+export function factsOf(rows: readonly NewerRow[]): ReadonlySet<string> {
+  return new Set(rows.flatMap((row) => readFacts(row.facts).map((fact) => factKeyOf(row.run_id, fact))));
+}
+
+export function newerByRun(rows: Iterable<readonly [string, number]>): NonNullable<BatchAnswer["newer"]> {
+  const byRun = new Map<string, number[]>();
+  for (const [runId, seq] of rows) {
+    const list = byRun.get(runId);
+    if (list) list.push(Number(seq));
+    else byRun.set(runId, [Number(seq)]);
+  }
+  return byRun;
+}
+
+export const newerOf = ({ newer: text }: LogAnswer): NonNullable<BatchAnswer["newer"]> =>
+  newerByRun(text === null ? [] : (JSON.parse(text) as [string, number][]));
+
+/** Beside a statement `log` that answers with a `LogAnswer`: the rows are numbered from its `base` on. */
+export function insertLog(logs: readonly LogWrite[], places: readonly number[]): Statement {
+  return {
+    text: `INSERT INTO holdfast.run_log (run_id, seq, at, version, status, facts, data)
+SELECT run_id, (SELECT base FROM log)::bigint + place, now(), version, status, facts, data
+FROM unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::text[], ${textsOf("$6")})
+  AS n(run_id, place, version, status, facts, data)`,
+    params: [
+      textArray(logs.map(({ runId }) => runId)),
+      numberArray(places),
+      numberArray(logs.map(({ version }) => version)),
+      textArray(logs.map(({ status }) => status)),
+      textArray(logs.map(({ facts }) => factsText(facts))),
+      jsonList(logs.map(({ facts }) => dataText(facts))),
+    ],
+  };
+}

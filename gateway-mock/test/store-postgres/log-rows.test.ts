@@ -1,0 +1,69 @@
+import type { LogRow } from "@holdfast/store";
+import { LOG_KINDS } from "@holdfast/store";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { runs } from "../../../packages/tooling/src/runs.ts";
+import { dataText, factsText, readFacts } from "../../src/store-postgres/connection/log-rows.ts";
+import { together } from "../../src/store-postgres/writer/together.ts";
+
+const key = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom("\\", "\n", "n", " ", '"') }));
+const fact: fc.Arbitrary<LogRow> = fc.record({
+  kind: fc.constantFrom(...LOG_KINDS),
+  key,
+  attempt: fc.nat(),
+  iteration: fc.nat(),
+  dataJson: fc.json(),
+});
+const facts = fc.array(fact, { minLength: 1, maxLength: 5 });
+
+describe("Rows of the run log", () => {
+  it("facts are read as they were written, whatever is in their keys", () => {
+    fc.assert(
+      fc.property(facts, (written) => {
+        expect(readFacts(factsText(written), dataText(written))).toEqual(written);
+      }),
+      { numRuns: runs(2_000) },
+    );
+  });
+
+  it("facts of different keys have different lines", () => {
+    fc.assert(
+      fc.property(fact, fact, (a, b) => {
+        const same = a.kind === b.kind && a.key === b.key && a.attempt === b.attempt && a.iteration === b.iteration;
+        expect(factsText([a]) === factsText([b])).toBe(same);
+        expect(factsText([a])).not.toContain("\n");
+      }),
+      { numRuns: runs(2_000) },
+    );
+  });
+
+  it("what is not JSON is refused where it would be taken for two facts", () => {
+    const bad: LogRow = { kind: "PINNED", key: "", attempt: 0, iteration: 0, dataJson: '"\u001e"' };
+    expect(() => dataText([bad, bad])).toThrow(TypeError);
+  });
+});
+
+describe("together()", () => {
+  const insert = { text: "INSERT INTO a SELECT $1, $2, $1", params: ["1", "2"] };
+  const update = { text: "UPDATE b SET c = $1", params: ["3"] };
+
+  it("several statements become one, with the parameters of each where it looks for them", () => {
+    expect(together([insert, update, insert])).toEqual([
+      {
+        text: "WITH part0 AS (INSERT INTO a SELECT $1, $2, $1), part1 AS (UPDATE b SET c = $3) INSERT INTO a SELECT $4, $5, $4",
+        params: ["1", "2", "3", "1", "2"],
+      },
+    ]);
+    expect(together([update])).toEqual([update]);
+    expect(together([])).toEqual([]);
+  });
+
+  it("a query that all may read comes first and is what is answered", () => {
+    expect(together([update], { text: "SELECT $1 AS base", params: ["0"] })).toEqual([
+      {
+        text: "WITH log AS MATERIALIZED (SELECT $1 AS base), part0 AS (UPDATE b SET c = $2) SELECT * FROM log",
+        params: ["0", "3"],
+      },
+    ]);
+  });
+});
