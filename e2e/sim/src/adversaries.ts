@@ -17,6 +17,8 @@ export const ADVERSARIES = {
   environments: 0.06,
   /** The network swallows or holds back what goes over a connection and tells at most the gateway; see `silent-network.ts`. */
   silentNetwork: 0.15,
+  /** Something goes wrong just when a handler has been given a result that is not stored; see `look-ahead-moments.ts`. */
+  lookAheadMoments: 0.2,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */

@@ -12,6 +12,9 @@ export interface Outcome {
   readonly effects: number;
   readonly zombies: number;
   readonly redone: number;
+  /** Results that handlers were given before they were stored; steps that they asked for then. */
+  readonly ahead: number;
+  readonly asked: number;
   readonly runs: number;
   readonly tookMs: number;
   readonly cpuMs: number;

@@ -69,7 +69,18 @@ async function main(): Promise<void> {
   const all = seeds ?? Array.from({ length: count }, (_, i) => from + i);
   const startedMs = performance.now();
   const failed: { seed: number; id: string; message: string }[] = [];
-  const totals = { schedules: 0, virtualMs: 0, happenings: 0, effects: 0, zombies: 0, redone: 0, runs: 0, faults: 0 };
+  const totals = {
+    schedules: 0,
+    virtualMs: 0,
+    happenings: 0,
+    effects: 0,
+    zombies: 0,
+    redone: 0,
+    ahead: 0,
+    asked: 0,
+    runs: 0,
+    faults: 0,
+  };
   const digests: string[] = [];
   for (const seed of all) {
     const result = await runSchedule(seed, { trace, always });
@@ -79,6 +90,8 @@ async function main(): Promise<void> {
     totals.effects += result.effects;
     totals.zombies += result.zombies;
     totals.redone += result.redone;
+    totals.ahead += result.lookedAhead;
+    totals.asked += result.askedAhead;
     totals.runs += result.runs;
     totals.faults += result.faults.timed.length;
     if (json) digests.push(result.digest);
@@ -96,7 +109,7 @@ async function main(): Promise<void> {
     const rate = (ms: number): string => ((totals.schedules / ms) * 1000).toFixed(0);
     console.log(
       `${totals.schedules} schedules, ${failed.length} failed; ${rate(tookMs)} schedules per second, ${rate(cpuMs)} per CPU second; ` +
-        `${totals.runs} runs, ${totals.effects} steps begun (${totals.zombies} by dispatches that no longer counted, ${totals.redone} after their result was stored), ${totals.faults} faults of ${FAULT_KINDS.length} kinds, ` +
+        `${totals.runs} runs, ${totals.effects} steps begun (${totals.zombies} by dispatches that no longer counted, ${totals.redone} after their result was stored), ${totals.ahead} results given ahead of their storage (${totals.asked} steps asked for then), ${totals.faults} faults of ${FAULT_KINDS.length} kinds, ` +
         `${(totals.virtualMs / 3_600_000).toFixed(1)} hours in ${(tookMs / 1000).toFixed(1)} s, ${totals.happenings} happenings`,
     );
   }

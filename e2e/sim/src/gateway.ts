@@ -8,7 +8,7 @@ import { type CorePorts, createCore, type GatewayCore } from "../../../gateway-m
 import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";
 import { environmentFor } from "../../../gateway-mock/src/http/keys.ts";
 import { HoldfastError, type silentLog } from "../../../packages/core/src/index.ts";
-import { FLUSH_PATH, START_PATH } from "../../../packages/protocol/src/index.ts";
+import { type Extension, FLUSH_PATH, START_PATH } from "../../../packages/protocol/src/index.ts";
 import { ModelStore } from "./database/store.ts";
 import type { StoreConditions } from "./database/store-conditions.ts";
 import type { Tables } from "./database/tables.ts";
@@ -38,6 +38,8 @@ export interface GatewayWorld {
   readonly versionPolicy: "prefer" | "strict";
   /** As strict as the reference's. */
   readonly isPlain: boolean;
+  /** Of the next gateway that starts. */
+  readonly gatewayExtensions: () => readonly Extension[];
   storeConditions: StoreConditions;
 }
 
@@ -73,7 +75,7 @@ export class GatewayNode {
     const { versionPolicy, isPlain: plain } = world;
     // Then how long a worker may take to acknowledge follows from the lease.
     const { requestAckMs, ...times } = GATEWAY_TIMES;
-    const mode = plain ? { plain } : { requestAckMs };
+    const mode = plain ? { plain } : { requestAckMs, extensions: world.gatewayExtensions() };
     const config = resolveConfig({ ...times, ...mode, versionPolicy, signingKey: SIGNING_KEY, log: this.#log });
     this.core = createCore(config, { store, clock, timers, random, call: noNetwork });
     this.actor.soon(() => void this.#start());

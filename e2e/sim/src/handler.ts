@@ -3,6 +3,7 @@
  * does.
  */
 import type { Holdfast } from "../../../packages/sdk/src/app/holdfast.ts";
+import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
 import type { Awaited } from "./clients.ts";
@@ -19,6 +20,37 @@ interface HandlerWorld {
   readonly oracle: Oracle;
   /** A run waits for what someone outside has to send. */
   hears(awaited: Awaited): void;
+}
+
+/** How the bodies of one pass begin, and what its code had been given when it asked for them. */
+function bodiesOf(runId: string, main: Actor, oracle: Oracle): Pick<Stage, "begin" | "asks" | "undo"> {
+  const seen = new Set<string>();
+  const undone = new Set<string>();
+  const begin = (key: string, ahead: readonly string[] = []): number =>
+    main.acts() ? oracle.begin(runId, key, ahead) : 0;
+  return {
+    begin,
+    asks: async (ask) => {
+      const ahead = oracle.asks(runId, seen);
+      let hash: string | undefined;
+      try {
+        return await ask((key) => {
+          hash = currentExecution()?.step?.hash;
+          return begin(key, ahead);
+        });
+      } finally {
+        if (hash !== undefined) {
+          seen.add(hash);
+          oracle.gives(runId, hash);
+        }
+      }
+    },
+    undo: (key) => {
+      begin(key, [...undone]);
+      const hash = currentExecution()?.step?.hash;
+      if (hash !== undefined) undone.add(hash);
+    },
+  };
 }
 
 /** The function of the app that plays a plan. `before` = those that it may invoke. */
@@ -50,7 +82,7 @@ export function defineFunction(
         hears({ by, runId, name, says, environment });
         return { name, says };
       },
-      begin: (key) => (main.acts() ? oracle.begin(runId, key) : 0),
+      ...bodiesOf(runId, main, oracle),
       work: wait,
       block: (ms) => {
         main.freeze(ms);

@@ -44,6 +44,8 @@ export const INVARIANTS = {
   S42: "A session token opens one session.",
   S43: "Nothing crosses from one environment to another, whatever has the same name there: no event, signal, key, run or request.",
   S44: "With the strict policy a run begins with the newest version, where that is there all the while.",
+  S45: "A body begins only when every result is stored that its handler had been given when it asked for the step.",
+  S46: "When the reply of a pass has completed a run, every result that its handler had been given is stored.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

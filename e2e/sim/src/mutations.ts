@@ -6,6 +6,7 @@ import { DOUBT_GUARDS } from "./doubt-mutations.ts";
 import { ENGINE_GUARDS } from "./engine-mutations.ts";
 import { ENVIRONMENT_GUARDS } from "./environment-mutations.ts";
 import type { Guard } from "./guard.ts";
+import { LOOK_AHEAD_GUARDS } from "./look-ahead-mutations.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
 import { REGISTRY_GUARDS } from "./registry-mutations.ts";
 
@@ -189,4 +190,5 @@ export const GUARDS: readonly Guard[] = [
   ...REGISTRY_GUARDS,
   ...OWNERSHIP_GUARDS,
   ...ENVIRONMENT_GUARDS,
+  ...LOOK_AHEAD_GUARDS,
 ];

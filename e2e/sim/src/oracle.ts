@@ -34,6 +34,11 @@ export class Oracle {
   /** Bodies that began when their step's result was in the store. */
   redone = 0;
   leasesLost = 0;
+  /** Results that handlers were given before they were stored, and bodies that were asked for while some were. */
+  lookedAhead = 0;
+  askedAhead = 0;
+  /** A handler was given a result that is not stored. */
+  onLookAhead: () => void = () => {};
   /** A process whose app is of this version begins to execute a dispatch. */
   onExecution: (requestId: string, version: string) => void = () => {};
   readonly #scheduler: Scheduler;
@@ -49,6 +54,8 @@ export class Oracle {
   readonly #executedBy = new Map<string, string>();
   readonly #replies = new Map<string, { readonly runId: string; readonly hashes: readonly string[] }>();
   readonly #unchecked = new Set<string>();
+  readonly #given = new Map<string, string[]>();
+  readonly #lastEpochs = new Map<string, number>();
 
   constructor(scheduler: Scheduler, tables: Tables) {
     this.#scheduler = scheduler;
@@ -69,13 +76,33 @@ export class Oracle {
     this.#scheduler.trace.note(this.#scheduler.nowMs, "oracle", "violation", this.violation.message);
   }
 
-  /** A step's body begins, in the code that calls this; how many times it has now. */
-  begin(runId: string, key: string): number {
+  /** The code of a pass asks for a step whose body may run: what it has been given until now. */
+  asks(runId: string, seen: ReadonlySet<string>): readonly string[] {
+    const ahead = [...seen].filter((hash) => !this.#storedAt.has(`${runId} ${hash}`));
+    if (ahead.length > 0) this.askedAhead += 1;
+    return ahead;
+  }
+
+  /** The code of a pass was given the result of a body that it has run. */
+  gives(runId: string, hash: string): void {
+    const requestId = currentExecution()?.requestId ?? "";
+    const given = this.#given.get(requestId);
+    if (given) given.push(hash);
+    else this.#given.set(requestId, [hash]);
+    if (this.#storedAt.has(`${runId} ${hash}`)) return;
+    this.lookedAhead += 1;
+    this.onLookAhead();
+  }
+
+  /** A step's body begins, in the code that calls this; how many times it has now. `ahead` is what `asks` gave for it. */
+  begin(runId: string, key: string, ahead: readonly string[] = []): number {
     const execution = currentExecution();
     if (!execution?.step) throw new Error("A body runs outside of a step.");
     const { requestId, step } = execution;
     const name = `${runId} ${step.hash}`;
     this.effects += 1;
+    const missing = ahead.find((hash) => !this.#storedAt.has(`${runId} ${hash}`));
+    if (missing !== undefined) this.fail("S45", `Run ${runId}, step ${step.id} (${key}): ${missing} is not stored.`);
     this.#scheduler.trace.note(this.#scheduler.nowMs, "effect", key, `${requestId} ${step.id}`);
     if (this.#acknowledged.has(name)) {
       if (!this.#counts(requestId)) this.zombies += 1;
@@ -147,9 +174,19 @@ export class Oracle {
     if (this.#counts(requestId)) this.fail("S5", `Request ${requestId}.`);
     const reply = this.#replies.get(requestId);
     if (!reply) return;
+    this.#checkGiven(requestId, reply.runId);
     for (const hash of reply.hashes) {
       if (this.#storedAt.has(`${reply.runId} ${hash}`)) this.#acknowledged.add(`${reply.runId} ${hash}`);
     }
+  }
+
+  /** The reply of the job's last dispatch: it was decided on. */
+  #checkGiven(requestId: string, runId: string): void {
+    const [jobId = "", epoch] = requestId.split(".");
+    const isDecided = this.#lastEpochs.get(jobId) === Number(epoch);
+    if (!isDecided || this.#tables.runs.get(runId)?.head.status !== "COMPLETED") return;
+    const lost = this.#given.get(requestId)?.find((hash) => !this.#storedAt.has(`${runId} ${hash}`));
+    if (lost !== undefined) this.fail("S46", `Run ${runId}, request ${requestId}: ${lost} is not stored.`);
   }
 
   /** Whether what is reported for this dispatch would still be taken. */
@@ -161,6 +198,7 @@ export class Oracle {
   #dispatched(job: JobRow): void {
     this.#order += 1;
     this.#dispatchedAt.set(`${job.id}.${job.epoch}`, this.#order);
+    this.#lastEpochs.set(job.id, job.epoch);
   }
 
   #logged(runId: string, row: StoredLogRow): void {

@@ -57,6 +57,12 @@ export interface Stage {
   /** `step.invoke` of the app's function with that number. */
   invoke(id: string, of: number): Promise<unknown>;
   begin(key: string): number;
+  /**
+   * The handler asks for a step: `ask` gets the `begin` of its body, which knows what the handler had been given by then.
+   */
+  asks<T>(ask: (begin: (key: string) => number) => Promise<T>): Promise<T>;
+  /** A step is undone. */
+  undo(key: string): void;
   /** From now on someone tries to send the run something: what it is called, and what it says. */
   hears(by: HearBy, key: string): { readonly name: string; readonly says: string };
   /** Takes so long, in virtual time. */
@@ -151,16 +157,18 @@ export async function play(node: Program, stage: Stage, path: string, key: strin
   const { step } = stage;
   switch (node.type) {
     case "run":
-      return step.run(
-        path,
-        async () => {
-          const count = stage.begin(key);
-          if (node.blockMs > 0) await stage.block(node.blockMs);
-          if (node.workMs > 0) await stage.work(node.workMs);
-          if (count <= node.failures) throw new Error(`${key} fails`);
-          return key;
-        },
-        node.compensates ? { compensate: () => void stage.begin(undoOf(key)) } : {},
+      return stage.asks((begin) =>
+        step.run(
+          path,
+          async () => {
+            const count = begin(key);
+            if (node.blockMs > 0) await stage.block(node.blockMs);
+            if (node.workMs > 0) await stage.work(node.workMs);
+            if (count <= node.failures) throw new Error(`${key} fails`);
+            return key;
+          },
+          node.compensates ? { compensate: () => stage.undo(undoOf(key)) } : {},
+        ),
       );
     case "invoke":
       try {
@@ -185,17 +193,19 @@ export async function play(node: Program, stage: Stage, path: string, key: strin
     }
     case "undefined":
       // In the plain protocol it comes back as null after a replay.
-      return (await step.run(path, () => void stage.begin(key))) == null ? "nothing" : "?";
+      return (await stage.asks((begin) => step.run(path, () => void begin(key)))) == null ? "nothing" : "?";
     case "sleep":
       await step.sleep(path, node.ms);
       return "slept";
     case "caught":
       try {
-        return await step.run(path, async () => {
-          stage.begin(key);
-          if (node.workMs > 0) await stage.work(node.workMs);
-          throw new TypeError("always");
-        });
+        return await stage.asks((begin) =>
+          step.run(path, async () => {
+            begin(key);
+            if (node.workMs > 0) await stage.work(node.workMs);
+            throw new TypeError("always");
+          }),
+        );
       } catch (error) {
         return `caught ${(error as Error).name}`;
       }

@@ -20,6 +20,9 @@ export interface ScheduleResult {
   readonly effects: number;
   readonly zombies: number;
   readonly redone: number;
+  /** Results that handlers were given before they were stored, and steps that they asked for while some were not. */
+  readonly lookedAhead: number;
+  readonly askedAhead: number;
   readonly runs: number;
   readonly faults: FaultPlan;
   /** With `trace` only. */
@@ -63,6 +66,8 @@ export async function runSchedule(seed: number, options: ScheduleOptions = {}): 
     effects: oracle.effects,
     zombies: oracle.zombies,
     redone: oracle.redone,
+    lookedAhead: oracle.lookedAhead,
+    askedAhead: oracle.askedAhead,
     runs: world.tables.runs.size,
     faults,
     lines: [...(trace.lines ?? []), ...(trace.lines ? logsOf(world) : [])],

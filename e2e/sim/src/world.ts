@@ -1,5 +1,10 @@
 /** Everything of one schedule, joined: actors, network, database, adversaries, oracles. `schedule.ts` plays it. */
-import { decodeGatewayFrame, decodeWorkerFrame, EXTENSIONS, frameKind } from "../../../packages/protocol/src/index.ts";
+import {
+  decodeGatewayFrame,
+  decodeWorkerFrame,
+  type Extension,
+  frameKind,
+} from "../../../packages/protocol/src/index.ts";
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
 import { APP_ID, AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
@@ -15,6 +20,7 @@ import { GatewayNode, type GatewayWorld } from "./gateway.ts";
 import { GatewayCalls } from "./gateway-calls.ts";
 import { Impostor, type ImpostorWorld } from "./impostor.ts";
 import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction } from "./late-function.ts";
+import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { Oracle } from "./oracle.ts";
 import { type FunctionPlan, randomFunction, withOptions, withThoughts } from "./programs.ts";
@@ -33,6 +39,9 @@ const LATER_ADVERSARY_SEED = 2_000_000_011;
 const SILENT_NETWORK_SEED = 3_000_000_019;
 const LATE_FUNCTION_SEED = 4_000_000_007;
 const THOUGHTS_SEED = 5_000_000_029;
+const LOOK_AHEAD_SEED = 6_000_000_031;
+/** Of apps, and of gateways. */
+const OLDER_RATE = 0.1;
 /** Longer than a schedule. */
 const SLOWEST_NOTICE_MS = 30_000;
 
@@ -64,6 +73,7 @@ export class World
   readonly hasOptions: boolean;
   readonly versionPolicy: "prefer" | "strict";
   readonly isPlain: boolean;
+  readonly gatewayExtensions: () => readonly Extension[];
   #calmMs: number | null = null;
   wakeMs = 0;
   readonly flow: FlowOracle;
@@ -98,7 +108,9 @@ export class World
     const quiet = createDice(seed + SILENT_NETWORK_SEED);
     const later = createDice(seed + LATER_ADVERSARY_SEED);
     this.#later = later;
-    const adversaries = pickAdversaries(against, later, { silentNetwork: quiet }, always);
+    const ahead = createDice(seed + LOOK_AHEAD_SEED);
+    const adversaries = pickAdversaries(against, later, { silentNetwork: quiet, lookAheadMoments: ahead }, always);
+    this.gatewayExtensions = () => extensionsOf(ahead, OLDER_RATE);
     this.isPlain = adversaries.has("plainPeer");
     // Those that are gentle are about what must not be lost at all.
     const isNetworkSilent = adversaries.has("silentNetwork") && !faults.isGentle;
@@ -111,7 +123,7 @@ export class World
     this.calls = new GatewayCalls(this.network, () => this.gateways);
     const clientSeed = dice.fork();
     this.#appPlan = {
-      extensions: shape.chance(0.65) && !this.isPlain ? EXTENSIONS : [],
+      extensions: shape.chance(0.65) && !this.isPlain ? extensionsOf(ahead, OLDER_RATE) : [],
       maxWorkerConcurrency: shape.pick([1, 2, 5, 100]),
       outboxCount: shape.pick([2, 10, 1000]),
       drainTimeoutMs: shape.pick([0, 500, 3000]),
@@ -143,6 +155,10 @@ export class World
     this.functions = [...this.#first, ...(lateFunction ? [lateFunction.plan] : []), ...this.#twins];
     this.#impostor = adversaries.has("impostors") ? new Impostor(this, later.fork()) : null;
     this.#watch();
+    if (adversaries.has("lookAheadMoments") && !faults.isGentle) {
+      const moments = new LookAheadMoments(this, createDice(ahead.fork()));
+      this.oracle.onLookAhead = () => moments.onLookAhead();
+    }
     this.versionPolicy = this.hasOptions && optionsDice.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
     this.#arrange(shape, isSmall);

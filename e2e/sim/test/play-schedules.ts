@@ -9,7 +9,7 @@ export const ALL_SCHEDULES = 2000;
 /** Plays the schedules of some seeds: they break no invariant, and something happens in them. */
 export async function playSchedules(simulation: Bundle, from: number, count: number): Promise<void> {
   const outcome = await simulation.play("--from", String(from), "--seeds", String(count));
-  const { schedules, runs, effects, tookMs, cpuMs, failed } = outcome;
+  const { schedules, runs, effects, ahead, asked, tookMs, cpuMs, failed } = outcome;
   const perSecond = Math.round((1000 * schedules) / cpuMs);
   console.log(
     `${schedules} schedules with ${runs} runs and ${effects} steps in ${Math.round(tookMs / 1000)} s; ${perSecond} per second of CPU time`,
@@ -18,4 +18,6 @@ export async function playSchedules(simulation: Bundle, from: number, count: num
   expect(schedules).toBe(count);
   // It is worth nothing if nothing happens in it.
   expect(effects).toBeGreaterThan(3 * count);
+  expect(ahead).toBeGreaterThan(count / 2);
+  expect(asked).toBeGreaterThan(count / 10);
 }

@@ -11,6 +11,7 @@ export function payloadOf(state: RunState): Record<string, unknown> {
     stepId: "step",
     functionUuid: null,
     inPlace: false,
+    looksAhead: false,
     nowMs: 0,
   };
   return parseJsonBytes(requestPayload(state, options), "payload") as Record<string, unknown>;

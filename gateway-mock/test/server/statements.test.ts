@@ -1,3 +1,4 @@
+import { type ExecutorRequest, HANDLER_END_ID } from "@holdfast/protocol";
 import { afterEach, expect, test } from "vitest";
 import { did, ended, op, plan, send, start, useGateway, waits } from "./harness.ts";
 import type { WorkerOptions } from "./raw-worker.ts";
@@ -81,6 +82,30 @@ test("in place a checkpoint takes as many statements for a thousand finished ste
   console.log(`A checkpoint of n steps: ${total(stored[0] ?? [])} statements.\n${stored[0]?.join("\n")}`);
   expect(stored.map(total), shown(stored)).toEqual(fanOuts.map(() => total(stored[0] ?? [])));
   expect(total(stored[0] ?? [])).toBeLessThanOrEqual(6);
+});
+
+test("in place the last result of a run costs no statement when it comes with the value", async () => {
+  const { gateway, worker } = await gatewayThatCounts({});
+  const end = async (act: (request: ExecutorRequest) => Promise<unknown>): Promise<string[]> => {
+    const [runId = ""] = await start(gateway);
+    const { request } = await worker.request();
+    const statements = await statementsOf(() => act(request));
+    expect(await ended(gateway, runId)).toMatchObject({ status: "COMPLETED", output: "value" });
+    return statements;
+  };
+  const value = () => ({ id: HANDLER_END_ID, op: "RunComplete", data: "value" });
+  const alone = await end((request) => worker.replied(request, { status: "DONE", value: "value" }));
+  const together = await end((request) => worker.replied(request, { value: [did("a"), value()] }));
+  const apart = await end(async (request) => {
+    worker.checkpoint(request, 1, [did("a")]);
+    await worker.frame("GATEWAY_CHECKPOINT_ACK");
+    await worker.replied(request, { status: "DONE", value: "value" });
+  });
+  console.log(`${total(together)} statements; as checkpoint and reply ${total(apart)}.`);
+  expect(together, shown([alone, together])).toEqual(alone);
+  const commits = (lines: readonly string[]): number =>
+    Number(lines.find((line) => line.endsWith("x COMMIT"))?.split(" ")[0]);
+  expect([commits(together), commits(apart)]).toEqual([1, 2]);
 });
 
 test("an event takes as many statements with a hundred waiting runs as with one", async () => {

@@ -1,6 +1,10 @@
+import { HANDLER_END_ID, type Op, WIRE_LIMITS } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
+import { jsonRow, stepCompletedRow } from "../src/run/log-rows.ts";
+import { requestPayload } from "../src/run/request-payload.ts";
 import { forcesPlan } from "../src/run/run-state.ts";
-import { done, failing, op, ops, planned, sleeping, World } from "./world.ts";
+import { FAILURE_KEY } from "../src/run/saga.ts";
+import { done, failing, op, ops, planned, sleeping, undoable, World } from "./world.ts";
 
 describe("The plain protocol", () => {
   test("a pass with one step stores the result and schedules the next pass", () => {
@@ -310,4 +314,95 @@ describe("In-place execution", () => {
     expect(world.state.status).toBe("CANCELLED");
     expect(world.queue.size).toBe(0);
   });
+});
+
+describe("A report with the end of its handler", () => {
+  const ending = (name: "RunComplete" | "StepError" | "StepFailed", more: Partial<Op>): Op => ({
+    id: HANDLER_END_ID,
+    op: name,
+    ...more,
+  });
+  const error = { name: "Error", message: "no" };
+
+  test("the last results and the value are one decision", () => {
+    const world = new World();
+    const decision = world.pass(ops([done("a"), done("b"), ending("RunComplete", { data: [1] })]), true);
+    expect(decision?.log.map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      "STEP_COMPLETED a",
+      "STEP_COMPLETED b",
+      "RUN_COMPLETED ",
+    ]);
+    expect(decision).toMatchObject({ head: { status: "COMPLETED", outputJson: "[1]" }, removeJobs: "all" });
+  });
+
+  test("results that a checkpoint has stored meanwhile stay as they are", () => {
+    const world = new World();
+    world.write([stepCompletedRow("a", { op: "StepRun" }, '"stored"')]);
+    const decision = world.pass(ops([done("a", "again"), ending("RunComplete", { data: 1 })]), true);
+    expect(decision?.log.map(({ kind }) => kind)).toEqual(["RUN_COMPLETED"]);
+    expect(world.state.memo.get("a")?.text).toContain("stored");
+  });
+
+  test("a failure that is tried again keeps the results, and its time", () => {
+    const world = new World();
+    world.pass(ops([done("a"), ending("StepError", { error, retryAfter: "7" })]), true);
+    expect(world.state.memo.has("a")).toBe(true);
+    expect(world.kinds()).toContain("PASS_FAILED");
+    expect(world.job("pass")).toMatchObject({ attempt: 1, dueMs: world.nowMs + 7000 });
+  });
+
+  test("a permanent failure undoes what was reported with it", () => {
+    const world = new World();
+    world.pass(ops([undoable("a"), ending("StepFailed", { error })]), true);
+    expect(world.state.status).toBe("RUNNING");
+    expect([...world.state.memo.keys()]).toEqual(["a", FAILURE_KEY]);
+  });
+
+  test("the limits of a run and of a value are those of ends that come alone", () => {
+    const large = new World();
+    const data = "x".repeat(WIRE_LIMITS.maxOutputBytes - 1);
+    const decision = large.pass(ops([done("a"), ending("RunComplete", { data })]), true);
+    expect(decision?.head).toMatchObject({ status: "FAILED" });
+    expect(decision?.head.errorJson).toContain("STEP_RESULT_TOO_LARGE");
+    const long = new World();
+    const steps = Array.from({ length: long.context().maxSteps + 1 }, (_, at) => done(`s${at}`));
+    expect(long.pass(ops([...steps, ending("RunComplete", { data: 1 })]), true)?.head.errorJson).toContain(
+      "RUN_TOO_LARGE",
+    );
+  });
+
+  test("results that the handler has gone on over ask for no pass, and others do", () => {
+    const world = new World();
+    world.pass(ops([{ ...done("a"), seen: true }, sleeping("s", "10s")]), true);
+    expect(world.state.memo.has("a")).toBe(true);
+    expect(world.has("pass")).toBe(false);
+    expect(world.has("timer", "s")).toBe(true);
+    const unseen = new World();
+    unseen.pass(ops([done("a"), sleeping("s", "10s")]), true);
+    expect(unseen.has("pass")).toBe(true);
+    const plain = new World();
+    plain.pass(ops([{ ...done("a"), seen: true }]));
+    expect(plain.has("pass")).toBe(true);
+  });
+});
+
+test("workers that may look ahead are told how often their work was lost, and others are not", () => {
+  const world = new World();
+  const { id: jobId } = world.job("pass");
+  const options = {
+    requestId: "r",
+    jobId,
+    queueItem: "q",
+    attempt: 0,
+    stepId: "step",
+    functionUuid: null,
+    inPlace: true,
+    looksAhead: true,
+    nowMs: 0,
+  };
+  const losses = (more: Partial<typeof options> = {}): unknown =>
+    JSON.parse(new TextDecoder().decode(requestPayload(world.state, { ...options, ...more }))).ctx.holdfast.losses;
+  expect(losses()).toBeUndefined();
+  for (const epoch of [1, 2]) world.write([jsonRow("LEASE_LOST", jobId, 0, epoch, {})]);
+  expect([losses(), losses({ looksAhead: false })]).toEqual([2, undefined]);
 });

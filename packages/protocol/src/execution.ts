@@ -36,6 +36,8 @@ export interface ExtendedContext {
   readonly appVersion?: string;
   /** The gateway's time when it made the request: due times are judged by it, whatever the worker's clock says. */
   readonly nowMs?: number;
+  /** With "lookahead": how often in a row this work was lost by the workers that had it; absent: never. */
+  readonly losses?: number;
 }
 
 export interface ExecutionContext {
@@ -105,9 +107,24 @@ export interface Op {
   readonly retryAfter?: string;
   /** Ours: the result was the JavaScript value undefined. */
   readonly undefinedResult?: boolean;
+  /** Ours: the pass that reports the result has gone on over it, so that it needs no other one. */
+  readonly seen?: boolean;
   /** Ours: 0-based order in which the run's code met the step. */
   readonly ordinal?: number;
 }
+
+/**
+ * sha1 of `complete`: the id of the op that says how the handler ended (RunComplete, StepFailed, StepError without
+ * `userland`), where its end comes together with ops of steps.
+ */
+export const HANDLER_END_ID = "0737c22d3bfae812339732d14d8c7dbd6dc4e09c";
+
+/** A step of that id has a name as well. */
+export function isHandlerEnd({ id, op, userland }: Op): boolean {
+  return id === HANDLER_END_ID && userland === undefined && HANDLER_ENDS.has(op);
+}
+
+const HANDLER_ENDS: ReadonlySet<OpName> = new Set(["RunComplete", "StepError", "StepFailed"] as const);
 
 /** @throws HoldfastError `FRAME_INVALID` when the bytes are not UTF-8 JSON or nest too deep. */
 export function parseJsonBytes(bytes: Uint8Array, what: string): unknown {
@@ -159,6 +176,7 @@ function parseOp(value: unknown, what: string): Op {
     ...(Number.isInteger(value.attempt) ? { attempt: value.attempt as number } : {}),
     ...(typeof value.retryAfter === "string" ? { retryAfter: value.retryAfter } : {}),
     ...(value.undefinedResult === true ? { undefinedResult: true } : {}),
+    ...(value.seen === true ? { seen: true } : {}),
     ...(Number.isSafeInteger(value.ordinal) ? { ordinal: value.ordinal as number } : {}),
   };
 }

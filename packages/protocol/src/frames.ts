@@ -204,5 +204,5 @@ export interface StartResponse {
 }
 
 /** What both sides may agree to use beyond the base protocol. */
-export const EXTENSIONS = ["checkpoint", "nack", "cancel", "stall"] as const;
+export const EXTENSIONS = ["checkpoint", "nack", "cancel", "stall", "lookahead"] as const;
 export type Extension = (typeof EXTENSIONS)[number];

@@ -20,6 +20,8 @@ export {
   type ExecutionPayload,
   type ExtendedContext,
   encodeJsonBytes,
+  HANDLER_END_ID,
+  isHandlerEnd,
   isRecord,
   jsonNestsDeeperThan,
   type MemoEntry,

@@ -25,6 +25,7 @@ import {
   sizeProblem,
 } from "./draft.ts";
 import type { PassReport } from "./input.ts";
+import { outputProblem } from "./report.ts";
 import { complete, fail, failPass, failWith } from "./run-ends.ts";
 import { park } from "./waits.ts";
 
@@ -157,11 +158,11 @@ function decideOp(context: OpContext, op: Op): void {
     case "StepRun":
     case "Step":
       followups.moved = true;
-      if (isSettled(draft, op.id)) followups.pass ||= draft.pending.size === 0;
-      else
-        followups.pass =
-          settle(draft, op.id, stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), jsonText(op.data))) ||
-          followups.pass;
+      if (isSettled(draft, op.id)) followups.pass ||= !isSeen(context, op) && draft.pending.size === 0;
+      else {
+        const row = stepCompletedRow(op.id, stepMeta(op, attemptOf(context, op)), jsonText(op.data));
+        followups.pass = (settle(draft, op.id, row) && !isSeen(context, op)) || followups.pass;
+      }
       return;
     case "StepFailed":
       followups.moved = true;
@@ -173,7 +174,7 @@ function decideOp(context: OpContext, op: Op): void {
       followups.moved = true;
       return decidePlanned(context, op);
     case "RunComplete":
-      return complete(draft, jsonText(op.data));
+      return decideComplete(draft, jsonText(op.data));
     case "None":
     case "DiscoveryRequest":
       return;
@@ -191,6 +192,17 @@ function decideOp(context: OpContext, op: Op): void {
       return unreachable(name);
   }
 }
+
+/** The handler's value, after the results of its last steps: within the limits that it has when it comes alone. */
+function decideComplete(draft: Draft, outputText: string): void {
+  const problem = sizeProblem(draft.state, draft.ctx, stepCount(draft), draft.log);
+  if (problem !== null) return failWith(draft, "RUN_TOO_LARGE", problem);
+  const tooLarge = outputProblem(outputText);
+  return tooLarge === null ? complete(draft, outputText) : failWith(draft, "STEP_RESULT_TOO_LARGE", tooLarge);
+}
+
+/** The pass that reports the result has gone on over it, and lists what it waits for now. */
+const isSeen = ({ inPlace }: OpContext, op: Op): boolean => inPlace && op.seen === true;
 
 function decideHandlerFailure({ draft, job, report, followups }: OpContext, op: Op): void {
   followups.isOver = true;
@@ -212,11 +224,12 @@ function attemptOf({ draft, job, inPlace }: Pick<OpContext, "draft" | "job" | "i
 function settleFailed(context: OpContext, op: Op): void {
   const { draft, followups } = context;
   if (isSettled(draft, op.id)) {
-    followups.pass ||= draft.pending.size === 0;
+    followups.pass ||= !isSeen(context, op) && draft.pending.size === 0;
     return;
   }
   const meta = stepMeta(op, attemptOf(context, op));
-  followups.pass = settle(draft, op.id, stepFailedRow(op.id, meta, errorOf(op))) || followups.pass;
+  const settles = settle(draft, op.id, stepFailedRow(op.id, meta, errorOf(op)));
+  followups.pass = (settles && !isSeen(context, op)) || followups.pass;
 }
 
 function decideStepError(context: OpContext, op: Op): void {

@@ -16,7 +16,8 @@ type Parse = (bytes: Uint8Array, what: string) => unknown;
 export function readReport(response: Reply, nowMs: number, parse: Parse): PassReport {
   const { status, body, noRetry } = response;
   try {
-    if (body.byteLength > WIRE_LIMITS.maxOutputBytes && status !== "NOT_COMPLETED") throw tooLarge(body.byteLength);
+    const problem = status === "NOT_COMPLETED" ? null : sizeProblem(body.byteLength);
+    if (problem !== null) throw new HoldfastError("STEP_RESULT_TOO_LARGE", problem);
     const value = body.byteLength === 0 ? null : parse(body, "The reply's body");
     const retryAfterMs = parseRetryAfterMs(response.retryAfter, nowMs);
     switch (status) {
@@ -40,9 +41,15 @@ export function readReport(response: Reply, nowMs: number, parse: Parse): PassRe
   }
 }
 
-function tooLarge(bytes: number): HoldfastError {
+/** Why a handler's value cannot be taken, as JSON; null when it can. */
+export function outputProblem(text: string): string | null {
+  if (3 * text.length <= WIRE_LIMITS.maxOutputBytes) return null;
+  return sizeProblem(new TextEncoder().encode(text).byteLength);
+}
+
+function sizeProblem(bytes: number): string | null {
   const limit = WIRE_LIMITS.maxOutputBytes;
-  return new HoldfastError("STEP_RESULT_TOO_LARGE", `The function returned ${bytes} bytes; the limit is ${limit}.`);
+  return bytes <= limit ? null : `The function returned ${bytes} bytes; the limit is ${limit}.`;
 }
 
 function invalidError(error: unknown): PlainError {

@@ -20,6 +20,8 @@ export interface PayloadOptions {
   readonly functionUuid: string | null;
   /** The worker keeps the pass going over checkpoints. */
   readonly inPlace: boolean;
+  /** It may look ahead, so it is told how often the work was lost. */
+  readonly looksAhead: boolean;
   /** So that workers judge by this clock what is due. */
   readonly nowMs: number;
 }
@@ -76,7 +78,7 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
     job_id: options.jobId,
     disable_immediate_execution: !options.inPlace && forcesPlan(state),
     use_api: !isWhole,
-    ...(options.inPlace ? { holdfast: extendedContext(state, options.nowMs) } : {}),
+    ...(options.inPlace ? { holdfast: extendedContext(state, options) } : {}),
   };
   const ctx = JSON.stringify(fields);
   return (
@@ -86,7 +88,8 @@ function payloadText(state: RunState, options: PayloadOptions, isWhole: boolean)
   );
 }
 
-function extendedContext(state: RunState, nowMs: number): object {
+function extendedContext(state: RunState, { nowMs, looksAhead, jobId }: PayloadOptions): object {
+  const losses = looksAhead ? (state.losses.get(jobId) ?? 0) : 0;
   const retries: Record<string, { attempt: number; notBeforeMs: number }> = {};
   for (const [stepId, attempt] of state.attempts) {
     // What the gateway tries again by itself is a wait for the worker.
@@ -108,5 +111,6 @@ function extendedContext(state: RunState, nowMs: number): object {
     // What is left to do after the deadline is to undo.
     ...(state.deadlineMs === null || isCompensating(state) ? {} : { deadlineMs: state.deadlineMs }),
     ...(state.appVersion === "" ? {} : { appVersion: state.appVersion }),
+    ...(losses > 0 ? { losses } : {}),
   };
 }

@@ -3,7 +3,7 @@
  * without another try.
  */
 import { logTo } from "@holdfast/core";
-import type { HandlerEnd } from "../steps/pass-machine.ts";
+import type { HandlerEnd } from "../steps/pass-types.ts";
 import type { PassInput } from "./pass-input.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { encodeResult } from "./result-json.ts";

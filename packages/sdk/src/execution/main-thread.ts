@@ -10,7 +10,7 @@ import type { FailureContext, HandlerContext } from "../functions/define-functio
 import { type RegisteredFunction, type Registry, schemaFor } from "../functions/registry.ts";
 import { reviveError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
-import type { PassMode } from "../steps/pass-machine.ts";
+import type { PassMode } from "../steps/pass-types.ts";
 import type { CancelSignal } from "./abort.ts";
 import { publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
@@ -97,7 +97,10 @@ function modeOf(request: ExecutionRequest, input: PassInput): PassMode {
   if (stepId !== "" && stepId !== "step") return { type: "targeted", hash: stepId };
   // A gateway that has steps of this run under way in the plain manner leaves our object out of the request.
   const inPlace = request.extensions.includes("checkpoint") && input.extended !== undefined && !input.planOnly;
-  return inPlace ? { type: "in-place" } : { type: "plain", planOnly: input.planOnly };
+  if (!inPlace) return { type: "plain", planOnly: input.planOnly };
+  // What the handler does over a result may be why the work was lost: then the result is stored first.
+  const wasLost = (input.extended?.losses ?? 0) > 0;
+  return { type: "in-place", looksAhead: request.extensions.includes("lookahead") && !wasLost };
 }
 
 function isFinished(input: PassInput, hash: string): boolean {

@@ -1,6 +1,6 @@
 /** Writes ops: what a pass tells a gateway of one step. */
 import type { PlainError } from "@holdfast/core";
-import type { OpText } from "../steps/pass-machine.ts";
+import type { OpText } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";

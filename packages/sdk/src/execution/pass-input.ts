@@ -96,7 +96,7 @@ function readStack(value: unknown): readonly string[] {
 }
 
 function readExtended(value: Record<string, unknown>): ExtendedContext {
-  const { undefinedSteps, deadlineMs, appVersion, nowMs } = value;
+  const { undefinedSteps, deadlineMs, appVersion, nowMs, losses } = value;
   return {
     v: 1,
     retries: (optionalRecord(value.retries, "ctx.holdfast.retries") ?? {}) as ExtendedContext["retries"],
@@ -105,6 +105,7 @@ function readExtended(value: Record<string, unknown>): ExtendedContext {
     ...(typeof deadlineMs === "number" ? { deadlineMs } : {}),
     ...(typeof appVersion === "string" && appVersion !== "" ? { appVersion } : {}),
     ...(typeof nowMs === "number" ? { nowMs } : {}),
+    ...(typeof losses === "number" ? { losses } : {}),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Clock, Timers } from "@holdfast/core";
 import type { RegisteredFunction } from "../functions/registry.ts";
-import type { PassMode } from "../steps/pass-machine.ts";
+import type { PassMode } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { CancelSignal } from "./abort.ts";
 import type { CheckpointPort, ExecutionRequest } from "./execution.ts";

@@ -4,11 +4,12 @@
  * failed runs are undone in `compensation.ts`.
  */
 import { createDriver, type Driver, type TimerHandle, unreachable } from "@holdfast/core";
-import type { CheckpointOutcome, ExtendedContext } from "@holdfast/protocol";
+import type { ExtendedContext } from "@holdfast/protocol";
 import { schemaFor } from "../functions/registry.ts";
 import { NonDeterminismError, type RunDeadlineError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
-import { initialPass, type PassEffect, type PassEvent, type PassState, passStep } from "../steps/pass-machine.ts";
+import { initialPass, passStep } from "../steps/pass-machine.ts";
+import type { OpText, PassEffect, PassEvent, PassState } from "../steps/pass-types.ts";
 import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
 import { createStepTools } from "../steps/step-tools.ts";
@@ -19,8 +20,9 @@ import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { failedEnd, isLastAttempt, returnedEnd } from "./handler-end.ts";
 import { afterMicrotasks, IdleDetector, SettleQueue } from "./idle-detector.ts";
+import { PassCheckpoints } from "./pass-checkpoints.ts";
 import type { PassOptions } from "./pass-options.ts";
-import { resultOf, textOf } from "./result-of.ts";
+import { resultOf } from "./result-of.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { StepOrderCheck } from "./step-order-check.ts";
@@ -37,8 +39,6 @@ const RECORDED_GRACE_MS = 2000;
 /** The same for a replay that looks for compensations: one that is not found is one that does not run. */
 const UNDO_GRACE_MS = 10_000;
 
-const utf8 = new TextEncoder();
-
 export class Pass {
   readonly #options: PassOptions;
   readonly #journal: Journal;
@@ -47,6 +47,7 @@ export class Pass {
   readonly #settling: SettleQueue<StepRecord>;
   readonly #idle: IdleDetector;
   readonly #driver: Driver<PassState, PassEvent>;
+  readonly #checkpoints: PassCheckpoints;
   readonly #order: StepOrderCheck;
   readonly #compensation: Compensation | undefined;
   /** Called steps that can be undone. */
@@ -82,6 +83,11 @@ export class Pass {
       () => !this.#settling.isIdle,
       () => this.#onIdle(),
     );
+    this.#checkpoints = new PassCheckpoints(options, {
+      isSettled: () => this.#settling.isIdle,
+      find: (hash) => this.#records.get(hash),
+      send: (event) => this.#driver.send(event),
+    });
     this.#driver = createDriver<PassState, PassEvent, PassEffect>({
       initial: initialPass(options.mode),
       step: passStep,
@@ -102,10 +108,8 @@ export class Pass {
       find: (call) => this.#callStep(call),
       runId: request.runId,
       exact: mode.type === "in-place",
-      appId: fn.client.options.id,
+      client: fn.client,
       schemaOf: (eventName) => schemaFor(fn, eventName),
-      send: (events) => fn.client.sendEvents(events),
-      sendSignal: (sent) => fn.client.sendSignal(sent),
     });
     return new Promise((resolve) => {
       this.#resolve = resolve;
@@ -287,9 +291,9 @@ export class Pass {
       case "start":
         return this.#start(effect.step.hash);
       case "flush-soon":
-        return afterMicrotasks(() => this.#driver.send({ type: "flush" }));
+        return this.#checkpoints.flushSoon();
       case "checkpoint":
-        return this.#checkpoint(effect);
+        return this.#checkpoints.store(effect);
       case "settle":
         for (const { hash } of effect.ops) this.#settleLater(hash);
         return;
@@ -319,32 +323,23 @@ export class Pass {
     const { input, mode, ports } = this.#options;
     const isFinal = (thrown: Thrown): boolean => thrown.isFinal || isLastAttempt(record, input);
     const isExtended = mode.type === "in-place" || input.extended !== undefined;
+    const finish = (op: OpText): void => {
+      const isReplayed = this.#journal.isReplayed || this.#compensation?.isCollecting === false;
+      this.#driver.send({ type: "finished", op, isReplayed });
+    };
     const onEnd = (end: BodyEnd): void => {
       if (end.type === "failed") record.isRunning = false;
-      const settles = end.type === "finished" || (end.final && mode.type === "in-place");
-      this.#driver.send(settles ? { type: "finished", op: end.op } : { ...end, type: "failed", final: end.final });
+      if (end.type === "finished" || (end.final && mode.type === "in-place")) finish(end.op);
+      else this.#driver.send(end);
     };
     const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
     const run = startWhenConfirmed(this.#options.port, () => {
       if (this.#driver.state.phase === "open") return runBody(record, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.
-      return this.#driver.send({ type: "finished", op: { hash, text: "", bytes: 0 } });
+      return finish({ hash, text: "", bytes: 0 });
     });
-    // A gateway that knows what is under way at the deadline, and can be undone, waits for its result.
-    const isAnnounced =
-      record.call.compensate !== undefined && mode.type === "in-place" && this.#time.deadlineMs !== undefined;
-    if (!isAnnounced) return queueMicrotask(run);
-    this.#options.port.checkpoint(utf8.encode(`[${record.ops.begun().text}]`)).then((outcome) => {
-      if (outcome === "stale") this.#driver.send({ type: "stop" });
-      run();
-    }, run);
-  }
-
-  #checkpoint({ ops, parked }: Extract<PassEffect, { do: "checkpoint" }>): void {
-    const find = (hash: string): StepRecord | undefined => this.#records.get(hash);
-    const texts = [...ops.map((op) => op.text), ...parked.map((report) => textOf(report, find))];
-    const answered = (outcome: CheckpointOutcome): void => this.#driver.send({ type: "answered", outcome });
-    // When the connection cannot say what became of it, the reply carries the ops; the gateway knows them by id.
-    this.#options.port.checkpoint(utf8.encode(`[${texts.join(",")}]`)).then(answered, () => answered("invalid"));
+    const isUndoable = record.call.compensate !== undefined && mode.type === "in-place";
+    if (isUndoable && this.#time.deadlineMs !== undefined) this.#checkpoints.announce(record, run);
+    else queueMicrotask(run);
   }
 }

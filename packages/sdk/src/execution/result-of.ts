@@ -3,8 +3,8 @@
  * protocol.
  */
 import { unreachable } from "@holdfast/core";
-import { encodeJsonBytes } from "@holdfast/protocol";
-import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-machine.ts";
+import { encodeJsonBytes, HANDLER_END_ID, type OpName } from "@holdfast/protocol";
+import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-types.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
 import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
 import type { PassInput } from "./pass-input.ts";
@@ -26,11 +26,14 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
   const { requestVersion } = input;
   switch (reply.type) {
     case "end":
-      return { ...endOf(reply.end), requestVersion };
+      return reply.results.length === 0
+        ? { ...endOf(reply.end), requestVersion }
+        : { ...endWithResults(reply), requestVersion };
     case "ops": {
       const races = mode.type !== "in-place" && isRaced(reply.reports, find);
       const reported = reply.reports.map((report) => textOf(report, find, races));
-      const texts = [...reply.finished.map((op) => op.text), ...reported];
+      const mark = reply.isSeen ? ',"seen":true}' : "}";
+      const texts = [...reply.finished.map(({ text }) => `${text.slice(0, -1)}${mark}`), ...reported];
       const only = texts.length === 1 ? reply.reports[0] : undefined;
       const retryAfter = only?.type === "op" && only.retryAfter !== undefined ? { retryAfter: only.retryAfter } : {};
       return {
@@ -57,6 +60,22 @@ function endOf(end: Extract<PassReply, { type: "end" }>["end"]): Omit<ExecutionR
   if (end.type === "returned") return { status: "DONE", body, noRetry: false };
   const retryAfter = end.retryAfter === undefined ? {} : { retryAfter: end.retryAfter };
   return { status: end.final ? "DONE" : "ERROR", body, noRetry: end.final, ...retryAfter };
+}
+
+/** Results that are not stored, and the end as the last op: all of it is decided on at once. */
+function endWithResults({
+  end,
+  results,
+}: Extract<PassReply, { type: "end" }>): Omit<ExecutionResult, "requestVersion"> {
+  const texts = [...results.map(({ text }) => text), endOpText(end)];
+  return { status: "NOT_COMPLETED", body: utf8.encode(`[${texts.join(",")}]`), noRetry: false };
+}
+
+function endOpText(end: Extract<PassReply, { type: "end" }>["end"]): string {
+  const op = (name: OpName, rest: string): string => `{"id":"${HANDLER_END_ID}","op":"${name}",${rest}}`;
+  if (end.type === "returned") return op("RunComplete", `"data":${end.body}`);
+  const retryAfter = end.retryAfter === undefined ? "" : `,"retryAfter":${JSON.stringify(end.retryAfter)}`;
+  return op(end.final ? "StepFailed" : "StepError", `"error":${end.body}${retryAfter}`);
 }
 
 /** A parked step as the protocol has it. */

@@ -4,7 +4,7 @@
  */
 import { type Clock, describeValue, messageOf, type PlainError } from "@holdfast/core";
 import { StepError, StepNestedError } from "../steps/errors.ts";
-import type { FoundStep, OpText } from "../steps/pass-machine.ts";
+import type { FoundStep, OpText } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
@@ -33,8 +33,9 @@ export class StepRecord {
   /** When it was found depended on more than on steps. */
   followsTime = false;
   outcome: StepOutcome | undefined;
-  /** Its body runs, or has given a result that is not stored yet. */
+  /** Its body runs, or has given a result. */
   isRunning = false;
+  #isStored = false;
   progress: "open" | "done" | "failed" = "open";
   #resolve: (value: unknown) => void = () => {};
   #reject: (reason: unknown) => void = () => {};
@@ -50,8 +51,13 @@ export class StepRecord {
     });
   }
 
+  /** Its body runs, or has given a result that is not stored yet. */
   get isUnderWay(): boolean {
-    return this.isRunning && this.progress === "open";
+    return this.isRunning && !this.#isStored;
+  }
+
+  noteStored(): void {
+    this.#isStored = true;
   }
 
   /** What the pass needs to know of it. */

@@ -3,7 +3,14 @@
  * the outside world.
  */
 import { type Decision, type JobState, readReport } from "@holdfast/engine";
-import { type CheckpointOutcome, type EventPayload, type Op, parseJsonBytes, parseOps } from "@holdfast/protocol";
+import {
+  type CheckpointOutcome,
+  type EventPayload,
+  isHandlerEnd,
+  type Op,
+  parseJsonBytes,
+  parseOps,
+} from "@holdfast/protocol";
 import type { ExecutionStrategy } from "../execution/execution.ts";
 import { HoldfastError } from "../sdk.ts";
 import type { Answers, InvokedRun } from "./answers.ts";
@@ -76,7 +83,7 @@ export class FunctionRun {
         runId,
         jobId: job.id,
         payload: this.#memory.payload(job, inPlace),
-        extensions: ["checkpoint"],
+        extensions: this.#looksAhead ? ["checkpoint", "lookahead"] : ["checkpoint"],
       },
       { checkpoint: (bytes) => this.#checkpoint(bytes) },
       new AbortController().signal,
@@ -87,6 +94,11 @@ export class FunctionRun {
     const report = read.status === "OPS" ? { ...read, ops } : read;
     await this.#decided(this.#memory.decide({ type: "report", jobId: job.id, inPlace, report }));
     this.#stopAfter(ops);
+  }
+
+  /** As in an app, but where the test is to see what a handler does after each step that is stored. */
+  get #looksAhead(): boolean {
+    return !this.#options.replay && this.#options.until === undefined;
   }
 
   async #checkpoint(bytes: Uint8Array): Promise<CheckpointOutcome> {
@@ -105,7 +117,7 @@ export class FunctionRun {
   #noted(ops: readonly Op[]): readonly Op[] {
     const end = ops.findIndex((op) => this.#isAtEnd(op)) + 1;
     const told = end === 0 ? ops : ops.slice(0, end);
-    for (const op of told) if (op.op !== "None" && !this.#memory.state.memo.has(op.id)) this.#note(op);
+    for (const op of told) if (isStep(op) && !this.#memory.state.memo.has(op.id)) this.#note(op);
     return told;
   }
 
@@ -117,7 +129,7 @@ export class FunctionRun {
   }
 
   #isAtEnd(op: Op): boolean {
-    if (op.op === "None" || op.op === "StepError" || op.op === "StepPlanned") return false;
+    if (!isStep(op) || op.op === "StepError" || op.op === "StepPlanned") return false;
     return fullIdOf(op) === this.#options.until && !this.#memory.state.memo.has(op.id);
   }
 
@@ -152,6 +164,8 @@ export class FunctionRun {
     if (answer !== undefined) memory.arrive(key, answer.atMs, answer.result);
   }
 }
+
+const isStep = (op: Op): boolean => op.op !== "None" && !isHandlerEnd(op);
 
 function fullIdOf(op: Op): string {
   const { id = op.id, index = 0 } = op.userland ?? {};

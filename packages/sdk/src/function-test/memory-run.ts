@@ -185,6 +185,7 @@ export class MemoryRun {
       stepId: isPass ? "step" : job.key,
       functionUuid: null,
       inPlace,
+      looksAhead: false,
       nowMs: this.nowMs,
     });
   }

@@ -30,6 +30,11 @@ export class Journal {
     for (const [index, hash] of this.#order.entries()) this.#position.set(hash, index);
   }
 
+  /** All of them have been asked for, or are not waited for. */
+  get isReplayed(): boolean {
+    return this.#next >= this.#order.length;
+  }
+
   get heldCount(): number {
     return this.#held.size;
   }

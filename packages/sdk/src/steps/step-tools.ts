@@ -8,22 +8,31 @@ import { fetchCall } from "./fetch-tool.ts";
 import { durationMsOf, instantOf } from "./points-in-time.ts";
 import { guarded, invalidStep, jsonCopy, named, type StepCall, type StepId } from "./step-call.ts";
 import type { StepTools } from "./step-types.ts";
-import { createWaitTools, type WaitToolsDeps } from "./wait-tools.ts";
+import { eventCall, invokeCall, signalCall, type WaitToolsDeps } from "./wait-tools.ts";
 import { wireDuration } from "./wire-duration.ts";
 
 export interface StepToolsDeps extends WaitToolsDeps {
+  readonly find: (call: StepCall) => Promise<unknown>;
   readonly runId: string;
-  send(events: readonly OutgoingEvent[]): Promise<{ ids: string[] }>;
-  sendSignal(signal: { readonly signal: string; readonly data?: unknown }): Promise<{ readonly runId?: string }>;
+  readonly client: WaitToolsDeps["client"] & {
+    sendEvents(events: readonly OutgoingEvent[]): Promise<{ ids: string[] }>;
+    sendSignal(signal: { readonly signal: string; readonly data?: unknown }): Promise<{ readonly runId?: string }>;
+  };
 }
 
 /** What each tool does, whatever it is given; `StepTools` says what may be given and what comes of it. */
 type UntypedTools = { readonly [Tool in keyof StepTools]: (...args: never[]) => Promise<unknown> };
 
+/**
+ * The tools of one pass. Functions of their own, so that `const { run } = step` works; and one literal, since an object
+ * that is spread into another costs each pass some microseconds.
+ */
 export function createStepTools(deps: StepToolsDeps): StepTools<SchemaMap> {
   const { find } = deps;
   const tools: UntypedTools = {
-    ...createWaitTools(deps),
+    waitForEvent: (id: StepId, options: unknown) => guarded(id, () => eventCall(deps, id, options), find),
+    waitForSignal: (id: StepId, options: unknown) => guarded(id, () => signalCall(deps, id, options), find),
+    invoke: (id: StepId, options: unknown) => guarded(id, () => invokeCall(deps, id, options), find),
     run: (id: StepId, body: unknown, ...rest: unknown[]) => guarded(id, () => runCall(id, body, rest), find),
     sleep: (id: StepId, duration: unknown) =>
       guarded(
@@ -77,7 +86,7 @@ function sendEventCall(deps: StepToolsDeps, id: StepId, events: unknown): StepCa
     kind: "sendEvent",
     opName: "sendEvent",
     opts: { type: "step.sendEvent" },
-    body: (hash) => deps.send(list.map((event, index) => withId(event, `${deps.runId}-${hash}-${index}`))),
+    body: (hash) => deps.client.sendEvents(list.map((event, index) => withId(event, `${deps.runId}-${hash}-${index}`))),
   };
 }
 
@@ -88,7 +97,7 @@ function sendSignalCall(deps: StepToolsDeps, id: StepId, options: unknown): Step
     kind: "sendSignal",
     opName: "sendSignal",
     opts: { type: "step.sendSignal", ...(typeof signal === "string" ? { signal } : {}) },
-    body: () => deps.sendSignal(data === undefined ? { signal } : { signal, data }),
+    body: () => deps.client.sendSignal(data === undefined ? { signal } : { signal, data }),
   };
 }
 

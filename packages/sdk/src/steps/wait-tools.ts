@@ -1,32 +1,21 @@
-/** The step tools that end when something happens elsewhere: an event, a signal, the end of another run. */
+/** The calls of steps that end when something happens elsewhere: an event, a signal, the end of another run. */
 import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isStandardSchema, validateData } from "../events/event-types.ts";
 import { invokeErrorOf } from "./errors.ts";
 import { timeoutText } from "./points-in-time.ts";
-import { guarded, invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId } from "./step-call.ts";
+import { invalidStep, jsonCopy, named, nameOf, type StepCall, type StepId } from "./step-call.ts";
 
 export interface WaitToolsDeps {
-  find(call: StepCall): Promise<unknown>;
   /** Milliseconds may be said; the base protocol knows whole seconds only. */
   readonly exact: boolean;
   /** The schema of an event's data, by the client's options. */
   schemaOf(eventName: string): StandardSchemaV1 | undefined;
   /** The app whose function runs. */
-  readonly appId: string;
+  readonly client: { readonly options: { readonly id: string } };
 }
 
-/** Steps that end when something happens elsewhere: an event, a signal, the end of another run. */
-export function createWaitTools(deps: WaitToolsDeps) {
-  const { find } = deps;
-  return {
-    waitForEvent: (id: StepId, options: unknown) => guarded(id, () => eventCall(deps, id, options), find),
-    waitForSignal: (id: StepId, options: unknown) => guarded(id, () => signalCall(deps, id, options), find),
-    invoke: (id: StepId, options: unknown) => guarded(id, () => invokeCall(deps, id, options), find),
-  };
-}
-
-function eventCall({ exact, schemaOf }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+export function eventCall({ exact, schemaOf }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
   const options = optionsOf(id, given, "waitForEvent", ["event", "timeout", "if", "match", "schema"]);
   const { event, match } = options;
   const inner = isRecord(event) ? event : undefined;
@@ -63,7 +52,7 @@ function sameIn(path: string): string {
   return `event.${path} == async.${path}`;
 }
 
-function signalCall({ exact }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+export function signalCall({ exact }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
   const options = optionsOf(id, given, "waitForSignal", ["signal", "timeout", "onConflict"]);
   const { onConflict = "fail" } = options;
   if (onConflict !== "fail" && onConflict !== "replace") {
@@ -74,9 +63,9 @@ function signalCall({ exact }: WaitToolsDeps, id: StepId, given: unknown): StepC
   return { ...named(id), kind: "waitForSignal", opName: signal, opts: { signal, timeout, conflict: onConflict } };
 }
 
-function invokeCall({ exact, appId }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
+export function invokeCall({ exact, client }: WaitToolsDeps, id: StepId, given: unknown): StepCall {
   const options = optionsOf(id, given, "invoke", ["function", "data", "v", "meta", "timeout"]);
-  const functionId = slugOf(id, options.function, appId);
+  const functionId = slugOf(id, options.function, client.options.id);
   const { data, v, meta, timeout } = options;
   if (data !== undefined && data !== null && !isRecord(data)) throw invalidStep(id, "its `data` must be an object");
   const payload = jsonCopy({

@@ -2,7 +2,18 @@ import { type Deferred, deferred } from "@holdfast/core";
 import { encodeJsonBytes } from "@holdfast/protocol";
 import { expect } from "vitest";
 import type { Connection } from "../../src/connection/main/connection.ts";
-import { done, type ManualCall, manualStrategy, type OpenChanges, type Opened, openTest } from "./harness.ts";
+import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
+import { createRegistry } from "../../src/functions/registry.ts";
+import { client } from "../execution/support.ts";
+import {
+  done,
+  type ManualCall,
+  manualStrategy,
+  type OpenChanges,
+  type Opened,
+  openTest,
+  requestFor,
+} from "./harness.ts";
 import { type Killable, openKillable } from "./killable.ts";
 import type { GatewayPeer, TestGateway } from "./test-gateway.ts";
 import { until } from "./until.ts";
@@ -206,6 +217,48 @@ const CONNECTED: readonly CloseState[] = [
       void work.call.port.checkpoint(encodeJsonBytes([]));
       await until(() => work.peer.of("WORKER_CHECKPOINT")[0], "the checkpoint");
       return { connection: Promise.resolve(work.opened.connection), ...handedBack(world.gateway, work) };
+    },
+  },
+  {
+    name: "active, with a reply that repeats an unanswered checkpoint",
+    delivers: true,
+    stage: async (world) => {
+      world.gateway.script.ackCheckpoints = null;
+      const { opened, peer, call, requestId } = await working(world);
+      void call.port.checkpoint(encodeJsonBytes([]));
+      await until(() => peer.of("WORKER_CHECKPOINT")[0], "the checkpoint");
+      return {
+        connection: Promise.resolve(opened.connection),
+        during: () => call.result.resolve(done()),
+        check: () => expect(delivered(world.gateway, requestId)).toBe(true),
+      };
+    },
+  },
+  {
+    name: "active, with a handler that is ahead of what is stored",
+    stage: async ({ gateway, changes }) => {
+      const extensions = ["checkpoint", "nack", "lookahead"] as const;
+      Object.assign(gateway.script, { ackCheckpoints: null, extensions });
+      const seen: unknown[] = [];
+      const fn = client.createFunction({ id: "two", triggers: [] }, async ({ step }) => {
+        seen.push(await step.run("a", () => "a"));
+        await step.run("b", () => seen.push("b begins"));
+      });
+      const strategy = createMainThreadStrategy(createRegistry([{ client, functions: [fn] }]));
+      const apps = [{ appName: client.id, functions: encodeJsonBytes([]) }];
+      const config = { outbox: OUTBOX, extensions, apps };
+      const { connection } = await openTest(gateway.url, { ...changes, strategy, config });
+      const peer = await gateway.peer();
+      const { requestId } = gateway.dispatch(peer, requestFor(fn, client.id));
+      await until(() => peer.of("WORKER_CHECKPOINT")[0], "the checkpoint");
+      return {
+        connection: Promise.resolve(connection),
+        check: () => {
+          expect(nacked(gateway, requestId), "the work was handed back").toBe(true);
+          expect(delivered(gateway, requestId), "a reply was sent").toBe(false);
+          expect(seen).toEqual(["a"]);
+        },
+      };
     },
   },
   {

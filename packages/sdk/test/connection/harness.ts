@@ -1,5 +1,5 @@
 import { type Deferred, deferred, systemClock, systemRandom, systemTimers } from "@holdfast/core";
-import { encodeJsonBytes } from "@holdfast/protocol";
+import { type ExecutorRequest, encodeJsonBytes } from "@holdfast/protocol";
 import type { Connection } from "../../src/connection/main/connection.ts";
 import { type OpenConnectionDeps, openConnection } from "../../src/connection/main/open-connection.ts";
 import { type SpawnSettings, spawnConnectionThread } from "../../src/connection/main/spawn-thread.ts";
@@ -11,6 +11,7 @@ import type {
   ExecutionResult,
   ExecutionStrategy,
 } from "../../src/execution/execution.ts";
+import type { HoldfastFunction } from "../../src/functions/define-function.ts";
 import { loadThreadScript } from "../../src/thread-script.ts";
 
 export function done(value: unknown = "ok"): ExecutionResult {
@@ -38,6 +39,18 @@ export function manualStrategy(): { readonly calls: ManualCall[]; readonly strat
       },
     },
   };
+}
+
+/** A request that the real strategy runs in place, as a gateway with our extensions makes it. */
+export function requestFor(fn: HoldfastFunction, appName: string): Partial<ExecutorRequest> {
+  const requestPayload = encodeJsonBytes({
+    version: -1,
+    event: { id: "e", name: "n", data: {}, ts: 1 },
+    events: [],
+    steps: {},
+    ctx: { attempt: 0, stack: { stack: [], current: 0 }, holdfast: { v: 1, retries: {}, signatures: {} } },
+  });
+  return { appName, functionSlug: fn.slug, requestPayload };
 }
 
 export const instantStrategy: ExecutionStrategy = {

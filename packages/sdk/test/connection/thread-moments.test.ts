@@ -65,7 +65,7 @@ function redeliver(sent: ReturnType<TestGateway["dispatch"]>[]): void {
   };
 }
 
-/** Three requests, one of which has a checkpoint under way, from connect() to the end of close(), with one death. */
+/** Three requests, two of which have a checkpoint under way, from connect() to the end of close(), with one death. */
 async function live(part: Part, moment: string, how: Death): Promise<void> {
   const started: string[] = [];
   const answers: string[] = [];
@@ -77,6 +77,8 @@ async function live(part: Part, moment: string, how: Death): Promise<void> {
     execute: async ({ requestId }, port) => {
       started.push(requestId);
       if (started.length === 1) answers.push(await port.checkpoint(encodeJsonBytes([{ id: "a", op: "StepRun" }])));
+      // Its handler is ahead of what is stored, and its reply repeats it.
+      if (started.length === 2) void port.checkpoint(encodeJsonBytes([{ id: "b", op: "StepRun" }]));
       await gate;
       return done(requestId);
     },

@@ -3,6 +3,7 @@ import { type Decision, type JobState, readReport, type StepResult } from "@hold
 import {
   type CheckpointOutcome,
   type EventPayload,
+  type Extension,
   encodeJsonBytes,
   isRecord,
   normalizeError,
@@ -26,6 +27,8 @@ export interface EngineOptions {
   readonly client: AppClient;
   readonly fn: HoldfastFunction;
   readonly inPlace: boolean;
+  /** In place: the handler goes on over results that are not stored yet. */
+  readonly looksAhead?: boolean;
   readonly event?: EventPayload;
   readonly maxAttempts?: number;
   /** What each checkpoint is answered; default: stored, a turn of the event loop later. */
@@ -134,13 +137,17 @@ export class Engine {
         runId: "01RUN",
         jobId: job.id,
         payload: this.#payload(job, inPlace, extra),
-        extensions: inPlace ? ["checkpoint"] : [],
+        extensions: inPlace ? this.#extensions : [],
       },
       this.#port(),
       this.signal.signal,
     );
     this.results.push(result);
     return { result, inPlace };
+  }
+
+  get #extensions(): readonly Extension[] {
+    return this.#options.looksAhead === true ? ["checkpoint", "lookahead"] : ["checkpoint"];
   }
 
   /** What a gateway sends, but for what the test has changed. */

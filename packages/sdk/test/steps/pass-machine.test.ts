@@ -3,23 +3,23 @@ import type { CheckpointOutcome } from "@holdfast/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../tooling/src/runs.ts";
-import {
-  type FoundStep,
-  type HandlerEnd,
-  initialPass,
-  MAX_BATCH_BYTES,
-  type OpText,
-  type PassEffect,
-  type PassEvent,
-  type PassMode,
-  type PassReply,
-  type PassState,
-  passStep,
-} from "../../src/steps/pass-machine.ts";
+import { MAX_BATCH_BYTES, MAX_REPEATED_BYTES } from "../../src/steps/in-place-machine.ts";
+import { initialPass, passStep } from "../../src/steps/pass-machine.ts";
+import type {
+  FoundStep,
+  HandlerEnd,
+  OpText,
+  PassEffect,
+  PassEvent,
+  PassMode,
+  PassReply,
+  PassState,
+} from "../../src/steps/pass-types.ts";
 
 const op = (hash: string, bytes = 10): OpText => ({ hash, text: `{"id":"${hash}"}`, bytes });
 const body = (hash: string): FoundStep => ({ hash, hasBody: true });
 const wait = (hash: string): FoundStep => ({ hash, hasBody: false });
+const finished = (of: OpText): PassEvent => ({ type: "finished", op: of, isReplayed: true });
 const returned: HandlerEnd = { type: "returned", body: "1" };
 const failed = (final: boolean): HandlerEnd => ({ type: "failed", body: "{}", final });
 
@@ -44,7 +44,8 @@ function machine(mode: PassMode) {
   };
 }
 
-const IN_PLACE: PassMode = { type: "in-place" };
+const IN_PLACE: PassMode = { type: "in-place", looksAhead: false };
+const LOOKING_AHEAD: PassMode = { type: "in-place", looksAhead: true };
 
 describe("Pass machine in place", () => {
   test("PASS-1: due bodies start, other steps are parked and reported while bodies run", () => {
@@ -56,15 +57,12 @@ describe("Pass machine in place", () => {
     const sleep = { type: "step", step: wait("s") } as const;
     expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked: [sleep] }]);
     expect(pass.send({ type: "failed", op: op("a"), final: false })).toEqual([]);
-    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
-      { do: "settle", ops: [] },
-      { do: "flush-soon" },
-    ]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "flush-soon" }]);
     const failed = { type: "op", op: op("a"), final: false } as const;
     expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [], parked: [failed] }]);
     // What was told once is not told again before the end.
-    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "settle", ops: [] }]);
-    expect(pass.send({ type: "finished", op: op("c") })).toEqual([{ do: "flush-soon" }]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([]);
+    expect(pass.send(finished(op("c")))).toEqual([{ do: "flush-soon" }]);
     expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("c")], parked: [] }]);
     pass.send({ type: "answered", outcome: "stored" });
     pass.send({ type: "quiet", serial: pass.serial() });
@@ -85,10 +83,10 @@ describe("Pass machine in place", () => {
   test("PASS-2, PASS-3: results that finish during a checkpoint go into the next one, and settle once stored", () => {
     const pass = machine(IN_PLACE);
     for (const hash of ["a", "b", "c"]) pass.send({ type: "found", step: body(hash), due: true });
-    expect(pass.send({ type: "finished", op: op("a") })).toEqual([{ do: "flush-soon" }]);
+    expect(pass.send(finished(op("a")))).toEqual([{ do: "flush-soon" }]);
     expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
-    expect(pass.send({ type: "finished", op: op("b") })).toEqual([]);
-    expect(pass.send({ type: "finished", op: op("c") })).toEqual([]);
+    expect(pass.send(finished(op("b")))).toEqual([]);
+    expect(pass.send(finished(op("c")))).toEqual([]);
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
       { do: "settle", ops: [op("a")] },
       { do: "flush-soon" },
@@ -101,7 +99,7 @@ describe("Pass machine in place", () => {
     const large = MAX_BATCH_BYTES / 2 + 1;
     for (const hash of ["a", "b", "c"]) {
       pass.send({ type: "found", step: body(hash), due: true });
-      pass.send({ type: "finished", op: op(hash, large) });
+      pass.send(finished(op(hash, large)));
     }
     const sent: string[][] = [];
     for (let i = 0; i < 3; i += 1) {
@@ -116,21 +114,21 @@ describe("Pass machine in place", () => {
     const pass = machine(IN_PLACE);
     pass.send({ type: "found", step: body("a"), due: true });
     pass.send({ type: "found", step: body("b"), due: true });
-    pass.send({ type: "finished", op: op("a") });
+    pass.send(finished(op("a")));
     pass.send({ type: "flush" });
     expect(pass.send({ type: "answered", outcome: "stale" })).toEqual([{ do: "abort" }]);
-    expect(pass.send({ type: "finished", op: op("b") })).toEqual([{ do: "reply", reply: { type: "stale" } }]);
+    expect(pass.send(finished(op("b")))).toEqual([{ do: "reply", reply: { type: "stale" } }]);
   });
 
   test("PASS-6: after an invalid answer nothing starts, and the reply carries finished steps", () => {
     const pass = machine(IN_PLACE);
     pass.send({ type: "found", step: body("a"), due: true });
     pass.send({ type: "found", step: body("b"), due: true });
-    pass.send({ type: "finished", op: op("a") });
+    pass.send(finished(op("a")));
     pass.send({ type: "flush" });
     pass.send({ type: "answered", outcome: "invalid" });
     expect(pass.send({ type: "found", step: body("c"), due: true })).toEqual([]);
-    expect(pass.send({ type: "finished", op: op("b") })).toEqual([{ do: "watch", serial: pass.serial() }]);
+    expect(pass.send(finished(op("b")))).toEqual([{ do: "watch", serial: pass.serial() }]);
     pass.send({ type: "quiet", serial: pass.serial() });
     expect(pass.reply()).toMatchObject({ type: "ops", finished: [op("a"), op("b")], reports: [{ step: body("c") }] });
   });
@@ -140,27 +138,138 @@ describe("Pass machine in place", () => {
     pass.send({ type: "found", step: body("a"), due: true });
     expect(pass.send({ type: "handler-ended", end: returned })).toEqual([
       { do: "abort" },
-      { do: "reply", reply: { type: "end", end: returned } },
+      { do: "reply", reply: { type: "end", end: returned, results: [] } },
     ]);
     const other = machine(IN_PLACE);
     other.send({ type: "found", step: body("a"), due: true });
     expect(other.send({ type: "handler-ended", end: failed(false) })).toEqual([]);
-    expect(other.send({ type: "finished", op: op("a") })).toEqual([{ do: "flush-soon" }]);
+    expect(other.send(finished(op("a")))).toEqual([{ do: "flush-soon" }]);
     other.send({ type: "flush" });
     other.send({ type: "answered", outcome: "stored" });
-    expect(other.reply()).toEqual({ type: "end", end: failed(false) });
+    expect(other.reply()).toEqual({ type: "end", end: failed(false), results: [] });
   });
 
   test("PASS-7: a retryable failure waits for the answer to a checkpoint, also when no body runs any more", () => {
     const pass = machine(IN_PLACE);
     pass.send({ type: "found", step: body("a"), due: true });
-    pass.send({ type: "finished", op: op("a") });
+    pass.send(finished(op("a")));
     expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
     // Its reply could be decided on before the step is stored: then the next pass would run the step again.
     expect(pass.send({ type: "handler-ended", end: failed(false) })).toEqual([]);
     expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
       { do: "settle", ops: [op("a")] },
-      { do: "reply", reply: { type: "end", end: failed(false) } },
+      { do: "reply", reply: { type: "end", end: failed(false), results: [] } },
+    ]);
+  });
+});
+
+describe("Pass machine that looks ahead", () => {
+  const ended = (results: readonly OpText[]): PassReply => ({ type: "end", end: returned, results });
+
+  test("PASS-12: a result settles at once, and a body waits until all that its handler has seen is stored", () => {
+    const pass = machine(LOOKING_AHEAD);
+    pass.send({ type: "found", step: body("a"), due: true });
+    expect(pass.send(finished(op("a")))).toEqual([{ do: "settle", ops: [op("a")] }, { do: "flush-soon" }]);
+    expect(pass.send({ type: "found", step: body("b"), due: true })).toEqual([]);
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a")], parked: [] }]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "start", step: body("b") }]);
+  });
+
+  test("PASS-12: a body waits for the checkpoint that carries the last result which its handler has seen", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const hash of ["a", "b"]) pass.send({ type: "found", step: body(hash), due: true });
+    pass.send(finished(op("a")));
+    pass.send({ type: "flush" });
+    pass.send({ type: "found", step: body("after a"), due: true });
+    pass.send(finished(op("b")));
+    pass.send({ type: "found", step: body("after b"), due: true });
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
+      { do: "start", step: body("after a") },
+      { do: "flush-soon" },
+    ]);
+    pass.send({ type: "flush" });
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([{ do: "start", step: body("after b") }]);
+  });
+
+  test("PASS-12: a result waits for its storage where something on record comes first, and so do those after it", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const hash of ["a", "b"]) pass.send({ type: "found", step: body(hash), due: true });
+    expect(pass.send({ type: "finished", op: op("a"), isReplayed: false })).toEqual([{ do: "flush-soon" }]);
+    expect(pass.send(finished(op("b")))).toEqual([]);
+    // Not kept back for the end of the pass: what follows from it is not known.
+    expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([]);
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "checkpoint", ops: [op("a"), op("b")], parked: [] }]);
+    expect(pass.send({ type: "answered", outcome: "stored" })).toEqual([
+      { do: "settle", ops: [op("a"), op("b")] },
+      { do: "watch", serial: pass.serial() },
+    ]);
+  });
+
+  test("PASS-13: results that are not sent or not answered go with the end", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const hash of ["a", "b"]) pass.send({ type: "found", step: body(hash), due: true });
+    pass.send(finished(op("a")));
+    pass.send({ type: "flush" });
+    pass.send(finished(op("b")));
+    pass.send({ type: "handler-ended", end: returned });
+    expect(pass.reply()).toEqual(ended([op("a"), op("b")]));
+  });
+
+  test("PASS-13: the end waits for what is too large to be sent twice, or to go with it", () => {
+    const twice = machine(LOOKING_AHEAD);
+    twice.send({ type: "found", step: body("a"), due: true });
+    twice.send(finished(op("a", MAX_REPEATED_BYTES + 1)));
+    twice.send({ type: "flush" });
+    expect(twice.send({ type: "handler-ended", end: returned })).toEqual([]);
+    twice.send({ type: "answered", outcome: "stored" });
+    expect(twice.reply()).toEqual(ended([]));
+    const large = machine(LOOKING_AHEAD);
+    large.send({ type: "found", step: body("a"), due: true });
+    large.send(finished(op("a", MAX_BATCH_BYTES)));
+    expect(large.send({ type: "handler-ended", end: returned })).toEqual([]);
+    expect(large.send({ type: "flush" })).toMatchObject([{ do: "checkpoint" }]);
+    large.send({ type: "answered", outcome: "stored" });
+    expect(large.reply()).toEqual(ended([]));
+  });
+
+  test("PASS-13: a failure that is tried again waits for a checkpoint that tells of failed attempts", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const hash of ["a", "b"]) pass.send({ type: "found", step: body(hash), due: true });
+    pass.send({ type: "failed", op: op("a"), final: false });
+    pass.send({ type: "flush" });
+    pass.send(finished(op("b")));
+    expect(pass.send({ type: "handler-ended", end: failed(false) })).toEqual([]);
+    pass.send({ type: "answered", outcome: "stored" });
+    expect(pass.reply()).toEqual({ type: "end", end: failed(false), results: [op("b")] });
+  });
+
+  test("PASS-14: only waits keep a result back for the end of the pass, and bodies do not", () => {
+    const pass = machine(LOOKING_AHEAD);
+    for (const hash of ["a", "b"]) pass.send({ type: "found", step: body(hash), due: true });
+    pass.send({ type: "found", step: wait("s"), due: true });
+    pass.send(finished(op("a")));
+    expect(pass.send({ type: "flush" })).toMatchObject([{ do: "checkpoint", ops: [op("a")] }]);
+    pass.send({ type: "answered", outcome: "stored" });
+    pass.send(finished(op("b")));
+    expect(pass.send({ type: "flush" })).toEqual([{ do: "watch", serial: pass.serial() }]);
+    pass.send({ type: "quiet", serial: pass.serial() });
+    expect(pass.reply()).toMatchObject({
+      type: "ops",
+      finished: [op("b")],
+      reports: [{ step: wait("s") }],
+      isSeen: true,
+    });
+  });
+
+  test("PASS-15: after a stale answer nothing that was held starts", () => {
+    const pass = machine(LOOKING_AHEAD);
+    pass.send({ type: "found", step: body("a"), due: true });
+    pass.send(finished(op("a")));
+    pass.send({ type: "flush" });
+    pass.send({ type: "found", step: body("b"), due: true });
+    expect(pass.send({ type: "answered", outcome: "stale" })).toEqual([
+      { do: "abort" },
+      { do: "reply", reply: { type: "stale" } },
     ]);
   });
 });
@@ -173,7 +282,7 @@ describe("Pass machine on the plain protocol", () => {
     expect(pass.send({ type: "found", step: body("a"), due: true })).toEqual([{ do: "watch", serial: 1 }]);
     expect(pass.send({ type: "quiet", serial: 0 })).toEqual([]);
     expect(pass.send({ type: "quiet", serial: 1 })).toEqual([{ do: "start", step: body("a") }]);
-    pass.send({ type: "finished", op: op("a") });
+    pass.send(finished(op("a")));
     expect(pass.reply()).toMatchObject({ type: "ops", finished: [op("a")], reports: [] });
     const forced = machine({ type: "plain", planOnly: true });
     forced.send({ type: "found", step: body("a"), due: true });
@@ -205,10 +314,11 @@ describe("Pass machine for targeted requests", () => {
 });
 
 /** Any order of events that a shell may bring: what a body or a port cannot do, is not tried. */
-test("PASS-2 to PASS-7 and PASS-11 hold for events in any order", () => {
+test("PASS-2 to PASS-7 and PASS-11 to PASS-15 hold for events in any order", () => {
   const choice = fc.record({ pick: fc.nat(9), which: fc.nat(20), flag: fc.boolean(), outcome: fc.nat(5) });
   const modes = fc.constantFrom<PassMode>(
     IN_PLACE,
+    LOOKING_AHEAD,
     { type: "plain", planOnly: false },
     { type: "targeted", hash: "h3" },
   );
@@ -217,7 +327,12 @@ test("PASS-2 to PASS-7 and PASS-11 hold for events in any order", () => {
       const pass = machine(mode);
       const running: string[] = [];
       const settled: string[] = [];
-      const finished: string[] = [];
+      const done: string[] = [];
+      const stored = new Set<string>();
+      const given = new Set<string>();
+      /** What the handler had been given when it asked for a step. */
+      const before = new Map<string, readonly string[]>();
+      const isAhead = mode.type === "in-place" && mode.looksAhead;
       let unanswered: readonly OpText[] | null = null;
       let flushes = 0;
       let replies = 0;
@@ -229,28 +344,45 @@ test("PASS-2 to PASS-7 and PASS-11 hold for events in any order", () => {
             replies += 1;
             if (effect.reply.type === "stale") expect(running).toEqual([]);
             if (effect.reply.type === "ops") expect(running).toEqual([]);
+            if (isAhead && effect.reply.type !== "stale") {
+              const told = effect.reply.type === "end" ? effect.reply.results : [];
+              const ops = effect.reply.type === "ops" ? effect.reply.finished : [];
+              for (const { hash } of [...told, ...ops]) stored.add(hash);
+              expect([...given].filter((hash) => !stored.has(hash))).toEqual([]);
+            }
             continue;
           }
           if (effect.do === "abort" || effect.do === "watch" || effect.do === "watch-missing") continue;
           expect(replies, `${effect.do} after the reply`).toBe(0);
-          if (effect.do === "start") running.push(effect.step.hash);
+          if (effect.do === "start") {
+            running.push(effect.step.hash);
+            if (isAhead) expect(before.get(effect.step.hash)?.every((hash) => stored.has(hash))).toBe(true);
+          }
           if (effect.do === "flush-soon") flushes += 1;
           if (effect.do === "checkpoint") {
             expect(unanswered, "two checkpoints at once").toBeNull();
             unanswered = effect.ops;
           }
-          if (effect.do === "settle") settled.push(...effect.ops.map((each) => each.hash));
+          if (effect.do === "settle") {
+            settled.push(...effect.ops.map((each) => each.hash));
+            for (const { hash } of effect.ops) given.add(hash);
+          }
         }
       };
       for (const { pick, which, flag, outcome } of choices) {
         if (pick <= 3) {
           const hash = `h${next++}`;
+          before.set(hash, [...given]);
           absorb(pass.send({ type: "found", step: { hash, hasBody: pick > 0 }, due: pick > 1 }));
         } else if (pick <= 5 && running.length > 0) {
           const [hash = ""] = running.splice(which % running.length, 1);
-          if (pick === 4) finished.push(hash);
+          if (pick === 4) done.push(hash);
           absorb(
-            pass.send(pick === 4 ? { type: "finished", op: op(hash) } : { type: "failed", op: op(hash), final: flag }),
+            pass.send(
+              pick === 4
+                ? { type: "finished", op: op(hash), isReplayed: flag }
+                : { type: "failed", op: op(hash), final: flag },
+            ),
           );
         } else if (pick === 6 && flushes > 0) {
           flushes -= 1;
@@ -258,6 +390,8 @@ test("PASS-2 to PASS-7 and PASS-11 hold for events in any order", () => {
         } else if (pick === 7 && unanswered !== null) {
           const answer: CheckpointOutcome =
             (["stored", "stored", "stored", "stored", "invalid", "stale"] as const)[outcome] ?? "stored";
+          const ops: readonly OpText[] = unanswered;
+          if (answer === "stored") for (const { hash } of ops) stored.add(hash);
           unanswered = null;
           absorb(pass.send({ type: "answered", outcome: answer }));
         } else if (pick === 8) {
@@ -271,10 +405,10 @@ test("PASS-2 to PASS-7 and PASS-11 hold for events in any order", () => {
         expect(replies).toBeLessThanOrEqual(1);
         if (pass.driver.state.phase === "open") expect(pass.driver.state.running).toBe(running.length);
       }
-      expect(settled).toEqual(finished.slice(0, settled.length));
+      expect(settled).toEqual(done.slice(0, settled.length));
       // P11: from anywhere it can be ended.
       absorb(pass.send({ type: "stop" }));
-      while (replies === 0 && running.length > 0) absorb(pass.send({ type: "finished", op: op(running.pop() ?? "") }));
+      while (replies === 0 && running.length > 0) absorb(pass.send(finished(op(running.pop() ?? ""))));
       expect(replies).toBe(1);
     }),
     { numRuns: runs(3000) },

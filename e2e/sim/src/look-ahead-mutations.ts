@@ -1,0 +1,45 @@
+import type { Guard } from "./guard.ts";
+
+const IN_PLACE = "packages/sdk/src/steps/in-place-machine.ts";
+
+/** What keeps the promise while a handler is ahead of the store. */
+export const LOOK_AHEAD_GUARDS: readonly Guard[] = [
+  {
+    name: "a body waits until what its handler has seen is stored",
+    edits: [{ file: IN_PLACE, find: "if (state.seen === state.stored) return", replace: "if (true) return" }],
+  },
+  {
+    name: "a held body waits for all that its handler has seen",
+    edits: [{ file: IN_PLACE, find: "held.filter(({ seen }) => seen <= count)", replace: "held.filter(() => true)" }],
+  },
+  {
+    name: "results that are not stored go with the end",
+    edits: [
+      {
+        file: IN_PLACE,
+        find: "if (results !== null) return endAs(state, ending, results);",
+        replace: "if (results !== null) return endAs(state, ending, []);",
+      },
+    ],
+  },
+  {
+    name: "a reply repeats the results that are on their way",
+    edits: [
+      {
+        file: IN_PLACE,
+        find: "const results = [...sent, ...toArray(unsent)];",
+        replace: "const results = toArray(unsent);",
+      },
+    ],
+  },
+  {
+    name: "the end of a handler comes after the results of its steps",
+    edits: [
+      {
+        file: "packages/sdk/src/execution/result-of.ts",
+        find: "[...results.map(({ text }) => text), endOpText(end)]",
+        replace: "[endOpText(end), ...results.map(({ text }) => text)]",
+      },
+    ],
+  },
+];

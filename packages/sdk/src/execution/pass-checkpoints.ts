@@ -1,0 +1,62 @@
+/**
+ * What a pass sends while it goes on: when the machine's checkpoints leave, and what they say. `Pass` owns one; the
+ * connection numbers, keeps and repeats them.
+ */
+import type { CheckpointOutcome } from "@holdfast/protocol";
+import type { Checkpoint, PassEvent } from "../steps/pass-types.ts";
+import type { CheckpointPort } from "./execution.ts";
+import { afterMicrotasks } from "./idle-detector.ts";
+import type { PassOptions } from "./pass-options.ts";
+import { textOf } from "./result-of.ts";
+import type { StepRecord } from "./step-record.ts";
+
+export interface PassCheckpointsDeps {
+  /** Everything has happened that follows at once from the results that the handler was given. */
+  readonly isSettled: () => boolean;
+  readonly find: (hash: string) => StepRecord | undefined;
+  readonly send: (event: PassEvent) => void;
+}
+
+const utf8 = new TextEncoder();
+
+export class PassCheckpoints {
+  readonly #port: CheckpointPort;
+  readonly #deps: PassCheckpointsDeps;
+  readonly #looksAhead: boolean;
+
+  constructor({ port, mode }: PassOptions, deps: PassCheckpointsDeps) {
+    this.#port = port;
+    this.#deps = deps;
+    this.#looksAhead = mode.type === "in-place" && mode.looksAhead;
+  }
+
+  /** Asks for a flush, but not before the handler has had its turn: with its end the results go in the reply. */
+  readonly flushSoon = (): void => {
+    afterMicrotasks(this.#flush);
+  };
+
+  readonly #flush = (): void => {
+    if (this.#looksAhead && !this.#deps.isSettled()) this.flushSoon();
+    else this.#deps.send({ type: "flush" });
+  };
+
+  store({ ops, parked }: Checkpoint): void {
+    const { find, send } = this.#deps;
+    const texts = [...ops.map((op) => op.text), ...parked.map((report) => textOf(report, find))];
+    const answered = (outcome: CheckpointOutcome): void => {
+      if (outcome === "stored") for (const { hash } of ops) find(hash)?.noteStored();
+      send({ type: "answered", outcome });
+    };
+    // When the connection cannot say what became of it, the reply carries the ops; the gateway knows them by id.
+    this.#port.checkpoint(utf8.encode(`[${texts.join(",")}]`)).then(answered, () => answered("invalid"));
+  }
+
+  /** A gateway that knows what is under way at the deadline, and can be undone, waits for its result. */
+  announce(record: StepRecord, begin: () => void): void {
+    const { send } = this.#deps;
+    this.#port.checkpoint(utf8.encode(`[${record.ops.begun().text}]`)).then((outcome) => {
+      if (outcome === "stale") send({ type: "stop" });
+      begin();
+    }, begin);
+  }
+}

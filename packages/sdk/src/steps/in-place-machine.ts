@@ -1,0 +1,221 @@
+/**
+ * The rules of a pass that goes on in place, over checkpoints: PASS-1 to PASS-7 and PASS-12 to PASS-15 of
+ * `pass-machine.ts`, which hands its events on to here. See docs/decisions/0060 for looking ahead.
+ */
+import { type Next, unreachable } from "@holdfast/core";
+import type { CheckpointOutcome } from "@holdfast/protocol";
+import { type AppendList, concat, listLength, push, toArray } from "./append-list.ts";
+import { endPass, endWithOps, isAwaited, stopPass } from "./pass-ends.ts";
+import type {
+  FoundStep,
+  HandlerEnd,
+  HeldStep,
+  OpenPass,
+  OpText,
+  PassEffect,
+  PassState,
+  StepReport,
+} from "./pass-types.ts";
+
+type NextPass = Next<PassState, PassEffect>;
+
+/** So that a checkpoint or reply fits a frame with room to spare; one result alone may be a little larger. */
+export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** What is on its way already goes with the end a second time, rather than let the end wait, up to this. */
+export const MAX_REPEATED_BYTES = 64 * 1024;
+
+export function findInPlace(before: OpenPass, step: FoundStep, due: boolean): NextPass {
+  if (before.ending !== null) return [before, []];
+  const state = { ...before, serial: before.serial + 1 };
+  if (!step.hasBody) return proceed(park(state, { type: "step", step }));
+  // A failed step that is not due was reported when it failed.
+  if (!due || state.refused) return proceed(plan(state, step));
+  if (state.seen === state.stored) return [{ ...state, running: state.running + 1 }, [{ do: "start", step }]];
+  return proceed({ ...state, held: push(state.held, { step, seen: state.seen }) });
+}
+
+export function finishInPlace(before: OpenPass, op: OpText, isReplayed: boolean): NextPass {
+  const state = { ...before, running: before.running - 1, unsent: push(before.unsent, op), serial: before.serial + 1 };
+  if (!isReplayed || !looksAhead(before) || !isAllSeen(before)) return proceed(state);
+  const [next, effects] = proceed({ ...state, seen: state.seen + 1 });
+  return [next, [{ do: "settle", ops: [op] }, ...effects]];
+}
+
+export function failInPlace(before: OpenPass, report: StepReport): NextPass {
+  return proceed({ ...park(before, report), running: before.running - 1, serial: before.serial + 1 });
+}
+
+export function flush(state: OpenPass): NextPass {
+  const { unanswered, refused, running, held, untold } = state;
+  if (unanswered !== null || refused || !hasNews(state)) return proceed(state);
+  if (isHeldBackForEnd(state)) return [state, [{ do: "watch", serial: state.serial }]];
+  const all = toArray(state.unsent);
+  const count = batchSize(all);
+  const ops = all.slice(0, count);
+  const parked = running > 0 || held !== null ? toArray(untold) : [];
+  const next = { ...state, unsent: concat(null, all.slice(count)), unanswered: { ops, parked } };
+  return [parked.length > 0 ? { ...next, untold: null } : next, [{ do: "checkpoint", ops, parked }]];
+}
+
+export function answer(state: OpenPass, outcome: CheckpointOutcome): NextPass {
+  const ops = state.unanswered?.ops ?? [];
+  const serial = state.serial + 1;
+  switch (outcome) {
+    case "stored":
+      return stored({ ...state, serial, unanswered: null }, ops);
+    case "stale":
+      return stopPass(state);
+    case "invalid": {
+      const unsent = concat(concat(null, ops), toArray(state.unsent));
+      const refused: OpenPass = { ...state, serial, refused: true, unanswered: null, unsent, held: null };
+      const held = toArray(state.held);
+      return proceed(held.reduce<OpenPass>((planned, { step }) => plan(planned, step), refused));
+    }
+    default:
+      return unreachable(outcome);
+  }
+}
+
+export function quietInPlace(state: OpenPass): NextPass {
+  const isIdle = state.running === 0 && state.held === null && state.unanswered === null && !state.flushing;
+  if (!isIdle) return [state, []];
+  if (state.unsent === null || state.refused || !isAllSeen(state)) return endWithAll(state);
+  return endPass(state, {
+    type: "ops",
+    finished: toArray(state.unsent),
+    reports: toArray(state.reports),
+    isSeen: true,
+  });
+}
+
+export function endInPlace(state: OpenPass, ended: HandlerEnd): NextPass {
+  const ending = { ...state, ending: ended, held: heldFor(ended, state.held) };
+  if (looksAhead(state) || waitsForBodies(ended)) return proceed(ending);
+  return endAs(ending, ended, []);
+}
+
+function looksAhead({ mode }: OpenPass): boolean {
+  return mode.type === "in-place" && mode.looksAhead;
+}
+
+/** Nothing that has finished waits to be given to the handler. */
+function isAllSeen({ seen, stored: count, unanswered, unsent }: OpenPass): boolean {
+  return seen === count + (unanswered?.ops.length ?? 0) + listLength(unsent);
+}
+
+function stored(state: OpenPass, ops: readonly OpText[]): NextPass {
+  const count = state.stored + ops.length;
+  const unseen = ops.slice(Math.max(0, state.seen - state.stored));
+  const held = toArray(state.held);
+  const free = held.filter(({ seen }) => seen <= count);
+  const running = state.running + free.length;
+  const rest = concat<HeldStep>(null, held.slice(free.length));
+  const [next, effects] = proceed({ ...state, seen: Math.max(state.seen, count), stored: count, running, held: rest });
+  const settles = unseen.length > 0 ? [{ do: "settle", ops: unseen } as const] : [];
+  return [next, [...settles, ...free.map(({ step }) => ({ do: "start", step }) as const), ...effects]];
+}
+
+/** After something changed: send what finished, end what has ended, or watch for the end. */
+function proceed(state: OpenPass): NextPass {
+  const { unsent, unanswered, running, held, ending, reports, refused } = state;
+  const isOver = ending !== null && held === null && (running === 0 || !waitsForBodies(ending));
+  if (isOver && looksAhead(state)) {
+    const results = resultsForEnd(state, ending);
+    if (results !== null) return endAs(state, ending, results);
+  }
+  if (unanswered !== null) return [state, []];
+  if (hasNews(state) && !refused) {
+    return state.flushing ? [state, []] : [{ ...state, flushing: true }, [{ do: "flush-soon" }]];
+  }
+  if (isOver && unsent === null) return endAs(state, ending, []);
+  if (running > 0 || held !== null) return [state, []];
+  if (isOver) return endWithAll(state);
+  if (unsent === null && reports === null) return [state, []];
+  return [state, [{ do: "watch", serial: state.serial }]];
+}
+
+/** What a checkpoint would carry now. */
+function hasNews({ unsent, untold, running, held }: OpenPass): boolean {
+  return unsent !== null || (untold !== null && (running > 0 || held !== null));
+}
+
+/** Nothing is left but waits, so the end of the pass is near, and takes everything with it. */
+function isHeldBackForEnd(state: OpenPass): boolean {
+  const { running, held, ending, reports, unsent } = state;
+  if (!looksAhead(state) || running > 0 || held !== null || ending !== null || reports === null) return false;
+  const ops = toArray(unsent);
+  return isAllSeen(state) && batchSize(ops) === ops.length;
+}
+
+/**
+ * The results that go with the end, those on their way included; null: the end waits until they are stored, since they
+ * are too large, or since a checkpoint that no reply repeats is on its way.
+ */
+function resultsForEnd({ unanswered, unsent, reports }: OpenPass, ending: HandlerEnd): readonly OpText[] | null {
+  const sent = unanswered?.ops ?? [];
+  if (unanswered !== null) {
+    const isRepeatable = unanswered.parked.length === 0 || !waitsForBodies(ending);
+    if (!isRepeatable || isAwaited(ending, toArray(reports)) || bytesOf(sent) > MAX_REPEATED_BYTES) return null;
+  }
+  const results = [...sent, ...toArray(unsent)];
+  // At most three bytes for each unit of the text.
+  const endBytes = ending.type === "op" ? ending.op.bytes : 3 * ending.body.length;
+  return results.length === 0 || bytesOf(results) + endBytes <= MAX_BATCH_BYTES ? results : null;
+}
+
+/** Of the steps that have not begun only those that belong to the run, although they were never awaited, do so after its end. */
+function heldFor(ended: HandlerEnd, held: AppendList<HeldStep>): AppendList<HeldStep> {
+  const awaits = ended.type === "returned" ? ended.awaits : undefined;
+  return awaits === undefined
+    ? null
+    : concat(
+        null,
+        toArray(held).filter(({ step }) => awaits.has(step.hash)),
+      );
+}
+
+function waitsForBodies(ended: HandlerEnd): boolean {
+  switch (ended.type) {
+    case "returned":
+      return ended.awaits !== undefined;
+    case "failed":
+      return !ended.final;
+    case "op":
+      return true;
+    default:
+      return unreachable(ended);
+  }
+}
+
+function endAs(state: OpenPass, ended: HandlerEnd, results: readonly OpText[]): NextPass {
+  if (ended.type === "op") return endWithOps(state, results, [{ type: "op", op: ended.op, final: ended.final }]);
+  return isAwaited(ended, toArray(state.reports))
+    ? endWithAll(state)
+    : endPass(state, { type: "end", end: ended, results });
+}
+
+function endWithAll(state: OpenPass): NextPass {
+  const finished = toArray(state.unsent);
+  return endWithOps(state, finished.slice(0, batchSize(finished)), toArray(state.reports));
+}
+
+function plan(state: OpenPass, step: FoundStep): OpenPass {
+  return { ...state, reports: push(state.reports, { type: "step", step }) };
+}
+
+function park(state: OpenPass, report: StepReport): OpenPass {
+  return { ...state, reports: push(state.reports, report), untold: push(state.untold, report) };
+}
+
+function bytesOf(ops: readonly OpText[]): number {
+  return ops.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function batchSize(ops: readonly OpText[]): number {
+  let bytes = 0;
+  for (const [index, op] of ops.entries()) {
+    bytes += op.bytes;
+    if (index > 0 && bytes > MAX_BATCH_BYTES) return index;
+  }
+  return ops.length;
+}
