@@ -50,6 +50,7 @@ test("every fault of the table has a test that exists", () => {
 const own = new Set([
   "Found under load",
   "With peers of the base protocol",
+  "Looking ahead",
   "Silence",
   "Hostile peers",
   "Several gateways, several versions",
