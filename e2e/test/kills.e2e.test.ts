@@ -9,6 +9,8 @@ describe.each(modes)("$name", (mode) => {
       const first = await world.startApp();
       const runId = await world.trigger("between");
       await world.noted(runId, "at between");
+      // Code between steps may run before the result before it is stored.
+      await world.until("a stored result", async () => (await world.api.run(runId)).steps.length > 0);
       await first.kill();
       const second = await world.startApp();
       await world.noted(runId, "at between", 2);

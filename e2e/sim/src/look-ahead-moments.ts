@@ -20,7 +20,7 @@ const KINDS = [
   "kill gateway",
   "kill gateway within an action",
   "block main",
-  "pause app",
+  "suspend app",
   "drain gateway",
   "close app",
   "cancel run",

@@ -42,7 +42,7 @@ export function requestFrame(facts: RequestFacts): { readonly frame: GatewayFram
     queueItem: queueItemOf({ requestId, leaseId }),
     functionUuid: worker.session.extensions.has("checkpoint") ? null : uuid,
     inPlace,
-    looksAhead: slot.session.extensions.has("lookahead"),
+    looksAhead: worker.session.extensions.has("lookahead"),
     nowMs,
   });
   const bytes = payload.byteLength;
