@@ -1,3 +1,4 @@
+/** The adversaries of the simulation, and how those of a schedule are drawn (docs/decisions/0045). */
 import type { Dice } from "./random.ts";
 
 /**

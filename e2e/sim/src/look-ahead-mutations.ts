@@ -1,3 +1,4 @@
+/** Mutations of the guards around handlers that are ahead of the store; see `mutations.ts`. */
 import type { Guard } from "./guard.ts";
 
 const IN_PLACE = "packages/sdk/src/steps/in-place-machine.ts";
