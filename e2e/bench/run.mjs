@@ -37,11 +37,14 @@ const other = options.against === undefined ? undefined : await otherBuild(optio
 const builds = [thisBuild(), ...(other === undefined ? [] : [other])];
 const measurements = new Measurements(builds, profiles);
 const chosen = scenarios.filter(({ name }) => options.names.includes(name));
+const file = join(results, `${stamp}.json`);
 try {
   for (const scenario of chosen) {
     process.stdout.write(`${titleOf(scenario, scenario.sizes[options.size])} `);
     await measurements.measure(scenario, { ...options, onRow: () => process.stdout.write(".") });
     process.stdout.write("\n");
+    // Now, not at the end: what was measured is not lost when the rest is interrupted.
+    keep();
   }
 } finally {
   await measurements.close();
@@ -58,8 +61,25 @@ function readOrExplain() {
   }
 }
 
-function report() {
+function keep() {
   const { rows, failures, commitMs } = measurements;
+  const machine = {
+    cpus: availableParallelism(),
+    model: cpus()[0]?.model,
+    memoryBytes: totalmem(),
+    node: process.version,
+    commitMs,
+  };
+  const kept = { at: stamp, builds: builds.map(({ label, commit }) => ({ label, commit })), machine, failures, rows };
+  writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`);
+  if (!options.docs) return;
+  const { cpus: count, model, node } = machine;
+  keepRows({ cpus: count, model, node, commitMs }, builds[0]?.commit ?? "unknown", rows);
+  writeDocuments();
+}
+
+function report() {
+  const { rows, failures } = measurements;
   const measured = chosen
     .map((scenario) => ({ scenario, size: scenario.sizes[options.size], rows: measurements.rowsOf(scenario.name) }))
     .filter((one) => one.rows.some((ofBuild) => ofBuild.length > 0));
@@ -70,27 +90,12 @@ function report() {
   for (const { scenario, build, message } of failures) {
     console.log(`${scenario} could not be measured on ${build}: ${message}\n`);
   }
-  const machine = {
-    cpus: availableParallelism(),
-    model: cpus()[0]?.model,
-    memoryBytes: totalmem(),
-    node: process.version,
-    commitMs,
-  };
   const loads = rows.map(({ load }) => load);
   console.log(
-    `Load average ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} on ${machine.cpus} cores.`,
+    `Load average ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} on ${availableParallelism()} cores.`,
   );
-  const file = join(results, `${stamp}.json`);
-  const kept = { at: stamp, builds: builds.map(({ label, commit }) => ({ label, commit })), machine, failures, rows };
-  writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`);
   console.log(`Raw rows: ${file}`);
-  if (options.docs) {
-    const { cpus: count, model, node } = machine;
-    keepRows({ cpus: count, model, node, commitMs }, builds[0]?.commit ?? "unknown", rows);
-    writeDocuments();
-    console.log("docs/performance.md and its plots have these figures.");
-  }
+  if (options.docs) console.log("docs/performance.md and its plots have these figures.");
   if (profiles !== undefined) console.log(`CPU profiles of app and gateway: ${profiles}`);
   if (failures.some(({ build }) => build === "this")) process.exitCode = 1;
 }
