@@ -268,3 +268,18 @@ it("a checkpoint is never flushed, and is resent on a healthy connection until i
   await connection.close();
   expect(gateway.flushed).toEqual([]);
 });
+
+it("a large reply arrives whole over the socket, and by HTTP when no acknowledgement comes", async () => {
+  const body = encodeJsonBytes("x".repeat(300_000));
+  gateway.script.ackReplies = false;
+  const { connection } = await openTest(gateway.url, {
+    config: { outbox: impatient },
+    strategy: { execute: () => Promise.resolve({ status: "DONE", body, noRetry: false, requestVersion: 2 }) },
+  });
+  const { requestId } = gateway.dispatch(await gateway.peer());
+  await until(() => gateway.flushed.length > 0, "the flush");
+  const all = [...replies(requestId), ...gateway.flushed];
+  expect(all.length).toBeGreaterThan(1);
+  for (const reply of all) expect(Buffer.compare(reply.body, body)).toBe(0);
+  await connection.close();
+});

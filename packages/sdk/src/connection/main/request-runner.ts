@@ -13,6 +13,7 @@ import {
   identityOf,
   MAX_REPLY_BYTES,
 } from "../shared/reply.ts";
+import { sharable } from "../shared/shared-bytes.ts";
 import type { LeaseGuard } from "./lease-guard.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -48,9 +49,10 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
 
   const portFor = (requestId: string, signal: CancelSignal): CheckpointPort => ({
     whenConfirmed: () => leaseGuard.whenConfirmed(requestId, signal),
-    checkpoint: (ops) => {
+    checkpoint: (bytes) => {
       // As a reply it becomes an error that says how large it was.
-      if (ops.byteLength > MAX_REPLY_BYTES) return Promise.resolve("invalid");
+      if (bytes.byteLength > MAX_REPLY_BYTES) return Promise.resolve("invalid");
+      const ops = sharable(bytes);
       const checkpoint = ledger.addCheckpoint(requestId, ops);
       if (checkpoint === undefined) return Promise.resolve("stale");
       send({ type: "CHECKPOINT", requestId, sequence: checkpoint.sequence, ops });
@@ -82,7 +84,7 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
     const { status, body, noRetry, retryAfter, requestVersion } = result;
     const content = { status, body, noRetry, requestVersion, ...(retryAfter === undefined ? {} : { retryAfter }) };
     const response = encodeReply(request, content, deps.sdkVersion);
-    // Kept in the ledger until it is acknowledged, so it is copied to the thread and never moved.
+    // Kept in the ledger until it is acknowledged, so it is copied to or shared with the thread and never moved.
     if (ledger.finish(requestId, { kind: "response", response })) {
       send({ type: "EXECUTION_RESPONSE", requestId, response });
     }

@@ -10,6 +10,8 @@ import {
   WIRE_LIMITS,
 } from "@holdfast/protocol";
 
+import { allocateSharable } from "./shared-bytes.ts";
+
 export type { ExecutorRequest, RequestIdentity } from "@holdfast/protocol";
 
 /** Reads the bytes of EXECUTION_REQUEST; undefined when they are no executor request. */
@@ -44,7 +46,7 @@ export const MAX_REPLY_BYTES = WIRE_LIMITS.maxFrameBytes - ENVELOPE_BYTES;
  */
 export function encodeReply(identity: RequestIdentity, content: ReplyContent, sdkVersion: string): Uint8Array {
   const { requestId, accountId, envId, appId, systemTraceCtx, userTraceCtx, runId } = identity;
-  const response = encodeSdkResponse({
+  const sdkResponse = {
     requestId,
     accountId,
     envId,
@@ -55,7 +57,8 @@ export function encodeReply(identity: RequestIdentity, content: ReplyContent, sd
     userTraceCtx,
     sdkVersion,
     ...content,
-  });
+  };
+  const response = encodeSdkResponse(sdkResponse, allocateSharable);
   if (response.byteLength <= MAX_REPLY_BYTES) return response;
   throw new HoldfastError(
     "FRAME_TOO_LARGE",
