@@ -3,7 +3,7 @@
  * a kind of frame without a row does not compile.
  */
 import { HoldfastError } from "@holdfast/core";
-import { bare, type FrameKind, namesOf, type PayloadCodecs } from "./codec-parts.ts";
+import { bare, type FrameKind, namesOf, type PayloadCodecs, withStep } from "./codec-parts.ts";
 import { type CheckpointOutcome, EXTENSIONS, type Extension, type GatewayFrame, type WorkerFrame } from "./frames.ts";
 import {
   readGatewayCancelData,
@@ -43,10 +43,7 @@ export const gatewayPayloads: PayloadCodecs<GatewayFrame, Exclude<FrameKind, Wor
   },
   GATEWAY_EXECUTOR_REQUEST: {
     write: writeGatewayExecutorRequestData,
-    read: (reader) => {
-      const { stepId, ...rest } = readGatewayExecutorRequestData(reader);
-      return { kind: "GATEWAY_EXECUTOR_REQUEST", ...rest, stepId: stepId || "step" };
-    },
+    read: (reader) => ({ kind: "GATEWAY_EXECUTOR_REQUEST", ...withStep(readGatewayExecutorRequestData(reader)) }),
   },
   WORKER_REPLY_ACK: {
     write: writeWorkerReplyAckData,
@@ -70,10 +67,10 @@ export const gatewayPayloads: PayloadCodecs<GatewayFrame, Exclude<FrameKind, Wor
     write: (writer, frame) =>
       writeGatewayCheckpointAckData(writer, { ...frame, outcome: OUTCOME_NUMBERS[frame.outcome] }),
     read: (reader) => {
-      const { outcome: number, ...rest } = readGatewayCheckpointAckData(reader);
+      const { requestId, sequence, outcome: number, message } = readGatewayCheckpointAckData(reader);
       const outcome = OUTCOMES.get(number);
       if (outcome === undefined) throw new HoldfastError("FRAME_INVALID", `Unknown checkpoint outcome ${number}.`);
-      return { kind: "GATEWAY_CHECKPOINT_ACK", ...rest, outcome };
+      return { kind: "GATEWAY_CHECKPOINT_ACK", requestId, sequence, outcome, message };
     },
   },
   GATEWAY_CANCEL: {

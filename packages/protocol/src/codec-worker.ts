@@ -3,10 +3,10 @@ import { HoldfastError } from "@holdfast/core";
 import {
   bare,
   type FrameKind,
-  identity,
   namesOf,
   type PayloadCodecs,
   readResponse,
+  withStep,
   writeResponse,
 } from "./codec-parts.ts";
 import { type CodecReader, NO_BYTES } from "./codec-reader.ts";
@@ -48,7 +48,7 @@ export const workerPayloads: PayloadCodecs<WorkerFrame, Exclude<FrameKind, Gatew
   WORKER_CONNECT: { write: writeConnect, read: readConnect },
   WORKER_REQUEST_ACK: {
     write: writeWorkerRequestAckData,
-    read: (reader) => ({ kind: "WORKER_REQUEST_ACK", ...identity(readWorkerRequestAckData(reader)) }),
+    read: (reader) => ({ kind: "WORKER_REQUEST_ACK", ...withStep(readWorkerRequestAckData(reader)) }),
   },
   WORKER_REPLY: {
     write: writeResponse,
@@ -56,10 +56,7 @@ export const workerPayloads: PayloadCodecs<WorkerFrame, Exclude<FrameKind, Gatew
   },
   WORKER_REQUEST_EXTEND_LEASE: {
     write: writeWorkerRequestExtendLeaseData,
-    read: (reader) => {
-      const { leaseId, ...data } = readWorkerRequestExtendLeaseData(reader);
-      return { kind: "WORKER_REQUEST_EXTEND_LEASE", ...identity(data), leaseId };
-    },
+    read: (reader) => ({ kind: "WORKER_REQUEST_EXTEND_LEASE", ...withStep(readWorkerRequestExtendLeaseData(reader)) }),
   },
   WORKER_STATUS: {
     write: writeWorkerStatusData,
