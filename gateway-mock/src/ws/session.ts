@@ -3,7 +3,13 @@
  * machine to the dispatcher.
  */
 import { createDriver, type Log, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
-import { decodeWorkerFrame, type Extension, frameKind, type WorkerConnect } from "@holdfast/protocol";
+import {
+  decodeWorkerFrame,
+  EXTENSION_OF_FRAME,
+  type Extension,
+  frameKind,
+  type WorkerConnect,
+} from "@holdfast/protocol";
 import { levelFor } from "@holdfast/store";
 import { type AttachedWorker, versionName, type WorkerSession } from "../dispatch/index.ts";
 import { Allowance } from "./allowance.ts";
@@ -214,7 +220,10 @@ export class Session {
         return writer.isCongested;
       },
       log: this.#log,
-      send: (frame) => writer.send(frame),
+      send: (frame) => {
+        const extension = EXTENSION_OF_FRAME[frame.kind];
+        if (extension === null || extensions.includes(extension)) writer.send(frame);
+      },
       sendWhenRoom: (make) => writer.sendWhenRoom(make),
     };
   }

@@ -41,6 +41,17 @@ test("parallel steps are requested one by one at the same time, and one pass fol
   expect(run.log.filter(({ kind, key }) => kind === "DISPATCHED" && key === "").length).toBe(2);
 });
 
+test("a worker is sent no frame of an extension that it did not agree on, whatever it sends itself", async () => {
+  const gateway = await bench.gateway();
+  const worker = await bench.worker(gateway, plain);
+  const [runId = ""] = await start(gateway);
+  const { request } = await worker.request();
+  worker.checkpoint(request, 1, [did("a")]);
+  await worker.replied(request, { status: "DONE", value: 1 });
+  expect((await ended(gateway, runId)).status).toBe("COMPLETED");
+  expect(worker.frames.map(({ kind }) => kind)).not.toContain("GATEWAY_CHECKPOINT_ACK");
+});
+
 test("in a race a pass follows each completion, and the losers are told to stop", async () => {
   const gateway = await bench.gateway();
   const worker = await bench.worker(gateway, { extensions: ["cancel"] });

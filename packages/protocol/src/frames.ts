@@ -206,3 +206,17 @@ export interface StartResponse {
 /** What both sides may agree to use beyond the base protocol. */
 export const EXTENSIONS = ["checkpoint", "nack", "cancel", "stall", "lookahead"] as const;
 export type Extension = (typeof EXTENSIONS)[number];
+
+/** The extension that each frame of a gateway belongs to; null = the base protocol, which every peer knows. */
+export const EXTENSION_OF_FRAME: Readonly<Record<GatewayFrame["kind"], Extension | null>> = {
+  GATEWAY_HELLO: null,
+  GATEWAY_CONNECTION_READY: null,
+  GATEWAY_HEARTBEAT: null,
+  GATEWAY_CLOSING: null,
+  SYNC_FAILED: null,
+  GATEWAY_EXECUTOR_REQUEST: null,
+  WORKER_REPLY_ACK: null,
+  WORKER_REQUEST_EXTEND_LEASE_ACK: null,
+  GATEWAY_CHECKPOINT_ACK: "checkpoint",
+  GATEWAY_CANCEL: "cancel",
+};

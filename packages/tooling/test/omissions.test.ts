@@ -42,6 +42,12 @@ const omissions: readonly Omission[] = [
     says: /not assignable to type '"WORKER_REQUEST_NACK"'|'never'/,
   },
   {
+    name: "a frame of the gateway of which it is not said to which extension it belongs",
+    room: protocol,
+    cut: / {2}GATEWAY_CANCEL: "cancel",\n/,
+    says: /'GATEWAY_CANCEL' is missing/,
+  },
+  {
     name: "a reason of a refusal without a number",
     room: protocol,
     cut: / {2}AT_CAPACITY: 4,\n/,

@@ -31,6 +31,7 @@ export interface WorkerSession {
   readonly congested: boolean;
   /** For lines about what it sent, so that it cannot write too many. */
   readonly log: Log;
+  /** A frame of an extension that was not agreed on is not sent. */
   send(frame: GatewayFrame): void;
   /**
    * Sends a request once the socket has room, in the order of the calls: at once, mostly. `make` is called right
