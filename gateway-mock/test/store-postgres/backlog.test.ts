@@ -67,6 +67,12 @@ testLongQueues({
     columns: { priority: "i % 3" },
     acts: { claim: (on) => claimed(on, "fn"), "end of runs": ended, "next due": isNextDue },
   },
+  "due jobs of a hundred priorities": {
+    columns: { priority: "i % 100", run_id: "'run-' || lpad((i % 1000 + 1)::text, 8, '0')", key: "i" },
+    // Of the short one there are ten of each. Of the long one a claim would lock a hundred of each.
+    atMost: 6,
+    acts: { claim: (on) => claimed(on, "fn") },
+  },
   "leases that have ended": {
     columns: { epoch: "1", leased_by: "'gateway'" },
     acts: { claim: (on) => claimed(on, "fn"), extension: extended, release: released },

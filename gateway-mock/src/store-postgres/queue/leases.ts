@@ -8,6 +8,17 @@ import { type DueBounds, prioritiesSince } from "./due-bounds.ts";
 import { resumeLeases } from "./limited-claims.ts";
 
 /**
+ * Of a function with many priorities: a place in the queue before which there are several times as many due jobs as are
+ * wanted, since other claims may have locked some of them. Jobs behind it need not be locked: of each priority it would
+ * be as many as are wanted of all. It is found from the first few jobs of each. Null = no such place is known.
+ */
+const ENOUGH = `SELECT h.place FROM p CROSS JOIN LATERAL (
+      SELECT q.available_at - p.priority * interval '1 second' AS place FROM holdfast.queue q
+      WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at >= p.since AND q.available_at <= now()
+      ORDER BY q.available_at LIMIT GREATEST(8 * w.most / (SELECT count(*) FROM p), 4)
+    ) h WHERE (SELECT count(*) FROM p) > 4 ORDER BY h.place OFFSET 4 * w.most LIMIT 1`;
+
+/**
  * Select and update in one statement. Due = pending, released, or its lease has ended: one condition. What was leased
  * and not returned counts as lost and is recorded.
  */
@@ -16,11 +27,11 @@ const CLAIM = `WITH known AS MATERIALIZED (
 ), due AS MATERIALIZED (
   SELECT d.* FROM known CROSS JOIN unnest($1::text[], $2::int[], $3::float8[]) AS w(function_id, most, lease_ms)
   CROSS JOIN LATERAL (
-    SELECT x.* FROM ${prioritiesSince(7)}
-    CROSS JOIN LATERAL (
+    WITH p AS MATERIALIZED (SELECT * FROM ${prioritiesSince(7)}), enough AS MATERIALIZED (${ENOUGH})
+    SELECT x.* FROM p CROSS JOIN LATERAL (
       SELECT q.id, q.priority, q.available_at, q.leased_by, q.lost, q.epoch, q.unplaced_since, w.lease_ms FROM holdfast.queue q
-      WHERE q.function_id = w.function_id AND q.priority = p.priority
-        AND q.available_at >= p.since AND q.available_at <= now()
+      WHERE q.function_id = w.function_id AND q.priority = p.priority AND q.available_at >= p.since
+        AND q.available_at <= LEAST(now(), (SELECT place FROM enough) + p.priority * interval '1 second')
       ORDER BY q.available_at LIMIT w.most FOR UPDATE SKIP LOCKED
     ) x
     ORDER BY x.available_at - x.priority * interval '1 second' LIMIT w.most

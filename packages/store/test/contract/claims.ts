@@ -42,6 +42,26 @@ export function claimsContract(bench: ContractBench): void {
       expect([...got].sort()).toEqual([...ids].sort());
     });
 
+    it("claims of jobs of many priorities take those of the highest first, whichever stores claim", async () => {
+      // Some seconds apart, so that it does not matter in what time they are made.
+      const priorities = Array.from({ length: 240 }, (_, index) => ((index * 77) % 240) * 20);
+      await Promise.all(
+        priorities.map((priority) => seedRun(bench.store, { run: { functionId: "ranked" }, job: { priority } })),
+      );
+      const stores = [bench.store, bench.another()];
+      const taken: number[] = [];
+      for (let turn = 0; taken.length < priorities.length; turn++) {
+        const jobs = await stores[turn % 2]!.claim({
+          gatewayId: `gateway-${turn % 2}`,
+          leaseMs: 60_000,
+          wants: [{ functionId: "ranked", limit: 1 + (turn % 9) }],
+        });
+        expect(jobs).toHaveLength(Math.min(1 + (turn % 9), priorities.length - taken.length));
+        taken.push(...jobs.map(({ priority }) => priority));
+      }
+      expect(taken).toEqual([...priorities].sort((a, b) => b - a));
+    });
+
     it("a claim takes expired and returned jobs, and records what was lost", async () => {
       const expired = await seedLeased(bench.store, "expired", 0);
       expect(await claimOne(bench.store, "expired", 0)).toMatchObject({ id: expired.jobId, epoch: 2, lost: true });
