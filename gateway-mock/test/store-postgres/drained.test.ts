@@ -85,7 +85,8 @@ test("claims do not read again and again what a long transaction keeps of jobs t
   const due = await pagesOf((on) => nextDueInMs(on.query, bounds, ["fn"]));
   const shown = JSON.stringify({ first, next, due });
   expect(next, shown).toBeLessThan(AT_ONCE * 20);
-  expect(due, shown).toBeLessThan(50);
+  // Bounds lie two seconds before what was taken, which is two thousand jobs here.
+  expect(due, shown).toBeLessThan(first / 10);
   pass(10_000);
   const later = await pagesOf((on) => take(on));
   expect(later, shown).toBeGreaterThan(next);

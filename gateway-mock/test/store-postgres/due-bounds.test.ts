@@ -39,13 +39,13 @@ test("while looks from the beginning are quick, every look is from the beginning
 test("after a slow look others begin where jobs were taken last, until it has cost a twentieth of the time", async () => {
   const { own, look, lookAt, pass } = bounds();
   expect(await look(100)).toBeNull();
-  own.recordTaken([taken("fn", 500), taken("fn", 700), taken("fn", 600), taken("fn", 300, 5)]);
-  const bounded = "gaps {2147483647,5,0} {5,0,-2147483647}, since {5,0} {299,699}";
+  own.recordTaken([taken("fn", 5_500), taken("fn", 5_700), taken("fn", 5_600), taken("fn", 5_300, 5)]);
+  const bounded = "gaps {2147483647,5,0} {5,0,-2147483647}, since {5,0} {3300,3700}";
   expect(await look()).toBe(bounded);
   // A function of which none was taken is looked at from the beginning.
   expect((await lookAt(["fn", "other"]))[0]).toBe(`{"fn","fn","fn","other"}`);
   // Bounds never go back.
-  own.recordTaken([taken("fn", 650)]);
+  own.recordTaken([taken("fn", 5_650)]);
   pass(1_999);
   expect(await look()).toBe(bounded);
   pass(1);

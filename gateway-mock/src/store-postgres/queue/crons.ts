@@ -22,7 +22,7 @@ const makeFrom = (source: string): string => `kept AS (
 )
 INSERT INTO holdfast.queue (id, run_id, kind, key, function_id, attempt, iteration, priority, epoch, available_at,
   created_at, lost)
-SELECT s.job_id, '', 'cron', s.key, '', 0, 0, 0, 0, GREATEST(k.next_at, ${timeOf("s.due")}), now(), false
+SELECT s.job_id, '', 'cron', s.key, '', 0, 0, 0, 0, GREATEST(k.next_at, ${timeOf("s.due")}, now()), now(), false
 FROM ${source} s JOIN kept k USING (function_id, cron)
 ON CONFLICT (run_id, kind, key) DO NOTHING`;
 

@@ -11,6 +11,8 @@ const QUICK_MS = 20;
 const SHARE = 1 / 20;
 /** What lies before the bounds is never overlooked for longer. */
 const MAX_INTERVAL_MS = 5_000;
+/** Commits that take no longer, and clocks that are set back no further, bring nothing that a bounded look misses. */
+const SLACK_MS = 2_000;
 /** Of a function with more priorities every look is from the beginning. */
 const MAX_PRIORITIES = 100;
 
@@ -68,9 +70,9 @@ export function wholeLook(functionIds: readonly string[]): LookParams {
 
 /**
  * Jobs are taken in the order in which they became due, so behind those that this gateway has taken there are mostly
- * none. Mostly: a transaction that took long commits jobs that have been due for a while, another gateway gives jobs
- * back that it had locked. So a look from the beginning comes again and again: always where it is quick, else so often
- * that it costs a twentieth of the time, and at least every five seconds.
+ * none. Mostly: a transaction commits jobs that have been due since it began, another gateway gives jobs back that it
+ * had locked. So bounds lie some time before what was taken, and a look from the beginning comes again and again:
+ * always where it is quick, else so often that it costs a twentieth of the time, and at least every five seconds.
  */
 export class DueBounds {
   readonly #monotonicMs: () => number;
@@ -97,8 +99,7 @@ export class DueBounds {
     for (const { function_id: functionId, priority, due_ms: dueMs } of jobs) {
       const since = this.#byFunction.get(functionId) ?? new Map<number, number>();
       this.#byFunction.set(functionId, since);
-      // Of the same millisecond there may be more.
-      since.set(priority, Math.max(since.get(priority) ?? Number.NEGATIVE_INFINITY, dueMs - 1));
+      since.set(priority, Math.max(since.get(priority) ?? Number.NEGATIVE_INFINITY, dueMs - SLACK_MS));
     }
   }
 

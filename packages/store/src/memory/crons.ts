@@ -65,8 +65,8 @@ export class Crons {
       const nextMs = this.rows.get(key)?.nextMs ?? tickMs;
       this.rows.set(key, { functionId, cron, appId, jitterMs, nextMs });
       const job = { id: jobId, runId: "", kind: "cron", key, functionId: "", attempt: 0, iteration: 0 } as const;
-      // A tick that is past is due since then.
-      const delayMs = Math.max(nextMs, dueMs) - this.#clock.nowMs();
+      // A tick that is past is due now, as all that comes into the queue late.
+      const delayMs = Math.max(0, Math.max(nextMs, dueMs) - this.#clock.nowMs());
       this.#queue.insert({ ...job, delayMs });
     }
   }
