@@ -1,7 +1,22 @@
 /** Inserts jobs into the queue, with their lanes where they have any. */
 import type { NewJob } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
-import { intervalOf, numberArray, textArray, timeOf } from "../connection/pg-values.ts";
+import { intervalOf, numberArray, rowsOf, textArray, timeOf } from "../connection/pg-values.ts";
+
+const COLUMNS = {
+  id: "$1::text[]",
+  run_id: "$2::text[]",
+  kind: "$3::text[]",
+  key: "$4::text[]",
+  function_id: "$5::text[]",
+  attempt: "$6::int[]",
+  iteration: "$7::int[]",
+  priority: "$8::int[]",
+  delay: "$9::float8[]",
+  not_before: "$10::float8[]",
+  leased_by: "$11::text[]",
+};
+const LANE_COLUMNS = { lane: "$12::text[]", slot_a: "$13::text[]", slot_b: "$14::text[]", throttle: "$15::text[]" };
 
 /**
  * Lanes are rare: without any the statement has no word of them. Of jobs that may be there (`isFresh` = none of these
@@ -15,11 +30,9 @@ export function insertJobs(rows: readonly NewJob[], isFresh: boolean): Statement
 SELECT id, run_id, kind, key, function_id, attempt, iteration, priority, CASE WHEN leased_by IS NULL THEN 0 ELSE 1 END,
   GREATEST(now() + ${intervalOf("delay")}, ${timeOf("not_before")}), now(), leased_by,
   CASE WHEN leased_by IS NOT NULL THEN now() END, false${lanes ? ", COALESCE(lane, ''), slot_a, slot_b, throttle" : ""}
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], $7::int[], $8::int[], $9::float8[],
-  $10::float8[], $11::text[]${lanes ? ", $12::text[], $13::text[], $14::text[], $15::text[]" : ""})
-  AS n(id, run_id, kind, key, function_id, attempt, iteration, priority, delay, not_before, leased_by${lanes ? ", lane, slot_a, slot_b, throttle" : ""})${
-    isFresh ? "" : "\nON CONFLICT (run_id, kind, key) DO NOTHING"
-  }`,
+FROM ${rowsOf({ ...COLUMNS, ...(lanes ? LANE_COLUMNS : {}) })}${
+      isFresh ? "" : "\nON CONFLICT (run_id, kind, key) DO NOTHING"
+    }`,
     params: [
       textArray(rows.map((job) => job.id)),
       textArray(rows.map((job) => job.runId)),

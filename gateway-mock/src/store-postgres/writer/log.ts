@@ -5,7 +5,7 @@
 import { type BatchAnswer, factKeyOf, type LogAddition, type LogWrite } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import { dataText, factsText, readFacts } from "../connection/log-rows.ts";
-import { jsonList, numberArray, textArray, textsOf } from "../connection/pg-values.ts";
+import { jsonList, numberArray, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
 
 /** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
 const newer = (columns: string, from: string): string => `SELECT ${columns} FROM ${from} CROSS JOIN LATERAL (
@@ -17,7 +17,7 @@ const BASE = "nextval('holdfast.run_log_seq')::float8 AS base";
 const EXPECT_NEW = `WITH newer AS MATERIALIZED (
   ${newer(
     "n.run_id, l.seq, string_to_array(l.facts, E'\\n') && string_to_array(n.facts, E'\\n') AS known",
-    "unnest($1::text[], $2::bigint[], $3::text[]) AS n(run_id, seen, facts)",
+    rowsOf({ run_id: "$1::text[]", seen: "$2::bigint[]", facts: "$3::text[]" }),
   )}
 ) SELECT ${BASE}, (SELECT CASE WHEN bool_or(known) THEN holdfast.expect(false) END FROM newer),
   (SELECT json_agg(json_build_array(run_id, seq))::text FROM newer) AS newer`;
@@ -47,7 +47,7 @@ export const TAKE_NUMBERS: Statement = { text: `SELECT ${BASE}, NULL AS newer`, 
 
 const READ_NEWER = newer(
   "n.run_id, l.seq::float8 AS seq, l.facts",
-  "unnest($1::text[], $2::bigint[]) AS n(run_id, seen)",
+  rowsOf({ run_id: "$1::text[]", seen: "$2::bigint[]" }),
 );
 
 export interface NewerRow {
@@ -85,8 +85,14 @@ export function insertLog(logs: readonly LogWrite[], places: readonly number[]):
   return {
     text: `INSERT INTO holdfast.run_log (run_id, seq, at, version, status, facts, data)
 SELECT run_id, (SELECT base FROM log)::bigint + place, now(), version, status, facts, data
-FROM unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::text[], ${textsOf("$6")})
-  AS n(run_id, place, version, status, facts, data)`,
+FROM ${rowsOf({
+      run_id: "$1::text[]",
+      place: "$2::int[]",
+      version: "$3::int[]",
+      status: "$4::text[]",
+      facts: "$5::text[]",
+      data: textsOf("$6"),
+    })}`,
     params: [
       textArray(logs.map(({ runId }) => runId)),
       numberArray(places),

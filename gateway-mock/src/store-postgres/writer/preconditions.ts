@@ -11,25 +11,28 @@ import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, MARK_COLUMNS
 /** What `holdfast.expect` raises. */
 export const isPreconditionFailure = (error: unknown): boolean => codeOf(error) === NOT_AS_EXPECTED;
 
+/** Ends the transaction where it does not hold; where it does, as mostly, nothing is called. */
+const expect = (condition: string): string => `CASE WHEN ${condition} THEN NULL ELSE holdfast.expect(false) END`;
+
 /**
  * As the first statement of a batch that looks; ends the transaction when something waits for one of its events, or
  * when the registry is not the one that the batch was decided on.
  */
-const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, holdfast.expect(NOT EXISTS (
+const MARK = `${SET_MARK} RETURNING ${MARK_COLUMNS}, ${expect(`NOT EXISTS (
   SELECT FROM holdfast.waits w WHERE w.name = ANY($3::text[]) AND w.kind IN ('event', 'cancel'))
-  AND ${isRegistry("$4")})`;
+  AND ${isRegistry("$4")}`)}`;
 
 /** Locks jobs as a look does, and compares the fenced ones as one text. */
 const expectJobs = (select: string, fences: string, text: string): string => `WITH q AS MATERIALIZED (${select})
-SELECT holdfast.expect(COALESCE(string_agg(id || ' ' || epoch || ' ' || run_id, E'\\n' ORDER BY id)
-  FILTER (WHERE id IN (SELECT unnest(${fences}::text[]))), '') = ${text}::text) FROM q`;
+SELECT ${expect(`COALESCE(string_agg(id || ' ' || epoch || ' ' || run_id, E'\\n' ORDER BY id)
+  FILTER (WHERE id IN (SELECT unnest(${fences}::text[]))), '') = ${text}::text`)} FROM q`;
 const EXPECT_JOBS = expectJobs(JOBS_BY_ID, "$2", "$3");
 const EXPECT_JOBS_OF_RUNS = expectJobs(JOBS_BY_ID_AND_RUN, "$4", "$5");
 
 const EXPECT_RUNS = `WITH r AS MATERIALIZED (
   SELECT id, version FROM holdfast.runs WHERE id = ANY($1::text[]) AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
   ORDER BY id FOR UPDATE)
-SELECT holdfast.expect(COALESCE(string_agg(id || ' ' || version, E'\\n' ORDER BY id), '') = $2::text) FROM r`;
+SELECT ${expect("COALESCE(string_agg(id || ' ' || version, E'\\n' ORDER BY id), '') = $2::text")} FROM r`;
 
 /** The statements that take the place of a look: the same locks in the same order, or the transaction's end. */
 export function preconditions({ jobs, runs, registryVersion }: LockedRows, needs: Needs, mark: BatchMark): Statement[] {

@@ -17,7 +17,16 @@ import {
 } from "@holdfast/store";
 import type { Query, Statement } from "../connection/database.ts";
 import { ConnectionLost } from "../connection/pg-errors.ts";
-import { booleanArray, jsonList, msOf, numberArray, textArray, textsOf, timeOf } from "../connection/pg-values.ts";
+import {
+  booleanArray,
+  jsonList,
+  msOf,
+  numberArray,
+  rowsOf,
+  textArray,
+  textsOf,
+  timeOf,
+} from "../connection/pg-values.ts";
 
 import { lockFlowRules, writeFlowRules } from "./flow-rule-rows.ts";
 
@@ -198,7 +207,13 @@ function insertEvents(rows: readonly EventWrite[]): Statement {
   return {
     text: `INSERT INTO holdfast.events (id, name, ts, received_at, run_ids, payload)
 SELECT id, name, ${timeOf("ts")}, now(), run_ids, payload
-FROM unnest($1::text[], $2::text[], $3::float8[], $4::text[], ${textsOf("$5")}) AS n(id, name, ts, run_ids, payload)`,
+FROM ${rowsOf({
+      id: "$1::text[]",
+      name: "$2::text[]",
+      ts: "$3::float8[]",
+      run_ids: "$4::text[]",
+      payload: textsOf("$5"),
+    })}`,
     params: [
       textArray(rows.map(({ event }) => event.id)),
       textArray(rows.map(({ event }) => event.name)),
@@ -215,8 +230,16 @@ function insertRuns(rows: readonly RunWrite[]): Statement {
   (id, function_id, app_id, app_version, status, version, event_id, event_name, deadline_at, created_at, started_at)
 SELECT id, function_id, app_id, app_version, status, 1, event_id, event_name, ${timeOf("deadline")}, now(),
   CASE WHEN status = 'RUNNING' THEN now() END
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[])
-  AS n(id, function_id, app_id, app_version, status, event_id, event_name, deadline)`,
+FROM ${rowsOf({
+      id: "$1::text[]",
+      function_id: "$2::text[]",
+      app_id: "$3::text[]",
+      app_version: "$4::text[]",
+      status: "$5::text[]",
+      event_id: "$6::text[]",
+      event_name: "$7::text[]",
+      deadline: "$8::float8[]",
+    })}`,
     params: [
       textArray(rows.map(({ run }) => run.id)),
       textArray(rows.map(({ run }) => run.functionId)),
@@ -229,6 +252,18 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text
     ],
   };
 }
+
+const HEAD_COLUMNS = {
+  id: "$1::text[]",
+  version: "$2::int[]",
+  status: "$3::text[]",
+  job: "$4::text[]",
+  ended: "$5::bool[]",
+  output: textsOf("$6"),
+  error: textsOf("$7"),
+  app_version: "$8::text[]",
+};
+const DEADLINE_COLUMNS = { moved: "$9::bool[]", deadline: "$10::float8[]" };
 
 /** Deadlines hardly ever change: without any the statement has no word of them. */
 function updateHeads(rows: readonly HeadWrite[]): Statement {
@@ -245,8 +280,7 @@ function updateHeads(rows: readonly HeadWrite[]): Statement {
   deadline_at = CASE WHEN n.moved THEN ${timeOf("n.deadline")} ELSE r.deadline_at END`
       : ""
   }
-FROM unnest($1::text[], $2::int[], $3::text[], $4::text[], $5::bool[], ${textsOf("$6")}, ${textsOf("$7")}, $8::text[]${deadlines ? ", $9::bool[], $10::float8[]" : ""})
-  AS n(id, version, status, job, ended, output, error, app_version${deadlines ? ", moved, deadline" : ""})
+FROM ${rowsOf({ ...HEAD_COLUMNS, ...(deadlines ? DEADLINE_COLUMNS : {}) })}
 WHERE r.id = n.id`,
     params: [
       textArray(rows.map((row) => row.runId)),

@@ -1,7 +1,7 @@
 /** Statements for waits within a batch, and the locks of signals, of which only one step may wait for each. */
 import type { NewWait, WaitKey } from "@holdfast/store";
 import type { Query, Statement } from "../connection/database.ts";
-import { intervalOf, numberArray, textArray } from "../connection/pg-values.ts";
+import { intervalOf, numberArray, rowsOf, textArray } from "../connection/pg-values.ts";
 
 interface SignalRow {
   readonly name: string;
@@ -39,8 +39,15 @@ export function insertWaits(waits: readonly NewWait[]): Statement {
   return {
     text: `INSERT INTO holdfast.waits (run_id, key, kind, name, expression, match, began_at, expires_at)
 SELECT run_id, key, kind, name, expression, match, now(), now() + ${intervalOf("expires")}
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::float8[])
-  AS n(run_id, key, kind, name, expression, match, expires)
+FROM ${rowsOf({
+      run_id: "$1::text[]",
+      key: "$2::text[]",
+      kind: "$3::text[]",
+      name: "$4::text[]",
+      expression: "$5::text[]",
+      match: "$6::text[]",
+      expires: "$7::float8[]",
+    })}
 ON CONFLICT (run_id, key) DO NOTHING`,
     params: [
       textArray(waits.map((wait) => wait.runId)),
