@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { serveTest } from "../fixtures/serve-test.mjs";
 import { threads } from "../fixtures/threads.mjs";
 import { measureRoundTrips } from "./round-trips.mjs";
@@ -48,6 +49,8 @@ const define = (name, body, more = {}) =>
 /** @type {{ beganAt: number, longestGapMs: number } | undefined} */
 let blocked;
 
+const loopDelay = monitorEventLoopDelay({ resolution: 5 });
+
 /** A loop that looks at the clock all the time: what stops it shows as a gap. */
 function keepBusy(/** @type {number} */ ms) {
   const beganAt = performance.timeOrigin + performance.now();
@@ -79,6 +82,9 @@ const functions = [
       blocked = keepBusy(2_000);
     }),
   ),
+  define("computing", async (step) => {
+    for (const name of names.slice(0, 4)) await step.run(name, () => void keepBusy(40));
+  }),
   define("waiting", (step) =>
     step.waitForEvent("its own", { event: `${id}/answered`, match: "data.index", timeout: "1h" }),
   ),
@@ -117,6 +123,14 @@ serveTest({
     while (release === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
   },
   blocked: () => blocked,
+  watchLoop: () => void loopDelay.enable(),
+  // The longest that anything else of this process had to wait since then, milliseconds.
+  longestStall: () => {
+    loopDelay.disable();
+    const longestMs = loopDelay.max / 1e6;
+    loopDelay.reset();
+    return longestMs;
+  },
   // CPU time of all threads of this process so far, microseconds.
   cpu: () => {
     const { user, system } = process.cpuUsage();

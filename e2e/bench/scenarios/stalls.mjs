@@ -104,8 +104,49 @@ async function watching(/** @type {World} */ world, /** @type {number} */ runs) 
   };
 }
 
+const UNFAIR = "bench-unfair";
+const COMPUTED_MS = 4 * 40;
+
+/**
+ * @param {World} world
+ * @param {number} runs
+ * @param {Child} app
+ * @param {string} id
+ */
+async function compute(world, runs, app, id) {
+  await app.ask("watchLoop");
+  const { seconds } = await world.runs(runs, () => sendAll(world, `${id}/computing`, runs));
+  return { stallMs: await app.ask("longestStall"), share: (runs * COMPUTED_MS) / (seconds * 1000) };
+}
+
+/** Runs that compute, with and without turns of the event loop in between. */
+async function fairTurns(/** @type {World} */ world, /** @type {number} */ runs) {
+  const unfairApp = await world.appOf(UNFAIR, { HOLDFAST_YIELD_AFTER: "off" });
+  const fair = await compute(world, runs, world.app, "bench");
+  const unfair = await compute(world, runs, unfairApp, UNFAIR);
+  return {
+    fairMs: fair.stallMs,
+    unfairMs: unfair.stallMs,
+    stallRatio: fair.stallMs / unfair.stallMs,
+    speedRatio: fair.share / unfair.share,
+  };
+}
+
 /** @type {readonly Scenario[]} */
 export const stalls = [
+  {
+    name: "fair-turns",
+    title: "{n} runs of 4 steps that compute 40 ms each, at once; `yieldAfter` on against off",
+    rounds: 3,
+    sizes: { tiny: 3, quick: 50, usual: 50, large: 50 },
+    measure: fairTurns,
+    shown: [
+      { label: "longest stall of the event loop, ms", value: "fairMs", digits: 0, better: "lower" },
+      { label: "the same with `yieldAfter` off, ms", value: "unfairMs", digits: 0, better: "lower" },
+      { label: "ratio", value: "stallRatio", digits: 3, better: "lower", aim: 0.25 },
+      { label: "ratio of the speed", value: "speedRatio", digits: 3, better: "higher", aim: 0.95 },
+    ],
+  },
   {
     name: "blocked",
     title: "A step blocks the main thread for 2 s; the threshold is 1 s",

@@ -13,6 +13,7 @@ import { createInspectorSessions } from "../../../packages/sdk/src/connection/th
 import { runThread } from "../../../packages/sdk/src/connection/thread/run-thread.ts";
 import type { StallPorts } from "../../../packages/sdk/src/connection/thread/stall-watch.ts";
 import type { ExecutionStrategy } from "../../../packages/sdk/src/execution/execution.ts";
+import { FairTurns, type Turns } from "../../../packages/sdk/src/execution/fair-turns.ts";
 import { createMainThreadStrategy } from "../../../packages/sdk/src/execution/main-thread.ts";
 import type { AppClient } from "../../../packages/sdk/src/functions/app-client.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
@@ -31,6 +32,7 @@ import { Actor, type Scheduler } from "./scheduler.ts";
 import { SimThread } from "./threads.ts";
 
 export const APP_ID = "sim";
+const START_MS = 4;
 
 export interface AppPlan {
   readonly extensions: readonly Extension[];
@@ -158,7 +160,9 @@ export class AppNode {
     try {
       this.connection = await openConnection({
         config: this.#config(appManifest(clientLike, functions)),
-        strategy: this.#watched(createMainThreadStrategy(createRegistry(apps), { clock, timers })),
+        strategy: this.#watched(
+          createMainThreadStrategy(createRegistry(apps), { clock, timers, turns: this.#turns() }),
+        ),
         startThread: () => this.#startThread() as never,
         respawn: { ...BACKOFF, maxCrashes: MAX_CRASHES, minUptimeMs: MIN_UPTIME_MS },
         connectTimeoutMs: 20_000,
@@ -177,6 +181,16 @@ export class AppNode {
         this.#world.oracle.fail("S13", `${this.name}: ${(error as Error).message}`);
       main.die();
     }
+  }
+
+  /** Each start uses some of its turn, or nothing would ever wait for the next: code takes no time here. */
+  #turns(): Turns {
+    let startedMs = 0;
+    const monotonicMs = (): number => {
+      startedMs += START_MS;
+      return startedMs;
+    };
+    return new FairTurns({ monotonicMs, nextTurn: (begin) => setImmediate(begin) }).limitedTo(10);
   }
 
   readonly #log: Log = (level, message, data) => {

@@ -14,6 +14,7 @@ import type { PassMode } from "../steps/pass-types.ts";
 import type { CancelSignal } from "./abort.ts";
 import { publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
+import { type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
 import { Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
 import type { Intercept } from "./pass-options.ts";
@@ -24,6 +25,8 @@ export interface MainThreadDeps {
   readonly clock?: Clock;
   readonly timers?: Timers;
   readonly intercept?: Intercept;
+  /** Who starts when; default: everyone at once. */
+  readonly turns?: Turns;
 }
 
 /** What a reply says its version is when the request's could not be read. */
@@ -31,19 +34,22 @@ const FALLBACK_VERSION = 2;
 
 /** Runs handlers where they were defined: on the thread that called `connect`. */
 export function createMainThreadStrategy(registry: Registry, deps: MainThreadDeps = {}): ExecutionStrategy {
-  const ports = { clock: deps.clock ?? systemClock, timers: deps.timers ?? systemTimers };
-  const { intercept } = deps;
+  const { intercept, turns = UNLIMITED_TURNS } = deps;
+  const ports = { clock: deps.clock ?? systemClock, timers: deps.timers ?? systemTimers, turns };
   publishCurrentExecution();
   return {
     async execute(request, port, signal) {
       let requestVersion = FALLBACK_VERSION;
       try {
+        const turn = turns.enter();
+        if (turn) await turn;
+        // Parsed in its turn: a payload may be large.
         const fn = findFunction(registry, request);
         const read = readPassInput(request.payload, () => fetchState(fn, request, signal));
-        const input = read instanceof Promise ? await read : read;
+        const input = read instanceof Promise ? await inTurn(read, turns) : read;
         requestVersion = input.requestVersion;
         const mode = modeOf(request, input);
-        for (let wait = port.whenConfirmed?.(); wait; wait = port.whenConfirmed?.()) await wait;
+        for (let wait = port.whenConfirmed?.(); wait; wait = port.whenConfirmed?.()) await inTurn(wait, turns);
         if (mode.type === "targeted" && isFinished(input, mode.hash)) return nothingNew(requestVersion);
         if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
         const options = {
@@ -63,6 +69,14 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
       }
     },
   } satisfies ExecutionStrategy;
+}
+
+/** What was waited for, when it is its turn after that: others may have waited for the same. */
+async function inTurn<T>(awaited: Promise<T>, turns: Turns): Promise<T> {
+  const value = await awaited;
+  const turn = turns.enter();
+  if (turn) await turn;
+  return value;
 }
 
 function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRequest): RegisteredFunction {

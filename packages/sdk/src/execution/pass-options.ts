@@ -4,11 +4,13 @@ import type { PassMode } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { CancelSignal } from "./abort.ts";
 import type { CheckpointPort, ExecutionRequest } from "./execution.ts";
+import type { Turns } from "./fair-turns.ts";
 import type { PassInput } from "./pass-input.ts";
 
 export interface PassPorts {
   readonly clock: Clock;
   readonly timers: Timers;
+  readonly turns: Turns;
 }
 
 /** Gives what is run instead of a step that the handler calls; tests put their own bodies in place here. */

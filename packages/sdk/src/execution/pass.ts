@@ -26,7 +26,7 @@ import { resultOf } from "./result-of.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { StepOrderCheck } from "./step-order-check.ts";
-import { type BodyEnd, nestedCall, runBody, StepRecord, startWhenConfirmed } from "./step-record.ts";
+import { type BodyEnd, nestedCall, runBody, StepRecord, startInTurn } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
 
 /** What the handler is called with; the pass supplies the tools. */
@@ -173,7 +173,7 @@ export class Pass {
   #openStep(identity: StepIdentity, call: StepCall): StepRecord {
     const { hash } = identity;
     const memo = this.#journal.lookup(hash);
-    const record = new StepRecord(identity, call, memo?.type === "input" ? memo.input : call.args);
+    const record = new StepRecord(identity, call, memo?.type === "input" ? memo.input : call.args, this.#records.size);
     this.#records.set(hash, record);
     this.#idle.noteActivity();
     if (this.#compensation?.isCollecting) this.#idle.notifyWhenIdle();
@@ -333,7 +333,7 @@ export class Pass {
       else this.#driver.send(end);
     };
     const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
-    const run = startWhenConfirmed(this.#options.port, () => {
+    const run = startInTurn(ports.turns, this.#options.port, () => {
       if (this.#driver.state.phase === "open") return runBody(record, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.
       return finish({ hash, text: "", bytes: 0 });

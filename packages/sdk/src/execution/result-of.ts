@@ -31,7 +31,7 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
         : { ...endWithResults(reply), requestVersion };
     case "ops": {
       const races = mode.type !== "in-place" && isRaced(reply.reports, find);
-      const reported = reply.reports.map((report) => textOf(report, find, races));
+      const reported = inOrder(reply.reports, find).map((report) => textOf(report, find, races));
       const mark = reply.isSeen ? ',"seen":true}' : "}";
       const texts = [...reply.finished.map(({ text }) => `${text.slice(0, -1)}${mark}`), ...reported];
       const only = texts.length === 1 ? reply.reports[0] : undefined;
@@ -76,6 +76,16 @@ function endOpText(end: Extract<PassReply, { type: "end" }>["end"]): string {
   if (end.type === "returned") return op("RunComplete", `"data":${end.body}`);
   const retryAfter = end.retryAfter === undefined ? "" : `,"retryAfter":${JSON.stringify(end.retryAfter)}`;
   return op(end.final ? "StepFailed" : "StepError", `"error":${end.body}${retryAfter}`);
+}
+
+/** As the handler called the steps; which body ended first depends on time. */
+function inOrder(reports: readonly StepReport[], find: FindRecord): readonly StepReport[] {
+  if (reports.length < 2) return reports;
+  const placeOf = (report: StepReport): number => {
+    const hash = report.type === "op" ? report.op.hash : report.step.hash;
+    return find(hash)?.place ?? Number.POSITIVE_INFINITY;
+  };
+  return [...reports].sort((one, other) => placeOf(one) - placeOf(other));
 }
 
 /** A parked step as the protocol has it. */

@@ -10,6 +10,7 @@ import type { StepIdentity } from "../steps/step-id.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
 import type { CheckpointPort } from "./execution.ts";
+import type { Turns } from "./fair-turns.ts";
 import { type OpExtras, OpWriter } from "./op-text.ts";
 import { decodeResult, encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
 import { StepPromise } from "./step-promise.ts";
@@ -26,6 +27,8 @@ export class StepRecord {
   readonly call: StepCall;
   readonly args: readonly unknown[] | undefined;
   readonly promise: StepPromise<unknown>;
+  /** How many steps the handler had called before it. */
+  readonly place: number;
   readonly ops: OpWriter;
   attempt = 0;
   /** Its place in the order of discovery, where that cannot depend on time. */
@@ -40,10 +43,11 @@ export class StepRecord {
   #resolve: (value: unknown) => void = () => {};
   #reject: (reason: unknown) => void = () => {};
 
-  constructor(identity: StepIdentity, call: StepCall, args: readonly unknown[] | undefined) {
+  constructor(identity: StepIdentity, call: StepCall, args: readonly unknown[] | undefined, place: number) {
     this.identity = identity;
     this.call = call;
     this.args = args;
+    this.place = place;
     this.ops = new OpWriter(this);
     this.promise = new StepPromise((resolve, reject) => {
       this.#resolve = resolve;
@@ -123,12 +127,20 @@ export type BodyEnd =
   | { readonly type: "finished"; readonly op: OpText; readonly final: false }
   | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
 
-/** Calls `start` as soon as the work is known to be this worker's, or is not wanted any more: at once, nearly always. */
-export function startWhenConfirmed(port: CheckpointPort, start: () => void): () => void {
-  const run = (): void => {
+/**
+ * Calls `start` when it is its turn and the work is known to be this worker's, or is not wanted any more: at once,
+ * nearly always.
+ */
+export function startInTurn(turns: Turns, port: CheckpointPort, start: () => void): () => void {
+  const confirm = (): void => {
     const wait = port.whenConfirmed?.();
     if (wait) void wait.then(run);
     else start();
+  };
+  const run = (): void => {
+    const turn = turns.enter();
+    if (turn) void turn.then(confirm);
+    else confirm();
   };
   return run;
 }

@@ -12,6 +12,7 @@ import {
   parseOps,
 } from "@holdfast/protocol";
 import type { CheckpointPort, ExecutionResult, ExecutionStrategy } from "../../src/execution/execution.ts";
+import { FairTurns, type Turns, UNLIMITED_TURNS } from "../../src/execution/fair-turns.ts";
 import { createMainThreadStrategy } from "../../src/execution/main-thread.ts";
 import { MemoryRun } from "../../src/function-test/memory-run.ts";
 import type { AppClient } from "../../src/functions/app-client.ts";
@@ -39,6 +40,8 @@ export interface EngineOptions {
   readonly haste?: number;
   /** What a wait, an invocation or a request gets, as the memo has it; default: nothing, so that waits time out. */
   readonly resume?: (op: Op) => unknown;
+  /** Default: everything starts at once. */
+  readonly turns?: Turns;
   /** Further keys of `ctx.holdfast`. */
   readonly extended?: Readonly<Record<string, unknown>>;
 }
@@ -49,6 +52,16 @@ export interface RunEnd {
 }
 
 const EVENT: EventPayload = { id: "e1", name: "test/event", data: { n: 1 }, ts: 1 };
+
+/** Every third start or so waits for another turn: what comes of a run must not depend on that. */
+export function shortTurns(): Turns {
+  let usedMs = 0;
+  const monotonicMs = (): number => {
+    usedMs += 4;
+    return usedMs;
+  };
+  return new FairTurns({ monotonicMs, nextTurn: (begin) => setImmediate(begin) }).limitedTo(10);
+}
 
 /** Gives a worker the requests of one run, in place or on the plain protocol; what follows is decided as on a gateway. */
 export class Engine {
@@ -78,7 +91,10 @@ export class Engine {
         return systemTimers.set(delayMs / haste, fire, more);
       },
     };
-    this.#strategy = createMainThreadStrategy(createRegistry([{ client, functions: [fn] }]), { timers });
+    this.#strategy = createMainThreadStrategy(createRegistry([{ client, functions: [fn] }]), {
+      timers,
+      turns: options.turns ?? UNLIMITED_TURNS,
+    });
     this.#memory = new MemoryRun({
       appId: client.options.id,
       appVersion: client.options.appVersion,

@@ -158,8 +158,8 @@ describe("Parked steps", () => {
     const result = await engine.request();
     expect(opsOf(result).map(({ id, op, attempt, retryAfter }) => ({ id, op, attempt, retryAfter }))).toEqual([
       { id: hash("s"), op: "Sleep", attempt: undefined, retryAfter: undefined },
-      { id: hash("y"), op: "StepError", attempt: 0, retryAfter: "90" },
       { id: hash("x"), op: "StepError", attempt: 0, retryAfter: undefined },
+      { id: hash("y"), op: "StepError", attempt: 0, retryAfter: "90" },
     ]);
     expect(engine.checkpoints.flat().map((op) => op.id)).toEqual([hash("ok")]);
   });

@@ -158,6 +158,12 @@ export const CONNECT_OPTIONS = {
     default: false,
     doc: "how long it may be blocked before other workers get its work; `false` or `off` = it keeps its work",
   },
+  yieldAfter: {
+    variables: ["_YIELD_AFTER"],
+    parse: orNever(asDurationMs({ minMs: 1, maxMs: HOUR_MS })),
+    default: "10ms",
+    doc: "how much of a turn of the event loop may be used before further handlers and steps start in the next; `false` or `off` = all",
+  },
   workerUrl: { parse: asScript, doc: "the connection thread's script, instead of the built-in copy" },
   resourceLimits: {
     parse: asGroup("resourceLimits", RESOURCE_LIMITS),

@@ -11,6 +11,7 @@ import {
   systemRandom,
   systemTimers,
 } from "@holdfast/core";
+import { FairTurns, UNLIMITED_TURNS } from "../../execution/fair-turns.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
@@ -33,6 +34,9 @@ export interface ConnectInput extends ConnectOptions {
 
 /** How often the thread mirrors its state. */
 const DEBUG_MS = 5_000;
+
+/** For all connections: they share one event loop. */
+const turns = new FairTurns({ monotonicMs: systemClock.monotonicMs, nextTurn: (begin) => setImmediate(begin) });
 
 /**
  * Connects this process to a gateway and serves its functions until `close()`. A thread of its own keeps the
@@ -62,7 +66,9 @@ async function openWith(
   options: ResolvedConnectOptions,
 ): Promise<Connection> {
   const logger = input.logger ?? client.logger;
-  const strategy = createMainThreadStrategy(createRegistry(input.apps));
+  const strategy = createMainThreadStrategy(createRegistry(input.apps), {
+    turns: options.yieldAfterMs === null ? UNLIMITED_TURNS : turns.limitedTo(options.yieldAfterMs),
+  });
   return openConnection({
     config: configOf(input.apps, client, options),
     strategy,

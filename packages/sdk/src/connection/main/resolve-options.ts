@@ -23,6 +23,8 @@ export interface ResolvedConnectOptions {
   readonly outbox: { readonly maxCount: number; readonly maxBytes: number; readonly ackMs: number };
   readonly respawn: RespawnPolicy;
   readonly hangTimeoutMs: number;
+  /** Null = never. */
+  readonly yieldAfterMs: number | null;
   readonly stall: { readonly thresholdMs: number | null; readonly maxStallMs: number | null };
 }
 
@@ -55,6 +57,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
       minUptimeMs: respawn.minUptime,
     },
     hangTimeoutMs: respawn.hangTimeout,
+    yieldAfterMs: read.yieldAfter,
   };
 }
 

@@ -39,6 +39,12 @@ export interface ConnectOptions {
    * `HOLDFAST_MAX_STALL` (`off` = false).
    */
   readonly maxStall?: DurationInput | false;
+  /**
+   * How much of one turn of the event loop may be used before handlers and steps that are due start in the next turn:
+   * servers, timers and health checks of the process get theirs in between. Code that has started is not interrupted.
+   * At least 1 ms; `false` = all start in one turn. Default 10 ms. `HOLDFAST_YIELD_AFTER` (`off` = false).
+   */
+  readonly yieldAfter?: DurationInput | false;
   /** Where the connection thread's script is, instead of the built-in copy: the package's `holdfast/connect-thread`. */
   readonly workerUrl?: string | URL;
   /** Memory limits of the connection thread, as `node:worker_threads` has them. Default: Node's, with a young generation of 6 MB. */
