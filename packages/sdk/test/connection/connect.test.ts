@@ -16,6 +16,22 @@ afterEach(() => gateway.close());
 
 const quiet = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
+const firstPass = (): Uint8Array =>
+  encodeJsonBytes({
+    version: 2,
+    event: { id: "e", name: "app/hello", data: { name: "world" }, ts: 1 },
+    events: [{ id: "e", name: "app/hello", data: { name: "world" }, ts: 1 }],
+    steps: {},
+    ctx: {
+      run_id: "run",
+      attempt: 0,
+      stack: { stack: [], current: 0 },
+      disable_immediate_execution: false,
+      use_api: false,
+      holdfast: { v: 1, retries: {} },
+    },
+  });
+
 describe("connect()", () => {
   it("connect() runs a client's function step by step over the connection", async () => {
     const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet, appVersion: "7" });
@@ -28,27 +44,41 @@ describe("connect()", () => {
     const [app] = peer.connect!.apps;
     expect(app).toMatchObject({ appName: "app", appVersion: "7" });
     expect(parseJsonBytes(app!.functions, "functions")).toMatchObject([{ id: "app-hello" }]);
-    gateway.dispatch(peer, {
-      functionSlug: "app-hello",
-      requestPayload: encodeJsonBytes({
-        version: 2,
-        event: { id: "e", name: "app/hello", data: { name: "world" }, ts: 1 },
-        events: [{ id: "e", name: "app/hello", data: { name: "world" }, ts: 1 }],
-        steps: {},
-        ctx: {
-          run_id: "run",
-          attempt: 0,
-          stack: { stack: [], current: 0 },
-          disable_immediate_execution: false,
-          use_api: false,
-          holdfast: { v: 1, retries: {} },
-        },
-      }),
-    });
+    gateway.dispatch(peer, { functionSlug: "app-hello", requestPayload: firstPass() });
     const reply = await until(() => peer.of("WORKER_REPLY")[0], "the reply");
     expect(new TextDecoder().decode(reply.body)).toContain("Hello world");
     expect(reply.sdkVersion).toMatch(/^holdfast-js:v\d/);
     expect(peer.of("WORKER_CHECKPOINT")).toHaveLength(1);
+  });
+
+  it.each([
+    { yieldAfter: "2ms", most: 1 },
+    { yieldAfter: false, most: 10 },
+  ] as const)("with yieldAfter $yieldAfter of ten bodies that compute 5 ms $most start in one turn", async (given) => {
+    const { yieldAfter, most } = given;
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet });
+    let turn = 0;
+    let isOver = false;
+    const perTurn = new Map<number, number>();
+    const body = (): void => {
+      perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1);
+      for (const end = performance.now() + 5; performance.now() < end; );
+    };
+    const compute = client.createFunction({ id: "compute", triggers: [] }, ({ step }) =>
+      Promise.all(Array.from({ length: 10 }, (_, index) => step.run(`${index}`, body))),
+    );
+    const apps = [{ client, functions: [compute] }];
+    await using _connection = await connect({ apps, handleShutdownSignals: [], yieldAfter });
+    const peer = await gateway.peer();
+    const countTurn = (): void => {
+      turn += 1;
+      if (!isOver) globalThis.setImmediate(countTurn);
+    };
+    countTurn();
+    gateway.dispatch(peer, { functionSlug: "app-compute", requestPayload: firstPass() });
+    await until(() => peer.of("WORKER_REPLY")[0], "the reply");
+    isOver = true;
+    expect(Math.max(...perTurn.values())).toBe(most);
   });
 
   it("a function that is wrong rejects connect(), and the thread that had been started for it is gone by then", async () => {

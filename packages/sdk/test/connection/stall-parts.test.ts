@@ -160,6 +160,22 @@ describe("Source maps", () => {
   });
 });
 
+describe("The option yieldAfter", () => {
+  const yieldAfterMs = (options: object, env = {}) => resolveConnectOptions(options, env).yieldAfterMs;
+
+  it("yieldAfter has a default and a variable, and can be switched off", () => {
+    expect(yieldAfterMs({})).toBe(10);
+    expect(yieldAfterMs({ yieldAfter: "1s" })).toBe(1_000);
+    expect(yieldAfterMs({ yieldAfter: false })).toBeNull();
+    expect(yieldAfterMs({}, { HOLDFAST_YIELD_AFTER: "off" })).toBeNull();
+    expect(yieldAfterMs({}, { HOLDFAST_YIELD_AFTER: "25ms" })).toBe(25);
+  });
+
+  it.each([0, -1, true, "soon", "2h"])("yieldAfter %j is rejected", (yieldAfter) => {
+    expect(() => yieldAfterMs({ yieldAfter })).toThrow(expect.objectContaining({ code: "OPTION_INVALID" }));
+  });
+});
+
 describe("Stall options", () => {
   const stall = (options: object, env = {}) => resolveConnectOptions(options, env).stall;
 
