@@ -2,16 +2,33 @@
  * The gate that the author's code starts through: handlers and bodies that become due together share turns of the event
  * loop fairly with everything else of the process. What has started is never interrupted. See docs/decisions/0066.
  */
+import { nodeModule } from "../runtime.ts";
 import { afterMicrotasks } from "./idle-detector.ts";
 
 /** Asked before the author's code starts, or a payload is parsed. */
 export interface Turns {
-  /** Undefined = go on at once. Else this turn is used up, or others wait already: in a later one, in the same order. */
-  enter(): Promise<void> | undefined;
+  /** Calls `code` at once, or, where this turn is used up or others wait already, in a later one, in the same order. */
+  start(code: () => void): void;
 }
 
 /** Nothing ever waits. */
-export const UNLIMITED_TURNS: Turns = { enter: () => undefined };
+export const UNLIMITED_TURNS: Turns = { start: (code) => code() };
+
+/** What `code` comes to, which is called in its turn. */
+export function inTurn<T>(turns: Turns, code: () => Promise<T>): Promise<T> {
+  let result: Promise<T> | undefined;
+  let onStarted: ((result: Promise<T>) => void) | undefined;
+  turns.start(() => {
+    result = code();
+    onStarted?.(result);
+  });
+  return (
+    result ??
+    new Promise((resolve) => {
+      onStarted = resolve;
+    })
+  );
+}
 
 export interface TurnPorts {
   readonly monotonicMs: () => number;
@@ -23,6 +40,9 @@ interface Waiting {
   readonly limitMs: number;
   readonly start: () => void;
 }
+
+/** What starts within this time shares microtasks: what it sends to the connection thread goes in one message. */
+const BATCH_MS = 1;
 
 /** One queue, first come first served: for all connections of a process, since they share its event loop. */
 export class FairTurns {
@@ -39,7 +59,7 @@ export class FairTurns {
 
   /** Lets code start while less than `limitMs` of a turn are used. */
   limitedTo(limitMs: number): Turns {
-    return { enter: () => (this.#mayStart(limitMs) ? undefined : this.#wait(limitMs)) };
+    return { start: (code) => (this.#mayStart(limitMs) ? code() : this.#wait(limitMs, code)) };
   }
 
   #mayStart(limitMs: number): boolean {
@@ -53,9 +73,10 @@ export class FairTurns {
     return this.#ports.monotonicMs() - beganMs < limitMs;
   }
 
-  /** A promise, so that what waits goes on in its own async context. */
-  #wait(limitMs: number): Promise<void> {
-    return new Promise((start) => this.#waiting.push({ limitMs, start }));
+  #wait(limitMs: number, code: () => void): void {
+    // It goes on in its own async context, whosever turn it came after.
+    const context = new (nodeModule("node:async_hooks").AsyncResource)("holdfast.turn");
+    this.#waiting.push({ limitMs, start: () => context.runInAsyncScope(code) });
   }
 
   #begin(): void {
@@ -68,8 +89,16 @@ export class FairTurns {
     if (this.#next === this.#waiting.length) return;
     this.#begin();
     // The first one starts in any case: each turn gets on.
-    this.#startNext();
+    this.#startSome();
   };
+
+  #startSome(): void {
+    const beganMs = this.#ports.monotonicMs();
+    // All that follows from it in microtasks is a part of what it takes.
+    afterMicrotasks(this.#goOn);
+    do this.#startNext();
+    while (this.#isNextDue() && this.#isLeft(beganMs, BATCH_MS));
+  }
 
   #startNext(): void {
     const { start } = this.#waiting[this.#next] as Waiting;
@@ -79,14 +108,14 @@ export class FairTurns {
       this.#next = 0;
     }
     start();
-    // Microtasks that follow from it are a part of what it takes.
-    afterMicrotasks(this.#goOn);
+  }
+
+  #isNextDue(): boolean {
+    const next = this.#waiting[this.#next];
+    return next !== undefined && this.#beganMs !== undefined && this.#isLeft(this.#beganMs, next.limitMs);
   }
 
   readonly #goOn = (): void => {
-    const next = this.#waiting[this.#next];
-    if (next !== undefined && this.#beganMs !== undefined && this.#isLeft(this.#beganMs, next.limitMs)) {
-      this.#startNext();
-    }
+    if (this.#isNextDue()) this.#startSome();
   };
 }

@@ -14,7 +14,7 @@ import type { PassMode } from "../steps/pass-types.ts";
 import type { CancelSignal } from "./abort.ts";
 import { publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
-import { type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
+import { inTurn, type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
 import { Pass, type PassHandler } from "./pass.ts";
 import { type PassInput, readPassInput } from "./pass-input.ts";
 import type { Intercept } from "./pass-options.ts";
@@ -37,46 +37,34 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
   const { intercept, turns = UNLIMITED_TURNS } = deps;
   const ports = { clock: deps.clock ?? systemClock, timers: deps.timers ?? systemTimers, turns };
   publishCurrentExecution();
-  return {
-    async execute(request, port, signal) {
-      let requestVersion = FALLBACK_VERSION;
-      try {
-        const turn = turns.enter();
-        if (turn) await turn;
-        // Parsed in its turn: a payload may be large.
-        const fn = findFunction(registry, request);
-        const read = readPassInput(request.payload, () => fetchState(fn, request, signal));
-        const input = read instanceof Promise ? await inTurn(read, turns) : read;
-        requestVersion = input.requestVersion;
-        const mode = modeOf(request, input);
-        for (let wait = port.whenConfirmed?.(); wait; wait = port.whenConfirmed?.()) await inTurn(wait, turns);
+  const execute: ExecutionStrategy["execute"] = async (request, port, signal) => {
+    let requestVersion = FALLBACK_VERSION;
+    try {
+      const fn = findFunction(registry, request);
+      const read = readPassInput(request.payload, () => fetchState(fn, request, signal));
+      const input = read instanceof Promise ? await read : read;
+      requestVersion = input.requestVersion;
+      const mode = modeOf(request, input);
+      const begin = async (): Promise<ExecutionResult> => {
+        const wait = port.whenConfirmed?.();
+        // Others may have waited for the same.
+        if (wait) return wait.then(() => inTurn(turns, begin));
         if (mode.type === "targeted" && isFinished(input, mode.hash)) return nothingNew(requestVersion);
         if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
-        const options = {
-          request,
-          input,
-          fn,
-          mode,
-          port,
-          signal,
-          ports,
-          ...(intercept === undefined ? {} : { intercept }),
-        };
-        return await new Pass(options).run(handlerOf(fn, input, request, ports.clock.nowMs()));
-      } catch (thrown) {
-        if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
-        return infrastructureError(thrown, requestVersion);
-      }
-    },
+        const optional = intercept === undefined ? {} : { intercept };
+        const options = { request, input, fn, mode, port, signal, ports, ...optional };
+        return new Pass(options).run(handlerOf(fn, input, request, ports.clock.nowMs()));
+      };
+      return await (read instanceof Promise ? inTurn(turns, begin) : begin());
+    } catch (thrown) {
+      if (signal.aborted) return { ...nothingNew(requestVersion), stale: true };
+      return infrastructureError(thrown, requestVersion);
+    }
+  };
+  return {
+    // Parsed in its turn: a payload may be large.
+    execute: (request, port, signal) => inTurn(turns, () => execute(request, port, signal)),
   } satisfies ExecutionStrategy;
-}
-
-/** What was waited for, when it is its turn after that: others may have waited for the same. */
-async function inTurn<T>(awaited: Promise<T>, turns: Turns): Promise<T> {
-  const value = await awaited;
-  const turn = turns.enter();
-  if (turn) await turn;
-  return value;
 }
 
 function findFunction(registry: Registry, { appName, functionSlug }: ExecutionRequest): RegisteredFunction {

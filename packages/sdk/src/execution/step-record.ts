@@ -137,11 +137,7 @@ export function startInTurn(turns: Turns, port: CheckpointPort, start: () => voi
     if (wait) void wait.then(run);
     else start();
   };
-  const run = (): void => {
-    const turn = turns.enter();
-    if (turn) void turn.then(confirm);
-    else confirm();
-  };
+  const run = (): void => turns.start(confirm);
   return run;
 }
 
