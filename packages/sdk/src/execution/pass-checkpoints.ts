@@ -4,6 +4,7 @@
  */
 import type { CheckpointOutcome } from "@holdfast/protocol";
 import type { Checkpoint, PassEvent } from "../steps/pass-types.ts";
+import { blockingHandlers } from "./blocking-handlers.ts";
 import type { CheckpointPort } from "./execution.ts";
 import { afterMicrotasks } from "./idle-detector.ts";
 import type { PassOptions } from "./pass-options.ts";
@@ -17,28 +18,47 @@ export interface PassCheckpointsDeps {
   readonly send: (event: PassEvent) => void;
 }
 
+function cpuMsSince(start: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1_000;
+}
+
 const utf8 = new TextEncoder();
 
 export class PassCheckpoints {
   readonly #port: CheckpointPort;
   readonly #deps: PassCheckpointsDeps;
+  readonly #options: Pick<PassOptions, "fn" | "ports">;
   readonly #looksAhead: boolean;
 
-  constructor({ port, mode }: PassOptions, deps: PassCheckpointsDeps) {
+  constructor(options: PassOptions, deps: PassCheckpointsDeps) {
+    const { port, mode } = options;
     this.#port = port;
+    this.#options = options;
     this.#deps = deps;
     this.#looksAhead = mode.type === "in-place" && mode.looksAhead;
   }
 
-  /** Asks for a flush, but not before the handler has had its turn: with its end the results go in the reply. */
+  /**
+   * Asks for a flush, but not before the handler has had its turn: with its end the results go in the reply. A handler
+   * that is known to block the thread in its turn gets it afterwards.
+   */
   readonly flushSoon = (): void => {
-    afterMicrotasks(this.#flush);
+    if (!this.#looksAhead) return afterMicrotasks(this.#flush);
+    const { fn, ports } = this.#options;
+    const startedMs = ports.clock.monotonicMs();
+    const startedCpu = process.cpuUsage();
+    const isFlushed = blockingHandlers.has(fn);
+    const whenSettled = (): void => {
+      if (!this.#deps.isSettled()) return afterMicrotasks(whenSettled);
+      blockingHandlers.noteTurn(fn, ports.clock.monotonicMs() - startedMs, () => cpuMsSince(startedCpu));
+      if (!isFlushed) this.#flush();
+    };
+    if (isFlushed) this.#flush();
+    afterMicrotasks(whenSettled);
   };
 
-  readonly #flush = (): void => {
-    if (this.#looksAhead && !this.#deps.isSettled()) this.flushSoon();
-    else this.#deps.send({ type: "flush" });
-  };
+  readonly #flush = (): void => this.#deps.send({ type: "flush" });
 
   store({ ops, parked }: Checkpoint): void {
     const { find, send } = this.#deps;

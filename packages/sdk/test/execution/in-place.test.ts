@@ -176,7 +176,7 @@ describe("Parked steps", () => {
       ]),
     );
     engine.retries.set(hash("later"), { attempt: 2, notBeforeMs: Date.now() + 3_600_000 });
-    engine.retries.set(hash("now"), { attempt: 1, notBeforeMs: Date.now() - 1 });
+    engine.retries.set(hash("now"), { attempt: 1, notBeforeMs: Date.now() - 60_000 });
     expect(opsOf(await engine.request())).toMatchObject([
       { id: hash("later"), op: "StepPlanned" },
       { id: hash("now"), op: "StepError", attempt: 1 },

@@ -45,6 +45,24 @@ describe("The last results of a run", () => {
     expect(engine.memo.get(hash("a"))).toMatchObject({ data: 1 });
   });
 
+  test("a handler that was seen to block the thread between steps has its results sent before it goes on", async () => {
+    const compute = (): void => {
+      for (const start = process.cpuUsage(); process.cpuUsage(start).user < 20_000; );
+    };
+    const sent: number[] = [];
+    const engine = ahead(async ({ step }) => {
+      for (const id of ["a", "b", "c"]) {
+        await step.run(id, () => id);
+        sent.push(engine.checkpoints.length);
+        compute();
+      }
+    });
+    await engine.run();
+    // The first time nobody could know.
+    expect(sent).toEqual([0, 2, 3]);
+    expect(engine.checkpoints.map(names)).toEqual([["StepRun a"], ["StepRun b"], ["StepRun c"]]);
+  });
+
   test("parallel steps that end in one turn are one reply with the value", async () => {
     const engine = ahead(({ step }) => Promise.all(["a", "b", "c"].map((id) => step.run(id, () => id))));
     expect(await engine.run()).toEqual({ status: "completed", value: ["a", "b", "c"] });

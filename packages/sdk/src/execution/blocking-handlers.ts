@@ -1,0 +1,36 @@
+/**
+ * Knows the functions whose handlers compute between their steps. What such a handler finished must leave this thread
+ * before the handler goes on: while it computes, only the connection thread can send (docs/decisions/0060).
+ */
+
+/** Code that has kept the thread for this long after a step may do so again, and for longer. */
+const BLOCKING_MS = 10;
+/** After so many turns that were short the function is taken for one that does not compute. */
+const SHORT_TURNS = 1_000;
+
+export class BlockingHandlers {
+  /** Short turns that are still missing, by function. */
+  readonly #shortTurns = new WeakMap<object, number>();
+
+  has(fn: object): boolean {
+    return this.#shortTurns.has(fn);
+  }
+
+  /**
+   * The handler was given a result and kept the thread for `ms`, in which the process used `cpuMs` of CPU time. Without
+   * that it did not compute: the process had to wait for a processor.
+   */
+  noteTurn(fn: object, ms: number, cpuMs: () => number): void {
+    if (ms >= BLOCKING_MS && cpuMs() >= BLOCKING_MS) {
+      this.#shortTurns.set(fn, SHORT_TURNS);
+      return;
+    }
+    const left = this.#shortTurns.get(fn);
+    if (left === undefined) return;
+    if (left > 1) this.#shortTurns.set(fn, left - 1);
+    else this.#shortTurns.delete(fn);
+  }
+}
+
+/** Of this process: what a function does between its steps is the same for every connection that runs it. */
+export const blockingHandlers = new BlockingHandlers();
