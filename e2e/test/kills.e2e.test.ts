@@ -84,6 +84,8 @@ describe.each(modes)("$name", (mode) => {
       await world.startApp();
       const runId = await world.trigger("between");
       await world.noted(runId, "at between");
+      // The second body begins without the database only when the first result is stored.
+      await world.until("a stored result", async () => (await world.api.run(runId)).steps.length > 0);
       await world.postgres.kill();
       world.journal.open("between");
       await world.noted(runId, "two");

@@ -32,6 +32,11 @@ import { readThrown, type Thrown } from "./thrown.ts";
 /** What the handler is called with; the pass supplies the tools. */
 export type PassHandler = (tools: { readonly step: StepTools; readonly signal: () => AbortSignal }) => unknown;
 
+/**
+ * What took this long is stored before the handler goes on: it is dear to repeat, the work may have been lost meanwhile,
+ * and beside it the acknowledgement takes little time.
+ */
+const LONG_BODY_MS = 50;
 /** How long a targeted pass waits, all being quiet, for a step that has not been found. */
 const MISSING_GRACE_MS = 1000;
 /** How long, all being quiet, code between steps may take to ask for a step that is on record. */
@@ -323,20 +328,20 @@ export class Pass {
     const { input, mode, ports } = this.#options;
     const isFinal = (thrown: Thrown): boolean => thrown.isFinal || isLastAttempt(record, input);
     const isExtended = mode.type === "in-place" || input.extended !== undefined;
-    const finish = (op: OpText): void => {
+    const finish = (op: OpText, durationMs: number): void => {
       const isReplayed = this.#journal.isReplayed || this.#compensation?.isCollecting === false;
-      this.#driver.send({ type: "finished", op, isReplayed });
+      this.#driver.send({ type: "finished", op, maySettle: isReplayed && durationMs < LONG_BODY_MS });
     };
     const onEnd = (end: BodyEnd): void => {
       if (end.type === "failed") record.isRunning = false;
-      if (end.type === "finished" || (end.final && mode.type === "in-place")) finish(end.op);
+      if (end.type === "finished" || (end.final && mode.type === "in-place")) finish(end.op, end.durationMs);
       else this.#driver.send(end);
     };
     const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
     const run = startInTurn(ports.turns, this.#options.port, () => {
       if (this.#driver.state.phase === "open") return runBody(record, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.
-      return finish({ hash, text: "", bytes: 0 });
+      return finish({ hash, text: "", bytes: 0 }, 0);
     });
     const isUndoable = record.call.compensate !== undefined && mode.type === "in-place";
     if (isUndoable && this.#time.deadlineMs !== undefined) this.#checkpoints.announce(record, run);

@@ -124,8 +124,14 @@ export interface BodyContext {
 }
 
 export type BodyEnd =
-  | { readonly type: "finished"; readonly op: OpText; readonly final: false }
-  | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string };
+  | { readonly type: "finished"; readonly op: OpText; readonly final: false; readonly durationMs: number }
+  | {
+      readonly type: "failed";
+      readonly op: OpText;
+      readonly final: boolean;
+      readonly retryAfter?: string;
+      readonly durationMs: number;
+    };
 
 /**
  * Calls `start` when it is its turn and the work is known to be this worker's, or is not wanted any more: at once,
@@ -151,8 +157,8 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
   const step: CurrentStep = { id: identity.fullId, hash: identity.hash, attempt, active: true };
   const startedMs = clock.nowMs();
   const from = clock.monotonicMs();
-  const extras = (): OpExtras => {
-    const timing = { startedMs, durationMs: clock.monotonicMs() - from };
+  const extras = (durationMs: number): OpExtras => {
+    const timing = { startedMs, durationMs };
     return isExtended ? { timing, attempt } : { timing };
   };
   const onError = (raw: unknown): void => {
@@ -162,8 +168,9 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
     const final = context.isFinal(thrown);
     const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
     record.outcome = { type: "error", error };
-    const op = record.ops.failed(error, final, { ...extras(), ...retryAfter });
-    onEnd({ type: "failed", op, final, ...retryAfter });
+    const durationMs = clock.monotonicMs() - from;
+    const op = record.ops.failed(error, final, { ...extras(durationMs), ...retryAfter });
+    onEnd({ type: "failed", op, final, ...retryAfter, durationMs });
   };
   const onValue = (value: unknown): void => {
     const forgotten = step.nested?.find(({ promise }) => !promise.isAwaited);
@@ -176,7 +183,8 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
       return onError(unusable);
     }
     record.outcome = { type: "fresh", json };
-    onEnd({ type: "finished", op: record.ops.finished(json, extras()), final: false });
+    const durationMs = clock.monotonicMs() - from;
+    onEnd({ type: "finished", op: record.ops.finished(json, extras(durationMs)), final: false, durationMs });
   };
   let value: unknown;
   try {

@@ -34,9 +34,9 @@ export function findInPlace(before: OpenPass, step: FoundStep, due: boolean): Ne
   return proceed({ ...state, held: push(state.held, { step, seen: state.seen }) });
 }
 
-export function finishInPlace(before: OpenPass, op: OpText, isReplayed: boolean): NextPass {
+export function finishInPlace(before: OpenPass, op: OpText, maySettle: boolean): NextPass {
   const state = { ...before, running: before.running - 1, unsent: push(before.unsent, op), serial: before.serial + 1 };
-  if (!isReplayed || !looksAhead(before) || !isAllSeen(before)) return proceed(state);
+  if (!maySettle || !looksAhead(before) || !isAllSeen(before)) return proceed(state);
   const [next, effects] = proceed({ ...state, seen: state.seen + 1 });
   return [next, [{ do: "settle", ops: [op] }, ...effects]];
 }

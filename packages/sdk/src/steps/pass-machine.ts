@@ -43,8 +43,8 @@ import type {
  *      time. So does a value as long as steps are unfinished that were never awaited; if such a step is parked, the parked
  *      ops end the pass instead of the value.
  * Looking ahead (`lookahead` agreed on as well, and the work not lost before):
- * PASS-12. A result settles its step at once, if all before it are settled and nothing on record is left that a replay would
- *      settle first; but a body starts only when every result is stored that the handler had been given when it asked
+ * PASS-12. A result that was quick to have settles its step at once, if all before it are settled and nothing on record is
+ *      left that a replay would settle first; but a body starts only when every result is stored that the handler had been given when it asked
  *      for the step.
  * PASS-13. Results that are not stored go with the reply that ends the pass; those on their way are repeated in it. The end
  *      waits only for what is too large for that.
@@ -102,7 +102,7 @@ function openStep(state: OpenPass, event: PassEvent): Next<PassState, PassEffect
     case "found":
       return found(state, event.step, event.due);
     case "finished":
-      if (isInPlace) return finishInPlace(state, event.op, event.isReplayed);
+      if (isInPlace) return finishInPlace(state, event.op, event.maySettle);
       return endWithOps({ ...state, running: state.running - 1 }, [event.op], []);
     case "failed": {
       const { op, final, retryAfter } = event;

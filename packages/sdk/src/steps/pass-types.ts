@@ -94,8 +94,11 @@ export type PassState =
 export type PassEvent =
   /** `due` is false for a failed step whose next attempt is not due yet. */
   | { readonly type: "found"; readonly step: FoundStep; readonly due: boolean }
-  /** `isReplayed`: the handler has asked for all that is on record, so nothing recorded comes before this result. */
-  | { readonly type: "finished"; readonly op: OpText; readonly isReplayed: boolean }
+  /**
+   * `maySettle`: the result may be given to the handler before it is stored. It was quick to have, and the handler has
+   * asked for all that is on record, so nothing recorded comes before it.
+   */
+  | { readonly type: "finished"; readonly op: OpText; readonly maySettle: boolean }
   | { readonly type: "failed"; readonly op: OpText; readonly final: boolean; readonly retryAfter?: string }
   | { readonly type: "flush" }
   | { readonly type: "answered"; readonly outcome: CheckpointOutcome }

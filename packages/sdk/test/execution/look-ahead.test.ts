@@ -63,6 +63,25 @@ describe("The last results of a run", () => {
     expect(engine.checkpoints.map(names)).toEqual([["StepRun a"], ["StepRun b"], ["StepRun c"]]);
   });
 
+  test("what took long is stored before the handler goes on, and its handler hears first that the work was lost", async () => {
+    const stored = gate();
+    const did: string[] = [];
+    const engine = ahead(
+      async ({ step }) => {
+        await step.run("long", () => new Promise((resolve) => setTimeout(resolve, 60)));
+        did.push("after");
+      },
+      { answer: stored.answer },
+    );
+    const request = engine.request();
+    await until(() => engine.checkpoints.length === 1);
+    await turns();
+    expect(did).toEqual([]);
+    stored.open("stale");
+    expect(await request).toMatchObject({ stale: true });
+    expect(did).toEqual([]);
+  });
+
   test("parallel steps that end in one turn are one reply with the value", async () => {
     const engine = ahead(({ step }) => Promise.all(["a", "b", "c"].map((id) => step.run(id, () => id))));
     expect(await engine.run()).toEqual({ status: "completed", value: ["a", "b", "c"] });

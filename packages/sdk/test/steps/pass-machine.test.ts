@@ -19,7 +19,7 @@ import type {
 const op = (hash: string, bytes = 10): OpText => ({ hash, text: `{"id":"${hash}"}`, bytes });
 const body = (hash: string): FoundStep => ({ hash, hasBody: true });
 const wait = (hash: string): FoundStep => ({ hash, hasBody: false });
-const finished = (of: OpText): PassEvent => ({ type: "finished", op: of, isReplayed: true });
+const finished = (of: OpText): PassEvent => ({ type: "finished", op: of, maySettle: true });
 const returned: HandlerEnd = { type: "returned", body: "1" };
 const failed = (final: boolean): HandlerEnd => ({ type: "failed", body: "{}", final });
 
@@ -194,7 +194,7 @@ describe("Pass machine that looks ahead", () => {
   test("PASS-12: a result waits for its storage where something on record comes first, and so do those after it", () => {
     const pass = machine(LOOKING_AHEAD);
     for (const hash of ["a", "b"]) pass.send({ type: "found", step: body(hash), due: true });
-    expect(pass.send({ type: "finished", op: op("a"), isReplayed: false })).toEqual([{ do: "flush-soon" }]);
+    expect(pass.send({ type: "finished", op: op("a"), maySettle: false })).toEqual([{ do: "flush-soon" }]);
     expect(pass.send(finished(op("b")))).toEqual([]);
     // Not kept back for the end of the pass: what follows from it is not known.
     expect(pass.send({ type: "found", step: wait("s"), due: true })).toEqual([]);
@@ -380,7 +380,7 @@ test("PASS-2 to PASS-7 and PASS-11 to PASS-15 hold for events in any order", () 
           absorb(
             pass.send(
               pick === 4
-                ? { type: "finished", op: op(hash), isReplayed: flag }
+                ? { type: "finished", op: op(hash), maySettle: flag }
                 : { type: "failed", op: op(hash), final: flag },
             ),
           );
