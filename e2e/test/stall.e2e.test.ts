@@ -11,7 +11,9 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
     const app = await startAppOf("stall-app.mjs");
     const runId = await trigger("in-step", { gate: "blocked" });
     const line = await app.line((text) => text.startsWith("holdfast: The main thread has been blocked"), 20_000);
-    expect(line).toContain(`at keepBusy (${code("keepBusy")}`);
+    // On a busy machine its short look at the gate may be where it is seen.
+    const isAtGate = line.includes("at isOpen (");
+    if (!isAtGate) expect(line).toContain(`at keepBusy (${code("keepBusy")}`);
     expect(line).toContain(`in function e2e-in-step, step "count the invoices", run ${runId}.`);
     await app.line((text) => text.includes(`at countInvoices (${code("countUntil")}`), 20_000);
     await gateway.line((text) => text.includes("has been blocked for") && text.includes(runId), 20_000);
@@ -19,8 +21,9 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
     await until("the stall to be in the run", async () => (await api.run(runId)).stalls.length > 0);
     const blocked = await api.run(runId);
     expect(blocked.status, "its status while it lasts").toBe("RUNNING");
-    expect(blocked.stalls[0]).toMatchObject({ ended: false, stepId: "count the invoices", codeName: "keepBusy" });
-    expect(blocked.stalls[0]?.location).toContain(code("keepBusy"));
+    const codeName = isAtGate ? "isOpen" : "keepBusy";
+    expect(blocked.stalls[0]).toMatchObject({ ended: false, stepId: "count the invoices", codeName });
+    expect(blocked.stalls[0]?.location).toContain(isAtGate ? "journal.mjs" : code("keepBusy"));
     journal.open("blocked");
 
     const run = await ended(runId);
