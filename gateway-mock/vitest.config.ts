@@ -7,7 +7,11 @@ export const kinds: Kinds = {
     "test/{http,interleavings,outgoing,server}/*.test.ts",
     "test/store-postgres/!(availability|coalesced|due-bounds|log-rows|pg-errors|queue-depth|wake-messages).test.ts",
   ],
-  slow: ["test/store-postgres/backlog-of-lanes.test.ts"],
+  slow: [
+    "test/http/connection-limit.test.ts",
+    "test/store-postgres/backlog.test.ts",
+    "test/store-postgres/backlog-of-lanes.test.ts",
+  ],
   globalSetup: "test/global-setup.ts",
 };
 
