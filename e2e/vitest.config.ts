@@ -9,7 +9,10 @@ export default defineConfig({
     maxWorkers: 2,
     projects: realProjects({
       real: ["test/**/*.e2e.test.ts", "bench/test/*.test.ts"],
-      slow: ["test/{interop,local-postgres,suspended}.e2e.test.ts", "bench/test/{bench,queue-harness}.e2e.test.ts"],
+      slow: [
+        "test/{interop,local-postgres,shutdown,suspended}.e2e.test.ts",
+        "bench/test/{bench,queue-harness}.e2e.test.ts",
+      ],
       globalSetup: "global-setup.ts",
     }),
   },
