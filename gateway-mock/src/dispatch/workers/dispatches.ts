@@ -50,6 +50,8 @@ export class Dispatches {
   readonly #superseded: SupersededRequests;
   readonly #time: DatabaseTime;
   readonly #emit: Emit<AfterRequest>;
+  /** Requests whose leases are being ended. */
+  readonly #releasing = new Map<string, Promise<void>>();
 
   constructor(options: DispatcherOptions, parts: DispatchesParts, emit: Emit<AfterRequest>) {
     this.#options = options;
@@ -230,12 +232,22 @@ export class Dispatches {
       if (count > 0) onEnded(count);
       this.#emit({ do: "JOBS_DUE" });
     };
-    this.#options.store.releaseLeases(releases).then(released, (error: unknown) => {
+    const underWay = this.#options.store.releaseLeases(releases).then(released, (error: unknown) => {
       this.#options.log(
         levelFor(error, "warn"),
         `${releases.length} lease(s) could not be released: ${messageOf(error)}`,
       );
     });
+    const requestIds = releases.map(requestIdOf);
+    const done = underWay.finally(() => {
+      for (const id of requestIds) if (this.#releasing.get(id) === done) this.#releasing.delete(id);
+    });
+    for (const id of requestIds) this.#releasing.set(id, done);
+  }
+
+  /** Resolves when the lease of this request has ended, if that is under way. */
+  releasing(requestId: string): Promise<void> | undefined {
+    return this.#releasing.get(requestId);
   }
 
   /** Drops dispatches: removes them from the table and ends their leases. `onEnded` gets how many were still ours. */

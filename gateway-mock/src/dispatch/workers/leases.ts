@@ -45,6 +45,9 @@ export class Leases {
   }
 
   extend(worker: ConnectedWorker, frame: ExtendLeaseFrame): void {
+    // It must not overtake the return of its request: it would be granted, and the work given out all the same.
+    const releasing = this.#dispatches.releasing(frame.requestId);
+    if (releasing) return void releasing.then(() => this.extend(worker, frame));
     this.#pending.push({ worker, frame });
     if (this.#busy) return;
     this.#busy = true;
