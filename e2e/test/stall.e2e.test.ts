@@ -10,27 +10,29 @@ test("a blocking step is reported on stderr, in the run and at the gateway, then
   await inWorld(extended, async ({ startAppOf, trigger, ended, api, gateway, journal, until }) => {
     const app = await startAppOf("stall-app.mjs");
     const runId = await trigger("in-step", { gate: "blocked" });
-    const line = await app.line((text) => text.startsWith("holdfast: The main thread has been blocked"), 20_000);
-    // On a busy machine its short look at the gate may be where it is seen.
-    const isAtGate = line.includes("at isOpen (");
-    if (!isAtGate) expect(line).toContain(`at keepBusy (${code("keepBusy")}`);
+    // One of its reports: a single one may show the short look at the gate, where a busy machine can interrupt it.
+    const isReport = (text: string): boolean =>
+      text.startsWith("holdfast: The main thread has been blocked") && !text.includes("at isOpen (");
+    const line = await app.line(isReport, 20_000);
+    expect(line).toContain(`at keepBusy (${code("keepBusy")}`);
     expect(line).toContain(`in function e2e-in-step, step "count the invoices", run ${runId}.`);
     await app.line((text) => text.includes(`at countInvoices (${code("countUntil")}`), 20_000);
     await gateway.line((text) => text.includes("has been blocked for") && text.includes(runId), 20_000);
     // The gateway says so when it hears of it, and stores it then.
-    await until("the stall to be in the run", async () => (await api.run(runId)).stalls.length > 0);
+    const isInLoop = ({ codeName }: { readonly codeName?: string | null }): boolean => codeName !== "isOpen";
+    await until("the stall to be in the run", async () => (await api.run(runId)).stalls.some(isInLoop));
     const blocked = await api.run(runId);
     expect(blocked.status, "its status while it lasts").toBe("RUNNING");
-    const codeName = isAtGate ? "isOpen" : "keepBusy";
-    expect(blocked.stalls[0]).toMatchObject({ ended: false, stepId: "count the invoices", codeName });
-    expect(blocked.stalls[0]?.location).toContain(isAtGate ? "journal.mjs" : code("keepBusy"));
+    const stall = blocked.stalls.find(isInLoop);
+    expect(stall).toMatchObject({ ended: false, stepId: "count the invoices", codeName: "keepBusy" });
+    expect(stall?.location).toContain(code("keepBusy"));
     journal.open("blocked");
 
     const run = await ended(runId);
     expect(run).toMatchObject({ status: "COMPLETED", output: "counted" });
     const last = run.stalls.at(-1);
     expect(last).toMatchObject({ ended: true });
-    expect(last?.stalledMs).toBeGreaterThan(blocked.stalls[0]?.stalledMs ?? Number.POSITIVE_INFINITY);
+    expect(last?.stalledMs).toBeGreaterThan(stall?.stalledMs ?? Number.POSITIVE_INFINITY);
     const endLine = await app.line((text) => text.includes("It is responsive again."), 20_000);
     expect(endLine).toContain(`run ${runId}`);
     const { stalls } = (await app.ask("debugState")).thread;
