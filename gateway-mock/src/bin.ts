@@ -99,7 +99,7 @@ function readyLine(gateway: Gateway): string {
   return `${JSON.stringify({ ready: true, url, port, connectUrl, connectPort, pid: process.pid })}\n`;
 }
 
-/** What a person is told of the store. */
+/** The line about the store that a terminal shows at start. */
 const STORE_TEXTS: Readonly<Record<StoreName, (options: GatewayOptions) => string>> = {
   postgres: ({ databaseUrl, dataDir = ".holdfast" }) =>
     databaseUrl === undefined ? `embedded Postgres in ${dataDir}` : "your Postgres",

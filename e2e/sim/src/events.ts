@@ -27,7 +27,7 @@ export class Events {
     for (let i = 0; i < count; i += 1) {
       const entropy = entropyOf(dice);
       const name = `sim/${dice.pick(this.#functions).id}`;
-      this.#plan(entropy, dice.within(300, this.#latestMs), { name, data: { from: "somebody" } });
+      this.#plan(entropy, dice.within(300, this.#latestMs), { name, data: { from: "a client" } });
     }
   }
 
@@ -45,7 +45,7 @@ export class Events {
       const count = options.flowControl.type === "none" ? dice.between(0, 1) : dice.between(2, 4);
       for (let i = 0; i < count; i += 1) {
         const ahead = dice.chance(0.15) ? { aheadMs: dice.within(0, 3000) } : {};
-        const data = { from: "somebody", key: dice.pick(["x", "x", "y"]) };
+        const data = { from: "a client", key: dice.pick(["x", "x", "y"]) };
         this.#plan(entropyOf(dice), atMs(), { name: `sim/${id}`, data, ...ahead });
       }
       if (options.cancelOn && dice.chance(0.6)) {

@@ -75,7 +75,7 @@ export function defineFunction(
     const stage: Stage = {
       step: step as Stage["step"],
       runId,
-      invoke: (id, of) => step.invoke(id, { function: before[of] as HoldfastFunction, data: { from: "somebody" } }),
+      invoke: (id, of) => step.invoke(id, { function: before[of] as HoldfastFunction, data: { from: "a client" } }),
       hears: (by, key) => {
         const name = `${about} ${key.slice(environment.length)}`;
         const says = `${name} of ${environment}`;

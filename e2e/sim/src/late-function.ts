@@ -53,7 +53,7 @@ export function sendToFailing({ failing, atMs }: LateFunction, clients: Clients,
     const entropy = Uint8Array.from({ length: 10 }, () => dice.between(0, 255));
     clients.plan(entropy, Math.max(100, atMs + dice.within(-1_200, 600)), {
       name: `sim/${failing.id}`,
-      data: { from: "somebody" },
+      data: { from: "a client" },
     });
   }
 }
@@ -64,6 +64,6 @@ export function sendToLateFunction({ plan, atMs }: LateFunction, clients: Client
     const entropy = Uint8Array.from({ length: 10 }, () => dice.between(0, 255));
     // Some senders say nothing but their own id when they send it again.
     const how = dice.chance(0.5) ? { id: `order-${count}`, isSeeded: false } : {};
-    clients.plan(entropy, atMs + dice.within(0, 2_000), { name: `sim/${plan.id}`, data: { from: "somebody" }, ...how });
+    clients.plan(entropy, atMs + dice.within(0, 2_000), { name: `sim/${plan.id}`, data: { from: "a client" }, ...how });
   }
 }

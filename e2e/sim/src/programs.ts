@@ -180,7 +180,7 @@ export async function play(node: Program, stage: Stage, path: string, key: strin
       await step.waitForEvent(path, { event: NEWS, timeout: node.ms, if: "event.data.from == async.data.to" });
       return "waited";
     case "send":
-      await step.sendEvent(path, { name: NEWS, data: { to: "somebody" } });
+      await step.sendEvent(path, { name: NEWS, data: { to: "a client" } });
       return "sent";
     case "hear": {
       const { name, says } = stage.hears(node.by, key);

@@ -43,7 +43,7 @@ export interface AddedRows extends Pick<Transition, "fence" | "log"> {
  *     still has its state (and by claims, which only count losses); rows of steps that can be undone raise the version,
  *     since the gateway that fails the run must have seen them. To have them all, a state read while rows were being
  *     added is not kept: the store may have been read before them.
- * CACHE-4. A write says what its state had seen of the log, and is told what is there since. What this gateway has not
+ * CACHE-4. A write says what its state had seen of the log, and gets what was added since. What this gateway has not
  *     written itself is missing in the state, which then is read again.
  */
 export class RunCache {

@@ -29,7 +29,7 @@ test("a gateway on the memory store connects to no Postgres and has no database 
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
-  vi.stubEnv("HOLDFAST_TEST_DATABASE_URL", `postgres://nobody@127.0.0.1:${port}/none`);
+  vi.stubEnv("HOLDFAST_TEST_DATABASE_URL", `postgres://absent@127.0.0.1:${port}/none`);
   try {
     await using other = await startTestGateway({ store: "memory" });
     expect(await (await fetch(new URL("/ready", other.url))).json()).toEqual({ ready: true });

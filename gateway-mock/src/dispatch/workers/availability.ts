@@ -4,7 +4,7 @@
  */
 import { type ConnectedWorker, isSilent } from "./connected-worker.ts";
 
-/** Workers that rest or are silent; `onChange` is told of each that begins or ends to be one. */
+/** Workers that rest or are silent; `onChange` is called for each that becomes one or is one no longer. */
 export class Availability {
   readonly #onChange: (worker: ConnectedWorker) => void;
   readonly #resting = new Set<ConnectedWorker>();

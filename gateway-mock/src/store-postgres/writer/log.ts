@@ -22,7 +22,7 @@ const EXPECT_NEW = `WITH newer AS MATERIALIZED (
 ) SELECT ${BASE}, (SELECT CASE WHEN bool_or(known) THEN holdfast.expect(false) END FROM newer),
   (SELECT json_agg(json_build_array(run_id, seq))::text FROM newer) AS newer`;
 
-/** What a batch is told of the log as it writes. */
+/** What the log says to a batch that writes to it. */
 export interface LogAnswer {
   readonly base: number;
   /** Rows after those that were seen, as JSON: lists of run and `seq`. Null = none. */

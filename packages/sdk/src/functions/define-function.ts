@@ -1,6 +1,6 @@
 /**
  * `createFunction`: the types of handlers, and what a function is inside. `function-config.ts` says what the gateway
- * is told of it.
+ * learns of it.
  */
 import type { LoggerLike } from "@holdfast/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";

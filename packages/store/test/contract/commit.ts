@@ -71,7 +71,7 @@ export function commitContract(bench: ContractBench): void {
       expect(stored?.log.find((row) => row.key === "a")?.dataJson).toBe('{"data":"first"}');
     });
 
-    it("a write is told of the rows that it had not seen, and where its own is", async () => {
+    it("a write returns the rows that it had not seen, and the number of its own", async () => {
       const { store } = bench;
       const run = await seedLeased(store);
       const last = async () => (await store.loadRuns([run.runId]))[0]?.log.at(-1)?.seq ?? 0;
@@ -117,7 +117,7 @@ export function commitContract(bench: ContractBench): void {
       expect(stored?.head.status).toBe("COMPLETED");
     });
 
-    it("two equal rows of one batch are told apart", async () => {
+    it("two equal rows of one batch are distinguished", async () => {
       const run = await seedLeased(bench.store);
       const outcomes = await Promise.all([1, 2, 3].map(() => bench.store.commit(stepDone(run, "same"))));
       expect(outcomes.map((outcome) => outcome.won && outcome.inserted[0])).toEqual([true, false, false]);
@@ -237,7 +237,7 @@ export function commitContract(bench: ContractBench): void {
       expect(detail).toMatchObject({ head: { status: "COMPLETED", outputJson: '"done"' }, jobs: [] });
     });
 
-    it("a decision that lost is told the reason", async () => {
+    it("a decision that lost gets the reason", async () => {
       const run = await seedLeased(bench.store);
       await bench.store.commit(runDone(run));
       const late = { ...runDone(run, "live"), fence: null };

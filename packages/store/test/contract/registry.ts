@@ -120,7 +120,7 @@ export function registryContract(bench: ContractBench): void {
       expect(await bench.store.intake([later])).toMatchObject([{ duplicate: false, eventId: later.event.id }]);
     });
 
-    it("time that is skipped is the time of every store, and each is told that something may be due", async () => {
+    it("time that is skipped is the time of every store, and each is notified that something may be due", async () => {
       const other = bench.another();
       const told = new Promise<void>((resolve) => {
         let alls = 0;
