@@ -291,6 +291,21 @@ describe("In-place execution", () => {
     expect(world.has("step", "a")).toBe(true);
   });
 
+  test("a failure that a checkpoint has stored counts once, also beside steps that are planned anew", () => {
+    const world = new World({ maxAttempts: 2 });
+    world.write([jsonRow("STEP_ATTEMPT_FAILED", "a", 0, 0, { step: { op: "StepError" }, delayMs: 5000 })]);
+    // The worker was not told that it was stored, so its reply has it again.
+    world.pass(ops([done("b"), failing("a", { attempt: 0 }), planned("c")]), true);
+    expect(world.state.attempts.get("a")).toBe(1);
+    expect(world.kinds()).not.toContain("STEP_FAILED a");
+    expect(world.has("step", "c")).toBe(true);
+    expect(world.job("pass").dueMs).toBe(world.nowMs + 5000);
+    world.step("c", ops([done("c")]));
+    world.nowMs += 5000;
+    world.pass(ops([failing("a", { attempt: 1 })]), true);
+    expect(world.kinds()).toContain("STEP_FAILED a");
+  });
+
   test("consecutive losses are counted for each job separately until it makes progress", () => {
     const world = new World();
     const lost = (key: string, epoch: number) =>

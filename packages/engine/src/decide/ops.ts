@@ -232,6 +232,22 @@ function settleFailed(context: OpContext, op: Op): void {
   followups.pass = (settles && !isSeen(context, op)) || followups.pass;
 }
 
+/**
+ * A worker repeats what it reported in a checkpoint whose outcome the gateway did not know. Steps with jobs of their own
+ * are not looked at here: the job's fence decides.
+ */
+function isOnRecord({ draft, job, inPlace }: OpContext, { id, attempt }: Op): boolean {
+  if (attempt === undefined || !(inPlace || job.kind === "pass")) return false;
+  return Math.max(0, attempt) < (draft.state.attempts.get(id) ?? 0);
+}
+
+/** The failure that is on record already is tried again when it is due, as if it were reported now. */
+function awaitRetry({ draft, followups }: OpContext, { id }: Op): void {
+  const { nowMs } = draft.ctx;
+  const delayMs = Math.max(0, (openStep(draft, id)?.dueMs ?? nowMs) - nowMs);
+  followups.retryPass = { attempt: draft.state.attempts.get(id) ?? 0, delayMs };
+}
+
 function decideStepError(context: OpContext, op: Op): void {
   const { draft, job, report, inPlace, followups } = context;
   if (isSettled(draft, op.id)) {
@@ -240,8 +256,8 @@ function decideStepError(context: OpContext, op: Op): void {
   }
   // Another worker is at it.
   if (draft.jobs.has(jobKey("step", op.id)) || openStep(draft, op.id)?.phase === "waiting") return;
+  if (isOnRecord(context, op)) return inPlace ? undefined : awaitRetry(context, op);
   const attempt = attemptOf(context, op);
-  if (inPlace && attempt < (draft.state.attempts.get(op.id) ?? 0)) return;
   const final =
     (report.noRetry && report.ops.filter((one) => !isLazy(one)).length === 1) || attempt + 1 >= draft.state.maxAttempts;
   if (final) return settleFailed(context, op);
