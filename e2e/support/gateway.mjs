@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Child } from "./child.mjs";
 
-const folder = dirname(createRequire(import.meta.url).resolve("@holdfast/gateway-mock/package.json"));
+const folder = dirname(createRequire(import.meta.url).resolve("@holdfast/gateway/package.json"));
 export const gatewayBin = join(folder, "dist/bin.js");
 
 /**

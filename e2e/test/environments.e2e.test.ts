@@ -1,4 +1,4 @@
-import { type Gateway, startGateway } from "@holdfast/gateway-mock";
+import { type Gateway, startGateway } from "@holdfast/gateway";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { Holdfast } from "holdfast";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";

@@ -16,7 +16,7 @@ export default defineConfig({
       paths: {
         ...published.dts.compilerOptions.paths,
         "holdfast/testing": ["packages/sdk/src/testing.ts"],
-        "@holdfast/gateway-mock": ["gateway-mock/src/index.ts"],
+        "@holdfast/gateway": ["gateway-mock/src/index.ts"],
       },
     },
   },

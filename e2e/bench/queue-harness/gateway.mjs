@@ -1,5 +1,5 @@
 /** The gateway of the adapter, a process of its own as it would be elsewhere; it ends when the adapter does, also by kill -9. */
-import { startGateway } from "@holdfast/gateway-mock";
+import { startGateway } from "@holdfast/gateway";
 
 const databaseUrl = process.env.DATABASE_URL;
 if (databaseUrl === undefined) throw new Error("DATABASE_URL must be set.");

@@ -20,7 +20,7 @@ const DRAIN_MS = 2_500;
 
 const settings = readSettings(process.env);
 const manifest = JSON.parse(readFileSync(new URL("./adapter.json", import.meta.url), "utf8"));
-const { version } = createRequire(import.meta.url)("@holdfast/gateway-mock/package.json");
+const { version } = createRequire(import.meta.url)("@holdfast/gateway/package.json");
 const observes = settings.instanceId === 0;
 
 let stopping = false;
@@ -84,7 +84,7 @@ emit({
   system: SYSTEM,
   event_tables: manifest.event_tables,
   extensions: manifest.extensions,
-  version: `@holdfast/gateway-mock@${version}`,
+  version: `@holdfast/gateway@${version}`,
   schema_version: version,
   db_name: new URL(settings.databaseUrl).pathname.slice(1),
   started_at: new Date().toISOString(),

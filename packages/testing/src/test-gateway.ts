@@ -1,6 +1,6 @@
 /** A real gateway in the test's process, with a database of its own, and helpers to read what became of runs. */
 import { type DurationInput, HoldfastError, parseDurationMs } from "@holdfast/core";
-import type { Gateway, GatewayOptions } from "@holdfast/gateway-mock";
+import type { Gateway, GatewayOptions } from "@holdfast/gateway";
 import { createDatabase, type ServerInput } from "./test-database.ts";
 import { startTestPostgres, TEST_DATABASE_URL } from "./test-postgres.ts";
 import { waitFor } from "./wait-for.ts";
@@ -54,7 +54,7 @@ type StoreName = NonNullable<GatewayOptions["store"]>;
 const ENDED: ReadonlySet<string> = new Set(["COMPLETED", "FAILED", "CANCELLED"]);
 
 /**
- * Starts a gateway on a database of its own, or with `store: "memory"` on none, on a free port, with virtual time. `@holdfast/gateway-mock` must be installed.
+ * Starts a gateway on a database of its own, or with `store: "memory"` on none, on a free port, with virtual time. `@holdfast/gateway` must be installed.
  * @throws HoldfastError `OPTION_MISSING` when it is not; `OPTION_INVALID`
  */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -128,13 +128,13 @@ function testGateway(gateway: Gateway, databaseUrl: string | undefined, close: (
   };
 }
 
-async function loadGateway(): Promise<typeof import("@holdfast/gateway-mock")> {
+async function loadGateway(): Promise<typeof import("@holdfast/gateway")> {
   try {
-    return await import("@holdfast/gateway-mock");
+    return await import("@holdfast/gateway");
   } catch (cause) {
     throw new HoldfastError(
       "OPTION_MISSING",
-      "startTestGateway() needs the package @holdfast/gateway-mock: npm install --save-dev @holdfast/gateway-mock",
+      "startTestGateway() needs the package @holdfast/gateway: npm install --save-dev @holdfast/gateway",
       { cause },
     );
   }

@@ -32,7 +32,7 @@ main().catch((error) => {
 
 /** Starts a gateway on a throwaway database, runs every app named on the command line against it, and says how each went. */
 const driver = `import { spawn } from "node:child_process";
-import { startGateway } from "@holdfast/gateway-mock";
+import { startGateway } from "@holdfast/gateway";
 
 const gateway = await startGateway({ port: 0, connectPort: 0, keepData: false });
 const results = {};

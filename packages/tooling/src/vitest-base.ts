@@ -17,7 +17,7 @@ const sources: Record<string, string> = {
   "@holdfast/postgres-server": "packages/postgres-server/src/index.ts",
   "@holdfast/testing": "packages/testing/src/index.ts",
   "@holdfast/testing/functions": "packages/testing/src/functions.ts",
-  "@holdfast/gateway-mock": "gateway-mock/src/index.ts",
+  "@holdfast/gateway": "gateway-mock/src/index.ts",
   "holdfast/connect": "packages/sdk/src/connect.ts",
   "holdfast/testing": "packages/sdk/src/testing.ts",
   holdfast: "packages/sdk/src/index.ts",

@@ -28,7 +28,7 @@ const workspaceNames: Record<string, string> = {
   "@holdfast/engine": "packages/engine",
   "@holdfast/postgres-server": "packages/postgres-server",
   "@holdfast/testing": "packages/testing",
-  "@holdfast/gateway-mock": "gateway-mock",
+  "@holdfast/gateway": "gateway-mock",
   holdfast: "packages/sdk",
 };
 

@@ -34,7 +34,7 @@ const blockMs = 2_500;
 const limitMs = 60_000;
 
 const [project = "", cellsFile = "", resultsFile = ""] = process.argv.slice(2);
-const entry = join(project, "node_modules/@holdfast/gateway-mock/dist/index.js");
+const entry = join(project, "node_modules/@holdfast/gateway/dist/index.js");
 const { startGateway } = await import(pathToFileURL(entry).href);
 /** @type {Cell[]} */
 const cells = JSON.parse(readFileSync(cellsFile, "utf8"));
