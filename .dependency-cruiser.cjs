@@ -65,10 +65,12 @@ const rooms = [
   }),
   ...roomsOf("packages/store/src", "store", { port: [], rules: ["port"], memory: ["port", "rules"] }),
   ...roomsOf("packages/sdk/src", "sdk", {
+    // Types of what is published, for the map of channels.
+    diagnostics: ["connection/shared", ...sdkGround],
     events: sdkGround,
     steps: ["events", ...sdkGround],
     functions: ["events", "steps", ...sdkGround],
-    execution: ["events", "steps", "functions", ...sdkGround],
+    execution: ["diagnostics", "events", "steps", "functions", ...sdkGround],
     "function-test": ["events", "steps", "functions", "execution", "sdk", ...sdkGround],
     app: ["events", "functions", "connection", ...sdkGround],
   }),
@@ -181,7 +183,7 @@ module.exports = {
       shared,
       linkCore,
       "^packages/sdk/src/connection/main/",
-      "^packages/sdk/src/(execution|functions)/",
+      "^packages/sdk/src/(diagnostics|execution|functions)/",
       "^packages/sdk/src/(options|runtime|thread-script|version)\\.ts$",
     ]),
     forbids(
@@ -287,7 +289,7 @@ module.exports = {
       "^e2e/sim/",
       coreIndex,
       protocol,
-      "^packages/sdk/src/(app|events|connection|execution|functions|steps)/",
+      "^packages/sdk/src/(app|diagnostics|events|connection|execution|functions|steps)/",
       "^packages/sdk/src/version\\.ts$",
       "^gateway-mock/src/(config|gateway-core)\\.ts$",
       engineIndex,

@@ -152,6 +152,10 @@ export const ERROR_CATALOGUE = {
     summary: "The app's main thread was blocked: synchronous code kept the event loop from running.",
     fix: "The log names the code: make it yield to the event loop, or move it to a worker thread. `stallThreshold` sets how long a block must last to be logged.",
   },
+  LISTENER_FAILED: {
+    summary: "A callback or a subscriber of the app threw, or its promise rejected. Holdfast goes on.",
+    fix: "The message names it and has its error; correct it there.",
+  },
   RUN_CANCELLED: {
     summary: "The run was cancelled.",
     fix: "Stop the work when the AbortSignal fires.",

@@ -6,6 +6,15 @@ export type { Connection } from "./connection/main/connection.ts";
 export type { ConnectOptions } from "./connection/shared/connect-options.ts";
 export type { ConnectionState } from "./connection/shared/debug-state.ts";
 export type {
+  HoldfastChannels,
+  IsolationMessage,
+  LeaseMessage,
+  StallMessage,
+  StateChange,
+  StepEndMessage,
+  StepStartMessage,
+} from "./diagnostics/channels.ts";
+export type {
   EventOfType,
   EventType,
   NoSchemas,

@@ -7,6 +7,7 @@ import { HoldfastError } from "@holdfast/core";
 interface NodeModules {
   readonly "node:async_hooks": typeof import("node:async_hooks");
   readonly "node:crypto": typeof import("node:crypto");
+  readonly "node:diagnostics_channel": typeof import("node:diagnostics_channel");
   readonly "node:os": typeof import("node:os");
   readonly "node:worker_threads": typeof import("node:worker_threads");
 }
@@ -34,9 +35,15 @@ export interface Runtime {
  */
 export function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] {
   const runtime: Runtime = globalThis;
-  const found = runtime.process?.getBuiltinModule?.(name);
+  const found = findNodeModule(name);
   if (found === undefined) throw unsupported(runtime, missingPart(runtime) ?? `It lacks ${name}.`);
-  return found as NodeModules[Name];
+  return found;
+}
+
+/** A module of Node that the runtime may lack. */
+export function findNodeModule<Name extends keyof NodeModules>(name: Name): NodeModules[Name] | undefined {
+  const runtime: Runtime = globalThis;
+  return runtime.process?.getBuiltinModule?.(name) as NodeModules[Name] | undefined;
 }
 
 /**

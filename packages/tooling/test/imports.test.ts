@@ -14,7 +14,7 @@ const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
 const WINGS = {
   engine: ["packages/engine/src", ["json", "expressions", "flow", "run", "decide"]],
   store: ["packages/store/src", ["port", "rules", "memory"]],
-  sdk: ["packages/sdk/src", ["events", "steps", "functions", "execution", "function-test", "app"]],
+  sdk: ["packages/sdk/src", ["diagnostics", "events", "steps", "functions", "execution", "function-test", "app"]],
   dispatch: ["gateway-mock/src/dispatch", ["registry", "workers", "admission", "events", "queue"]],
   "store-postgres": ["gateway-mock/src/store-postgres", ["connection", "writer", "queue"]],
 } as const;

@@ -13,6 +13,7 @@ import type { CheckpointPort } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
 import { type OpExtras, OpWriter } from "./op-text.ts";
 import { decodeResult, encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
+import { isEndHeard, isStartHeard, publishEnd, startPublished } from "./step-messages.ts";
 import { StepPromise } from "./step-promise.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
 
@@ -169,6 +170,7 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
     const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
     record.outcome = { type: "error", error };
     const durationMs = clock.monotonicMs() - from;
+    if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, { error, willRetry: !final });
     const op = record.ops.failed(error, final, { ...extras(durationMs), ...retryAfter });
     onEnd({ type: "failed", op, final, ...retryAfter, durationMs });
   };
@@ -184,11 +186,14 @@ export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: B
     }
     record.outcome = { type: "fresh", json };
     const durationMs = clock.monotonicMs() - from;
+    if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, null);
     onEnd({ type: "finished", op: record.ops.finished(json, extras(durationMs)), final: false, durationMs });
   };
   let value: unknown;
   try {
-    value = runAs({ ...context.execution, step }, () => call.body?.(identity.hash, args));
+    const body = (): unknown => call.body?.(identity.hash, args);
+    const start = isStartHeard() ? () => startPublished(record, context.execution, startedMs, body) : body;
+    value = runAs({ ...context.execution, step }, start);
   } catch (thrown) {
     return onError(thrown);
   }

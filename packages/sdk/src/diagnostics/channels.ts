@@ -1,0 +1,91 @@
+/**
+ * What is published on the channels of `node:diagnostics_channel`, for types. `publisher.ts` publishes, for the rooms
+ * above; docs/observe.md has each channel's fields, and when it is published.
+ */
+import type { PlainError } from "@holdfast/core";
+import type { ConnectionState } from "../connection/shared/debug-state.ts";
+import type { StallReport } from "../connection/shared/stall.ts";
+
+/** `holdfast:state`: a connection has another state. Also what `onStateChange` is given. */
+export interface StateChange {
+  /** Of the connection, as in `connection.instanceId`. */
+  readonly instanceId: string;
+  readonly from: ConnectionState;
+  readonly to: ConnectionState;
+  /** Null while there is no connection. */
+  readonly connectionId: string | null;
+  /** Of RECONNECTING, CONNECTING and FAILED: the last problem that was logged. */
+  readonly problem: string | null;
+  /** Milliseconds since the Unix epoch. */
+  readonly atMs: number;
+}
+
+/**
+ * `holdfast:stall`: the main thread was blocked, and is responsive again: before that nothing runs that could be told.
+ * Also what `onStall` is given. The last report of the stall, with the whole duration.
+ */
+export interface StallMessage extends StallReport {
+  readonly instanceId: string;
+  /** How long the main thread was blocked in all. */
+  readonly stalledMs: number;
+}
+
+/** `holdfast:step:start`: the body of a step is about to run, in this thread or, isolated, in another. */
+export interface StepStartMessage {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly functionSlug: string;
+  /** The id that the author gave the step, with the index of a repeat. */
+  readonly stepId: string;
+  /** With `requestId` it pairs start and end. */
+  readonly stepHash: string;
+  readonly kind: "run" | "sendEvent" | "sendSignal";
+  /** Zero-based. */
+  readonly attempt: number;
+  /** When the body started, in milliseconds since the Unix epoch. */
+  readonly startedAtMs: number;
+}
+
+/** `holdfast:step:end`: the attempt has its result or its error. Whether it is stored is another matter. */
+export interface StepEndMessage extends StepStartMessage {
+  readonly durationMs: number;
+  readonly status: "completed" | "failed";
+  /** Null when it completed. */
+  readonly error: PlainError | null;
+  /** It failed and is tried again. */
+  readonly willRetry: boolean;
+}
+
+/** `holdfast:lease`: what became of the lease of a request, when the main thread learns of it. */
+export interface LeaseMessage {
+  readonly instanceId: string;
+  readonly requestId: string;
+  readonly runId: string;
+  readonly functionSlug: string;
+  /**
+   * `extended`: as every few seconds. `confirmed`: extended after a lost connection or a suspension; what waited for it
+   * starts. `lost`: another worker has the work, its `signal` fires.
+   */
+  readonly type: "extended" | "confirmed" | "lost";
+  /** The new lease; null when it is lost. */
+  readonly leaseId: string | null;
+  readonly atMs: number;
+}
+
+/** `holdfast:isolation`: what happens in the pool of threads that isolated code runs in. */
+export interface IsolationMessage {
+  readonly type: "thread-started" | "thread-ended" | "turn-started" | "turn-ended" | "overrun";
+  readonly threadId: number;
+  readonly atMs: number;
+  readonly [field: string]: unknown;
+}
+
+/** The channels, by name. */
+export interface HoldfastChannels {
+  readonly "holdfast:state": StateChange;
+  readonly "holdfast:stall": StallMessage;
+  readonly "holdfast:step:start": StepStartMessage;
+  readonly "holdfast:step:end": StepEndMessage;
+  readonly "holdfast:lease": LeaseMessage;
+  readonly "holdfast:isolation": IsolationMessage;
+}
