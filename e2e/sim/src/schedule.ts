@@ -37,7 +37,8 @@ export interface ScheduleOptions {
 
 /** How long runs may take once the faults are over. */
 const LIVENESS_MS = 400_000;
-const REST_MS = 15_000;
+/** Longer than it takes main to notice that a thread hangs which was inspecting it. */
+const REST_MS = 40_000;
 const CLOSE_MS = 30_000;
 
 /** Plays the schedule of a seed from its beginning to its end, or to the first invariant that is broken. */
