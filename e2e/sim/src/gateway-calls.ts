@@ -49,11 +49,19 @@ export class GatewayCalls {
     return new Promise((resolve, reject) => {
       if (!caller.acts()) return;
       const { signal, headers } = call;
+      const onAbort = (): void => reject(signal.reason);
+      // Node keeps a signal that depends on others for as long as it is listened to.
+      const release = (): void => signal.removeEventListener("abort", onAbort);
+      caller.onDeath(release);
       const later = (act: () => void): void =>
         void scheduler.after(dice.within(0.1, conditions.latencyMs), caller, act);
-      const refuse = (why: string): void => later(() => reject(new Error(why)));
+      const refuse = (why: string): void =>
+        later(() => {
+          release();
+          reject(new Error(why));
+        });
       if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      signal.addEventListener("abort", onAbort, { once: true });
       const up = this.#gateways().filter((gateway) => gateway.ready && gateway.actor.alive);
       const fate = dice.chance(conditions.httpFailRate)
         ? dice.pick(["refused", "lost", "answer lost", "bad answer"])
@@ -67,7 +75,10 @@ export class GatewayCalls {
         void gateway.http(url.pathname, headers, body).then(({ status, body: bytes }: HttpAnswer) => {
           if (!gateway.actor.acts() || fate === "answer lost") return;
           const answered = fate === "bad answer" ? { status: 502, body: new Uint8Array(3) } : { status, body: bytes };
-          later(() => resolve({ status: answered.status, body: streamOf(answered.body) }));
+          later(() => {
+            release();
+            resolve({ status: answered.status, body: streamOf(answered.body) });
+          });
         });
       });
       gateway.actor.onDeath(() => refuse("socket hang up"));

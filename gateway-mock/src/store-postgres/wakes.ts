@@ -51,7 +51,7 @@ export function openWakes(database: Database, storeId: string): Wakes {
       });
       await sql.unsafe(`LISTEN ${CHANNEL}`);
       notifyAll({ type: "ANYTHING" });
-      await aborted(AbortSignal.any([broken.signal, closing.signal]));
+      await firstAborted(broken.signal, closing.signal);
     } finally {
       await sql?.end({ timeout: 0 });
     }
@@ -115,9 +115,14 @@ function notifyListeners(listeners: Iterable<(wake: Wake) => void>, wake: Wake, 
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+/** No `AbortSignal.any`: Node keeps one that is listened to until it fires, here one for each lost connection. */
+function firstAborted(...signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
+    const end = (): void => {
+      for (const signal of signals) signal.removeEventListener("abort", end);
+      resolve();
+    };
+    if (signals.some((signal) => signal.aborted)) return resolve();
+    for (const signal of signals) signal.addEventListener("abort", end);
   });
 }
