@@ -180,11 +180,18 @@ function queueOf(
 > {
   const { query } = database;
   const bounds = new DueBounds(database.options.monotonicMs);
+  const limitedBounds = new DueBounds(database.options.monotonicMs);
+  const allBounds = {
+    forget() {
+      bounds.forget();
+      limitedBounds.forget();
+    },
+  };
   return {
     claim: (request) => claim(database, bounds, nextId(), request),
-    claimLimited: (request) => claimLimited(database, nextId(), laneToStartAt(random), request),
+    claimLimited: (request) => claimLimited(database, limitedBounds, nextId(), laneToStartAt(random), request),
     extendLeases: (leases) => extendLeases(query, leases),
-    recallJobs: (wants) => recallJobs(query, bounds, wants),
+    recallJobs: (wants) => recallJobs(query, allBounds, wants),
     releaseLeases: (leases) => releaseLeases(query, leases),
     ...coalescedWaits(query),
     loadRuns: (runIds) => loadRuns(query, runIds),

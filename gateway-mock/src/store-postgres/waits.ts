@@ -5,8 +5,8 @@
 import type { Fence, Store, StoredWait, WaitKind, WaitQuery } from "@holdfast/store";
 import { coalesced } from "./coalesced.ts";
 import type { Query } from "./connection/database.ts";
-import { msOf, numberArray, textArray } from "./connection/pg-values.ts";
-import { amongThe } from "./queue/claim-rows.ts";
+import { msOf, numberArray, rowsOf, textArray } from "./connection/pg-values.ts";
+import { heldJobs, inLockOrder } from "./queue/claim-rows.ts";
 
 interface WaitRow {
   readonly run_id: string;
@@ -26,11 +26,19 @@ const COLUMNS = `w.run_id, w.key, w.kind, w.name, w.expression, w.match, ${msOf(
  * For many queries at once: `n` names the query, and each of its matches is looked up by itself, so that pages follow
  * the index, however many wait.
  */
-const find = (
-  from: string,
-  more: string,
-): string => `SELECT m.n, w.* FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int[], $8::text[])
-  AS m(n, name, match, kinds, after_run, after_key, most, event_id) CROSS JOIN LATERAL (
+const find = (from: string, more: string): string => `SELECT m.n, w.* FROM ${rowsOf(
+  {
+    n: "$1::int[]",
+    name: "$2::text[]",
+    match: "$3::text[]",
+    kinds: "$4::text[]",
+    after_run: "$5::text[]",
+    after_key: "$6::text[]",
+    most: "$7::int[]",
+    event_id: "$8::text[]",
+  },
+  "m",
+)} CROSS JOIN LATERAL (
   SELECT ${COLUMNS} FROM holdfast.waits w ${from}
   WHERE w.name = m.name AND w.match = m.match AND w.kind = ANY(string_to_array(m.kinds, ' '))
     AND (w.run_id, w.key) > (m.after_run, m.after_key)
@@ -103,7 +111,7 @@ export async function findWaits(query: Query, queries: readonly WaitQuery[]): Pr
 }
 
 /** From one to the next through the index: as many steps as there are paths, not as there are waits. */
-const PATHS = `SELECT n.name, p.path FROM unnest($1::text[]) AS n(name) CROSS JOIN LATERAL (
+const PATHS = `SELECT n.name, p.path FROM ${rowsOf({ name: "$1::text[]" })} CROSS JOIN LATERAL (
   WITH RECURSIVE found(match) AS (
     (SELECT w.match FROM holdfast.waits w WHERE w.name = n.name AND w.match > '' ORDER BY w.match LIMIT 1)
     UNION ALL SELECT (
@@ -144,18 +152,15 @@ export async function waitsOfRun(query: Query, runId: string): Promise<StoredWai
 }
 
 /** Locked in the order of ids, as everywhere. */
-const FINISH = `WITH held AS MATERIALIZED (
-  SELECT q.id FROM holdfast.queue q WHERE q.id = ANY($1::text[]) ORDER BY q.id FOR UPDATE
-)
-DELETE FROM holdfast.queue q USING held, unnest($1::text[], $2::int[]) AS n(id, epoch)
-WHERE q.id = held.id AND ${amongThe("held")} AND n.id = held.id AND q.epoch = n.epoch
-  AND (q.run_id = '' OR q.kind = 'start')
+const FINISH = `WITH ${heldJobs({ id: "$1::text[]", epoch: "$2::int[]" }, "q.run_id = '' OR q.kind = 'start'")}
+DELETE FROM holdfast.queue q USING held WHERE q.id = held.id
 RETURNING q.id, q.epoch`;
 
-async function finishJobs(query: Query, fences: readonly Fence[]): Promise<boolean[]> {
+export async function finishJobs(query: Query, fences: readonly Fence[]): Promise<boolean[]> {
+  const sorted = inLockOrder(fences);
   const rows = await query<{ id: string; epoch: number }>(FINISH, [
-    textArray(fences.map(({ jobId }) => jobId)),
-    numberArray(fences.map(({ epoch }) => epoch)),
+    textArray(sorted.map(({ jobId }) => jobId)),
+    numberArray(sorted.map(({ epoch }) => epoch)),
   ]);
   const finished = new Set(rows.map(({ id, epoch }) => `${id}.${epoch}`));
   // Of two that finish the same dispatch the first did.

@@ -1,3 +1,4 @@
+import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claimLimited } from "../../src/store-postgres/queue/limited-claims.ts";
 
 import { AT_ONCE, testLongQueues } from "./long-queues.ts";
@@ -8,7 +9,7 @@ const LATER = "now() + interval '1 hour' + i * interval '1 millisecond'";
 const claimedWithin = async (on: Statements, slots: readonly number[]): Promise<number> => {
   const limits = { slots, throttle: null, shared: false };
   const wants = [{ functionId: "fn", limit: AT_ONCE, leaseMs: 60_000, limits }];
-  return (await claimLimited(on, "claim", "0800", { gatewayId: "gateway", wants })).jobs.length;
+  return (await claimLimited(on, new DueBounds(() => 0), "claim", "0800", { gatewayId: "gateway", wants })).jobs.length;
 };
 
 testLongQueues({

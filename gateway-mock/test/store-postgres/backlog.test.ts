@@ -1,5 +1,6 @@
 import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claim, extendLeases, nextDueInMs, recallJobs, releaseLeases } from "../../src/store-postgres/queue/leases.ts";
+import { finishJobs } from "../../src/store-postgres/waits.ts";
 import { JOBS_BY_ID_AND_RUN, writeStatements } from "../../src/store-postgres/writer/sql.ts";
 
 import { AT_ONCE, ids, sum, testLongQueues } from "./long-queues.ts";
@@ -47,6 +48,14 @@ const released = async (on: Statements): Promise<number> => {
 const recalled = async (on: Statements, appVersion: string | null): Promise<number> =>
   sum(await recallJobs(on.query, bounds(), [{ functionId: "fn", appVersion, limit: AT_ONCE }]));
 
+const finished = async ({ query }: Statements): Promise<number> =>
+  (
+    await finishJobs(
+      query,
+      ids.map((jobId) => ({ jobId, epoch: 1 })),
+    )
+  ).filter(Boolean).length;
+
 /** Runs that end: their jobs are locked, then removed. */
 const ended = async ({ query }: Statements): Promise<number> => {
   const runIds = ids.map((one) => one.replace("job", "run"));
@@ -76,6 +85,16 @@ testLongQueues({
   "leases that have ended": {
     columns: { epoch: "1", leased_by: "'gateway'" },
     acts: { claim: (on) => claimed(on, "fn"), extension: extended, release: released },
+  },
+  "jobs at work": {
+    columns: { epoch: "1", leased_by: "'gateway'", available_at: LATER },
+    inVain: 0,
+    acts: { extension: extended, release: released },
+  },
+  "jobs without a run": {
+    columns: { run_id: "''", kind: "'event'", key: "i", epoch: "1" },
+    inVain: 0,
+    acts: { "end of jobs": finished },
   },
   "jobs that were put off": {
     columns: { epoch: "1", wanted_version: "i % 2", unplaced_since: "now()", available_at: LATER },

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../src/store-postgres/connection/migrate.ts";
 import { DueBounds } from "../../src/store-postgres/queue/due-bounds.ts";
 import { claim, nextDueInMs, recallJobs } from "../../src/store-postgres/queue/leases.ts";
+import { claimLimited } from "../../src/store-postgres/queue/limited-claims.ts";
 
 import { createTestDatabase, type TestDatabase } from "./harness.ts";
 import { fillQueue } from "./long-queues.ts";
@@ -129,4 +130,16 @@ test("a job of a priority that none had before is found at once", async () => {
     const jobs = await take(on, LEFT);
     expect(jobs.filter(({ priority }) => priority !== 0)).toHaveLength(3);
   });
+});
+
+test("claims within limits look for due jobs from where they found the first one last", async () => {
+  const { bounds, slowly } = claims();
+  const limits = { slots: [1], throttle: null, shared: false };
+  const wants = [{ functionId: "fn", limit: AT_ONCE, leaseMs: 60_000, limits }];
+  const look = (on: Statements) => claimLimited(on, bounds, "claim", "0000", { gatewayId: "gateway", wants });
+  const first = await pagesOf((on) => look(slowly(on)));
+  expect(first).toBeGreaterThan(DRAINED / 100);
+  await db.sql.unsafe("UPDATE holdfast.queue SET available_at = now() + interval '1 hour'");
+  const bounded = await pagesOf((on) => look(on));
+  expect(bounded, `${first} from the beginning`).toBeLessThan(first / 10);
 });

@@ -12,6 +12,8 @@ export interface Queue {
   readonly columns: Readonly<Record<string, string>>;
   /** So many times the pages of a short queue may be read of a long one; default 3: its indexes are a level higher. */
   readonly atMost?: number;
+  /** So many pairs of rows may be joined in vain; default any number. */
+  readonly inVain?: number;
   /** What gateways ask of it; the answer is how many jobs it was about. */
   readonly acts: Readonly<Record<string, (on: Statements) => Promise<number>>>;
 }
@@ -45,13 +47,23 @@ export async function fillQueue(db: TestDatabase, jobs: number, columns: Queue["
 SELECT ${Object.values(all).join(", ")} FROM generate_series(1, ${jobs}) i`);
 }
 
+interface Measured {
+  readonly pages: readonly number[];
+  readonly pairs: readonly number[];
+  readonly jobs: readonly number[];
+}
+
 /** By act: the pages that it reads and how many jobs it is about, planned in both ways. */
-async function measure(db: TestDatabase, { acts }: Queue): Promise<Map<string, { pages: number[]; jobs: number[] }>> {
-  const measured = new Map<string, { pages: number[]; jobs: number[] }>();
+async function measure(db: TestDatabase, { acts }: Queue): Promise<Map<string, Measured>> {
+  const measured = new Map<string, Measured>();
   for (const [name, act] of Object.entries(acts)) {
     const both = [];
     for (const plans of PLANS) both.push(await pagesRead(db.sql, plans, act));
-    measured.set(name, { pages: both.map(({ pages }) => pages), jobs: both.map(({ result }) => result) });
+    measured.set(name, {
+      pages: both.map(({ pages }) => pages),
+      pairs: both.map(({ pairs }) => pairs),
+      jobs: both.map(({ result }) => result),
+    });
   }
   return measured;
 }
@@ -83,10 +95,14 @@ export function testLongQueues(queues: Readonly<Record<string, Queue>>): void {
       // What was undone leaves entries in the indexes.
       await db.sql.unsafe("VACUUM (ANALYZE, INDEX_CLEANUP ON) holdfast.queue");
       const known = await measure(db, queue);
-      for (const [name, { pages, jobs }] of short) {
+      for (const [name, { pages, jobs, pairs }] of short) {
         const long = [unknown.get(name), known.get(name)];
         const shown = `${name}: ${JSON.stringify({ short: { pages, jobs }, unknown: long[0], known: long[1] })}`;
         expect(new Set([...jobs, ...long.flatMap((one) => one?.jobs ?? [])]).size, shown).toBe(1);
+        if (queue.inVain !== undefined) {
+          const all = [...pairs, ...long.flatMap((one) => one?.pairs ?? [])];
+          expect(Math.max(...all), `${name}: ${all}`).toBeLessThanOrEqual(queue.inVain);
+        }
         const most = Math.max(...pages) * (queue.atMost ?? 3) + 50;
         expect(Math.max(...long.flatMap((one) => one?.pages ?? [])), shown).toBeLessThan(most);
       }

@@ -8,6 +8,9 @@ interface Node {
   readonly "Shared Hit Blocks": number;
   readonly "Shared Read Blocks": number;
   readonly "Temp Read Blocks": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Join Filter"?: number;
+  readonly Plans?: readonly Node[];
 }
 
 interface Explained {
@@ -17,13 +20,19 @@ interface Explained {
 /** What a statement of the store works with. */
 export type Statements = Pick<Database, "query" | "retrying" | "settled">;
 
-/** Pages that the statements of `act` read, by EXPLAIN, and what it returned. Nothing is changed. */
+/** Pairs of rows that a join looked at and that did not belong together. */
+const vainPairs = (node: Node): number =>
+  (node["Rows Removed by Join Filter"] ?? 0) * node["Actual Loops"] +
+  (node.Plans ?? []).reduce((sum, one) => sum + vainPairs(one), 0);
+
+/** Pages that the statements of `act` read, and pairs in vain, by EXPLAIN; and what it returned. Nothing is changed. */
 export async function pagesRead<T>(
   sql: postgres.Sql,
   plans: (typeof PLANS)[number],
   act: (on: Statements) => Promise<T>,
-): Promise<{ readonly pages: number; readonly result: T }> {
+): Promise<{ readonly pages: number; readonly pairs: number; readonly result: T }> {
   let pages = 0;
+  let pairs = 0;
   let answer: { readonly result: T } | undefined;
   const undo = new Error("undone");
   const settings = { enable_seqscan: "off", plan_cache_mode: plans, jit: "off" };
@@ -38,6 +47,7 @@ export async function pagesRead<T>(
       await tx.unsafe("DEALLOCATE explained");
       const plan = row?.["QUERY PLAN"][0]?.Plan as Node;
       pages += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] + plan["Temp Read Blocks"];
+      pairs += vainPairs(plan);
       return await tx.unsafe<never[]>(text, [...params]);
     };
     const result = await act({
@@ -51,7 +61,7 @@ export async function pagesRead<T>(
   await transaction.catch((error: unknown) => {
     if (error !== undo) throw error;
   });
-  return { pages, result: (answer as { readonly result: T }).result };
+  return { pages, pairs, result: (answer as { readonly result: T }).result };
 }
 
 function literal(value: Param): string {

@@ -55,10 +55,10 @@ export const isRegistry = (parameter: string): string =>
   `(${parameter}::bigint IS NULL OR EXISTS (SELECT FROM holdfast.registry r WHERE r.one AND r.version = ${parameter}::bigint))`;
 
 /**
- * SQL for rows `n` out of arrays of one length, one for each column, as the names and values of `columns` say. The
+ * SQL for rows (`name`) out of arrays of one length, one for each column, as the names and values of `columns` say. The
  * target list takes them value by value; a function in FROM copies each array first, which costs more than all the rest.
  */
-export const rowsOf = (columns: Readonly<Record<string, string>>): string =>
+export const rowsOf = (columns: Readonly<Record<string, string>>, name = "n"): string =>
   `(SELECT ${Object.entries(columns)
-    .map(([name, array]) => `unnest(${array}) AS ${name}`)
-    .join(", ")}) AS n`;
+    .map(([column, array]) => `unnest(${array}) AS ${column}`)
+    .join(", ")}) AS ${name}`;

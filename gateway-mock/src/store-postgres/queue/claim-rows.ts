@@ -1,7 +1,7 @@
 /** Columns and order of claims, shared by both kinds, and the runs that come with the claimed jobs. */
-import type { ClaimedJob, JobKind } from "@holdfast/store";
+import type { ClaimedJob, Fence, JobKind } from "@holdfast/store";
 import type { Query } from "../connection/database.ts";
-import { msOf } from "../connection/pg-values.ts";
+import { msOf, rowsOf } from "../connection/pg-values.ts";
 
 import { loadRuns } from "../run-loader.ts";
 
@@ -12,6 +12,22 @@ import { loadRuns } from "../run-loader.ts";
  * are few: joined alone it reads the whole queue into a hash table.
  */
 export const amongThe = (from: string): string => `q.id = ANY (ARRAY(SELECT id FROM ${from}))`;
+
+/**
+ * Jobs that are as rows of `columns` (`id`, `epoch`, more) and `condition` say, as `held`: locked one after the other, in
+ * the order of the rows. Each is a look into the index of its own: joined as sets, a crowd costs its square.
+ */
+export const heldJobs = (
+  columns: { readonly id: string; readonly epoch: string } & Readonly<Record<string, string>>,
+  condition: string,
+): string => `held AS MATERIALIZED (
+  SELECT n.* FROM ${rowsOf(columns)} CROSS JOIN LATERAL (
+    SELECT FROM holdfast.queue q WHERE q.id = n.id AND q.epoch = n.epoch AND (${condition}) FOR UPDATE) q
+)`;
+
+/** By id, as everywhere, so that two statements never wait for each other in a circle. */
+export const inLockOrder = <F extends Fence>(fences: readonly F[]): F[] =>
+  [...fences].sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
 
 export const JOB_COLUMNS = `q.id, q.run_id, q.kind, q.key, q.function_id, q.attempt, q.iteration, q.priority, q.epoch,
   ${msOf("q.available_at")} AS until_ms`;

@@ -3,7 +3,7 @@
  * transaction keeps them there, or no vacuum has come by yet): docs/decisions/0057.
  */
 
-import { numberArray, textArray, timeOf } from "../connection/pg-values.ts";
+import { numberArray, rowsOf, textArray, timeOf } from "../connection/pg-values.ts";
 
 /** A look that takes no longer is always taken from the beginning. */
 const QUICK_MS = 20;
@@ -44,14 +44,16 @@ export const prioritiesSince = (first: number): string => {
   return `LATERAL (
     WITH RECURSIVE hop AS (
       SELECT g.above AS priority, g.below, false AS found
-      FROM unnest(${fn}::text[], ${above}::int[], ${below}::int[]) AS g(function_id, above, below)
+      FROM ${rowsOf({ function_id: `${fn}::text[]`, above: `${above}::int[]`, below: `${below}::int[]` }, "g")}
       WHERE g.function_id = w.function_id
       UNION ALL
       SELECT ${next("hop.priority")}, hop.below, true FROM hop WHERE hop.priority IS NOT NULL
     ) SELECT priority, '-infinity'::timestamptz AS since FROM hop WHERE found AND priority IS NOT NULL
     UNION ALL
-    SELECT b.priority, ${timeOf("b.since")} FROM unnest(${ofFn}::text[], ${priority}::int[], ${since}::float8[])
-      AS b(function_id, priority, since) WHERE b.function_id = w.function_id
+    SELECT b.priority, ${timeOf("b.since")} FROM ${rowsOf(
+      { function_id: `${ofFn}::text[]`, priority: `${priority}::int[]`, since: `${since}::float8[]` },
+      "b",
+    )} WHERE b.function_id = w.function_id
   ) p`;
 };
 

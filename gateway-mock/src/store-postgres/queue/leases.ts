@@ -1,9 +1,27 @@
 /** Statements that claim, extend, release and recall jobs without limits; with limits see `limited-claims.ts`. */
-import type { ClaimedJob, ClaimRequest, LeaseExtension, LeaseRelease, RecallWant } from "@holdfast/store";
+import type { ClaimedJob, ClaimRequest, Fence, LeaseExtension, LeaseRelease, RecallWant } from "@holdfast/store";
 import type { Database, Query } from "../connection/database.ts";
-import { intervalOf, isRegistry, msOf, msSince, numberArray, textArray } from "../connection/pg-values.ts";
+import {
+  booleanArray,
+  intervalOf,
+  isRegistry,
+  msOf,
+  msSince,
+  numberArray,
+  rowsOf,
+  textArray,
+} from "../connection/pg-values.ts";
 
-import { amongThe, CLAIMED_BEFORE, JOB_COLUMNS, LEASE_LOST, type TakenRow, withRuns } from "./claim-rows.ts";
+import {
+  amongThe,
+  CLAIMED_BEFORE,
+  heldJobs,
+  inLockOrder,
+  JOB_COLUMNS,
+  LEASE_LOST,
+  type TakenRow,
+  withRuns,
+} from "./claim-rows.ts";
 import { type DueBounds, prioritiesSince } from "./due-bounds.ts";
 import { resumeLeases } from "./limited-claims.ts";
 
@@ -25,7 +43,7 @@ const ENOUGH = `SELECT h.place FROM p CROSS JOIN LATERAL (
 const CLAIM = `WITH known AS MATERIALIZED (
   SELECT holdfast.expect(${isRegistry("$6")})
 ), due AS MATERIALIZED (
-  SELECT d.* FROM known CROSS JOIN unnest($1::text[], $2::int[], $3::float8[]) AS w(function_id, most, lease_ms)
+  SELECT d.* FROM known CROSS JOIN ${rowsOf({ function_id: "$1::text[]", most: "$2::int[]", lease_ms: "$3::float8[]" }, "w")}
   CROSS JOIN LATERAL (
     WITH p AS MATERIALIZED (SELECT * FROM ${prioritiesSince(7)}), enough AS MATERIALIZED (${ENOUGH})
     SELECT x.* FROM p CROSS JOIN LATERAL (
@@ -79,46 +97,60 @@ export async function claim(
   });
 }
 
-/** Locked in the order of ids, as everywhere, so two of these statements never wait for each other in a circle. */
-const HELD = `held AS MATERIALIZED (
-  SELECT q.id FROM holdfast.queue q WHERE q.id = ANY($1::text[]) ORDER BY q.id FOR UPDATE
-)`;
+const EXTEND = `WITH ${heldJobs(
+  {
+    id: "$1::text[]",
+    epoch: "$2::int[]",
+    gateway_id: "$3::text[]",
+    lease_ms: "$4::float8[]",
+    step: "$5::int[]",
+  },
+  "q.lane = '' OR q.leased_by IS NOT NULL",
+)}
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("held.lease_ms")}, leased_by = held.gateway_id, lost = false,
+  epoch = q.epoch + held.step, claimed_at = CASE held.step WHEN 0 THEN q.claimed_at ELSE now() END
+FROM held WHERE q.id = held.id
+RETURNING q.id, held.epoch`;
 
-const EXTEND = `WITH ${HELD}
-UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.lease_ms")}, leased_by = n.gateway_id, lost = false,
-  epoch = q.epoch + n.step, claimed_at = CASE n.step WHEN 0 THEN q.claimed_at ELSE now() END
-FROM held, unnest($1::text[], $2::int[], $3::text[], $4::float8[], $5::int[]) AS n(id, epoch, gateway_id, lease_ms, step)
-WHERE q.id = held.id AND ${amongThe("held")} AND n.id = held.id AND q.epoch = n.epoch AND (q.lane = '' OR q.leased_by IS NOT NULL)
-RETURNING q.id, n.epoch`;
-
-const RELEASE = `WITH ${HELD}
-UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("n.hold_ms")}, leased_by = NULL, lost = n.lost,
-  unplaced_since = now() - ${intervalOf("n.unplaced_ms")},
-  wanted_version = CASE WHEN n.hold_ms > 0 THEN
-    COALESCE(n.wanted, (SELECT r.app_version FROM holdfast.runs r WHERE r.id = q.run_id)) END
-FROM held, unnest($1::text[], $2::int[], $3::text[], $4::bool[], $5::float8[], $6::float8[], $7::text[])
-  AS n(id, epoch, held_by, lost, hold_ms, unplaced_ms, wanted)
-WHERE q.id = held.id AND ${amongThe("held")} AND n.id = held.id AND q.epoch = n.epoch AND q.leased_by = COALESCE(n.held_by, q.leased_by)
-RETURNING q.id, q.epoch`;
+const RELEASE = `WITH ${heldJobs(
+  {
+    id: "$1::text[]",
+    epoch: "$2::int[]",
+    held_by: "$3::text[]",
+    lost: "$4::bool[]",
+    hold_ms: "$5::float8[]",
+    unplaced_ms: "$6::float8[]",
+    wanted: "$7::text[]",
+  },
+  "q.leased_by = COALESCE(n.held_by, q.leased_by)",
+)}
+UPDATE holdfast.queue q SET available_at = now() + ${intervalOf("held.hold_ms")}, leased_by = NULL, lost = held.lost,
+  unplaced_since = now() - ${intervalOf("held.unplaced_ms")},
+  wanted_version = CASE WHEN held.hold_ms > 0 THEN
+    COALESCE(held.wanted, (SELECT r.app_version FROM holdfast.runs r WHERE r.id = q.run_id)) END
+FROM held WHERE q.id = held.id
+RETURNING q.id, held.epoch`;
 
 export async function extendLeases(query: Query, leases: readonly LeaseExtension[]): Promise<boolean[]> {
-  const gateways = leases.map((lease) => lease.gatewayId);
-  const times = numberArray(leases.map((lease) => lease.leaseMs));
-  const steps = numberArray(leases.map(({ next }) => (next ? 1 : 0)));
-  const changed = await change(query, EXTEND, leases, gateways, times, steps);
+  const changed = await change(query, EXTEND, leases, (all) => [
+    textArray(all.map((lease) => lease.gatewayId)),
+    numberArray(all.map((lease) => lease.leaseMs)),
+    numberArray(all.map(({ next }) => (next ? 1 : 0))),
+  ]);
   const left = leases.filter((lease, index) => !changed[index] && lease.functionId !== undefined);
   if (left.length === 0) return changed;
   const taken = await resumeLeases(query, left);
   return leases.map((lease, index) => changed[index] === true || taken.has(`${lease.jobId}.${lease.epoch}`));
 }
 
-export async function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {
-  const holders = leases.map((lease) => lease.heldBy ?? null);
-  const lost = `{${leases.map((lease) => (lease.lost ? "t" : "f")).join(",")}}`;
-  const holds = numberArray(leases.map((lease) => lease.holdMs ?? 0));
-  const unplaced = numberArray(leases.map((lease) => lease.unplaced?.sinceMs ?? null));
-  const wanted = textArray(leases.map((lease) => lease.unplaced?.version ?? null));
-  return change(query, RELEASE, leases, holders, lost, holds, unplaced, wanted);
+export function releaseLeases(query: Query, leases: readonly LeaseRelease[]): Promise<boolean[]> {
+  return change(query, RELEASE, leases, (all) => [
+    textArray(all.map((lease) => lease.heldBy ?? null)),
+    booleanArray(all.map((lease) => lease.lost === true)),
+    numberArray(all.map((lease) => lease.holdMs ?? 0)),
+    numberArray(all.map((lease) => lease.unplaced?.sinceMs ?? null)),
+    textArray(all.map((lease) => lease.unplaced?.version ?? null)),
+  ]);
 }
 
 /**
@@ -142,7 +174,11 @@ UPDATE holdfast.queue q SET available_at = LEAST(q.created_at, now()), wanted_ve
 FROM held WHERE q.id = held.id AND ${amongThe("held")}
 RETURNING held.n::int AS n`;
 
-export async function recallJobs(query: Query, bounds: DueBounds, wants: readonly RecallWant[]): Promise<number[]> {
+export async function recallJobs(
+  query: Query,
+  bounds: Pick<DueBounds, "forget">,
+  wants: readonly RecallWant[],
+): Promise<number[]> {
   const counts = wants.map(() => 0);
   if (wants.length === 0) return counts;
   const rows = await query<{ n: number }>(RECALL, [
@@ -156,26 +192,25 @@ export async function recallJobs(query: Query, bounds: DueBounds, wants: readonl
   return counts;
 }
 
-async function change(
+async function change<Lease extends Fence>(
   query: Query,
   text: string,
-  leases: readonly { readonly jobId: string; readonly epoch: number }[],
-  gateways: readonly (string | null)[],
-  ...more: string[]
+  leases: readonly Lease[],
+  more: (inOrder: readonly Lease[]) => readonly string[],
 ): Promise<boolean[]> {
   if (leases.length === 0) return [];
+  const inOrder = inLockOrder(leases);
   const rows = await query<{ id: string; epoch: number }>(text, [
-    textArray(leases.map((lease) => lease.jobId)),
-    numberArray(leases.map((lease) => lease.epoch)),
-    textArray(gateways),
-    ...more,
+    textArray(inOrder.map((lease) => lease.jobId)),
+    numberArray(inOrder.map((lease) => lease.epoch)),
+    ...more(inOrder),
   ]);
   const changed = new Set(rows.map((row) => `${row.id}.${row.epoch}`));
   return leases.map((lease) => changed.has(`${lease.jobId}.${lease.epoch}`));
 }
 
 const NEXT_DUE = `SELECT min(GREATEST(date_part('epoch', f.available_at - clock_timestamp()) * 1000, 0))::float8 AS due_in_ms
-FROM unnest($1::text[]) AS w(function_id) CROSS JOIN ${prioritiesSince(2)} CROSS JOIN LATERAL (
+FROM ${rowsOf({ function_id: "$1::text[]" }, "w")} CROSS JOIN ${prioritiesSince(2)} CROSS JOIN LATERAL (
   SELECT q.available_at FROM holdfast.queue q WHERE q.function_id = w.function_id AND q.priority = p.priority
     AND q.available_at >= p.since
   ORDER BY q.available_at LIMIT 1) f`;

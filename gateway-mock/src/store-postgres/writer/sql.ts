@@ -170,7 +170,7 @@ const lockedJob = (row: JobRow): LockedJob => ({
  */
 export function writeStatements(writes: WriteSet, log: Statement | null): Statement[] {
   const { events, runs, logs, heads, removeJobs, removeJobsOfRuns, removeWaits, removeWaitsOfRuns } = writes;
-  const isNew = jobsOfNewRuns(writes);
+  const isNew = jobsOfNewRows(writes);
   const [newJobs, moreJobs] = [writes.jobs.filter(isNew), writes.jobs.filter((job) => !isNew(job))];
   const first: Statement[] = [];
   if (events.length > 0) first.push(insertEvents(events));
@@ -190,9 +190,10 @@ export function writeStatements(writes: WriteSet, log: Statement | null): Statem
   return [...together(first, log), ...together(second)];
 }
 
-/** Nothing else can have made a job of a run that the batch makes; of one kind and key it has only one. */
-function jobsOfNewRuns({ runs, jobs }: WriteSet): (job: NewJob) => boolean {
+/** Nothing else can have made a job of a run or an event that the batch makes; of one kind and key it has only one. */
+function jobsOfNewRows({ runs, events, jobs }: WriteSet): (job: NewJob) => boolean {
   const ids = new Set(runs.map(({ run }) => run.id));
+  const eventIds = new Set(events.map(({ event }) => event.id));
   const seen = new Set<string>();
   const repeats = new Set<NewJob>();
   for (const job of jobs) {
@@ -200,7 +201,7 @@ function jobsOfNewRuns({ runs, jobs }: WriteSet): (job: NewJob) => boolean {
     if (seen.has(key)) repeats.add(job);
     seen.add(key);
   }
-  return (job) => ids.has(job.runId) && !repeats.has(job);
+  return (job) => (ids.has(job.runId) || (job.kind === "event" && eventIds.has(job.key))) && !repeats.has(job);
 }
 
 function insertEvents(rows: readonly EventWrite[]): Statement {
