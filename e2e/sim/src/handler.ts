@@ -6,6 +6,7 @@ import type { Holdfast } from "../../../packages/sdk/src/app/holdfast.ts";
 import { currentExecution } from "../../../packages/sdk/src/execution/current.ts";
 import type { HoldfastFunction } from "../../../packages/sdk/src/functions/define-function.ts";
 import { NonRetriableError } from "../../../packages/sdk/src/steps/errors.ts";
+import { stepSignal } from "../../../packages/sdk/src/steps/step-signal.ts";
 import type { Awaited } from "./clients.ts";
 import type { Oracle } from "./oracle.ts";
 import { CRON_EVERY_MS, optionsOf } from "./planned-options.ts";
@@ -83,6 +84,13 @@ export function defineFunction(
         return { name, says };
       },
       ...bodiesOf(runId, main, oracle),
+      unwanted: () => {
+        const signal = stepSignal();
+        return new Promise((resolve) => {
+          signal.addEventListener("abort", () => resolve());
+          if (signal.aborted) resolve();
+        });
+      },
       work: wait,
       block: (ms) => {
         main.freeze(ms);

@@ -182,6 +182,19 @@ const CONNECTION_GUARDS: readonly Guard[] = [
   },
 ];
 
+const STEP_GUARDS: readonly Guard[] = [
+  {
+    name: "what a body comes to after its timeout is dropped",
+    edits: [
+      {
+        file: "packages/sdk/src/execution/run-body.ts",
+        find: "if (!running.end()) return;",
+        replace: "running.end();",
+      },
+    ],
+  },
+];
+
 /** Switched off one at a time; the simulation must notice each. */
 export const GUARDS: readonly Guard[] = [
   ...CONNECTION_GUARDS,
@@ -191,4 +204,5 @@ export const GUARDS: readonly Guard[] = [
   ...OWNERSHIP_GUARDS,
   ...ENVIRONMENT_GUARDS,
   ...LOOK_AHEAD_GUARDS,
+  ...STEP_GUARDS,
 ];

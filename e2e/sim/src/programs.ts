@@ -12,6 +12,8 @@ export type Program =
       readonly blockMs: number;
       /** It is undone when the function fails permanently. */
       readonly compensates: boolean;
+      /** Its attempts may take so long. Those that fail do so by taking longer. */
+      readonly timeout?: StepTimeout;
     }
   | { readonly type: "undefined" }
   /** Runs an earlier function of the app and waits for its end. */
@@ -28,6 +30,12 @@ export type Program =
   | { readonly type: "parallel"; readonly parts: readonly Program[] }
   | { readonly type: "race"; readonly parts: readonly Program[] }
   | { readonly type: "loop"; readonly times: number; readonly body: Program };
+
+export interface StepTimeout {
+  readonly ms: number;
+  /** So long after its time a body that takes too long gives a result; null = it ends when its signal fires. */
+  readonly lateMs: number | null;
+}
 
 export type HearBy = "signal" | "event";
 
@@ -65,6 +73,8 @@ export interface Stage {
   undo(key: string): void;
   /** From now on someone tries to send the run something: what it is called, and what it says. */
   hears(by: HearBy, key: string): { readonly name: string; readonly says: string };
+  /** Settles when the signal of the step that runs fires. */
+  unwanted(): Promise<void>;
   /** Takes so long, in virtual time. */
   work(ms: number): Promise<void>;
   /** Holds the event loop for so long. */
@@ -78,6 +88,9 @@ interface Source {
 }
 
 const MAX_DEPTH = 3;
+const TIMEOUTS_RATE = 0.3;
+/** By how much a timer may be late here. */
+const LATE_TIMER_MS = 20;
 
 /** `index` = its number in the app; it may invoke those before it. */
 export function randomFunction(dice: Dice, index: number, mayBlock: boolean): FunctionPlan {
@@ -121,6 +134,20 @@ export function withThoughts(plan: FunctionPlan, dice: Dice): FunctionPlan {
   return { ...plan, thinksMs, stumblesMs };
 }
 
+/** The same function with steps that have a timeout. */
+export function withTimeouts(plan: FunctionPlan, dice: Dice): FunctionPlan {
+  return dice.chance(TIMEOUTS_RATE) ? { ...plan, root: timed(plan.root, dice) } : plan;
+}
+
+function timed(node: Program, dice: Dice): Program {
+  if (node.type === "loop") return { ...node, body: timed(node.body, dice) };
+  if ("parts" in node) return { ...node, parts: node.parts.map((part) => timed(part, dice)) };
+  // What blocks keeps its timeout from being noticed.
+  if (node.type !== "run" || node.blockMs > 0 || dice.chance(0.2)) return node;
+  const ms = Math.ceil(node.workMs + dice.within(100, 1_000));
+  return { ...node, timeout: { ms, lateMs: dice.chance(0.7) ? dice.within(1, dice.pick([20, 2_000])) : null } };
+}
+
 function withoutBlocks(node: Program): Program {
   if (node.type === "run") return { ...node, blockMs: 0 };
   if (node.type === "loop") return { ...node, body: withoutBlocks(node.body) };
@@ -162,12 +189,16 @@ export async function play(node: Program, stage: Stage, path: string, key: strin
           path,
           async () => {
             const count = begin(key);
+            if (node.timeout !== undefined && count <= node.failures) return tooLate(stage, node.timeout);
             if (node.blockMs > 0) await stage.block(node.blockMs);
             if (node.workMs > 0) await stage.work(node.workMs);
             if (count <= node.failures) throw new Error(`${key} fails`);
             return key;
           },
-          node.compensates ? { compensate: () => stage.undo(undoOf(key)) } : {},
+          {
+            ...(node.compensates ? { compensate: () => stage.undo(undoOf(key)) } : {}),
+            ...(node.timeout === undefined ? {} : { timeout: node.timeout.ms }),
+          },
         ),
       );
     case "invoke":
@@ -228,6 +259,12 @@ export async function play(node: Program, stage: Stage, path: string, key: strin
       return values;
     }
   }
+}
+
+async function tooLate(stage: Stage, { ms, lateMs }: StepTimeout): Promise<string> {
+  if (lateMs === null) await stage.unwanted();
+  else await stage.work(ms + lateMs + LATE_TIMER_MS);
+  return "a result that came too late";
 }
 
 /** An event that no function is triggered by. */

@@ -23,7 +23,7 @@ import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction 
 import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { Oracle } from "./oracle.ts";
-import { type FunctionPlan, randomFunction, withOptions, withThoughts } from "./programs.ts";
+import { type FunctionPlan, randomFunction, withOptions, withThoughts, withTimeouts } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
 import { SilentNetwork, type SilentNetworkWorld } from "./silent-network.ts";
@@ -39,6 +39,7 @@ const LATER_ADVERSARY_SEED = 2_000_000_011;
 const SILENT_NETWORK_SEED = 3_000_000_019;
 const LATE_FUNCTION_SEED = 4_000_000_007;
 const THOUGHTS_SEED = 5_000_000_029;
+const TIMEOUTS_SEED = 7_000_000_003;
 const LOOK_AHEAD_SEED = 6_000_000_031;
 /** Of apps, and of gateways. */
 const OLDER_RATE = 0.1;
@@ -141,9 +142,11 @@ export class World
     this.clients = new Clients(this, clientSeed, optionsDice.fork());
     this.hasOptions = optionsDice.chance(OPTIONS_RATE);
     const thoughts = createDice(seed + THOUGHTS_SEED);
+    const timeouts = createDice(seed + TIMEOUTS_SEED);
     const first = functions
       .map((plan) => (this.hasOptions && optionsDice.chance(0.6) ? withOptions(plan, optionsDice) : plan))
-      .map((plan) => withThoughts(plan, thoughts));
+      .map((plan) => withThoughts(plan, thoughts))
+      .map((plan) => withTimeouts(plan, timeouts));
     this.#versions = this.hasOptions && optionsDice.chance(0.3) ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.
     const hasLateFunction = adversaries.has("staleCaches") && this.#versions.length === 1;

@@ -61,6 +61,10 @@ export const ERROR_CATALOGUE = {
     summary: "A step failed permanently and the function did not catch the error.",
     fix: "See the cause; the step has used up its attempts or threw a NonRetriableError.",
   },
+  STEP_TIMEOUT: {
+    summary: "An attempt of a step took longer than the step's `timeout`; its result, should it come, is not used.",
+    fix: "Pass `stepSignal()` to what the body waits for, so that it ends with the attempt. Set a longer `timeout` if the step may take that long.",
+  },
   NON_DETERMINISM: {
     summary: "A replay reached a different step than the one recorded under that id.",
     fix: "Keep step ids and kinds unchanged while runs are in flight, or give changed steps new ids.",

@@ -54,7 +54,9 @@ export {
   SDK_VERSION,
   StepError,
   StepNestedError,
+  StepTimeoutError,
   staticSchema,
+  stepSignal,
 } from "./sdk.ts";
 export type { CompensationReport } from "./steps/errors.ts";
 export type { DurationLike, InstantLike } from "./steps/points-in-time.ts";

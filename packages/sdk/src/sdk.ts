@@ -23,7 +23,9 @@ export {
   reviveError,
   StepError,
   StepNestedError,
+  StepTimeoutError,
 } from "./steps/errors.ts";
 export { referenceFunction } from "./steps/references.ts";
 export { STEP_KINDS, stepKinds } from "./steps/step-kinds.ts";
+export { stepSignal } from "./steps/step-signal.ts";
 export { SDK_VERSION } from "./version.ts";

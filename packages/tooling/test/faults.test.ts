@@ -55,6 +55,7 @@ const own = new Set([
   "Hostile peers",
   "Several gateways, several versions",
   "Ends and outages",
+  "Bodies that do not end, and listeners that throw",
   "Values and options of every kind",
 ]);
 

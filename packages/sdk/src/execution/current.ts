@@ -25,10 +25,17 @@ export interface CurrentExecution {
   readonly step?: CurrentStep;
 }
 
-let made: AsyncLocalStorage<CurrentExecution> | undefined;
+/** Not in JSON, as a debugger has it: asking for it would make a signal. */
+const SIGNAL = Symbol("holdfast.signal");
 
-function storage(): AsyncLocalStorage<CurrentExecution> {
-  made ??= new (nodeModule("node:async_hooks").AsyncLocalStorage)<CurrentExecution>();
+interface StoredExecution extends CurrentExecution {
+  readonly [SIGNAL]: () => AbortSignal;
+}
+
+let made: AsyncLocalStorage<StoredExecution> | undefined;
+
+function storage(): AsyncLocalStorage<StoredExecution> {
+  made ??= new (nodeModule("node:async_hooks").AsyncLocalStorage)<StoredExecution>();
   return made;
 }
 
@@ -37,9 +44,13 @@ export function currentExecution(): CurrentExecution | undefined {
   return made?.getStore();
 }
 
-export function runAs<T>(execution: CurrentExecution, code: () => T): T {
-  return storage().run(execution, code);
+/** `signal` is what `stepSignal()` gives in the code. */
+export function runAs<T>(execution: CurrentExecution, signal: () => AbortSignal, code: () => T): T {
+  return storage().run({ ...execution, [SIGNAL]: signal }, code);
 }
+
+/** The signal of the code that asks: of its step, or of its run; undefined outside of handlers. */
+export const currentSignal = (): AbortSignal | undefined => made?.getStore()?.[SIGNAL]();
 
 /**
  * Where a debugger that has paused this thread finds `currentExecution`: evaluated in the paused frame it names the

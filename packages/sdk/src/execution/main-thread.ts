@@ -11,8 +11,9 @@ import { type RegisteredFunction, type Registry, schemaFor } from "../functions/
 import { reviveError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
 import type { PassMode } from "../steps/pass-types.ts";
+import { provideStepSignal } from "../steps/step-signal.ts";
 import type { CancelSignal } from "./abort.ts";
-import { publishCurrentExecution } from "./current.ts";
+import { currentSignal, publishCurrentExecution } from "./current.ts";
 import type { ExecutionRequest, ExecutionResult, ExecutionStrategy } from "./execution.ts";
 import { inTurn, type Turns, UNLIMITED_TURNS } from "./fair-turns.ts";
 import { Pass, type PassHandler } from "./pass.ts";
@@ -37,6 +38,7 @@ export function createMainThreadStrategy(registry: Registry, deps: MainThreadDep
   const { intercept, turns = UNLIMITED_TURNS } = deps;
   const ports = { clock: deps.clock ?? systemClock, timers: deps.timers ?? systemTimers, turns };
   publishCurrentExecution();
+  provideStepSignal(currentSignal);
   const execute: ExecutionStrategy["execute"] = async (request, port, signal) => {
     let requestVersion = FALLBACK_VERSION;
     try {

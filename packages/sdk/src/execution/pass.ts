@@ -21,12 +21,14 @@ import type { ExecutionResult } from "./execution.ts";
 import { failedEnd, isLastAttempt, returnedEnd } from "./handler-end.ts";
 import { afterMicrotasks, IdleDetector, SettleQueue } from "./idle-detector.ts";
 import { PassCheckpoints } from "./pass-checkpoints.ts";
+import { PassCleanups } from "./pass-cleanups.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { resultOf } from "./result-of.ts";
+import { type BodyEnd, runBody, startInTurn } from "./run-body.ts";
 import { RunTime } from "./run-time.ts";
 import { signatureConflict } from "./signature.ts";
 import { StepOrderCheck } from "./step-order-check.ts";
-import { type BodyEnd, nestedCall, runBody, StepRecord, startInTurn } from "./step-record.ts";
+import { nestedCall, StepRecord } from "./step-record.ts";
 import { readThrown, type Thrown } from "./thrown.ts";
 
 /** What the handler is called with; the pass supplies the tools. */
@@ -58,12 +60,13 @@ export class Pass {
   /** Called steps that can be undone. */
   readonly #undoable: StepRecord[] = [];
   readonly #controller = new LazyAbortController();
+  readonly #signal = (): AbortSignal => this.#controller.signal;
   readonly #execution: CurrentExecution;
   readonly #time: RunTime;
   /** Steps that failed and are tried again. */
   readonly #retries: ExtendedContext["retries"];
   readonly #undefinedSteps: ReadonlySet<string>;
-  readonly #cleanups: (() => void)[] = [];
+  readonly #cleanups: PassCleanups;
   #grace: TimerHandle | undefined;
   #idleSerial: number | null = null;
   #resolve: (result: ExecutionResult) => void = () => {};
@@ -71,6 +74,7 @@ export class Pass {
   constructor(options: PassOptions) {
     const { input, request, ports } = options;
     this.#options = options;
+    this.#cleanups = new PassCleanups(ports.timers);
     this.#journal = new Journal(input.steps, input.stack);
     this.#execution = { requestId: request.requestId, runId: request.runId, functionSlug: request.functionSlug };
     this.#undefinedSteps = new Set(input.extended?.undefinedSteps ?? []);
@@ -104,10 +108,10 @@ export class Pass {
 
   run(handler: PassHandler): Promise<ExecutionResult> {
     const { request, fn, signal, mode } = this.#options;
-    this.#cleanups.push(this.#controller.follow(signal, () => this.#driver.send({ type: "stop" })));
+    this.#cleanups.add(this.#controller.follow(signal, () => this.#driver.send({ type: "stop" })));
     const { deadlineMs } = this.#time;
     if (deadlineMs !== undefined) {
-      this.#setTimer(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.expire(deadlineMs)));
+      this.#cleanups.set(deadlineMs - this.#time.nowMs(), () => this.#onDeadline(this.#time.expire(deadlineMs)));
     }
     const step = createStepTools({
       find: (call) => this.#callStep(call),
@@ -119,7 +123,7 @@ export class Pass {
     return new Promise((resolve) => {
       this.#resolve = resolve;
       if (this.#compensation) this.#idle.notifyWhenIdle();
-      void this.#runHandler(() => handler({ step, signal: () => this.#controller.signal }));
+      void this.#runHandler(() => handler({ step, signal: this.#signal }));
     });
   }
 
@@ -129,17 +133,11 @@ export class Pass {
     if (this.#undoable.some((record) => record.isUnderWay)) this.#fail(over);
   }
 
-  #setTimer(delayMs: number, fire: () => void): TimerHandle {
-    const timer = this.#options.ports.timers.set(delayMs, fire);
-    this.#cleanups.push(() => timer.cancel());
-    return timer;
-  }
-
   async #runHandler(handler: () => unknown): Promise<void> {
     this.#order.onHandlerStart();
     afterMicrotasks(() => this.#settling.isIdle && this.#order.onSettled());
     try {
-      const value = await runAs(this.#execution, handler);
+      const value = await runAs(this.#execution, this.#signal, handler);
       if (this.#compensation) return;
       const overdue = this.#time.overdue();
       if (overdue) return this.#fail(overdue);
@@ -270,7 +268,7 @@ export class Pass {
     const { askedCount } = this.#order;
     const isNews = (): boolean => this.#order.askedCount !== askedCount;
     this.#grace?.cancel();
-    this.#grace = this.#setTimer(graceMs, () => (isNews() ? this.#idle.notifyWhenIdle() : onTimeout()));
+    this.#grace = this.#cleanups.set(graceMs, () => (isNews() ? this.#idle.notifyWhenIdle() : onTimeout()));
   }
 
   #conflict(): void {
@@ -306,14 +304,14 @@ export class Pass {
         this.#idleSerial = effect.serial;
         return this.#idle.notifyWhenIdle();
       case "watch-missing":
-        this.#setTimer(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
+        this.#cleanups.set(MISSING_GRACE_MS, () => this.#driver.send({ type: "missing", serial: effect.serial }));
         return;
       case "abort":
         return this.#controller.abort();
       case "reply": {
         this.#idle.stop();
         this.#settling.clear();
-        for (const cleanup of this.#cleanups) cleanup();
+        this.#cleanups.run();
         return this.#resolve(resultOf(effect.reply, this.#options, (hash) => this.#records.get(hash)));
       }
       default:
@@ -337,7 +335,8 @@ export class Pass {
       if (end.type === "finished" || (end.final && mode.type === "in-place")) finish(end.op, end.durationMs);
       else this.#driver.send(end);
     };
-    const context = { execution: this.#execution, clock: ports.clock, isExtended, isFinal };
+    const [execution, runSignal, timers] = [this.#execution, this.#signal, this.#cleanups];
+    const context = { execution, runSignal, timers, clock: ports.clock, isExtended, isFinal };
     const run = startInTurn(ports.turns, this.#options.port, () => {
       if (this.#driver.state.phase === "open") return runBody(record, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.

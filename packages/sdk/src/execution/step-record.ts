@@ -1,21 +1,17 @@
 /**
- * A step that the handler has called: its promise, its outcome, and the run of its body. `Pass` owns the records of
- * its pass.
+ * A step that the handler has called: its promise and its outcome. `Pass` owns the records of its pass; `run-body.ts`
+ * runs their bodies.
  */
-import { type Clock, describeValue, messageOf, type PlainError } from "@holdfast/core";
+import { describeValue, type PlainError } from "@holdfast/core";
 import { StepError, StepNestedError } from "../steps/errors.ts";
-import type { FoundStep, OpText } from "../steps/pass-types.ts";
+import type { FoundStep } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
-import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
-import type { CheckpointPort } from "./execution.ts";
-import type { Turns } from "./fair-turns.ts";
-import { type OpExtras, OpWriter } from "./op-text.ts";
-import { decodeResult, encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
-import { isEndHeard, isStartHeard, publishEnd, startPublished } from "./step-messages.ts";
+import type { CurrentStep } from "./current.ts";
+import { OpWriter } from "./op-text.ts";
+import { decodeResult, type ResultJson } from "./result-json.ts";
 import { StepPromise } from "./step-promise.ts";
-import { readThrown, type Thrown } from "./thrown.ts";
 
 export type StepOutcome =
   | { readonly type: "memo"; readonly value: unknown }
@@ -114,116 +110,4 @@ export function nestedCall(call: StepCall, outer: CurrentStep): Promise<never> {
   promise.quieten();
   outer.nested = [...(outer.nested ?? []), { error, promise }];
   return promise;
-}
-
-export interface BodyContext {
-  readonly execution: CurrentExecution;
-  readonly clock: Clock;
-  /** The gateway knows our extensions. */
-  readonly isExtended: boolean;
-  readonly isFinal: (thrown: Thrown) => boolean;
-}
-
-export type BodyEnd =
-  | { readonly type: "finished"; readonly op: OpText; readonly final: false; readonly durationMs: number }
-  | {
-      readonly type: "failed";
-      readonly op: OpText;
-      readonly final: boolean;
-      readonly retryAfter?: string;
-      readonly durationMs: number;
-    };
-
-/**
- * Calls `start` when it is its turn and the work is known to be this worker's, or is not wanted any more: at once,
- * nearly always.
- */
-export function startInTurn(turns: Turns, port: CheckpointPort, start: () => void): () => void {
-  const confirm = (): void => {
-    const wait = port.whenConfirmed?.();
-    if (wait) void wait.then(run);
-    else start();
-  };
-  const run = (): void => turns.start(confirm);
-  return run;
-}
-
-/**
- * Runs a step's body, keeps its outcome in the record and reports it as an op, exactly once. A synchronous result is
- * reported at once, which saves a promise for each step that only computes.
- */
-export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: BodyEnd) => void): void {
-  const { identity, call, attempt, args = [] } = record;
-  const { clock, isExtended } = context;
-  const step: CurrentStep = { id: identity.fullId, hash: identity.hash, attempt, active: true };
-  const startedMs = clock.nowMs();
-  const from = clock.monotonicMs();
-  const extras = (durationMs: number): OpExtras => {
-    const timing = { startedMs, durationMs };
-    return isExtended ? { timing, attempt } : { timing };
-  };
-  const onError = (raw: unknown): void => {
-    step.active = false;
-    const thrown = readThrown(raw);
-    const { error } = thrown;
-    const final = context.isFinal(thrown);
-    const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
-    record.outcome = { type: "error", error };
-    const durationMs = clock.monotonicMs() - from;
-    if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, { error, willRetry: !final });
-    const op = record.ops.failed(error, final, { ...extras(durationMs), ...retryAfter });
-    onEnd({ type: "failed", op, final, ...retryAfter, durationMs });
-  };
-  const onValue = (value: unknown): void => {
-    const forgotten = step.nested?.find(({ promise }) => !promise.isAwaited);
-    if (forgotten) return onError(forgotten.error);
-    step.active = false;
-    let json: ResultJson;
-    try {
-      json = encodeResult(value, `step "${identity.fullId}"`);
-    } catch (unusable) {
-      return onError(unusable);
-    }
-    record.outcome = { type: "fresh", json };
-    const durationMs = clock.monotonicMs() - from;
-    if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, null);
-    onEnd({ type: "finished", op: record.ops.finished(json, extras(durationMs)), final: false, durationMs });
-  };
-  let value: unknown;
-  try {
-    const body = (): unknown => call.body?.(identity.hash, args);
-    const start = isStartHeard() ? () => startPublished(record, context.execution, startedMs, body) : body;
-    value = runAs({ ...context.execution, step }, start);
-  } catch (thrown) {
-    return onError(thrown);
-  }
-  let isLater: boolean;
-  try {
-    isLater = isThenable(value);
-  } catch (cause) {
-    return onError(unusableResult(`step "${identity.fullId}"`, messageOf(cause), cause));
-  }
-  if (isLater) void follow(value, onValue, onError);
-  else onValue(value);
-}
-
-function isThenable(value: unknown): boolean {
-  const kind = typeof value;
-  if ((kind !== "object" && kind !== "function") || value === null) return false;
-  return typeof (value as { then?: unknown }).then === "function";
-}
-
-/** Calls one of the two, once, whatever the thenable does: `await` looks at it where nothing that it throws gets out. */
-async function follow(
-  value: unknown,
-  onValue: (value: unknown) => void,
-  onError: (thrown: unknown) => void,
-): Promise<void> {
-  let settled: unknown;
-  try {
-    settled = await value;
-  } catch (thrown) {
-    return onError(thrown);
-  }
-  onValue(settled);
 }

@@ -1,5 +1,5 @@
 /** The errors that handlers throw and catch, and how one that was stored becomes an `Error` again. */
-import { type ErrorCode, HoldfastError, type PlainError, parseDurationMs } from "@holdfast/core";
+import { type ErrorCode, formatSingleUnit, HoldfastError, type PlainError, parseDurationMs } from "@holdfast/core";
 import { instantOf } from "./points-in-time.ts";
 
 const NON_RETRIABLE = Symbol.for("holdfast.nonRetriable");
@@ -237,6 +237,28 @@ export class RunDeadlineError extends HoldfastError {
   /** Also recognises one that comes back from the store, as in `onFailure`. */
   static override is(value: unknown): value is RunDeadlineError {
     return hasCode(value, "RUN_DEADLINE_EXCEEDED");
+  }
+}
+
+/** An attempt of a step took longer than its `timeout`. It is tried again as after any error. */
+export class StepTimeoutError extends HoldfastError {
+  /** The step's id as its author wrote it, with the index of a repeat. */
+  readonly stepId: string;
+  readonly timeoutMs: number;
+
+  constructor(stepId: string, timeoutMs: number) {
+    super(
+      "STEP_TIMEOUT",
+      `Step "${stepId}" had not ended after ${formatSingleUnit(timeoutMs)} (\`timeout\`). What it comes to later is not used.`,
+    );
+    this.name = "StepTimeoutError";
+    this.stepId = stepId;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /** Also recognises the `StepError` of a step whose last attempt failed so, and one that comes back from the store. */
+  static override is(value: unknown): value is StepTimeoutError {
+    return hasCode(value, "STEP_TIMEOUT");
   }
 }
 

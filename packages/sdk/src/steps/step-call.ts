@@ -9,13 +9,21 @@ import type { StepKind } from "./step-kinds.ts";
 /** A step's id, or its id and how it is called for people. */
 export type StepId = string | { readonly id: string; readonly name?: string };
 
+/** The attempt that a body runs for, as bodies see it that hand their work on. */
+export interface RunningStep {
+  /** Fires when the attempt is not wanted any more. */
+  readonly signal: AbortSignal;
+  /** Called before the body returns: the time of the attempt counts from when what this gives is called. */
+  holdTimeout(): () => void;
+}
+
 /** A call of one of the tools. */
 export interface StepCall {
   readonly id: unknown;
   readonly displayName?: string;
   readonly kind: StepKind;
   /** Absent for what the gateway does by itself. The hash lets it make ids that are the same on every attempt. */
-  readonly body?: (hash: string, args: readonly unknown[]) => unknown;
+  readonly body?: (hash: string, args: readonly unknown[], running: RunningStep) => unknown;
   /** Arguments of the author's, kept with the step. */
   readonly args?: readonly unknown[];
   /** Name of the reported op; default: the step's id. */
@@ -23,6 +31,8 @@ export interface StepCall {
   readonly opts?: Readonly<Record<string, unknown>>;
   /** Fewer retries than the function's. */
   readonly retries?: number;
+  /** How long one attempt of the body may take. */
+  readonly timeoutMs?: number;
   /** Undoes the step when the function has failed permanently. */
   readonly compensate?: (result: unknown, error: Error) => unknown;
   /** What awaiting code gets of the value on record; default: that value. */

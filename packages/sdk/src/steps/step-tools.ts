@@ -2,6 +2,7 @@
  * The `step` object that a handler is given: turns each call into a `StepCall`. The tools that wait are in
  * `wait-tools.ts`, `step.fetch` in `fetch-tool.ts`.
  */
+import { messageOf } from "@holdfast/core";
 import type { OutgoingEvent, SchemaMap } from "../events/event-types.ts";
 import { eventList } from "../events/send-events.ts";
 import { fetchCall } from "./fetch-tool.ts";
@@ -101,7 +102,7 @@ function sendSignalCall(deps: StepToolsDeps, id: StepId, options: unknown): Step
   };
 }
 
-const RUN_OPTIONS: ReadonlySet<string> = new Set(["compensate", "retries"]);
+const RUN_OPTIONS: ReadonlySet<string> = new Set(["compensate", "retries", "timeout"]);
 
 /**
  * Whether the third argument is options: a function is no JSON, so an object that has one is never meant for the body;
@@ -117,7 +118,7 @@ function isRunOptions(id: StepId, body: { readonly length: number }, rest: reado
   if (!hasFunction) return false;
   throw invalidStep(
     id,
-    `step.run() has no option \`${unknown}\`; valid options: compensate, retries. Step arguments are serialised as JSON and cannot include functions`,
+    `step.run() has no option \`${unknown}\`; valid options: ${[...RUN_OPTIONS].join(", ")}. Step arguments are serialised as JSON and cannot include functions`,
   );
 }
 
@@ -142,9 +143,10 @@ function runCall(id: StepId, body: unknown, rest: readonly unknown[]): StepCall 
 interface RunOptionsInput {
   readonly compensate?: unknown;
   readonly retries?: unknown;
+  readonly timeout?: unknown;
 }
 
-function runOptions(id: StepId, { compensate, retries }: RunOptionsInput): Partial<StepCall> {
+function runOptions(id: StepId, { compensate, retries, timeout }: RunOptionsInput): Partial<StepCall> {
   if (compensate !== undefined && typeof compensate !== "function") {
     throw invalidStep(id, "`compensate` must be a function");
   }
@@ -153,10 +155,23 @@ function runOptions(id: StepId, { compensate, retries }: RunOptionsInput): Parti
   }
   return {
     ...(retries === undefined ? {} : { retries: retries as number }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeoutMsOf(id, timeout) }),
     ...(compensate === undefined
       ? {}
       : { compensate: compensate as NonNullable<StepCall["compensate"]>, opts: { compensate: true } }),
   };
+}
+
+/** At least a millisecond: 0 would fail each attempt. */
+function timeoutMsOf(id: StepId, timeout: unknown): number {
+  let timeoutMs = 0;
+  try {
+    timeoutMs = durationMsOf(timeout, "`timeout`");
+  } catch (cause) {
+    throw invalidStep(id, messageOf(cause).replace(/\.$/, ""), cause);
+  }
+  if (timeoutMs > 0) return timeoutMs;
+  throw invalidStep(id, '`timeout` must be at least 1 ms, such as "30s"; leave it out for no limit');
 }
 
 /** The author's own id stays. What `EventType.create` attached stays, too. */

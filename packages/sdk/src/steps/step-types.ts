@@ -18,6 +18,12 @@ export interface StepRunOptions<Result = unknown> {
   readonly compensate?: (result: StepResult<Awaited<Result>>, error: Error) => unknown;
   /** How often this step is tried again; at most as often as the function's `retries` say, which is the default. */
   readonly retries?: number;
+  /**
+   * How long one attempt may take, from the start of the body. Then the attempt fails with a `StepTimeoutError`, which is
+   * retried as any failure; `stepSignal()` of the body fires, and what the body still comes to is not used. At least 1 ms;
+   * default: no limit.
+   */
+  readonly timeout?: DurationLike;
 }
 
 export interface WaitForEventOptions<Target, Schema> {

@@ -22,7 +22,8 @@ const connection = await openConnection({
       const { blockMs = 0, waitMs = 0 } = JSON.parse(new TextDecoder().decode(payload));
       await new Promise((resolve) => setTimeout(resolve, waitMs));
       const step = { id: "add up", hash: "h", attempt: 0, active: true };
-      runAs({ requestId, runId, functionSlug, step }, () => addUpNumbers(blockMs));
+      const unwanted = (): AbortSignal => new AbortController().signal;
+      runAs({ requestId, runId, functionSlug, step }, unwanted, () => addUpNumbers(blockMs));
       return { status: "DONE", body: new TextEncoder().encode("1"), noRetry: false, requestVersion: 2 };
     },
   },

@@ -3,6 +3,7 @@ import { expectTypeOf, test } from "vitest";
 import { Holdfast } from "../../src/app/holdfast.ts";
 import { eventType, type ReceivedEvent, type UntypedData } from "../../src/events/event-types.ts";
 import { referenceFunction } from "../../src/steps/references.ts";
+import { stepSignal } from "../../src/steps/step-signal.ts";
 import type { StepTools } from "../../src/steps/step-types.ts";
 
 /** These are checked by the compiler; running them proves that defining works. */
@@ -94,6 +95,19 @@ test("a compensation gets the step's result as JSON, and the error", () => {
     void (() => step.run("x", () => 1, { compensation: () => {} }));
     // @ts-expect-error the body needs its argument
     void (() => step.run("x", (n: number) => n, { compensate: () => {} }));
+  };
+  expectTypeOf(check).toBeFunction();
+});
+
+test("a timeout is a duration, beside the other options and before the arguments", () => {
+  const check = async (step: StepTools): Promise<void> => {
+    expectTypeOf(await step.run("a", () => 1, { timeout: "30s" })).toEqualTypeOf<number>();
+    expectTypeOf(
+      await step.run("b", (x: number) => `${x}`, { timeout: 30_000, retries: 1 }, 1),
+    ).toEqualTypeOf<string>();
+    // @ts-expect-error a point in time is no duration
+    void (() => step.run("c", () => 1, { timeout: new Date() }));
+    expectTypeOf(stepSignal()).toEqualTypeOf<AbortSignal>();
   };
   expectTypeOf(check).toBeFunction();
 });

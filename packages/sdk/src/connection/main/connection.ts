@@ -12,6 +12,8 @@ export interface ConnectionDebugState {
   readonly inFlight: number;
   /** Handlers that run at the moment. */
   readonly runningHandlers: number;
+  /** Step bodies of this process that still run although their attempt has failed by its `timeout`. */
+  readonly abandonedBodies: number;
   /** How old `thread` is; null when there is none. More than some seconds: the thread is dead, or main was blocked. */
   readonly ageMs: number | null;
   /** What the thread last said of itself. */

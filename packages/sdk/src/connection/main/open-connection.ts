@@ -14,6 +14,7 @@ import {
   unreachable,
 } from "@holdfast/core";
 import type { ExecutionStrategy } from "../../execution/execution.ts";
+import { abandonedBodies } from "../../execution/running-body.ts";
 import { nodeModule } from "../../runtime.ts";
 import type { ConnectionState, DebugState } from "../shared/debug-state.ts";
 import { type InitMessage, type MainMessage, THREAD_PROTOCOL_VERSION, type ThreadMessage } from "../shared/messages.ts";
@@ -141,6 +142,7 @@ class ThreadedConnection implements Connection {
       crashes: this.#host.crashes,
       inFlight: this.#ledger.size,
       runningHandlers: this.#runner.running,
+      abandonedBodies: abandonedBodies.count,
       ageMs: mirror ? Math.max(0, Math.round(this.#deps.clock.monotonicMs() - mirror.writtenMs)) : null,
       thread: mirror?.debug ?? null,
     };

@@ -1,0 +1,146 @@
+/**
+ * Runs the body of a step in its turn and says what it came to, as an op. `Pass` calls it for each attempt;
+ * `running-body.ts` has its time limit and its signal.
+ */
+import { type Clock, messageOf, type Timers } from "@holdfast/core";
+import type { OpText } from "../steps/pass-types.ts";
+import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
+import type { CheckpointPort } from "./execution.ts";
+import type { Turns } from "./fair-turns.ts";
+import type { OpExtras } from "./op-text.ts";
+import { encodeResult, type ResultJson, unusableResult } from "./result-json.ts";
+import { RunningBody } from "./running-body.ts";
+import { isEndHeard, isStartHeard, publishEnd, startPublished } from "./step-messages.ts";
+import type { StepRecord } from "./step-record.ts";
+import { readThrown, type Thrown } from "./thrown.ts";
+
+export interface BodyContext {
+  readonly execution: CurrentExecution;
+  readonly clock: Clock;
+  /** Those that are set with it are cancelled when the pass ends. */
+  readonly timers: Timers;
+  readonly runSignal: () => AbortSignal;
+  /** The gateway knows our extensions. */
+  readonly isExtended: boolean;
+  readonly isFinal: (thrown: Thrown) => boolean;
+}
+
+export type BodyEnd =
+  | { readonly type: "finished"; readonly op: OpText; readonly final: false; readonly durationMs: number }
+  | {
+      readonly type: "failed";
+      readonly op: OpText;
+      readonly final: boolean;
+      readonly retryAfter?: string;
+      readonly durationMs: number;
+    };
+
+/**
+ * Calls `start` when it is its turn and the work is known to be this worker's, or is not wanted any more: at once,
+ * nearly always.
+ */
+export function startInTurn(turns: Turns, port: CheckpointPort, start: () => void): () => void {
+  const confirm = (): void => {
+    const wait = port.whenConfirmed?.();
+    if (wait) void wait.then(run);
+    else start();
+  };
+  const run = (): void => turns.start(confirm);
+  return run;
+}
+
+/**
+ * Runs a step's body, keeps its outcome in the record and reports it as an op, exactly once. A synchronous result is
+ * reported at once, which saves a promise for each step that only computes.
+ */
+export function runBody(record: StepRecord, context: BodyContext, onEnd: (end: BodyEnd) => void): void {
+  const { identity, call, attempt, args = [] } = record;
+  const { clock, timers, isExtended, runSignal } = context;
+  const { fullId, hash } = identity;
+  const step: CurrentStep = { id: fullId, hash, attempt, active: true };
+  const startedMs = clock.nowMs();
+  const from = clock.monotonicMs();
+  const extras = (durationMs: number): OpExtras => {
+    const timing = { startedMs, durationMs };
+    return isExtended ? { timing, attempt } : { timing };
+  };
+  const failed = (raw: unknown): void => {
+    const thrown = readThrown(raw);
+    const { error } = thrown;
+    const final = context.isFinal(thrown);
+    const retryAfter = final || thrown.retryAfter === undefined ? {} : { retryAfter: thrown.retryAfter };
+    record.outcome = { type: "error", error };
+    const durationMs = clock.monotonicMs() - from;
+    if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, { error, willRetry: !final });
+    const op = record.ops.failed(error, final, { ...extras(durationMs), ...retryAfter });
+    onEnd({ type: "failed", op, final, ...retryAfter, durationMs });
+  };
+  const running = new RunningBody({ fullId, timeoutMs: call.timeoutMs, timers, runSignal, onTimeout: failed });
+  const onError = (raw: unknown): void => {
+    step.active = false;
+    if (running.end()) failed(raw);
+  };
+  const onValue = (value: unknown): void => {
+    const forgotten = step.nested?.find(({ promise }) => !promise.isAwaited);
+    if (forgotten) return onError(forgotten.error);
+    step.active = false;
+    if (!running.end()) return;
+    let json: ResultJson;
+    try {
+      json = encodeResult(value, `step "${fullId}"`);
+    } catch (unusable) {
+      return failed(unusable);
+    }
+    record.outcome = { type: "fresh", json };
+    const durationMs = clock.monotonicMs() - from;
+    if (isEndHeard()) publishEnd(record, context.execution, startedMs, durationMs, null);
+    onEnd({ type: "finished", op: record.ops.finished(json, extras(durationMs)), final: false, durationMs });
+  };
+  const body = (): unknown => call.body?.(hash, args, running);
+  const start = isStartHeard() ? () => startPublished(record, context.execution, startedMs, body) : body;
+  settle(fullId, () => runAs({ ...context.execution, step }, () => running.signal, start), onValue, onError);
+}
+
+/** Calls one of the two, once: at once when the body ends at once. */
+function settle(
+  fullId: string,
+  body: () => unknown,
+  onValue: (value: unknown) => void,
+  onError: (thrown: unknown) => void,
+): void {
+  let value: unknown;
+  try {
+    value = body();
+  } catch (thrown) {
+    return onError(thrown);
+  }
+  let isLater: boolean;
+  try {
+    isLater = isThenable(value);
+  } catch (cause) {
+    return onError(unusableResult(`step "${fullId}"`, messageOf(cause), cause));
+  }
+  if (isLater) void follow(value, onValue, onError);
+  else onValue(value);
+}
+
+function isThenable(value: unknown): boolean {
+  const kind = typeof value;
+  if ((kind !== "object" && kind !== "function") || value === null) return false;
+  return typeof (value as { then?: unknown }).then === "function";
+}
+
+/** Calls one of the two, once, whatever the thenable does: `await` looks at it where nothing that it throws gets out. */
+async function follow(
+  value: unknown,
+  onValue: (value: unknown) => void,
+  onError: (thrown: unknown) => void,
+): Promise<void> {
+  let settled: unknown;
+  try {
+    settled = await value;
+  } catch (thrown) {
+    return onError(thrown);
+  }
+  onValue(settled);
+}

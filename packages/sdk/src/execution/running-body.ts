@@ -1,0 +1,109 @@
+/**
+ * One attempt of a step's body while it runs: its AbortSignal and the time that it may take. `run-body.ts` makes one for
+ * each attempt, and drops what a body comes to after its time is over.
+ */
+import type { TimerHandle, Timers } from "@holdfast/core";
+import { StepTimeoutError } from "../steps/errors.ts";
+import type { RunningStep } from "../steps/step-call.ts";
+
+/** Bodies whose attempt has failed by its timeout and that have not returned yet: of this process, all connections. */
+export class AbandonedBodies {
+  #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(): void {
+    this.#count += 1;
+  }
+
+  remove(): void {
+    this.#count -= 1;
+  }
+}
+
+export const abandonedBodies = new AbandonedBodies();
+
+export interface RunningBodyDeps {
+  readonly fullId: string;
+  /** Undefined: it may take as long as it does. */
+  readonly timeoutMs: number | undefined;
+  readonly timers: Timers;
+  readonly runSignal: () => AbortSignal;
+  readonly onTimeout: (error: StepTimeoutError) => void;
+}
+
+export class RunningBody implements RunningStep {
+  readonly #deps: RunningBodyDeps;
+  #controller: AbortController | undefined;
+  #timer: TimerHandle | undefined;
+  #unfollow: (() => void) | undefined;
+  #state: "running" | "abandoned" | "ended" = "running";
+  #timeout: StepTimeoutError | undefined;
+
+  constructor(deps: RunningBodyDeps) {
+    this.#deps = deps;
+    this.#setTimer();
+  }
+
+  /** Fires when the time is over, and with the run's signal. Made when it is asked for: most bodies never look at it. */
+  get signal(): AbortSignal {
+    this.#controller ??= this.#makeController();
+    return this.#controller.signal;
+  }
+
+  /**
+   * The code has not begun yet: the time counts from when what this returns is called.
+   * Called by bodies that hand their work on, before they return.
+   */
+  holdTimeout(): () => void {
+    this.stopTimer();
+    return () => {
+      if (this.#state === "running" && this.#timer === undefined) this.#setTimer();
+    };
+  }
+
+  /** The body has returned or thrown: false = too late, what it came to is not used. */
+  end(): boolean {
+    if (this.#state === "abandoned") abandonedBodies.remove();
+    const isInTime = this.#state === "running";
+    this.#state = "ended";
+    this.stopTimer();
+    this.#unfollow?.();
+    return isInTime;
+  }
+
+  stopTimer(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #setTimer(): void {
+    const { timeoutMs, timers } = this.#deps;
+    if (timeoutMs !== undefined) this.#timer = timers.set(timeoutMs, () => this.#onTimer(timeoutMs));
+  }
+
+  #onTimer(timeoutMs: number): void {
+    if (this.#state !== "running") return;
+    this.#state = "abandoned";
+    abandonedBodies.add();
+    this.#timeout = new StepTimeoutError(this.#deps.fullId, timeoutMs);
+    this.#deps.onTimeout(this.#timeout);
+    this.#controller?.abort(this.#timeout);
+  }
+
+  #makeController(): AbortController {
+    const controller = new AbortController();
+    if (this.#timeout !== undefined) controller.abort(this.#timeout);
+    if (this.#state === "ended") return controller;
+    const outer = this.#deps.runSignal();
+    const follow = (): void => controller.abort(outer.reason);
+    if (outer.aborted) follow();
+    else {
+      outer.addEventListener("abort", follow, { once: true });
+      this.#unfollow = () => outer.removeEventListener("abort", follow);
+    }
+    return controller;
+  }
+}
