@@ -31,7 +31,7 @@ export interface DriverOptions<State, Event, Effect> {
   readonly nowMs: () => number;
   /** How a state, an event and an effect are called in the trace. Default: their `type`, `do` or `phase`. */
   readonly label?: (value: State | Event | Effect) => string;
-  /** How many steps are kept. Default 100. */
+  /** How many steps are kept. Default 100; with 0 none is noted at all, which is for machines that are made by the thousand. */
   readonly traceSize?: number;
   /** Called when an effect throws; without it the error is thrown to the sender of the event. */
   readonly onError?: (error: unknown, effect: Effect) => void;
@@ -44,12 +44,22 @@ export function createDriver<State, Event, Effect>(options: DriverOptions<State,
   let state = options.initial;
   let stepping = false;
 
-  const take = (event: Event): void => {
-    const from = label(state);
-    const [next, effects] = step(state, event);
-    state = next;
-    ring.push({ atMs: nowMs(), event: label(event), from, to: label(next), effects: effects.map(label) });
+  const note = (event: Event, from: State, effects: readonly Effect[]): void => {
+    ring.push({
+      atMs: nowMs(),
+      event: label(event),
+      from: label(from),
+      to: label(state),
+      effects: effects.map(label),
+    });
     if (ring.length > traceSize) ring.shift();
+  };
+
+  const take = (event: Event): void => {
+    const from = state;
+    const [next, effects] = step(from, event);
+    state = next;
+    if (traceSize > 0) note(event, from, effects);
     for (const effect of effects) {
       try {
         run(effect, send);

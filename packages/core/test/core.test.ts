@@ -254,6 +254,21 @@ describe("Machine driver", () => {
     expect(driver.trace()[0]).toEqual({ atMs: 7, event: "add", from: "count", to: "count", effects: ["again"] });
   });
 
+  test("without room for a trace the clock is not read and nothing is labelled", () => {
+    const driver = createDriver<State, Event, Effect>({
+      initial: { phase: "count", seen: [] },
+      step,
+      run: () => {},
+      nowMs: () => {
+        throw new Error("not read");
+      },
+      traceSize: 0,
+    });
+    driver.send({ type: "add", n: 1 });
+    expect(driver.state.seen).toEqual([1]);
+    expect(driver.trace()).toEqual([]);
+  });
+
   test("the machine driver continues after an effect that threw", () => {
     let errors = 0;
     const driver = make(

@@ -32,5 +32,31 @@ export class BlockingHandlers {
   }
 }
 
+/** Within this time the process is not asked again: that takes as long as a small step. */
+const FRESH_MS = 1;
+
+/** The CPU time of this process, read so often that it is at most a moment old: so a turn seems to have used that much more. */
+export class CpuTime {
+  readonly #usage: () => NodeJS.CpuUsage;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #ms = 0;
+
+  constructor(usage: () => NodeJS.CpuUsage = () => process.cpuUsage()) {
+    this.#usage = usage;
+  }
+
+  /** At this monotonic time. */
+  readMs(nowMs: number): number {
+    if (nowMs - this.#readAtMs >= FRESH_MS) {
+      const { user, system } = this.#usage();
+      this.#ms = (user + system) / 1_000;
+      this.#readAtMs = nowMs;
+    }
+    return this.#ms;
+  }
+}
+
+export const cpuTime = new CpuTime();
+
 /** Of this process: what a function does between its steps is the same for every connection that runs it. */
 export const blockingHandlers = new BlockingHandlers();

@@ -2,17 +2,25 @@
  * The gate that the author's code starts through: handlers and bodies that become due together share turns of the event
  * loop fairly with everything else of the process. What has started is never interrupted. See docs/decisions/0066.
  */
-import { nodeModule } from "../runtime.ts";
-import { afterMicrotasks } from "./idle-detector.ts";
+import { type AsyncContext, asyncContext } from "./async-context.ts";
+import { afterMicrotasks } from "./microtasks.ts";
 
 /** Asked before the author's code starts, or a payload is parsed. */
 export interface Turns {
-  /** Calls `code` at once, or, where this turn is used up or others wait already, in a later one, in the same order. */
-  start(code: () => void): void;
+  /**
+   * Calls `code` at once, or, where this turn is used up or others wait already, in a later one, in the same order.
+   * @param context where it goes on; default: that of the call
+   */
+  start(code: () => void, context?: AsyncContext): void;
 }
 
 /** Nothing ever waits. */
-export const UNLIMITED_TURNS: Turns = { start: (code) => code() };
+export const UNLIMITED_TURNS: Turns = { start: runIn };
+
+function runIn(code: () => void, context: AsyncContext | undefined): void {
+  if (context === undefined) code();
+  else context.runInAsyncScope(code);
+}
 
 /** What `code` comes to, which is called in its turn. */
 export function inTurn<T>(turns: Turns, code: () => Promise<T>): Promise<T> {
@@ -38,7 +46,9 @@ export interface TurnPorts {
 
 interface Waiting {
   readonly limitMs: number;
-  readonly start: () => void;
+  readonly code: () => void;
+  /** It goes on in its own, whosever turn it came after. */
+  readonly context: AsyncContext;
 }
 
 /** What starts within this time shares microtasks: what it sends to the connection thread goes in one message. */
@@ -59,7 +69,12 @@ export class FairTurns {
 
   /** Lets code start while less than `limitMs` of a turn are used. */
   limitedTo(limitMs: number): Turns {
-    return { start: (code) => (this.#mayStart(limitMs) ? code() : this.#wait(limitMs, code)) };
+    return {
+      start: (code, context) => {
+        if (this.#mayStart(limitMs)) return runIn(code, context);
+        this.#waiting.push({ limitMs, code, context: context ?? asyncContext() });
+      },
+    };
   }
 
   #mayStart(limitMs: number): boolean {
@@ -71,12 +86,6 @@ export class FairTurns {
 
   #isLeft(beganMs: number, limitMs: number): boolean {
     return this.#ports.monotonicMs() - beganMs < limitMs;
-  }
-
-  #wait(limitMs: number, code: () => void): void {
-    // It goes on in its own async context, whosever turn it came after.
-    const context = new (nodeModule("node:async_hooks").AsyncResource)("holdfast.turn");
-    this.#waiting.push({ limitMs, start: () => context.runInAsyncScope(code) });
   }
 
   #begin(): void {
@@ -101,13 +110,13 @@ export class FairTurns {
   }
 
   #startNext(): void {
-    const { start } = this.#waiting[this.#next] as Waiting;
+    const { code, context } = this.#waiting[this.#next] as Waiting;
     this.#next += 1;
     if (this.#next === this.#waiting.length) {
       this.#waiting = [];
       this.#next = 0;
     }
-    start();
+    context.runInAsyncScope(code);
   }
 
   #isNextDue(): boolean {

@@ -2,12 +2,7 @@
  * When the author's code has done all it can for now. A pass must not reply before that, and the only way to know is
  * to let microtasks and turns of the event loop go by.
  */
-
-/** Runs `next` once all microtasks that are due, and those they make, have run. */
-export function afterMicrotasks(next: () => void): void {
-  // The queue of ticks is looked at when the queue of microtasks is empty; asking from a microtask makes that so.
-  queueMicrotask(() => process.nextTick(next));
-}
+import { afterMicrotasks } from "./microtasks.ts";
 
 /** Calls `act` with each value, in order, letting all that follows from one happen before the next. */
 export class SettleQueue<T> {

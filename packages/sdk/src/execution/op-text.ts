@@ -55,25 +55,32 @@ export class OpWriter {
 
   /** Not run: what the gateway is to do about it. */
   reported(races = false): OpText {
-    return this.#text(STEP_KINDS[this.#subject.call.kind].op, '"data":null', races ? { parallelMode: "race" } : {});
+    return this.#text(
+      STEP_KINDS[this.#subject.call.kind].op,
+      '"data":null',
+      races ? { parallelMode: "race" } : undefined,
+    );
   }
 
-  #text(op: string, rest: string, more: object = {}): OpText {
+  #text(op: string, rest: string, more?: object): OpText {
     const { identity, call, args, ordinal } = this.#subject;
     const { hash, id, index, fullId } = identity;
-    const { kind, opName, displayName, opts } = call;
-    const head = JSON.stringify({
-      id: hash,
-      op,
-      name: kind === "invoke" ? undefined : (opName ?? fullId),
-      displayName: displayName ?? fullId,
-      opts: args === undefined ? { ...opts, ...more } : { ...opts, input: args, ...more },
-      userland: index === 0 ? { id } : { id, index },
-      ordinal,
-    });
-    const text = `${head.slice(0, -1)},${rest}}`;
+    const { kind, opName, displayName = fullId, opts } = call;
+    const quoted = JSON.stringify(fullId);
+    const name = opName === undefined ? quoted : JSON.stringify(opName);
+    const label = displayName === fullId ? quoted : JSON.stringify(displayName);
+    const userland = index === 0 ? `{"id":${quoted}}` : `{"id":${JSON.stringify(id)},"index":${index}}`;
+    const text =
+      `{"id":${JSON.stringify(hash)},"op":"${op}",${kind === "invoke" ? "" : `"name":${name},`}"displayName":${label},` +
+      `"opts":${optsText(opts, args, more)},"userland":${userland}` +
+      `${ordinal === undefined ? "" : `,"ordinal":${ordinal}`},${rest}}`;
     return { hash, text, bytes: Buffer.byteLength(text) };
   }
+}
+
+function optsText(opts: StepCall["opts"], args: readonly unknown[] | undefined, more: object | undefined): string {
+  if (opts === undefined && args === undefined && more === undefined) return "{}";
+  return JSON.stringify(args === undefined ? { ...opts, ...more } : { ...opts, input: args, ...more });
 }
 
 function tail({ timing, attempt, retryAfter }: OpExtras): string {

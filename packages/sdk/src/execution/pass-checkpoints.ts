@@ -4,9 +4,9 @@
  */
 import type { CheckpointOutcome } from "@holdfast/protocol";
 import type { Checkpoint, PassEvent } from "../steps/pass-types.ts";
-import { blockingHandlers } from "./blocking-handlers.ts";
+import { blockingHandlers, cpuTime } from "./blocking-handlers.ts";
 import type { CheckpointPort } from "./execution.ts";
-import { afterMicrotasks } from "./idle-detector.ts";
+import { afterMicrotasks } from "./microtasks.ts";
 import type { PassOptions } from "./pass-options.ts";
 import { textOf } from "./result-of.ts";
 import type { StepRecord } from "./step-record.ts";
@@ -16,11 +16,6 @@ export interface PassCheckpointsDeps {
   readonly isSettled: () => boolean;
   readonly find: (hash: string) => StepRecord | undefined;
   readonly send: (event: PassEvent) => void;
-}
-
-function cpuMsSince(start: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / 1_000;
 }
 
 const utf8 = new TextEncoder();
@@ -47,11 +42,12 @@ export class PassCheckpoints {
     if (!this.#looksAhead) return afterMicrotasks(this.#flush);
     const { fn, ports } = this.#options;
     const startedMs = ports.clock.monotonicMs();
-    const startedCpu = process.cpuUsage();
+    const startedCpuMs = cpuTime.readMs(startedMs);
     const isFlushed = blockingHandlers.has(fn);
     const whenSettled = (): void => {
       if (!this.#deps.isSettled()) return afterMicrotasks(whenSettled);
-      blockingHandlers.noteTurn(fn, ports.clock.monotonicMs() - startedMs, () => cpuMsSince(startedCpu));
+      const endedMs = ports.clock.monotonicMs();
+      blockingHandlers.noteTurn(fn, endedMs - startedMs, () => cpuTime.readMs(endedMs) - startedCpuMs);
       if (!isFlushed) this.#flush();
     };
     if (isFlushed) this.#flush();

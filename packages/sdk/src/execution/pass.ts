@@ -8,7 +8,8 @@ import type { ExtendedContext } from "@holdfast/protocol";
 import { schemaFor } from "../functions/registry.ts";
 import { NonDeterminismError, type RunDeadlineError } from "../steps/errors.ts";
 import { Journal } from "../steps/journal.ts";
-import { initialPass, passStep } from "../steps/pass-machine.ts";
+import { initialPass } from "../steps/open-pass.ts";
+import { passStep } from "../steps/pass-machine.ts";
 import type { OpText, PassEffect, PassEvent, PassState } from "../steps/pass-types.ts";
 import { rejectedStep, type StepCall } from "../steps/step-call.ts";
 import { type StepIdentity, StepNames } from "../steps/step-id.ts";
@@ -19,10 +20,12 @@ import { abandonedOp, Compensation, failureOp, readFailure } from "./compensatio
 import { type CurrentExecution, currentExecution, runAs } from "./current.ts";
 import type { ExecutionResult } from "./execution.ts";
 import { failedEnd, isLastAttempt, returnedEnd } from "./handler-end.ts";
-import { afterMicrotasks, IdleDetector, SettleQueue } from "./idle-detector.ts";
+import { IdleDetector, SettleQueue } from "./idle-detector.ts";
+import { afterMicrotasks, inMicrotask } from "./microtasks.ts";
 import { PassCheckpoints } from "./pass-checkpoints.ts";
 import { PassCleanups } from "./pass-cleanups.ts";
 import type { PassOptions } from "./pass-options.ts";
+import { LONG_BODY_MS, MISSING_GRACE_MS, RECORDED_GRACE_MS, UNDO_GRACE_MS } from "./pass-times.ts";
 import { resultOf } from "./result-of.ts";
 import { type BodyEnd, runBody, startInTurn } from "./run-body.ts";
 import { RunTime } from "./run-time.ts";
@@ -33,18 +36,6 @@ import { readThrown, type Thrown } from "./thrown.ts";
 
 /** What the handler is called with; the pass supplies the tools. */
 export type PassHandler = (tools: { readonly step: StepTools; readonly signal: () => AbortSignal }) => unknown;
-
-/**
- * What took this long is stored before the handler goes on: it is dear to repeat, the work may have been lost meanwhile,
- * and beside it the acknowledgement takes little time.
- */
-const LONG_BODY_MS = 50;
-/** How long a targeted pass waits, all being quiet, for a step that has not been found. */
-const MISSING_GRACE_MS = 1000;
-/** How long, all being quiet, code between steps may take to ask for a step that is on record. */
-const RECORDED_GRACE_MS = 2000;
-/** The same for a replay that looks for compensations: one that is not found is one that does not run. */
-const UNDO_GRACE_MS = 10_000;
 
 export class Pass {
   readonly #options: PassOptions;
@@ -102,7 +93,7 @@ export class Pass {
       step: passStep,
       run: (effect) => this.#run(effect),
       nowMs: ports.clock.nowMs,
-      traceSize: 20,
+      traceSize: 0,
     });
   }
 
@@ -206,6 +197,7 @@ export class Pass {
   /** A step that is not finished. */
   #onUnfinished(record: StepRecord, isKnown: boolean): void {
     const { input, mode } = this.#options;
+    record.keepContext();
     const retry = this.#retries[record.identity.hash];
     record.attempt = mode.type === "in-place" ? (retry?.attempt ?? 0) : input.attempt;
     if (this.#compensation?.isCollecting) return this.#abandon(record);
@@ -337,13 +329,13 @@ export class Pass {
     };
     const [execution, runSignal, timers] = [this.#execution, this.#signal, this.#cleanups];
     const context = { execution, runSignal, timers, clock: ports.clock, isExtended, isFinal };
-    const run = startInTurn(ports.turns, this.#options.port, () => {
+    const run = startInTurn(ports.turns, this.#options.port, record.context, () => {
       if (this.#driver.state.phase === "open") return runBody(record, context, onEnd);
       // Stopped in between: it counts as running, but must not begin.
       return finish({ hash, text: "", bytes: 0 }, 0);
     });
     const isUndoable = record.call.compensate !== undefined && mode.type === "in-place";
     if (isUndoable && this.#time.deadlineMs !== undefined) this.#checkpoints.announce(record, run);
-    else queueMicrotask(run);
+    else inMicrotask(run);
   }
 }

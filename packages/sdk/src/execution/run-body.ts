@@ -4,6 +4,7 @@
  */
 import { type Clock, messageOf, type Timers } from "@holdfast/core";
 import type { OpText } from "../steps/pass-types.ts";
+import type { AsyncContext } from "./async-context.ts";
 import { type CurrentExecution, type CurrentStep, runAs } from "./current.ts";
 import type { CheckpointPort } from "./execution.ts";
 import type { Turns } from "./fair-turns.ts";
@@ -39,13 +40,18 @@ export type BodyEnd =
  * Calls `start` when it is its turn and the work is known to be this worker's, or is not wanted any more: at once,
  * nearly always.
  */
-export function startInTurn(turns: Turns, port: CheckpointPort, start: () => void): () => void {
+export function startInTurn(
+  turns: Turns,
+  port: CheckpointPort,
+  context: AsyncContext | undefined,
+  start: () => void,
+): () => void {
   const confirm = (): void => {
     const wait = port.whenConfirmed?.();
     if (wait) void wait.then(run);
     else start();
   };
-  const run = (): void => turns.start(confirm);
+  const run = (): void => turns.start(confirm, context);
   return run;
 }
 

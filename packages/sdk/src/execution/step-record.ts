@@ -8,6 +8,7 @@ import type { FoundStep } from "../steps/pass-types.ts";
 import type { StepCall } from "../steps/step-call.ts";
 import type { StepIdentity } from "../steps/step-id.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
+import { type AsyncContext, asyncContext } from "./async-context.ts";
 import type { CurrentStep } from "./current.ts";
 import { OpWriter } from "./op-text.ts";
 import { decodeResult, type ResultJson } from "./result-json.ts";
@@ -30,6 +31,8 @@ export class StepRecord {
   attempt = 0;
   /** Its place in the order of discovery, where that cannot depend on time. */
   ordinal: number | undefined;
+  /** Of the call, for the body, however much later that runs. */
+  context: AsyncContext | undefined;
   /** When it was found depended on more than on steps. */
   followsTime = false;
   outcome: StepOutcome | undefined;
@@ -50,6 +53,11 @@ export class StepRecord {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+  }
+
+  /** It is not finished, so its body may run: in the async context of the code that calls this. */
+  keepContext(): void {
+    if (this.call.body !== undefined) this.context = asyncContext();
   }
 
   /** Its body runs, or has given a result that is not stored yet. */

@@ -5,6 +5,7 @@
 import { type Next, unreachable } from "@holdfast/core";
 import type { CheckpointOutcome } from "@holdfast/protocol";
 import { type AppendList, concat, listLength, push, toArray } from "./append-list.ts";
+import { copyOf, type NextOpenPass } from "./open-pass.ts";
 import { endPass, endWithOps, isAwaited, stopPass } from "./pass-ends.ts";
 import type {
   FoundStep,
@@ -26,18 +27,30 @@ export const MAX_REPEATED_BYTES = 64 * 1024;
 
 export function findInPlace(before: OpenPass, step: FoundStep, due: boolean): NextPass {
   if (before.ending !== null) return [before, []];
-  const state = { ...before, serial: before.serial + 1 };
+  const state = copyOf(before);
+  state.serial += 1;
   if (!step.hasBody) return proceed(park(state, { type: "step", step }));
   // A failed step that is not due was reported when it failed.
   if (!due || state.refused) return proceed(plan(state, step));
-  if (state.seen === state.stored) return [{ ...state, running: state.running + 1 }, [{ do: "start", step }]];
-  return proceed({ ...state, held: push(state.held, { step, seen: state.seen }) });
+  if (state.seen === state.stored) return startNow(state, step);
+  state.held = push(state.held, { step, seen: state.seen });
+  return proceed(state);
+}
+
+function startNow(state: NextOpenPass, step: FoundStep): NextPass {
+  state.running += 1;
+  return [state, [{ do: "start", step }]];
 }
 
 export function finishInPlace(before: OpenPass, op: OpText, maySettle: boolean): NextPass {
-  const state = { ...before, running: before.running - 1, unsent: push(before.unsent, op), serial: before.serial + 1 };
-  if (!maySettle || !looksAhead(before) || !isAllSeen(before)) return proceed(state);
-  const [next, effects] = proceed({ ...state, seen: state.seen + 1 });
+  const settles = maySettle && looksAhead(before) && isAllSeen(before);
+  const state = copyOf(before);
+  state.running -= 1;
+  state.unsent = push(before.unsent, op);
+  state.serial += 1;
+  if (settles) state.seen += 1;
+  if (!settles) return proceed(state);
+  const [next, effects] = proceed(state);
   return [next, [{ do: "settle", ops: [op] }, ...effects]];
 }
 
@@ -45,16 +58,21 @@ export function failInPlace(before: OpenPass, report: StepReport): NextPass {
   return proceed({ ...park(before, report), running: before.running - 1, serial: before.serial + 1 });
 }
 
-export function flush(state: OpenPass): NextPass {
+export function flush(before: OpenPass): NextPass {
+  const state = copyOf(before);
+  state.flushing = false;
   const { unanswered, refused, running, held, untold } = state;
   if (unanswered !== null || refused || !hasNews(state)) return proceed(state);
   if (isHeldBackForEnd(state)) return [state, [{ do: "watch", serial: state.serial }]];
   const all = toArray(state.unsent);
   const count = batchSize(all);
-  const ops = all.slice(0, count);
-  const parked = running > 0 || held !== null ? toArray(untold) : [];
-  const next = { ...state, unsent: concat(null, all.slice(count)), unanswered: { ops, parked } };
-  return [parked.length > 0 ? { ...next, untold: null } : next, [{ do: "checkpoint", ops, parked }]];
+  const isWhole = count === all.length;
+  const ops = isWhole ? all : all.slice(0, count);
+  const parked = untold !== null && (running > 0 || held !== null) ? toArray(untold) : [];
+  state.unsent = isWhole ? null : concat(null, all.slice(count));
+  state.unanswered = { ops, parked };
+  if (parked.length > 0) state.untold = null;
+  return [state, [{ do: "checkpoint", ops, parked }]];
 }
 
 export function answer(state: OpenPass, outcome: CheckpointOutcome): NextPass {
@@ -62,7 +80,7 @@ export function answer(state: OpenPass, outcome: CheckpointOutcome): NextPass {
   const serial = state.serial + 1;
   switch (outcome) {
     case "stored":
-      return stored({ ...state, serial, unanswered: null }, ops);
+      return stored(state, ops);
     case "stale":
       return stopPass(state);
     case "invalid": {
@@ -105,14 +123,19 @@ function isAllSeen({ seen, stored: count, unanswered, unsent }: OpenPass): boole
 
 function stored(state: OpenPass, ops: readonly OpText[]): NextPass {
   const count = state.stored + ops.length;
-  const unseen = ops.slice(Math.max(0, state.seen - state.stored));
   const held = toArray(state.held);
   const free = held.filter(({ seen }) => seen <= count);
-  const running = state.running + free.length;
-  const rest = concat<HeldStep>(null, held.slice(free.length));
-  const [next, effects] = proceed({ ...state, seen: Math.max(state.seen, count), stored: count, running, held: rest });
-  const settles = unseen.length > 0 ? [{ do: "settle", ops: unseen } as const] : [];
-  return [next, [...settles, ...free.map(({ step }) => ({ do: "start", step }) as const), ...effects]];
+  const after = copyOf(state);
+  after.serial += 1;
+  after.unanswered = null;
+  after.seen = Math.max(state.seen, count);
+  after.stored = count;
+  after.running += free.length;
+  after.held = free.length === held.length ? null : concat<HeldStep>(null, held.slice(free.length));
+  const [next, effects] = proceed(after);
+  const unseen = state.seen >= count ? [] : ops.slice(Math.max(0, state.seen - state.stored));
+  const starts = free.map(({ step }) => ({ do: "start", step }) as const);
+  return [next, unseen.length > 0 ? [{ do: "settle", ops: unseen }, ...starts, ...effects] : [...starts, ...effects]];
 }
 
 /** After something changed: send what finished, end what has ended, or watch for the end. */
@@ -125,7 +148,10 @@ function proceed(state: OpenPass): NextPass {
   }
   if (unanswered !== null) return [state, []];
   if (hasNews(state) && !refused) {
-    return state.flushing ? [state, []] : [{ ...state, flushing: true }, [{ do: "flush-soon" }]];
+    if (state.flushing) return [state, []];
+    const flushing = copyOf(state);
+    flushing.flushing = true;
+    return [flushing, [{ do: "flush-soon" }]];
   }
   if (isOver && unsent === null) return endAs(state, ending, []);
   if (running > 0 || held !== null) return [state, []];

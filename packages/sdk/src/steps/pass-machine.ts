@@ -14,16 +14,7 @@ import {
   quietInPlace,
 } from "./in-place-machine.ts";
 import { endPass, endWithOps, isAwaited, stopPass } from "./pass-ends.ts";
-import type {
-  FoundStep,
-  HandlerEnd,
-  OpenPass,
-  PassEffect,
-  PassEvent,
-  PassMode,
-  PassState,
-  StepReport,
-} from "./pass-types.ts";
+import type { FoundStep, HandlerEnd, OpenPass, PassEffect, PassEvent, PassState, StepReport } from "./pass-types.ts";
 
 /**
  * One pass over a handler: which found steps run, what is reported and when the pass ends. Steps that are finished
@@ -64,25 +55,6 @@ import type {
  * PASS-11. There is exactly one reply; after it no step starts and none settles.
  */
 
-export function initialPass(mode: PassMode): PassState {
-  return {
-    phase: "open",
-    mode,
-    running: 0,
-    seen: 0,
-    stored: 0,
-    held: null,
-    unsent: null,
-    unanswered: null,
-    reports: null,
-    untold: null,
-    flushing: false,
-    refused: false,
-    ending: null,
-    serial: 0,
-  };
-}
-
 export const passStep: Step<PassState, PassEvent, PassEffect> = (state, event) => {
   switch (state.phase) {
     case "open":
@@ -111,7 +83,7 @@ function openStep(state: OpenPass, event: PassEvent): Next<PassState, PassEffect
       return endWithOps({ ...state, running: state.running - 1 }, [], [report]);
     }
     case "flush":
-      return flush({ ...state, flushing: false });
+      return flush(state);
     case "answered":
       return answer(state, event.outcome);
     case "quiet":
@@ -136,11 +108,10 @@ function stoppingStep(state: PassState & { phase: "stopping" }, event: PassEvent
 
 function found(state: OpenPass, step: FoundStep, due: boolean): Next<PassState, PassEffect> {
   const { mode } = state;
+  if (mode.type === "in-place") return findInPlace(state, step, due);
   const serial = state.serial + 1;
   const report = (): OpenPass => ({ ...state, serial, reports: push(state.reports, { type: "step", step }) });
   switch (mode.type) {
-    case "in-place":
-      return findInPlace(state, step, due);
     case "plain":
       return state.running > 0 ? [state, []] : [report(), [{ do: "watch", serial }]];
     case "targeted":

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BlockingHandlers } from "../../src/execution/blocking-handlers.ts";
+import { BlockingHandlers, CpuTime } from "../../src/execution/blocking-handlers.ts";
 
 test("a function counts as blocking from its first long turn until its thousandth short one in a row", () => {
   const handlers = new BlockingHandlers();
@@ -21,4 +21,18 @@ test("a turn in which the process had to wait for a processor is not one that bl
   const fn = {};
   handlers.noteTurn(fn, 500, () => 2);
   expect(handlers.has(fn)).toBe(false);
+});
+
+test("CPU time is read anew after a millisecond, so what a turn used is known to that", () => {
+  let used = 0;
+  let reads = 0;
+  const time = new CpuTime(() => {
+    reads += 1;
+    return { user: used * 1_000, system: 500 };
+  });
+  expect(time.readMs(10)).toBe(0.5);
+  used = 7;
+  expect(time.readMs(10.9)).toBe(0.5);
+  expect(time.readMs(11)).toBe(7.5);
+  expect(reads).toBe(2);
 });

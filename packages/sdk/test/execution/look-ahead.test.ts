@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { CheckpointOutcome, Op } from "@holdfast/protocol";
 import { HANDLER_END_ID } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
@@ -29,6 +30,37 @@ async function turns(count = 20): Promise<void> {
 async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await turn();
 }
+
+describe("The async context of a call", () => {
+  test("is that of the body, also where it had to wait for the step before it, and of several runs at once", async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    const ids = ["a", "b", "c"];
+    const play = (run: string): Promise<unknown> =>
+      ahead(async ({ step }) => {
+        for (const id of ids) {
+          await storage.run(`${run} ${id}`, () => step.run(id, () => void seen.push([run, id, storage.getStore()])));
+        }
+      }).run();
+    await Promise.all(["1", "2", "3"].map(play));
+    expect(seen).toHaveLength(9);
+    for (const [run, id, store] of seen as string[][]) expect(store).toBe(`${run} ${id}`);
+  });
+
+  test("is that of the code after a step", async () => {
+    const storage = new AsyncLocalStorage<string>();
+    const play = (run: string): Promise<unknown> =>
+      storage.run(run, () =>
+        ahead(async ({ step }) => {
+          for (const id of ["a", "b"]) {
+            await step.run(id, () => id);
+            expect(storage.getStore()).toBe(run);
+          }
+        }).run(),
+      );
+    await Promise.all(["1", "2", "3"].map(play));
+  });
+});
 
 describe("The last results of a run", () => {
   test("a run of one step is one reply: the step's result and the handler's value, and no checkpoint", async () => {

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runs } from "../../../tooling/src/runs.ts";
 import { MAX_BATCH_BYTES, MAX_REPEATED_BYTES } from "../../src/steps/in-place-machine.ts";
-import { initialPass, passStep } from "../../src/steps/pass-machine.ts";
+import { initialPass } from "../../src/steps/open-pass.ts";
+import { passStep } from "../../src/steps/pass-machine.ts";
 import type {
   FoundStep,
   HandlerEnd,

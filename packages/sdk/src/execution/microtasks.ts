@@ -1,0 +1,48 @@
+/**
+ * What is to happen once the code that runs now, or all that follows from it at once, is over. What all passes of a
+ * process ask for together is one microtask or one tick: each takes an async resource of its own, which costs as much
+ * as a small step.
+ */
+
+type Act = () => void;
+
+let soon: Act[] = [];
+let later: Act[] = [];
+
+/** Runs `act` when the code that runs now is over. In whose async context is not said. */
+export function inMicrotask(act: Act): void {
+  soon.push(act);
+  if (soon.length === 1) queueMicrotask(runSoon);
+}
+
+/** Runs `act` once all microtasks that are due, and those they make, have run. In whose async context is not said. */
+export function afterMicrotasks(act: Act): void {
+  later.push(act);
+  // The queue of ticks is looked at when the queue of microtasks is empty; asking from a microtask makes that so.
+  if (later.length === 1) queueMicrotask(askForTick);
+}
+
+function runSoon(): void {
+  const acts = soon;
+  soon = [];
+  runAll(acts, 0);
+}
+
+function askForTick(): void {
+  const acts = later;
+  later = [];
+  process.nextTick(runAll, acts, 0);
+}
+
+/** One that throws does not keep the others from running. */
+function runAll(acts: readonly Act[], from: number): void {
+  let next = from;
+  try {
+    while (next < acts.length) {
+      next += 1;
+      acts[next - 1]?.();
+    }
+  } finally {
+    if (next < acts.length) process.nextTick(runAll, acts, next);
+  }
+}
