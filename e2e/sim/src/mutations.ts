@@ -45,8 +45,8 @@ const CONNECTION_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: `${SDK}/machines/link-machine.ts`,
-        find: 'kind: closing || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY"',
-        replace: 'kind: stalled && pausesForStalls ? "WORKER_PAUSE" : "WORKER_READY"',
+        find: "announcement(generation, closing || active.hasStalled)",
+        replace: "announcement(generation, active.hasStalled)",
       },
     ],
   },

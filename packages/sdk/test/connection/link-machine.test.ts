@@ -88,6 +88,24 @@ describe("Link machine", () => {
     expect(sent(link.send({ type: "STALL", stalled: false }))).toEqual(["WORKER_READY"]);
   });
 
+  it("LINK-13: heartbeats repeat what a connection that has stalled announced last, except during shutdown", () => {
+    const link = machine();
+    link.send({ type: "CONNECT", resumed: false });
+    const generation = link.becomeReady();
+    const beat = (): readonly unknown[] => {
+      link.send({ type: "FRAME", generation, frame: { kind: "GATEWAY_HEARTBEAT" } });
+      return sent(link.send({ type: "TIMER", generation, timer: "heartbeat" }));
+    };
+    expect(beat()).toEqual(["WORKER_HEARTBEAT"]);
+    link.send({ type: "STALL", stalled: true });
+    expect(beat()).toEqual(["WORKER_PAUSE", "WORKER_HEARTBEAT"]);
+    link.send({ type: "STALL", stalled: false });
+    expect(beat()).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
+    expect(beat()).toEqual(["WORKER_READY", "WORKER_HEARTBEAT"]);
+    link.send({ type: "SHUTDOWN" });
+    expect(beat()).toEqual(["WORKER_HEARTBEAT"]);
+  });
+
   it("LINK-12: the link reports no stall to a plain gateway, for which a pause is final", () => {
     for (const [frame, offered] of [
       [plainReady, EXTENSIONS],

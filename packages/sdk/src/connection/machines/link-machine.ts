@@ -32,6 +32,8 @@ export const LINK_START: LinkState = { phase: "idle", closing: false };
  * LINK-11. While main stalls (STALL) a connection that agreed on `stall` announces itself with WORKER_PAUSE; WORKER_READY
  *      follows when main is responsive, unless shutdown began.
  * LINK-12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
+ * LINK-13. A connection that has announced a stall repeats with each heartbeat whether it still stalls, until shutdown began
+ *      or its gateway drains: one whose WORKER_READY was missed would get no work for as long as it lives.
  */
 export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Next<LinkState, LinkEffect> {
   return (state, event) => {
@@ -182,9 +184,13 @@ function onActiveTimer(state: Open, active: ActiveLink, timer: string): Next<Lin
       { do: "DESTROY_SOCKET", generation: active.generation },
     ]);
   }
+  const { generation, hasStalled, draining } = active;
   return [
     { ...state, active: { ...active, unanswered: active.unanswered + 1 } },
-    [{ do: "SEND", generation: active.generation, kind: "WORKER_HEARTBEAT" }],
+    [
+      ...(hasStalled && !draining && !state.closing ? [announcement(generation, state.stalled)] : []),
+      { do: "SEND", generation, kind: "WORKER_HEARTBEAT" },
+    ],
   ];
 }
 
@@ -208,6 +214,7 @@ function becomeActive(
     unanswered: 1,
     steady: false,
     pausesForStalls,
+    hasStalled: stalled && pausesForStalls,
   };
   return [
     {
@@ -222,7 +229,7 @@ function becomeActive(
     },
     [
       { do: "CANCEL_TIMERS", generation },
-      { do: "SEND", generation, kind: closing || (stalled && pausesForStalls) ? "WORKER_PAUSE" : "WORKER_READY" },
+      announcement(generation, closing || active.hasStalled),
       { do: "SEND", generation, kind: "WORKER_HEARTBEAT" },
       { do: "START_HEARTBEAT", generation, intervalMs: heartbeatMs },
       { do: "SET_TIMER", timer: "uptime", generation },
@@ -285,7 +292,11 @@ function stall(state: Open, stalled: boolean): Next<LinkState, LinkEffect> {
   const { active, closing } = state;
   const next: Open = { ...state, stalled };
   if (active === null || active.draining || closing || !active.pausesForStalls) return [next, []];
-  return [next, [{ do: "SEND", generation: active.generation, kind: stalled ? "WORKER_PAUSE" : "WORKER_READY" }]];
+  return [{ ...next, active: { ...active, hasStalled: true } }, [announcement(active.generation, stalled)]];
+}
+
+function announcement(generation: number, pauses: boolean): LinkEffect {
+  return { do: "SEND", generation, kind: pauses ? "WORKER_PAUSE" : "WORKER_READY" };
 }
 
 function finish(state: Open): Next<LinkState, LinkEffect> {

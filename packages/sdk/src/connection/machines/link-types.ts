@@ -24,6 +24,8 @@ export interface ActiveLink {
   readonly steady: boolean;
   /** Agreed on `stall`: WORKER_READY counts after WORKER_PAUSE. */
   readonly pausesForStalls: boolean;
+  /** It has announced a stall, which may be over. */
+  readonly hasStalled: boolean;
 }
 
 /** The way to the next connection. */
