@@ -26,12 +26,11 @@ import { defineFunction } from "./handler.ts";
 import type { Network } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import { ProcessWatch } from "./process-watch.ts";
-import type { FunctionPlan } from "./programs.ts";
+import { APP_ID, type FunctionPlan } from "./programs.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
 import { SimThread } from "./threads.ts";
 
-export const APP_ID = "sim";
 const START_MS = 4;
 
 export interface AppPlan {

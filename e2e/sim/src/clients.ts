@@ -1,10 +1,9 @@
 /** Clients outside of the app: they send events and signals to the gateways until each was taken. */
 import { environmentOf, qualify, type Registry } from "@holdfast/store";
-
 import type { Tables } from "./database/tables.ts";
 import type { GatewayNode } from "./gateway.ts";
 import type { Network } from "./network.ts";
-import { type HearBy, SAID } from "./programs.ts";
+import { APP_ID, type HearBy, SAID } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { Actor } from "./scheduler.ts";
 
@@ -116,7 +115,8 @@ export class Clients {
   #reach(dice: Dice, environment: string): GatewayNode | undefined {
     const { network, gateways } = this.#world;
     const known = ({ core }: GatewayNode): boolean =>
-      this.sendsToAny || [...core.dispatcher.functions.all()].some((fn) => fn.environment === environment);
+      this.sendsToAny ||
+      [...core.dispatcher.functions.all()].some(({ appId }) => appId === qualify(environment, APP_ID));
     const up = gateways.filter((one) => one.isUp && known(one));
     if (up.length === 0 || dice.chance(network.conditions.httpFailRate / 2)) return undefined;
     return dice.pick(up);

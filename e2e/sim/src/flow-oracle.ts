@@ -4,11 +4,10 @@
  */
 import { type EventRow, type JobRow, qualify, type RunHead } from "@holdfast/store";
 
-import { APP_ID } from "./app.ts";
 import type { Clients } from "./clients.ts";
 import type { InvariantId } from "./invariants.ts";
 import { CRON_EVERY_MS, type FlowControl } from "./planned-options.ts";
-import type { FunctionPlan } from "./programs.ts";
+import { APP_ID, type FunctionPlan } from "./programs.ts";
 import { VersionOracle, type VersionWorld } from "./version-oracle.ts";
 
 export interface FlowWorld extends VersionWorld {

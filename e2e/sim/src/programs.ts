@@ -3,6 +3,9 @@ import type { StepTools } from "../../../packages/sdk/src/steps/step-types.ts";
 import { mayBeStopped, NO_OPTIONS, type PlannedOptions, randomOptions, STAY_MS } from "./planned-options.ts";
 import type { Dice } from "./random.ts";
 
+/** The app that has the random functions. */
+export const APP_ID = "sim";
+
 /** A random function: what its handler does, step by step. */
 export type Program =
   | {

@@ -6,7 +6,7 @@ import {
   frameKind,
 } from "../../../packages/protocol/src/index.ts";
 import { type Adversary, pickAdversaries } from "./adversaries.ts";
-import { APP_ID, AppNode, type AppPlan, type AppWorld } from "./app.ts";
+import { AppNode, type AppPlan, type AppWorld } from "./app.ts";
 import { applyFault, type FaultyWorld } from "./apply-fault.ts";
 import { type Awaited, Clients, type ClientWorld } from "./clients.ts";
 import { CALM_STORE, type StoreConditions } from "./database/store-conditions.ts";
@@ -23,7 +23,7 @@ import { type LateFunction, planLateFunction, sendToFailing, sendToLateFunction 
 import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { Oracle } from "./oracle.ts";
-import { type FunctionPlan, randomFunction, withOptions, withThoughts, withTimeouts } from "./programs.ts";
+import { APP_ID, type FunctionPlan, randomFunction, withOptions, withThoughts, withTimeouts } from "./programs.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
 import { SilentNetwork, type SilentNetworkWorld } from "./silent-network.ts";

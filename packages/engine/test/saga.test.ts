@@ -30,6 +30,25 @@ describe("Sagas", () => {
     expect(FAILURE_KEY).toBe(hashStepId("holdfast/failure"));
   });
 
+  test("the last attempt of a step that lost a race fails alone, and what can be undone is undone", () => {
+    const world = new World({ maxAttempts: 1 });
+    world.pass(ops([undoable("a")]));
+    world.pass(ops([planned("slow", true), planned("quick", true)]));
+    world.step("quick", ops([done("quick")]));
+    // The handler went on and failed: what it says of that is a step, and the undoing waits for the slow one.
+    world.pass(ops([op("StepRun", FAILURE_KEY, { data: { error: NO } })]));
+    world.step("slow", { status: "ERROR", error: NO });
+    expect(world.state.status).toBe("RUNNING");
+    expect(world.kinds()).toContain("STEP_FAILED slow");
+    world.pass(ops([undone("a")]));
+    expect(world.state.memo.has(compensationKey("a"))).toBe(true);
+    // A compensation that cannot be made ends the run.
+    const other = undoing();
+    other.pass(ops([planned(compensationKey("b")), planned(compensationKey("a"))]));
+    other.step(compensationKey("b"), { status: "ERROR", error: NO });
+    expect(other.state.status).toBe("FAILED");
+  });
+
   test("a run with steps to undo does not fail at once: the failure is recorded and a pass undoes them", () => {
     const world = new World({ maxAttempts: 1 });
     world.pass(ops([undoable("a"), planned("p"), sleeping("s", "1h"), op("WaitForEvent", "w", { name: "x" })]));

@@ -2,7 +2,7 @@
  * The heart of the engine: what an input (a reply, a timer, an arrival) makes of a run, as rows and jobs to be
  * committed. Pure; the dispatcher's `RunUpdater` commits it, and `fold` makes the state of the rows again.
  */
-import { plainError, unreachable } from "@holdfast/core";
+import { type PlainError, plainError, unreachable } from "@holdfast/core";
 import { jsonRow, type RevivalMeta, type StepMeta, stepCompletedRow, stepFailedRow } from "../run/log-rows.ts";
 import {
   DEADLINE,
@@ -13,7 +13,7 @@ import {
   needsWorker,
   type RunState,
 } from "../run/run-state.ts";
-import { failedCompensations, isCompensating, isUndoingIncomplete } from "../run/saga.ts";
+import { compensationKey, failedCompensations, isCompensating, isUndoingIncomplete } from "../run/saga.ts";
 import { isLazy, isParkedName, nameOf } from "../run/step-ops.ts";
 import { decideDefer } from "./defers.ts";
 import {
@@ -134,12 +134,25 @@ function decideReport(draft: Draft, job: JobState, report: PassReport, inPlace: 
     case "INVALID":
       return fail(draft, report.error);
     case "ERROR":
+      if (isLeftOver(draft.state, job)) return endLeftOver(draft, job, report.error);
       return failPass(draft, job, report.error, report.retryAfterMs);
     case "OPS":
       return decideOps(draft, job, report, inPlace);
     default:
       return unreachable(report);
   }
+}
+
+/** The last attempt of a step that lost a race before the run began to undo its steps, which waits for it. */
+function isLeftOver(state: RunState, job: JobState): boolean {
+  if (job.kind !== "step" || job.attempt + 1 < state.maxAttempts || !isCompensating(state)) return false;
+  return !state.undoable.some(({ id }) => compensationKey(id) === job.key);
+}
+
+/** It fails alone: failing the run would end it with steps that are not undone. */
+function endLeftOver(draft: Draft, job: JobState, error: PlainError): void {
+  const meta: StepMeta = { ...waitMeta(draft, job.key, job.attempt), op: "StepFailed" };
+  if (settle(draft, job.key, stepFailedRow(job.key, meta, error))) ensurePass(draft);
 }
 
 /** A wait's time is over, or the run's. */

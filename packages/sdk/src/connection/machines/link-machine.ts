@@ -33,7 +33,7 @@ export const LINK_START: LinkState = { phase: "idle", closing: false };
  *      follows when main is responsive, unless shutdown began.
  * LINK-12. Without `stall` WORKER_PAUSE is sent for shutdown only: to a gateway of the base protocol it is final for the connection.
  * LINK-13. A connection that has announced a stall repeats with each heartbeat whether it still stalls, until shutdown began
- *      or its gateway drains: one whose WORKER_READY was missed would get no work for as long as it lives.
+ *      or its gateway drains: one whose WORKER_READY was missed would get no work while it lives.
  */
 export function createLinkStep(rules: LinkRules): (state: LinkState, event: LinkEvent) => Next<LinkState, LinkEffect> {
   return (state, event) => {
