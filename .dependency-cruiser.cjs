@@ -291,7 +291,7 @@ module.exports = {
       protocol,
       "^packages/sdk/src/(app|diagnostics|events|connection|execution|functions|steps)/",
       "^packages/sdk/src/version\\.ts$",
-      "^gateway-mock/src/(config|gateway-core)\\.ts$",
+      "^gateway-mock/src/(config/config|gateway-core)\\.ts$",
       engineIndex,
       storeIndex,
       "^gateway-mock/src/(dispatch|http|ws)/",

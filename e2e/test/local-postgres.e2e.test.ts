@@ -104,6 +104,9 @@ describe("An unusable data directory", () => {
       (error: { stderr: string; code: number }) => error,
     );
     expect(failed).toMatchObject({ code: 1 });
-    expect(failed.stderr.trim().split("\n")).toEqual([expect.stringMatching(/\(DATA_DIR_UNUSABLE\)$/)]);
+    expect(failed.stderr.trim().split("\n")).toEqual([
+      expect.stringContaining(`Starting Postgres in ${dataDir} …`),
+      expect.stringMatching(/^holdfast-gateway: .*\(DATA_DIR_UNUSABLE\)$/),
+    ]);
   });
 });

@@ -5,7 +5,7 @@
 import { type Clock, createUlidFactory, type Random, sleep, type Timers } from "@holdfast/core";
 import { TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import type { Store } from "@holdfast/store";
-import { GATEWAY_LIMITS, type GatewayConfig } from "./config.ts";
+import { GATEWAY_LIMITS, type GatewayConfig } from "./config/config.ts";
 import { DEFAULT_DISPATCHER_SETTINGS, Dispatcher, type DispatcherOptions } from "./dispatch/index.ts";
 import { EVERYBODY, environmentFor, Keys } from "./http/keys.ts";
 

@@ -1,3 +1,3 @@
-export type { GatewayOptions } from "./gateway-options.ts";
-export type { GatewayKey } from "./keys-config.ts";
+export type { GatewayOptions } from "./config/gateway-options.ts";
+export type { GatewayKey } from "./config/keys-config.ts";
 export { type Gateway, startGateway } from "./server.ts";

@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { type HoldfastError, systemClock } from "@holdfast/core";
 import { createMemoryDatabase, type Store } from "@holdfast/store";
 import type { CleanUps } from "./clean-ups.ts";
-import type { GatewayConfig } from "./config.ts";
+import type { GatewayConfig } from "./config/config.ts";
 
 export interface OpenStore {
   readonly store: Store;
@@ -28,10 +28,14 @@ export async function openStore(config: GatewayConfig, cleanUps: CleanUps): Prom
   }
 }
 
+/** What a database is asked for outside of a store; loaded with its driver when it is called. */
+export const loadPostgresTools = (): Promise<typeof import("./store-postgres/index.ts")> =>
+  import("./store-postgres/index.ts");
+
 async function openOnPostgres(config: GatewayConfig, cleanUps: CleanUps): Promise<OpenStore> {
   const { log, virtualTime, maxConnections } = config;
   const { openDatabase } = await import("./postgres.ts");
-  const { openPostgresStore } = await import("./store-postgres/index.ts");
+  const { openPostgresStore } = await loadPostgresTools();
   const database = await openDatabase(config, log);
   cleanUps.add({
     what: "stopping the embedded Postgres",

@@ -11,7 +11,7 @@ import {
   systemTimers,
 } from "@holdfast/core";
 import type { PostgresServer } from "@holdfast/postgres-server";
-import type { GatewayConfig } from "./config.ts";
+import type { GatewayConfig } from "./config/config.ts";
 
 export interface Database {
   readonly url: string;
@@ -28,6 +28,7 @@ export async function openDatabase(
 ): Promise<Database> {
   const never = new Promise<never>(() => {});
   if (config.databaseUrl !== undefined) return { url: config.databaseUrl, lost: never, stop: async () => {} };
+  log("info", config.keepData ? `Starting Postgres in ${config.dataDir} …` : "Starting Postgres …");
   const { startPostgres } = await import("@holdfast/postgres-server");
   const server = config.keepData
     ? await startPostgres({ keep: true, dataDir: config.dataDir, log })

@@ -2,7 +2,7 @@
  * A gateway process under simulation: the real core over a model of the store, with sockets and HTTP of the
  * simulated network.
  */
-import { resolveConfig } from "../../../gateway-mock/src/config.ts";
+import { resolveConfig } from "../../../gateway-mock/src/config/config.ts";
 import type { RawEvent } from "../../../gateway-mock/src/dispatch/events/event-checks.ts";
 import { type CorePorts, createCore, type GatewayCore } from "../../../gateway-mock/src/gateway-core.ts";
 import { flushAnswer, startAnswer } from "../../../gateway-mock/src/http/connect-api.ts";

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { HoldfastError } from "@holdfast/core";
 import type { Context, MiddlewareHandler } from "hono";
-import { GATEWAY_LIMITS } from "../config.ts";
+import { GATEWAY_LIMITS } from "../config/config.ts";
 import { errorResponse } from "./errors.ts";
 
 /**

@@ -19,7 +19,7 @@ import {
   START_PATH,
   WIRE_LIMITS,
 } from "@holdfast/protocol";
-import { GATEWAY_LIMITS } from "../config.ts";
+import { GATEWAY_LIMITS } from "../config/config.ts";
 import { type Dispatcher, settledOps } from "../dispatch/index.ts";
 import { binaryAnswer, type DirectRequest, type DirectRoute, errorAnswer, jsonAnswer } from "./direct-route.ts";
 import type { Bearer } from "./keys.ts";

@@ -2,7 +2,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { readLargeJson, SMALL_BYTES } from "@holdfast/engine";
 import { isRecord, parseJsonBytes, WIRE_LIMITS } from "@holdfast/protocol";
-import { GATEWAY_LIMITS } from "../config.ts";
+import { GATEWAY_LIMITS } from "../config/config.ts";
 import { type IdSeed, INTERNAL_FIELD, type RawEvent } from "../dispatch/index.ts";
 import { type DirectRoute, jsonAnswer } from "./direct-route.ts";
 import { refusedEventsBody } from "./errors.ts";

@@ -105,7 +105,7 @@ function bearerOf(path: string, authorization: string | undefined, keys: Keys): 
     case "signing-key": {
       const signer = keys.signer(authorization);
       if (signer) return signer;
-      const how = "expected `Authorization: Bearer <its hash>`";
+      const how = "expected `Authorization: Bearer <the key, or its hash>`";
       throw unauthorized(`The signing key is missing or wrong: ${how}.`);
     }
   }

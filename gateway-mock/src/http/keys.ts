@@ -68,11 +68,15 @@ export class Keys {
     return this.#signers.length > 0;
   }
 
-  /** Whose signing key an `Authorization` header contains; undefined: an unknown key. */
+  /**
+   * Whose signing key an `Authorization` header contains; undefined: an unknown key. The key itself opens what its hash
+   * does: who has it could compute that.
+   */
   signer(authorization: string | undefined): Bearer | undefined {
     if (!this.enforced) return EVERYBODY;
     const given = /^Bearer (\S+)$/.exec(authorization ?? "")?.[1] ?? "";
-    return bearerOf(this.#signers.filter(({ hash }) => sameSecret(given, hash)));
+    const isOf = ({ hash, key }: Signer): boolean => sameSecret(given, hash) || sameSecret(given, key);
+    return bearerOf(this.#signers.filter(isOf));
   }
 
   /** Whose event key it is; undefined: an unknown key. */

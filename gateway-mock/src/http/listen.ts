@@ -1,7 +1,7 @@
 /** Opens and closes the HTTP server, and says in one sentence why a port cannot be used. */
 import { createServer, type Server } from "node:http";
 import { HoldfastError } from "@holdfast/core";
-import { GATEWAY_LIMITS } from "../config.ts";
+import { GATEWAY_LIMITS } from "../config/config.ts";
 
 /** A server that listens and answers no request yet. */
 export function listen(host: string, port: number, flag: string): Promise<{ server: Server; port: number }> {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { SUBPROTOCOL } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { resolveConfig } from "../../src/config.ts";
+import { resolveConfig } from "../../src/config/config.ts";
 import { type CallerRules, callerProblem, readHost } from "../../src/http/callers.ts";
 import type { Gateway } from "../../src/server.ts";
 import { metrics, SIGNING_KEY, useGateway } from "../server/harness.ts";

@@ -5,7 +5,7 @@ import { waitFor } from "@holdfast/testing";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 import { runs } from "../../../packages/tooling/src/runs.ts";
-import type { GatewayOptions } from "../../src/gateway-options.ts";
+import type { GatewayOptions } from "../../src/config/gateway-options.ts";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import { SIGNING_KEY } from "../server/harness.ts";
 import { exchange, type Listening, listening } from "./listeners.ts";

@@ -2,9 +2,9 @@ import { request } from "node:http";
 import { systemClock, systemRandom, systemTimers } from "@holdfast/core";
 import type { Store } from "@holdfast/store";
 import type { Hono } from "hono";
-import { resolveConfig } from "../../src/config.ts";
+import { resolveConfig } from "../../src/config/config.ts";
+import type { GatewayOptions } from "../../src/config/gateway-options.ts";
 import { type CorePorts, createCore } from "../../src/gateway-core.ts";
-import type { GatewayOptions } from "../../src/gateway-options.ts";
 import { httpApp } from "../../src/http/app.ts";
 
 export interface Route {

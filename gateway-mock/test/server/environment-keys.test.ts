@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { resolveConfig } from "../../src/config.ts";
+import { resolveConfig } from "../../src/config/config.ts";
+import type { GatewayKey } from "../../src/config/keys-config.ts";
 import { hashSigningKey } from "../../src/http/keys.ts";
-import type { GatewayKey } from "../../src/keys-config.ts";
 import type { Gateway } from "../../src/server.ts";
 import { useGateway } from "./harness.ts";
 import { helloFrame, RawWorker } from "./raw-worker.ts";

@@ -2,7 +2,7 @@ import { foldRun, isEnded } from "@holdfast/engine";
 import { checkInvariants, type Store, type StoredRun } from "@holdfast/store";
 import { createDatabase, type TestDatabase, waitFor } from "@holdfast/testing";
 import { afterEach, beforeEach, expect, inject } from "vitest";
-import type { GatewayOptions } from "../../src/gateway-options.ts";
+import type { GatewayOptions } from "../../src/config/gateway-options.ts";
 
 import type { DeferView, RunView, StallView, StepView } from "../../src/http/run-view.ts";
 import { type Gateway, type GatewayPorts, REAL_PORTS, startGatewayOn } from "../../src/server.ts";

@@ -5,7 +5,7 @@ import { type Log, silentLog, systemClock, systemRandom, systemTimers } from "@h
 import { encodeWorkerFrame, SUBPROTOCOL, type WorkerFrame } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
 import { describe, expect, test } from "vitest";
-import { GATEWAY_LIMITS, resolveConfig } from "../../src/config.ts";
+import { GATEWAY_LIMITS, resolveConfig } from "../../src/config/config.ts";
 import { type CorePorts, createCore } from "../../src/gateway-core.ts";
 import { hashSigningKey } from "../../src/http/keys.ts";
 import type { Gateway } from "../../src/server.ts";

@@ -1,7 +1,7 @@
 import { encodeSdkResponse, FLUSH_PATH } from "@holdfast/protocol";
 import { waitFor } from "@holdfast/testing";
 import { expect, test } from "vitest";
-import { resolveConfig } from "../../src/config.ts";
+import { resolveConfig } from "../../src/config/config.ts";
 import { did, ended, metrics, runDetail, start, useGateway } from "./harness.ts";
 import { helloFrame, RawWorker, replyOf } from "./raw-worker.ts";
 

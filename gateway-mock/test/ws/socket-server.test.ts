@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import { Duplex } from "node:stream";
 import { CONNECT_PATH, SUBPROTOCOL } from "@holdfast/protocol";
 import { expect, test, vi } from "vitest";
-import { GATEWAY_LIMITS } from "../../src/config.ts";
+import { GATEWAY_LIMITS } from "../../src/config/config.ts";
 import { SocketServer } from "../../src/ws/server.ts";
 import type { Sessions } from "../../src/ws/sessions.ts";
 

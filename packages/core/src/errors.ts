@@ -187,8 +187,16 @@ export const ERROR_CATALOGUE = {
   },
   // Gateway
   GATEWAY_USAGE: {
-    summary: "The gateway was started with an unknown flag or an invalid value.",
-    fix: "The message names it; `holdfast-gateway --help` lists all flags.",
+    summary: "`holdfast-gateway` was called with an unknown command or flag, or an invalid value.",
+    fix: "The message names it, and the nearest name; `holdfast-gateway <command> --help` lists what a command takes.",
+  },
+  START_INCOMPLETE: {
+    summary: "`holdfast-gateway start` lacks what production needs: a database, a signing key, an event key.",
+    fix: "The message lists all that is missing; `holdfast-gateway keys create` makes keys, `holdfast-gateway dev` needs none of it.",
+  },
+  GATEWAY_UNREACHABLE: {
+    summary: "A command found no gateway at its address.",
+    fix: "Start one, or name its address with `--url` or HOLDFAST_GATEWAY_URL.",
   },
   PORT_BUSY: {
     summary: "The port is in use by another program.",

@@ -3,9 +3,9 @@
  * `<!-- /options -->`, from the tables that the options are read by; with `--check` it only reports whether they are current.
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { COMMAND_OPTIONS } from "../../../gateway-mock/src/cli.ts";
-import type { OptionRow } from "../../../gateway-mock/src/option-kinds.ts";
-import { GATEWAY_OPTIONS } from "../../../gateway-mock/src/option-table.ts";
+import { COMMAND_OPTIONS } from "../../../gateway-mock/src/config/command-options.ts";
+import type { OptionRow } from "../../../gateway-mock/src/config/option-kinds.ts";
+import { GATEWAY_OPTIONS } from "../../../gateway-mock/src/config/option-table.ts";
 import { CLIENT_OPTIONS } from "../../sdk/src/app/client-option-table.ts";
 import { CONNECT_GROUPS, CONNECT_OPTIONS } from "../../sdk/src/connection/main/connect-option-table.ts";
 

@@ -1,8 +1,8 @@
 /** Every option of the gateway, in the order of its help. */
 import { VERSION_POLICIES } from "@holdfast/engine";
 import { EXTENSIONS, TIMEOUTS } from "@holdfast/protocol";
+import { readAllowedHosts, readAllowedOrigins } from "../http/callers.ts";
 import { type GatewayOptions, STORES } from "./gateway-options.ts";
-import { readAllowedHosts, readAllowedOrigins } from "./http/callers.ts";
 import type { GatewayKey } from "./keys-config.ts";
 import { readKeysFile } from "./keys-file.ts";
 import {

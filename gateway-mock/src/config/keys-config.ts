@@ -2,7 +2,7 @@
 import { DEFAULT_ENVIRONMENT_NAME, HoldfastError, readEnvironmentName, readSigningKey } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
 import { DEFAULT_ENVIRONMENT } from "@holdfast/store";
-import type { NamedKey } from "./http/keys.ts";
+import type { NamedKey } from "../http/keys.ts";
 
 /** A key among several. */
 export interface GatewayKey {

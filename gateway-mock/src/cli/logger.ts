@@ -1,7 +1,7 @@
 /** Writes log lines: JSON for machines, short readable ones for people. */
 import { createRequire } from "node:module";
 import type { Log } from "@holdfast/core";
-import { LOG_LEVEL_NAMES, type LogFormat, type LogLevelName } from "./cli.ts";
+import { LOG_LEVEL_NAMES, type LogFormat, type LogLevelName } from "../config/command-options.ts";
 
 /** Loaded with the first line, and at once: a line that waited could be lost with its process. */
 const loadPino = (): typeof import("pino") => createRequire(import.meta.url)("pino");

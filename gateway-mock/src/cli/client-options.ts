@@ -1,0 +1,138 @@
+/** The options of commands that talk to a running gateway. */
+import { RUN_STATUSES } from "@holdfast/store";
+import type { GatewayKey } from "../config/keys-config.ts";
+import { readKeysFile } from "../config/keys-file.ts";
+import { duration, integer, type OptionRow, oneOf, SWITCH, TEXT, unchecked } from "../config/option-kinds.ts";
+
+export const JSON_OPTION = {
+  json: {
+    kind: SWITCH,
+    flag: { name: "json", sets: true },
+    variables: ["HOLDFAST_GATEWAY_JSON"],
+    default: false,
+    doc: "print one JSON value instead of text; errors, too",
+  },
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
+export const CLIENT_OPTIONS = {
+  url: {
+    kind: TEXT,
+    flag: { name: "url", takes: "<url>" },
+    variables: ["HOLDFAST_GATEWAY_URL", "HOLDFAST_BASE_URL"],
+    default: "http://localhost:8288",
+    doc: "where the gateway is",
+  },
+  signingKey: {
+    kind: TEXT,
+    flag: { name: "signing-key", takes: "<key>" },
+    variables: ["HOLDFAST_SIGNING_KEY"],
+    doc: "the gateway's signing key, or its hash; others on this machine can read flags, so prefer the variable",
+  },
+  eventKey: {
+    kind: TEXT,
+    flag: { name: "event-key", takes: "<key>" },
+    variables: ["HOLDFAST_EVENT_KEY"],
+    doc: "the gateway's event key",
+  },
+  keys: {
+    kind: unchecked<readonly GatewayKey[]>(readKeysFile),
+    flag: { name: "keys", takes: "<file>" },
+    variables: ["HOLDFAST_KEYS_FILE"],
+    doc: "the gateway's key file: its first keys for the environment are used",
+  },
+  env: {
+    kind: TEXT,
+    flag: { name: "env", takes: "<name>" },
+    variables: ["HOLDFAST_ENV"],
+    doc: "environment to work in; default: the key's own, else the default one",
+  },
+  ...JSON_OPTION,
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
+const WAIT_OPTIONS = {
+  wait: {
+    kind: SWITCH,
+    flag: { name: "wait", sets: true },
+    variables: [],
+    default: false,
+    doc: "wait until every run has ended; exit code 6 if one did not complete",
+  },
+  timeoutMs: {
+    kind: duration(0),
+    flag: { name: "timeout", takes: "<duration>" },
+    variables: [],
+    default: 300_000,
+    doc: "how long --wait waits",
+  },
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
+export const SEND_OPTIONS = {
+  data: {
+    kind: TEXT,
+    flag: { name: "data", takes: "<json>" },
+    variables: [],
+    default: "{}",
+    doc: "the event's data; @file reads a file, - reads stdin",
+  },
+  id: {
+    kind: TEXT,
+    flag: { name: "id", takes: "<id>" },
+    variables: [],
+    doc: "the event's id: sent again with the same one it starts nothing twice",
+  },
+  at: {
+    kind: TEXT,
+    flag: { name: "at", takes: "<time>" },
+    variables: [],
+    doc: "when the event happens, such as 2027-01-31T09:00:00Z: runs start then; default: now",
+  },
+  ...WAIT_OPTIONS,
+  ...CLIENT_OPTIONS,
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
+export const RUNS_OPTIONS = {
+  status: {
+    kind: oneOf(RUN_STATUSES.map((status) => status.toLowerCase())),
+    flag: { name: "status", takes: "<status>" },
+    variables: [],
+    doc: `only runs with this status: ${RUN_STATUSES.join(", ").toLowerCase()}`,
+  },
+  function: {
+    kind: TEXT,
+    flag: { name: "function", takes: "<id>" },
+    variables: [],
+    doc: "only runs of this function, such as shop-order",
+  },
+  event: {
+    kind: TEXT,
+    flag: { name: "event", takes: "<id>" },
+    variables: [],
+    doc: "only runs of the event with this id",
+  },
+  limit: {
+    kind: integer(1, 1000),
+    flag: { name: "limit", takes: "<n>" },
+    variables: [],
+    default: 20,
+    doc: "how many, the newest first",
+  },
+  cursor: {
+    kind: TEXT,
+    flag: { name: "cursor", takes: "<cursor>" },
+    variables: [],
+    doc: "go on where the last page ended",
+  },
+  ...CLIENT_OPTIONS,
+} as const satisfies Readonly<Record<string, OptionRow>>;
+
+export const RUN_OPTIONS = {
+  log: {
+    kind: SWITCH,
+    flag: { name: "log", sets: true },
+    variables: [],
+    default: false,
+    doc: "the rows of its log, too",
+  },
+  ...WAIT_OPTIONS,
+  ...CLIENT_OPTIONS,
+} as const satisfies Readonly<Record<string, OptionRow>>;

@@ -1,0 +1,193 @@
+/**
+ * Reads the command line with `commander` (docs/decisions/0077): which command, its arguments and the flags it was
+ * given. Runs nothing. Mistakes become `GATEWAY_USAGE` with the nearest name.
+ */
+
+import { formatSingleUnit } from "@holdfast/core";
+import { Command, CommanderError, Option } from "commander";
+import { DEVELOPMENT_ONLY, flagRows } from "../config/faces.ts";
+import type { OptionRow } from "../config/option-kinds.ts";
+import { type Flags, type Rows, usage } from "../config/settings.ts";
+import { COMMANDS, type CommandName, type CommandSpec } from "./commands.ts";
+
+export type Invocation =
+  | { readonly type: "help"; readonly text: string }
+  | { readonly type: "version" }
+  | {
+      readonly type: "command";
+      readonly name: CommandName;
+      readonly args: readonly string[];
+      readonly flags: Flags;
+    };
+
+const PROGRAM = "holdfast-gateway";
+const HELP_COLUMNS = 120;
+
+const INTRODUCTION = `The Holdfast gateway: durable functions on a connection your code can't block.
+
+One program with two faces: \`dev\` for your machine, \`start\` for production.`.replaceAll("`", '"');
+
+const FOOTER = `
+Begin on your machine:
+  $ ${PROGRAM} dev
+  $ HOLDFAST_DEV=http://localhost:8288 node app.js
+  $ ${PROGRAM} send shop/order.placed --data '{"card":"4242"}'
+
+"${PROGRAM} <command> --help" has the options of a command, with examples.
+Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 3 no such run, 4 unreachable, 5 key refused, 6 run ended
+otherwise, 130 interrupted.
+`;
+
+/** @throws HoldfastError `GATEWAY_USAGE` */
+export function parseCommandLine(args: readonly string[], columns = HELP_COLUMNS): Invocation {
+  let invocation: Invocation | undefined;
+  let written = "";
+  const program = createProgram(Math.min(columns, HELP_COLUMNS), (found) => {
+    invocation = found;
+  });
+  for (const command of withSubcommands(program)) {
+    const write = (text: string): void => {
+      written += text;
+    };
+    command.exitOverride().configureOutput({ writeOut: write, writeErr: write });
+  }
+  try {
+    program.parse([...args], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === "commander.version") return { type: "version" };
+    if (error.code.startsWith("commander.help")) return { type: "help", text: written };
+    throw mistake(error, args);
+  }
+  return invocation ?? { type: "help", text: program.helpInformation() };
+}
+
+function createProgram(columns: number, found: (invocation: Invocation) => void): Command {
+  const program = new Command(PROGRAM)
+    .description(INTRODUCTION)
+    .version("", "--version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .helpCommand("help [command]", "print the help of a command")
+    .configureHelp({ helpWidth: columns, subcommandTerm: termOf })
+    .addHelpText("after", FOOTER);
+  const parents = new Map<string, Command>();
+  for (const spec of COMMANDS) {
+    const [first = "", second] = spec.name.split(" ");
+    const parent = second === undefined ? program : (parents.get(first) ?? program);
+    const command = parent.command(second ?? first).copyInheritedSettings(program);
+    parents.set(spec.name, command);
+    describe(command, spec);
+    const { name } = spec;
+    if (name === "keys") continue;
+    command.action((...given: unknown[]) => {
+      const texts = given.slice(0, -2).flat();
+      found({
+        type: "command",
+        name,
+        args: texts.filter((one) => typeof one === "string"),
+        flags: givenFlags(command, spec.rows),
+      });
+    });
+  }
+  return program;
+}
+
+function describe(command: Command, spec: CommandSpec): void {
+  command.summary(spec.summary).description(spec.description).helpGroup(spec.group).allowExcessArguments(false);
+  for (const { name, doc } of spec.args) command.argument(name, doc);
+  for (const [name, row] of Object.entries(spec.rows)) {
+    if (row.flag !== null) command.addOption(optionOf(name, row));
+  }
+  command.helpOption("-h, --help", "print this help");
+  command.addHelpText("after", `${variablesText(spec.rows)}${examplesText(spec)}`);
+}
+
+/** In the list of commands their names and arguments are enough. */
+function termOf(command: Command): string {
+  const args = command.registeredArguments.map((one) => {
+    const name = `${one.name()}${one.variadic ? "..." : ""}`;
+    return one.required ? `<${name}>` : `[${name}]`;
+  });
+  return [command.name(), ...args].join(" ");
+}
+
+function optionOf(name: string, row: OptionRow): Option {
+  const { flag } = row;
+  const isSwitch = flag !== null && "sets" in flag;
+  const option = new Option(isSwitch ? `--${flag.name}` : `--${flag?.name} ${flag?.takes}`, descriptionOf(name, row));
+  if (!isSwitch) option.argParser((text: string, before: unknown) => [...(Array.isArray(before) ? before : []), text]);
+  return option;
+}
+
+function descriptionOf(name: string, row: OptionRow): string {
+  const value = shownDefault(name, row);
+  const said = [
+    row.doc.replaceAll("`", ""),
+    value === "" ? "" : ` (default ${value})`,
+    row.flag && "isRepeatable" in row.flag ? "; repeatable" : "",
+    row.variables.length === 0 ? "" : ` [${row.variables.join(", ")}]`,
+  ];
+  return said.join("");
+}
+
+function shownDefault(name: string, { default: value }: OptionRow): string {
+  if (value === undefined || typeof value === "boolean" || (Array.isArray(value) && value.length === 0)) return "";
+  return name.endsWith("Ms") && typeof value === "number" ? formatSingleUnit(value) : String(value);
+}
+
+/** What can be set in the environment alone, since others on the machine can read command lines. */
+function variablesText(rows: Rows): string {
+  const secret = Object.values(rows).filter(({ flag, variables }) => flag === null && variables.length > 0);
+  if (secret.length === 0) return "";
+  const lines = secret.map((row) => `  ${row.variables.join(", ")}\n      ${row.doc.replaceAll("`", "")}\n`);
+  return `\nOnly in the environment:\n${lines.join("")}`;
+}
+
+function examplesText({ examples }: CommandSpec): string {
+  if (examples.length === 0) return "";
+  const lines = examples.map(({ doc, line }) => `  # ${doc}\n  $ ${line}\n`);
+  return `\nExamples:\n${lines.join("\n")}`;
+}
+
+function givenFlags(command: Command, rows: Rows): Flags {
+  const values: Readonly<Record<string, unknown>> = command.opts();
+  return Object.fromEntries(
+    Object.entries(rows).flatMap(([name, { flag }]): [string, readonly string[] | true][] => {
+      const option = command.options.find(({ long }) => flag !== null && long === `--${flag.name}`);
+      if (option === undefined || command.getOptionValueSource(option.attributeName()) !== "cli") return [];
+      const value = values[option.attributeName()];
+      return [[name, Array.isArray(value) ? value.map(String) : true]];
+    }),
+  );
+}
+
+function withSubcommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)];
+}
+
+function mistake({ message, code }: CommanderError, args: readonly string[]): Error {
+  const [said = "", hint] = message.replace(/^error: /, "").split("\n");
+  const problem = `${said.charAt(0).toUpperCase()}${said.slice(1).replaceAll("'", '"')}`;
+  const flag = /^unknown option '(--[^'=]+)/.exec(said)?.[1];
+  if (args[0] === "start" && flag !== undefined && isDevelopmentFlag(flag)) {
+    return usage(`${flag} is for development: "start" runs on your own Postgres, with keys. Use it with "dev".`);
+  }
+  const near = hint === undefined ? "" : ` ${hint.replace(/^\((.*)\)$/, "$1")}`;
+  const which = code === "commander.unknownCommand" ? "" : ` ${commandOf(args)}`;
+  const all = code === "commander.unknownCommand" ? "lists all commands" : "lists what it takes";
+  return usage(`${problem}.${near} "${PROGRAM}${which.trimEnd()} --help" ${all}.`);
+}
+
+/** The command that was meant, as far as there is one. */
+function commandOf(args: readonly string[]): string {
+  const names: readonly string[] = COMMANDS.map(({ name }) => name);
+  const both = args.slice(0, 2).join(" ");
+  if (names.includes(both)) return both;
+  return names.includes(args[0] ?? "") ? (args[0] ?? "") : "";
+}
+
+function isDevelopmentFlag(flag: string): boolean {
+  return Object.entries(flagRows("dev")).some(
+    ([name, row]) => row.flag !== null && `--${row.flag.name}` === flag && Object.hasOwn(DEVELOPMENT_ONLY, name),
+  );
+}

@@ -1,0 +1,233 @@
+/** Every command: what it takes, what its help says, by which examples. What it does is in `run-command.ts`. */
+import { COMMAND_OPTIONS } from "../config/command-options.ts";
+import { flagRows } from "../config/faces.ts";
+import { SWITCH } from "../config/option-kinds.ts";
+import { GATEWAY_OPTIONS } from "../config/option-table.ts";
+import type { Rows } from "../config/settings.ts";
+import { CLIENT_OPTIONS, JSON_OPTION, RUN_OPTIONS, RUNS_OPTIONS, SEND_OPTIONS } from "./client-options.ts";
+
+export type CommandName =
+  | "dev"
+  | "start"
+  | "migrate"
+  | "send"
+  | "runs"
+  | "run"
+  | "cancel"
+  | "keys create"
+  | "keys hash"
+  | "keys list";
+
+/** `keys` alone only shows help. */
+export type SpecName = CommandName | "keys";
+
+export interface CommandSpec {
+  readonly name: SpecName;
+  /** The heading that the list of commands has it under. */
+  readonly group: string;
+  readonly summary: string;
+  readonly description: string;
+  /** As `commander` writes them: `<event>`, `[key]`, `<run...>`. */
+  readonly args: readonly { readonly name: string; readonly doc: string }[];
+  readonly rows: Rows;
+  readonly examples: readonly { readonly doc: string; readonly line: string }[];
+}
+
+const RUN_A_GATEWAY = "Run a gateway:";
+const WORK_WITH_IT = "Work with a running gateway:";
+const KEYS = "Keys:";
+
+const { databaseUrl, signingKey, signingKeyFallback, eventKey, keys } = GATEWAY_OPTIONS;
+
+export const MIGRATE_OPTIONS = {
+  databaseUrl,
+  dryRun: {
+    kind: SWITCH,
+    flag: { name: "dry-run", sets: true },
+    variables: [],
+    default: false,
+    doc: "only say what would be done",
+  },
+  config: COMMAND_OPTIONS.config,
+  ...JSON_OPTION,
+} as const satisfies Rows;
+
+export const KEYS_CREATE_OPTIONS = {
+  name: {
+    ...CLIENT_OPTIONS.env,
+    flag: { name: "name", takes: "<name>" },
+    variables: [],
+    default: "prod",
+    doc: "what the signing key's prefix says, as in signkey-prod-",
+  },
+  ...JSON_OPTION,
+} as const satisfies Rows;
+
+export const KEYS_LIST_OPTIONS = {
+  signingKey,
+  signingKeyFallback,
+  eventKey,
+  keys,
+  config: COMMAND_OPTIONS.config,
+  ...JSON_OPTION,
+} as const satisfies Rows;
+
+export const KEYS_HASH_OPTIONS = { signingKey, ...JSON_OPTION } as const satisfies Rows;
+
+export const COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "dev",
+    group: RUN_A_GATEWAY,
+    summary: "on your machine: its own Postgres, no keys needed",
+    description:
+      "Runs a gateway for development and tests: it starts a Postgres of its own unless you name one, needs no keys on\nthis machine, and can be told to keep everything in memory or to let time be skipped.",
+    args: [],
+    rows: { ...flagRows("dev"), ...COMMAND_OPTIONS },
+    examples: [
+      { doc: "Data in .holdfast, http://localhost:8288", line: "holdfast-gateway dev" },
+      { doc: "Ready at once, everything gone at the end", line: "holdfast-gateway dev --store memory" },
+      { doc: "On your own Postgres", line: "holdfast-gateway dev --database-url postgres://localhost/shop" },
+      { doc: "What is set, and where", line: "holdfast-gateway dev --print-config" },
+    ],
+  },
+  {
+    name: "start",
+    group: RUN_A_GATEWAY,
+    summary: "in production: your Postgres, keys required, JSON logs",
+    description:
+      "Runs a gateway for production: on your Postgres, with keys, without routes for tests, with JSON logs on stderr. What\nis missing is said at once, all of it. Any number of gateways may share a database.",
+    args: [],
+    rows: { ...flagRows("start"), ...COMMAND_OPTIONS },
+    examples: [
+      { doc: "New keys, once; apps and gateways get them", line: "holdfast-gateway keys create > holdfast.env" },
+      {
+        doc: "All from the environment: database and keys",
+        line: "HOLDFAST_DATABASE_URL=postgres://… HOLDFAST_SIGNING_KEY=… HOLDFAST_EVENT_KEY=… holdfast-gateway start --host 0.0.0.0",
+      },
+      { doc: "The rest from a file", line: "holdfast-gateway start --config holdfast.json" },
+    ],
+  },
+  {
+    name: "migrate",
+    group: RUN_A_GATEWAY,
+    summary: "bring the database's schema up to date",
+    description:
+      "Brings the schema of your database up to date, as a gateway does when it starts. Run it before a deployment, with\na user who may create tables, so that gateways need not.",
+    args: [],
+    rows: MIGRATE_OPTIONS,
+    examples: [
+      {
+        doc: "What would be done",
+        line: "holdfast-gateway migrate --dry-run --database-url postgres://localhost/shop",
+      },
+      { doc: "Do it", line: "holdfast-gateway migrate --database-url postgres://localhost/shop" },
+    ],
+  },
+  {
+    name: "send",
+    group: WORK_WITH_IT,
+    summary: "send an event, and see which runs it starts",
+    description: "Sends an event, and says which runs it started, or that it started none and which names come close.",
+    args: [{ name: "<event>", doc: "its name, such as shop/order.placed" }],
+    rows: SEND_OPTIONS,
+    examples: [
+      { doc: "With data", line: `holdfast-gateway send shop/order.placed --data '{"card":"4242"}'` },
+      {
+        doc: "Data from a file; wait for the runs and show them",
+        line: "holdfast-gateway send shop/order.placed --data @order.json --wait",
+      },
+      {
+        doc: "The ids of its runs, for a script",
+        line: "holdfast-gateway send shop/order.placed --json | jq -r '.runIds[]'",
+      },
+    ],
+  },
+  {
+    name: "runs",
+    group: WORK_WITH_IT,
+    summary: "list runs, the newest first",
+    description: "Lists runs, the newest first.",
+    args: [],
+    rows: RUNS_OPTIONS,
+    examples: [
+      { doc: "What failed", line: "holdfast-gateway runs --status failed" },
+      { doc: "The last five of a function", line: "holdfast-gateway runs --function shop-order --limit 5" },
+      { doc: "Their ids, for a script", line: "holdfast-gateway runs --json | jq -r '.runs[].id'" },
+    ],
+  },
+  {
+    name: "run",
+    group: WORK_WITH_IT,
+    summary: "show a run: its steps, attempts and errors",
+    description: "Shows a run: its steps with their attempts, errors and times, what it waits for, its result.",
+    args: [{ name: "<run>", doc: "the run's id" }],
+    rows: RUN_OPTIONS,
+    examples: [
+      { doc: "Steps and errors", line: "holdfast-gateway run 01JZ6Q4WJ2M6W9S0V7K3N8T5YB" },
+      {
+        doc: "Wait for its end; exit code 0 if it completed",
+        line: "holdfast-gateway run 01JZ6Q4WJ2M6W9S0V7K3N8T5YB --wait",
+      },
+      { doc: "Its result", line: "holdfast-gateway run 01JZ6Q4WJ2M6W9S0V7K3N8T5YB --json | jq .output" },
+    ],
+  },
+  {
+    name: "cancel",
+    group: WORK_WITH_IT,
+    summary: "cancel runs",
+    description:
+      "Cancels runs: steps under way are told so, no further step begins. A run that has ended stays as it is.",
+    args: [{ name: "<run...>", doc: "ids of runs" }],
+    rows: CLIENT_OPTIONS,
+    examples: [
+      { doc: "One", line: "holdfast-gateway cancel 01JZ6Q4WJ2M6W9S0V7K3N8T5YB" },
+      {
+        doc: "All that a function has running",
+        line: "holdfast-gateway runs --function shop-order --status running --json | jq -r '.runs[].id' | xargs holdfast-gateway cancel",
+      },
+    ],
+  },
+  {
+    name: "keys",
+    group: KEYS,
+    summary: "create, hash and list signing and event keys",
+    description: "Creates, hashes and lists the keys that apps and clients show to a gateway.",
+    args: [],
+    rows: {},
+    examples: [],
+  },
+  {
+    name: "keys create",
+    group: KEYS,
+    summary: "print a new signing key and a new event key",
+    description: "Prints a new signing key and a new event key, as lines that a shell or an env file takes.",
+    args: [],
+    rows: KEYS_CREATE_OPTIONS,
+    examples: [{ doc: "For gateway and apps alike", line: "holdfast-gateway keys create > holdfast.env" }],
+  },
+  {
+    name: "keys hash",
+    group: KEYS,
+    summary: "print what is sent instead of a signing key",
+    description:
+      "Prints the hash of a signing key, which apps send instead of it. Without a key it takes HOLDFAST_SIGNING_KEY.",
+    args: [{ name: "[key]", doc: "the signing key; - reads it from stdin" }],
+    rows: KEYS_HASH_OPTIONS,
+    examples: [
+      {
+        doc: "Call the HTTP API",
+        line: 'curl -H "Authorization: Bearer $(holdfast-gateway keys hash)" http://localhost:8288/v1/runs',
+      },
+    ],
+  },
+  {
+    name: "keys list",
+    group: KEYS,
+    summary: "list the keys that a gateway would be started with",
+    description:
+      "Lists the keys that a gateway would be started with here: their names, kinds and environments, never the keys.",
+    args: [],
+    rows: KEYS_LIST_OPTIONS,
+    examples: [{ doc: "Those of a file", line: "holdfast-gateway keys list --keys keys.json" }],
+  },
+];

@@ -1,0 +1,42 @@
+/** The exit codes of `holdfast-gateway`, which scripts go by. They are documented in the README and never change. */
+import { type ErrorCode, HoldfastError } from "@holdfast/core";
+
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  /** The command line or the configuration is wrong. */
+  usage: 2,
+  notFound: 3,
+  /** The gateway or the database does not answer. */
+  unreachable: 4,
+  /** The key is missing or wrong. */
+  refused: 5,
+  /** The run ended otherwise than asked. */
+  otherwise: 6,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+const CODES: Partial<Record<ErrorCode, ExitCode>> = {
+  GATEWAY_USAGE: EXIT.usage,
+  START_INCOMPLETE: EXIT.usage,
+  OPTION_INVALID: EXIT.usage,
+  OPTION_MISSING: EXIT.usage,
+  DURATION_INVALID: EXIT.usage,
+  SIGNING_KEY_INVALID: EXIT.usage,
+  ENVIRONMENT_INVALID: EXIT.usage,
+  HOST_NOT_LOOPBACK: EXIT.usage,
+  EVENT_INVALID: EXIT.usage,
+  BODY_INVALID: EXIT.usage,
+  BODY_TOO_LARGE: EXIT.usage,
+  NOT_FOUND: EXIT.notFound,
+  GATEWAY_UNREACHABLE: EXIT.unreachable,
+  DATABASE_UNREACHABLE: EXIT.unreachable,
+  UNAUTHORIZED: EXIT.refused,
+  ENVIRONMENT_REFUSED: EXIT.refused,
+};
+
+export function exitCodeOf(error: unknown): ExitCode {
+  return HoldfastError.is(error) ? (CODES[error.code] ?? EXIT.failed) : EXIT.failed;
+}

@@ -1,0 +1,147 @@
+/**
+ * Calls a running gateway over HTTP. A signing key may be given as it is or as its hash: the hash of what was given is
+ * tried first, so that the key itself is sent only where that is refused.
+ */
+import { ERROR_CATALOGUE, type ErrorCode, HoldfastError, messageOf } from "@holdfast/core";
+import { isRecord, parseJsonBytes } from "@holdfast/protocol";
+import type { GatewayKey } from "../config/keys-config.ts";
+import { ENVIRONMENT_HEADER } from "../http/guard.ts";
+import { hashSigningKey } from "../http/keys.ts";
+
+const CALL_TIMEOUT_MS = 30_000;
+/** Any will do where none is required. */
+const NO_EVENT_KEY = "cli";
+
+export interface ClientSettings {
+  readonly url: string;
+  readonly signingKey?: string | undefined;
+  readonly eventKey?: string | undefined;
+  readonly keys?: readonly GatewayKey[] | undefined;
+  readonly env?: string | undefined;
+}
+
+export interface GatewayClient {
+  readonly url: string;
+  /** @throws HoldfastError with the gateway's code, or `GATEWAY_UNREACHABLE` */
+  get<T extends object>(path: string): Promise<T>;
+  post<T extends object>(path: string, body?: unknown): Promise<T>;
+  sendEvents(events: readonly object[]): Promise<readonly string[]>;
+}
+
+/** @throws HoldfastError `GATEWAY_USAGE` */
+export function gatewayClient(settings: ClientSettings): GatewayClient {
+  const url = baseUrl(settings.url);
+  const { env } = settings;
+  const signingKey = settings.signingKey ?? keyFor("signing", settings);
+  const eventKey = settings.eventKey ?? keyFor("event", settings) ?? NO_EVENT_KEY;
+  const bearers = bearersOf(signingKey);
+  let bearer = bearers[0];
+
+  const once = async (method: string, path: string, body: unknown): Promise<Answer> => {
+    const headers = {
+      ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }),
+      ...(env === undefined ? {} : { [ENVIRONMENT_HEADER]: env }),
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+    };
+    return fetchAnswer(new URL(path, url), {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  };
+  const call = async <T extends object>(method: string, path: string, body?: unknown): Promise<T> => {
+    let answer = await once(method, path, body);
+    const other = bearers.find((one) => one !== bearer);
+    if (answer.status === 401 && other !== undefined) {
+      bearer = other;
+      answer = await once(method, path, body);
+    }
+    // What a gateway of this version answers; it is printed, and little else depends on it.
+    if (answer.ok) return answer.body as T;
+    throw refusal(answer, { url, hasKey: path.startsWith("/e/") ? eventKey !== NO_EVENT_KEY : bearers.length > 0 });
+  };
+  return {
+    url,
+    get: (path) => call("GET", path),
+    post: (path, body) => call("POST", path, body),
+    async sendEvents(events) {
+      const { ids } = await call<{ ids?: unknown }>("POST", `/e/${encodeURIComponent(eventKey)}`, events);
+      return Array.isArray(ids) ? ids.map(String) : [];
+    },
+  };
+}
+
+function baseUrl(text: string): string {
+  const given = /^https?:\/\//.test(text) ? text : `http://${text}`;
+  if (URL.canParse(given)) return new URL(given).href.replace(/\/$/, "");
+  throw new HoldfastError("GATEWAY_USAGE", `--url must look like http://localhost:8288, not "${text}".`);
+}
+
+function keyFor(kind: GatewayKey["kind"], { keys = [], env }: ClientSettings): string | undefined {
+  const ofKind = keys.filter((one) => one.kind === kind);
+  const fits = ofKind.find(({ environment }) => environment === env) ?? ofKind.find(({ environment }) => !environment);
+  return (fits ?? (env === undefined ? ofKind[0] : undefined))?.key;
+}
+
+function bearersOf(key: string | undefined): readonly string[] {
+  return key === undefined ? [] : [hashSigningKey(key.trim()), key.trim()];
+}
+
+interface Answer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+async function fetchAnswer(url: URL, init: RequestInit): Promise<Answer> {
+  let response: Response;
+  let bytes: Uint8Array;
+  try {
+    response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
+    bytes = new Uint8Array(await response.arrayBuffer());
+  } catch (error) {
+    const start = 'Is it running? "holdfast-gateway dev" starts one; --url says where it is.';
+    throw new HoldfastError(
+      "GATEWAY_UNREACHABLE",
+      `No gateway answers at ${url.origin}: ${reasonOf(error)}. ${start}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return { status: response.status, ok: response.ok, body: bodyOf(bytes, response, url) };
+}
+
+function bodyOf(bytes: Uint8Array, { status }: Response, url: URL): Readonly<Record<string, unknown>> {
+  try {
+    const body = parseJsonBytes(bytes, "The answer");
+    if (isRecord(body)) return body;
+  } catch {
+    // Below.
+  }
+  throw new HoldfastError(
+    "GATEWAY_UNREACHABLE",
+    `What answers at ${url.origin} is not a Holdfast gateway: ${url.pathname} gave ${status} and no JSON object.`,
+  );
+}
+
+/** `fetch` puts the reason into the cause, and of several addresses into its errors. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  if (cause instanceof AggregateError) return messageOf(cause.errors[0]);
+  if (error instanceof Error && error.name === "TimeoutError") return `no answer within ${CALL_TIMEOUT_MS / 1000} s`;
+  return messageOf(cause ?? error);
+}
+
+function refusal({ status, body }: Answer, { url, hasKey }: { url: string; hasKey: boolean }): HoldfastError {
+  const message = typeof body.error === "string" ? body.error : `${url} answered ${status}.`;
+  if (status !== 401) return new HoldfastError(codeOf(body.code), message);
+  const hint = hasKey
+    ? "Give the key that the gateway was started with."
+    : "Give it with HOLDFAST_SIGNING_KEY and HOLDFAST_EVENT_KEY.";
+  return new HoldfastError("UNAUTHORIZED", `${message} ${hint}`);
+}
+
+function codeOf(code: unknown): ErrorCode {
+  return typeof code === "string" && Object.hasOwn(ERROR_CATALOGUE, code) ? (code as ErrorCode) : "INTERNAL";
+}

@@ -1,0 +1,31 @@
+/** Runs a command; each is loaded when it is asked for. */
+import { unreachable } from "@holdfast/core";
+import type { CommandName } from "./commands.ts";
+import type { CommandContext } from "./context.ts";
+import type { ExitCode } from "./exit-codes.ts";
+
+export async function runCommand(name: CommandName, context: CommandContext): Promise<ExitCode> {
+  switch (name) {
+    case "dev":
+    case "start":
+      return (await import("./serve.ts")).serve(name, context);
+    case "migrate":
+      return (await import("./migrate.ts")).migrateDatabase(context);
+    case "send":
+      return (await import("./send.ts")).sendEvent(context);
+    case "runs":
+      return (await import("./runs.ts")).listRuns(context);
+    case "run":
+      return (await import("./runs.ts")).showRun(context);
+    case "cancel":
+      return (await import("./runs.ts")).cancelRuns(context);
+    case "keys create":
+      return (await import("./keys.ts")).createKeys(context);
+    case "keys hash":
+      return (await import("./keys.ts")).hashKey(context);
+    case "keys list":
+      return (await import("./keys.ts")).listKeys(context);
+    default:
+      return unreachable(name);
+  }
+}

@@ -1,0 +1,141 @@
+/** How runs and their steps look on a terminal. Pure; what comes from apps cannot send the terminal commands. */
+import { oneLine, tableText, visible } from "./table.ts";
+
+/** A run as the HTTP API shows it, as far as it is shown here. */
+export interface ShownRun {
+  readonly id: string;
+  readonly functionId: string;
+  readonly environment: string;
+  readonly appVersion: string;
+  readonly status: string;
+  readonly eventId: string;
+  readonly eventName: string;
+  readonly output: unknown;
+  readonly error: unknown;
+  readonly createdMs: number;
+  readonly startedMs: number | null;
+  readonly endedMs: number | null;
+}
+
+interface ShownStep {
+  readonly name: string | null;
+  readonly op: string;
+  readonly status: string;
+  readonly attempt: number;
+  readonly failedAttempts: readonly { readonly attempt: number; readonly atMs: number; readonly error: unknown }[];
+  readonly durationMs: number | null;
+  readonly dueMs: number | null;
+  readonly error?: unknown;
+}
+
+export interface ShownRunDetail extends ShownRun {
+  readonly maxAttempts: number | null;
+  readonly steps: readonly ShownStep[];
+  readonly waits: readonly { readonly kind: string; readonly name: string }[];
+  readonly log?: readonly {
+    readonly seq: number;
+    readonly atMs: number;
+    readonly kind: string;
+    readonly key: string;
+  }[];
+}
+
+export const isEnded = ({ endedMs }: ShownRun): boolean => endedMs !== null;
+
+export function runsText(runs: readonly ShownRun[], columns: number): string {
+  const rows = runs.map((run) => [
+    run.id,
+    run.functionId,
+    run.status.toLowerCase(),
+    timeText(run.createdMs),
+    tookText(run),
+    run.error === null ? "" : errorLine(run.error),
+  ]);
+  return tableText(["RUN", "FUNCTION", "STATUS", "CREATED", "TOOK", "ERROR"], rows, columns);
+}
+
+export function runText(run: ShownRunDetail, columns: number): string {
+  const head = [
+    ["run", run.id],
+    ["function", run.functionId],
+    ["status", run.status.toLowerCase()],
+    ["event", `${run.eventName} (${run.eventId})`],
+    ["version", run.appVersion],
+    ["environment", run.environment],
+    ["created", timeText(run.createdMs)],
+    ["took", tookText(run)],
+    ...run.waits.map(({ kind, name }) => ["waits for", `${kind} ${name}`]),
+    ...(run.output === null ? [] : [["result", JSON.stringify(run.output)]]),
+  ].filter(([, value]) => value !== "");
+  const parts = [
+    head.map(([name = "", value = ""]) => `${name.padEnd(13)}${oneLine(value)}\n`).join(""),
+    run.steps.length === 0 ? "" : `\n${stepsText(run, columns)}`,
+    errorsText(run),
+    run.log === undefined ? "" : `\n${logText(run.log, columns)}`,
+  ];
+  return parts.join("");
+}
+
+function stepsText({ steps, maxAttempts }: ShownRunDetail, columns: number): string {
+  const rows = steps.map((step) => [
+    step.name ?? "-",
+    step.op,
+    step.status,
+    step.failedAttempts.length === 0 ? "" : `${step.attempt + 1}${maxAttempts === null ? "" : ` of ${maxAttempts}`}`,
+    step.durationMs === null ? "" : durationText(step.durationMs),
+    step.dueMs === null ? "" : timeText(step.dueMs),
+  ]);
+  return tableText(["STEP", "KIND", "STATUS", "ATTEMPT", "TOOK", "DUE"], rows, columns);
+}
+
+/** The last error of each step that failed or is retried, and the run's own where it is another one. */
+function errorsText(run: ShownRunDetail): string {
+  const ofSteps = run.steps.flatMap(({ name, error, failedAttempts, status }) => {
+    const last = error ?? (status === "completed" ? null : (failedAttempts.at(-1)?.error ?? null));
+    return last === null ? [] : [{ where: `step "${name ?? "-"}"`, text: stackOf(last) }];
+  });
+  const own = run.error === null ? [] : [{ where: "run", text: stackOf(run.error) }];
+  return [...ofSteps, ...own.filter(({ text }) => ofSteps.every((one) => one.text !== text))]
+    .map(({ where, text }) => `\nError of the ${visible(where)}:\n${indented(text)}\n`)
+    .join("");
+}
+
+function logText(log: NonNullable<ShownRunDetail["log"]>, columns: number): string {
+  const rows = log.map(({ seq, atMs, kind, key }) => [String(seq), timeText(atMs), kind, key]);
+  return tableText(["SEQ", "AT", "FACT", "KEY"], rows, columns);
+}
+
+function fieldOf(error: unknown, name: string): string | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const value: unknown = Object.entries(error).find(([key]) => key === name)?.[1];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+export function errorLine(error: unknown): string {
+  const message = fieldOf(error, "message") ?? JSON.stringify(error);
+  const name = fieldOf(error, "name");
+  return oneLine(name === undefined || name === "Error" ? message : `${name}: ${message}`);
+}
+
+function stackOf(error: unknown): string {
+  return visible(fieldOf(error, "stack") ?? errorLine(error));
+}
+
+const indented = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => `  ${line}`)
+    .join("\n");
+
+export const timeText = (ms: number): string => new Date(ms).toISOString();
+
+function tookText({ startedMs, endedMs }: ShownRun): string {
+  return startedMs === null || endedMs === null ? "" : durationText(endedMs - startedMs);
+}
+
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  return minutes < 60 ? `${minutes} min ${Math.round((ms % 60_000) / 1_000)} s` : `${(minutes / 60).toFixed(1)} h`;
+}

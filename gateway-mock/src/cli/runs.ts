@@ -1,0 +1,69 @@
+/** `runs`, `run` and `cancel`: what a gateway says of runs. */
+import { awaitRuns, exitCodeOfRuns, getRun } from "./await-runs.ts";
+import { CLIENT_OPTIONS, RUN_OPTIONS, RUNS_OPTIONS } from "./client-options.ts";
+import { type CommandContext, clientOf, readOptions } from "./context.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { printJson } from "./output.ts";
+import { withProgress } from "./progress.ts";
+import { runsText, runText, type ShownRun } from "./run-text.ts";
+
+interface RunPage {
+  readonly runs: readonly ShownRun[];
+  readonly nextCursor: string | null;
+}
+
+export async function listRuns(context: CommandContext): Promise<ExitCode> {
+  const options = readOptions(RUNS_OPTIONS, context);
+  const { output } = context;
+  const query = new URLSearchParams({ limit: String(options.limit) });
+  for (const name of ["status", "function", "event", "cursor"] as const) {
+    const value = options[name];
+    if (value !== undefined) query.set(name, value);
+  }
+  const client = clientOf(context);
+  const page = await withProgress(
+    output,
+    () => "Reading runs …",
+    () => client.get<RunPage>(`/v1/runs?${query}`),
+  );
+  if (options.json) {
+    printJson(output, page);
+    return EXIT.done;
+  }
+  if (page.runs.length === 0) output.note("There are no such runs.\n");
+  else output.print(runsText(page.runs, output.isTerminal ? output.columns : 0));
+  if (page.nextCursor !== null && page.runs.length > 0) output.note(`More: --cursor ${page.nextCursor}\n`);
+  return EXIT.done;
+}
+
+export async function showRun(context: CommandContext): Promise<ExitCode> {
+  const { json, wait, log, timeoutMs } = readOptions(RUN_OPTIONS, context);
+  const { output, args } = context;
+  const client = clientOf(context);
+  const [id = ""] = args;
+  const runs = wait ? await awaitRuns(client, [id], { output, timeoutMs, log }) : [await getRun(client, id, log)];
+  for (const run of runs) {
+    if (json) printJson(output, run);
+    else output.print(runText(run, output.isTerminal ? output.columns : 0));
+  }
+  return wait ? exitCodeOfRuns(runs) : EXIT.done;
+}
+
+export async function cancelRuns(context: CommandContext): Promise<ExitCode> {
+  const { json } = readOptions(CLIENT_OPTIONS, context);
+  const { output, args } = context;
+  const client = clientOf(context);
+  const results: { readonly id: string; readonly cancelled: boolean; readonly status: string }[] = [];
+  for (const id of args) {
+    const path = `/v1/runs/${encodeURIComponent(id)}/cancel`;
+    const { cancelled, run } = await client.post<{ cancelled: boolean; run: ShownRun }>(path);
+    results.push({ id, cancelled, status: run.status });
+  }
+  if (json) printJson(output, { runs: results });
+  else {
+    for (const { id, cancelled, status } of results) {
+      output.print(`${id}  ${cancelled ? "cancelled" : `was ${status.toLowerCase()} already`}\n`);
+    }
+  }
+  return results.every(({ status }) => status === "CANCELLED") ? EXIT.done : EXIT.otherwise;
+}

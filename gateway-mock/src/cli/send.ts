@@ -1,0 +1,139 @@
+/** `send`: sends an event and says what it started. An event that starts nothing is told so, with names that are close. */
+import { readFileSync } from "node:fs";
+import { HoldfastError, messageOf, sleep, systemClock, systemTimers } from "@holdfast/core";
+import { eventMatches } from "@holdfast/engine";
+import { isRecord } from "@holdfast/protocol";
+import { nearestName } from "../config/nearest-name.ts";
+import { usage } from "../config/settings.ts";
+import { awaitRuns, exitCodeOfRuns } from "./await-runs.ts";
+import { SEND_OPTIONS } from "./client-options.ts";
+import { type CommandContext, clientOf, readOptions } from "./context.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import type { GatewayClient } from "./gateway-client.ts";
+import { printJson } from "./output.ts";
+import { withProgress } from "./progress.ts";
+import { runText, type ShownRunDetail } from "./run-text.ts";
+import { visible } from "./table.ts";
+
+const POLL_MS = 50;
+/** How long an event may take to start runs before it counts as one that starts none. */
+const START_MS = 2_000;
+
+/** What an event started; `unknown`: its key does not open that. */
+type Started = { readonly type: "runs"; readonly runIds: readonly string[] } | { readonly type: "unknown" };
+
+export async function sendEvent(context: CommandContext): Promise<ExitCode> {
+  const options = readOptions(SEND_OPTIONS, context);
+  const { output, args } = context;
+  const [name = ""] = args;
+  const client = clientOf(context);
+  const atMs = options.at === undefined ? undefined : timeOf(options.at);
+  const event = {
+    name,
+    data: dataOf(options.data),
+    ...(options.id === undefined ? {} : { id: options.id }),
+    ...(atMs === undefined ? {} : { ts: atMs }),
+  };
+  const [eventId = ""] = await withProgress(
+    output,
+    () => `Sending to ${client.url} …`,
+    () => client.sendEvents([event]),
+  );
+  const isLater = atMs !== undefined && atMs > systemClock.nowMs();
+  const started = isLater ? { type: "runs" as const, runIds: [] } : await startedBy(client, eventId);
+  const runIds = started.type === "runs" ? started.runIds : [];
+  const runs = options.wait ? await awaitRuns(client, runIds, { output, timeoutMs: options.timeoutMs }) : [];
+  if (options.json)
+    printJson(output, { eventId, runIds: started.type === "runs" ? runIds : null, ...(options.wait ? { runs } : {}) });
+  else {
+    output.print(`event  ${visible(eventId)}\n`);
+    output.print(shownRuns(runIds, runs, output.isTerminal ? output.columns : 0));
+    output.note(await hintFor(client, name, { isLater, started }));
+  }
+  return options.wait ? exitCodeOfRuns(runs) : EXIT.done;
+}
+
+function shownRuns(runIds: readonly string[], runs: readonly ShownRunDetail[], columns: number): string {
+  if (runs.length > 0) return runs.map((run) => `\n${runText(run, columns)}`).join("");
+  return runIds.map((id) => `run    ${visible(id)}\n`).join("");
+}
+
+async function startedBy(client: GatewayClient, eventId: string): Promise<Started> {
+  const endMs = systemClock.monotonicMs() + START_MS;
+  for (;;) {
+    const runIds = await runIdsOf(client, eventId);
+    if (runIds === null) return { type: "unknown" };
+    if (runIds.length > 0 || systemClock.monotonicMs() >= endMs) return { type: "runs", runIds };
+    if ((await listenersOf(client)).length === 0) return { type: "runs", runIds };
+    await sleep(systemTimers, POLL_MS);
+  }
+}
+
+/** Null: the event is not ours to read. */
+async function runIdsOf(client: GatewayClient, eventId: string): Promise<readonly string[] | null> {
+  try {
+    const { runIds } = await client.get<{ runIds?: unknown }>(`/v1/events/${encodeURIComponent(eventId)}`);
+    return Array.isArray(runIds) ? runIds.map(String) : [];
+  } catch (error) {
+    if (HoldfastError.is(error) && error.code === "UNAUTHORIZED") return null;
+    throw error;
+  }
+}
+
+async function hintFor(
+  client: GatewayClient,
+  name: string,
+  { isLater, started }: { isLater: boolean; started: Started },
+): Promise<string> {
+  if (isLater) return "Its runs start at that time.\n";
+  if (started.type === "unknown") return "Which runs it starts is shown with the signing key (HOLDFAST_SIGNING_KEY).\n";
+  if (started.runIds.length > 0) return "";
+  const names = await listenersOf(client);
+  if (names.length === 0) return "It started nothing: no function is registered. Is an app connected?\n";
+  if (names.some((pattern) => eventMatches(pattern, name))) {
+    return "It started nothing yet: a condition, limit or window of the functions that listen to it holds it back.\n";
+  }
+  const near = nearestName(name, names);
+  const known =
+    near === undefined
+      ? `They listen to: ${visible(names.slice(0, 10).join(", "))}`
+      : `Did you mean "${visible(near)}"?`;
+  return `It started nothing: no function listens to "${visible(name)}". ${known}\n`;
+}
+
+/** The names of events that functions are triggered by. */
+async function listenersOf(client: GatewayClient): Promise<readonly string[]> {
+  const { functions } = await client.get<{ functions?: unknown }>("/dev");
+  if (!Array.isArray(functions)) return [];
+  const triggers = functions.flatMap((one: unknown) =>
+    isRecord(one) && Array.isArray(one.triggers) ? one.triggers : [],
+  );
+  const names = triggers.flatMap((one: unknown) =>
+    isRecord(one) && typeof one.pattern === "string" ? [one.pattern] : [],
+  );
+  return [...new Set(names)];
+}
+
+/** @throws HoldfastError `GATEWAY_USAGE` */
+function dataOf(given: string): unknown {
+  const text = given === "-" || given.startsWith("@") ? fileText(given) : given;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw usage(`--data is not JSON: ${messageOf(error)}. Quote it for the shell: --data '{"card":"4242"}'`);
+  }
+}
+
+function fileText(given: string): string {
+  try {
+    return readFileSync(given === "-" ? 0 : given.slice(1), "utf8");
+  } catch (error) {
+    throw usage(`--data ${given} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function timeOf(text: string): number {
+  const ms = Date.parse(text);
+  if (Number.isFinite(ms)) return ms;
+  throw usage(`--at must be a time such as 2027-01-31T09:00:00Z, not "${text}".`);
+}

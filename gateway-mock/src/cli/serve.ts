@@ -1,0 +1,147 @@
+/** `dev` and `start`: read the configuration, start a gateway, end it on a signal. */
+import { realpathSync } from "node:fs";
+import { HoldfastError, type Log, sleep, systemTimers } from "@holdfast/core";
+import { COMMAND_OPTIONS } from "../config/command-options.ts";
+import { resolveConfig } from "../config/config.ts";
+import { readGatewayFile } from "../config/config-file.ts";
+import { type Face, gatewayOptions, gatewayRows } from "../config/faces.ts";
+import type { GatewayOptions } from "../config/gateway-options.ts";
+import { settingText, shownSettings } from "../config/print-config.ts";
+import { readSettings, type Setting, valuesOf } from "../config/settings.ts";
+import { type Gateway, startGateway } from "../server.ts";
+import { VERSION } from "../version.ts";
+import type { CommandContext } from "./context.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import { greeting } from "./greeting.ts";
+import { invokedAs } from "./invoked-as.ts";
+import { createLog } from "./logger.ts";
+import { type Output, outliveReaders, printJson } from "./output.ts";
+import { stopRequests } from "./stop-requests.ts";
+import { tableText } from "./table.ts";
+
+const START_PATIENCE_MS = 3_000;
+
+type ServeOptions = ReturnType<typeof valuesOf<typeof COMMAND_OPTIONS>>;
+
+interface Configuration {
+  readonly face: Face;
+  readonly settings: readonly Setting[];
+  readonly command: ServeOptions;
+}
+
+/**
+ * @throws HoldfastError what is wrong with the configuration: `GATEWAY_USAGE`, `START_INCOMPLETE`, `OPTION_INVALID`,
+ * `SIGNING_KEY_INVALID`; and what `startGateway` throws
+ */
+export async function serve(face: Face, context: CommandContext): Promise<ExitCode> {
+  const configuration = readConfiguration(face, context);
+  const { settings, command } = configuration;
+  if (command.printConfig) {
+    printConfig(configuration, context.output);
+    // What would keep it from starting is said then, too.
+    resolveConfig(gatewayOptions(face, settings));
+    return EXIT.done;
+  }
+  const options = gatewayOptions(face, settings);
+  outliveReaders();
+  const log = createLog(process.stderr, command.logLevel, formatOf(face, command), process.stderr.isTTY === true);
+  const stopping = stopRequests(log);
+  const starting = startGateway({ ...options, log });
+  // What has been started of a local Postgres ends with this process.
+  const gateway = await Promise.race([starting, stopping.asked.then(() => startedSoon(starting))]);
+  if (gateway === null) return EXIT.done;
+  announce(gateway, { configuration, options, context, log });
+  const failure = await Promise.race([stopping.asked, gateway.failed]);
+  if (HoldfastError.is(failure)) {
+    await gateway.close();
+    throw failure;
+  }
+  log(
+    "info",
+    "Shutting down: workers are asked to reconnect elsewhere; replies are still accepted. A second signal stops immediately.",
+  );
+  await Promise.race([gateway.drain(), stopping.forced]);
+  await gateway.close();
+  return EXIT.done;
+}
+
+function readConfiguration(face: Face, { flags, env }: CommandContext): Configuration {
+  const { config } = valuesOf(
+    { config: COMMAND_OPTIONS.config },
+    readSettings({ config: COMMAND_OPTIONS.config }, { flags, env }),
+  );
+  const file = readGatewayFile(config);
+  const settings = readSettings({ ...gatewayRows(), ...COMMAND_OPTIONS }, { flags, env, file });
+  const isOfCommand = ({ name }: Setting): boolean => Object.hasOwn(COMMAND_OPTIONS, name);
+  return {
+    face,
+    settings: settings.filter((one) => !isOfCommand(one)),
+    command: valuesOf(COMMAND_OPTIONS, settings.filter(isOfCommand)),
+  };
+}
+
+function printConfig({ face, settings, command }: Configuration, output: Output): void {
+  const shown = shownSettings(settings.map((one) => withComputed(one, face)));
+  if (command.json) printJson(output, shown);
+  else {
+    const rows = shown.map((one) => [one.option, settingText(one), one.source]);
+    output.print(tableText(["OPTION", "VALUE", "FROM"], rows));
+  }
+}
+
+/** The default that depends on the face. */
+function withComputed(setting: Setting, face: Face): Setting {
+  return setting.name === "allowPrivateFetch" && setting.value === undefined && face === "start"
+    ? { ...setting, value: false }
+    : setting;
+}
+
+function formatOf(face: Face, { logFormat }: ServeOptions): "pretty" | "json" {
+  return logFormat ?? (face === "dev" && process.stderr.isTTY ? "pretty" : "json");
+}
+
+/** A gateway that was asked to end as it started: it ends as others when it is there in a moment, else at once. */
+function startedSoon(starting: Promise<Gateway>): Promise<Gateway | null> {
+  const late = sleep(systemTimers, START_PATIENCE_MS).then(() => null);
+  return Promise.race([starting, late]);
+}
+
+interface Announcement {
+  readonly configuration: Configuration;
+  readonly options: GatewayOptions;
+  readonly context: CommandContext;
+  readonly log: Log;
+}
+
+function announce(gateway: Gateway, { configuration, options, context, log }: Announcement): void {
+  const { face, settings, command } = configuration;
+  const { url, port, connectUrl, connectPort } = gateway;
+  if (command.json) {
+    context.output.print(`${JSON.stringify({ ready: true, url, port, connectUrl, connectPort, pid: process.pid })}\n`);
+    return;
+  }
+  if (face === "start") {
+    log("info", "Ready.", { version: VERSION, url, connectUrl });
+    return;
+  }
+  const keys = settings.find(({ name }) => name === "keys")?.source;
+  const file = keys?.type === "flag" ? context.flags.keys : undefined;
+  const keysFlag = Array.isArray(file) ? `--keys ${file[0]}` : "";
+  context.output.print(greeting({ gateway, options, program: program(context), keysFlag }));
+}
+
+function program({ env }: CommandContext): string {
+  return invokedAs({
+    script: process.argv[1] ?? "",
+    node: process.execPath,
+    cwd: process.cwd(),
+    env,
+    realPath: (path) => {
+      try {
+        return realpathSync(path);
+      } catch {
+        return undefined;
+      }
+    },
+  });
+}

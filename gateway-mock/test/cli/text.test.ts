@@ -1,0 +1,143 @@
+import { delimiter } from "node:path";
+import { describe, expect, test } from "vitest";
+import { callableUrl, commandsOf, type GreetingFacts, greeting } from "../../src/cli/greeting.ts";
+import { invokedAs } from "../../src/cli/invoked-as.ts";
+import { durationText, errorLine, runsText, runText, type ShownRunDetail } from "../../src/cli/run-text.ts";
+import { tableText, visible } from "../../src/cli/table.ts";
+
+const SIGNING_KEY = "signkey-test-00112233445566778899aabbccddeeff";
+
+describe("Tables", () => {
+  test("columns are as wide as their widest cell, and a line ends where the terminal does", () => {
+    const rows = [
+      ["1", "a long\nname"],
+      ["22", "b"],
+    ];
+    expect(tableText(["ID", "NAME"], rows)).toBe("ID  NAME\n1   a long name\n22  b\n");
+    expect(tableText(["ID", "NAME"], rows, 8)).toBe("ID  NAME\n1   a l…\n22  b\n");
+  });
+
+  test("what an app calls its things cannot send commands to a terminal", () => {
+    const red = "\u001b[31mred\u0007\u009b2J";
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+    expect(visible(red)).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    expect(tableText(["NAME"], [[red]])).toBe("NAME\n[31mred 2J\n");
+  });
+});
+
+const RUN: ShownRunDetail = {
+  id: "01RUN",
+  functionId: "shop-order",
+  environment: "default",
+  appVersion: "v1",
+  status: "FAILED",
+  eventId: "01EVENT",
+  eventName: "shop/order",
+  output: null,
+  error: {
+    name: "PaymentDeclined",
+    message: "no money",
+    stack: "PaymentDeclined: no money\n    at charge (app.ts:1:1)",
+  },
+  createdMs: 0,
+  startedMs: 1_000,
+  endedMs: 3_500,
+  maxAttempts: 3,
+  waits: [],
+  steps: [
+    {
+      name: "charge",
+      op: "StepRun",
+      status: "failed",
+      attempt: 2,
+      failedAttempts: [{ attempt: 0, atMs: 1_000, error: { message: "first" } }],
+      durationMs: 12,
+      dueMs: null,
+      error: { message: "last" },
+    },
+    {
+      name: "reserve",
+      op: "StepRun",
+      status: "completed",
+      attempt: 1,
+      failedAttempts: [{ attempt: 0, atMs: 1_000, error: { message: "forgotten" } }],
+      durationMs: 61_000,
+      dueMs: null,
+    },
+  ],
+};
+
+test("a run shows its steps, attempts and the errors that count, with the stack", () => {
+  const text = runText(RUN, 0);
+  expect(text).toContain("status       failed\n");
+  expect(text).toContain("took         2.5 s\n");
+  expect(text).toMatch(/charge +StepRun +failed +3 of 3 +12 ms/);
+  expect(text).toMatch(/reserve +StepRun +completed +2 of 3 +1 min 1 s/);
+  expect(text).toContain('Error of the step "charge":\n  last\n');
+  expect(text).toContain("Error of the run:\n  PaymentDeclined: no money\n      at charge (app.ts:1:1)\n");
+  expect(text).not.toContain("forgotten");
+  expect(runsText([RUN], 0)).toContain(
+    "01RUN  shop-order  failed  1970-01-01T00:00:00.000Z  2.5 s  PaymentDeclined: no money\n",
+  );
+  expect(errorLine({ name: "Error", message: "a\nb" })).toBe("a b");
+  expect(durationText(7_200_000)).toBe("2.0 h");
+});
+
+function facts(url: string, options: GreetingFacts["options"], keysFlag = ""): GreetingFacts {
+  const gateway = { url, port: Number(new URL(url).port), connectUrl: `${url}/ws`, connectPort: 1 };
+  return { gateway, options, program: "npx holdfast-gateway", keysFlag };
+}
+
+describe("The greeting", () => {
+  test("names commands for the address that can be called, with the program as the user calls it", () => {
+    const plain = commandsOf(facts("http://127.0.0.1:8288", {}));
+    expect(plain).toEqual({
+      connect: "HOLDFAST_DEV=http://127.0.0.1:8288 node app.js",
+      send: `curl http://127.0.0.1:8288/e/dev -d '{"name":"demo/hello","data":{}}'`,
+      list: "npx holdfast-gateway runs",
+    });
+    const keys = { signingKey: SIGNING_KEY, eventKey: "event-key" };
+    const wide = commandsOf(facts("http://0.0.0.0:8488", keys, "--keys keys.json"));
+    expect(wide).toEqual({
+      connect: "HOLDFAST_DEV=http://127.0.0.1:8488 node app.js",
+      send: "npx holdfast-gateway send demo/hello --url http://127.0.0.1:8488 --keys keys.json",
+      list: "npx holdfast-gateway runs --url http://127.0.0.1:8488 --keys keys.json",
+    });
+    expect(callableUrl({ url: "http://[::]:1", port: 1 })).toBe("http://[::1]:1");
+  });
+
+  test("says that keys are required without showing one", () => {
+    const text = greeting(
+      facts("http://0.0.0.0:8488", { signingKey: SIGNING_KEY, eventKey: "event-key", store: "memory" }),
+    );
+    expect(text).toContain("Keys are required");
+    expect(text).toContain("memory (gone when this process ends)");
+    for (const key of [SIGNING_KEY, "event-key"]) expect(text).not.toContain(key);
+    expect(greeting(facts("http://127.0.0.1:8288", {}))).not.toContain("Keys");
+  });
+});
+
+describe("The program is called as the user called it", () => {
+  const links: Readonly<Record<string, string>> = {
+    "/app/node_modules/.bin/holdfast-gateway": "/app/real/bin.js",
+    "/global/holdfast-gateway": "/global/real/bin.js",
+    "/cache/.bin/holdfast-gateway": "/cache/real/bin.js",
+  };
+  const call = (script: string, cwd: string, env: Record<string, string>): string =>
+    invokedAs({
+      script,
+      cwd,
+      env,
+      node: "/usr/bin/node",
+      realPath: (path) => links[path] ?? (path.endsWith(".js") ? path : undefined),
+    });
+
+  test.each([
+    ["/app/node_modules/.bin/holdfast-gateway", "/app", { npm_command: "exec" }, "npx holdfast-gateway"],
+    ["/cache/.bin/holdfast-gateway", "/app", { npm_command: "exec" }, "npx -p @holdfast/gateway holdfast-gateway"],
+    ["/global/holdfast-gateway", "/app", { PATH: ["/bin", "/global"].join(delimiter) }, "holdfast-gateway"],
+    ["/my folder/bin.js", "/app", { PATH: "/global" }, "/usr/bin/node '/my folder/bin.js'"],
+  ])("%s in %s with %j", (script, cwd, env, expected) => {
+    expect(call(script, cwd, env)).toBe(expected);
+  });
+});
