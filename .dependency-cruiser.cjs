@@ -15,7 +15,15 @@ const server = "^packages/postgres-server/src/";
 /** Stores outside the process: each has a folder of its own. */
 const stores = "^gateway-mock/src/store-";
 const storeIndex = "^packages/store/src/index\\.ts$";
-const pure = [core, linkCore, engine, store, "^gateway-mock/src/dispatch/admission/", "/src/.*-machine\\.ts$"];
+const pure = [
+  core,
+  linkCore,
+  "^packages/sdk/src/isolation/machines/",
+  engine,
+  store,
+  "^gateway-mock/src/dispatch/admission/",
+  "/src/.*-machine\\.ts$",
+];
 const ports = ["^packages/core/src/(clock|random)\\.ts$", "^packages/engine/src/digest\\.ts$"];
 
 const forbids = (name, comment, rule) => ({ name, severity: "error", comment, ...rule });
@@ -71,8 +79,15 @@ const rooms = [
     steps: ["events", ...sdkGround],
     functions: ["events", "steps", ...sdkGround],
     execution: ["diagnostics", "events", "steps", "functions", ...sdkGround],
+    isolation: ["diagnostics", "steps", "execution", ...sdkGround],
     "function-test": ["events", "steps", "functions", "execution", "sdk", ...sdkGround],
     app: ["events", "functions", "connection", ...sdkGround],
+  }),
+  ...roomsOf("packages/sdk/src/isolation", "isolation", {
+    shared: [],
+    machines: ["shared"],
+    main: ["shared", "machines"],
+    thread: ["shared"],
   }),
   ...roomsOf("gateway-mock/src/dispatch", "dispatch", {
     registry: [],
@@ -183,7 +198,8 @@ module.exports = {
       shared,
       linkCore,
       "^packages/sdk/src/connection/main/",
-      "^packages/sdk/src/(diagnostics|execution|functions)/",
+      "^packages/sdk/src/(diagnostics|execution|functions|steps)/",
+      "^packages/sdk/src/isolation/(main|shared)/",
       "^packages/sdk/src/(options|runtime|thread-script|version)\\.ts$",
     ]),
     forbids(
@@ -193,8 +209,8 @@ module.exports = {
         from: {
           path: "^packages/sdk/src/",
           pathNot: [
-            "^packages/sdk/src/connection/thread/",
-            "^packages/sdk/src/(connect-thread|runtime|thread-script)\\.ts$",
+            "^packages/sdk/src/(connection|isolation)/thread/",
+            "^packages/sdk/src/(connect-thread|isolate-thread|runtime|thread-script)\\.ts$",
           ],
         },
         to: { dependencyTypes: ["core"], dependencyTypesNot: ["type-only"] },
@@ -204,6 +220,10 @@ module.exports = {
       coreIndex,
       "^packages/sdk/src/connection/thread/",
       shared,
+    ]),
+    onlyWorkspace("sdk-pool-thread-entry", "^packages/sdk/src/isolate-thread\\.ts$", [
+      coreIndex,
+      "^packages/sdk/src/isolation/(shared|thread)/",
     ]),
     onlyNpm(
       "sdk-npm",

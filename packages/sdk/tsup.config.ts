@@ -4,27 +4,29 @@ import type { Plugin } from "esbuild";
 import { defineConfig } from "tsup";
 import { type Notices, notices } from "../tooling/src/notices.ts";
 import { published } from "../tooling/src/tsup-base.ts";
-import { bundleThreadScript } from "./src/thread-script.ts";
+import { bundleThreadScript, SCRIPT_ENTRIES, type ThreadBundle } from "./src/thread-script.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** Puts the connection thread's script into the bundle as a string, and beside it as a file for `workerUrl`. */
+/** Puts the threads' scripts into the bundle as strings, and the connection thread's beside it as a file for `workerUrl`. */
 function inlineThreadScript(addNotices: Notices): Plugin {
-  let bundle: ReturnType<typeof bundleThreadScript> | undefined;
+  let bundles: Promise<[connection: ThreadBundle, pool: ThreadBundle]> | undefined;
   return {
     name: "inline-thread-script",
     setup(build) {
       build.onLoad({ filter: /[\\/]src[\\/]thread-script\.ts$/ }, async () => {
-        bundle ??= bundleThreadScript();
-        const { script, metafile } = await bundle;
-        addNotices.collect(metafile);
+        bundles ??= Promise.all([
+          bundleThreadScript(here(`src/${SCRIPT_ENTRIES.connection}`)),
+          bundleThreadScript(here(`src/${SCRIPT_ENTRIES.pool}`)),
+        ]);
+        const [connection, pool] = await bundles;
+        addNotices.collect(connection.metafile);
+        addNotices.collect(pool.metafile);
         await mkdir(here("dist"), { recursive: true });
-        await writeFile(here("dist/connect-thread.cjs"), script);
-        const text = JSON.stringify(script);
-        return {
-          contents: `const script = ${text};\nexport const loadThreadScript = () => Promise.resolve(script);\n`,
-          loader: "js",
-        };
+        await writeFile(here("dist/connect-thread.cjs"), connection.script);
+        const loader = (name: string, text: string): string =>
+          `const ${name}Script = ${JSON.stringify(text)};\nexport const load${name}Script = () => Promise.resolve(${name}Script);\n`;
+        return { contents: loader("Thread", connection.script) + loader("Pool", pool.script), loader: "js" };
       });
     },
   };

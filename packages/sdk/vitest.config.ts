@@ -9,6 +9,7 @@ export const kinds: Kinds = {
     "test/connection/{handshake,heartbeats,hung-thread,link,messages-per-run,node-http,replies,requests,stall,suspended}.test.ts",
     "test/connection/{stall-parts,thread-death,thread-moments}.test.ts",
     "test/execution/hostile.test.ts",
+    "test/isolation/pool.test.ts",
   ],
   slow: ["test/connection/thread-moments.test.ts"],
 };

@@ -131,8 +131,37 @@ export const ERROR_CATALOGUE = {
     fix: "No action needed: it is terminated, and a new thread takes over all in-flight work. The log has what it did last; please report it. `respawn.hangTimeout` sets how long it may be unresponsive.",
   },
   THREAD_PROTOCOL: {
-    summary: "The main thread and the connection thread speak different versions of their protocol.",
+    summary: "The main thread and a thread of Holdfast speak different versions of their protocol.",
     fix: "Two versions of `holdfast` are mixed in one process; install only one.",
+  },
+  // Isolation
+  ISOLATE_MODULE_INVALID: {
+    summary: "Isolated code was not found: its module cannot be evaluated in a thread, or lacks the function.",
+    fix: "Pass `import.meta.url` (or `__filename`) of the module that the code is in, and call `isolated()` at the top of that module; the message has the reason.",
+  },
+  ISOLATE_BUDGET: {
+    summary: "Isolated code ran for longer than its `budget`; its thread was ended and replaced.",
+    fix: "Make the code faster or split it, or raise its `budget`. The attempt counts as failed and is retried.",
+  },
+  ISOLATE_THREAD_LOST: {
+    summary: "The thread that ran isolated code ended: out of memory, `process.exit()`, an error that nothing caught.",
+    fix: "The message names the reason. The attempt counts as failed and is retried in a new thread.",
+  },
+  ISOLATE_VALUE_INVALID: {
+    summary: "A value cannot cross to a thread of the pool: it cannot be cloned, or it is too large.",
+    fix: "Pass plain data; the message names the step and the reason.",
+  },
+  ISOLATE_PORT: {
+    summary: "A pool thread got no port in a message that must bring one.",
+    fix: "Usually two versions of `holdfast` are mixed in one process; install only one.",
+  },
+  ISOLATE_CONNECT: {
+    summary: "`connect()` was called in a thread of the pool.",
+    fix: "A pool thread evaluates the module of isolated code, and whatever that imports: move `connect()` into a module that it does not import, such as the app's entry.",
+  },
+  ISOLATE_QUEUE_FULL: {
+    summary: "More isolated steps wait for a thread than `isolation.maxQueue` allows.",
+    fix: "No action needed: the attempt is retried later. If it happens often, give the pool more threads, or limit the concurrency of the function.",
   },
   DRAIN_TIMEOUT: {
     summary: "Some work had not finished when `drainTimeout` elapsed; it was returned to the gateway.",

@@ -1,9 +1,9 @@
 /**
- * The connection thread's script: one self-contained CommonJS text with everything it needs inside, so that it can be
+ * The scripts of the connection thread and of the pool's threads: each one self-contained CommonJS text with everything it needs inside, so that it can be
  * started from any place, also from an app that is bundled into one file.
  *
- * This module runs from source only (tests, `tsx`): it bundles `connect-thread.ts` on the fly. The build replaces it
- * by one that carries the finished text; see `tsup.config.ts`.
+ * This module runs from source only (tests, `tsx`): it bundles `connect-thread.ts` and `isolate-thread.ts` on the fly.
+ * The build replaces it by one that carries the finished texts; see `tsup.config.ts`.
  */
 import { fileURLToPath } from "node:url";
 import type { Metafile } from "esbuild";
@@ -14,18 +14,33 @@ export interface ThreadBundle {
   readonly metafile: Metafile;
 }
 
-let loading: Promise<string> | undefined;
+/** The sources of both scripts. */
+export const SCRIPT_ENTRIES = { connection: "connect-thread.ts", pool: "isolate-thread.ts" } as const;
 
-/** The script's text. It is made once a process. */
+const loading = new Map<string, Promise<string>>();
+
+function load(entry: string): Promise<string> {
+  const known = loading.get(entry);
+  if (known) return known;
+  const script = bundleThreadScript(sourceOf(entry)).then((bundle) => bundle.script);
+  loading.set(entry, script);
+  return script;
+}
+
+const sourceOf = (entry: string): string => fileURLToPath(new URL(`./${entry}`, import.meta.url));
+
+/** The connection thread's script. It is made once a process. */
 export function loadThreadScript(): Promise<string> {
-  loading ??= bundleThreadScript().then((bundle) => bundle.script);
-  return loading;
+  return load(SCRIPT_ENTRIES.connection);
+}
+
+/** The script of a pool thread. It is made once a process. */
+export function loadPoolScript(): Promise<string> {
+  return load(SCRIPT_ENTRIES.pool);
 }
 
 /** Bundles `entry` (default: `connect-thread.ts` beside this file) into one CommonJS text. */
-export async function bundleThreadScript(
-  entry = fileURLToPath(new URL("./connect-thread.ts", import.meta.url)),
-): Promise<ThreadBundle> {
+export async function bundleThreadScript(entry = sourceOf(SCRIPT_ENTRIES.connection)): Promise<ThreadBundle> {
   const { build } = await import("esbuild");
   const result = await build({
     entryPoints: [entry],

@@ -12,7 +12,7 @@ import { fail, filesBelow, isProgram, root } from "./workspace.mjs";
 /** Which files are pure; `.dependency-cruiser.cjs` has the same list. */
 const pure = [
   /^packages\/core\/src\//,
-  /^packages\/sdk\/src\/connection\/machines\//,
+  /^packages\/sdk\/src\/(connection|isolation)\/machines\//,
   /^packages\/(store|engine)\/src\//,
   /^gateway-mock\/src\/dispatch\/admission\//,
   /\/src\/.*-machine\.ts$/,

@@ -14,7 +14,11 @@ const npmNames = ["ws", "ms", "hono", "postgres", "protobufjs", "pino"];
 const WINGS = {
   engine: ["packages/engine/src", ["json", "expressions", "flow", "run", "decide"]],
   store: ["packages/store/src", ["port", "rules", "memory"]],
-  sdk: ["packages/sdk/src", ["diagnostics", "events", "steps", "functions", "execution", "function-test", "app"]],
+  sdk: [
+    "packages/sdk/src",
+    ["diagnostics", "events", "steps", "functions", "execution", "isolation", "function-test", "app"],
+  ],
+  isolation: ["packages/sdk/src/isolation", ["shared", "machines", "main", "thread"]],
   dispatch: ["gateway-mock/src/dispatch", ["registry", "workers", "admission", "events", "queue"]],
   "store-postgres": ["gateway-mock/src/store-postgres", ["connection", "writer", "queue"]],
 } as const;
@@ -57,6 +61,7 @@ const clean: Record<string, string> = {
     'import { WebSocket } from "ws";\nimport { link } from "../machines/link-machine.ts";\nexport const run = [WebSocket, link];',
   "packages/sdk/src/connection/main/main.ts":
     'import type { Worker } from "node:worker_threads";\nimport { link } from "../machines/link-machine.ts";\nexport const main: Worker = link;',
+  "packages/sdk/src/isolate-thread.ts": 'import { a } from "./isolation/thread/a.ts";\nexport const thread = a;',
   "packages/sdk/src/connect-thread.ts": 'import { run } from "./connection/thread/run.ts";\nexport const thread = run;',
   "packages/store/src/index.ts": 'export type { Store } from "./port/store.ts";',
   "packages/store/src/port/store.ts": "export type Store = string;",
@@ -118,6 +123,7 @@ const planted: Record<string, [file: string, line: string]> = {
   "sdk-main-imports": ["packages/sdk/src/connection/main/main.ts", 'import "../thread/run.ts";'],
   "sdk-looks-node-up": ["packages/sdk/src/functions/fn.ts", 'import "node:os";'],
   "sdk-thread-entry": ["packages/sdk/src/connect-thread.ts", 'import "./functions/fn.ts";'],
+  "sdk-pool-thread-entry": ["packages/sdk/src/isolate-thread.ts", 'import "./functions/fn.ts";'],
   "sdk-npm": ["packages/sdk/src/connection/main/main.ts", 'import "ws";'],
   "sdk-thread-npm": ["packages/sdk/src/connection/thread/run.ts", 'import "hono";'],
   "sdk-stands-alone": ["packages/sdk/src/index.ts", 'import "@holdfast/testing";'],
@@ -139,6 +145,7 @@ const planted: Record<string, [file: string, line: string]> = {
   ...plantedAbove("engine", "../engine.ts"),
   ...plantedAbove("store", "../store.ts"),
   ...plantedAbove("sdk", "../index.ts"),
+  ...plantedAbove("isolation", "../main/a.ts"),
   ...plantedAbove("dispatch", "../dispatcher.ts"),
   ...plantedAbove("store-postgres", "../store.ts"),
   "simulation-imports": ["e2e/sim/src/world.ts", 'import "../../run.test.ts";'],

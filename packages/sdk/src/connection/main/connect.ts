@@ -16,6 +16,7 @@ import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import type { ResolvedClientOptions } from "../../functions/app-client.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
 import { checkRuntime, nodeModule } from "../../runtime.ts";
+import { poolThread } from "../../steps/isolated.ts";
 import { loadThreadScript } from "../../thread-script.ts";
 import { SDK_NAME } from "../../version.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
@@ -43,10 +44,11 @@ const turns = new FairTurns({ monotonicMs: systemClock.monotonicMs, nextTurn: (b
  * connection alive, also while the app's code blocks the main thread.
  * @returns once the connection is ready
  * @throws HoldfastError `RUNTIME_UNSUPPORTED`, `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`,
- * `CONNECT_REFUSED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`; nothing is left behind then
+ * `CONNECT_REFUSED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`, `ISOLATE_CONNECT`; nothing is left behind then
  */
 export async function connect(input: ConnectInput): Promise<Connection> {
   checkRuntime();
+  checkThread();
   const client = commonClientOptions(input?.apps);
   const options = resolveConnectOptions(input, process.env);
   const script = options.workerUrl === undefined ? { text: await loadThreadScript() } : { url: options.workerUrl };
@@ -57,6 +59,15 @@ export async function connect(input: ConnectInput): Promise<Connection> {
   } finally {
     await threads.discard();
   }
+}
+
+/** A thread of the pool evaluates the modules of the app again. */
+function checkThread(): void {
+  if (poolThread() === undefined) return;
+  throw new HoldfastError(
+    "ISOLATE_CONNECT",
+    "connect() was called in a thread of the pool, which evaluates the module of isolated code and whatever that imports. Move connect() into a module that it does not import, such as the app's entry.",
+  );
 }
 
 async function openWith(

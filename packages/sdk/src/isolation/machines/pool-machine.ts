@@ -1,0 +1,237 @@
+/**
+ * The pool of threads for code that computes: which turn goes to which thread, when threads start and end.
+ * `main/pool.ts` drives it with real threads; whether a thread is really free is decided in `shared/thread-cells.ts`,
+ * since the connection thread takes threads, too.
+ */
+import { type PlainError, unreachable } from "@holdfast/core";
+import { fillUp, giveTurns, isLive, makeRoom, withPhase } from "./pool-room.ts";
+import type {
+  FailCause,
+  PoolCounts,
+  PoolEffect,
+  PoolEvent,
+  PoolNext,
+  PoolRules,
+  PoolState,
+  PoolThread,
+  PoolTurn,
+  ThreadPhase,
+} from "./pool-types.ts";
+
+export function createPoolStep(rules: PoolRules): (state: PoolState, event: PoolEvent) => PoolNext {
+  return (state, event) => {
+    switch (event.type) {
+      case "SUBMIT":
+        return onSubmit(state, event.turn, rules);
+      case "WITHDRAW":
+        return onWithdraw(state, event.key);
+      case "READY":
+        return onReady(state, event, rules);
+      case "NOT_FREE":
+        return onNotFree(state, event.id, rules);
+      case "FINISHED":
+        return onFinished(state, event, rules);
+      case "LENT":
+        return [phaseOf(state, event.id)?.type === "idle" ? withPhase(state, event.id, { type: "lent" }) : state, []];
+      case "RETURNED":
+        return phaseOf(state, event.id)?.type === "lent" ? freed(state, event, rules) : [state, []];
+      case "CUT":
+        return onCut(state, event);
+      case "EXITED":
+        return onExited(state, event, rules);
+      case "NOT_ENDING":
+        return onNotEnding(state, event, rules);
+      case "IDLE_CHECK":
+        return onIdleCheck(state, event.nowMs, rules);
+      case "WANT":
+        return settle({ ...state, wanted: Math.min(rules.threads, Math.max(event.count, rules.warm)) }, [], rules);
+      case "BACKOFF_OVER":
+        return settle({ ...state, isBackingOff: false }, [], rules);
+      case "STOP":
+        return onStop(state, event.reason);
+      default:
+        return unreachable(event);
+    }
+  };
+}
+
+function phaseOf(state: PoolState, id: number): ThreadPhase | undefined {
+  return state.threads.find((thread) => thread.id === id)?.phase;
+}
+
+function counted(state: PoolState, what: keyof PoolCounts): PoolState {
+  return { ...state, counts: { ...state.counts, [what]: state.counts[what] + 1 } };
+}
+
+function onSubmit(state: PoolState, turn: PoolTurn, rules: PoolRules): PoolNext {
+  const fail = (cause: FailCause): PoolNext => [state, [{ do: "FAIL", key: turn.key, cause, reason: null }]];
+  if (state.isStopping) return fail("STOPPED");
+  const [next, effects] = settle({ ...state, queue: [...state.queue, turn] }, [], rules);
+  // What found a thread at once has waited for none.
+  return next.queue.length > rules.maxQueue ? fail("QUEUE_FULL") : [next, effects];
+}
+
+function onWithdraw(state: PoolState, key: number): PoolNext {
+  if (state.queue.some((turn) => turn.key === key)) {
+    return [{ ...state, queue: state.queue.filter((turn) => turn.key !== key) }, [{ do: "DROP", key }]];
+  }
+  const thread = state.threads.find(({ phase }) => phase.type === "busy" && phase.turn.key === key);
+  return [state, thread ? [{ do: "ABORT", id: thread.id, key }] : []];
+}
+
+function onReady(state: PoolState, event: { readonly id: number; readonly nowMs: number }, rules: PoolRules): PoolNext {
+  if (phaseOf(state, event.id)?.type !== "starting") return [state, []];
+  const idle = withPhase(state, event.id, { type: "idle", sinceMs: event.nowMs });
+  return settle({ ...idle, startFailures: 0 }, [], rules);
+}
+
+function onNotFree(state: PoolState, id: number, rules: PoolRules): PoolNext {
+  const phase = phaseOf(state, id);
+  const lent = withPhase(state, id, { type: "lent" });
+  if (phase?.type === "busy") return settle({ ...lent, queue: [phase.turn, ...state.queue] }, [], rules);
+  return phase?.type === "ending" && !state.isStopping ? settle(lent, [], rules) : [state, []];
+}
+
+function onFinished(
+  state: PoolState,
+  event: { readonly id: number; readonly key: number; readonly nowMs: number },
+  rules: PoolRules,
+): PoolNext {
+  const phase = phaseOf(state, event.id);
+  return phase?.type === "busy" && phase.turn.key === event.key ? freed(state, event, rules) : [state, []];
+}
+
+/** The thread is free again, or has had as many turns as it may have. */
+function freed(
+  state: PoolState,
+  { id, nowMs }: { readonly id: number; readonly nowMs: number },
+  rules: PoolRules,
+): PoolNext {
+  const idle = withPhase(state, id, { type: "idle", sinceMs: nowMs }, 1);
+  const turns = idle.threads.find((thread) => thread.id === id)?.turns ?? 0;
+  if (rules.recycleAfter === null || turns < rules.recycleAfter) return settle(idle, [], rules);
+  return settle(withPhase(idle, id, { type: "ending", why: "recycled" }), [{ do: "RETIRE", id }], rules);
+}
+
+function onCut(
+  state: PoolState,
+  event: { readonly id: number; readonly reason: PlainError; readonly isOverrun: boolean },
+): PoolNext {
+  const phase = phaseOf(state, event.id);
+  if (phase?.type !== "busy" && phase?.type !== "lent") return [state, []];
+  const known = event.isOverrun ? counted(state, "overruns") : state;
+  const ending = withPhase(known, event.id, { type: "ending", why: "cut" });
+  const fail: readonly PoolEffect[] =
+    phase.type === "busy" ? [{ do: "FAIL", key: phase.turn.key, cause: "ENDED", reason: event.reason }] : [];
+  return [ending, [...fail, { do: "TERMINATE", id: event.id }]];
+}
+
+function onExited(
+  state: PoolState,
+  { id, reason }: { readonly id: number; readonly reason: PlainError },
+  rules: PoolRules,
+): PoolNext {
+  const thread = state.threads.find((one) => one.id === id);
+  if (thread === undefined) return [state, []];
+  const left = { ...state, threads: state.threads.filter((one) => one.id !== id) };
+  switch (thread.phase.type) {
+    case "starting":
+      return onStartFailed(left, thread, reason, rules);
+    case "busy":
+      return settle(
+        counted(left, "crashes"),
+        [{ do: "FAIL", key: thread.phase.turn.key, cause: "ENDED", reason }],
+        rules,
+      );
+    case "idle":
+    case "lent":
+      return settle(counted(left, "crashes"), [], rules);
+    case "ending":
+      return settle(thread.phase.why === "recycled" ? counted(left, "recycled") : left, [], rules);
+    case "abandoned":
+      return settle(left, [], rules);
+    default:
+      return unreachable(thread.phase);
+  }
+}
+
+function onStartFailed(state: PoolState, { memoryMb }: PoolThread, reason: PlainError, rules: PoolRules): PoolNext {
+  if (state.isStopping) return settle(state, [], rules);
+  const failures = state.startFailures + 1;
+  const turn = state.queue.find((one) => one.memoryMb === memoryMb);
+  const next: PoolState = {
+    ...counted(state, "crashes"),
+    startFailures: failures,
+    isBackingOff: true,
+    queue: state.queue.filter((one) => one !== turn),
+  };
+  const fail: readonly PoolEffect[] = turn ? [{ do: "FAIL", key: turn.key, cause: "NOT_STARTED", reason }] : [];
+  const wait: readonly PoolEffect[] = state.isBackingOff ? [] : [{ do: "BACK_OFF", failures }];
+  return settle(next, [...fail, ...wait], rules);
+}
+
+function onNotEnding(
+  state: PoolState,
+  { id, reason }: { readonly id: number; readonly reason: PlainError },
+  rules: PoolRules,
+): PoolNext {
+  const thread = state.threads.find((one) => one.id === id);
+  const abandoned = withPhase(state, id, { type: "abandoned" });
+  if (thread?.phase.type === "starting") return onStartFailed(abandoned, thread, reason, rules);
+  return thread?.phase.type === "ending" ? settle(abandoned, [], rules) : [state, []];
+}
+
+function onIdleCheck(state: PoolState, nowMs: number, { idleMs }: PoolRules): PoolNext {
+  if (idleMs === null || state.isStopping) return [state, []];
+  const spare = state.threads.filter(isLive).length - state.wanted;
+  const over = state.threads
+    .filter(({ phase }) => phase.type === "idle" && nowMs - phase.sinceMs >= idleMs)
+    .slice(0, Math.max(0, spare));
+  const ending = over.reduce((next, { id }) => withPhase(next, id, { type: "ending", why: "idle" }), state);
+  return [ending, over.map(({ id }): PoolEffect => ({ do: "RETIRE", id }))];
+}
+
+function onStop(state: PoolState, reason: PlainError): PoolNext {
+  if (state.isStopping) return [state, []];
+  const fails = state.queue.map(({ key }): PoolEffect => ({ do: "FAIL", key, cause: "STOPPED", reason }));
+  const ends = state.threads.flatMap(({ id, phase }): PoolEffect[] => {
+    switch (phase.type) {
+      case "busy":
+        return [
+          { do: "FAIL", key: phase.turn.key, cause: "STOPPED", reason },
+          { do: "TERMINATE", id },
+        ];
+      case "starting":
+      case "idle":
+      case "lent":
+        return [{ do: "TERMINATE", id }];
+      case "ending":
+      case "abandoned":
+        return [];
+      default:
+        return unreachable(phase);
+    }
+  });
+  const threads = state.threads.map(
+    (thread): PoolThread => (isLive(thread) ? { ...thread, phase: { type: "ending", why: "stopped" } } : thread),
+  );
+  return endStopping({ ...state, threads, queue: [], isStopping: true }, [...fails, ...ends]);
+}
+
+function endStopping(state: PoolState, effects: readonly PoolEffect[]): PoolNext {
+  if (state.isStopped || state.threads.some(isLive)) return [state, effects];
+  return [{ ...state, isStopped: true }, [...effects, { do: "STOPPED" }]];
+}
+
+/** Gives waiting turns to idle threads, and starts or ends threads for those that find none. */
+function settle(state: PoolState, before: readonly PoolEffect[], rules: PoolRules): PoolNext {
+  if (state.isStopping) return endStopping(state, before);
+  const [given, gives] = giveTurns(state);
+  const [served, serves] = makeRoom(given, rules);
+  const [filled, fills] = fillUp(served, rules);
+  const effects = [...before, ...gives, ...serves, ...fills];
+  const isDead = filled.queue.length > 0 && !filled.threads.some(isLive) && !filled.isBackingOff;
+  if (!isDead) return [filled, effects];
+  const fails = filled.queue.map(({ key }): PoolEffect => ({ do: "FAIL", key, cause: "EXHAUSTED", reason: null }));
+  return [{ ...filled, queue: [] }, [...effects, ...fails]];
+}

@@ -1,0 +1,217 @@
+/**
+ * A thread of the pool and the turn that it has: claims it, watches the time of its turn, ends it, and passes on what
+ * it says. Which thread gets which turn is decided in `machines/pool-machine.ts`.
+ */
+import type { MessagePort } from "node:worker_threads";
+import { HoldfastError, type PlainError, type TimerHandle, toPlainError, unreachable } from "@holdfast/core";
+import { nodeModule } from "../../runtime.ts";
+import type { PoolEvent } from "../machines/pool-types.ts";
+import { ISOLATION_VERSION, type PoolReport, type TurnSubject } from "../shared/isolation-messages.ts";
+import type { ThreadCells } from "../shared/thread-cells.ts";
+import { PoolThread } from "./pool-thread.ts";
+import type { PoolDeps, TurnEnd } from "./pool-types.ts";
+import { describeSubject, LOAD_MS, overrunError } from "./turn-failures.ts";
+
+/** A turn of main's. */
+export interface GivenTurn {
+  readonly key: number;
+  readonly subject: TurnSubject | null;
+  readonly budgetMs: number;
+  readonly send: (thread: PoolThread, turn: number) => void;
+}
+
+export interface PoolSlotDeps extends Omit<PoolDeps, "rules" | "random"> {
+  readonly id: number;
+  readonly slot: number;
+  readonly memoryMb: number;
+  readonly buffer: SharedArrayBuffer;
+  readonly cells: ThreadCells;
+  readonly send: (event: PoolEvent) => void;
+  readonly onReady: (slot: PoolSlot) => void;
+  readonly onEnd: (key: number, end: TurnEnd) => void;
+}
+
+type Report<Type extends PoolReport["type"]> = Extract<PoolReport, { readonly type: Type }>;
+type Answer = Report<"DONE" | "FAILED" | "LOADED">;
+
+/** How long code that is not wanted any more may go on before its thread is ended. */
+const ABORT_GRACE_MS = 5_000;
+const MIN_CHECK_MS = 5;
+
+export class PoolSlot {
+  isReady = false;
+  readonly #deps: PoolSlotDeps;
+  readonly #thread: PoolThread;
+  /** Without a key it is the connection thread's. */
+  #current: { readonly turn: number; readonly key: number | null; readonly subject: TurnSubject | null } | undefined;
+  #alarm: TimerHandle | undefined;
+
+  constructor(deps: PoolSlotDeps) {
+    this.#deps = deps;
+    const { id, slot, memoryMb, cells, send } = deps;
+    cells.prepare(slot, memoryMb);
+    const limits = memoryMb > 0 ? { ...deps.resourceLimits, maxOldGenerationSizeMb: memoryMb } : deps.resourceLimits;
+    this.#thread = new PoolThread({
+      spawn: () => deps.spawn({ version: ISOLATION_VERSION, slot, cells: deps.buffer }, limits),
+      timers: deps.timers,
+      log: deps.log,
+      memoryMb: limits.maxOldGenerationSizeMb ?? 0,
+      onReport: (report) => this.#onReport(report),
+      onExited: (reason) => {
+        this.#alarm?.cancel();
+        this.#loseLent(reason);
+        cells.vacate(slot);
+        send({ type: "EXITED", id, reason });
+      },
+      onNotEnding: (reason) => send({ type: "NOT_ENDING", id, reason }),
+    });
+  }
+
+  /** False: the connection thread was quicker. */
+  give(given: GivenTurn): boolean {
+    const { cells, slot, clock } = this.#deps;
+    const turn = cells.claim(slot, "main");
+    if (turn === null) return false;
+    cells.setPhase(slot, "waiting", clock.monotonicMs());
+    this.#current = { turn, key: given.key, subject: given.subject };
+    this.#watch(given.budgetMs);
+    try {
+      given.send(this.#thread, turn);
+    } catch (error) {
+      this.#cut(toPlainError(error), false);
+    }
+    return true;
+  }
+
+  /** Lets the thread end, if it is free. */
+  retire(): boolean {
+    const { cells, slot } = this.#deps;
+    if (!cells.doom(slot, null)) return false;
+    this.#thread.end();
+    return true;
+  }
+
+  terminate(): void {
+    const { cells, slot } = this.#deps;
+    this.#alarm?.cancel();
+    this.#loseLent(toPlainError(new HoldfastError("ISOLATE_THREAD_LOST", "Its thread was ended.")));
+    cells.condemn(slot);
+    this.#thread.terminate();
+  }
+
+  abort(key: number, reason: PlainError): void {
+    if (this.#current?.key !== key) return;
+    const { turn } = this.#current;
+    this.#thread.send({ type: "ABORT", reason }, turn);
+    const onGraceOver = (): void => (this.#current?.turn === turn ? this.#cut(reason, false) : undefined);
+    this.#deps.timers.set(ABORT_GRACE_MS, onGraceOver, { unref: true });
+  }
+
+  connectPort(onPort: (slot: number, port: MessagePort) => void): void {
+    const { port1, port2 } = new (nodeModule("node:worker_threads").MessageChannel)();
+    this.#thread.send({ type: "CONNECTION_PORT", port: port1 }, 0, [port1]);
+    onPort(this.#deps.slot, port2);
+  }
+
+  /** Looks at the thread's own clock, since time counts from when its code began. */
+  #watch(budgetMs: number, inMs = Math.min(budgetMs, LOAD_MS)): void {
+    const { cells, slot, clock, timers, isDebugged } = this.#deps;
+    this.#alarm?.cancel();
+    this.#alarm = timers.set(Math.max(MIN_CHECK_MS, inMs), () => {
+      if (this.#current === undefined) return;
+      const { phase, forMs } = cells.readPhase(slot, clock.monotonicMs());
+      const limitMs = phase === "running" ? budgetMs : LOAD_MS;
+      if (forMs < limitMs) return this.#watch(budgetMs, limitMs - forMs);
+      if (isDebugged()) return this.#watch(budgetMs, LOAD_MS);
+      this.#cut(toPlainError(overrunError(this.#current.subject, { phase, forMs, budgetMs })), true);
+    });
+  }
+
+  /** Unless the turn has ended this very moment. */
+  #cut(reason: PlainError, isOverrun: boolean): void {
+    const { cells, slot, id, send } = this.#deps;
+    if (this.#current === undefined || !cells.doom(slot, this.#current.turn)) return;
+    if (this.#current.key === null) this.#loseLent(reason, this.#current.turn);
+    send({ type: "CUT", id, reason, isOverrun });
+  }
+
+  #onReport(report: PoolReport): void {
+    const { id, send, log, clock, onReady } = this.#deps;
+    switch (report.type) {
+      case "READY":
+        this.isReady = true;
+        onReady(this);
+        return send({ type: "READY", id, nowMs: clock.monotonicMs() });
+      case "DONE":
+      case "FAILED":
+      case "LOADED":
+        return this.#onAnswer(report);
+      case "OUTPUT":
+        return this.#onOutput(report);
+      case "LENT":
+        this.#current = { turn: report.turn, key: null, subject: report.subject };
+        this.#watch(report.budgetMs);
+        return send({ type: "LENT", id });
+      case "RETURNED":
+        if (this.#current?.turn === report.turn) this.#endTurn();
+        return send({ type: "RETURNED", id, nowMs: clock.monotonicMs() });
+      case "REFUSED":
+        log("error", `A pool thread refused a message: ${report.error.message}`, { code: report.error.code });
+        // Nothing else will answer this turn.
+        return report.turn !== 0 && this.#current?.turn === report.turn ? this.#cut(report.error, false) : undefined;
+      case "CRASHING":
+        return;
+      default:
+        return unreachable(report);
+    }
+  }
+
+  #onAnswer(answer: Answer): void {
+    const { id, send, clock, onEnd } = this.#deps;
+    const current = this.#current;
+    // A late answer: its turn was ended.
+    if (current?.turn !== answer.turn || current.key === null) return;
+    this.#endTurn();
+    // The thread first: what the answer leads to may be the next turn.
+    send({ type: "FINISHED", id, key: current.key, nowMs: clock.monotonicMs() });
+    onEnd(current.key, endOf(answer));
+  }
+
+  #endTurn(): void {
+    this.#alarm?.cancel();
+    this.#current = undefined;
+  }
+
+  #onOutput({ lines, dropped, turn }: Report<"OUTPUT">): void {
+    const { log, cells, slot } = this.#deps;
+    const subject = this.#current?.turn === turn ? this.#current.subject : null;
+    const data = subject ? { function: subject.functionSlug, run: subject.runId, step: subject.step?.id } : {};
+    for (const { level, text } of lines) log(level, text, data);
+    if (dropped > 0) log("warn", `${dropped} lines that isolated code printed were dropped.`, data);
+    cells.addLogsTaken(slot, lines.length);
+  }
+
+  /** Says so if the thread has a turn of the connection thread's. */
+  #loseLent(reason: PlainError, known?: number): void {
+    const { cells, slot, log, onTurnLost } = this.#deps;
+    const { state, turn } = cells.read(slot);
+    if (known === undefined && state !== "connection") return;
+    const subject = this.#current?.subject ?? null;
+    this.#endTurn();
+    log("warn", `${describeSubject(subject)}: ${reason.message}`, { code: reason.code });
+    onTurnLost?.({ slot, turn: known ?? turn, reason });
+  }
+}
+
+function endOf(answer: Answer): TurnEnd {
+  switch (answer.type) {
+    case "DONE":
+      return { type: "done", json: answer.json, timing: answer.timing };
+    case "FAILED":
+      return { type: "failed", thrown: answer.thrown, timing: answer.timing };
+    case "LOADED":
+      return { type: "done", json: { text: "null", isUndefined: true }, timing: { startedMs: 0, durationMs: 0 } };
+    default:
+      return unreachable(answer);
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Main's end of one thread of the pool: what it says, how it is ended, and why it ended. When to do which is decided
+ * in `machines/pool-machine.ts`.
+ */
+import type { MessagePort } from "node:worker_threads";
+import {
+  type ErrorCode,
+  HoldfastError,
+  type Log,
+  messageOf,
+  type PlainError,
+  plainError,
+  type TimerHandle,
+  type Timers,
+  toPlainError,
+} from "@holdfast/core";
+import { nodeModule } from "../../runtime.ts";
+import { ISOLATION_VERSION, type PoolCommand, type PoolReport, readReport } from "../shared/isolation-messages.ts";
+import type { SpawnedThread } from "./spawn-pool-thread.ts";
+
+type Unaddressed<Message> = Message extends unknown ? Omit<Message, "version" | "turn"> : never;
+
+export interface PoolThreadDeps {
+  readonly spawn: () => SpawnedThread;
+  readonly timers: Timers;
+  readonly log: Log;
+  readonly memoryMb: number;
+  readonly onReport: (report: PoolReport) => void;
+  readonly onExited: (reason: PlainError) => void;
+  /** It was terminated, and is still there. */
+  readonly onNotEnding: (reason: PlainError) => void;
+}
+
+/** How long a thread may take to start, and to end. One in native code does not end before that has returned. */
+const START_MS = 30_000;
+const END_MS = 500;
+
+type Crash = Extract<PoolReport, { type: "CRASHING" }>;
+
+export class PoolThread {
+  readonly #deps: PoolThreadDeps;
+  readonly #thread: SpawnedThread | undefined;
+  #isReady = false;
+  #isGone = false;
+  #isTerminated = false;
+  #crash: Crash | undefined;
+  #error: unknown;
+  #alarm: TimerHandle | undefined;
+
+  constructor(deps: PoolThreadDeps) {
+    this.#deps = deps;
+    try {
+      this.#thread = deps.spawn();
+    } catch (error) {
+      const reason = lost(`A thread of the pool could not be started: ${messageOf(error)}`);
+      queueMicrotask(() => this.#gone(reason));
+      return;
+    }
+    const { worker, port } = this.#thread;
+    // The connection keeps the process alive, and so does the timer of a turn.
+    worker.unref();
+    port.on("message", (posted: unknown) => this.#receive(posted));
+    port.on("messageerror", (error) => this.#unreadable(error));
+    port.unref();
+    worker.on("error", (error) => {
+      this.#error = error;
+    });
+    worker.once("exit", (code) => this.#exited(code));
+    this.#drain("stdout");
+    this.#drain("stderr");
+    this.#alarm = deps.timers.set(START_MS, () => {
+      this.#error = lost(`A thread of the pool had not started after ${START_MS} ms.`);
+      this.terminate();
+    });
+  }
+
+  /** @throws whatever `postMessage` throws for a value that cannot cross */
+  send(command: Unaddressed<PoolCommand>, turn: number, transfer: readonly (ArrayBuffer | MessagePort)[] = []): void {
+    const message = { ...command, version: ISOLATION_VERSION, turn } satisfies PoolCommand;
+    this.#thread?.port.postMessage(message, transfer);
+  }
+
+  /** Lets it end by itself; it is free and doomed. */
+  end(): void {
+    this.send({ type: "END" }, 0);
+    this.#alarm?.cancel();
+    this.#alarm = this.#deps.timers.set(END_MS, () => this.terminate(), { unref: true });
+  }
+
+  terminate(): void {
+    if (this.#isGone) return;
+    this.#isTerminated = true;
+    void this.#thread?.worker.terminate();
+    this.#alarm?.cancel();
+    this.#alarm = this.#deps.timers.set(END_MS, () => this.#notEnding(), { unref: true });
+  }
+
+  #receive(posted: unknown): void {
+    if (this.#isGone) return;
+    let report: PoolReport;
+    try {
+      report = readReport(posted);
+    } catch (error) {
+      return this.#unreadable(error);
+    }
+    if (report.type === "CRASHING") this.#crash ??= report;
+    if (report.type === "READY") {
+      this.#isReady = true;
+      this.#alarm?.cancel();
+    }
+    this.#deps.onReport(report);
+  }
+
+  /** It may have been the answer that a turn waits for: only the end of the thread is sure to be noticed. */
+  #unreadable(error: unknown): void {
+    this.#error = error;
+    this.#deps.log("error", `A message of a pool thread could not be read: ${messageOf(error)}`);
+    this.terminate();
+  }
+
+  #exited(code: number): void {
+    const port = this.#thread?.port;
+    if (port && !this.#isGone) {
+      const { receiveMessageOnPort } = nodeModule("node:worker_threads");
+      for (let last = receiveMessageOnPort(port); last !== undefined; last = receiveMessageOnPort(port)) {
+        this.#receive(last.message);
+      }
+      port.close();
+    }
+    this.#gone(this.#reason(code));
+  }
+
+  #notEnding(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#thread?.port.close();
+    const message = `A thread of the pool did not end within ${END_MS} ms of being terminated, probably in native code. It is left behind.`;
+    this.#deps.log("error", message, { code: "ISOLATE_THREAD_LOST" satisfies ErrorCode });
+    this.#deps.onNotEnding(lost(message));
+  }
+
+  #gone(reason: PlainError): void {
+    this.#alarm?.cancel();
+    this.#isGone = true;
+    this.#deps.onExited(reason);
+  }
+
+  #reason(code: number): PlainError {
+    const { memoryMb } = this.#deps;
+    const error = this.#error;
+    if ((error as { code?: unknown } | undefined)?.code === "ERR_WORKER_OUT_OF_MEMORY") {
+      const limit = memoryMb > 0 ? ` It may use ${memoryMb} MB: raise \`memoryMb\`, or use less.` : "";
+      return lost(`Its thread ran out of memory.${limit}`, error);
+    }
+    if (HoldfastError.is(error)) return toPlainError(error);
+    if (this.#crash?.origin === "exit")
+      return lost(`Its thread ended: ${this.#crash.error.message}`, this.#crash.error);
+    const cause = this.#crash?.error ?? (error === undefined ? undefined : toPlainError(error));
+    if (cause !== undefined) {
+      const what = this.#crash?.origin === "unhandledRejection" ? "An unhandled rejection" : "An uncaught exception";
+      return lost(`${what} ended its thread${this.#isReady ? "" : " before it was ready"}: ${cause.message}`, cause);
+    }
+    return lost(this.#isTerminated ? "Its thread was terminated." : `Its thread exited with code ${code}.`);
+  }
+
+  /** What code prints is captured in the thread; this is what others write. It is read, so that it can never fill up. */
+  #drain(name: "stdout" | "stderr"): void {
+    const stream = this.#thread?.worker[name];
+    stream?.on("data", (chunk: Buffer | string) => {
+      const text = String(chunk).slice(0, MAX_CHARS).trimEnd();
+      if (text !== "") this.#deps.log("warn", `A thread of the pool wrote to ${name}: ${text}`);
+    });
+    stream?.on("error", () => {});
+  }
+}
+
+/** How much of one burst of output reaches the log. */
+const MAX_CHARS = 2_000;
+
+function lost(message: string, cause?: unknown): PlainError {
+  const plain = plainError("ISOLATE_THREAD_LOST", message);
+  return cause === undefined ? plain : { ...plain, cause: toPlainError(cause) };
+}

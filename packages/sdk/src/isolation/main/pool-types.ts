@@ -1,0 +1,59 @@
+/** What the pool is asked for, what it answers, and what it is made of. */
+import type { Clock, Log, PlainError, Random, Timers } from "@holdfast/core";
+import type { Thrown } from "../../execution/thrown.ts";
+import type { PoolRules } from "../machines/pool-types.ts";
+import type { AnswerJson, CodeReference, TurnSubject, TurnTiming } from "../shared/isolation-messages.ts";
+import type { PoolResourceLimits, SpawnPoolThread } from "./spawn-pool-thread.ts";
+
+/** The body of a step that is to run in a thread. */
+export interface BodyTurn {
+  readonly code: CodeReference;
+  readonly args: readonly unknown[];
+  readonly subject: TurnSubject;
+  readonly budgetMs: number;
+  /** 0 = what the pool's threads have. */
+  readonly memoryMb: number;
+}
+
+/** How a turn ended. The timing is that of the code; null: none ran. */
+export type TurnEnd =
+  | { readonly type: "done"; readonly json: AnswerJson; readonly timing: TurnTiming }
+  | { readonly type: "failed"; readonly thrown: Thrown; readonly timing: TurnTiming | null };
+
+/** What `debugState()` shows of the pool. */
+export interface IsolationDebugState {
+  /** Threads that live, and how many of them have a turn. */
+  readonly threads: number;
+  readonly busy: number;
+  readonly queued: number;
+  /** How long the turn that has waited or run for the longest is here; null = there is none. */
+  readonly oldestMs: number | null;
+  /** Turns that were ended because their budget was used up. */
+  readonly overruns: number;
+  /** Threads that ended on their own. */
+  readonly crashes: number;
+  /** Threads that were replaced after `recycleAfter` turns. */
+  readonly recycled: number;
+  /** Threads that do not end, and are left behind. */
+  readonly abandoned: number;
+}
+
+/** A turn that the connection thread had given to a thread that is gone, or goes. */
+export interface LostTurn {
+  readonly slot: number;
+  readonly turn: number;
+  readonly reason: PlainError;
+}
+
+export interface PoolDeps {
+  readonly rules: PoolRules;
+  readonly resourceLimits: PoolResourceLimits;
+  readonly spawn: SpawnPoolThread;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  readonly log: Log;
+  /** A debugger may hold a thread: then no time is over. */
+  readonly isDebugged: () => boolean;
+  readonly onTurnLost?: (lost: LostTurn) => void;
+}

@@ -1,0 +1,249 @@
+/**
+ * The pool of threads for code that computes, on main: takes turns, lets `machines/pool-machine.ts` decide which thread
+ * has which, and settles each turn once. Only main can start and end threads; the connection thread claims free ones
+ * by itself (`shared/thread-cells.ts`).
+ */
+import type { MessagePort } from "node:worker_threads";
+import {
+  type BackoffPolicy,
+  backoffDelayMs,
+  createDriver,
+  type Driver,
+  HoldfastError,
+  messageOf,
+  type PlainError,
+  type TimerHandle,
+  toPlainError,
+  unreachable,
+} from "@holdfast/core";
+import type { CancelSignal } from "../../execution/abort.ts";
+import { readThrown } from "../../execution/thrown.ts";
+import { nodeModule } from "../../runtime.ts";
+import { createPoolStep } from "../machines/pool-machine.ts";
+import { POOL_START, type PoolEffect, type PoolEvent, type PoolState, slotCount } from "../machines/pool-types.ts";
+import { type CodeReference, checkSize, MAX_INPUT_BYTES, type TurnSubject } from "../shared/isolation-messages.ts";
+import { cellsBytes, type ThreadCells, threadCells } from "../shared/thread-cells.ts";
+import { type GivenTurn, PoolSlot } from "./pool-slot.ts";
+import type { BodyTurn, IsolationDebugState, PoolDeps, TurnEnd } from "./pool-types.ts";
+import { describeSubject, failedTurn, LOAD_MS } from "./turn-failures.ts";
+
+const START_BACKOFF: BackoffPolicy = { baseMs: 100, factor: 2, maxMs: 10_000, jitter: 0.2 };
+const MIN_IDLE_CHECK_MS = 5;
+/** Larger arguments are moved to the thread instead of copied. */
+const TRANSFER_BYTES = 64 * 1024;
+
+interface Turn extends GivenTurn {
+  readonly sinceMs: number;
+  readonly settle: (end: TurnEnd) => void;
+  /** Why it is not wanted any more. */
+  abortedFor?: PlainError;
+}
+
+export class IsolationPool {
+  /** The memory that every thread that takes part is given. */
+  readonly buffer: SharedArrayBuffer;
+  readonly cells: ThreadCells;
+  readonly #deps: PoolDeps;
+  readonly #driver: Driver<PoolState, PoolEvent>;
+  readonly #turns = new Map<number, Turn>();
+  readonly #slots = new Map<number, PoolSlot>();
+  readonly #onStopped: (() => void)[] = [];
+  #nextKey = 1;
+  #onPort: ((slot: number, port: MessagePort) => void) | undefined;
+  #idleTimer: TimerHandle | undefined;
+  #backoffTimer: TimerHandle | undefined;
+
+  constructor(deps: PoolDeps) {
+    this.#deps = deps;
+    this.buffer = new SharedArrayBuffer(cellsBytes(slotCount(deps.rules)));
+    this.cells = threadCells(this.buffer);
+    this.#driver = createDriver<PoolState, PoolEvent, PoolEffect>({
+      initial: POOL_START,
+      step: createPoolStep(deps.rules),
+      run: (effect) => this.#run(effect),
+      nowMs: () => deps.clock.nowMs(),
+      traceSize: 50,
+    });
+    if (deps.rules.warm > 0) this.want(deps.rules.warm);
+  }
+
+  /** Runs a step's body in a thread. Never rejects. */
+  runBody(body: BodyTurn, signal: CancelSignal): Promise<TurnEnd> {
+    const { code, subject, budgetMs, memoryMb } = body;
+    let input: Uint8Array;
+    try {
+      input = nodeModule("node:v8").serialize(body.args);
+      checkSize("arguments", input.byteLength, MAX_INPUT_BYTES);
+    } catch (error) {
+      return Promise.resolve({ type: "failed", thrown: readThrown(unsendable(subject, error)), timing: null });
+    }
+    const transfer = input.byteLength > TRANSFER_BYTES ? [input.buffer as ArrayBuffer] : [];
+    const send: GivenTurn["send"] = (thread, turn) =>
+      thread.send({ type: "RUN_BODY", code, subject, input }, turn, transfer);
+    return this.#submit({ subject, budgetMs, send }, memoryMb, signal);
+  }
+
+  /**
+   * Evaluates the modules of isolated code in a thread, and looks for the code there.
+   * @throws HoldfastError `ISOLATE_MODULE_INVALID`, `ISOLATE_CONNECT`, `ISOLATE_THREAD_LOST`
+   */
+  async load(codes: readonly CodeReference[]): Promise<void> {
+    const send: GivenTurn["send"] = (thread, turn) => thread.send({ type: "LOAD", codes }, turn);
+    const end = await this.#submit({ subject: null, budgetMs: LOAD_MS, send }, 0);
+    if (end.type === "done") return;
+    const { code, message, cause } = end.thrown.error;
+    const known = (["ISOLATE_MODULE_INVALID", "ISOLATE_CONNECT"] as const).find((one) => one === code);
+    throw new HoldfastError(known ?? "ISOLATE_THREAD_LOST", message, { cause });
+  }
+
+  /** From now on at least this many threads are kept. */
+  want(count: number): void {
+    this.#send({ type: "WANT", count });
+  }
+
+  /** Gives every thread, now and later, a port of which `onPort` gets the other end: for the connection thread. */
+  connectPorts(onPort: (slot: number, port: MessagePort) => void): void {
+    this.#onPort = onPort;
+    for (const slot of this.#slots.values()) if (slot.isReady) slot.connectPort(onPort);
+  }
+
+  debugState(): IsolationDebugState {
+    const { threads, queue, counts } = this.#driver.state;
+    const nowMs = this.#deps.clock.monotonicMs();
+    const ages = [...this.#turns.values()].map(({ sinceMs }) => nowMs - sinceMs);
+    const count = (...types: readonly string[]): number =>
+      threads.filter(({ phase }) => types.includes(phase.type)).length;
+    return {
+      threads: threads.length - count("abandoned"),
+      busy: count("busy", "lent"),
+      queued: queue.length,
+      oldestMs: ages.length === 0 ? null : Math.round(Math.max(...ages)),
+      ...counts,
+      abandoned: count("abandoned"),
+    };
+  }
+
+  /** Ends all threads; turns that have not ended fail. Resolves when no thread is left that can end. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#driver.state.isStopped) return resolve();
+      this.#onStopped.push(resolve);
+      this.#idleTimer?.cancel();
+      this.#backoffTimer?.cancel();
+      const reason = new HoldfastError("CONNECT_CLOSED", "The connection is closed, and its threads with it.");
+      this.#send({ type: "STOP", reason: toPlainError(reason) });
+    });
+  }
+
+  #submit(given: Omit<GivenTurn, "key">, memoryMb: number, signal?: CancelSignal): Promise<TurnEnd> {
+    const key = this.#nextKey;
+    this.#nextKey += 1;
+    return new Promise((resolve) => {
+      const onAbort = (): void => this.#withdraw(key, toPlainError(signal?.reason));
+      const settle = (end: TurnEnd): void => {
+        signal?.removeEventListener("abort", onAbort);
+        this.#turns.delete(key);
+        resolve(end);
+      };
+      this.#turns.set(key, { ...given, key, sinceMs: this.#deps.clock.monotonicMs(), settle });
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#send({ type: "SUBMIT", turn: { key, memoryMb } });
+    });
+  }
+
+  #withdraw(key: number, reason: PlainError): void {
+    const turn = this.#turns.get(key);
+    if (turn === undefined) return;
+    turn.abortedFor = reason;
+    this.#send({ type: "WITHDRAW", key });
+  }
+
+  readonly #send = (event: PoolEvent): void => {
+    // Said before any thread is tried, so that one that becomes free in between says so.
+    if (event.type === "SUBMIT") this.cells.setWaiting("main", true);
+    this.#driver.send(event);
+    if (this.#driver.state.queue.length === 0) this.cells.setWaiting("main", false);
+    this.#watchIdle();
+  };
+
+  #watchIdle(): void {
+    const { idleMs } = this.#deps.rules;
+    const { threads, isStopping } = this.#driver.state;
+    if (idleMs === null || isStopping || this.#idleTimer !== undefined || threads.length === 0) return;
+    const check = (): void => {
+      this.#idleTimer = undefined;
+      this.#send({ type: "IDLE_CHECK", nowMs: this.#deps.clock.monotonicMs() });
+    };
+    this.#idleTimer = this.#deps.timers.set(Math.max(MIN_IDLE_CHECK_MS, idleMs / 2), check, { unref: true });
+  }
+
+  #run(effect: PoolEffect): void {
+    switch (effect.do) {
+      case "SPAWN":
+        return this.#spawn(effect);
+      case "GIVE":
+        return this.#give(effect.id, effect.turn.key);
+      case "RETIRE":
+        return this.#slots.get(effect.id)?.retire() ? undefined : this.#notFree(effect.id);
+      case "TERMINATE":
+        return this.#slots.get(effect.id)?.terminate();
+      case "ABORT": {
+        const reason = this.#turns.get(effect.key)?.abortedFor;
+        return reason && this.#slots.get(effect.id)?.abort(effect.key, reason);
+      }
+      case "DROP": {
+        const turn = this.#turns.get(effect.key);
+        return turn?.settle({ type: "failed", thrown: readThrown(turn.abortedFor), timing: null });
+      }
+      case "FAIL":
+        return this.#fail(effect);
+      case "BACK_OFF": {
+        const delayMs = backoffDelayMs(START_BACKOFF, effect.failures, this.#deps.random);
+        this.#backoffTimer = this.#deps.timers.set(delayMs, () => this.#send({ type: "BACKOFF_OVER" }));
+        return;
+      }
+      case "STOPPED":
+        for (const resolve of this.#onStopped) resolve();
+        return;
+      default:
+        return unreachable(effect);
+    }
+  }
+
+  #spawn({ id, slot, memoryMb }: Extract<PoolEffect, { do: "SPAWN" }>): void {
+    const { buffer, cells } = this;
+    const onReady = (made: PoolSlot): void => (this.#onPort ? made.connectPort(this.#onPort) : undefined);
+    const onEnd = (key: number, end: TurnEnd): void => this.#turns.get(key)?.settle(end);
+    const send = (event: PoolEvent): void => {
+      if (event.type === "EXITED") this.#slots.delete(id);
+      this.#send(event);
+    };
+    this.#slots.set(id, new PoolSlot({ ...this.#deps, id, slot, memoryMb, buffer, cells, send, onReady, onEnd }));
+  }
+
+  #give(id: number, key: number): void {
+    const turn = this.#turns.get(key);
+    if (turn === undefined || !this.#slots.get(id)?.give(turn)) this.#notFree(id);
+  }
+
+  #notFree(id: number): void {
+    this.#driver.send({ type: "NOT_FREE", id });
+  }
+
+  #fail({ key, cause, reason }: Extract<PoolEffect, { do: "FAIL" }>): void {
+    const turn = this.#turns.get(key);
+    if (turn === undefined) return;
+    const thrown = failedTurn(turn.subject, cause, reason);
+    this.#deps.log("warn", thrown.error.message, { code: thrown.error.code });
+    turn.settle({ type: "failed", thrown, timing: null });
+  }
+}
+
+function unsendable(subject: TurnSubject, error: unknown): HoldfastError {
+  if (HoldfastError.is(error)) return error;
+  return new HoldfastError(
+    "ISOLATE_VALUE_INVALID",
+    `${describeSubject(subject)}: its arguments cannot cross to a thread: ${messageOf(error)}. Pass plain data: no functions, classes or open handles.`,
+    { cause: error },
+  );
+}

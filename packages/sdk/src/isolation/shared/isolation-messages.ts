@@ -1,0 +1,192 @@
+/**
+ * The messages between main and a pool thread, and how a post is read. What each means in every situation is in
+ * `isolation-table.ts`. Those between the connection thread and a pool thread go over a port of their own.
+ */
+import type { MessagePort } from "node:worker_threads";
+import { HoldfastError, type LogLevel, type PlainError } from "@holdfast/core";
+import { WIRE_LIMITS } from "@holdfast/protocol";
+
+/** Raised with every change that an older thread or main could misread. On every message. */
+export const ISOLATION_VERSION = 1;
+
+/** Bytes of a body's arguments in one message: as much as events and step results of a run may be. */
+export const MAX_INPUT_BYTES = WIRE_LIMITS.maxRunStateLength;
+/** Bytes of what comes back: the largest result, as JSON text of two-byte characters, and what is around it. */
+export const MAX_ANSWER_BYTES = 4 * WIRE_LIMITS.maxOutputBytes;
+
+/** Code that a pool thread can find: a module, and in it what `isolated()` was given this name for, or an export. */
+export interface CodeReference {
+  readonly kind: "body" | "export";
+  /** URL, as `import()` takes it. */
+  readonly module: string;
+  readonly name: string;
+}
+
+/** Whose code a turn runs: for logs and messages, and for `currentExecution()`. */
+export interface TurnSubject {
+  readonly requestId: string;
+  readonly runId: string;
+  readonly functionSlug: string;
+  readonly step?: { readonly id: string; readonly hash: string; readonly attempt: number };
+}
+
+/** What a thread needs to begin; plain data but for the ports. It comes as `workerData`. */
+export interface PoolThreadInit {
+  readonly version: number;
+  /** What the thread is: code in it can look it up under `POOL_THREAD_KEY`. */
+  readonly script: string;
+  readonly slot: number;
+  readonly cells: SharedArrayBuffer;
+  readonly port: MessagePort;
+}
+
+interface Header {
+  readonly version: number;
+  /** The turn that it belongs to; 0 = none. Late answers are known by it. */
+  readonly turn: number;
+}
+
+/** A value as JSON text; `undefined` is marked. */
+export interface AnswerJson {
+  readonly text: string;
+  readonly isUndefined: boolean;
+}
+
+/** What was thrown in a thread, read there. */
+export interface AnswerThrown {
+  readonly error: PlainError & { readonly __serialized: true };
+  readonly isFinal: boolean;
+  readonly isStepError: boolean;
+  readonly retryAfter?: string;
+}
+
+export interface TurnTiming {
+  readonly startedMs: number;
+  readonly durationMs: number;
+}
+
+/** From main. */
+export type PoolCommand = Header &
+  (
+    | {
+        readonly type: "RUN_BODY";
+        readonly code: CodeReference;
+        readonly subject: TurnSubject;
+        /** The arguments, serialized; see `MAX_INPUT_BYTES`. */
+        readonly input: Uint8Array;
+      }
+    /** Evaluates modules and looks for the code; answered by LOADED or FAILED. */
+    | { readonly type: "LOAD"; readonly codes: readonly CodeReference[] }
+    | { readonly type: "ABORT"; readonly reason: PlainError }
+    /** The port to the connection thread, instead of the one before. */
+    | { readonly type: "CONNECTION_PORT"; readonly port: MessagePort }
+    /** The thread is doomed and has no turn: it ends by itself. */
+    | { readonly type: "END" }
+  );
+
+/** To main. */
+export type PoolReport = Header &
+  (
+    | { readonly type: "READY" }
+    | { readonly type: "DONE"; readonly json: AnswerJson; readonly timing: TurnTiming }
+    /** The code threw, or there is none. */
+    | { readonly type: "FAILED"; readonly thrown: AnswerThrown; readonly timing: TurnTiming | null }
+    | { readonly type: "LOADED" }
+    /** What code of the turn printed. */
+    | {
+        readonly type: "OUTPUT";
+        readonly lines: readonly { readonly level: LogLevel; readonly text: string }[];
+        readonly dropped: number;
+      }
+    /** Nothing caught an error, or process.exit() was called: the thread ends. */
+    | {
+        readonly type: "CRASHING";
+        readonly origin: "uncaughtException" | "unhandledRejection" | "exit";
+        readonly error: PlainError;
+      }
+    /** The connection thread gave it a turn; its code has this long. */
+    | { readonly type: "LENT"; readonly subject: TurnSubject; readonly budgetMs: number }
+    | { readonly type: "RETURNED" }
+    /** It got something that it cannot read. */
+    | { readonly type: "REFUSED"; readonly error: PlainError }
+  );
+
+export type IsolationMessage = PoolCommand | PoolReport;
+
+// Tables, so that a type left out does not compile: the other side would take its messages for a mistake.
+const COMMAND_ROWS: Readonly<Record<PoolCommand["type"], true>> = {
+  RUN_BODY: true,
+  LOAD: true,
+  ABORT: true,
+  CONNECTION_PORT: true,
+  END: true,
+};
+export const COMMAND_TYPES = Object.keys(COMMAND_ROWS) as readonly PoolCommand["type"][];
+
+const REPORT_ROWS: Readonly<Record<PoolReport["type"], true>> = {
+  READY: true,
+  DONE: true,
+  FAILED: true,
+  LOADED: true,
+  OUTPUT: true,
+  CRASHING: true,
+  LENT: true,
+  RETURNED: true,
+  REFUSED: true,
+};
+export const REPORT_TYPES = Object.keys(REPORT_ROWS) as readonly PoolReport["type"][];
+
+/** @throws HoldfastError `THREAD_PROTOCOL`, `ISOLATE_PORT`, `ISOLATE_VALUE_INVALID` */
+export function readCommand(posted: unknown): PoolCommand {
+  const command = readMessage<PoolCommand>(posted, COMMAND_TYPES, "main thread");
+  if (command.type === "CONNECTION_PORT") checkPort(command.port);
+  if (command.type === "RUN_BODY") checkSize("arguments", command.input.byteLength, MAX_INPUT_BYTES);
+  return command;
+}
+
+/** @throws HoldfastError `THREAD_PROTOCOL`, `ISOLATE_VALUE_INVALID` */
+export function readReport(posted: unknown): PoolReport {
+  const report = readMessage<PoolReport>(posted, REPORT_TYPES, "pool thread");
+  if (report.type === "DONE") checkSize("result", report.json.text.length, MAX_ANSWER_BYTES);
+  return report;
+}
+
+/** What crosses is measured where it is sent and where it comes in. @throws HoldfastError `ISOLATE_VALUE_INVALID` */
+export function checkSize(what: "arguments" | "result", bytes: number, maxBytes: number): void {
+  if (bytes <= maxBytes) return;
+  throw new HoldfastError(
+    "ISOLATE_VALUE_INVALID",
+    `The ${what} of isolated code are ${bytes} bytes long; the limit is ${maxBytes}. Store large data elsewhere and pass a reference.`,
+  );
+}
+
+/** @throws HoldfastError `ISOLATE_PORT` */
+export function checkPort(port: unknown): void {
+  const candidate = port as Partial<MessagePort> | null | undefined;
+  if (typeof candidate?.postMessage === "function" && typeof candidate.start === "function") return;
+  throw new HoldfastError(
+    "ISOLATE_PORT",
+    "A pool thread got no port in a message that must bring one: its sender did not transfer it. A port works in one thread at a time and has to be named in the transfer list of postMessage().",
+  );
+}
+
+function readMessage<Message extends IsolationMessage>(
+  posted: unknown,
+  known: readonly Message["type"][],
+  sender: string,
+): Message {
+  const { type, version } = (posted ?? {}) as { readonly type?: unknown; readonly version?: unknown };
+  if (version !== ISOLATION_VERSION) {
+    throw new HoldfastError(
+      "THREAD_PROTOCOL",
+      `The ${sender} speaks version ${String(version)} of the pool's protocol, this thread version ${ISOLATION_VERSION}. Install one version of holdfast.`,
+    );
+  }
+  if (!known.some((one) => one === type)) {
+    throw new HoldfastError(
+      "THREAD_PROTOCOL",
+      `The ${sender} sent a message of unknown type ${JSON.stringify(type) ?? "undefined"}. Install one version of holdfast.`,
+    );
+  }
+  return posted as Message;
+}

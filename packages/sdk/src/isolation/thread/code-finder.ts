@@ -1,0 +1,64 @@
+/** Finds isolated code in a pool thread: evaluates its module, once a thread, and looks it up there. */
+import { createRequire } from "node:module";
+import { HoldfastError, messageOf } from "@holdfast/core";
+import { findIsolated } from "../../steps/isolated.ts";
+import type { CodeReference } from "../shared/isolation-messages.ts";
+
+/** `import()`, as the thread's own script has it. */
+export type ImportModule = (url: string) => Promise<unknown>;
+
+export type Code = (...args: unknown[]) => unknown;
+
+export interface CodeFinder {
+  /** Code whose module this thread has evaluated. */
+  known(code: CodeReference): Code | undefined;
+  /** @throws HoldfastError `ISOLATE_MODULE_INVALID` */
+  find(code: CodeReference): Promise<Code>;
+}
+
+export function createCodeFinder(importModule: ImportModule): CodeFinder {
+  const found = new Map<string, Code>();
+  const keyOf = ({ kind, module, name }: CodeReference): string => `${kind}\n${module}\n${name}`;
+  return {
+    known: (code) => found.get(keyOf(code)),
+    find: async (code) => {
+      const exported = await evaluate(importModule, code);
+      const value = code.kind === "body" ? findIsolated(code.module, code.name) : exportOf(exported, code.name);
+      if (typeof value !== "function") throw notFound(code, value);
+      found.set(keyOf(code), value as Code);
+      return value as Code;
+    },
+  };
+}
+
+async function evaluate(importModule: ImportModule, { module }: CodeReference): Promise<unknown> {
+  try {
+    return await importModule(module);
+  } catch (cause) {
+    // Loaders that only know require(), such as those of -r, teach import() nothing.
+    if ((cause as { code?: unknown } | null)?.code === "ERR_UNKNOWN_FILE_EXTENSION") {
+      return createRequire(module)(decodeURIComponent(new URL(module).pathname));
+    }
+    if (HoldfastError.is(cause)) throw cause;
+    throw new HoldfastError(
+      "ISOLATE_MODULE_INVALID",
+      `The module of isolated code could not be evaluated in a thread of the pool: ${module}: ${messageOf(cause)}`,
+      { cause },
+    );
+  }
+}
+
+function exportOf(module: unknown, name: string): unknown {
+  const exports = module as Record<string, unknown> | null | undefined;
+  const inside = exports?.default as Record<string, unknown> | null | undefined;
+  // What a CommonJS module exports is the default, and not all of its names are found.
+  return exports?.[name] ?? (name === "default" ? undefined : inside?.[name]);
+}
+
+function notFound({ kind, module, name }: CodeReference, value: unknown): HoldfastError {
+  const problem =
+    kind === "body"
+      ? `The module ${module} was evaluated in a thread of the pool and did not call isolated() with the name "${name}". Call it at the top of the module, in every thread, and pass \`import.meta.url\` of that very module.`
+      : `The module ${module} ${value === undefined ? "has no export" : "exports no function as"} "${name}".`;
+  return new HoldfastError("ISOLATE_MODULE_INVALID", problem);
+}

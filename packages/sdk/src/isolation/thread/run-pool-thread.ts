@@ -1,0 +1,190 @@
+/**
+ * A thread of the pool: takes one turn at a time, runs the code that it names and answers. It holds nothing that is
+ * not lost with it: main and the connection thread know what they gave it.
+ */
+import { deserialize } from "node:v8";
+import type { MessagePort } from "node:worker_threads";
+import { type Clock, type HoldfastError, toPlainError, unreachable } from "@holdfast/core";
+import { LazyAbortController } from "../../execution/abort.ts";
+import { currentExecution, currentSignal, publishCurrentExecution, runAs } from "../../execution/current.ts";
+import { encodeResult } from "../../execution/result-json.ts";
+import { readThrown } from "../../execution/thrown.ts";
+import { POOL_THREAD_KEY, type PoolThreadGlobal } from "../../steps/isolated.ts";
+import { provideStepSignal } from "../../steps/step-signal.ts";
+import {
+  ISOLATION_VERSION,
+  type PoolCommand,
+  type PoolReport,
+  type PoolThreadInit,
+  readCommand,
+  type TurnSubject,
+  type TurnTiming,
+} from "../shared/isolation-messages.ts";
+import { type ThreadCells, threadCells } from "../shared/thread-cells.ts";
+import { type Code, type CodeFinder, createCodeFinder, type ImportModule } from "./code-finder.ts";
+import { captureOutput } from "./output.ts";
+
+export interface PoolThreadPorts {
+  readonly clock: Clock;
+  readonly importModule: ImportModule;
+}
+
+type Unaddressed<Message> = Message extends unknown ? Omit<Message, "version" | "turn"> : never;
+type Answer = Unaddressed<Extract<PoolReport, { type: "DONE" | "FAILED" | "LOADED" }>>;
+type BodyCommand = Extract<PoolCommand, { type: "RUN_BODY" }>;
+
+interface CurrentTurn {
+  readonly turn: number;
+  readonly subject: TurnSubject | null;
+  readonly controller: LazyAbortController;
+}
+
+export function runPoolThread(init: PoolThreadInit, ports: PoolThreadPorts): void {
+  new PoolThreadRunner(init, ports).start();
+}
+
+class PoolThreadRunner {
+  readonly #init: PoolThreadInit;
+  readonly #clock: Clock;
+  readonly #cells: ThreadCells;
+  readonly #finder: CodeFinder;
+  #current: CurrentTurn | undefined;
+  #connectionPort: MessagePort | undefined;
+  #isEnding = false;
+
+  constructor(init: PoolThreadInit, { clock, importModule }: PoolThreadPorts) {
+    this.#init = init;
+    this.#clock = clock;
+    this.#cells = threadCells(init.cells);
+    this.#finder = createCodeFinder(importModule);
+  }
+
+  start(): void {
+    const { slot, port } = this.#init;
+    const shown: PoolThreadGlobal = { currentExecution };
+    Object.defineProperty(globalThis, POOL_THREAD_KEY, { value: shown });
+    publishCurrentExecution();
+    provideStepSignal(currentSignal);
+    captureOutput({
+      send: (lines, dropped) => this.#send({ type: "OUTPUT", lines, dropped }),
+      taken: () => this.#cells.readLogsTaken(slot),
+    });
+    this.#reportEnds();
+    port.on("message", (posted: unknown) => this.#receive(posted));
+    this.#cells.ready(slot);
+    this.#send({ type: "READY" });
+    this.#setFree();
+  }
+
+  /** Last words; the exit itself main sees by itself. */
+  #reportEnds(): void {
+    process.on("uncaughtExceptionMonitor", (error, origin) =>
+      this.#send({ type: "CRASHING", origin, error: toPlainError(error) }),
+    );
+    process.on("exit", (code) => {
+      const error = toPlainError(new Error(`process.exit(${code}) was called.`));
+      if (!this.#isEnding) this.#send({ type: "CRASHING", origin: "exit", error });
+    });
+  }
+
+  #send(report: Unaddressed<PoolReport>, turn = this.#current?.turn ?? 0): void {
+    this.#init.port.postMessage({ ...report, version: ISOLATION_VERSION, turn } satisfies PoolReport);
+  }
+
+  #receive(posted: unknown): void {
+    try {
+      this.#take(readCommand(posted));
+    } catch (error) {
+      const turn = (posted as { readonly turn?: unknown } | null)?.turn;
+      this.#send({ type: "REFUSED", error: toPlainError(error) }, typeof turn === "number" ? turn : 0);
+    }
+  }
+
+  #take(command: PoolCommand): void {
+    switch (command.type) {
+      case "RUN_BODY":
+        return this.#begin(command.turn, command.subject, (signal) => this.#runBody(command, signal));
+      case "LOAD":
+        return this.#begin(command.turn, null, () => this.#load(command));
+      case "ABORT":
+        if (this.#current?.turn === command.turn) this.#current.controller.abort(abortReason(command.reason));
+        return;
+      case "CONNECTION_PORT":
+        this.#connectionPort?.close();
+        this.#connectionPort = command.port;
+        return;
+      case "END":
+        this.#isEnding = true;
+        return process.exit(0);
+      default:
+        return unreachable(command);
+    }
+  }
+
+  #begin(turn: number, subject: TurnSubject | null, code: (signal: () => AbortSignal) => Promise<Answer>): void {
+    const controller = new LazyAbortController();
+    this.#current = { turn, subject, controller };
+    void code(() => controller.signal).then((answer) => {
+      this.#current = undefined;
+      // Main has given it up, and ends this thread.
+      if (!this.#cells.release(this.#init.slot, turn)) return;
+      this.#send(answer, turn);
+      this.#setFree();
+    });
+  }
+
+  /** An owner that waits tries to claim the thread then. */
+  #setFree(): void {
+    if (!this.#cells.isWaiting("connection")) return;
+    this.#connectionPort?.postMessage({ type: "FREE", version: ISOLATION_VERSION, turn: 0 });
+  }
+
+  #setPhase(phase: "loading" | "running"): void {
+    this.#cells.setPhase(this.#init.slot, phase, this.#clock.monotonicMs());
+  }
+
+  async #runBody({ code, subject, input }: BodyCommand, signal: () => AbortSignal): Promise<Answer> {
+    const clock = this.#clock;
+    let begun: { readonly startedMs: number; readonly fromMs: number } | undefined;
+    const timing = (): TurnTiming | null =>
+      begun ? { startedMs: begun.startedMs, durationMs: clock.monotonicMs() - begun.fromMs } : null;
+    try {
+      let body: Code | undefined = this.#finder.known(code);
+      if (body === undefined) {
+        this.#setPhase("loading");
+        body = await this.#finder.find(code);
+      }
+      const call = body;
+      const args = deserialize(input) as unknown[];
+      begun = { startedMs: clock.nowMs(), fromMs: clock.monotonicMs() };
+      this.#setPhase("running");
+      const value = await runAs(executionOf(subject), signal, () => call(...args));
+      const json = encodeResult(value, `step "${subject.step?.id ?? subject.functionSlug}"`);
+      return { type: "DONE", json, timing: { startedMs: begun.startedMs, durationMs: 0, ...timing() } };
+    } catch (raw) {
+      return { type: "FAILED", thrown: readThrown(raw), timing: timing() };
+    }
+  }
+
+  async #load({ codes }: Extract<PoolCommand, { type: "LOAD" }>): Promise<Answer> {
+    this.#setPhase("loading");
+    try {
+      for (const code of codes) await this.#finder.find(code);
+      return { type: "LOADED" };
+    } catch (raw) {
+      return { type: "FAILED", thrown: readThrown(raw), timing: null };
+    }
+  }
+}
+
+function executionOf(subject: TurnSubject): Parameters<typeof runAs>[0] {
+  const { step, ...rest } = subject;
+  return step === undefined ? rest : { ...rest, step: { ...step, active: true } };
+}
+
+function abortReason(plain: { readonly message: string; readonly name: string; readonly code?: string }): Error {
+  const error: Error & { code?: string | HoldfastError["code"] } = new Error(plain.message);
+  error.name = plain.name;
+  if (plain.code !== undefined) error.code = plain.code;
+  return error;
+}

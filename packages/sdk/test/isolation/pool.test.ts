@@ -1,0 +1,202 @@
+import { expect, test } from "vitest";
+import { CancelSource } from "../../src/execution/abort.ts";
+import { poolThreadSpawner } from "../../src/isolation/main/spawn-pool-thread.ts";
+import { loadPoolScript } from "../../src/thread-script.ts";
+import { until } from "../connection/until.ts";
+import { failureOf, isolatedModule, resultOf, testPool } from "./pool-harness.ts";
+
+const SPIN = `isolated(import.meta.url, "spin", () => { for (;;); });`;
+
+test("a body runs in a thread of the pool with its arguments, and its result comes back", async () => {
+  await using code = await isolatedModule(`
+    import { isMainThread, threadId } from "node:worker_threads";
+    isolated(import.meta.url, "add", async (a, b) => ({ sum: a + b, isMainThread, threadId }));
+    isolated(import.meta.url, "nothing", () => undefined);
+    isolated(import.meta.url, "bytes", (bytes, date) => [bytes.length, date.getTime()]);
+  `);
+  await using test = await testPool();
+  const first = resultOf(await test.run(code.url, "add", { args: [1, 2] })) as { threadId: number };
+  expect(first).toMatchObject({ sum: 3, isMainThread: false });
+  expect(resultOf(await test.run(code.url, "add", { args: [1, 2] }))).toEqual(first);
+  expect(resultOf(await test.run(code.url, "nothing"))).toBeUndefined();
+  expect(resultOf(await test.run(code.url, "bytes", { args: [Buffer.alloc(100_000), new Date(7)] }))).toEqual([
+    100_000, 7,
+  ]);
+  expect(test.pool.debugState()).toMatchObject({ threads: 1, busy: 0, queued: 0, oldestMs: null, crashes: 0 });
+});
+
+test("what a body throws comes back with its own fields", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "fail", () => {
+      const error = Object.assign(new TypeError("no such page"), { page: 7 });
+      Object.defineProperty(error, Symbol.for("holdfast.nonRetriable"), { value: true });
+      throw error;
+    });
+    isolated(import.meta.url, "function", () => () => 1);
+  `);
+  await using test = await testPool();
+  expect(await test.run(code.url, "fail")).toMatchObject({
+    type: "failed",
+    thrown: { isFinal: true, error: { name: "TypeError", message: "no such page", data: { page: 7 } } },
+  });
+  expect(failureOf(await test.run(code.url, "function")).code).toBe("STEP_RESULT_INVALID");
+});
+
+test("code that is not found says why", async () => {
+  await using code = await isolatedModule(`isolated(import.meta.url, "known", () => 1);`);
+  await using broken = await isolatedModule(`throw new Error("the module is broken");`);
+  await using test = await testPool();
+  const unknown = failureOf(await test.run(code.url, "unknown"));
+  // The name alone would be enough to tell, were it the right one.
+  expect(unknown.code).toBe("ISOLATE_MODULE_INVALID");
+  expect(unknown.message).toContain('did not call isolated() with the name "unknown"');
+  const missing = failureOf(await test.run(`${code.url}.missing`, "known"));
+  expect(missing).toMatchObject({ code: "ISOLATE_MODULE_INVALID" });
+  expect(failureOf(await test.run(broken.url, "any")).message).toContain("the module is broken");
+  await expect(test.pool.load([{ kind: "export", module: code.url, name: "absent" }])).rejects.toMatchObject({
+    code: "ISOLATE_MODULE_INVALID",
+  });
+  await test.pool.load([{ kind: "body", module: code.url, name: "known" }]);
+});
+
+test("arguments that cannot be cloned are refused by name", async () => {
+  await using code = await isolatedModule(`isolated(import.meta.url, "one", () => 1);`);
+  await using test = await testPool();
+  const refused = failureOf(await test.run(code.url, "one", { args: [{ callback: () => 1 }] }));
+  expect(refused.code).toBe("ISOLATE_VALUE_INVALID");
+  expect(refused.message).toContain('Step "one"');
+});
+
+test("a message that a thread cannot read, or that cannot be sent, fails its turn at once", async () => {
+  await using code = await isolatedModule(`isolated(import.meta.url, "one", () => 1);`);
+  const spawn = poolThreadSpawner(await loadPoolScript());
+  const changes: ((command: object) => object)[] = [
+    (command) => ({ ...command, version: 99 }),
+    (command) => ({ ...command, extra: () => 1 }),
+  ];
+  await using test = await testPool(
+    { threads: 1 },
+    {
+      spawn: (...given) => {
+        const { worker, port } = spawn(...given);
+        const post = port.postMessage.bind(port);
+        const change = changes.shift();
+        port.postMessage = (command: object, transfer) => post(change ? change(command) : command, transfer ?? []);
+        return { worker, port };
+      },
+    },
+  );
+  expect(failureOf(await test.run(code.url, "one")).message).toContain("speaks version 99");
+  expect(failureOf(await test.run(code.url, "one")).message).toContain("could not be cloned");
+  expect(resultOf(await test.run(code.url, "one"))).toBe(1);
+});
+
+test("a body that does not end within its budget is ended, and its thread replaced", async () => {
+  await using code = await isolatedModule(`${SPIN} isolated(import.meta.url, "one", () => 1);`);
+  await using test = await testPool({ threads: 1 });
+  const spin = test.run(code.url, "spin", { budgetMs: 50 });
+  const next = test.run(code.url, "one");
+  const failure = failureOf(await spin);
+  expect(failure.code).toBe("ISOLATE_BUDGET");
+  expect(failure.message).toMatch(/^Step "spin" \(attempt 0\) of function "app-fn", run run-1: .* its budget is 50 ms/);
+  expect(resultOf(await next)).toBe(1);
+  expect(test.pool.debugState()).toMatchObject({ threads: 1, overruns: 1, crashes: 0 });
+});
+
+test.each([
+  ["exit", `process.exit(3);`, "process.exit(3) was called"],
+  [
+    "uncaught",
+    `setTimeout(() => { throw new Error("nobody caught this"); }); return new Promise(() => {});`,
+    "An uncaught exception ended its thread: nobody caught this",
+  ],
+  [
+    "rejection",
+    `Promise.reject(new Error("nobody awaited this")); return new Promise(() => {});`,
+    "An unhandled rejection ended its thread: nobody awaited this",
+  ],
+  [
+    "memory",
+    `const all = []; for (;;) all.push(new Array(10_000).fill(Math.random()));`,
+    "ran out of memory. It may use 32 MB",
+  ],
+])("a thread that ends in its turn (%s) fails that turn only and says why", async (name, source, message) => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "${name}", () => { ${source} });
+    isolated(import.meta.url, "slow", () => new Promise((resolve) => setTimeout(resolve, 300, "slow")));
+    isolated(import.meta.url, "one", () => 1);
+  `);
+  await using test = await testPool();
+  const other = test.run(code.url, "slow", { memoryMb: 32 });
+  const failure = failureOf(await test.run(code.url, name, { memoryMb: 32 }));
+  expect(failure.code).toBe("ISOLATE_THREAD_LOST");
+  expect(failure.message.toLowerCase()).toContain(message.toLowerCase());
+  expect(resultOf(await other)).toBe("slow");
+  expect(resultOf(await test.run(code.url, "one"))).toBe(1);
+  expect(test.pool.debugState()).toMatchObject({ crashes: 1, overruns: 0 });
+});
+
+test("what code prints is logged with its function, run and step", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "print", () => {
+      console.log("an %s line", "informing");
+      console.error(new Error("an error"));
+      process.stdout.write("written\\nrest");
+      console.table([{ column: 1 }]);
+    });
+  `);
+  await using test = await testPool();
+  await test.run(code.url, "print");
+  const data = { function: "app-fn", run: "run-1", step: "print" };
+  expect(test.logs).toContainEqual({ level: "info", message: "an informing line", data });
+  expect(test.logs).toContainEqual({ level: "error", message: expect.stringMatching(/^Error: an error\n/), data });
+  expect(test.logs).toContainEqual({ level: "info", message: "written", data });
+  expect(test.logs.some(({ message }) => message.includes("column"))).toBe(true);
+});
+
+test("a body is told that it is not wanted any more", async () => {
+  await using code = await isolatedModule(`
+    isolated(import.meta.url, "wait", () => new Promise((_, reject) => {
+      console.log("waiting");
+      const signal = stepSignal();
+      signal.addEventListener("abort", () => reject(signal.reason));
+    }));
+  `);
+  await using test = await testPool({ threads: 1 });
+  const signal = new CancelSource();
+  const queued = new CancelSource();
+  const running = test.run(code.url, "wait", { signal });
+  const waiting = test.run(code.url, "wait", { signal: queued });
+  await until(() => test.logs.some(({ message }) => message === "waiting"), "the body to wait");
+  queued.cancel(new Error("not this one"));
+  expect(failureOf(await waiting).message).toBe("not this one");
+  signal.cancel(new Error("nor that one"));
+  expect(failureOf(await running).message).toBe("nor that one");
+  expect(test.pool.debugState()).toMatchObject({ threads: 1, crashes: 0 });
+});
+
+test("a thread is replaced after so many turns, and ended when it has nothing to do", async () => {
+  await using code = await isolatedModule(`
+    import { threadId } from "node:worker_threads";
+    isolated(import.meta.url, "id", () => threadId);
+  `);
+  await using recycling = await testPool({ threads: 1, recycleAfter: 2 });
+  const ids: unknown[] = [];
+  for (let turn = 0; turn < 5; turn += 1) ids.push(resultOf(await recycling.run(code.url, "id")));
+  expect(new Set(ids).size).toBe(3);
+  expect(recycling.pool.debugState()).toMatchObject({ recycled: 2, crashes: 0 });
+  await using idle = await testPool({ threads: 2, warm: 1, idleMs: 20 });
+  await Promise.all([idle.run(code.url, "id"), idle.run(code.url, "id")]);
+  await until(() => idle.pool.debugState().threads === 1, "the spare thread to end");
+});
+
+test("closing ends what runs and what waits, and leaves no thread", async () => {
+  await using code = await isolatedModule(SPIN);
+  const test = await testPool({ threads: 1 });
+  const turns = [test.run(code.url, "spin"), test.run(code.url, "spin")];
+  await until(() => test.pool.debugState().busy === 1, "the thread to be busy");
+  await test.pool.close();
+  for (const end of await Promise.all(turns)) expect(failureOf(end).code).toBe("ISOLATE_THREAD_LOST");
+  expect(test.pool.debugState()).toMatchObject({ threads: 0, queued: 0 });
+  expect(failureOf(await test.run(code.url, "spin")).message).toContain("closed");
+});
