@@ -98,6 +98,14 @@ export const ERROR_CATALOGUE = {
     summary: "The gateway rejected this app; retrying will not help.",
     fix: "The message has the gateway's reason: usually a wrong signing key or a rejected function configuration.",
   },
+  QUEUES_UNSUPPORTED: {
+    summary: "The gateway does not keep queues apart, and this worker has functions that it is not to run.",
+    fix: "Use a Holdfast gateway with extensions; on another one give each queue an app (a client id) of its own, connect each worker with its apps only, and leave `queues` out.",
+  },
+  QUEUE_EMPTY: {
+    summary: "A worker serves a queue that none of its functions is in.",
+    fix: "Check the name in `connect({ queues })` against `queue` of the functions.",
+  },
   CONNECT_CLOSED: {
     summary: "The connection was closed before or while it was used.",
     fix: "Call `connect()` again if the app should keep running.",

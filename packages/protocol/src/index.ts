@@ -46,3 +46,4 @@ export {
   WIRE_LIMITS,
   WORKER_FALLBACK_INTERVALS,
 } from "./limits.ts";
+export { DEFAULT_QUEUE, EVERY_QUEUE, queueNameProblem, servedQueuesProblem, servesQueue } from "./queues.ts";

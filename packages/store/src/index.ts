@@ -52,6 +52,7 @@ export type {
   Deployment,
   FunctionRecord,
   ListedConnection,
+  PartitionRecord,
   StoredFunction,
   StoredRegistry,
 } from "./port/registry.ts";
@@ -113,5 +114,6 @@ export {
   type Unit,
   type UnitOutcome,
 } from "./rules/plan.ts";
+export { queuesOf } from "./rules/queues-of.ts";
 export { type BatchLimits, takeBatch } from "./rules/take-batch.ts";
 export type { EventWrite, HeadWrite, LogWrite, RunWrite, WaitKey, WriteSet } from "./rules/write-set.ts";

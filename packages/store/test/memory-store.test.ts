@@ -47,7 +47,16 @@ test("the memory store keeps the newest ended runs and every run that goes on", 
 test("the memory store shows since when a gateway is silent, and removes connections that no gateway marks", async () => {
   let nowMs = 1_700_000_000_000;
   const store = openDatabase(1000, { nowMs: () => nowMs }).open();
-  const connection = { instanceId: "i", appIds: ["shop"], versions: ["shop@1"], status: "READY", connectedMs: 1 };
+  const connection = {
+    instanceId: "i",
+    appIds: ["shop"],
+    versions: ["shop@1"],
+    queues: ["*"],
+    partitions: [],
+    capacity: 10,
+    status: "READY",
+    connectedMs: 1,
+  };
   await store.saveConnection({ ...connection, id: "c1", gatewayId: "g1" });
   await store.saveConnection({ ...connection, id: "c2", gatewayId: "g2" });
   await store.touchGateway("g1");

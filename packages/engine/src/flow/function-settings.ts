@@ -2,7 +2,7 @@
  * What an app registers of a function that concerns more than one run: triggers and flow control. Read and checked
  * once, at the handshake.
  */
-import { isRecord, WIRE_LIMITS } from "@holdfast/protocol";
+import { DEFAULT_QUEUE, isRecord, queueNameProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import { checkCron } from "./cron.ts";
 import { type Fields, SettingsChecks } from "./settings-checks.ts";
 
@@ -69,6 +69,8 @@ export interface FunctionSettings {
   readonly priority: string | null;
   /** A run that has not started after this is cancelled. */
   readonly startTimeoutMs: number | null;
+  /** Workers that serve this queue run it; null = the default one. */
+  readonly queue: string | null;
 }
 
 export const NO_SETTINGS: FunctionSettings = {
@@ -81,6 +83,7 @@ export const NO_SETTINGS: FunctionSettings = {
   singleton: null,
   priority: null,
   startTimeoutMs: null,
+  queue: null,
 };
 
 const SECOND_MS = 1000;
@@ -113,6 +116,7 @@ export function readFunctionSettings(slug: string, triggers: unknown, config: Fi
       check.expression(check.record(value, "priority").run, "priority.run"),
     ),
     startTimeoutMs: check.optional(config.timeouts, (value) => readTimeouts(check, value)),
+    queue: isRecord(config.holdfast) ? check.optional(config.holdfast.queue, (value) => readQueue(check, value)) : null,
   };
 }
 
@@ -228,6 +232,12 @@ function readTimeouts(check: SettingsChecks, value: unknown): number | null {
   const fields = check.record(value, "timeouts");
   check.optional(fields.finish, (given) => check.durationMs(given, "timeouts.finish", 0));
   return check.optional(fields.start, (given) => check.durationMs(given, "timeouts.start", 0));
+}
+
+function readQueue(check: SettingsChecks, value: unknown): string | null {
+  const problem = queueNameProblem(value);
+  if (problem) check.fail(`\`queue\` ${problem}.`);
+  return value === DEFAULT_QUEUE ? null : check.text(value, "queue", 64);
 }
 
 function checkCancels(check: SettingsChecks, value: unknown): void {

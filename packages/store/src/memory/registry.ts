@@ -10,6 +10,7 @@ import type {
 } from "../port/registry.ts";
 import type { RunHead } from "../port/work.ts";
 import { functionTaken } from "../rules/function-taken.ts";
+import { queuesOf } from "../rules/queues-of.ts";
 import { byText, type TableClock } from "./rows.ts";
 
 /** One set of functions that an app came with. */
@@ -20,6 +21,7 @@ interface Group {
   seenMs: number;
   readonly version: string;
   readonly slugs: readonly string[];
+  readonly queues: Readonly<Record<string, string>>;
 }
 
 const GONE_MS = 60_000;
@@ -82,7 +84,7 @@ export class Registry {
         groups
           .filter(isKept)
           .sort((a, b) => b.since - a.since)
-          .map(({ version, slugs }) => ({ appId, version, slugs })),
+          .map(({ version, slugs, queues }) => ({ appId, version, slugs, queues })),
       );
     return { version: this.#version, functions: this.all(), deployments };
   }
@@ -154,7 +156,8 @@ export class Registry {
     const known = groups.find(({ hash }) => hash === hashOf(app));
     if (!known) {
       const slugs = app.functions.map(({ slug }) => slug);
-      groups.push({ hash: hashOf(app), since: this.#order, seenMs: nowMs, version: app.version, slugs });
+      const { version } = app;
+      groups.push({ hash: hashOf(app), since: this.#order, seenMs: nowMs, version, slugs, queues: queuesOf(app) });
       return;
     }
     const newer = groups.filter(({ since }) => since > known.since);

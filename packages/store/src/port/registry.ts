@@ -10,7 +10,7 @@ export interface AppRecord {
   readonly functions: readonly FunctionRecord[];
 }
 
-export interface FunctionRecord {
+export interface RegisteredFunction {
   /** As the wire has it: app id, dash, function id. */
   readonly slug: string;
   readonly name: string;
@@ -18,7 +18,12 @@ export interface FunctionRecord {
   readonly configJson: string;
 }
 
-export interface StoredFunction extends FunctionRecord {
+export interface FunctionRecord extends RegisteredFunction {
+  /** The queue that it names in its configuration. */
+  readonly queue?: string;
+}
+
+export interface StoredFunction extends RegisteredFunction {
   /** False: the newest deployment of its app does not have it; nothing starts new runs of it. */
   readonly active: boolean;
   readonly appId: string;
@@ -26,11 +31,12 @@ export interface StoredFunction extends FunctionRecord {
   readonly uuid: string;
 }
 
-/** A deployment of an app: its version, and the slugs of its functions. */
+/** A deployment of an app: its version, the slugs of its functions, and the queues of those that name one. */
 export interface Deployment {
   readonly appId: string;
   readonly version: string;
   readonly slugs: readonly string[];
+  readonly queues: Readonly<Record<string, string>>;
 }
 
 /** The registry of functions as it was at one instant. */
@@ -42,6 +48,11 @@ export interface StoredRegistry {
   readonly deployments: readonly Deployment[];
 }
 
+export interface PartitionRecord {
+  readonly functionIds: readonly string[];
+  readonly capacity: number;
+}
+
 export interface ConnectionRecord {
   readonly id: string;
   readonly gatewayId: string;
@@ -49,6 +60,12 @@ export interface ConnectionRecord {
   readonly appIds: readonly string[];
   /** `app@version` of each. */
   readonly versions: readonly string[];
+  /** The queues that it serves; `["*"]` = every one. */
+  readonly queues: readonly string[];
+  /** Parts of its capacity that belong to some functions alone. */
+  readonly partitions: readonly PartitionRecord[];
+  /** Requests that it may have at once, beside those of its partitions. */
+  readonly capacity: number;
   readonly status: string;
   readonly connectedMs: number;
 }

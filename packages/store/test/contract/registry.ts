@@ -58,6 +58,24 @@ export function registryContract(bench: ContractBench): void {
       expect(await state()).toEqual(['a {"v":"1"} active', 'b {"v":"1"} active', 'c {"v":"2"} gone']);
     });
 
+    it("each deployment keeps the queues that its functions name, the newest deployment of an app comes first", async () => {
+      const id = `queues-${newId()}`;
+      const [one, two] = [appOf(id, "1", ["a", "b"]), appOf(id, "2", ["a", "b"])];
+      const inQueue = (app: AppRecord, queue: string): AppRecord => {
+        const [first, ...others] = app.functions;
+        return { ...app, functions: first ? [{ ...first, queue, configJson: queue }, ...others] : [] };
+      };
+      await bench.store.saveApps([inQueue(one, "gpu")]);
+      await bench.another().saveApps([two]);
+      await bench.store.saveApps([inQueue(two, "cpu")]);
+      const { deployments } = await bench.store.loadRegistry();
+      expect(deployments.flatMap(({ appId, version, queues }) => (appId === id ? [{ version, queues }] : []))).toEqual([
+        { version: "2", queues: { [`${id}-a`]: "cpu" } },
+        { version: "2", queues: {} },
+        { version: "1", queues: { [`${id}-a`]: "gpu" } },
+      ]);
+    });
+
     it("two apps cannot have functions of one full name while the first app's deployment is there", async () => {
       const id = newId();
       const [shop, shopEu] = [appOf(`shop-${id}`, "1", ["eu-order"]), appOf(`shop-${id}-eu`, "1", ["order"])];
@@ -75,6 +93,9 @@ export function registryContract(bench: ContractBench): void {
         instanceId: "i",
         appIds: ["shop"],
         versions: ["shop@1"],
+        queues: ["gpu", "default"],
+        partitions: [{ functionIds: ["shop-a"], capacity: 3 }],
+        capacity: 10,
         status,
         connectedMs: 1_700_000_000_000,
       });
