@@ -17,8 +17,10 @@ import { HttpReports } from "./queue/http-reports.ts";
 import { QueueLoop } from "./queue/queue-loop.ts";
 import { RunUpdater } from "./queue/run-updater.ts";
 import { Scheduler } from "./queue/scheduler.ts";
+import { UnservedQueues } from "./queue/unserved-queues.ts";
 import { VersionHolds } from "./queue/version-holds.ts";
 import { NOTIFY_LEASE_MS, WaitNotifier } from "./queue/wait-notifier.ts";
+import { WaitingRuns } from "./queue/waiting-runs.ts";
 import { WorkerReplies } from "./queue/worker-replies.ts";
 import { Functions } from "./registry/functions.ts";
 import { RunCache } from "./run-cache.ts";
@@ -55,6 +57,8 @@ export interface DispatcherParts {
   readonly leases: Leases;
   readonly presence: Presence;
   readonly loop: QueueLoop;
+  readonly unserved: UnservedQueues;
+  readonly waitingRuns: WaitingRuns;
 }
 
 /**
@@ -67,14 +71,15 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
   const proofs = new LeaseProofs();
   const time = new DatabaseTime(clock);
   const runs = new RunCache(store, time);
-  const workers = new Workers(options.chooseWorker, settings.plain ? MAX_SILENT_BEATS : undefined);
   const expressions = new Expressions(log);
   const newId = createUlidFactory(clock, random);
   const functions = new Functions({ store, log, expressions, random, newId, nowMs: () => time.nowMs() });
+  const queueOf = (functionId: string, version: string) => functions.queueOf(functionId, version);
+  const workers = new Workers(options.chooseWorker, settings.plain ? MAX_SILENT_BEATS : undefined, queueOf);
   const versionHolds = new VersionHolds(store, workers);
   const backlog = new Backlog(versionHolds);
   const { gatewayId, versionPolicy } = settings;
-  const admission = new Admission({ clock, versionPolicy, workers, backlog, isPaused: () => false });
+  const admission = new Admission({ clock, versionPolicy, workers, backlog, queueOf, isPaused: () => false });
   const notifyLease = () => (admission.isDraining ? null : { gatewayId, leaseMs: NOTIFY_LEASE_MS });
   const shared = { counters, proofs, time, runs, workers, expressions, functions };
   const base = { ...shared, versionHolds, backlog, admission, notifyLease, newId };
@@ -101,6 +106,8 @@ export function createDispatcherParts(options: DispatcherOptions, emit: Emit<Dis
     stalls: new Stalls(options, runs, counters),
     leases: new Leases(options, parts),
     presence: new Presence(options, workers, dispatches),
+    unserved: new UnservedQueues(options, parts),
+    waitingRuns: new WaitingRuns(options, parts),
     loop: new QueueLoop(options, { ...parts, waitNotifier: waitNotifier, fetches, scheduler }),
   };
 }

@@ -5,7 +5,8 @@
  */
 import { messageOf, unreachable } from "@holdfast/core";
 import type { Input, RunState } from "@holdfast/engine";
-import { type AppRecord, levelFor } from "@holdfast/store";
+import { type AppRecord, levelFor, type RunDetail } from "@holdfast/store";
+import type { RunWaiting } from "./admission/why-run-waits.ts";
 import type { DispatcherEffect } from "./dispatcher-effects.ts";
 
 import { createDispatcherParts, type DispatcherParts } from "./dispatcher-parts.ts";
@@ -141,6 +142,17 @@ export class Dispatcher {
     return this.#parts.waitNotifier.sendSignal(environment, name, dataJson);
   }
 
+  /** Why a run has no worker now; null when it does not wait for one. */
+  whyWaits(run: RunDetail): Promise<RunWaiting | null> {
+    return this.#parts.waitingRuns.whyWaits(run);
+  }
+
+  /** How many requests a connection of this gateway has in each part of its capacity; null when it is not here. */
+  inFlightOf(connectionId: string): number[] | null {
+    const worker = this.#parts.workers.get(connectionId);
+    return worker ? Array.from(worker.partitions(), ({ inFlight }) => inFlight) : null;
+  }
+
   status(): DispatcherStatus {
     return {
       ...this.#parts.counters,
@@ -194,6 +206,7 @@ export class Dispatcher {
 
   /** What waits for its version is asked for; so is what no worker has had yet, for which it may be the newest. */
   #onWorkerReady({ functionIds }: WorkerSession): void {
+    this.#parts.unserved.served(functionIds);
     this.#parts.loop.addHeldFunctions(functionIds);
     this.#parts.loop.reviewFunctions(functionIds);
     this.#parts.loop.wake(NEWCOMER_REST_MS);
@@ -201,6 +214,7 @@ export class Dispatcher {
 
   /** A worker that had these functions is gone, and no longer listed: another version of them may be the newest now. */
   onWorkerGone(functionIds: readonly string[]): void {
+    this.#parts.unserved.note(functionIds);
     this.#parts.loop.reviewFunctions(functionIds);
     this.#options.store.notify({ type: "VERSIONS_CHANGED", functionIds });
   }
@@ -233,14 +247,17 @@ export class Dispatcher {
 
   /** The one place that says what follows here from a commit, or from what becomes of a request. */
   #apply(effect: DispatcherEffect): void {
-    const { dispatches, failed, waitNotifier, functions, loop } = this.#parts;
+    const { dispatches, failed, waitNotifier, functions, loop, unserved } = this.#parts;
     const { store } = this.#options;
     switch (effect.do) {
       case "DISPATCH":
         for (const { job, worker } of effect.jobs) dispatches.start(job, 1, worker, effect.run);
         return;
       case "WAKE_QUEUE":
-        if (effect.dueInMs <= 0 && functions.get(effect.functionId)) loop.addToBacklog(effect.functionId);
+        if (effect.dueInMs <= 0 && functions.get(effect.functionId)) {
+          loop.addToBacklog(effect.functionId);
+          unserved.note([effect.functionId]);
+        }
         return loop.wake(effect.dueInMs);
       case "CAPACITY_FREED":
         loop.wake();

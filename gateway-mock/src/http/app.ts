@@ -15,6 +15,7 @@ import type { HttpParts } from "./parts.ts";
 import { runStateApi } from "./run-state-api.ts";
 import { runsApi } from "./runs-api.ts";
 import { signalsApi } from "./signals-api.ts";
+import { workersApi } from "./workers-api.ts";
 
 /** The gateway's HTTP interface. No route checks keys and callers: that is done before all of them. */
 export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = directRoutes(parts)): Hono {
@@ -32,6 +33,7 @@ export function httpApp(parts: HttpParts, routes: readonly DirectRoute[] = direc
   runsApi(app, parts);
   runStateApi(app, parts);
   signalsApi(app, parts);
+  workersApi(app, parts);
   statusApi(app, parts);
   if (parts.skipTime) testingApi(app, parts.skipTime);
   app.notFound((c) => errorResponse(c, notFound(`No route for ${c.req.method} ${c.req.path}.`)));

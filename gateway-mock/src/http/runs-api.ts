@@ -34,7 +34,8 @@ export function runsApi(app: Hono, parts: HttpParts): void {
   app.get("/v1/runs/:id", async (c) => {
     const id = c.req.param("id");
     const detail = await runHere(c, id);
-    return answerJson(c, runDetailView(detail, c.req.query("log") === "1"));
+    const waiting = await dispatcher.whyWaits(detail);
+    return answerJson(c, { ...runDetailView(detail, c.req.query("log") === "1"), waiting });
   });
 
   app.get("/v1/events/:id", async (c) => {

@@ -6,8 +6,10 @@ import { createHash } from "node:crypto";
 import {
   type AppRecord,
   type ConnectionRecord,
+  type Deployment,
   functionTaken,
   type ListedConnection,
+  queuesOf,
   type StoredFunction,
   type StoredRegistry,
   StoreError,
@@ -33,10 +35,11 @@ const COLUMNS = "slug, uuid::text AS uuid, app_id, app_version, name, triggers, 
 const GROUP_GONE = "60 seconds";
 
 /** Marks deployments as seen. One that is new, or whose successors are all gone, becomes the newest. */
-const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at, version, slugs)
-SELECT app_id, hash, clock_timestamp(), now(), version, slugs::text[]
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS n(app_id, hash, version, slugs) ORDER BY app_id, hash
-ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), version = excluded.version, slugs = excluded.slugs, since = CASE WHEN EXISTS (
+const SEE_GROUPS = `INSERT INTO holdfast.app_groups AS g (app_id, hash, since, seen_at, version, slugs, queues)
+SELECT app_id, hash, clock_timestamp(), now(), version, slugs::text[], queues
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) AS n(app_id, hash, version, slugs, queues) ORDER BY app_id, hash
+ON CONFLICT (app_id, hash) DO UPDATE SET seen_at = now(), version = excluded.version, slugs = excluded.slugs,
+  queues = excluded.queues, since = CASE WHEN EXISTS (
     SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since)
   AND NOT EXISTS (SELECT FROM holdfast.app_groups o WHERE o.app_id = g.app_id AND o.since > g.since
     AND o.seen_at > now() - interval '${GROUP_GONE}') THEN clock_timestamp() ELSE g.since END`;
@@ -109,7 +112,8 @@ async function save(query: Query, apps: readonly AppRecord[]): Promise<SavedApps
   await query(LOCK);
   const [taken] = await query<TakenRow>(TAKEN, own);
   if (taken) throw functionTaken(taken.slug, taken.app_id, taken.holder, taken.deployed ? "deployment" : "runs");
-  await query(SEE_GROUPS, [ids, groups, textArray(apps.map(({ version }) => version)), slugs]);
+  const [versions, queues] = [apps.map(({ version }) => version), apps.map((app) => JSON.stringify(queuesOf(app)))];
+  await query(SEE_GROUPS, [ids, groups, textArray(versions), slugs, textArray(queues)]);
   const [saved] = await query<{ changed: number }>(SAVE, [
     ...own,
     textArray(all.map(({ app }) => app.version)),
@@ -141,18 +145,27 @@ function groupHash(app: AppRecord): string {
 const LOAD = `SELECT r.version::float8 AS version,
   (SELECT COALESCE(json_agg(x ORDER BY x.slug COLLATE "C"), '[]') FROM (SELECT ${COLUMNS} FROM holdfast.functions) x)::text AS functions,
   (SELECT COALESCE(json_agg(d ORDER BY d.app_id COLLATE "C", d.since DESC), '[]') FROM (
-    SELECT app_id, version, slugs, since FROM holdfast.app_groups
+    SELECT app_id, version, slugs, queues, since FROM holdfast.app_groups
     WHERE slugs IS NOT NULL AND seen_at > now() - interval '7 days') d)::text AS deployments
 FROM holdfast.registry r WHERE r.one`;
+
+interface DeploymentRow {
+  readonly app_id: string;
+  readonly version: string;
+  readonly slugs: readonly string[];
+  readonly queues: string;
+}
 
 export async function loadRegistry({ query }: Pick<Database, "query">): Promise<StoredRegistry> {
   const [row] = await query<{ version: number; functions: string; deployments: string }>(LOAD);
   const functions = JSON.parse(row?.functions ?? "[]") as FunctionRow[];
-  const deployments = JSON.parse(row?.deployments ?? "[]") as { app_id: string; version: string; slugs: string[] }[];
+  const deployments = JSON.parse(row?.deployments ?? "[]") as DeploymentRow[];
   return {
     version: Number(row?.version),
     functions: functions.map(functionOf),
-    deployments: deployments.map(({ app_id: appId, version, slugs }) => ({ appId, version, slugs })),
+    deployments: deployments.map(({ app_id: appId, version, slugs, queues }) => {
+      return { appId, version, slugs, queues: JSON.parse(queues) as Deployment["queues"] };
+    }),
   };
 }
 
@@ -174,10 +187,10 @@ const functionOf = (row: FunctionRow): StoredFunction => ({
 
 export async function saveConnection(database: Database, connection: ConnectionRecord): Promise<void> {
   await database.query(
-    `INSERT INTO holdfast.connections (id, gateway_id, instance_id, app_ids, status, connected_at, seen_at, app_versions)
-VALUES ($1, $2, $3, $4, $5, ${timeOf("$6::float8")}, now(), $7) ON CONFLICT (id) DO UPDATE SET
+    `INSERT INTO holdfast.connections (id, gateway_id, instance_id, app_ids, status, connected_at, seen_at, app_versions, takes)
+VALUES ($1, $2, $3, $4, $5, ${timeOf("$6::float8")}, now(), $7, $8) ON CONFLICT (id) DO UPDATE SET
 gateway_id = excluded.gateway_id, instance_id = excluded.instance_id, app_ids = excluded.app_ids,
-app_versions = excluded.app_versions,
+app_versions = excluded.app_versions, takes = excluded.takes,
 status = excluded.status, seen_at = excluded.seen_at`,
     [
       connection.id,
@@ -187,6 +200,11 @@ status = excluded.status, seen_at = excluded.seen_at`,
       connection.status,
       connection.connectedMs,
       JSON.stringify(connection.versions),
+      JSON.stringify({
+        queues: connection.queues,
+        partitions: connection.partitions,
+        capacity: connection.capacity,
+      } satisfies Takes),
     ],
   );
 }
@@ -246,12 +264,19 @@ SELECT function_id, kind, key FROM holdfast.gates g WHERE expires_at < now() AND
 ORDER BY expires_at LIMIT 5000 FOR UPDATE SKIP LOCKED)`);
 }
 
+/** What a connection takes: the queues, and how much. */
+type Takes = Pick<ConnectionRecord, "queues" | "partitions" | "capacity">;
+
+/** Of a gateway of an earlier version, which knows no queues. */
+const TAKES_ALL: Takes = { queues: ["*"], partitions: [], capacity: 0 };
+
 interface ConnectionRow {
   readonly id: string;
   readonly gateway_id: string;
   readonly instance_id: string;
   readonly app_ids: string;
   readonly app_versions: string;
+  readonly takes: string | null;
   readonly status: string;
   readonly connected_ms: number;
   readonly silent_ms: number;
@@ -260,7 +285,7 @@ interface ConnectionRow {
 export async function listConnections(database: Database): Promise<ListedConnection[]> {
   // Gateways of earlier versions give no signs.
   const rows = await database.query<ConnectionRow>(
-    `SELECT c.id, gateway_id, instance_id, app_ids, app_versions, status, ${msOf("connected_at")} AS connected_ms,
+    `SELECT c.id, gateway_id, instance_id, app_ids, app_versions, takes, status, ${msOf("connected_at")} AS connected_ms,
 COALESCE(date_part('epoch', now() - g.seen_at) * 1000, 0)::float8 AS silent_ms
 FROM holdfast.connections c LEFT JOIN holdfast.gateways g ON g.id = c.gateway_id
 ORDER BY connected_at DESC, c.id LIMIT 1000`,
@@ -271,6 +296,7 @@ ORDER BY connected_at DESC, c.id LIMIT 1000`,
     instanceId: row.instance_id,
     appIds: JSON.parse(row.app_ids) as string[],
     versions: JSON.parse(row.app_versions) as string[],
+    ...(row.takes === null ? TAKES_ALL : (JSON.parse(row.takes) as Takes)),
     status: row.status,
     connectedMs: row.connected_ms,
     silentMs: Math.max(0, row.silent_ms),

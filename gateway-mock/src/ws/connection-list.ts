@@ -1,6 +1,6 @@
 /** Keeps the store's list of connections equal to this gateway's sessions, one write after the other for each. */
 import { type Log, messageOf } from "@holdfast/core";
-import type { Store } from "@holdfast/store";
+import type { PartitionRecord, Store } from "@holdfast/store";
 
 /** A connection as it is listed. */
 export interface SessionInfo {
@@ -10,6 +10,10 @@ export interface SessionInfo {
   /** `app@version` of each. */
   readonly versions: readonly string[];
   readonly functionIds: readonly string[];
+  /** `["*"]`: every one. */
+  readonly queues: readonly string[];
+  readonly partitions: readonly PartitionRecord[];
+  readonly capacity: number;
   readonly connectedMs: number;
 }
 

@@ -7,11 +7,12 @@ import { readFunctionSettings } from "@holdfast/engine";
 import { type Extension, isRecord, parseJsonBytes, type WorkerConnect } from "@holdfast/protocol";
 import { type AppRecord, type FunctionRecord, functionTaken, qualify } from "@holdfast/store";
 
-import { negotiate } from "./intervals.ts";
+import { negotiate, readOffer } from "./intervals.ts";
 import type { Refusal } from "./session-types.ts";
+import { readWorkerOffer, type WorkerOffer } from "./worker-offer.ts";
 
 /** What WORKER_CONNECT says, read and checked. */
-export interface Hello {
+export interface Hello extends WorkerOffer {
   readonly environment: string;
   /** As its environment has them, like the ids of functions. */
   readonly apps: readonly AppRecord[];
@@ -53,7 +54,8 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
     if (environment === null) {
       return refused("connect_authentication_failed", "the session token is wrong or expired");
     }
-    const extensions = negotiate(connect.capabilities, rules.extensions);
+    const offer = readOffer(connect.capabilities);
+    const extensions = negotiate(offer, rules.extensions);
     const sdk = `${connect.sdkLanguage}:${connect.sdkVersion}`;
     const records = apps.map((app) => ({
       id: checkName(app.appName, "an app's name"),
@@ -63,9 +65,9 @@ export function readHello(connect: WorkerConnect, rules: HelloRules): HelloResul
     }));
     checkSlugs(records);
     const inEnvironment = records.map((app) => qualifyApp(environment, app));
-    const functionIds = inEnvironment.flatMap((app) => app.functions.map((fn) => fn.slug));
-    const hello = { environment, apps: inEnvironment, functionIds: [...new Set(functionIds)], extensions };
-    return { ok: true, hello };
+    const functionIds = [...new Set(inEnvironment.flatMap((app) => app.functions.map((fn) => fn.slug)))];
+    const placing = readWorkerOffer(offer, { extensions, environment, functionIds });
+    return { ok: true, hello: { environment, apps: inEnvironment, functionIds, extensions, ...placing } };
   } catch (error) {
     const why = messageOf(error);
     if (rules.strict && HoldfastError.is(error) && error.code === "FRAME_INVALID") {
@@ -110,9 +112,10 @@ function checkSlugs(apps: readonly AppRecord[]): void {
 
 function readFunction(slug: string, entry: Record<string, unknown>): FunctionRecord {
   const { triggers, ...config } = entry;
-  readFunctionSettings(slug, triggers, config);
+  const { queue } = readFunctionSettings(slug, triggers, config);
   return {
     slug,
+    ...(queue === null ? {} : { queue }),
     name: typeof entry.name === "string" ? entry.name : slug,
     triggersJson: JSON.stringify(triggers ?? []),
     configJson: JSON.stringify(config),

@@ -50,13 +50,17 @@ export function wireIntervals(intervals: Intervals): {
 }
 
 /**
- * The extensions that a worker offers in its capabilities and this gateway will use, in the order of the protocol.
+ * What the capabilities of a worker say beyond the base protocol.
  * @throws HoldfastError `FRAME_INVALID` when the capabilities are not JSON
  */
-export function negotiate(capabilities: Uint8Array, enabled: readonly Extension[]): Extension[] {
-  if (capabilities.byteLength === 0) return [];
+export function readOffer(capabilities: Uint8Array): unknown {
+  if (capabilities.byteLength === 0) return undefined;
   const value = parseJsonBytes(capabilities, "The capabilities");
-  const offer = isRecord(value) ? value.holdfast : undefined;
+  return isRecord(value) ? value.holdfast : undefined;
+}
+
+/** The extensions that a worker offers and this gateway will use, in the order of the protocol. */
+export function negotiate(offer: unknown, enabled: readonly Extension[]): Extension[] {
   if (!isRecord(offer) || offer.v !== 1 || !Array.isArray(offer.extensions)) return [];
   const offered = new Set(offer.extensions);
   return EXTENSIONS.filter((name) => offered.has(name) && enabled.includes(name));

@@ -5,6 +5,7 @@
 import { createDriver, type Log, messageOf, type TimerHandle, unreachable } from "@holdfast/core";
 import {
   decodeWorkerFrame,
+  EVERY_QUEUE,
   EXTENSION_OF_FRAME,
   type Extension,
   frameKind,
@@ -161,7 +162,8 @@ export class Session {
       this.#driver.send({ type: "refused", refusal: result.refusal });
       return;
     }
-    const { environment, apps, functionIds, extensions } = result.hello;
+    const { extensions, ...registered } = result.hello;
+    const { apps, functionIds, queues, partitions } = registered;
     const intervals = intervalsFor(extensions, settings.intervals);
     try {
       if (!(await this.#parts.redeem(connect))) {
@@ -180,11 +182,21 @@ export class Session {
     }
     const seenMs = clock.monotonicMs();
     this.#heartbeatMs = intervals.heartbeatMs;
-    this.#worker = this.#workerOf(connect, { environment, functionIds, apps }, extensions, { ...intervals, seenMs });
+    this.#worker = this.#workerOf(connect, registered, extensions, { ...intervals, seenMs });
     const { connectionId, instanceId } = connect;
     const versions = apps.map(({ id, version }) => versionName(id, version));
     const appIds = apps.map(({ id }) => id);
-    this.#info = { connectionId, instanceId, appIds, versions, functionIds, connectedMs: clock.nowMs() };
+    this.#info = {
+      connectionId,
+      instanceId,
+      appIds,
+      versions,
+      functionIds,
+      queues: [...(queues ?? [EVERY_QUEUE])],
+      partitions,
+      capacity: this.#worker.capacity,
+      connectedMs: clock.nowMs(),
+    };
     // Before connect() resolves, so that a gateway that accepts an event after it knows that this version is there.
     await this.#parts.onStatus(this.#info, "CONNECTING", this.#log);
     this.#driver.send({
@@ -200,7 +212,7 @@ export class Session {
 
   #workerOf(
     connect: WorkerConnect,
-    registered: Pick<WorkerSession, "environment" | "functionIds" | "apps">,
+    registered: Pick<WorkerSession, "environment" | "functionIds" | "apps" | "queues" | "partitions">,
     extensions: readonly Extension[],
     times: { heartbeatMs: number; leaseMs: number; extendLeaseMs: number; seenMs: number },
   ): WorkerSession & { seenMs: number } {

@@ -91,15 +91,21 @@ function bench(room: number) {
   const held = new Set<string>();
   const backlog = new Backlog(held);
   const asked: (string | null)[] = [];
-  const workers: Pick<Workers, "reserve"> = {
+  let isServed = true;
+  const workers: Pick<Workers, "reserve" | "accepts"> = {
+    accepts: () => isServed,
     reserve: (_functionId, _nowMs, version) => {
       asked.push(version);
       return asked.length > room ? undefined : ({ id: "s" } as ConnectedWorker);
     },
   };
   const clock = fakeClock();
-  const admission = new Admission({ clock, versionPolicy: "prefer", workers, backlog, isPaused: () => false });
-  return { admission, backlog, held, asked };
+  const queueOf = (_functionId: string, version: string): string => `q${version}`;
+  const admission = new Admission({ clock, versionPolicy: "prefer", workers, backlog, queueOf, isPaused: () => false });
+  const setServed = (value: boolean): void => {
+    isServed = value;
+  };
+  return { admission, backlog, held, asked, setServed };
 }
 
 test("room is reserved only for work that may start, on a worker of a permitted version", () => {
@@ -114,6 +120,14 @@ test("room is reserved only for work that may start, on a worker of a permitted 
   expect(admission.reserve(NEXT_JOB)).toEqual({ may: false, why: "GATEWAY_DRAINING" });
   expect(admission.mayStart(CLAIM)).toEqual({ may: false, why: "GATEWAY_DRAINING" });
   expect(asked).toHaveLength(3);
+});
+
+test("START-7: work for which no worker serves the queue of its version says so, and names the queue", () => {
+  const { admission, setServed } = bench(0);
+  expect(admission.reserve(NEXT_JOB)).toEqual({ may: false, why: "NO_ROOM" });
+  setServed(false);
+  expect(admission.reserve(NEXT_JOB)).toEqual({ may: false, why: "NO_WORKER_IN_QUEUE", queue: "q1" });
+  expect(admission.reserve(NEW_RUN)).toEqual({ may: false, why: "NO_WORKER_IN_QUEUE", queue: "q2" });
 });
 
 test("older work of a function blocks newer while some is left in the queue or was postponed for its version", () => {

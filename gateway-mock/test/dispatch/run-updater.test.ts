@@ -64,6 +64,8 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
     id: "s",
     functionIds: [FUNCTION],
     apps: [{ id: "shop", version: "1", functions: [{ slug: FUNCTION }] }],
+    queues: null,
+    partitions: [],
     capacity: room,
     leaseMs: 20_000,
     seenMs: clock.monotonicMs(),
@@ -78,6 +80,7 @@ function bench({ room = 1, isPaused = false, slots = [] }: Setup = {}) {
   const admission = new Admission({
     ...{ clock, workers, versionPolicy: "prefer", isPaused: () => isPaused },
     backlog: { has: () => true },
+    queueOf: () => "default",
   });
   const parts = {
     runs,

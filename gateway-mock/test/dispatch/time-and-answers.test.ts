@@ -58,7 +58,10 @@ test("a store answer that arrives after the worker's socket closed assigns no wo
   const runs = new RunCache(options.store, time);
   const parts = { runs, workers, time, counters: newCounters() };
   const dispatches = new Dispatches(options, parts as unknown as DispatchesParts, () => {});
-  const worker = workers.add({ id: "s", functionIds: ["f"], apps: [], capacity: 1 } as unknown as WorkerSession, true);
+  const worker = workers.add(
+    { id: "s", functionIds: ["f"], apps: [], queues: null, partitions: [], capacity: 1 } as unknown as WorkerSession,
+    true,
+  );
   const dispatch = {
     requestId: "job.1",
     fence: { jobId: "job", epoch: 1 },

@@ -10,12 +10,19 @@ function versionsOf(connections: readonly object[]): Versions {
   return new Versions(options as unknown as DispatcherOptions);
 }
 
-const connection = { gatewayId: "there", status: "READY", versions: ["shop@1"], silentMs: 4_000 };
+const connection = {
+  gatewayId: "there",
+  status: "READY",
+  versions: ["shop@1"],
+  queues: ["gpu", "default"],
+  silentMs: 4_000,
+};
 
 test("a version counts as connected elsewhere while a live gateway has a worker of it, and as open while that has capacity", async () => {
   const lists = async (change: object): Promise<boolean[]> => {
     const elsewhere = await versionsOf([{ ...connection, ...change }]).elsewhere();
-    return [elsewhere?.open.has("shop@1") === true, elsewhere?.all.has("shop@1") === true];
+    const [open, all] = [elsewhere?.takes("shop@1", "gpu"), elsewhere?.connects("shop@1", "gpu")];
+    return [open === true, all === true];
   };
   expect(await lists({})).toEqual([true, true]);
   expect(await lists({ status: "CONNECTING" })).toEqual([true, true]);
@@ -24,6 +31,8 @@ test("a version counts as connected elsewhere while a live gateway has a worker 
   expect(await lists({ silentMs: 15_000 })).toEqual([false, false]);
   expect(await lists({ gatewayId: "here" })).toEqual([false, false]);
   expect(await lists({ versions: ["shop@2"] })).toEqual([false, false]);
+  expect(await lists({ queues: ["default"] })).toEqual([false, false]);
+  expect(await lists({ queues: ["*"] })).toEqual([true, true]);
 });
 
 test("a query for other gateways' versions reads the current state, not an earlier one", async () => {
@@ -34,13 +43,13 @@ test("a query for other gateways' versions reads the current state, not an earli
   const first = versions.elsewhere();
   const later = [versions.elsewhere(), versions.elsewhere()];
   answers[0]?.([]);
-  expect((await first)?.all.size).toBe(0);
+  expect((await first)?.connects("shop@1", "gpu")).toBe(false);
   await Promise.resolve();
   // One reading for both, begun after they asked.
   expect(answers).toHaveLength(2);
   answers[1]?.([connection]);
-  for (const one of await Promise.all(later)) expect(one?.all.has("shop@1")).toBe(true);
+  for (const one of await Promise.all(later)) expect(one?.connects("shop@1", "gpu")).toBe(true);
   const last = versions.elsewhere();
   answers[2]?.([]);
-  expect((await last)?.all.size).toBe(0);
+  expect((await last)?.connects("shop@1", "gpu")).toBe(false);
 });

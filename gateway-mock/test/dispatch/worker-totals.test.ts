@@ -10,6 +10,7 @@ type Session = { -readonly [Key in keyof WorkerSession]: WorkerSession[Key] };
 
 const FUNCTIONS = ["a", "b", "c"];
 const VERSIONS = ["1", "2"];
+const QUEUES = ["default", "gpu"];
 const BEAT_MS = 100;
 const SILENT_BEATS = 2;
 
@@ -17,6 +18,10 @@ interface Made {
   readonly functionIds: readonly string[];
   readonly version: string;
   readonly capacity: number;
+  /** Null: every one. */
+  readonly queues: readonly string[] | null;
+  /** The functions that have a part of the capacity to themselves, if it has them. */
+  readonly apart: readonly string[];
   readonly leaseMs: number;
   readonly open: boolean;
   readonly instance: number;
@@ -30,6 +35,10 @@ function sessionOf(id: string, made: Made, seenMs: number): Session {
     environment: "",
     functionIds: made.functionIds,
     apps: [{ id: "app", version: made.version, sdk: "test", functions }],
+    queues: made.queues && new Set(made.queues),
+    partitions: made.apart
+      .filter((functionId) => made.functionIds.includes(functionId))
+      .map((functionId) => ({ functionIds: [functionId], capacity: 2 })),
     capacity: made.capacity,
     isLimited: true,
     log: silentLog,
@@ -47,6 +56,10 @@ function sessionOf(id: string, made: Made, seenMs: number): Session {
 /** The same questions, each answered by a walk over all who are connected. */
 class Walk {
   readonly workers: ConnectedWorker[] = [];
+  /** What each worker holds, by function. */
+  readonly held = new Map<ConnectedWorker, string[]>();
+  /** The queues of functions in their versions, as they are registered now. */
+  readonly queues = new Map<string, string>();
   readonly maxSilentMs: number;
 
   constructor(maxSilentMs: number) {
@@ -54,7 +67,37 @@ class Walk {
   }
 
   open(functionId: string): ConnectedWorker[] {
-    return this.workers.filter((worker) => worker.open && worker.functionIds.has(functionId));
+    return this.workers.filter((worker) => worker.open && this.runs(worker, functionId));
+  }
+
+  runs({ functionIds, versions, session }: ConnectedWorker, functionId: string): boolean {
+    const queue = this.queues.get(`${functionId}@${versions.get(functionId)}`) ?? "default";
+    return functionIds.has(functionId) && (session.queues?.has(queue) ?? true);
+  }
+
+  /** Of the part of the worker's capacity that the function takes: how much there is, and how much of it is taken. */
+  part(worker: ConnectedWorker, functionId: string): { readonly capacity: number; readonly inFlight: number } {
+    const { partitions, capacity } = worker.session;
+    const partOf = (id: string): number => partitions.findIndex(({ functionIds }) => functionIds.includes(id));
+    const own = partOf(functionId);
+    const inFlight = (this.held.get(worker) ?? []).filter((id) => partOf(id) === own).length;
+    return { capacity: partitions[own]?.capacity ?? capacity, inFlight };
+  }
+
+  room(workers: readonly ConnectedWorker[], functionId: string): number {
+    return workers.reduce((sum, worker) => {
+      const { capacity, inFlight } = this.part(worker, functionId);
+      return sum + Math.max(0, capacity - inFlight);
+    }, 0);
+  }
+
+  release(worker: ConnectedWorker, functionId: string): void {
+    const held = this.held.get(worker) ?? [];
+    held.splice(held.indexOf(functionId), 1);
+  }
+
+  hold(worker: ConnectedWorker, functionId: string): void {
+    this.held.set(worker, [...(this.held.get(worker) ?? []), functionId]);
   }
 
   isSilent = (worker: ConnectedWorker, nowMs: number): boolean => nowMs - worker.session.seenMs > this.maxSilentMs;
@@ -68,7 +111,7 @@ class Walk {
   roomByFunction(nowMs: number, most: number): unknown[] {
     return FUNCTIONS.flatMap((functionId) => {
       const awake = this.open(functionId).filter((worker) => this.isAwake(worker, nowMs));
-      const room = awake.reduce((sum, { capacity, inFlight }) => sum + Math.max(0, capacity - inFlight), 0);
+      const room = this.room(awake, functionId);
       const leaseMs = Math.max(0, ...awake.map(({ session }) => session.leaseMs));
       return room > 0 ? [{ functionId, limit: Math.min(room, most), leaseMs }] : [];
     });
@@ -79,7 +122,7 @@ class Walk {
       VERSIONS.flatMap((appVersion) => {
         const own = this.open(functionId).filter(({ versions }) => versions.get(functionId) === appVersion);
         const awake = own.filter((worker) => this.isAwake(worker, nowMs));
-        const room = awake.reduce((sum, { capacity, inFlight }) => sum + Math.max(0, capacity - inFlight), 0);
+        const room = this.room(awake, functionId);
         return own.length > 0 ? [{ functionId, appVersion, limit: Math.min(room, most) }] : [];
       }),
     );
@@ -93,14 +136,15 @@ class Walk {
   unroutable(nowMs: number): Set<string> {
     const all = new Set(this.workers.flatMap(({ functionIds }) => [...functionIds]));
     for (const functionId of FUNCTIONS) {
-      if (this.open(functionId).some((worker) => !this.isSilent(worker, nowMs))) all.delete(functionId);
+      const takers = this.workers.filter(({ open, functionIds }) => open && functionIds.has(functionId));
+      if (takers.some((worker) => !this.isSilent(worker, nowMs))) all.delete(functionId);
     }
     return all;
   }
 
   candidates(functionId: string, nowMs: number, version: string | null, mayWait: boolean): ConnectedWorker[] {
     const may = (worker: ConnectedWorker): boolean =>
-      (version === null || worker.versions.get(functionId) === version) && worker.inFlight < worker.capacity;
+      (version === null || worker.versions.get(functionId) === version) && this.room([worker], functionId) > 0;
     const own = this.open(functionId).filter(may);
     const awake = own.filter((worker) => this.isAwake(worker, nowMs));
     return awake.length > 0 || !mayWait ? awake : own.filter((worker) => this.isRested(worker, nowMs));
@@ -111,6 +155,8 @@ const made: fc.Arbitrary<Made> = fc.record({
   functionIds: fc.subarray(FUNCTIONS, { minLength: 1 }),
   version: fc.constantFrom(...VERSIONS),
   capacity: fc.integer({ min: 1, max: 3 }),
+  queues: fc.option(fc.subarray(QUEUES, { minLength: 1 })),
+  apart: fc.subarray(FUNCTIONS, { maxLength: 2 }),
   leaseMs: fc.constantFrom(1000, 2000),
   open: fc.boolean(),
   instance: fc.nat(2),
@@ -121,8 +167,9 @@ const version = fc.constantFrom(null, ...VERSIONS);
 
 type Move =
   | { readonly do: "add"; readonly made: Made }
-  | { readonly do: "close" | "reopen" | "remove" | "putLast" | "speak" | "congest" | "hold"; readonly who: number }
-  | { readonly do: "release"; readonly who: number }
+  | { readonly do: "close" | "reopen" | "remove" | "putLast" | "speak" | "congest"; readonly who: number }
+  | { readonly do: "hold" | "release"; readonly who: number; readonly functionId: string }
+  | { readonly do: "register"; readonly functionId: string; readonly version: string; readonly queue: string }
   | { readonly do: "rest"; readonly who: number; readonly forMs: number }
   | { readonly do: "removeFunction"; readonly who: number; readonly functionId: string }
   | { readonly do: "reserve"; readonly functionId: string; readonly version: string | null; readonly mayWait: boolean }
@@ -133,11 +180,23 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      do: fc.constantFrom("close", "reopen", "remove", "putLast", "speak", "congest", "hold" as const),
+      do: fc.constantFrom("close", "reopen", "remove", "putLast", "speak", "congest" as const),
       who,
     }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant("release" as const), who }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constantFrom("hold", "release" as const), who, functionId: name }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant("register" as const),
+      functionId: name,
+      version: fc.constantFrom(...VERSIONS),
+      queue: fc.constantFrom(...QUEUES),
+    }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant("rest" as const), who, forMs: fc.constantFrom(0, 10, 30, 100) }),
@@ -151,8 +210,9 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 );
 
 function history(moves: readonly Move[], silentBeats: number): void {
-  const workers = new Workers((candidates, nowMs) => chooseWorker(candidates, { nowMs }), silentBeats);
   const walk = new Walk(silentBeats * BEAT_MS);
+  const queueOf = (id: string, version: string): string => walk.queues.get(`${id}@${version}`) ?? "default";
+  const workers = new Workers((candidates, nowMs) => chooseWorker(candidates, { nowMs }), silentBeats, queueOf);
   const sessions = new Map<ConnectedWorker, Session>();
   let nowMs = 1000;
   let made = 0;
@@ -166,14 +226,19 @@ function history(moves: readonly Move[], silentBeats: number): void {
       walk.workers.push(added);
       sessions.set(added, fresh);
     } else if (one.do === "wait") nowMs += one.forMs;
+    else if (one.do === "register") walk.queues.set(`${one.functionId}@${one.version}`, one.queue);
     else if (one.do === "reserve") expectBest(workers, walk, one, nowMs);
     else if (!worker || !session) continue;
     else if (one.do === "close") workers.close(worker);
     else if (one.do === "reopen") workers.reopen(worker);
     else if (one.do === "putLast") workers.putLast(worker);
-    else if (one.do === "hold") workers.hold(worker);
-    else if (one.do === "release") {
-      if (worker.inFlight > 0) workers.release(worker);
+    else if (one.do === "hold") {
+      workers.hold(worker, one.functionId);
+      walk.hold(worker, one.functionId);
+    } else if (one.do === "release") {
+      if (!walk.held.get(worker)?.includes(one.functionId)) continue;
+      workers.release(worker, one.functionId);
+      walk.release(worker, one.functionId);
     } else if (one.do === "rest") workers.rest(worker, nowMs + one.forMs);
     else if (one.do === "removeFunction") workers.removeFunction(worker, one.functionId);
     else if (one.do === "speak") session.seenMs = nowMs;
@@ -184,7 +249,7 @@ function history(moves: readonly Move[], silentBeats: number): void {
       workers.remove(worker);
       walk.workers.splice(walk.workers.indexOf(worker), 1);
       // What it held is given back after it has gone.
-      if (worker.inFlight > 0) workers.release(worker);
+      for (const functionId of walk.held.get(worker) ?? []) workers.release(worker, functionId);
     }
     expectSame(workers, walk, nowMs);
   }
@@ -192,12 +257,15 @@ function history(moves: readonly Move[], silentBeats: number): void {
 
 function expectBest(workers: Workers, walk: Walk, one: Extract<Move, { do: "reserve" }>, nowMs: number): void {
   const candidates = walk.candidates(one.functionId, nowMs, one.version, one.mayWait);
-  const rank = ({ inFlight, capacity, session }: ConnectedWorker): number =>
-    inFlight / capacity + (nowMs - session.seenMs > 2 * BEAT_MS ? 10 : 0);
+  const rank = (worker: ConnectedWorker): number => {
+    const { inFlight, capacity } = walk.part(worker, one.functionId);
+    return inFlight / capacity + (nowMs - worker.session.seenMs > 2 * BEAT_MS ? 10 : 0);
+  };
   const best = candidates.length === 0 ? undefined : Math.min(...candidates.map(rank));
   const before = new Map(candidates.map((worker) => [worker, rank(worker)]));
   const reserved = workers.reserve(one.functionId, nowMs, one.version, one.mayWait);
   expect(reserved && before.get(reserved)).toBe(best);
+  if (reserved) walk.hold(reserved, one.functionId);
 }
 
 const sorted = (rows: readonly unknown[]): string[] => rows.map((row) => JSON.stringify(row)).sort();
@@ -221,7 +289,7 @@ function expectSame(workers: Workers, walk: Walk, nowMs: number): void {
       const isOf = ({ versions }: ConnectedWorker): boolean => versions.get(functionId) === one;
       expect(workers.hasVersion(functionId, one)).toBe(open.some(isOf));
       expect(workers.isOnly(functionId, one)).toBe(open.every(isOf));
-      const having = walk.workers.filter(({ functionIds }) => functionIds.has(functionId));
+      const having = walk.workers.filter((worker) => walk.runs(worker, functionId));
       expect(workers.connects(functionId, one)).toBe(having.some(isOf));
     }
   }
@@ -245,13 +313,19 @@ describe("What is counted of the connected workers is what a walk over them find
 
 test("a question about ten thousand connected workers looks at none of them", () => {
   let looks = 0;
+  const one: Made = {
+    functionIds: FUNCTIONS,
+    version: "1",
+    capacity: 2,
+    queues: QUEUES,
+    apart: ["c"],
+    leaseMs: 1,
+    open: true,
+    instance: 0,
+  };
   const workers = new Workers((candidates, nowMs) => chooseWorker(candidates, { nowMs }));
   for (let n = 0; n < 10_000; n += 1) {
-    const session = sessionOf(
-      `s${n}`,
-      { functionIds: FUNCTIONS, version: "1", capacity: 2, leaseMs: 1, open: true, instance: n },
-      0,
-    );
+    const session = sessionOf(`s${n}`, { ...one, instance: n }, 0);
     const counted = Object.defineProperty({ ...session }, "congested", {
       get: () => {
         looks += 1;
@@ -268,12 +342,9 @@ test("a question about ten thousand connected workers looks at none of them", ()
   };
   ask();
   expect(looks).toBe(0);
-  const one = workers.reserve("a", 1, null);
-  if (one) workers.release(one);
-  workers.add(
-    sessionOf("last", { functionIds: FUNCTIONS, version: "1", capacity: 2, leaseMs: 1, open: true, instance: 0 }, 0),
-    true,
-  );
+  const reserved = workers.reserve("a", 1, null);
+  if (reserved) workers.release(reserved, "a");
+  workers.add(sessionOf("last", one, 0), true);
   ask();
   // Of the one worker that was reserved and released.
   expect(looks).toBeLessThan(5);

@@ -10,6 +10,8 @@ const session = (id: string): WorkerSession & { seenMs: number } => ({
   environment: "",
   functionIds: ["shop-order"],
   apps: [],
+  queues: null,
+  partitions: [],
   capacity: 10,
   isLimited: false,
   log: silentLog,

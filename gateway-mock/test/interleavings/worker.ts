@@ -71,6 +71,8 @@ export class Worker {
       environment: "",
       functionIds: apps.flatMap(({ functions }) => functions.map(({ slug }) => slug)),
       apps,
+      queues: null,
+      partitions: [],
       capacity: 100,
       isLimited: false,
       extensions: new Set(this.#inPlace ? (["checkpoint"] as const) : []),

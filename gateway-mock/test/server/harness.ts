@@ -15,6 +15,7 @@ export interface RunDetailView extends RunView {
   readonly defers: readonly DeferView[];
   readonly leasesLost: number;
   readonly deadlineMs: number | null;
+  readonly waiting: { readonly reason: string; readonly message: string } | null;
   readonly jobs: readonly { readonly id: string; readonly kind: string; readonly epoch: number }[];
   readonly waits: readonly { readonly kind: string; readonly name: string; readonly key: string }[];
   readonly log: readonly { readonly kind: string; readonly key: string; readonly attempt: number }[];

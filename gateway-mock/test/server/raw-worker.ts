@@ -26,6 +26,8 @@ export interface WorkerOptions {
   readonly extensions?: readonly string[];
   readonly instanceId?: string;
   readonly maxWorkerConcurrency?: number;
+  readonly queues?: readonly unknown[];
+  readonly partitions?: readonly unknown[];
   /** Acknowledges requests by itself. Default true. */
   readonly acks?: boolean;
   /** Sent instead of WORKER_READY. */
@@ -247,11 +249,11 @@ export function helloFrame(options: WorkerOptions, connectionId: string, instanc
       ...config,
     }),
   );
-  const { extensions = EXTENSIONS } = options;
+  const { extensions = EXTENSIONS, queues, partitions } = options;
   const capabilities = {
     trust_probe: "v1",
     connect: "v1",
-    ...(extensions.length > 0 ? { holdfast: { v: 1, extensions } } : {}),
+    ...(extensions.length > 0 ? { holdfast: { v: 1, extensions, queues, partitions } } : {}),
   };
   return {
     kind: "WORKER_CONNECT",

@@ -78,6 +78,8 @@ function workerOf(dispatcher: Dispatcher, extensions: readonly Extension[] = ["c
     environment: "",
     functionIds: ["shop-order"],
     apps: [appWith({})],
+    queues: null,
+    partitions: [],
     capacity: 10,
     isLimited: false,
     extensions: new Set(extensions),

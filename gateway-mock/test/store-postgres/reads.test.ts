@@ -12,6 +12,9 @@ describe("The registry", () => {
       instanceId: "i",
       appIds: ["shop"],
       versions: ["shop@1"],
+      queues: ["*"],
+      partitions: [],
+      capacity: 10,
       status: "READY",
       connectedMs: 1_700_000_000_000,
     });

@@ -7,6 +7,9 @@ const info = (connectionId: string): SessionInfo => ({
   instanceId: "i",
   appIds: ["shop"],
   versions: ["shop@1"],
+  queues: ["*"],
+  partitions: [],
+  capacity: 10,
   functionIds: ["shop-order"],
   connectedMs: 0,
 });

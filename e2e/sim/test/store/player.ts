@@ -246,6 +246,9 @@ export class Player {
         instanceId: "i",
         appIds: ["app"],
         versions: [`app@${version}`],
+        queues: ["*"],
+        partitions: [],
+        capacity: 10,
         status: dice.pick(["READY", "DRAINING"]),
       };
       const connection = {

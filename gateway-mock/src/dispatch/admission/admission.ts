@@ -8,12 +8,14 @@ import type { VersionPolicy } from "@holdfast/engine";
 import type { ConnectedWorker } from "../workers/connected-worker.ts";
 import type { Workers } from "../workers/workers.ts";
 import type { Backlog } from "./backlog.ts";
-import { type Admittance, mayStart, NO_ROOM, type Waiting, type Work } from "./may-start.ts";
+import { type Admittance, mayStart, type Waiting, type Work, whyNoPlace } from "./may-start.ts";
 
 export interface AdmissionParts {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly versionPolicy: VersionPolicy;
-  readonly workers: Pick<Workers, "reserve">;
+  readonly workers: Pick<Workers, "reserve" | "accepts">;
+  /** The queue of this version of the function. */
+  readonly queueOf: (functionId: string, version: string) => string;
   readonly backlog: Pick<Backlog, "has">;
   /** Where pausing a function comes in: nothing of such a function is handed out. */
   readonly isPaused: (functionId: string) => boolean;
@@ -58,8 +60,11 @@ export class Admission {
   reserve(work: Extract<Work, { at: "NEW_RUN" | "NEXT_JOB" }>, mayWait = false): Reserved | Waiting {
     const admittance = this.mayStart(work);
     if (!admittance.may) return admittance;
-    const { workers, clock } = this.#parts;
-    const worker = workers.reserve(work.functionId, clock.monotonicMs(), admittance.version, mayWait);
-    return worker ? { may: true, worker } : NO_ROOM;
+    const { workers, clock, queueOf } = this.#parts;
+    const { functionId } = work;
+    const worker = workers.reserve(functionId, clock.monotonicMs(), admittance.version, mayWait);
+    if (worker) return { may: true, worker };
+    const version = work.at === "NEW_RUN" ? work.newestVersion : work.version;
+    return whyNoPlace({ isServed: workers.accepts(functionId), queue: queueOf(functionId, version) });
   }
 }

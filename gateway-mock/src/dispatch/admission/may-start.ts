@@ -1,6 +1,6 @@
 /**
- * The rules of admission as one pure function: draining, pausing, limits, backlog and versions (docs/decisions/0032),
- * numbered START-1 to START-6.
+ * The rules of admission as pure functions: draining, pausing, limits, backlog and versions (docs/decisions/0032),
+ * queues (0070); numbered START-1 to START-7.
  */
 import { unreachable } from "@holdfast/core";
 import type { VersionPolicy } from "@holdfast/engine";
@@ -67,6 +67,8 @@ export type Waiting =
   | { readonly may: false; readonly why: "BACKLOG" }
   /** No worker here that may have it takes more work. */
   | { readonly may: false; readonly why: "NO_ROOM" }
+  /** No worker that serves the queue of its function takes work here. */
+  | { readonly may: false; readonly why: "NO_WORKER_IN_QUEUE"; readonly queue: string }
   /** It waits for a worker of its version. */
   | { readonly may: false; readonly why: "VERSION"; readonly isElsewhere: boolean };
 
@@ -88,6 +90,7 @@ const OLDER_AFTER_MS = { prefer: 5_000, any: 250, strict: null } as const satisf
  *     than they are.
  * START-5. What limits count is handed out by the claim alone.
  * START-6. New runs begin on the newest version; what has begun stays with its own, as the policy says.
+ * START-7. Work goes only to workers that serve the queue of its function, in the version that they run (`Workers`).
  */
 export function mayStart(work: Work, facts: AdmissionFacts): Admittance {
   switch (work.at) {
@@ -133,10 +136,15 @@ const versionOf = (version: string, { versionPolicy }: AdmissionFacts): string |
 const onlyBy = (version: string | null): Admitted =>
   version === null ? BY_ANY : { may: true, version, anyVersionInMs: null };
 
+/** No place was found for what may start: whether there is a worker that could have one. */
+export function whyNoPlace({ isServed, queue }: { readonly isServed: boolean; readonly queue: string }): Waiting {
+  return isServed ? NO_ROOM : { may: false, why: "NO_WORKER_IN_QUEUE", queue };
+}
+
 const BY_ANY: Admitted = { may: true, version: null, anyVersionInMs: 0 };
 const DRAINING: Waiting = { may: false, why: "GATEWAY_DRAINING" };
 const PAUSED: Waiting = { may: false, why: "FUNCTION_PAUSED" };
 const NOT_DUE: Waiting = { may: false, why: "NOT_DUE" };
 const LIMITS: Waiting = { may: false, why: "LIMITS" };
 const BACKLOG: Waiting = { may: false, why: "BACKLOG" };
-export const NO_ROOM: Waiting = { may: false, why: "NO_ROOM" };
+const NO_ROOM: Waiting = { may: false, why: "NO_ROOM" };

@@ -300,7 +300,7 @@ export class EventIntake {
 
   /** It was not stored. */
   releasePrepared(one: Prepared): void {
-    for (const { worker } of one.leased) this.#parts.workers.release(worker);
+    for (const { worker, job } of one.leased) this.#parts.workers.release(worker, job.functionId);
   }
 }
 

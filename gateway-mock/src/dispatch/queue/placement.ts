@@ -91,8 +91,10 @@ export class Placement {
     const elsewhere = await this.#versions.elsewhere();
     const { functionId } = job;
     if (!elsewhere) return this.#holdJob(job, HOLD_UNREAD_MS, versions[0]);
+    const { workers, functions } = this.#parts;
     const isThere = (version: string): boolean =>
-      this.#parts.workers.connects(functionId, version) || elsewhere.all.has(versionName(state.appId, version));
+      workers.connects(functionId, version) ||
+      elsewhere.connects(versionName(state.appId, version), functions.queueOf(functionId, version));
     this.#placeOnVersion(job, state, versions.find(isThere) ?? null);
   }
 
@@ -143,7 +145,7 @@ export class Placement {
       started = true;
       dispatches.start(job, job.epoch, worker, state);
     } finally {
-      if (!started) workers.release(worker);
+      if (!started) workers.release(worker, job.functionId);
     }
   }
 
@@ -161,10 +163,12 @@ export class Placement {
   }
 
   async #placeElsewhere(job: ClaimedJob, state: RunState): Promise<void> {
-    const { admission, workers, dispatches } = this.#parts;
+    const { admission, workers, dispatches, functions } = this.#parts;
     const { functionId } = job;
     const elsewhere = await this.#versions.elsewhere();
-    const isElsewhere = elsewhere?.open.has(versionName(state.appId, state.appVersion)) === true;
+    const { appId, appVersion } = state;
+    const isElsewhere =
+      elsewhere?.takes(versionName(appId, appVersion), functions.queueOf(functionId, appVersion)) === true;
     const admittance = admission.mayStart({ at: "VERSION_MISSING", functionId, isElsewhere });
     if (!admittance.may) return this.#holdAsAdmitted(job, admittance);
     const worker = workers.reserve(functionId, this.#options.clock.monotonicMs(), admittance.version);

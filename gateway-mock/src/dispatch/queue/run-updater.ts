@@ -177,7 +177,7 @@ export class RunUpdater {
       return "won";
     } finally {
       if (!won) {
-        for (const { worker } of leased) this.#workers.release(worker);
+        for (const { worker } of leased) this.#workers.release(worker, state.functionId);
         for (const one of prepared) intake.releasePrepared(one);
       }
     }
@@ -227,7 +227,7 @@ export class RunUpdater {
       const work = { at: "NEXT_JOB", functionId, version: appVersion, isDue, isLimited } as const;
       const reserved = this.#parts.admission.reserve(work, mayWait);
       if (reserved.may) leased.push({ job, worker: reserved.worker });
-      else if (reserved.why === "NO_ROOM") break;
+      else if (reserved.why === "NO_ROOM" || reserved.why === "NO_WORKER_IN_QUEUE") break;
     }
     this.#counters.leasedOnCreation += leased.length;
     return leased;

@@ -1,20 +1,45 @@
 /**
- * Which versions of apps are connected at other gateways; `Placement` asks before it gives a run to another version.
+ * Which versions of apps are connected at other gateways, and which queues their workers serve; `Placement` asks before
+ * it gives a run to another version.
  */
 import { messageOf } from "@holdfast/core";
-import type { Store } from "@holdfast/store";
+import { servesQueue } from "@holdfast/protocol";
+import type { ListedConnection, Store } from "@holdfast/store";
 
 import type { DispatcherOptions } from "../ports.ts";
 
 /** What was connected at a gateway that has been silent for so long does not count: it has probably died. */
 const SILENT_MS = 15_000;
 
-/** Versions of apps, by `versionName`, that are connected at other gateways. */
-export interface Elsewhere {
-  /** They take work, or are about to. */
-  readonly open: ReadonlySet<string>;
+/** What is connected at other gateways: for each version of an app, by `versionName`, the queues that are served. */
+export class Elsewhere {
+  readonly #open = new Map<string, Set<string>>();
+  readonly #all = new Map<string, Set<string>>();
+
+  constructor(connections: Iterable<Pick<ListedConnection, "versions" | "queues" | "status">>) {
+    for (const { versions, queues, status } of connections) {
+      for (const version of versions) {
+        addAll(this.#all, version, queues);
+        if (status !== "DRAINING") addAll(this.#open, version, queues);
+      }
+    }
+  }
+
+  /** Workers of this version that serve the queue take work, or are about to. */
+  takes(version: string, queue: string): boolean {
+    return servesQueue(this.#open.get(version) ?? [], queue);
+  }
+
   /** Also those that take none at the moment. */
-  readonly all: ReadonlySet<string>;
+  connects(version: string, queue: string): boolean {
+    return servesQueue(this.#all.get(version) ?? [], queue);
+  }
+}
+
+function addAll(sets: Map<string, Set<string>>, key: string, values: Iterable<string>): void {
+  const set = sets.get(key) ?? new Set();
+  for (const value of values) set.add(value);
+  sets.set(key, set);
 }
 
 /** Which versions of apps are connected at other gateways. */
@@ -53,10 +78,7 @@ export class Versions {
       const others = connections.filter(
         ({ gatewayId, silentMs }) => gatewayId !== this.#options.settings.gatewayId && silentMs < SILENT_MS,
       );
-      return {
-        open: new Set(others.flatMap(({ versions, status }) => (status === "DRAINING" ? [] : versions))),
-        all: new Set(others.flatMap(({ versions }) => versions)),
-      };
+      return new Elsewhere(others);
     } catch (error) {
       this.#options.log("warn", `The connections of other gateways could not be read: ${messageOf(error)}`);
       return null;

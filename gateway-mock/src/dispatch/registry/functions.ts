@@ -29,6 +29,7 @@ import {
   type StoredFunction,
   type StoredRegistry,
 } from "@holdfast/store";
+import { FunctionQueues } from "./function-queues.ts";
 
 /** A function as the engine needs it. */
 export interface KnownFunction extends RunOptions {
@@ -71,6 +72,7 @@ export class Functions {
   #last: Promise<void> = Promise.resolve();
   readonly #matches = new Map<string, readonly KnownFunction[]>();
   readonly #versions = new Map<string, readonly string[]>();
+  readonly #queues = new FunctionQueues();
   /** For the few names of the engine's own events. */
   readonly #triggering = new Map<string, boolean>();
 
@@ -101,6 +103,11 @@ export class Functions {
     const versions = fn ? [...new Set([fn.appVersion, ...having.map(({ version }) => version)])] : [];
     this.#versions.set(functionId, versions);
     return versions;
+  }
+
+  /** The queue of this version of the function. */
+  queueOf(functionId: string, version: string): string {
+    return this.#queues.queueOf(functionId, version);
   }
 
   load(): Promise<void> {
@@ -252,6 +259,7 @@ export class Functions {
     this.#version = version;
     this.#saved.clear();
     this.#deployments = deployments;
+    this.#queues.read(next.values(), deployments);
     this.#versions.clear();
     this.#triggering.clear();
     this.#matches.clear();

@@ -4,7 +4,7 @@
  */
 import type { Log } from "@holdfast/core";
 import type { Extension, GatewayFrame } from "@holdfast/protocol";
-import type { AppRecord } from "@holdfast/store";
+import type { AppRecord, PartitionRecord } from "@holdfast/store";
 
 /** The session behind a connected worker: the port that the socket's side fills. */
 export interface WorkerSession {
@@ -13,12 +13,16 @@ export interface WorkerSession {
   /** Of the process behind it; the same after a reconnect. */
   readonly instanceId: string;
   readonly environment: string;
-  /** The functions it runs. */
+  /** The functions it has; which of them it runs is a matter of `queues`. */
   readonly functionIds: readonly string[];
   /** What it has registered. */
   readonly apps: readonly AppRecord[];
-  /** Requests that it may hold at once. */
+  /** The queues that it serves; null: every one. */
+  readonly queues: ReadonlySet<string> | null;
+  /** Requests that it may hold at once, of the functions that are in no partition. */
   readonly capacity: number;
+  /** Parts of its capacity that belong to some of its functions alone. No function is in two of them. */
+  readonly partitions: readonly PartitionRecord[];
   /** It has named its capacity. */
   readonly isLimited: boolean;
   readonly extensions: ReadonlySet<Extension>;
@@ -40,6 +44,25 @@ export interface WorkerSession {
   sendWhenRoom(make: () => GatewayFrame | null): void;
 }
 
+/** A part of a worker's capacity, and the functions that it is for. Places are taken and counted here. */
+export interface Partition {
+  readonly worker: ConnectedWorker;
+  /** The worker's. */
+  readonly id: string;
+  readonly functionIds: Set<string>;
+  readonly capacity: number;
+  readonly heartbeatMs: number;
+  readonly seenMs: number;
+  /** Requests it holds or will be sent as soon as they are committed. */
+  readonly inFlight: number;
+}
+
+/** Picks who gets the work; pure, given by the socket's side. */
+export type ChooseWorker = (candidates: Iterable<Partition>, nowMs: number) => Partition | undefined;
+
+/** What only `Workers` changes of these, so that its totals stay true. */
+export type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
 /** A worker that is connected to this gateway, and what it holds. `Workers` changes it, and counts what it changes. */
 export interface ConnectedWorker {
   readonly id: string;
@@ -49,10 +72,8 @@ export interface ConnectedWorker {
   readonly appIds: ReadonlySet<string>;
   /** The version of the app behind each function. */
   readonly versions: ReadonlyMap<string, string>;
-  readonly capacity: number;
-  readonly heartbeatMs: number;
   readonly seenMs: number;
-  /** Requests it holds or will be sent as soon as they are committed. */
+  /** Of all partitions. */
   readonly inFlight: number;
   readonly requests: Set<string>;
   /** False: takes no new work. */
@@ -61,10 +82,78 @@ export interface ConnectedWorker {
   readonly restUntilMs: number;
   /** Silent for longer it is given nothing. */
   readonly maxSilentMs: number;
+  /** Its capacity in parts; the first one is for functions that have none of their own. */
+  partitions(): Iterable<Partition>;
+  /** The part of its capacity that requests of this function take. */
+  partitionOf(functionId: string): Partition;
 }
 
-/** Picks who gets the work; pure, given by the socket's side. */
-export type ChooseWorker = (candidates: Iterable<ConnectedWorker>, nowMs: number) => ConnectedWorker | undefined;
+class Connected implements ConnectedWorker {
+  readonly id: string;
+  readonly session: WorkerSession;
+  readonly functionIds: Set<string>;
+  readonly appIds: ReadonlySet<string>;
+  readonly versions: ReadonlyMap<string, string>;
+  readonly requests = new Set<string>();
+  readonly open: boolean;
+  readonly restUntilMs = 0;
+  readonly maxSilentMs: number;
+  readonly #main: Partition;
+  readonly #apart: readonly Partition[];
+  readonly #apartOf = new Map<string, Partition>();
+
+  constructor(session: WorkerSession, open: boolean, maxSilentBeats: number) {
+    const { id, functionIds, apps, partitions, capacity } = session;
+    this.id = id;
+    this.session = session;
+    this.functionIds = new Set(functionIds);
+    this.appIds = new Set(apps.map((app) => app.id));
+    this.versions = new Map(apps.flatMap((app) => app.functions.map(({ slug }) => [slug, app.version] as const)));
+    this.open = open;
+    this.maxSilentMs = maxSilentBeats * session.heartbeatMs;
+    this.#apart = partitions.map((one) => newPartition(this, one.functionIds, one.capacity));
+    for (const one of this.#apart) for (const functionId of one.functionIds) this.#apartOf.set(functionId, one);
+    const rest = functionIds.filter((functionId) => !this.#apartOf.has(functionId));
+    this.#main = newPartition(this, rest, capacity);
+  }
+
+  get seenMs(): number {
+    return this.session.seenMs;
+  }
+
+  get inFlight(): number {
+    return this.#apart.reduce((sum, { inFlight }) => sum + inFlight, this.#main.inFlight);
+  }
+
+  *partitions(): Iterable<Partition> {
+    yield this.#main;
+    yield* this.#apart;
+  }
+
+  partitionOf(functionId: string): Partition {
+    return this.#apartOf.get(functionId) ?? this.#main;
+  }
+}
+
+/** Silent for more than `maxSilentBeats` heartbeat intervals it is given nothing. */
+export function connectedWorker(session: WorkerSession, open: boolean, maxSilentBeats: number): ConnectedWorker {
+  return new Connected(session, open, maxSilentBeats);
+}
+
+function newPartition(worker: ConnectedWorker, functionIds: Iterable<string>, capacity: number): Partition {
+  const { id, session } = worker;
+  return {
+    worker,
+    id,
+    functionIds: new Set(functionIds),
+    capacity,
+    heartbeatMs: session.heartbeatMs,
+    get seenMs() {
+      return session.seenMs;
+    },
+    inFlight: 0,
+  };
+}
 
 export const isSilent = (worker: ConnectedWorker, nowMs: number): boolean => nowMs - worker.seenMs > worker.maxSilentMs;
 

@@ -102,7 +102,7 @@ export class Dispatches {
     // Workers at other gateways may have it under an earlier epoch.
     if (epoch > 1) this.#options.store.notify({ type: "JOBS_REDISPATCHED", requestIds: [requestIdOf(fence)] });
     if (!worker.open) {
-      this.#workers.release(worker);
+      this.#workers.release(worker, job.functionId);
       this.release([{ ...fence, lost: false }]);
       return;
     }
@@ -182,7 +182,7 @@ export class Dispatches {
     this.detach(dispatch);
     dispatch.worker = worker;
     worker.requests.add(dispatch.requestId);
-    this.#workers.hold(worker);
+    this.#workers.hold(worker, dispatch.functionId);
   }
 
   /** Its socket is gone; the lease stays. */
@@ -190,7 +190,7 @@ export class Dispatches {
     const { worker } = dispatch;
     if (!worker) return;
     worker.requests.delete(dispatch.requestId);
-    this.#workers.release(worker);
+    this.#workers.release(worker, dispatch.functionId);
     dispatch.worker = null;
   }
 

@@ -144,10 +144,10 @@ export class KeptRequests {
       const worker = workers.reserve(functionId, clock.monotonicMs(), version);
       if (!worker) return false;
       const started = await this.#reassign(dispatch, worker).catch((error: unknown) => {
-        workers.release(worker);
+        workers.release(worker, functionId);
         throw error;
       });
-      if (!started) workers.release(worker);
+      if (!started) workers.release(worker, functionId);
       return true;
     } finally {
       runs.release(runId);

@@ -1,31 +1,41 @@
 /**
  * Owns who is connected to this gateway and how much room each has, in groups of workers that run the same
- * (docs/decisions/0063). Admission reserves here; `../../ws/routing.ts` chooses among equals.
+ * (docs/decisions/0063) and serve the same queues (0070). Admission reserves here; `../../ws/routing.ts` chooses among
+ * equals.
  */
+import { DEFAULT_QUEUE } from "@holdfast/protocol";
 import type { RecallWant } from "@holdfast/store";
 import { Availability } from "./availability.ts";
-import type { ChooseWorker, ConnectedWorker, WorkerSession } from "./connected-worker.ts";
-import { WorkerGroup } from "./worker-group.ts";
+import {
+  type ChooseWorker,
+  type ConnectedWorker,
+  connectedWorker,
+  type Mutable,
+  type Partition,
+  type WorkerSession,
+} from "./connected-worker.ts";
+import { type QueueOf, WorkerGroup } from "./worker-group.ts";
 
-/** What only `Workers` changes of a worker, so that its totals stay true. */
-type Mutable = { -readonly [Key in keyof ConnectedWorker]: ConnectedWorker[Key] };
+const NO_NAMED_QUEUES: QueueOf = () => DEFAULT_QUEUE;
 
 /** Who is connected here, by what they can run. */
 export class Workers {
   readonly #workers = new Map<string, ConnectedWorker>();
   readonly #byInstance = new Map<string, Set<ConnectedWorker>>();
   readonly #groups = new Map<string, WorkerGroup>();
-  readonly #groupOf = new Map<ConnectedWorker, WorkerGroup>();
+  readonly #groupOf = new Map<Partition, WorkerGroup>();
   /** Groups that have the function, in the order in which they are offered. */
   readonly #byFunction = new Map<string, Set<WorkerGroup>>();
   readonly #availability = new Availability((worker) => this.#recount(worker));
   readonly #choose: ChooseWorker;
   readonly #maxSilentBeats: number;
+  readonly #queueOf: QueueOf;
 
   /** Who was silent for more than `maxSilentBeats` heartbeat intervals is given nothing. */
-  constructor(choose: ChooseWorker, maxSilentBeats = Number.POSITIVE_INFINITY) {
+  constructor(choose: ChooseWorker, maxSilentBeats = Number.POSITIVE_INFINITY, queueOf = NO_NAMED_QUEUES) {
     this.#choose = choose;
     this.#maxSilentBeats = maxSilentBeats;
+    this.#queueOf = queueOf;
   }
 
   get size(): number {
@@ -46,75 +56,63 @@ export class Workers {
   }
 
   add(session: WorkerSession, open: boolean): ConnectedWorker {
-    const worker: ConnectedWorker = {
-      id: session.id,
-      session,
-      functionIds: new Set(session.functionIds),
-      appIds: new Set(session.apps.map(({ id }) => id)),
-      versions: new Map(session.apps.flatMap((app) => app.functions.map(({ slug }) => [slug, app.version] as const))),
-      capacity: session.capacity,
-      heartbeatMs: session.heartbeatMs,
-      get seenMs() {
-        return session.seenMs;
-      },
-      inFlight: 0,
-      requests: new Set(),
-      open,
-      restUntilMs: 0,
-      maxSilentMs: this.#maxSilentBeats * session.heartbeatMs,
-    };
+    const worker = connectedWorker(session, open, this.#maxSilentBeats);
     const replaced = this.#workers.get(worker.id);
     if (replaced) this.remove(replaced);
     this.#workers.set(worker.id, worker);
     addTo(this.#byInstance, session.instanceId, worker);
     this.#availability.add(worker);
-    this.#join(worker);
+    for (const partition of worker.partitions()) this.#join(partition);
     return worker;
   }
 
   /** No new work for it from now on. */
-  close(worker: Mutable): void {
+  close(worker: Mutable<ConnectedWorker>): void {
     worker.open = false;
     this.#recount(worker);
   }
 
   /** Work for it again. */
-  reopen(worker: Mutable): void {
+  reopen(worker: Mutable<ConnectedWorker>): void {
     worker.open = true;
     this.#recount(worker);
   }
 
   /** It turned out not to know this function. */
   removeFunction(worker: ConnectedWorker, functionId: string): void {
-    if (!this.#groupOf.has(worker) || !worker.functionIds.has(functionId)) return;
-    this.#leave(worker);
+    const partition = worker.partitionOf(functionId);
+    if (!this.#groupOf.has(partition) || !partition.functionIds.has(functionId)) return;
+    this.#leave(partition);
+    partition.functionIds.delete(functionId);
     worker.functionIds.delete(functionId);
-    this.#join(worker);
+    this.#join(partition);
   }
 
   /** Among equals the others are given work before it. */
   putLast(worker: ConnectedWorker): void {
-    const group = this.#groupOf.get(worker);
-    if (!group) return;
-    group.putLast(worker);
-    for (const functionId of group.functionIds) {
-      const groups = this.#byFunction.get(functionId);
-      if (groups?.delete(group)) groups.add(group);
+    for (const partition of worker.partitions()) {
+      const group = this.#groupOf.get(partition);
+      if (!group) return;
+      group.putLast(partition);
+      for (const functionId of group.functionIds) {
+        const groups = this.#byFunction.get(functionId);
+        if (groups?.delete(group)) groups.add(group);
+      }
     }
   }
 
-  remove(worker: Mutable): void {
+  remove(worker: Mutable<ConnectedWorker>): void {
     worker.open = false;
-    this.#leave(worker);
+    for (const partition of worker.partitions()) this.#leave(partition);
     this.#availability.delete(worker);
     deleteFrom(this.#byInstance, worker.session.instanceId, worker);
     if (this.#workers.get(worker.id) === worker) this.#workers.delete(worker.id);
   }
 
   /** Nothing for it before this instant, monotonic. */
-  rest(worker: Mutable, untilMs: number): void {
+  rest(worker: Mutable<ConnectedWorker>, untilMs: number): void {
     worker.restUntilMs = untilMs;
-    if (this.#groupOf.has(worker)) this.#availability.rest(worker);
+    if (this.#workers.get(worker.id) === worker) this.#availability.rest(worker);
   }
 
   /** Requests have begun to wait for room on its socket, or none does any more. */
@@ -124,7 +122,7 @@ export class Workers {
 
   /**
    * Takes a place with the best worker for this function (of this version, unless null), or says that there is none.
-   * Give it back with `release`. With `mayWait` also where requests wait for room: for a run whose state is cached.
+   * Give it back with `release`, for the same function. With `mayWait` also where requests wait for room: for a run whose state is cached.
    */
   reserve(functionId: string, nowMs: number, version: string | null, mayWait = false): ConnectedWorker | undefined {
     this.#availability.settle(nowMs);
@@ -132,23 +130,26 @@ export class Workers {
       (group) => version === null || group.versionOf(functionId) === version,
     );
     const awake = groups.filter(({ room }) => room > 0);
-    const worker =
+    const partition =
       (awake.length > 0 ? this.#choose(candidatesOf(awake), nowMs) : undefined) ??
       (mayWait && groups.length > 0 ? this.#choose(this.#rested(groups), nowMs) : undefined);
-    if (worker) this.hold(worker);
-    return worker;
+    if (partition) this.#change(partition, 1);
+    return partition?.worker;
   }
 
-  /** It has one request more. */
-  hold(worker: Mutable): void {
-    worker.inFlight += 1;
-    this.#recount(worker);
+  /** It has one request of this function more. */
+  hold(worker: ConnectedWorker, functionId: string): void {
+    this.#change(worker.partitionOf(functionId), 1);
   }
 
-  /** It has one request less. */
-  release(worker: Mutable): void {
-    worker.inFlight -= 1;
-    this.#recount(worker);
+  /** It has one request of this function less. */
+  release(worker: ConnectedWorker, functionId: string): void {
+    this.#change(worker.partitionOf(functionId), -1);
+  }
+
+  #change(partition: Mutable<Partition>, by: 1 | -1): void {
+    partition.inFlight += by;
+    this.#recountPart(partition);
   }
 
   versionOf(worker: ConnectedWorker, functionId: string): string {
@@ -164,10 +165,10 @@ export class Workers {
     return this.#open(functionId).every((group) => group.versionOf(functionId) === version);
   }
 
-  /** Whether a worker of this version is connected here that has the function, whether or not it takes work now. */
+  /** Whether a worker of this version is connected here that runs the function, whether or not it takes work now. */
   connects(functionId: string, version: string): boolean {
     for (const group of this.#byFunction.get(functionId) ?? []) {
-      if (group.versionOf(functionId) === version) return true;
+      if (group.versionOf(functionId) === version && group.serves(functionId)) return true;
     }
     return false;
   }
@@ -221,7 +222,7 @@ export class Workers {
     this.#availability.settle(nowMs);
     const functionIds = new Set(this.#byFunction.keys());
     for (const group of this.#groups.values()) {
-      for (const worker of group.open) {
+      for (const { worker } of group.open) {
         if (this.#availability.isSilent(worker)) continue;
         for (const functionId of group.functionIds) functionIds.delete(functionId);
         break;
@@ -237,51 +238,58 @@ export class Workers {
 
   /** Whether a worker here takes work of this function. */
   accepts(functionId: string): boolean {
-    for (const group of this.#byFunction.get(functionId) ?? []) if (group.isOpen) return true;
+    for (const group of this.#byFunction.get(functionId) ?? []) {
+      if (group.isOpen && group.serves(functionId)) return true;
+    }
     return false;
   }
 
   #open(functionId: string): WorkerGroup[] {
-    return [...(this.#byFunction.get(functionId) ?? [])].filter(({ isOpen }) => isOpen);
+    return [...(this.#byFunction.get(functionId) ?? [])].filter((group) => group.isOpen && group.serves(functionId));
   }
 
-  *#rested(groups: readonly WorkerGroup[]): Iterable<ConnectedWorker> {
-    for (const { open } of groups) for (const worker of open) if (this.#availability.isRested(worker)) yield worker;
+  *#rested(groups: readonly WorkerGroup[]): Iterable<Partition> {
+    for (const { open } of groups) for (const one of open) if (this.#availability.isRested(one.worker)) yield one;
   }
 
-  #join(worker: ConnectedWorker): void {
-    const key = WorkerGroup.keyOf(worker.functionIds, worker.versions);
+  #join(partition: Partition): void {
+    const key = WorkerGroup.keyOf(partition);
     let group = this.#groups.get(key);
     if (!group) {
-      group = new WorkerGroup(key, new Set(worker.functionIds), worker.versions);
+      group = new WorkerGroup(key, partition, this.#queueOf);
       this.#groups.set(key, group);
       for (const functionId of group.functionIds) addTo(this.#byFunction, functionId, group);
     }
-    this.#groupOf.set(worker, group);
-    group.add(worker);
-    this.#recount(worker);
+    this.#groupOf.set(partition, group);
+    group.add(partition);
+    this.#recountPart(partition);
   }
 
-  #leave(worker: ConnectedWorker): void {
-    const group = this.#groupOf.get(worker);
+  #leave(partition: Partition): void {
+    const group = this.#groupOf.get(partition);
     if (!group) return;
-    this.#groupOf.delete(worker);
-    group.delete(worker);
+    this.#groupOf.delete(partition);
+    group.delete(partition);
     if (group.size > 0) return;
     this.#groups.delete(group.key);
     for (const functionId of group.functionIds) deleteFrom(this.#byFunction, functionId, group);
   }
 
-  /** Something has changed that its group counts. */
+  /** Something has changed that its groups count. */
   #recount(worker: ConnectedWorker): void {
-    const group = this.#groupOf.get(worker);
+    for (const partition of worker.partitions()) this.#recountPart(partition);
+  }
+
+  #recountPart(partition: Partition): void {
+    const { worker } = partition;
+    const group = this.#groupOf.get(partition);
     if (!group) return;
-    if (!worker.open) group.close(worker);
-    else group.setOpen(worker, this.#availability.isRested(worker) && !worker.session.congested);
+    if (!worker.open) group.close(partition);
+    else group.setOpen(partition, this.#availability.isRested(worker) && !worker.session.congested);
   }
 }
 
-function* candidatesOf(groups: readonly WorkerGroup[]): Iterable<ConnectedWorker> {
+function* candidatesOf(groups: readonly WorkerGroup[]): Iterable<Partition> {
   for (const { idle } of groups) yield* idle;
   for (const group of groups) yield* group.busy();
 }
