@@ -11,7 +11,7 @@ import type { FunctionTypes } from "../steps/references.ts";
 import type { StepTools } from "../steps/step-types.ts";
 import type { AppClient } from "./app-client.ts";
 import { FunctionChecks } from "./function-checks.ts";
-import { type FunctionConfig, failureConfig, functionConfig, idOf } from "./function-config.ts";
+import { type FunctionConfig, failureConfig, functionConfig, idOf, queueOf } from "./function-config.ts";
 import type { FunctionOptions } from "./function-options.ts";
 
 /** What a handler is given. */
@@ -71,6 +71,8 @@ export interface FunctionDefinition {
   readonly client: AppClient;
   readonly config: FunctionConfig;
   readonly failureConfig?: FunctionConfig;
+  /** The queue of both. */
+  readonly queue: string;
   readonly handler: (context: HandlerContext<unknown>) => unknown;
   readonly onFailure?: (context: FailureContext<unknown>) => unknown;
   /** Schemas that triggers brought along, by event name. */
@@ -92,17 +94,19 @@ export function defineFunction(
   }
   const config = functionConfig(appId, options);
   const { onFailure } = options;
+  const queue = queueOf(options);
   check.ensure(onFailure === undefined || typeof onFailure === "function", "`onFailure` must be a function.");
   const definition: FunctionDefinition = {
     appId,
     client,
     config,
+    queue,
     handler: handler as FunctionDefinition["handler"],
     schemas: schemasOf(options.triggers),
     ...(onFailure === undefined
       ? {}
       : {
-          failureConfig: failureConfig(config),
+          failureConfig: failureConfig(config, queue),
           onFailure: onFailure as NonNullable<FunctionDefinition["onFailure"]>,
         }),
   };

@@ -1,6 +1,6 @@
 /** What an app registers of a function: its options, checked and in the form of the wire protocol. */
 import { describeValue, messageOf } from "@holdfast/core";
-import { WIRE_LIMITS } from "@holdfast/protocol";
+import { DEFAULT_QUEUE, queueNameProblem, WIRE_LIMITS } from "@holdfast/protocol";
 import { isStandardSchema } from "../events/event-types.ts";
 import { instantOf } from "../steps/points-in-time.ts";
 import { cronProblem } from "./cron-text.ts";
@@ -38,6 +38,7 @@ const KNOWN = [
   "priority",
   "timeouts",
   "deadline",
+  "queue",
   "singleton",
   "cancelOn",
   "onFailure",
@@ -76,19 +77,38 @@ export function functionConfig(appId: string, options: FunctionOptions): Functio
       singleton: singletonOf(check, options.singleton),
       cancel: cancelsOf(check, options.cancelOn),
       // Known to our gateway only.
-      holdfast: options.deadline === undefined ? undefined : { deadline: check.duration(options.deadline, "deadline") },
+      holdfast: oursOf(check, options),
     }),
   };
 }
 
-/** The configuration of the handler for failed runs of a function: a function of its own. */
-export function failureConfig(config: FunctionConfig): FunctionConfig {
+/** What only our gateway knows; undefined = nothing. */
+function oursOf(check: FunctionChecks, { deadline, queue }: FunctionOptions): Record<string, unknown> | undefined {
+  const ours = compact({
+    deadline: deadline === undefined ? undefined : check.duration(deadline, "deadline"),
+    queue: queue === undefined ? undefined : queueNameOf(check, queue),
+  });
+  return Object.keys(ours).length === 0 ? undefined : ours;
+}
+
+function queueNameOf(check: FunctionChecks, queue: unknown): string {
+  const problem = queueNameProblem(queue);
+  check.ensure(problem === null, `\`queue\` ${problem}, not ${describeValue(queue)}.`);
+  return String(queue);
+}
+
+/** The queue of a function. */
+export const queueOf = ({ queue = DEFAULT_QUEUE }: Pick<FunctionOptions, "queue">): string => queue;
+
+/** The configuration of the handler for failed runs of a function: a function of its own, in the same queue. */
+export function failureConfig(config: FunctionConfig, queue: string): FunctionConfig {
   const slug = `${config.id}-failure`;
   return {
     id: slug,
     name: `${config.name} (failure)`,
     triggers: [{ event: "inngest/function.failed", expression: `event.data.function_id == '${config.id}'` }],
     steps: stepsOf(slug, 1),
+    ...(queue === DEFAULT_QUEUE ? {} : { holdfast: { queue } }),
   };
 }
 

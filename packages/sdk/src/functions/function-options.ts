@@ -53,6 +53,11 @@ export interface FunctionOptions<Triggers = TriggerInput | readonly TriggerInput
   readonly timeouts?: { readonly start?: DurationInput; readonly finish?: DurationInput };
   /** How long after its creation a run may go on: then it fails with `RUN_DEADLINE_EXCEEDED`, without another attempt. */
   readonly deadline?: DurationInput;
+  /**
+   * The queue that its runs wait in: only workers that serve it (`connect({ queues })`) run them. Default: the queue
+   * `default`, which workers serve that name none.
+   */
+  readonly queue?: string;
   readonly singleton?: { readonly mode: "skip" | "cancel"; readonly key?: string };
   readonly cancelOn?: readonly CancelOption[];
   /** For people; not sent. */

@@ -155,6 +155,58 @@ describe("connect()", () => {
   });
 });
 
+describe("Queues of a worker", () => {
+  const appWith = (queues: readonly string[]) => {
+    const client = new Holdfast({ id: "app", isDev: true, baseUrl: gateway.url, logger: quiet });
+    const functions = queues.map((queue, index) =>
+      client.createFunction({ id: `in-${index}`, triggers: [], ...(queue === "default" ? {} : { queue }) }, () => 1),
+    );
+    return [{ client, functions }];
+  };
+
+  it("a worker says which queues it serves, by default that of functions which name none", async () => {
+    gateway.script.extensions = ["queues"];
+    for (const [queues, said] of [
+      [undefined, ["default"]],
+      [
+        ["gpu", "default", "gpu"],
+        ["gpu", "default"],
+      ],
+      [["*"], ["*"]],
+    ] as const) {
+      const options = queues ? { queues } : {};
+      await using _connection = await connect({ apps: appWith(["default"]), handleShutdownSignals: [], ...options });
+      const { capabilities } = gateway.peers.at(-1)!.connect!;
+      expect(parseJsonBytes(capabilities, "capabilities")).toMatchObject({ holdfast: { queues: said } });
+    }
+  });
+
+  it("a gateway that does not keep queues apart is refused by a worker that is not to run all of its functions", async () => {
+    gateway.script.extensions = [];
+    const apps = appWith(["default", "gpu"]);
+    const refused = connect({ apps, handleShutdownSignals: [] });
+    await expect(refused).rejects.toMatchObject({
+      code: "QUEUES_UNSUPPORTED",
+      message: expect.stringMatching(/not to run app-in-1 \(gpu\), since it serves the queues default/),
+    });
+    expect(gateway.peers.at(-1)!.of("WORKER_READY")).toEqual([]);
+    await using connection = await connect({ apps, queues: ["default", "gpu"], handleShutdownSignals: [] });
+    expect(connection.state).toBe("ACTIVE");
+    const off = connect({ apps, extensions: false, handleShutdownSignals: [] });
+    await expect(off).rejects.toMatchObject({ code: "OPTION_INVALID", message: expect.stringMatching(/`extensions`/) });
+  });
+
+  it("a queue that no function is in is reported once, with its name", async () => {
+    gateway.script.extensions = ["queues"];
+    const warnings: unknown[] = [];
+    const logger = { ...quiet, warn: (...line: unknown[]) => warnings.push(JSON.stringify(line)) };
+    const given = { apps: appWith(["gpu"]), queues: ["gpu", "gqu", "default"], handleShutdownSignals: [], logger };
+    await using _connection = await connect(given);
+    expect(warnings.filter((line) => String(line).includes("QUEUE_EMPTY"))).toHaveLength(1);
+    expect(warnings.join()).toContain("gqu");
+  });
+});
+
 describe("Options of connect()", () => {
   it("options come from the argument, then HOLDFAST_*, then INNGEST_*, then the default", () => {
     const env = {
@@ -176,11 +228,21 @@ describe("Options of connect()", () => {
       maxWorkerConcurrency: 9,
       extensions: true,
     });
+    const queues = { HOLDFAST_CONNECT_QUEUES: " gpu, default " };
+    expect(resolveConnectOptions({}, queues).queues).toEqual(["gpu", "default"]);
+    expect(resolveConnectOptions({}, {}).queues).toEqual(["default"]);
     expect(resolveConnectOptions({}, {}).instanceId).not.toBe(resolveConnectOptions({}, {}).instanceId);
   });
 
   it.each([
     { maxWorkerConcurrency: 0 },
+    { queues: [] },
+    { queues: "" },
+    { queues: ["a b"] },
+    { queues: ["gpu", "*"] },
+    { queues: ["-gpu"] },
+    { queues: ["x".repeat(65)] },
+    { queues: [5] },
     { gatewayUrl: "http://example" },
     { extensions: "maybe" },
     { handleShutdownSignals: ["TERM"] },

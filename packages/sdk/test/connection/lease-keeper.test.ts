@@ -18,7 +18,7 @@ const READY = {
 /** The leases of one request, on a connection whose gateway the test plays. */
 function bench(isPlain: boolean) {
   const clock = fakeClock();
-  const inFlight = new InFlightRequests(clock, 1);
+  const inFlight = new InFlightRequests(clock, 1, { maxWorkerConcurrency: 10, partitions: [] });
   const [sent, lost]: [WorkerFrame[], string[]] = [[], []];
   const [posted, held]: [ThreadMessage[], ThreadMessage[]] = [[], []];
   const keeper = new LeaseKeeper({

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { runs } from "../../../tooling/src/runs.ts";
 import { createLinkStep, LINK_START } from "../../src/connection/machines/link-machine.ts";
 import type { LinkEffect, LinkEvent, LinkState } from "../../src/connection/machines/link-types.ts";
+import type { RequiredExtension } from "../../src/connection/shared/serializable-config.ts";
 
 const start = (group = "g", id = "c"): StartResponse => ({
   connectionId: id,
@@ -26,8 +27,12 @@ const hello: GatewayFrame = { kind: "GATEWAY_HELLO" };
 const closing: GatewayFrame = { kind: "GATEWAY_CLOSING" };
 
 /** Steps a machine and keeps book of everything it did. */
-function machine(hasFallbackKey = false, extensions: readonly Extension[] = EXTENSIONS) {
-  const step = createLinkStep({ hasFallbackKey, extensions });
+function machine(
+  hasFallbackKey = false,
+  extensions: readonly Extension[] = EXTENSIONS,
+  required: readonly RequiredExtension[] = [],
+) {
+  const step = createLinkStep({ hasFallbackKey, extensions, required });
   let state: LinkState = LINK_START;
   const effects: LinkEffect[] = [];
   return {

@@ -105,6 +105,18 @@ describe("Handshake machine", () => {
     }
   });
 
+  it("HANDSHAKE-6: without an extension that the worker cannot do without the connection is refused, with its code", () => {
+    const required = [{ extension: "queues", code: "QUEUES_UNSUPPORTED", message: "no queues" }] as const;
+    const event = { type: "FRAME", frame: ready } as const;
+    expect(stepHandshake(welcome, event, required)).toEqual([
+      { phase: "failed" },
+      [{ do: "GIVE_UP", message: "no queues", permanent: true, code: "QUEUES_UNSUPPORTED" }],
+    ]);
+    const agreed = { ...ready, extensions: ["queues"] as const };
+    const [next] = stepHandshake(welcome, { type: "FRAME", frame: agreed }, required);
+    expect(next).toEqual({ phase: "ready" });
+  });
+
   it("HANDSHAKE-3: a frame of an unknown kind is ignored", () => {
     for (const state of [HANDSHAKE_START, welcome]) {
       expect(stepHandshake(state, { type: "FRAME", frame: { kind: "UNKNOWN", number: 77 } })).toEqual([state, []]);

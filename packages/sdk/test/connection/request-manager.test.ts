@@ -54,13 +54,14 @@ function bench(maxWorkerConcurrency = 10) {
     apps: [{ appName: "shop" }],
     extensions: ["checkpoint", "nack", "cancel"],
     maxWorkerConcurrency,
+    partitions: [],
     sdkVersion: "holdfast-js:test",
     outbox: { maxCount: 100, maxBytes: 1_000_000, ackMs: 5_000, flushMs: 2_000 },
   } as unknown as SerializableConfig;
   const manager = new RequestManager(
     {
       ...{ clock, timers: clock, log: silentLog, config, port, coalescing: port, doubtNumber: 1 },
-      inFlight: new InFlightRequests(clock, 1),
+      inFlight: new InFlightRequests(clock, 1, config),
       http: { flush: async () => ({ ok: true }) },
       counters: { setDoubtNumber: () => {}, addRevocation: () => {} },
     } as unknown as ConstructorParameters<typeof RequestManager>[0],

@@ -231,6 +231,35 @@ describe("Rejections", () => {
     await connection.close();
   });
 
+  it("the functions of a partition have a capacity of their own, where the gateway knows partitions", async () => {
+    const partitions = [{ functions: ["app-cut"], capacity: 1 }];
+    for (const extensions of [["nack", "partitions"], ["nack"]] as const) {
+      gateway.script.extensions = extensions;
+      const { calls, strategy } = manualStrategy();
+      const config = { maxWorkerConcurrency: 2, partitions, extensions };
+      const { connection } = await openTest(gateway.url, { strategy, config });
+      const peer = gateway.peers.at(-1)!;
+      expect(parseJsonBytes(peer.connect!.capabilities, "capabilities")).toEqual({
+        trust_probe: "v1",
+        connect: "v1",
+        holdfast: { v: 1, extensions, ...(extensions.length === 2 ? { partitions } : {}) },
+      });
+      const slugs = ["app-cut", "app-cut", "app-order", "app-order", "app-order"];
+      const requests = slugs.map((functionSlug) => gateway.dispatch(peer, { functionSlug }));
+      const refused = (): (string | undefined)[] => peer.of("WORKER_REQUEST_NACK").map(({ requestId }) => requestId);
+      const over = extensions.length === 2 ? [1, 4] : [2, 3, 4];
+      await until(() => refused().length === over.length, "the refusals");
+      expect(refused()).toEqual(over.map((index) => requests[index]?.requestId));
+      // What ends makes room in its own part.
+      calls[0]!.result.resolve(done());
+      await until(() => peer.of("WORKER_REPLY").length === 1, "the reply");
+      gateway.dispatch(peer, { functionSlug: "app-cut" });
+      await until(() => calls.length === slugs.length - over.length + 1, "the next request");
+      for (const call of calls) call.result.resolve(done());
+      await connection.close();
+    }
+  });
+
   it("a rejection is only logged for a plain gateway", async () => {
     gateway.script.extensions = [];
     const { connection, logs } = await openTest(gateway.url);

@@ -172,10 +172,23 @@ describe("Invalid function definitions", () => {
     [{ id: "f", cancelOn: [{ event: "a", if: "event.a = async.a" }] }, /cancelOn\[0\]\.if.*"=="/],
     [{ id: "f", idempotency: "event.data.id;" }, /idempotency.*a single expression/],
     [{ id: "f", deadline: new Date(0) }, /`deadline` is not a duration: a Date/],
+    [{ id: "f", queue: "" }, /`queue` must be a name of 1 to 64/],
+    [{ id: "f", queue: "*" }, /`queue` must be a name/],
+    [{ id: "f", queue: ["gpu"] }, /`queue` must be a name/],
   ])("the error for an invalid definition names function and option: %j", (options, message) => {
     expect(() => client.createFunction({ triggers: [], ...options } as never, () => 1)).toThrow(
       expect.objectContaining({ code: "FUNCTION_INVALID", message: expect.stringMatching(message) }),
     );
+  });
+
+  test("the queue of a function is registered, and its failure handler is in the same one", () => {
+    const onFailure = (): void => {};
+    const inGpu = { holdfast: { queue: "gpu" } };
+    expect(manifest({ id: "f", triggers: [], queue: "gpu", onFailure })).toMatchObject([inGpu, inGpu]);
+    const [plain, failure] = manifest({ id: "g", triggers: [], onFailure });
+    expect([plain?.holdfast, failure?.holdfast]).toEqual([undefined, undefined]);
+    const [late] = manifest({ id: "h", triggers: [], queue: "gpu", deadline: "5s" });
+    expect(late?.holdfast).toEqual({ queue: "gpu", deadline: "5s" });
   });
 
   test("every form of trigger is accepted", () => {

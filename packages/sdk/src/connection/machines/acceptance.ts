@@ -18,6 +18,7 @@ export type Acceptance =
 
 export interface AcceptanceFacts {
   readonly apps: ReadonlySet<string>;
+  /** Of the part of the capacity that the request would take: how much is running, and how much may. */
   readonly running: number;
   readonly maxRunning: number;
   readonly shuttingDown: boolean;
@@ -55,7 +56,7 @@ export function decideAcceptance(request: ExecutorRequest, facts: AcceptanceFact
     return {
       verdict: "refuse",
       reason: "AT_CAPACITY",
-      message: `This worker is already running ${facts.running} requests.`,
+      message: `This worker is already running ${facts.running} requests of ${facts.maxRunning}.`,
     };
   }
   if (request.functionSlug === "" || request.requestPayload.byteLength === 0) {

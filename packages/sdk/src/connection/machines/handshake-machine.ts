@@ -2,8 +2,9 @@
  * The first frames of one socket, until it is ready or fails. `link-attempt.ts` runs it inside the link machine for
  * each attempt to connect.
  */
-import { type Next, unreachable } from "@holdfast/core";
+import { type ErrorCode, type Next, unreachable } from "@holdfast/core";
 import type { ConnectionReady, GatewayFrame, UnknownFrame } from "@holdfast/protocol";
+import type { RequiredExtension } from "../shared/serializable-config.ts";
 import { isLinkFrame } from "./frame-subjects.ts";
 
 /**
@@ -15,7 +16,9 @@ import { isLinkFrame } from "./frame-subjects.ts";
  *     A kind that this version does not know is ignored.
  * HANDSHAKE-4. `ready` and `failed` are final: later events change nothing and have no effects.
  * HANDSHAKE-5. It is permanent (retrying will not help) only if the gateway said so: SYNC_FAILED, or a close with code
- *     1008 and a reason other than its hello timeout.
+ *     1008 and a reason other than its hello timeout; or by HANDSHAKE-6.
+ * HANDSHAKE-6. CONNECTION_READY without an extension that this worker cannot do without fails it, with the code and the
+ *     message of that extension.
  */
 export type HandshakeState = { readonly phase: "hello" | "welcome" | "ready" | "failed" };
 
@@ -28,6 +31,8 @@ export type HandshakeEvent =
 export interface Refusal {
   readonly message: string;
   readonly permanent: boolean;
+  /** Of the error, when it is permanent. */
+  readonly code: ErrorCode;
 }
 
 export type HandshakeEffect =
@@ -37,11 +42,15 @@ export type HandshakeEffect =
 
 export const HANDSHAKE_START: HandshakeState = { phase: "hello" };
 
-export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Next<HandshakeState, HandshakeEffect> {
+export function stepHandshake(
+  state: HandshakeState,
+  event: HandshakeEvent,
+  required: readonly RequiredExtension[] = [],
+): Next<HandshakeState, HandshakeEffect> {
   if (state.phase === "ready" || state.phase === "failed") return [state, []];
   switch (event.type) {
     case "FRAME":
-      return onFrame(state, event.frame);
+      return onFrame(state, event.frame, required);
     case "BAD_FRAME":
       return giveUp(`The gateway sent bytes that are not a valid frame: ${event.message}`);
     case "CLOSED":
@@ -60,7 +69,11 @@ export function stepHandshake(state: HandshakeState, event: HandshakeEvent): Nex
   }
 }
 
-function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Next<HandshakeState, HandshakeEffect> {
+function onFrame(
+  state: HandshakeState,
+  frame: GatewayFrame | UnknownFrame,
+  required: readonly RequiredExtension[],
+): Next<HandshakeState, HandshakeEffect> {
   if (frame.kind === "UNKNOWN") return [state, []];
   if (!isLinkFrame(frame)) return outOfOrder(state, frame);
   switch (frame.kind) {
@@ -70,7 +83,7 @@ function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Nex
       return state.phase === "hello" ? [{ phase: "welcome" }, [{ do: "SEND_CONNECT" }]] : outOfOrder(state, frame);
     case "GATEWAY_CONNECTION_READY":
       if (state.phase === "hello") return outOfOrder(state, frame);
-      return [{ phase: "ready" }, [{ do: "BECOME_READY", ready: frame }]];
+      return becomeReady(frame, required);
     case "GATEWAY_HEARTBEAT":
     case "GATEWAY_CLOSING":
       return outOfOrder(state, frame);
@@ -79,12 +92,25 @@ function onFrame(state: HandshakeState, frame: GatewayFrame | UnknownFrame): Nex
   }
 }
 
+function becomeReady(
+  ready: ConnectionReady,
+  required: readonly RequiredExtension[],
+): Next<HandshakeState, HandshakeEffect> {
+  const missing = required.find(({ extension }) => !ready.extensions.includes(extension));
+  if (missing) return giveUp(missing.message, true, missing.code);
+  return [{ phase: "ready" }, [{ do: "BECOME_READY", ready }]];
+}
+
 function outOfOrder({ phase }: HandshakeState, { kind }: GatewayFrame): Next<HandshakeState, HandshakeEffect> {
   return phase === "hello"
     ? giveUp(`The gateway's first frame was ${kind} instead of GATEWAY_HELLO.`)
     : giveUp(`The gateway sent ${kind} instead of GATEWAY_CONNECTION_READY.`);
 }
 
-function giveUp(message: string, permanent = false): Next<HandshakeState, HandshakeEffect> {
-  return [{ phase: "failed" }, [{ do: "GIVE_UP", message, permanent }]];
+function giveUp(
+  message: string,
+  permanent = false,
+  code: ErrorCode = "CONNECT_REFUSED",
+): Next<HandshakeState, HandshakeEffect> {
+  return [{ phase: "failed" }, [{ do: "GIVE_UP", message, permanent, code }]];
 }

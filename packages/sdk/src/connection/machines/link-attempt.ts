@@ -4,7 +4,7 @@
  */
 import type { Next } from "@holdfast/core";
 import type { ConnectionReady } from "@holdfast/protocol";
-import { type HandshakeEvent, stepHandshake } from "./handshake-machine.ts";
+import { type HandshakeEvent, type Refusal, stepHandshake } from "./handshake-machine.ts";
 import type { ActiveLink, Attempt, LinkEffect, LinkEvent, LinkMemory, LinkRules, LinkState } from "./link-types.ts";
 
 type Open = Extract<LinkState, { phase: "open" }>;
@@ -38,27 +38,29 @@ export function onStartFailed(
 ): Next<LinkState, LinkEffect> {
   const { attempt, memory } = state;
   if (attempt.step !== "starting" || attempt.generation !== event.generation) return [state, []];
+  const [{ message }, code] = [event, "CONNECT_REFUSED" as const];
   if (!event.unauthorized) {
-    return retry({ ...state, memory: failed(memory) }, event.message, false, event.retryAfterMs);
+    return retry({ ...state, memory: failed(memory) }, { message, permanent: false, code }, event.retryAfterMs);
   }
   const refusedKeys = memory.refusedKeys + 1;
   if (rules.hasFallbackKey && refusedKeys === 1) {
     const key = attempt.key === "primary" ? "fallback" : "primary";
     const [next, effects] = beginAttempt({ ...state, memory: { ...memory, key, refusedKeys } });
-    const message = `The gateway rejected the ${attempt.key} signing key; trying the ${key} one.`;
-    return [next, [{ do: "LOG", level: "warn", code: "UNAUTHORIZED", message }, ...effects]];
+    const tried = `The gateway rejected the ${attempt.key} signing key; trying the ${key} one.`;
+    return [next, [{ do: "LOG", level: "warn", code: "UNAUTHORIZED", message: tried }, ...effects]];
   }
-  return retry({ ...state, memory: { ...failed(memory), refusedKeys: 0 } }, event.message, true);
+  return retry({ ...state, memory: { ...failed(memory), refusedKeys: 0 } }, { message, permanent: true, code });
 }
 
 export function onAttemptFrame(
   state: Open,
   attempt: Opening,
   event: HandshakeEvent,
+  rules: LinkRules,
   becomeActive: (state: Open, generation: number, ready: ConnectionReady) => Next<LinkState, LinkEffect>,
 ): Next<LinkState, LinkEffect> {
   const { generation, start } = attempt;
-  const [handshake, effects] = stepHandshake(attempt.handshake, event);
+  const [handshake, effects] = stepHandshake(attempt.handshake, event, rules.required);
   const next: Open = { ...state, attempt: { ...attempt, handshake } };
   const effect = effects[0];
   if (effect === undefined) return [next, []];
@@ -70,7 +72,7 @@ export function onAttemptFrame(
     case "GIVE_UP": {
       const [ended, endings] = failAttempt(next, "UNEXPECTED");
       const memory = exclude(failed(ended.memory), start.gatewayGroup);
-      const [after, then] = retry({ ...ended, memory }, effect.message, effect.permanent);
+      const [after, then] = retry({ ...ended, memory }, effect);
       return [after, [...endings, ...then]];
     }
   }
@@ -103,13 +105,13 @@ export function failAttempt(state: Open, reason = "WORKER_SHUTDOWN"): readonly [
   }
 }
 
-function retry(state: Open, message: string, permanent: boolean, atLeastMs?: number): Next<LinkState, LinkEffect> {
+function retry(state: Open, { message, permanent, code }: Refusal, atLeastMs?: number): Next<LinkState, LinkEffect> {
   if (permanent && !state.memory.everReady) {
     return [
       { phase: "closed" },
       [
         ...(state.active ? ([{ do: "DESTROY_SOCKET", generation: state.active.generation }] as const) : []),
-        { do: "REFUSED", code: "CONNECT_REFUSED", message },
+        { do: "REFUSED", code, message },
         { do: "STATE_CHANGED" },
       ],
     ];
@@ -117,7 +119,7 @@ function retry(state: Open, message: string, permanent: boolean, atLeastMs?: num
   const failures = permanent ? Math.max(state.memory.failures, PERMANENT_FAILURES) : state.memory.failures;
   const [next, effects] = wait({ ...state, memory: { ...state.memory, failures } }, atLeastMs);
   const log: LinkEffect = permanent
-    ? { do: "LOG", level: "error", code: "CONNECT_REFUSED", message }
+    ? { do: "LOG", level: "error", code, message }
     : { do: "LOG", level: "warn", code: "CONNECTION_LOST", message: `No connection yet: ${message}` };
   return [next, [log, ...effects, { do: "STATE_CHANGED" }]];
 }

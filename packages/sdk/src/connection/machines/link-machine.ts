@@ -116,13 +116,13 @@ function stepSocket(state: Open, event: SocketEvent, rules: LinkRules): Next<Lin
   if (attempt.step !== "opening" || attempt.generation !== event.generation) return [state, []];
   switch (event.type) {
     case "FRAME":
-      return onAttemptFrame(state, attempt, { type: "FRAME", frame: event.frame }, ready);
+      return onAttemptFrame(state, attempt, { type: "FRAME", frame: event.frame }, rules, ready);
     case "BAD_FRAME":
-      return onAttemptFrame(state, attempt, { type: "BAD_FRAME", message: event.message }, ready);
+      return onAttemptFrame(state, attempt, { type: "BAD_FRAME", message: event.message }, rules, ready);
     case "SOCKET_CLOSED":
-      return onAttemptFrame(state, attempt, { type: "CLOSED", code: event.code, reason: event.reason }, ready);
+      return onAttemptFrame(state, attempt, { type: "CLOSED", code: event.code, reason: event.reason }, rules, ready);
     case "TIMER":
-      return event.timer === "open" ? onAttemptFrame(state, attempt, { type: "TIMEOUT" }, ready) : [state, []];
+      return event.timer === "open" ? onAttemptFrame(state, attempt, { type: "TIMEOUT" }, rules, ready) : [state, []];
     default:
       return unreachable(event);
   }

@@ -1,11 +1,14 @@
 import type { ErrorCode, LogLevel } from "@holdfast/core";
 import type { ConnectionReady, Extension, GatewayFrame, StartResponse, UnknownFrame } from "@holdfast/protocol";
+import type { RequiredExtension } from "../shared/serializable-config.ts";
 import type { HandshakeState } from "./handshake-machine.ts";
 
 export interface LinkRules {
   readonly hasFallbackKey: boolean;
   /** What this worker offers. */
   readonly extensions: readonly Extension[];
+  /** Of these the ones that it cannot do without. */
+  readonly required: readonly RequiredExtension[];
 }
 
 export type KeyChoice = "primary" | "fallback";

@@ -3,6 +3,7 @@
  * `../shared/connect-options.ts` has the types.
  */
 import { describeValue, HoldfastError } from "@holdfast/core";
+import { DEFAULT_QUEUES, servedQueuesProblem } from "../../functions/app-queues.ts";
 import {
   asBoolean,
   asDurationMs,
@@ -59,6 +60,14 @@ const asSignals: OptionParser<readonly NodeJS.Signals[]> = (given, source) => {
     throw invalidOption(source, `contains the signal ${unknown}, which this system does not have.`);
   }
   return given as readonly NodeJS.Signals[];
+};
+
+/** Names of queues; a variable has commas between them. */
+const asQueues: OptionParser<readonly string[]> = (given, source) => {
+  const queues: unknown = typeof given === "string" ? given.split(",").map((name) => name.trim()) : given;
+  const problem = servedQueuesProblem(queues);
+  if (problem !== null || !Array.isArray(queues)) throw invalidOption(source, `${problem}: ${describeValue(given)}.`);
+  return [...new Set(queues.map(String))];
 };
 
 const asAbortSignal: OptionParser<AbortSignal> = (given, source) => {
@@ -127,6 +136,12 @@ export const CONNECT_OPTIONS = {
     parse: asInteger(1, MAX_CONCURRENCY),
     default: 1000,
     doc: "how many requests may run at once; further ones are rejected",
+  },
+  queues: {
+    variables: ["_CONNECT_QUEUES"],
+    parse: asQueues,
+    default: DEFAULT_QUEUES,
+    doc: 'the queues whose functions this process runs; `["*"]` = all',
   },
   handleShutdownSignals: {
     parse: asSignals,

@@ -3,6 +3,7 @@
  * system clock, the thread's script) is gathered here; `open-connection.ts` gets it as ports.
  */
 import {
+  type ErrorCode,
   HoldfastError,
   type Log,
   type LoggerLike,
@@ -14,13 +15,14 @@ import {
 import { FairTurns, UNLIMITED_TURNS } from "../../execution/fair-turns.ts";
 import { createMainThreadStrategy } from "../../execution/main-thread.ts";
 import type { ResolvedClientOptions } from "../../functions/app-client.ts";
+import { appQueues } from "../../functions/app-queues.ts";
 import { type AppInput, appManifest, createRegistry } from "../../functions/registry.ts";
 import { checkRuntime, nodeModule } from "../../runtime.ts";
 import { poolThread } from "../../steps/isolated.ts";
 import { loadThreadScript } from "../../thread-script.ts";
 import { SDK_NAME } from "../../version.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
-import type { SerializableConfig } from "../shared/serializable-config.ts";
+import type { RequiredExtension, SerializableConfig } from "../shared/serializable-config.ts";
 import { CONNECT_TIMEOUTS, MAX_APPS, OFFERED_EXTENSIONS } from "../shared/serializable-config.ts";
 import type { Connection } from "./connection.ts";
 import { whyNoStack } from "./inspector.ts";
@@ -33,6 +35,9 @@ export interface ConnectInput extends ConnectOptions {
   readonly apps: readonly AppInput[];
 }
 
+/** Of functions that are not served, in a message. */
+const MAX_NAMED = 5;
+
 /** How often the thread mirrors its state. */
 const DEBUG_MS = 5_000;
 
@@ -44,7 +49,8 @@ const turns = new FairTurns({ monotonicMs: systemClock.monotonicMs, nextTurn: (b
  * connection alive, also while the app's code blocks the main thread.
  * @returns once the connection is ready
  * @throws HoldfastError `RUNTIME_UNSUPPORTED`, `OPTION_INVALID`, `OPTION_MISSING`, `FUNCTION_INVALID`, `FUNCTION_DUPLICATE`, `CONNECT_TIMEOUT`,
- * `CONNECT_REFUSED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`, `ISOLATE_CONNECT`; nothing is left behind then
+ * `CONNECT_REFUSED`, `QUEUES_UNSUPPORTED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`, `ISOLATE_CONNECT`; nothing is left
+ * behind then
  */
 export async function connect(input: ConnectInput): Promise<Connection> {
   checkRuntime();
@@ -81,7 +87,7 @@ async function openWith(
     turns: options.yieldAfterMs === null ? UNLIMITED_TURNS : turns.limitedTo(options.yieldAfterMs),
   });
   return openConnection({
-    config: configOf(input.apps, client, options),
+    config: configOf(input.apps, client, options, logger),
     strategy,
     startThread,
     respawn: options.respawn,
@@ -101,8 +107,10 @@ function configOf(
   apps: readonly AppInput[],
   client: ResolvedClientOptions,
   options: ResolvedConnectOptions,
+  logger: LoggerLike,
 ): SerializableConfig {
-  const { gatewayUrl, instanceId, maxWorkerConcurrency, outbox, respawn } = options;
+  const { gatewayUrl, instanceId, maxWorkerConcurrency, queues, outbox, respawn } = options;
+  const manifests = apps.map((app) => appManifest(app.client, app.functions));
   const os = nodeModule("node:os");
   return {
     apiBaseUrl: client.apiBaseUrl,
@@ -110,9 +118,12 @@ function configOf(
     ...(client.env === undefined ? {} : { envName: client.env }),
     ...(client.signingKey === undefined ? {} : { hashedSigningKey: client.signingKey.reveal() }),
     ...(client.signingKeyFallback === undefined ? {} : { hashedFallbackKey: client.signingKeyFallback.reveal() }),
-    apps: apps.map((app) => appManifest(app.client, app.functions)),
+    apps: manifests,
     instanceId,
     maxWorkerConcurrency,
+    partitions: [],
+    queues,
+    required: requiredFor(apps, options, logger),
     extensions: options.extensions ? OFFERED_EXTENSIONS : [],
     sdkVersion: SDK_NAME,
     startedAtMs: Math.round(systemClock.nowMs() - process.uptime() * 1000),
@@ -124,6 +135,28 @@ function configOf(
     debugMs: DEBUG_MS,
     stall: { ...options.stall, noStack: whyNoStack() },
   };
+}
+
+/** A gateway that knows no queues gives a worker runs of all its functions. */
+function requiredFor(
+  apps: readonly AppInput[],
+  { queues, extensions }: ResolvedConnectOptions,
+  logger: LoggerLike,
+): RequiredExtension[] {
+  const { unserved, empty } = appQueues(apps, queues);
+  for (const queue of empty) {
+    const message = `This worker serves the queue "${queue}", but none of its functions is in it.`;
+    logTo(logger, { level: "warn", message, data: { code: "QUEUE_EMPTY" satisfies ErrorCode, queue } });
+  }
+  if (unserved.length === 0) return [];
+  const named = unserved.slice(0, MAX_NAMED).join(", ");
+  const more = unserved.length > MAX_NAMED ? ` and ${unserved.length - MAX_NAMED} more` : "";
+  const what = `This worker is not to run ${named}${more}, since it serves the queues ${queues.join(", ")}`;
+  if (!extensions) {
+    throw new HoldfastError("OPTION_INVALID", `${what}: that requires \`extensions\`, which are switched off.`);
+  }
+  const message = `${what}; the gateway does not keep queues apart and would give it runs of all functions.`;
+  return [{ extension: "queues", code: "QUEUES_UNSUPPORTED", message }];
 }
 
 /** What all clients must agree on, since one connection serves them all. */

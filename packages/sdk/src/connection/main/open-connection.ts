@@ -52,7 +52,7 @@ export interface OpenConnectionDeps {
 
 /**
  * Starts the connection thread and waits until it is connected.
- * @throws HoldfastError `CONNECT_TIMEOUT`, `CONNECT_REFUSED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`; nothing is left behind then
+ * @throws HoldfastError `CONNECT_TIMEOUT`, `CONNECT_REFUSED`, `QUEUES_UNSUPPORTED`, `CONNECT_CLOSED`, `CONNECTION_FAILED`; nothing is left behind then
  */
 export async function openConnection(deps: OpenConnectionDeps): Promise<Connection> {
   const connection = new ThreadedConnection(deps);
@@ -258,7 +258,9 @@ class ThreadedConnection implements Connection {
   #onThreadError(error: PlainError, fatal: boolean): void {
     this.#status.lastProblem = error.message;
     this.#deps.log("error", error.message, error.code ? { code: error.code } : undefined);
-    if (fatal && !this.#status.everReady) this.#opening.reject(new HoldfastError("CONNECT_REFUSED", error.message));
+    if (!fatal || this.#status.everReady) return;
+    const code = error.code === "QUEUES_UNSUPPORTED" ? error.code : "CONNECT_REFUSED";
+    this.#opening.reject(new HoldfastError(code, error.message));
   }
 
   #onHung(silentMs: number): void {

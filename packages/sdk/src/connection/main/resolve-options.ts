@@ -13,6 +13,7 @@ export interface ResolvedConnectOptions {
   readonly gatewayUrl?: string;
   readonly instanceId: string;
   readonly maxWorkerConcurrency: number;
+  readonly queues: readonly string[];
   readonly signals: readonly NodeJS.Signals[];
   readonly abort?: AbortSignal;
   readonly connectTimeoutMs: number;
@@ -39,6 +40,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
     ...(gatewayUrl === undefined ? {} : { gatewayUrl }),
     instanceId: read.instanceId ?? defaultInstanceId(),
     maxWorkerConcurrency: read.maxWorkerConcurrency,
+    queues: read.queues,
     signals: read.handleShutdownSignals,
     ...(signal === undefined ? {} : { abort: signal }),
     connectTimeoutMs: read.connectTimeout,

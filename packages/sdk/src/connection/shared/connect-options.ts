@@ -12,6 +12,12 @@ export interface ConnectOptions {
   /** How many requests may run at once; more are refused. Default 1000. `HOLDFAST_CONNECT_MAX_WORKER_CONCURRENCY`. */
   readonly maxWorkerConcurrency?: number;
   /**
+   * The queues that this process serves: it runs the functions that are in one of them (`createFunction({ queue })`),
+   * and no others. `["*"]` = every queue. Default `["default"]`: the functions that name no queue.
+   * `HOLDFAST_CONNECT_QUEUES` (names with commas in between).
+   */
+  readonly queues?: readonly string[];
+  /**
    * Signals that close the connection: the first one drains, the second one forces. Afterwards the process ends as by
    * the signal, unless the app listens to it too. Default SIGINT and SIGTERM; `[]` = none.
    */

@@ -2,7 +2,7 @@
  * What the connection thread is told in INIT, and what every connection offers. It crosses to another thread, so it is
  * plain data.
  */
-import type { BackoffPolicy } from "@holdfast/core";
+import type { BackoffPolicy, ErrorCode } from "@holdfast/core";
 import { type AppConfiguration, EXTENSIONS, type Extension, TIMEOUTS, WIRE_LIMITS } from "@holdfast/protocol";
 import type { StallPolicy } from "./stall.ts";
 
@@ -12,6 +12,20 @@ export const OFFERED_EXTENSIONS: readonly Extension[] = EXTENSIONS;
 export const MAX_APPS = WIRE_LIMITS.maxAppsPerConnection;
 
 export const CONNECT_TIMEOUTS = { openMs: TIMEOUTS.openMs, httpMs: TIMEOUTS.httpMs } as const;
+
+/** How many requests of these functions may run at once, whatever the others do. */
+export interface Partition {
+  /** Slugs: `<app id>-<function id>`. */
+  readonly functions: readonly string[];
+  readonly capacity: number;
+}
+
+/** Without the extension the connection is refused, with this code and message. */
+export interface RequiredExtension {
+  readonly extension: Extension;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
 
 /** What the thread needs to know: plain data only. Keys are hashed before they get here. */
 export interface SerializableConfig {
@@ -23,9 +37,16 @@ export interface SerializableConfig {
   readonly hashedFallbackKey?: string;
   readonly apps: readonly AppConfiguration[];
   readonly instanceId: string;
+  /** Requests that may run at once, of the functions that are in no partition. */
   readonly maxWorkerConcurrency: number;
+  /** Parts of the capacity that belong to some functions alone. No function is in two of them. */
+  readonly partitions: readonly Partition[];
+  /** The queues that this worker serves; `["*"]` = every one. */
+  readonly queues: readonly string[];
   /** What is offered to the gateway; empty = the plain protocol. */
   readonly extensions: readonly Extension[];
+  /** Of these the ones that this worker cannot do without, each with what it would mean. */
+  readonly required: readonly RequiredExtension[];
   readonly sdkVersion: string;
   readonly platform?: string;
   readonly startedAtMs: number;

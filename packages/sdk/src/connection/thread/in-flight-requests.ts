@@ -5,6 +5,7 @@
  */
 import type { Clock } from "@holdfast/core";
 import type { RequestIdentity } from "@holdfast/protocol";
+import { Capacity, type CapacityConfig, type Part } from "../machines/capacity.ts";
 import { createLeaseTable, type LeaseTable } from "../machines/lease-table.ts";
 
 /** A request between its arrival and the acknowledgement of its reply. */
@@ -18,10 +19,13 @@ export class InFlightRequests {
   readonly leases: LeaseTable;
   readonly #clock: Clock;
   readonly #requests = new Map<string, InFlightRequest>();
-  #running = 0;
+  readonly #capacity: Capacity;
+  readonly #running = new Map<Part, number>();
+  #runningCount = 0;
 
-  constructor(clock: Clock, doubtNumber: number) {
+  constructor(clock: Clock, doubtNumber: number, capacity: CapacityConfig) {
     this.#clock = clock;
+    this.#capacity = new Capacity(capacity);
     this.leases = createLeaseTable(doubtNumber);
   }
 
@@ -30,7 +34,13 @@ export class InFlightRequests {
   }
 
   get runningCount(): number {
-    return this.#running;
+    return this.#runningCount;
+  }
+
+  /** Of the part of the capacity that this function takes: how much is running, and how much may. */
+  partOf(functionSlug: string): { readonly running: number; readonly maxRunning: number } {
+    const part = this.#capacity.partOf(functionSlug);
+    return { running: this.#running.get(part) ?? 0, maxRunning: this.#capacity.limitOf(part) };
   }
 
   /** `isConfirmed`: it is known that no other worker has it. */
@@ -39,7 +49,7 @@ export class InFlightRequests {
     const request: InFlightRequest = { identity, startedAtMs: nowMs - ageMs, state: "running" };
     this.#requests.set(identity.requestId, request);
     this.leases.add(identity.requestId, leaseId, nowMs, isConfirmed);
-    this.#running += 1;
+    this.#count(request, 1);
     return request;
   }
 
@@ -52,7 +62,7 @@ export class InFlightRequests {
   }
 
   markReplied(request: InFlightRequest): void {
-    if (request.state === "running") this.#running -= 1;
+    if (request.state === "running") this.#count(request, -1);
     request.state = "replied";
   }
 
@@ -61,8 +71,14 @@ export class InFlightRequests {
     if (request === undefined) return undefined;
     this.#requests.delete(requestId);
     this.leases.remove(requestId);
-    if (request.state === "running") this.#running -= 1;
+    if (request.state === "running") this.#count(request, -1);
     return request;
+  }
+
+  #count({ identity: { functionSlug } }: InFlightRequest, by: 1 | -1): void {
+    const part = this.#capacity.partOf(functionSlug);
+    this.#running.set(part, (this.#running.get(part) ?? 0) + by);
+    this.#runningCount += by;
   }
 
   /** What has no reply yet, oldest first. */

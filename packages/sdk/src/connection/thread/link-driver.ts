@@ -75,6 +75,7 @@ export class LinkDriver {
       step: createLinkStep({
         hasFallbackKey: deps.config.hashedFallbackKey !== undefined,
         extensions: deps.config.extensions,
+        required: deps.config.required,
       }),
       run: (effect) => this.#run(effect),
       nowMs: () => deps.clock.nowMs(),

@@ -57,8 +57,10 @@ export class RequestIntake {
     const acceptance = decideAcceptance(request, {
       ...now,
       apps: this.#apps,
-      running: inFlight.runningCount,
-      maxRunning: config.maxWorkerConcurrency,
+      // A gateway that does not know partitions counts all requests together.
+      ...(extensions.includes("partitions")
+        ? inFlight.partOf(request.functionSlug)
+        : { running: inFlight.runningCount, maxRunning: config.maxWorkerConcurrency }),
       isInFlight: (id) => inFlight.has(id),
       // Only gateways with our extensions name every dispatch anew.
       isFinished: (id) => extensions.length > 0 && this.#finished.has(id),

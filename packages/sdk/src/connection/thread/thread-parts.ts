@@ -69,7 +69,7 @@ export function createThreadParts(
   const http = createGatewayHttp(config, clock, timers, outside.post);
   counters.setDoubtNumber(doubtNumber);
   const suspensions = new SuspensionDetector({ clock, timers, counters }, emit);
-  const inFlight = new InFlightRequests(clock, doubtNumber);
+  const inFlight = new InFlightRequests(clock, doubtNumber, init.config);
   const firstSequence = crashes * SEQUENCES_PER_THREAD;
   const stallPorts = { ...ports, ...outside.stalls };
   const stalls = new StallWatch({ ...stallPorts, policy: config.stall, firstSequence, counters, inFlight }, emit);

@@ -1,3 +1,4 @@
+/** WORKER_CONNECT: what this worker is, has and takes. What it takes is said where the extension for it is offered. */
 import { encodeJsonBytes, type StartResponse, type WorkerConnect } from "@holdfast/protocol";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 
@@ -13,7 +14,7 @@ export function workerConnectFrame(config: SerializableConfig, start: StartRespo
     capabilities: encodeJsonBytes({
       trust_probe: "v1",
       connect: "v1",
-      ...(extensions.length > 0 ? { holdfast: { v: 1, extensions } } : {}),
+      ...(extensions.length > 0 ? { holdfast: { v: 1, extensions, ...takes(config) } } : {}),
     }),
     apps: config.apps,
     workerManualReadinessAck: true,
@@ -25,5 +26,12 @@ export function workerConnectFrame(config: SerializableConfig, start: StartRespo
     sdkLanguage: "typescript",
     startedAtMs: config.startedAtMs,
     maxWorkerConcurrency: config.maxWorkerConcurrency,
+  };
+}
+
+function takes({ extensions, queues, partitions }: SerializableConfig): object {
+  return {
+    ...(extensions.includes("queues") ? { queues } : {}),
+    ...(extensions.includes("partitions") && partitions.length > 0 ? { partitions } : {}),
   };
 }
