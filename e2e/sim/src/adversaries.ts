@@ -20,6 +20,8 @@ export const ADVERSARIES = {
   silentNetwork: 0.15,
   /** Something goes wrong just when a handler has been given a result that is not stored; see `look-ahead-moments.ts`. */
   lookAheadMoments: 0.2,
+  /** Functions are in queues that only some workers serve, and some have a part of the capacity; see `queues.ts`. */
+  queues: 0.15,
 } as const;
 
 /** They came later, and are drawn after the others: what was drawn before them stays as it was. */

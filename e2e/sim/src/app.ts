@@ -27,6 +27,7 @@ import type { Network } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import { ProcessWatch } from "./process-watch.ts";
 import { APP_ID, type FunctionPlan } from "./programs.ts";
+import type { Takes } from "./queues.ts";
 import type { Dice } from "./random.ts";
 import { Actor, type Scheduler } from "./scheduler.ts";
 import { SimThread } from "./threads.ts";
@@ -44,6 +45,7 @@ export interface AppPlan {
   readonly environment: string;
   /** Of the app; "" = it does not say. */
   readonly version: string;
+  readonly takes: Takes;
 }
 
 export interface AppWorld {
@@ -207,6 +209,8 @@ export class AppNode {
       apps: [manifest],
       instanceId: this.name,
       maxWorkerConcurrency: plan.maxWorkerConcurrency,
+      ...plan.takes,
+      required: [],
       extensions: plan.extensions,
       sdkVersion: SDK_NAME,
       startedAtMs: 0,

@@ -68,7 +68,8 @@ export function defineFunction(
     ...(plan.options.flowControl.type === "cron" ? [{ cron: CRON }] : []),
     ...(plan.hearsOfFailures ? [{ event: "inngest/function.failed" }] : []),
   ];
-  const options = { id: plan.id, triggers, retries: plan.retries, ...optionsOf(plan.options) } as const;
+  const { id, retries, queue } = plan;
+  const options = { id, triggers, retries, queue, ...optionsOf(plan.options) } as const;
   return client.createFunction(options as never, async ({ step, runId, event, attempt }) => {
     const { environment } = plan;
     // Those of two environments wait for one name, and are told different things.

@@ -13,7 +13,7 @@ export const INVARIANTS = {
   S11: "After shutdown began no WORKER_READY is sent.",
   S12: "close() ends within its bound.",
   S13: "After close() nothing of the connection keeps its process alive.",
-  S14: "Queues are bounded: running requests by the worker's capacity, the outbox by its limit and what was running.",
+  S14: "Queues are bounded: running requests by the worker's capacity and its partitions, the outbox by its limit and what was running.",
   S15: "At rest nothing is left in memory: no request in a ledger, no dispatch and no run in a gateway.",
   S16: "At rest no side of the threads waits for an answer of the other.",
   S17: "Every error that is thrown is caught, in main and in gateways.",
@@ -46,6 +46,7 @@ export const INVARIANTS = {
   S44: "With the strict policy a run begins with the newest version, where that is there all the while.",
   S45: "A body begins only when every result is stored that its handler had been given when it asked for the step.",
   S46: "When the reply of a pass has completed a run, every result that its handler had been given is stored.",
+  S47: "A worker is given only runs of functions whose queue, in its version, it serves.",
 } as const;
 
 export type InvariantId = keyof typeof INVARIANTS;

@@ -2,6 +2,7 @@
  * A function that is deployed while a schedule runs, for the adversary `staleCaches`: gateways that have cached the
  * registry do not know it yet.
  */
+import { DEFAULT_QUEUE } from "../../../packages/protocol/src/index.ts";
 import type { Clients } from "./clients.ts";
 import { NO_OPTIONS } from "./planned-options.ts";
 import { type FunctionPlan, type Program, randomFunction } from "./programs.ts";
@@ -43,6 +44,7 @@ function planFailing(dice: Dice, before: number): FunctionPlan {
     options: NO_OPTIONS,
     hearsOfFailures: false,
     stays: false,
+    queue: DEFAULT_QUEUE,
   };
 }
 

@@ -8,6 +8,7 @@ import { ENVIRONMENT_GUARDS } from "./environment-mutations.ts";
 import type { Guard } from "./guard.ts";
 import { LOOK_AHEAD_GUARDS } from "./look-ahead-mutations.ts";
 import { OWNERSHIP_GUARDS } from "./ownership-mutations.ts";
+import { QUEUE_GUARDS } from "./queue-mutations.ts";
 import { REGISTRY_GUARDS } from "./registry-mutations.ts";
 
 const SDK = "packages/sdk/src/connection";
@@ -205,4 +206,5 @@ export const GUARDS: readonly Guard[] = [
   ...ENVIRONMENT_GUARDS,
   ...LOOK_AHEAD_GUARDS,
   ...STEP_GUARDS,
+  ...QUEUE_GUARDS,
 ];

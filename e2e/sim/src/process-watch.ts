@@ -12,12 +12,14 @@ import {
 } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
 import { OutboxWatch } from "./outbox-watch.ts";
+import type { Takes } from "./queues.ts";
 import type { Actor } from "./scheduler.ts";
 
 export interface ProcessLimits {
   readonly maxWorkerConcurrency: number;
   readonly outboxCount: number;
   readonly extensions: readonly string[];
+  readonly takes: Pick<Takes, "partitions">;
 }
 
 /** What one app process and its threads say to each other and to gateways, and whether they may. */
@@ -184,11 +186,19 @@ export class ProcessWatch {
   }
 
   #checkBounds({ outbox, inFlight, inFlightCount }: DebugState): void {
-    const { maxWorkerConcurrency, outboxCount } = this.#limits;
-    const running = inFlight.filter(({ state }) => state === "running").length;
-    if (running > maxWorkerConcurrency) this.#oracle.fail("S14", `${this.#name} runs ${running} requests.`);
+    const { maxWorkerConcurrency, outboxCount, extensions, takes } = this.#limits;
+    const running = inFlight.filter(({ state }) => state === "running").map(({ functionSlug }) => functionSlug);
+    const partitions = extensions.includes("partitions") ? takes.partitions : [];
+    const apart = new Set(partitions.flatMap(({ functions }) => functions));
+    const main = running.filter((slug) => !apart.has(slug)).length;
+    if (main > maxWorkerConcurrency) this.#oracle.fail("S14", `${this.#name} runs ${main} requests.`);
+    for (const { functions, capacity } of partitions) {
+      const count = running.filter((slug) => functions.includes(slug)).length;
+      if (count > capacity) this.#oracle.fail("S14", `${this.#name} runs ${count} requests of ${functions.join()}.`);
+    }
+    const capacity = partitions.reduce((sum, one) => sum + one.capacity, maxWorkerConcurrency);
     // What runs when the outbox is full may still end, each with a checkpoint and a reply.
-    const most = outboxCount + 2 * maxWorkerConcurrency;
+    const most = outboxCount + 2 * capacity;
     if (outbox.count > most)
       this.#oracle.fail("S14", `${this.#name}: ${outbox.count} letters, ${inFlightCount} requests.`);
   }

@@ -1,4 +1,5 @@
 /** Random handlers: what one does step by step, how it is played, and what must come of it. */
+import { DEFAULT_QUEUE } from "../../../packages/protocol/src/index.ts";
 import type { StepTools } from "../../../packages/sdk/src/steps/step-types.ts";
 import { mayBeStopped, NO_OPTIONS, type PlannedOptions, randomOptions, STAY_MS } from "./planned-options.ts";
 import type { Dice } from "./random.ts";
@@ -59,6 +60,7 @@ export interface FunctionPlan {
   readonly hearsOfFailures: boolean;
   /** It cannot end before its deadline or its timeout. */
   readonly stays: boolean;
+  readonly queue: string;
 }
 
 /** A step's body as it is played. `begin` = it starts now. */
@@ -114,6 +116,7 @@ export function randomFunction(dice: Dice, index: number, mayBlock: boolean): Fu
     options: NO_OPTIONS,
     hearsOfFailures: false,
     stays: false,
+    queue: DEFAULT_QUEUE,
   };
 }
 

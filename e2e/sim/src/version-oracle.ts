@@ -1,5 +1,5 @@
 /** Watches which version of an app runs which run, under the policy `strict`. */
-import { environmentOf, type RunHead } from "@holdfast/store";
+import type { RunHead } from "@holdfast/store";
 
 import type { Tables } from "./database/tables.ts";
 import type { Connection } from "./network.ts";
@@ -9,8 +9,11 @@ export interface VersionWorld {
   readonly tables: Tables;
   readonly oracle: Oracle;
   readonly versionPolicy: "prefer" | "strict";
-  /** Connections over which workers of this version are there in an environment, for them, their gateway and the database. */
-  connected(version: string, environment: string): readonly Connection[];
+  /**
+   * Connections over which workers of this version that run the function are there, for them, their gateway and the
+   * database.
+   */
+  connected(version: string, functionId: string): readonly Connection[];
 }
 
 /** Watches which version of an app begins a run and goes on with it, under the strict policy. */
@@ -48,8 +51,8 @@ export class VersionOracle {
     }
   }
 
-  #connected(version: string, { appId }: RunHead): readonly Connection[] {
-    return this.#world.connected(version, environmentOf(appId));
+  #connected(version: string, { functionId }: RunHead): readonly Connection[] {
+    return this.#world.connected(version, functionId);
   }
 
   #newestVersion({ appId }: RunHead): string | undefined {

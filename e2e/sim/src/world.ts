@@ -1,4 +1,6 @@
 /** Everything of one schedule, joined: actors, network, database, adversaries, oracles. `schedule.ts` plays it. */
+
+import { environmentOf, plainName } from "@holdfast/store";
 import {
   decodeGatewayFrame,
   decodeWorkerFrame,
@@ -24,6 +26,7 @@ import { extensionsOf, LookAheadMoments } from "./look-ahead-moments.ts";
 import { CALM, type Connection, GATEWAY_EXECUTOR_REQUEST, Network } from "./network.ts";
 import { Oracle } from "./oracle.ts";
 import { APP_ID, type FunctionPlan, randomFunction, withOptions, withThoughts, withTimeouts } from "./programs.ts";
+import { isToRun, Queues, TAKES_ALL, type Takes } from "./queues.ts";
 import { createDice, type Dice } from "./random.ts";
 import { type Actor, Scheduler } from "./scheduler.ts";
 import { SilentNetwork, type SilentNetworkWorld } from "./silent-network.ts";
@@ -41,6 +44,7 @@ const LATE_FUNCTION_SEED = 4_000_000_007;
 const THOUGHTS_SEED = 5_000_000_029;
 const TIMEOUTS_SEED = 7_000_000_003;
 const LOOK_AHEAD_SEED = 6_000_000_031;
+const QUEUES_SEED = 8_000_000_009;
 /** Of apps, and of gateways. */
 const OLDER_RATE = 0.1;
 /** Longer than a schedule. */
@@ -84,7 +88,7 @@ export class World
   apps: AppNode[] = [];
   gateways: GatewayNode[] = [];
   readonly #faultDice: Dice;
-  readonly #appPlan: Omit<AppPlan, "version" | "functions" | "environment">;
+  readonly #appPlan: Omit<AppPlan, "version" | "functions" | "environment" | "takes">;
   /** Of the app's first deployment. */
   readonly #first: readonly FunctionPlan[];
   readonly #versions: readonly string[];
@@ -93,6 +97,7 @@ export class World
   readonly #later: Dice;
   readonly #events: Events;
   readonly #impostor: Impostor | null;
+  readonly #queues: Queues | null;
   #ending = false;
   #born = 0;
 
@@ -110,7 +115,9 @@ export class World
     const later = createDice(seed + LATER_ADVERSARY_SEED);
     this.#later = later;
     const ahead = createDice(seed + LOOK_AHEAD_SEED);
-    const adversaries = pickAdversaries(against, later, { silentNetwork: quiet, lookAheadMoments: ahead }, always);
+    const queues = createDice(seed + QUEUES_SEED);
+    const own = { silentNetwork: quiet, lookAheadMoments: ahead, queues };
+    const adversaries = pickAdversaries(against, later, own, always);
     this.gatewayExtensions = () => extensionsOf(ahead, OLDER_RATE);
     this.isPlain = adversaries.has("plainPeer");
     // Those that are gentle are about what must not be lost at all.
@@ -150,8 +157,8 @@ export class World
     this.#versions = this.hasOptions && optionsDice.chance(0.3) ? ["1", "2"] : [""];
     // Which of several versions is the newest is another question.
     const hasLateFunction = adversaries.has("staleCaches") && this.#versions.length === 1;
-    const own = createDice(seed + LATE_FUNCTION_SEED);
-    const lateFunction = hasLateFunction ? planLateFunction(against, own, first.length, this.faults.windowMs) : null;
+    const late = createDice(seed + LATE_FUNCTION_SEED);
+    const lateFunction = hasLateFunction ? planLateFunction(against, late, first.length, this.faults.windowMs) : null;
     this.#first = lateFunction?.failing ? [...first, lateFunction.failing] : first;
     this.#twins = adversaries.has("environments") ? first.map((plan) => ({ ...plan, environment: TWIN })) : [];
     this.#events = new Events(this.clients, first, this.faults.windowMs, this.#twins.length > 0 ? later : null);
@@ -162,11 +169,13 @@ export class World
       const moments = new LookAheadMoments(this, createDice(ahead.fork()));
       this.oracle.onLookAhead = () => moments.onLookAhead();
     }
+    // Who offers no extensions runs whatever it has.
+    this.#queues = adversaries.has("queues") && this.#appPlan.extensions.length > 0 ? new Queues(queues) : null;
     this.versionPolicy = this.hasOptions && optionsDice.chance(0.7) ? "strict" : "prefer";
     this.flow = new FlowOracle(this);
     this.#arrange(shape, isSmall);
     if (this.hasOptions) this.#events.planOptions(optionsDice);
-    if (adversaries.has("staleCaches")) this.#distrustCaches(lateFunction, against, own);
+    if (adversaries.has("staleCaches")) this.#distrustCaches(lateFunction, against, late);
     if (adversaries.has("suspensions")) this.#suspend(against);
     if (isNetworkSilent) this.#silence(quiet, mayBlock);
   }
@@ -201,11 +210,13 @@ export class World
     return this.#calmMs !== null;
   }
 
-  connected(version: string, environment: string): readonly Connection[] {
+  connected(version: string, functionId: string): readonly Connection[] {
+    const [environment, slug] = [environmentOf(functionId), plainName(functionId)];
     const listed = this.tables.registry.connections().filter(({ status }) => status === "READY");
     return this.network.connections.filter(({ worker, announced, alive, silent }) => {
       const app = this.threads.get(worker.actor)?.app;
       if (app?.plan.version !== version || app.plan.environment !== environment) return false;
+      if (!isToRun(slug, app.plan.functions, app.plan.takes)) return false;
       if (announced?.as !== "ready") return false;
       return alive && !silent && listed.some(({ instanceId }) => instanceId === app.name);
     });
@@ -226,7 +237,7 @@ export class World
     sendToFailing(lateFunction, this.clients, own);
     const start = (): void => {
       const isFirstThere = this.tables.registry.all().some(({ appId }) => appId === APP_ID);
-      if (isFirstThere) this.#startApp("", [...this.#first, lateFunction.plan]);
+      if (isFirstThere) this.#startApp("", [...this.#firstOf(""), lateFunction.plan]);
       else this.scheduler.after(100, null, start);
     };
     this.scheduler.at(lateFunction.atMs, null, start);
@@ -242,7 +253,10 @@ export class World
   #silence(dice: Dice, mayBlock: boolean): void {
     this.#silentNetwork = new SilentNetwork(this, dice, this.faults.windowMs, mayBlock);
     // Somebody else who finishes what the worker has.
-    this.scheduler.after(dice.within(0, 200), null, () => this.#startApp(this.#versions[0] ?? "", this.#first));
+    this.scheduler.after(dice.within(0, 200), null, () => {
+      const version = this.#versions[0] ?? "";
+      this.#startApp(version, this.#firstOf(version));
+    });
   }
 
   #watch(): void {
@@ -273,7 +287,11 @@ export class World
 
   #requested(bytes: Uint8Array, connection: Connection): void {
     const frame = decodeGatewayFrame(bytes);
-    if (this.isPlain && frame.kind === "GATEWAY_EXECUTOR_REQUEST") this.oracle.sentPlainly(frame.requestId);
+    if (frame.kind !== "GATEWAY_EXECUTOR_REQUEST") return;
+    if (this.isPlain) this.oracle.sentPlainly(frame.requestId);
+    const app = this.threads.get(connection.worker.actor)?.app;
+    if (app && !isToRun(frame.functionSlug, app.plan.functions, app.plan.takes))
+      this.oracle.fail("S47", `${app.name} is given a run of ${frame.functionSlug}.`);
     this.#silentNetwork?.requested(connection);
   }
 
@@ -284,7 +302,7 @@ export class World
     for (let i = 0; i < gateways; i += 1) this.#startGateway();
     for (let i = 0; i < apps; i += 1) {
       const version = this.#versions[i % this.#versions.length] ?? "";
-      scheduler.after(shape.within(0, 200), null, () => this.#startApp(version, this.#first));
+      scheduler.after(shape.within(0, 200), null, () => this.#startWorkers(version));
     }
     this.#events.plan(shape, isSmall ? shape.between(1, 2) : shape.between(2, 6));
     for (const version of this.#twins.length > 0 ? this.#versions : [])
@@ -302,7 +320,18 @@ export class World
     });
   }
 
-  #startApp(version: string, functions: readonly FunctionPlan[]): void {
+  /** Where there are queues, workers that serve all of them together. */
+  #startWorkers(version: string): void {
+    const functions = this.#firstOf(version);
+    if (!this.#queues) return this.#startApp(version, functions);
+    for (const takes of this.#queues.workers(functions)) this.#startApp(version, functions, takes);
+  }
+
+  #firstOf(version: string): readonly FunctionPlan[] {
+    return this.#queues?.inQueues(version, this.#first) ?? this.#first;
+  }
+
+  #startApp(version: string, functions: readonly FunctionPlan[], takes: Takes = TAKES_ALL): void {
     if (this.#ending) return;
     this.#born += 1;
     const app = new AppNode(this, `a${this.#born}`, {
@@ -310,11 +339,12 @@ export class World
       environment: functions[0]?.environment ?? "",
       version,
       functions,
+      takes,
     });
     this.apps.push(app);
     app.main.onDeath(() => {
       if (!this.#ending)
-        this.scheduler.after(this.dice.within(50, 2000), null, () => this.#startApp(version, functions));
+        this.scheduler.after(this.dice.within(50, 2000), null, () => this.#startApp(version, functions, takes));
     });
   }
 }
