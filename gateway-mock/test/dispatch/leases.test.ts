@@ -41,7 +41,16 @@ function bench() {
   const leases = new Leases(given, { dispatches, functions, ownership, counters } as unknown as ConstructorParameters<
     typeof Leases
   >[1]);
-  const session = { environment: "default", leaseMs: 1000, id: "s", functionIds: [], apps: [], send: () => {} };
+  const session = {
+    environment: "default",
+    leaseMs: 1000,
+    id: "s",
+    functionIds: [],
+    apps: [],
+    queues: null,
+    partitions: [],
+    send: () => {},
+  };
   const worker = workers.add({ ...session, capacity: 1 } as unknown as WorkerSession, true);
   const extend = (jobId: string): void =>
     leases.extend(worker, { requestId: `${jobId}.1`, functionSlug: "f" } as ExtendLeaseFrame);
