@@ -87,6 +87,20 @@ describe("A thread that cannot be terminated", () => {
     expect(threads).toHaveLength(1);
   });
 
+  it("a hang that is noticed while close() ends the thread does not make stop() wait longer", async () => {
+    const { clock, host, look } = bench();
+    look(true);
+    let isStopped = false;
+    void host.stop().then(() => {
+      isStopped = true;
+    });
+    host.terminate(50);
+    await clock.advance(20);
+    host.onHung(1_000);
+    await clock.advance(40);
+    expect(isStopped).toBe(true);
+  });
+
   it("a thread that has ended by itself is not terminated", async () => {
     const { clock, host, threads, look } = bench();
     look(true);

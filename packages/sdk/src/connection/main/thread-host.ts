@@ -67,6 +67,8 @@ export class ThreadHost {
   #backoffTimer: TimerHandle | undefined;
   #uptimeTimer: TimerHandle | undefined;
   #exitTimer: TimerHandle | undefined;
+  /** When `#exitTimer` is due. */
+  #endAtMs = 0;
   readonly #ended = new WeakSet<ThreadHandle>();
   #lastCrash = "";
   #onStopped: (() => void) | undefined;
@@ -127,7 +129,11 @@ export class ThreadHost {
     if (this.#current === undefined) return;
     const { thread, generation } = this.#current;
     this.#terminate(thread);
+    const endAtMs = this.#deps.clock.monotonicMs() + endMs;
+    // A second reason to end it does not prolong the wait.
+    if (this.#exitTimer !== undefined && this.#endAtMs <= endAtMs) return;
     this.#exitTimer?.cancel();
+    this.#endAtMs = endAtMs;
     this.#exitTimer = this.#deps.timers.set(endMs, () => {
       thread.unref();
       this.#exited(generation, "It does not exit.");
@@ -152,6 +158,7 @@ export class ThreadHost {
   #exited(generation: number, how: string): void {
     if (this.#current?.generation !== generation) return;
     this.#exitTimer?.cancel();
+    this.#exitTimer = undefined;
     this.#current = undefined;
     this.#lastCrash ||= how;
     this.#deps.onEnded();
