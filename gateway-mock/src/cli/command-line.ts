@@ -4,7 +4,7 @@
  */
 
 import { formatSingleUnit } from "@holdfast/core";
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, Help, Option } from "commander";
 import { DEVELOPMENT_ONLY, flagRows } from "../config/faces.ts";
 import type { OptionRow } from "../config/option-kinds.ts";
 import { type Flags, type Rows, usage } from "../config/settings.ts";
@@ -76,7 +76,7 @@ function createProgram(columns: number, found: (invocation: Invocation) => void)
     const parent = second === undefined ? program : (parents.get(first) ?? program);
     const command = parent.command(second ?? first).copyInheritedSettings(program);
     parents.set(spec.name, command);
-    describe(command, spec);
+    describe(command, spec, columns);
     const { name } = spec;
     if (name === "keys") continue;
     command.action((...given: unknown[]) => {
@@ -92,14 +92,14 @@ function createProgram(columns: number, found: (invocation: Invocation) => void)
   return program;
 }
 
-function describe(command: Command, spec: CommandSpec): void {
+function describe(command: Command, spec: CommandSpec, columns: number): void {
   command.summary(spec.summary).description(spec.description).helpGroup(spec.group).allowExcessArguments(false);
   for (const { name, doc } of spec.args) command.argument(name, doc);
   for (const [name, row] of Object.entries(spec.rows)) {
     if (row.flag !== null) command.addOption(optionOf(name, row));
   }
   command.helpOption("-h, --help", "print this help");
-  command.addHelpText("after", `${variablesText(spec.rows)}${examplesText(spec)}`);
+  command.addHelpText("after", `${variablesText(spec.rows, columns)}${examplesText(spec)}`);
 }
 
 /** In the list of commands their names and arguments are enough. */
@@ -136,10 +136,14 @@ function shownDefault(name: string, { default: value }: OptionRow): string {
 }
 
 /** What can be set in the environment alone, since others on the machine can read command lines. */
-function variablesText(rows: Rows): string {
+function variablesText(rows: Rows, columns: number): string {
   const secret = Object.values(rows).filter(({ flag, variables }) => flag === null && variables.length > 0);
   if (secret.length === 0) return "";
-  const lines = secret.map((row) => `  ${row.variables.join(", ")}\n      ${row.doc.replaceAll("`", "")}\n`);
+  const indented = (text: string): string => text.replaceAll(/^/gm, "      ");
+  const lines = secret.map((row) => {
+    const doc = new Help().boxWrap(row.doc.replaceAll("`", ""), columns - 6);
+    return `  ${row.variables.join(", ")}\n${indented(doc)}\n`;
+  });
   return `\nOnly in the environment:\n${lines.join("")}`;
 }
 

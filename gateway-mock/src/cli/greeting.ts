@@ -35,7 +35,7 @@ export function greeting(facts: GreetingFacts): string {
   Connect an app:   ${commands.connect}
   Send an event:    ${commands.send}
   List the runs:    ${commands.list}
-  ${keysLine(options)}
+${keysLine(options)}
 `;
 }
 
@@ -60,7 +60,7 @@ export function commandsOf({ gateway, options, program, keysFlag }: GreetingFact
 function keysLine(options: GatewayOptions): string {
   const { signingKeys } = readGatewayKeys(options);
   if (signingKeys.length === 0) return "";
-  return "\n  Keys are required: these commands, and apps, need the variables or files that this gateway was started with.\n";
+  return "\n  Keys are required: commands and apps need the variables or files that this gateway was started with.\n";
 }
 
 /** An address that stands for all of a machine's can be listened on, not called. */

@@ -40,7 +40,7 @@ export async function sendEvent(context: CommandContext): Promise<ExitCode> {
     () => client.sendEvents([event]),
   );
   const isLater = atMs !== undefined && atMs > systemClock.nowMs();
-  const started = isLater ? { type: "runs" as const, runIds: [] } : await startedBy(client, eventId);
+  const started = isLater ? { type: "runs" as const, runIds: [] } : await startedBy(client, name, eventId);
   const runIds = started.type === "runs" ? started.runIds : [];
   const runs = options.wait ? await awaitRuns(client, runIds, { output, timeoutMs: options.timeoutMs }) : [];
   if (options.json)
@@ -58,13 +58,14 @@ function shownRuns(runIds: readonly string[], runs: readonly ShownRunDetail[], c
   return runIds.map((id) => `run    ${visible(id)}\n`).join("");
 }
 
-async function startedBy(client: GatewayClient, eventId: string): Promise<Started> {
+async function startedBy(client: GatewayClient, name: string, eventId: string): Promise<Started> {
   const endMs = systemClock.monotonicMs() + START_MS;
   for (;;) {
     const runIds = await runIdsOf(client, eventId);
     if (runIds === null) return { type: "unknown" };
     if (runIds.length > 0 || systemClock.monotonicMs() >= endMs) return { type: "runs", runIds };
-    if ((await listenersOf(client)).length === 0) return { type: "runs", runIds };
+    // No run can come of it.
+    if (!(await listenersOf(client)).some((pattern) => eventMatches(pattern, name))) return { type: "runs", runIds };
     await sleep(systemTimers, POLL_MS);
   }
 }
