@@ -42,15 +42,4 @@ export const QUEUE_GUARDS: readonly Guard[] = [
       },
     ],
   },
-  {
-    name: "a worker of the newest version that does not serve the queue holds nothing back",
-    against: "queues",
-    edits: [
-      {
-        file: `${WORKERS}/workers.ts`,
-        find: "group.versionOf(functionId) === version && group.serves(functionId)) return true;",
-        replace: "group.versionOf(functionId) === version) return true;",
-      },
-    ],
-  },
 ];

@@ -124,7 +124,7 @@ describe("Queues", () => {
     for (const runId of await start(gateway, 3)) await ended(gateway, runId);
     expect(new Set(plain)).toEqual(new Set(["shop-order"]));
     expect(about()).toEqual([
-      'No connected worker of the app "shop" serves the queue "gpu". Runs wait for one: shop-train.',
+      'No connected worker of the app "shop" serves the queue "gpu". Runs of shop-train wait for one.',
     ]);
     expect(lines.find(({ message }) => message === about()[0])).toMatchObject({
       level: "warn",

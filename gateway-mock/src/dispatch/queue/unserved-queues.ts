@@ -92,7 +92,7 @@ export class UnservedQueues {
     }
     this.#unserved.set(key, { as: "logged" });
     const names = functionIds.map(plainName).join(", ");
-    const message = `${noWorkerInQueue(plainName(queue.appId), queue.queue)} Runs wait for one: ${names}.`;
+    const message = `${noWorkerInQueue(plainName(queue.appId), queue.queue)} Runs of ${names} wait for one.`;
     this.#options.log("warn", message, { reason: "NO_WORKER_IN_QUEUE", queue: queue.queue });
   }
 
