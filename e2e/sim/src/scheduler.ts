@@ -189,6 +189,11 @@ export class Actor {
     this.#dieAfter = Math.min(this.#dieAfter, count);
   }
 
+  /** It does not die after all. */
+  spare(): void {
+    this.#dieAfter = Number.POSITIVE_INFINITY;
+  }
+
   onDeath(act: () => void): void {
     this.#onDeath.push(act);
   }

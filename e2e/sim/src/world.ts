@@ -184,6 +184,11 @@ export class World
   calm(): void {
     this.#calmMs = this.scheduler.nowMs;
     this.#impostor?.end();
+    for (const { actor } of this.liveGateways) actor.spare();
+    for (const { main, thread } of this.liveApps) {
+      main.spare();
+      thread?.actor.spare();
+    }
     this.network.conditions = CALM;
     this.storeConditions = CALM_STORE;
     this.scheduler.trace.note(this.scheduler.nowMs, "world", "calm");
