@@ -6,7 +6,7 @@ export const kinds: Kinds = {
     "test/thread-script.test.ts",
     "test/events/{run-state,send-events}.test.ts",
     "test/connection/{acceptance,blocked-main,broken-thread,close,close-matrix,connect,drain,failures}.test.ts",
-    "test/connection/{handshake,heartbeats,hung-thread,link,messages-per-run,node-http,replies,requests,stall,suspended}.test.ts",
+    "test/connection/{handshake,heartbeats,hung-thread,link,listeners,messages-per-run,node-http,replies,requests,stall,suspended}.test.ts",
     "test/connection/{stall-parts,thread-death,thread-moments}.test.ts",
     "test/execution/hostile.test.ts",
     "test/isolation/pool.test.ts",

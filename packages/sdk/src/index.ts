@@ -4,13 +4,12 @@ export type { ErrorCode, LoggerLike } from "@holdfast/core";
 export type { ClientOptions } from "./app/client-options.ts";
 export type { Connection } from "./connection/main/connection.ts";
 export type { ConnectOptions } from "./connection/shared/connect-options.ts";
-export type { ConnectionState } from "./connection/shared/debug-state.ts";
+export type { ConnectionState, StateChange } from "./connection/shared/debug-state.ts";
+export type { StallMessage } from "./connection/shared/stall.ts";
 export type {
   HoldfastChannels,
   IsolationMessage,
   LeaseMessage,
-  StallMessage,
-  StateChange,
   StepEndMessage,
   StepStartMessage,
 } from "./diagnostics/channels.ts";

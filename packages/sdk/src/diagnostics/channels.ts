@@ -3,32 +3,8 @@
  * above; docs/observe.md has each channel's fields, and when it is published.
  */
 import type { PlainError } from "@holdfast/core";
-import type { ConnectionState } from "../connection/shared/debug-state.ts";
-import type { StallReport } from "../connection/shared/stall.ts";
-
-/** `holdfast:state`: a connection has another state. Also what `onStateChange` is given. */
-export interface StateChange {
-  /** Of the connection, as in `connection.instanceId`. */
-  readonly instanceId: string;
-  readonly from: ConnectionState;
-  readonly to: ConnectionState;
-  /** Null while there is no connection. */
-  readonly connectionId: string | null;
-  /** Of RECONNECTING, CONNECTING and FAILED: the last problem that was logged. */
-  readonly problem: string | null;
-  /** Milliseconds since the Unix epoch. */
-  readonly atMs: number;
-}
-
-/**
- * `holdfast:stall`: the main thread was blocked, and is responsive again: before that nothing runs that could be told.
- * Also what `onStall` is given. The last report of the stall, with the whole duration.
- */
-export interface StallMessage extends StallReport {
-  readonly instanceId: string;
-  /** How long the main thread was blocked in all. */
-  readonly stalledMs: number;
-}
+import type { StateChange } from "../connection/shared/debug-state.ts";
+import type { StallMessage } from "../connection/shared/stall.ts";
 
 /** `holdfast:step:start`: the body of a step is about to run, in this thread or, isolated, in another. */
 export interface StepStartMessage {

@@ -36,6 +36,7 @@ async function posted(bodyBytes: number): Promise<{ sent: readonly MainMessage[]
     leaseGuard: { whenConfirmed: () => undefined, onRevocation: () => {}, recheck: () => {} },
     sdkVersion: "test",
     log: () => {},
+    listeners: { hearsLeases: false, onLease: () => {} },
     send: (message) => sent.push(message),
     onIdle: () => ended.resolve(),
     lossReason: () => {

@@ -19,6 +19,8 @@ import {
 } from "../../options.ts";
 import { nodeModule } from "../../runtime.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
+import type { StateChange } from "../shared/debug-state.ts";
+import type { StallMessage } from "../shared/stall.ts";
 import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 
 const HOUR_MS = 3_600_000;
@@ -74,6 +76,13 @@ const asAbortSignal: OptionParser<AbortSignal> = (given, source) => {
   if (given instanceof AbortSignal) return given;
   throw invalidOption(source, "must be an AbortSignal.");
 };
+
+function asCallback<Message>(): OptionParser<(message: Message) => unknown> {
+  return (given, source) => {
+    if (typeof given === "function") return given as (message: Message) => unknown;
+    throw invalidOption(source, `must be a function, not ${describeValue(given)}.`);
+  };
+}
 
 const asScript: OptionParser<string | URL> = (given) => {
   if (given instanceof URL) return given;
@@ -187,6 +196,14 @@ export const CONNECT_OPTIONS = {
   },
   extensions: { variables: ["_EXTENSIONS"], parse: asSwitch, default: true, doc: "`false` = the plain protocol only" },
   logger: { parse: asLogger, doc: "console-shaped or pino-shaped; default: that of the first app's client" },
+  onStateChange: {
+    parse: asCallback<StateChange>(),
+    doc: "called when the connection has another state, with `{ from, to, … }`",
+  },
+  onStall: {
+    parse: asCallback<StallMessage>(),
+    doc: "called when the main thread was blocked and is responsive again, with the report",
+  },
   outbox: { parse: asGroup("outbox", OUTBOX), default: {}, doc: "limits for what may wait for an acknowledgement" },
   respawn: { parse: asGroup("respawn", RESPAWN), default: {}, doc: "how a thread that crashed or hangs is replaced" },
 } as const satisfies OptionTable<ConnectOptions & { readonly apps: unknown }>;

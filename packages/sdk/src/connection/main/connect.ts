@@ -96,6 +96,7 @@ async function openWith(
     drainTimeoutMs: options.drainTimeoutMs,
     signals: options.signals,
     abort: options.abort,
+    callbacks: options.callbacks,
     log: logWith(logger),
     clock: systemClock,
     timers: systemTimers,

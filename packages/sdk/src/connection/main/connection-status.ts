@@ -12,16 +12,20 @@ export class ConnectionStatus {
   /** What the log said last of a problem, for messages about a connection that does not come. */
   lastProblem = "";
   readonly #isClosing: () => boolean;
+  readonly #onChange: (from: ConnectionState, to: ConnectionState) => void;
 
-  constructor(isClosing: () => boolean) {
+  constructor(isClosing: () => boolean, onChange: (from: ConnectionState, to: ConnectionState) => void) {
     this.#isClosing = isClosing;
+    this.#onChange = onChange;
   }
 
   set(next: ConnectionState): void {
     if (this.state === "FAILED" || this.state === "CLOSED") return;
     const isEnd = next === "CLOSED" || next === "FAILED";
+    const before = this.state;
     this.state = this.#isClosing() && !isEnd ? "CLOSING" : next;
     if (isEnd || next === "RECONNECTING" || next === "CONNECTING") this.connectionId = null;
+    if (this.state !== before) this.#onChange(before, this.state);
   }
 
   onReady(connectionId: string): void {

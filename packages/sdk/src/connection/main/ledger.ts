@@ -99,6 +99,10 @@ export class Ledger {
     confirm(entry, asOf);
   }
 
+  identityOf(requestId: string): RequestIdentity | undefined {
+    return this.#entries.get(requestId)?.identity;
+  }
+
   /** The number of the last doubt after which its lease was confirmed. */
   doubtNumberOf(requestId: string): number | undefined {
     return this.#entries.get(requestId)?.doubtNumber;

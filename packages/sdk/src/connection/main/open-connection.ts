@@ -24,6 +24,7 @@ import type { Connection, ConnectionDebugState } from "./connection.ts";
 import { ConnectionStatus } from "./connection-status.ts";
 import { HANG_TIMEOUT_MS } from "./hang-watch.ts";
 import { Ledger } from "./ledger.ts";
+import { type ConnectionCallbacks, Listeners } from "./listeners.ts";
 import { createRequestRunner, type RequestRunner } from "./request-runner.ts";
 import { handleSignals, type SignalHandlers } from "./signals.ts";
 import type { ThreadHandle } from "./spawn-thread.ts";
@@ -44,6 +45,7 @@ export interface OpenConnectionDeps {
   readonly signals: readonly NodeJS.Signals[];
   /** Closes the connection, also before it is ready. */
   readonly abort?: AbortSignal | undefined;
+  readonly callbacks?: ConnectionCallbacks;
   readonly log: Log;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -79,7 +81,8 @@ class ThreadedConnection implements Connection {
   readonly #runner: RequestRunner;
   readonly #closer: Closer;
   #signals: SignalHandlers | undefined;
-  readonly #status = new ConnectionStatus(() => this.#closer.begun);
+  readonly #listeners: Listeners;
+  readonly #status: ConnectionStatus;
   #mirror: { readonly debug: DebugState; readonly writtenMs: number } | null = null;
 
   constructor(deps: OpenConnectionDeps) {
@@ -89,6 +92,11 @@ class ThreadedConnection implements Connection {
     this.closed = this.#closed.promise;
     // Failures are logged, too: there may be no listener.
     this.closed.catch(() => {});
+    this.#listeners = new Listeners({ instanceId: this.instanceId, callbacks: deps.callbacks ?? {}, clock, log });
+    this.#status = new ConnectionStatus(
+      () => this.#closer.begun,
+      (from, to) => this.#onStatus(from, to),
+    );
     this.#ledger = new Ledger(clock);
     this.#watch = new ThreadWatch({
       clock,
@@ -117,6 +125,7 @@ class ThreadedConnection implements Connection {
       sdkVersion: config.sdkVersion,
       log,
       send: (message) => this.#host.send(message),
+      listeners: this.#listeners,
       onIdle: () => this.#closer.recheck(),
       lossReason: () => this.#closer.lossReason(),
     });
@@ -240,6 +249,8 @@ class ThreadedConnection implements Connection {
         this.#watch.counters.addLogsTaken(1);
         if (message.level === "warn" || message.level === "error") this.#status.lastProblem = message.message;
         return this.#deps.log(message.level, message.message, message.data);
+      case "STALL_ENDED":
+        return this.#listeners.onStall(message.report);
       case "ERROR":
         return this.#onThreadError(message.error, message.fatal);
       case "CLOSED":
@@ -247,6 +258,13 @@ class ThreadedConnection implements Connection {
       default:
         return unreachable(message);
     }
+  }
+
+  #onStatus(from: ConnectionState, to: ConnectionState): void {
+    this.#listeners.onStateChange(from, to, () => ({
+      connectionId: this.#status.state === to ? this.#status.connectionId : null,
+      problem: this.#status.lastProblem,
+    }));
   }
 
   #onReady(connectionId: string): void {

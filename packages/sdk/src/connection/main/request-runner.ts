@@ -16,6 +16,7 @@ import {
 import { sharable } from "../shared/shared-bytes.ts";
 import type { LeaseGuard } from "./lease-guard.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Listeners } from "./listeners.ts";
 
 export interface RequestRunnerDeps {
   readonly strategy: ExecutionStrategy;
@@ -24,6 +25,7 @@ export interface RequestRunnerDeps {
   readonly sdkVersion: string;
   readonly log: Log;
   readonly send: (message: MainMessage) => void;
+  readonly listeners: Pick<Listeners, "hearsLeases" | "onLease">;
   /** A handler ended, whatever became of its result. */
   readonly onIdle: () => void;
   /** Why a lease that is lost now is lost. */
@@ -118,10 +120,8 @@ export function createRequestRunner(deps: RequestRunnerDeps): RequestRunner {
 }
 
 /** What the gateway has said of a request that is in the ledger. */
-function applyToLedger(
-  message: Exclude<RequestMessage, ExecutionRequestMessage>,
-  { ledger, leaseGuard, lossReason }: RequestRunnerDeps,
-): void {
+function applyToLedger(message: Exclude<RequestMessage, ExecutionRequestMessage>, deps: RequestRunnerDeps): void {
+  const { ledger, leaseGuard, lossReason } = deps;
   const { requestId } = message;
   switch (message.type) {
     case "REPLY_ACKED":
@@ -129,10 +129,12 @@ function applyToLedger(
     case "CHECKPOINT_ACKED":
       return ledger.settleCheckpoint(requestId, message.sequence, message.outcome);
     case "LEASE_EXTENDED":
+      tellOfLease(message, deps);
       ledger.extendLease(requestId, message.leaseId, message.doubtNumber, message.asOf);
       return leaseGuard.recheck();
     case "LEASE_LOST":
       leaseGuard.onRevocation();
+      tellOfLease(message, deps);
       ledger.lose(requestId, lossReason());
       return leaseGuard.recheck();
     case "CANCEL":
@@ -142,4 +144,18 @@ function applyToLedger(
     default:
       return unreachable(message);
   }
+}
+
+/** Called before the ledger is told: then it knows the request, and which doubt its lease was confirmed after. */
+function tellOfLease(
+  message: Extract<RequestMessage, { type: "LEASE_EXTENDED" | "LEASE_LOST" }>,
+  { ledger, listeners }: RequestRunnerDeps,
+): void {
+  const { requestId } = message;
+  const identity = listeners.hearsLeases ? ledger.identityOf(requestId) : undefined;
+  if (identity === undefined) return;
+  if (message.type === "LEASE_LOST") return listeners.onLease("lost", identity, null);
+  const confirmedBefore = ledger.doubtNumberOf(requestId) ?? message.doubtNumber;
+  const type = message.doubtNumber > confirmedBefore ? "confirmed" : "extended";
+  listeners.onLease(type, identity, message.leaseId);
 }

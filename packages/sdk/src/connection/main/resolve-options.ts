@@ -7,6 +7,7 @@ import { checkKnown, type Environment, invalidOption, readTable } from "../../op
 import { nodeModule } from "../../runtime.ts";
 import type { ConnectOptions } from "../shared/connect-options.ts";
 import { CONNECT_OPTIONS } from "./connect-option-table.ts";
+import type { ConnectionCallbacks } from "./listeners.ts";
 import type { RespawnPolicy } from "./thread-host.ts";
 
 export interface ResolvedConnectOptions {
@@ -16,6 +17,7 @@ export interface ResolvedConnectOptions {
   readonly queues: readonly string[];
   readonly signals: readonly NodeJS.Signals[];
   readonly abort?: AbortSignal;
+  readonly callbacks: ConnectionCallbacks;
   readonly connectTimeoutMs: number;
   readonly drainTimeoutMs: number;
   readonly workerUrl?: string | URL;
@@ -43,6 +45,7 @@ export function resolveConnectOptions(options: ConnectOptions, env: Environment)
     queues: read.queues,
     signals: read.handleShutdownSignals,
     ...(signal === undefined ? {} : { abort: signal }),
+    callbacks: defined({ onStateChange: read.onStateChange, onStall: read.onStall }),
     connectTimeoutMs: read.connectTimeout,
     drainTimeoutMs: read.drainTimeout,
     ...(workerUrl === undefined ? {} : { workerUrl }),

@@ -1,4 +1,6 @@
 import type { DurationInput, LoggerLike } from "@holdfast/core";
+import type { StateChange } from "./debug-state.ts";
+import type { StallMessage } from "./stall.ts";
 
 /** Options of `connect()` besides `apps`. Those with a variable fall back to it: `HOLDFAST_X` first, then `INNGEST_X`. */
 export interface ConnectOptions {
@@ -64,6 +66,13 @@ export interface ConnectOptions {
   readonly extensions?: boolean;
   /** Console-shaped or pino-shaped. Default: the logger of the first app's client. */
   readonly logger?: LoggerLike;
+  /**
+   * Called when the connection has another state, later in the same turn. It is not waited for; when it throws, or its
+   * promise rejects, that is logged (`LISTENER_FAILED`) and changes nothing.
+   */
+  readonly onStateChange?: (change: StateChange) => unknown;
+  /** Called when the main thread was blocked for `stallThreshold` or longer and is responsive again. Like `onStateChange`. */
+  readonly onStall?: (stall: StallMessage) => unknown;
   /** Replies and checkpoints that may wait for an acknowledgement; beyond that no new work is taken. */
   readonly outbox?: {
     /** Default 10 000. */

@@ -8,6 +8,20 @@ import type { StallDebugState } from "./stall.ts";
  */
 export type ConnectionState = "CONNECTING" | "ACTIVE" | "RECONNECTING" | "CLOSING" | "CLOSED" | "FAILED";
 
+/** A connection has another state: what `onStateChange` is given, and `holdfast:state` says. */
+export interface StateChange {
+  /** Of the connection, as in `connection.instanceId`. */
+  readonly instanceId: string;
+  readonly from: ConnectionState;
+  readonly to: ConnectionState;
+  /** Null while there is no connection. */
+  readonly connectionId: string | null;
+  /** Of RECONNECTING, CONNECTING and FAILED: the last problem that was logged. */
+  readonly problem: string | null;
+  /** Milliseconds since the Unix epoch. */
+  readonly atMs: number;
+}
+
 /** The connection thread's own account of itself, mirrored to main on change and every 5 seconds. */
 export interface DebugState {
   /** Milliseconds since the epoch when the thread wrote this. */

@@ -67,6 +67,7 @@ export const MESSAGE_TABLE = {
   CANCEL: row("thread->main", "event", "requestId", "handled", "lost, diagnostics only"),
   DEBUG_STATE: row("thread->main", "event", null, "handled", "lost, diagnostics only"),
   LOG: row("thread->main", "event", null, "handled", "lost, diagnostics only"),
+  STALL_ENDED: row("thread->main", "event", null, "handled", "lost, diagnostics only"),
   ERROR: row("thread->main", "event", null, "handled", "implied by the exit"),
   CLOSED: row("thread->main", "answer", null, "handled", "implied by the exit"),
 } as const satisfies { readonly [Type in AnyMessage["type"]]: MessageRow & { readonly direction: Direction<Type> } };

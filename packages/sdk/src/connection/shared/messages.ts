@@ -6,6 +6,7 @@ import { type ClockReading, HoldfastError, type LogLevel, type PlainError } from
 import type { CheckpointOutcome, Extension, RequestIdentity } from "@holdfast/protocol";
 import type { ConnectionState, DebugState } from "./debug-state.ts";
 import type { SerializableConfig } from "./serializable-config.ts";
+import type { StallReport } from "./stall.ts";
 
 /**
  * Everything that crosses between the main thread and the connection thread. Payloads are bytes of exact size as they
@@ -13,7 +14,7 @@ import type { SerializableConfig } from "./serializable-config.ts";
  */
 
 /** Raised with every change that an older thread or main could misread. */
-export const THREAD_PROTOCOL_VERSION = 3;
+export const THREAD_PROTOCOL_VERSION = 4;
 
 /** How a finished request ended: the encoded SDKResponse, or why there is none. */
 export type LedgerOutcome =
@@ -110,6 +111,8 @@ export type ThreadMessage =
       readonly message: string;
       readonly data?: Readonly<Record<string, unknown>>;
     }
+  /** Main was stalled for long enough to be reported, and is responsive again: the last report, with the whole duration. */
+  | { readonly type: "STALL_ENDED"; readonly report: StallReport }
   | { readonly type: "ERROR"; readonly error: PlainError; readonly fatal: boolean }
   | { readonly type: "CLOSED"; readonly undelivered: readonly string[] };
 
@@ -139,6 +142,7 @@ const THREAD_ROWS: Readonly<Record<ThreadMessage["type"], true>> = {
   CANCEL: true,
   DEBUG_STATE: true,
   LOG: true,
+  STALL_ENDED: true,
   ERROR: true,
   CLOSED: true,
 };

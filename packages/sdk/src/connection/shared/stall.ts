@@ -58,6 +58,15 @@ export interface StallReport {
   readonly suppressed: number;
 }
 
+/**
+ * The main thread was blocked, and is responsive again (before that nothing runs there that could be told): what `onStall`
+ * is given, and `holdfast:stall` says. The last report, with the whole duration as `stalledMs`.
+ */
+export interface StallMessage extends StallReport {
+  /** Of the connection, as in `connection.instanceId`. */
+  readonly instanceId: string;
+}
+
 /** What the debug state says about stalls. */
 export interface StallDebugState {
   /** `debugger`: nothing is reported while an inspector is open, since a breakpoint stops main, too. */

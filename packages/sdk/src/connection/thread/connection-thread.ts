@@ -127,6 +127,7 @@ export class ConnectionThread {
 
   #sendStallReport(report: StallReport, stalledMs: number, ended: boolean): void {
     const { link, requests } = this.#parts;
+    if (ended) this.#port.post({ type: "STALL_ENDED", report: { ...report, stalledMs } });
     if (requests.extensions.includes("stall")) link.send(stallFrame(report, stalledMs, ended));
   }
 
