@@ -48,6 +48,7 @@ import {
   useToken,
 } from "./registry.ts";
 import { loadRuns } from "./run-loader.ts";
+import { DEFAULT_TABLE_PARTITION_MS, openTablePartitions, type TablePartitions } from "./table-partitions.ts";
 import { coalescedWaits } from "./waits.ts";
 import { openWakes, type Wakes } from "./wakes.ts";
 import { type GroupCommit, openGroupCommit } from "./writer/group-commit.ts";
@@ -63,6 +64,8 @@ export interface PostgresStoreOptions {
   readonly timers?: Timers;
   readonly random?: Random;
   readonly log?: Log;
+  /** How much time a partition of the tables of runs, logs and events is for. Default a week. */
+  readonly tablePartitionMs?: number;
   /** Time can be moved with `skipTime`. For tests, on a database of their own; all its gateways must have it. */
   readonly virtualTime?: boolean;
 }
@@ -91,6 +94,8 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     monotonicMs: () => clock.monotonicMs(),
     ...(time ? { time } : {}),
   });
+  const tablePartitionMs = options.tablePartitionMs ?? DEFAULT_TABLE_PARTITION_MS;
+  const partitions = openTablePartitions(database, tablePartitionMs);
   const writer = openGroupCommit(database, storeId);
   const wakes = openWakes(database, storeId);
 
@@ -98,9 +103,9 @@ export function openPostgresStore(options: PostgresStoreOptions): Store {
     ...readsOf(database),
     ...writesOf(writer, wakes),
     ...queueOf(database, nextId, random),
-    ...registryOf(database, wakes),
+    ...registryOf(database, wakes, partitions),
     ...flowOf(database),
-    migrate: () => migrate(url),
+    migrate: () => migrate(url, { tablePartitionMs }),
     async skipTime(ms) {
       if (!time) throw notVirtual();
       const nowMs = await skipTime(database, time, ms);
@@ -229,6 +234,7 @@ function flowOf({
 function registryOf(
   database: Database,
   wakes: Wakes,
+  partitions: TablePartitions,
 ): Pick<
   Store,
   | "secret"
@@ -254,7 +260,10 @@ function registryOf(
     saveConnection: (connection) => saveConnection(database, connection),
     removeConnections: (ids) => removeConnections(database, ids),
     touchGateway: (gatewayId) => touchGateway(database, gatewayId),
-    touchConnections: (gatewayId, staleAfterMs) => touchConnections(database, gatewayId, staleAfterMs),
+    async touchConnections(gatewayId, staleAfterMs) {
+      await touchConnections(database, gatewayId, staleAfterMs);
+      await partitions.keep();
+    },
   };
 }
 

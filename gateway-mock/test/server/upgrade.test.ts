@@ -55,10 +55,7 @@ let sql: postgres.Sql;
 beforeEach(async () => {
   db = await createDatabase(inject("postgresUrl"));
   sql = postgres(db.url, { max: 2, onnotice: () => {} });
-  await migrate(
-    db.url,
-    readMigrations().filter(({ version }) => version <= 12),
-  );
+  await migrate(db.url, { migrations: readMigrations().filter(({ version }) => version <= 12) });
   const passedMs = Date.now() - Date.parse(left.at);
   for (const [table, rows] of Object.entries(left.tables)) {
     await sql.unsafe(

@@ -23,6 +23,13 @@ export async function standing(sql: postgres.Sql, count: number): Promise<void> 
   await waitFor(async () => (await waiting(sql)) >= count, { what: `${count} transactions to stand still` });
 }
 
+/** A trigger of the whole table would lock its partitions in an order of its own. */
+async function partitionsOf(sql: postgres.Sql, table: HeldTable): Promise<string[]> {
+  const rows = await sql`SELECT inhrelid::regclass::text AS name FROM pg_inherits
+    WHERE inhparent = ${`holdfast.${table}`}::regclass`;
+  return rows.length === 0 ? [`holdfast.${table}`] : rows.map((row) => String(row.name));
+}
+
 /**
  * Transactions that write such a row stop right there, uncommitted and with all their locks, until they are let go. That makes any two
  * of them interleave at the worst point, however quick the machine is.
@@ -31,7 +38,9 @@ export async function standing(sql: postgres.Sql, count: number): Promise<void> 
 export async function holdWrites(sql: postgres.Sql, table: HeldTable, when: string): Promise<HeldWrites> {
   await sql.unsafe(`CREATE OR REPLACE FUNCTION public.hold() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM pg_advisory_xact_lock_shared(${LOCK}); RETURN new; END $$`);
-  await sql.unsafe(`CREATE TRIGGER hold AFTER INSERT OR UPDATE ON holdfast.${table} FOR EACH ROW WHEN (${when})
+  const tables = await partitionsOf(sql, table);
+  for (const one of tables)
+    await sql.unsafe(`CREATE TRIGGER hold AFTER INSERT OR UPDATE ON ${one} FOR EACH ROW WHEN (${when})
     EXECUTE FUNCTION public.hold()`);
   const own = await sql.reserve();
   await own`SELECT pg_advisory_lock(${LOCK})`;
@@ -41,7 +50,7 @@ export async function holdWrites(sql: postgres.Sql, table: HeldTable, when: stri
       await own`SELECT pg_advisory_unlock(${LOCK})`;
       own.release();
       await waitFor(async () => (await waiting(sql)) === 0, { what: "every transaction to go on" });
-      await sql.unsafe(`DROP TRIGGER hold ON holdfast.${table}`);
+      for (const one of tables) await sql.unsafe(`DROP TRIGGER hold ON ${one}`);
     },
   };
 }

@@ -35,13 +35,11 @@ describe("Migrations", () => {
       name: "next.sql",
       sql: "CREATE TABLE holdfast.extra (id int); SELECT 1/0",
     };
-    await expect(migrate(db.url, [...known, next])).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(migrate(db.url, { migrations: [...known, next] })).rejects.toMatchObject({ code: "STORE_FAILED" });
     expect(await versions()).toHaveLength(known.length);
     expect(await db.sql`SELECT to_regclass('holdfast.extra') AS name`).toMatchObject([{ name: null }]);
-    await migrate(db.url, [
-      ...known,
-      { ...next, sql: "CREATE TABLE holdfast.extra (id int); DROP TABLE holdfast.extra" },
-    ]);
+    const mended = { ...next, sql: "CREATE TABLE holdfast.extra (id int); DROP TABLE holdfast.extra" };
+    await migrate(db.url, { migrations: [...known, mended] });
     expect(await versions()).toHaveLength(known.length + 1);
   });
 

@@ -1,11 +1,11 @@
 /** Brings the schema up to date under a lock, and refuses servers and schemas that this gateway cannot use. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { HoldfastError } from "@holdfast/core";
+import { HoldfastError, sleep, systemTimers } from "@holdfast/core";
 import type postgres from "postgres";
 import { connectPostgres } from "./database.ts";
-import { codeOf, safeMessage, storeFailed } from "./pg-errors.ts";
+import { codeOf, safeMessage, storeFailed, troubleOf } from "./pg-errors.ts";
 
-interface Migration {
+export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
@@ -29,15 +29,34 @@ export function readMigrations(): readonly Migration[] {
     .sort((a, b) => a.version - b.version);
 }
 
+export interface MigrateOptions {
+  readonly migrations?: readonly Migration[];
+  /** How much time a new partition is for, where the migrations make partitions. */
+  readonly tablePartitionMs?: number;
+}
+
+const MAX_ATTEMPTS = 10;
+const ATTEMPT_REST_MS = 500;
+
 /**
  * One transaction: a lock that only one gateway holds at a time, then each missing migration, its version row first. A
  * gateway that comes second waits and finds nothing to do; one that dies half-way leaves nothing behind.
  */
-export async function migrate(url: string, migrations: readonly Migration[] = readMigrations()): Promise<void> {
+export async function migrate(url: string, options: MigrateOptions = {}): Promise<void> {
+  const { migrations = readMigrations(), tablePartitionMs } = options;
   const sql = connectPostgres(url, { max: 1, name: "migrate" });
   try {
     await checkServer(sql, url);
-    await sql.begin((tx) => applyAll(tx, migrations));
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await sql.begin((tx) => applyAll(tx, migrations, tablePartitionMs));
+        return;
+      } catch (error) {
+        // Other gateways are at work: nothing was changed, and they go on between two tries.
+        if (attempt >= MAX_ATTEMPTS || troubleOf(error) !== "conflict") throw error;
+        await sleep(systemTimers, ATTEMPT_REST_MS);
+      }
+    }
   } catch (error) {
     throw storeFailed("The schema could not be migrated", error, url);
   } finally {
@@ -68,8 +87,13 @@ async function checkServer(sql: postgres.Sql, url: string): Promise<void> {
   }
 }
 
-async function applyAll(tx: postgres.TransactionSql, migrations: readonly Migration[]): Promise<void> {
+async function applyAll(
+  tx: postgres.TransactionSql,
+  migrations: readonly Migration[],
+  tablePartitionMs: number | undefined,
+): Promise<void> {
   await tx.unsafe("SET LOCAL statement_timeout = 0");
+  await tx.unsafe("SELECT set_config('holdfast.table_partition_ms', $1, true)", [tablePartitionMs?.toString() ?? ""]);
   await tx.unsafe(`SELECT pg_advisory_xact_lock(${LOCK_KEY})`);
   await tx.unsafe("CREATE SCHEMA IF NOT EXISTS holdfast");
   await tx.unsafe(

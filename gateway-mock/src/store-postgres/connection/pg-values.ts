@@ -62,3 +62,14 @@ export const rowsOf = (columns: Readonly<Record<string, string>>, name = "n"): s
   `(SELECT ${Object.entries(columns)
     .map(([column, array]) => `unnest(${array}) AS ${column}`)
     .join(", ")}) AS ${name}`;
+
+/**
+ * SQL for whether `column` is in `array`, sorted ids. Its ends say nothing more, except to Postgres: a list that comes as a
+ * parameter leaves every partition to be looked at, its ends leave those out that lie before and after them.
+ */
+export const isAmong = (column: string, array: string): string =>
+  `${column} = ANY(${array}) AND ${isBetween(column, array)}`;
+
+/** The same where each id is looked for by itself: leaves partitions out, and nothing else. */
+export const isBetween = (column: string, array: string): string =>
+  `${column} >= (${array})[1] AND ${column} <= (${array})[array_upper(${array}, 1)]`;

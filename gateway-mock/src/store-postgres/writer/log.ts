@@ -5,11 +5,12 @@
 import { type BatchAnswer, factKeyOf, type LogAddition, type LogWrite } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import { dataText, factsText, readFacts } from "../connection/log-rows.ts";
-import { jsonList, numberArray, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
+import { isBetween, jsonList, numberArray, rowsOf, textArray, textsOf } from "../connection/pg-values.ts";
 
 /** Rows of the runs after those that were seen. Run by run, so that each is a look into the index, however long the log. */
 const newer = (columns: string, from: string): string => `SELECT ${columns} FROM ${from} CROSS JOIN LATERAL (
-    SELECT x.seq, x.facts FROM holdfast.run_log x WHERE x.run_id = n.run_id AND x.seq > n.seen OFFSET 0) l`;
+    SELECT x.seq, x.facts FROM holdfast.run_log x WHERE x.run_id = n.run_id AND x.seq > n.seen
+      AND ${isBetween("x.run_id", "$1::text[]")} OFFSET 0) l`;
 
 /** A block of numbers for a batch's rows, taken once its locks are held: later rows of a run have higher ones. */
 const BASE = "nextval('holdfast.run_log_seq')::float8 AS base";
@@ -32,12 +33,13 @@ export interface LogAnswer {
 /** Ends the transaction when one of these facts is in the log already. Answers with a `LogAnswer`. */
 export function expectNewFacts(additions: readonly LogAddition[]): Statement {
   if (additions.length === 0) return TAKE_NUMBERS;
+  const sorted = [...additions].sort((a, b) => (a.runId < b.runId ? -1 : 1));
   return {
     text: EXPECT_NEW,
     params: [
-      textArray(additions.map(({ runId }) => runId)),
-      numberArray(additions.map(({ seen }) => seen)),
-      textArray(additions.map(({ facts }) => factsText(facts))),
+      textArray(sorted.map(({ runId }) => runId)),
+      numberArray(sorted.map(({ seen }) => seen)),
+      textArray(sorted.map(({ facts }) => factsText(facts))),
     ],
   };
 }
@@ -60,7 +62,8 @@ export interface NewerRow {
 export function readNewer(additions: readonly LogAddition[]): Statement {
   const seen = new Map<string, number>();
   for (const one of additions) seen.set(one.runId, Math.min(one.seen, seen.get(one.runId) ?? one.seen));
-  return { text: READ_NEWER, params: [textArray([...seen.keys()]), numberArray([...seen.values()])] };
+  const runIds = [...seen.keys()].sort();
+  return { text: READ_NEWER, params: [textArray(runIds), numberArray(runIds.map((id) => seen.get(id) ?? 0))] };
 }
 
 export function factsOf(rows: readonly NewerRow[]): ReadonlySet<string> {

@@ -4,7 +4,7 @@
 import type { LockedRows, Needs } from "@holdfast/store";
 import type { Statement } from "../connection/database.ts";
 import { codeOf, NOT_AS_EXPECTED } from "../connection/pg-errors.ts";
-import { isRegistry, textArray } from "../connection/pg-values.ts";
+import { isAmong, isRegistry, textArray } from "../connection/pg-values.ts";
 
 import { type BatchMark, JOBS_BY_ID, JOBS_BY_ID_AND_RUN, jobParams, MARK_COLUMNS, SET_MARK } from "./sql.ts";
 
@@ -30,7 +30,7 @@ const EXPECT_JOBS = expectJobs(JOBS_BY_ID, "$2", "$3");
 const EXPECT_JOBS_OF_RUNS = expectJobs(JOBS_BY_ID_AND_RUN, "$4", "$5");
 
 const EXPECT_RUNS = `WITH r AS MATERIALIZED (
-  SELECT id, version FROM holdfast.runs WHERE id = ANY($1::text[]) AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
+  SELECT id, version FROM holdfast.runs WHERE ${isAmong("id", "$1::text[]")} AND status NOT IN ('COMPLETED', 'FAILED', 'CANCELLED')
   ORDER BY id FOR UPDATE)
 SELECT ${expect("COALESCE(string_agg(id || ' ' || version, E'\\n' ORDER BY id), '') = $2::text")} FROM r`;
 

@@ -19,6 +19,7 @@ import type { Query, Statement } from "../connection/database.ts";
 import { ConnectionLost } from "../connection/pg-errors.ts";
 import {
   booleanArray,
+  isAmong,
   jsonList,
   msOf,
   numberArray,
@@ -62,7 +63,7 @@ export const JOBS_BY_ID_AND_RUN = `SELECT id, run_id, epoch FROM holdfast.queue
 WHERE id IN (SELECT unnest($1::text[]) UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($2::text[])
   UNION SELECT id FROM holdfast.queue WHERE run_id = ANY($3::text[]) AND kind = 'pass')
 ORDER BY id FOR UPDATE`;
-export const LOCK_RUNS = `SELECT id, version, status FROM holdfast.runs WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
+export const LOCK_RUNS = `SELECT id, version, status FROM holdfast.runs WHERE ${isAmong("id", "$1::text[]")} ORDER BY id FOR UPDATE`;
 const HOLD_KEYS = `INSERT INTO holdfast.event_keys AS k (name, key, event_id, received_at)
 SELECT name, key, event_id, now() FROM unnest($1::text[], $2::text[], $3::text[]) AS n(name, key, event_id)
 ON CONFLICT (name, key) DO UPDATE SET event_id = excluded.event_id, received_at = excluded.received_at
