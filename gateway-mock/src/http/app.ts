@@ -3,7 +3,7 @@
  * functions.
  */
 import { HoldfastError, messageOf } from "@holdfast/core";
-import { isRecord } from "@holdfast/protocol";
+import { DEFAULT_QUEUE, isRecord } from "@holdfast/protocol";
 import { plainName } from "@holdfast/store";
 import { Hono } from "hono";
 import { endEndlessBodies, limitBody } from "./bodies.ts";
@@ -82,6 +82,7 @@ function statusApi(app: Hono, parts: HttpParts): void {
     const functions = here.map(({ id, appId, settings: plan }) => ({
       id: plainName(id),
       appId: plainName(appId),
+      queue: plan.queue ?? DEFAULT_QUEUE,
       triggers: plan.triggers,
     }));
     return c.json({ name: "holdfast-gateway", version, gatewayId: parts.gatewayId, functions });

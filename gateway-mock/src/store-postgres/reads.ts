@@ -84,6 +84,7 @@ interface JobRow {
   readonly available_ms: number;
   readonly leased_by: string | null;
   readonly claimed_ms: number | null;
+  readonly is_unplaced: boolean;
 }
 
 export async function getRun(database: Database, runId: string): Promise<RunDetail | null> {
@@ -94,7 +95,8 @@ export async function getRun(database: Database, runId: string): Promise<RunDeta
   if (!row) return null;
   const logs = await loadLogs(query, textArray([runId]));
   const jobs = await query<JobRow>(
-    `SELECT id, kind, key, attempt, epoch, ${msOf("available_at")} AS available_ms, leased_by, ${msOf("claimed_at")} AS claimed_ms
+    `SELECT id, kind, key, attempt, epoch, ${msOf("available_at")} AS available_ms, leased_by, ${msOf("claimed_at")} AS claimed_ms,
+epoch = 0 OR unplaced_since IS NOT NULL AS is_unplaced
 FROM holdfast.queue WHERE run_id = $1 ORDER BY available_at, id`,
     [runId],
   );
@@ -111,6 +113,7 @@ const jobOf = (row: JobRow): JobView => ({
   availableMs: row.available_ms,
   leasedBy: row.leased_by,
   claimedMs: row.claimed_ms,
+  isUnplaced: row.is_unplaced,
 });
 
 interface EventRow {

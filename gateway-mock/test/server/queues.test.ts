@@ -3,7 +3,7 @@ import { waitFor } from "@holdfast/testing";
 import { describe, expect, test } from "vitest";
 import type { WorkerView } from "../../src/http/workers-api.ts";
 import type { Gateway } from "../../src/server.ts";
-import { call, did, ended, metrics, op, plan, runDetail, send, start, useGateway } from "./harness.ts";
+import { call, did, ended, metrics, op, plan, runDetail, send, start, triggered, useGateway } from "./harness.ts";
 import { helloFrame, RawWorker, type WorkerFunction } from "./raw-worker.ts";
 
 const bench = useGateway();
@@ -134,6 +134,32 @@ describe("Queues", () => {
     for (const runId of [begun, waiting])
       expect(await ended(gateway, runId)).toMatchObject({ output: "done", waiting: null });
     expect(back).toHaveLength(2);
+  });
+
+  test("a run says why it waits: for its time, a limit, its version, room, or a gateway that shuts down", async () => {
+    const gateway = await bench.gateway({ versionPolicy: "strict" });
+    const limited: WorkerFunction[] = [
+      { id: "order", event: "shop/order" },
+      { id: "train", event: "shop/train", config: { concurrency: 1 } },
+    ];
+    const worker = await bench.worker(gateway, { functions: limited, appVersion: "1", maxWorkerConcurrency: 3 });
+    const [busy = "", next = ""] = await start(gateway, 2, "shop/train");
+    const first = await worker.request();
+    expect(await reasonOf(gateway, first.request.runId)).toBeUndefined();
+    const last = first.request.runId === busy ? next : busy;
+    expect(await reasonOf(gateway, last)).toBe("LIMITS");
+    const body = JSON.stringify({ name: "shop/order", data: {}, ts: Date.now() + 3_600_000 });
+    const { ids } = (await call(gateway, "/e/test", { method: "POST", body })) as { ids: string[] };
+    expect(await reasonOf(gateway, await triggered(gateway, ids[0] ?? ""))).toBe("NOT_DUE");
+    const orders = await start(gateway, 3);
+    const held = [await worker.request(), await worker.request()].map(({ request }) => request.runId);
+    expect(await reasonOf(gateway, orders.find((runId) => !held.includes(runId)) ?? "")).toBe("NO_ROOM");
+    worker.cut();
+    const fresh = await bench.worker(gateway, { functions: limited, appVersion: "2", pauses: true });
+    const begun = first.request.runId;
+    await waitFor(async () => (await reasonOf(gateway, begun)) === "NO_WORKER_IN_QUEUE", { what: "no worker" });
+    fresh.send({ kind: "WORKER_READY" });
+    await waitFor(async () => (await reasonOf(gateway, begun)) === "VERSION", { what: "its version to be missed" });
   });
 
   test("a queue that another gateway serves is not reported", async () => {

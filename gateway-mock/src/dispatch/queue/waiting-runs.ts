@@ -51,7 +51,8 @@ export class WaitingRuns {
       dueMs,
       dueInMs: Math.max(0, dueMs - time.nowMs()),
       appId: plainName(appId),
-      begunBy: head.startedMs === null ? null : appVersion,
+      // Also one that has told nothing of it yet.
+      begunBy: head.startedMs === null && waiting.every(({ isUnplaced }) => isUnplaced) ? null : appVersion,
       versionPolicy: settings.versionPolicy,
       versions,
       hasRoom: workers.roomByVersion([functionId], clock.monotonicMs(), 1).some(({ limit }) => limit > 0),

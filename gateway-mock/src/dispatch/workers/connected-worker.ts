@@ -111,10 +111,10 @@ class Connected implements ConnectedWorker {
     this.versions = new Map(apps.flatMap((app) => app.functions.map(({ slug }) => [slug, app.version] as const)));
     this.open = open;
     this.maxSilentMs = maxSilentBeats * session.heartbeatMs;
-    this.#apart = partitions.map((one) => newPartition(this, one.functionIds, one.capacity));
+    this.#apart = partitions.map((one) => newPartition(this, new Set(one.functionIds), one.capacity));
     for (const one of this.#apart) for (const functionId of one.functionIds) this.#apartOf.set(functionId, one);
     const rest = functionIds.filter((functionId) => !this.#apartOf.has(functionId));
-    this.#main = newPartition(this, rest, capacity);
+    this.#main = newPartition(this, partitions.length === 0 ? this.functionIds : new Set(rest), capacity);
   }
 
   get seenMs(): number {
@@ -140,12 +140,12 @@ export function connectedWorker(session: WorkerSession, open: boolean, maxSilent
   return new Connected(session, open, maxSilentBeats);
 }
 
-function newPartition(worker: ConnectedWorker, functionIds: Iterable<string>, capacity: number): Partition {
+function newPartition(worker: ConnectedWorker, functionIds: Set<string>, capacity: number): Partition {
   const { id, session } = worker;
   return {
     worker,
     id,
-    functionIds: new Set(functionIds),
+    functionIds,
     capacity,
     heartbeatMs: session.heartbeatMs,
     get seenMs() {

@@ -140,8 +140,9 @@ export class Tables {
     if (!run) return null;
     const jobs = [...run.jobs]
       .sort((a, b) => a.availableMs - b.availableMs || byText(a.id, b.id))
-      .map(({ id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs }) => {
-        return { id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs };
+      .map(({ id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs, unplacedSinceMs }) => {
+        const isUnplaced = epoch === 0 || unplacedSinceMs !== null;
+        return { id, kind, key, attempt, epoch, availableMs, leasedBy, claimedMs, isUnplaced };
       });
     const waits = [...run.waits.values()].sort((a, b) => a.beganMs - b.beganMs || byText(a.key, b.key)).map(waitOf);
     return { head: this.runsTable.shown(run), log: [...run.log], jobs, waits };

@@ -48,6 +48,8 @@ export interface JobView {
   readonly leasedBy: string | null;
   /** When it was claimed last; null = never. */
   readonly claimedMs: number | null;
+  /** No worker has had it: it was not claimed yet, or was put back each time for want of one. */
+  readonly isUnplaced: boolean;
 }
 
 export interface RunDetail {
