@@ -37,8 +37,8 @@ export const QUEUE_GUARDS: readonly Guard[] = [
       },
       {
         file: `${WORKERS}/connected-worker.ts`,
-        find: "newPartition(this, one.functionIds, one.capacity)",
-        replace: "newPartition(this, one.functionIds, capacity)",
+        find: "newPartition(this, new Set(one.functionIds), one.capacity)",
+        replace: "newPartition(this, new Set(one.functionIds), capacity)",
       },
     ],
   },
