@@ -11,9 +11,27 @@ const SHORT_TURNS = 1_000;
 export class BlockingHandlers {
   /** Short turns that are still missing, by function. */
   readonly #shortTurns = new WeakMap<object, number>();
+  #opened = 0;
+  #closed = 0;
 
   has(fn: object): boolean {
     return this.#shortTurns.has(fn);
+  }
+
+  /** A handler is about to be given a result; what is returned belongs to `closeTurn`. */
+  openTurn(): number {
+    this.#opened += 1;
+    return this.#closed;
+  }
+
+  /**
+   * It has had its turn, in `ms`. Where many had theirs meanwhile none took as long as all of them: it counts with its
+   * share.
+   */
+  closeTurn(fn: object, turn: number, ms: number, cpuMs: () => number): void {
+    const count = this.#opened - turn;
+    this.#closed += 1;
+    this.noteTurn(fn, ms / count, () => cpuMs() / count);
   }
 
   /**

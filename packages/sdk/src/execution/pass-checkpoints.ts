@@ -44,10 +44,11 @@ export class PassCheckpoints {
     const startedMs = ports.clock.monotonicMs();
     const startedCpuMs = cpuTime.readMs(startedMs);
     const isFlushed = blockingHandlers.has(fn);
+    const turn = blockingHandlers.openTurn();
     const whenSettled = (): void => {
       if (!this.#deps.isSettled()) return afterMicrotasks(whenSettled);
       const endedMs = ports.clock.monotonicMs();
-      blockingHandlers.noteTurn(fn, endedMs - startedMs, () => cpuTime.readMs(endedMs) - startedCpuMs);
+      blockingHandlers.closeTurn(fn, turn, endedMs - startedMs, () => cpuTime.readMs(endedMs) - startedCpuMs);
       if (!isFlushed) this.#flush();
     };
     if (isFlushed) this.#flush();

@@ -23,6 +23,21 @@ test("a turn in which the process had to wait for a processor is not one that bl
   expect(handlers.has(fn)).toBe(false);
 });
 
+test("of many handlers that have their turns at once each counts with its share", () => {
+  const handlers = new BlockingHandlers();
+  const [crowd, alone] = [{}, {}];
+  const before = handlers.openTurn();
+  handlers.closeTurn(alone, before, 1, () => 1);
+  const turns = Array.from({ length: 20 }, () => handlers.openTurn());
+  for (const turn of turns) handlers.closeTurn(crowd, turn, 150, () => 150);
+  expect(handlers.has(crowd)).toBe(false);
+  handlers.closeTurn(alone, handlers.openTurn(), 10, () => 10);
+  expect(handlers.has(alone)).toBe(true);
+  const computing = Array.from({ length: 20 }, () => handlers.openTurn());
+  for (const turn of computing) handlers.closeTurn(crowd, turn, 20 * 20, () => 20 * 20);
+  expect(handlers.has(crowd)).toBe(true);
+});
+
 test("CPU time is read anew after a millisecond, so what a turn used is known to that", () => {
   let used = 0;
   let reads = 0;
