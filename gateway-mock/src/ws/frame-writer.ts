@@ -2,7 +2,7 @@
  * Owns what leaves over one socket: one write a turn of the event loop, and requests that wait until the peer has read
  * enough. `session.ts` decides what is sent; the dispatcher asks whether a worker is congested.
  */
-import { encodeGatewayFrame, type GatewayFrame } from "@holdfast/protocol";
+import { allocatePooled, encodeGatewayFrame, type GatewayFrame } from "@holdfast/protocol";
 import type { SessionSettings, SessionSocket, SessionStream } from "./session-parts.ts";
 
 export interface FrameWriterEvents {
@@ -52,7 +52,7 @@ export class FrameWriter {
       this.#raw.cork();
       setImmediate(() => this.flush());
     }
-    this.#socket.send(encodeGatewayFrame(frame));
+    this.#socket.send(encodeGatewayFrame(frame, allocatePooled));
   }
 
   /** Sends once there is room, in the order of the calls; null = not wanted any more. */

@@ -3,7 +3,7 @@
  * a kind of frame without a row does not compile.
  */
 import { HoldfastError } from "@holdfast/core";
-import { bare, type FrameKind, namesOf, type PayloadCodecs, withStep } from "./codec-parts.ts";
+import { bare, type FrameKind, namesOf, type PayloadCodecs, withKind, withStep } from "./codec-parts.ts";
 import { type CheckpointOutcome, EXTENSIONS, type Extension, type GatewayFrame, type WorkerFrame } from "./frames.ts";
 import {
   readGatewayCancelData,
@@ -43,7 +43,7 @@ export const gatewayPayloads: PayloadCodecs<GatewayFrame, Exclude<FrameKind, Wor
   },
   GATEWAY_EXECUTOR_REQUEST: {
     write: writeGatewayExecutorRequestData,
-    read: (reader) => ({ kind: "GATEWAY_EXECUTOR_REQUEST", ...withStep(readGatewayExecutorRequestData(reader)) }),
+    read: (reader) => withKind("GATEWAY_EXECUTOR_REQUEST", withStep(readGatewayExecutorRequestData(reader))),
   },
   WORKER_REPLY_ACK: {
     write: writeWorkerReplyAckData,
@@ -75,6 +75,6 @@ export const gatewayPayloads: PayloadCodecs<GatewayFrame, Exclude<FrameKind, Wor
   },
   GATEWAY_CANCEL: {
     write: writeGatewayCancelData,
-    read: (reader) => ({ kind: "GATEWAY_CANCEL", ...readGatewayCancelData(reader) }),
+    read: (reader) => withKind("GATEWAY_CANCEL", readGatewayCancelData(reader)),
   },
 };

@@ -35,10 +35,27 @@ const STATUS_NUMBERS: Readonly<Record<ReplyStatus, number>> = SDKResponseStatus;
 const STATUS_NAMES = namesOf<ReplyStatus>(STATUS_NUMBERS);
 
 export function writeResponse(writer: CodecWriter, response: SdkResponse): void {
-  writeSDKResponse(writer, { ...response, status: STATUS_NUMBERS[response.status] });
+  const { requestId, accountId, envId, appId, body, noRetry, retryAfter } = response;
+  const { sdkVersion, requestVersion, systemTraceCtx, userTraceCtx, runId } = response;
+  writeSDKResponse(writer, {
+    requestId,
+    accountId,
+    envId,
+    appId,
+    status: STATUS_NUMBERS[response.status],
+    body,
+    noRetry,
+    retryAfter,
+    sdkVersion,
+    requestVersion,
+    systemTraceCtx,
+    userTraceCtx,
+    runId,
+  });
 }
 
-// What is read is ours alone: it is completed in place, or taken field by field. Rest properties take a microsecond each.
+// What is read is ours alone: it is completed in place, or taken field by field. Rest properties, and to spread what has
+// many, take a microsecond each.
 
 export function readResponse(reader: CodecReader): SdkResponse {
   const data = readSDKResponse(reader);
@@ -61,6 +78,16 @@ export function readResponse(reader: CodecReader): SdkResponse {
     runId,
   };
   return retryAfter ? { ...response, retryAfter } : response;
+}
+
+/** The frame of what was read. */
+export function withKind<Kind extends FrameKind, Data extends object>(
+  kind: Kind,
+  data: Data,
+): Data & { readonly kind: Kind } {
+  const read: { kind?: Kind } = data;
+  read.kind = kind;
+  return data as Data & { readonly kind: Kind };
 }
 
 /** What is read of a request; peers leave the step out when there is none. */

@@ -5,8 +5,14 @@ export const NO_BYTES = new Uint8Array(0);
 /** How deep groups, which only others send, may nest. */
 const MAX_GROUP_DEPTH = 100;
 const MAX_VARINT_BYTES = 10;
-/** From this size on a byte field may be a view where the caller says so; what is smaller would keep more than itself. */
+/** From this size on large byte fields may be views; what is smaller would keep more than itself. */
 const VIEW_BYTES = 4 * 1024;
+
+/**
+ * Which byte fields are views on the message and live as long as it: none, the large ones, or all. The others are copies
+ * of exact size, which may cross threads.
+ */
+export type Lend = "none" | "large" | "all";
 
 const VARINT = 0;
 const FIXED64 = 1;
@@ -17,26 +23,22 @@ const FIXED32 = 5;
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/**
- * `lend`: large byte fields are views on `bytes` and live as long as those; otherwise, and when they are small, they are
- * copies of exact size, which may cross threads.
- */
 export class CodecReader {
   position = 0;
   /** Where reading ends: that of all bytes, or of the message that `enter` chose. */
   end: number;
   readonly #bytes: Uint8Array;
-  readonly #text: (from: number, to: number) => string;
-  readonly #lend: boolean;
+  /** The same bytes as Node has them, whose way to text is several times faster for short ones. */
+  #buffer: Buffer | undefined;
+  readonly #lend: Lend;
 
-  constructor(bytes: Uint8Array, lend = false) {
+  constructor(bytes: Uint8Array, lend: Lend = "none") {
     // Messages between threads are made by Node, and where the app runs in a vm context (test runners do that) Node's
     // Uint8Array is another one.
     const own = bytes instanceof Uint8Array ? bytes : viewOf(bytes);
     this.#bytes = own;
     this.#lend = lend;
     this.end = own.length;
-    this.#text = textOf(own);
   }
 
   tag(): number {
@@ -57,7 +59,8 @@ export class CodecReader {
     if (length === 0) return NO_BYTES;
     this.position += length;
     const view = this.#bytes.subarray(this.position - length, this.position);
-    return this.#lend && length >= VIEW_BYTES ? view : new Uint8Array(view);
+    const isLent = this.#lend === "all" || (this.#lend === "large" && length >= VIEW_BYTES);
+    return isLent ? view : new Uint8Array(view);
   }
 
   bool(): boolean {
@@ -160,6 +163,11 @@ export class CodecReader {
     throw new RangeError("A number does not end.");
   }
 
+  #text(from: number, to: number): string {
+    this.#buffer ??= bufferOf(this.#bytes);
+    return this.#buffer?.toString("utf8", from, to) ?? utf8.decode(this.#bytes.subarray(from, to));
+  }
+
   #largeInteger(): number {
     let value = 0n;
     for (let shift = 0n; ; shift += 7n) {
@@ -173,10 +181,9 @@ export class CodecReader {
 const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-/** Node's own way to text is several times faster for short ones. */
-function textOf(bytes: Uint8Array): (from: number, to: number) => string {
+function bufferOf(bytes: Uint8Array): Buffer | undefined {
   const { Buffer: NodeBuffer } = globalThis as { readonly Buffer?: typeof Buffer };
-  if (NodeBuffer === undefined) return (from, to) => utf8.decode(bytes.subarray(from, to));
-  const buffer = NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return (from, to) => buffer.toString("utf8", from, to);
+  if (NodeBuffer === undefined) return undefined;
+  if (bytes instanceof NodeBuffer) return bytes;
+  return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -6,6 +6,7 @@ import {
   namesOf,
   type PayloadCodecs,
   readResponse,
+  withKind,
   withStep,
   writeResponse,
 } from "./codec-parts.ts";
@@ -48,23 +49,23 @@ export const workerPayloads: PayloadCodecs<WorkerFrame, Exclude<FrameKind, Gatew
   WORKER_CONNECT: { write: writeConnect, read: readConnect },
   WORKER_REQUEST_ACK: {
     write: writeWorkerRequestAckData,
-    read: (reader) => ({ kind: "WORKER_REQUEST_ACK", ...withStep(readWorkerRequestAckData(reader)) }),
+    read: (reader) => withKind("WORKER_REQUEST_ACK", withStep(readWorkerRequestAckData(reader))),
   },
   WORKER_REPLY: {
     write: writeResponse,
-    read: (reader) => ({ kind: "WORKER_REPLY", ...readResponse(reader) }),
+    read: (reader) => withKind("WORKER_REPLY", readResponse(reader)),
   },
   WORKER_REQUEST_EXTEND_LEASE: {
     write: writeWorkerRequestExtendLeaseData,
-    read: (reader) => ({ kind: "WORKER_REQUEST_EXTEND_LEASE", ...withStep(readWorkerRequestExtendLeaseData(reader)) }),
+    read: (reader) => withKind("WORKER_REQUEST_EXTEND_LEASE", withStep(readWorkerRequestExtendLeaseData(reader))),
   },
   WORKER_STATUS: {
     write: writeWorkerStatusData,
-    read: (reader) => ({ kind: "WORKER_STATUS", ...readWorkerStatusData(reader) }),
+    read: (reader) => withKind("WORKER_STATUS", readWorkerStatusData(reader)),
   },
   WORKER_CHECKPOINT: {
     write: writeWorkerCheckpointData,
-    read: (reader) => ({ kind: "WORKER_CHECKPOINT", ...readWorkerCheckpointData(reader) }),
+    read: (reader) => withKind("WORKER_CHECKPOINT", readWorkerCheckpointData(reader)),
   },
   WORKER_REQUEST_NACK: {
     write: (writer, frame) => writeWorkerRequestNackData(writer, { ...frame, reason: NACK_NUMBERS[frame.reason] }),
@@ -77,7 +78,7 @@ export const workerPayloads: PayloadCodecs<WorkerFrame, Exclude<FrameKind, Gatew
   },
   WORKER_STALL: {
     write: writeWorkerStallData,
-    read: (reader) => ({ kind: "WORKER_STALL", ...readWorkerStallData(reader) }),
+    read: (reader) => withKind("WORKER_STALL", readWorkerStallData(reader)),
   },
 };
 

@@ -5,7 +5,7 @@
 import { HoldfastError } from "@holdfast/core";
 import { gatewayPayloads } from "./codec-gateway.ts";
 import { type FrameKind, type PayloadCodec, readResponse, writeResponse } from "./codec-parts.ts";
-import { CodecReader } from "./codec-reader.ts";
+import { CodecReader, type Lend } from "./codec-reader.ts";
 import { workerPayloads } from "./codec-worker.ts";
 import { type Allocate, CodecWriter } from "./codec-writer.ts";
 import type { GatewayFrame, SdkResponse, StartResponse, UnknownFrame, WorkerFrame } from "./frames.ts";
@@ -24,21 +24,21 @@ import { WIRE_LIMITS } from "./limits.ts";
 /** Nothing is written while something is being written, so one does for all. */
 const writer = new CodecWriter();
 
-/** A frame as it goes over the socket; the bytes are the caller's own, of exact size. */
-export function encodeGatewayFrame(frame: GatewayFrame): Uint8Array {
-  return encodeFrame(gatewayPayloads, frame);
+/** A frame as it goes over the socket; the bytes are the caller's own, of exact size, unless `allocate` says otherwise. */
+export function encodeGatewayFrame(frame: GatewayFrame, allocate?: Allocate): Uint8Array {
+  return encodeFrame(gatewayPayloads, frame, allocate);
 }
 
-export function encodeWorkerFrame(frame: WorkerFrame): Uint8Array {
-  return encodeFrame(workerPayloads, frame);
+export function encodeWorkerFrame(frame: WorkerFrame, allocate?: Allocate): Uint8Array {
+  return encodeFrame(workerPayloads, frame, allocate);
 }
 
 export interface DecodeOptions {
   /**
-   * Large byte fields are views on the frame instead of copies: for who is done with them while the frame is there, or
-   * keeps it anyway.
+   * "large": large byte fields are views on the frame instead of copies, for who is done with them while the frame is
+   * there, or keeps it anyway; "all": so are the small ones, which keep all of it.
    */
-  readonly lend?: boolean;
+  readonly lend?: Lend;
 }
 
 /**
@@ -71,20 +71,28 @@ function decodersOf<Frame extends { readonly kind: FrameKind }>(codecs: CodecsOf
   return new Map(kinds.map((kind) => [KIND[kind], { kind, read: codecs[kind].read }]));
 }
 
-function encodeFrame<Frame extends { readonly kind: FrameKind }>(codecs: CodecsOf<Frame>, frame: Frame): Uint8Array {
+function encodeFrame<Frame extends { readonly kind: FrameKind }>(
+  codecs: CodecsOf<Frame>,
+  frame: Frame,
+  allocate?: Allocate,
+): Uint8Array {
   // The row of a frame's own kind takes it.
   const codec = codecs[frame.kind as Frame["kind"]] as PayloadCodec<Frame>;
   writer.clear();
   codec.write(writer, frame);
-  return writer.finishEnvelope(KIND[frame.kind]);
+  return writer.finishEnvelope(KIND[frame.kind], allocate);
 }
 
-function decodeFrame<Frame>(decoders: Decoders<Frame>, bytes: Uint8Array, lend?: boolean): Frame | UnknownFrame {
+function decodeFrame<Frame>(decoders: Decoders<Frame>, bytes: Uint8Array, lend?: Lend): Frame | UnknownFrame {
   const reader = new CodecReader(bytes, lend);
   const kind = openEnvelope(bytes, reader);
   const decoder = decoders.get(kind);
   if (decoder === undefined) return { kind: "UNKNOWN", number: kind };
-  return guarded(decoder.kind, () => decoder.read(reader));
+  try {
+    return decoder.read(reader);
+  } catch (cause) {
+    throw unreadable(decoder.kind, cause);
+  }
 }
 
 /** The number of a frame's kind, also when its payload is unreadable; undefined when the envelope itself is. */
@@ -107,8 +115,8 @@ export function decodeSdkResponse(bytes: Uint8Array, { lend }: DecodeOptions = {
 }
 
 /** WORKER_REPLY around bytes that are already an encoded SDKResponse. */
-export function wrapReply(response: Uint8Array): Uint8Array {
-  return encodeBody(writeConnectMessage, { kind: KIND.WORKER_REPLY, payload: response });
+export function wrapReply(response: Uint8Array, allocate?: Allocate): Uint8Array {
+  return encodeBody(writeConnectMessage, { kind: KIND.WORKER_REPLY, payload: response }, allocate);
 }
 
 export function encodeStartRequest(request: { readonly excludeGateways: readonly string[] }): Uint8Array {
@@ -148,10 +156,10 @@ const PAYLOAD_TAG = 18;
 /** A ConnectMessage's kind; the reader is at its payload then, which is read where it is. */
 function openEnvelope(bytes: Uint8Array, reader: CodecReader): number {
   checkSize(bytes, WIRE_LIMITS.maxFrameBytes);
-  return guarded("ConnectMessage", () => {
-    let kind = 0;
-    let from = reader.end;
-    let to = from;
+  let kind = 0;
+  let from = reader.end;
+  let to = from;
+  try {
     while (reader.position < reader.end) {
       const tag = reader.tag();
       if (tag === KIND_TAG) kind = reader.int32();
@@ -161,9 +169,11 @@ function openEnvelope(bytes: Uint8Array, reader: CodecReader): number {
         reader.position = to;
       } else reader.skip(tag);
     }
-    reader.enter(from, to);
-    return kind;
-  });
+  } catch (cause) {
+    throw unreadable("ConnectMessage", cause);
+  }
+  reader.enter(from, to);
+  return kind;
 }
 
 function checkSize(bytes: Uint8Array, maxBytes: number): void {
@@ -179,7 +189,11 @@ function guarded<T>(what: string, decode: () => T): T {
   try {
     return decode();
   } catch (cause) {
-    if (HoldfastError.is(cause)) throw cause;
-    throw new HoldfastError("FRAME_INVALID", `${what} could not be decoded.`, { cause });
+    throw unreadable(what, cause);
   }
+}
+
+function unreadable(what: string, cause: unknown): HoldfastError {
+  if (HoldfastError.is(cause)) return cause;
+  return new HoldfastError("FRAME_INVALID", `${what} could not be decoded.`, { cause });
 }

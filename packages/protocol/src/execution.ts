@@ -247,7 +247,8 @@ function endOfText(text: string, from: number): number {
 
 /** The same of bytes, which are looked at before anything is built from them. */
 function nestsDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
-  if (bytes.length <= maxDepth) return false;
+  // What opens more than it closes is no JSON, which its parser says.
+  if (bytes.length <= 2 * maxDepth) return false;
   let depth = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;

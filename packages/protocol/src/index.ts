@@ -14,6 +14,7 @@ export {
   frameKind,
   wrapReply,
 } from "./codec.ts";
+export { allocatePooled } from "./codec-writer.ts";
 export {
   type EventPayload,
   type ExecutionContext,

@@ -16,14 +16,23 @@ export type { ExecutorRequest, RequestIdentity } from "@holdfast/protocol";
 
 /** Reads the bytes of EXECUTION_REQUEST; undefined when they are no executor request. */
 export function decodeExecutorRequest(bytes: Uint8Array): ExecutorRequest | undefined {
-  const frame = decodeGatewayFrame(bytes, { lend: true });
+  const frame = decodeGatewayFrame(bytes, { lend: "all" });
   return frame.kind === "GATEWAY_EXECUTOR_REQUEST" ? frame : undefined;
 }
 
-/** The identity alone: what is kept of a request must not keep its payload. */
+/** The identity alone: what is kept of a request must not keep its payload, nor the frame that its fields are views on. */
 export function identityOf(request: ExecutorRequest): RequestIdentity {
-  const { requestId, accountId, envId, appId, functionSlug, stepId, systemTraceCtx, userTraceCtx, runId } = request;
+  const { requestId, accountId, envId, appId, functionSlug, stepId, runId } = request;
+  const [systemTraceCtx, userTraceCtx] = [ownContext(request.systemTraceCtx), ownContext(request.userTraceCtx)];
   return { requestId, accountId, envId, appId, functionSlug, stepId, systemTraceCtx, userTraceCtx, runId };
+}
+
+const NO_CONTEXT = encodeJsonBytes({});
+
+/** Our gateways have no trace context: all share one. */
+function ownContext(bytes: Uint8Array): Uint8Array {
+  const isEmpty = bytes.length === NO_CONTEXT.length && bytes.every((byte, index) => byte === NO_CONTEXT[index]);
+  return isEmpty ? NO_CONTEXT : new Uint8Array(bytes);
 }
 
 export interface ReplyContent {
@@ -53,7 +62,7 @@ export function encodeReply(identity: RequestIdentity, content: ReplyContent, sd
     appId,
     runId,
     // A gateway refuses a trace context that is not JSON.
-    systemTraceCtx: systemTraceCtx.byteLength > 0 ? systemTraceCtx : encodeJsonBytes({}),
+    systemTraceCtx: systemTraceCtx.byteLength > 0 ? systemTraceCtx : NO_CONTEXT,
     userTraceCtx,
     sdkVersion,
     ...content,

@@ -19,6 +19,7 @@ import {
   unreachable,
 } from "@holdfast/core";
 import {
+  allocatePooled,
   decodeGatewayFrame,
   encodeWorkerFrame,
   type GatewayFrame,
@@ -237,7 +238,7 @@ export class LinkDriver {
   #onBytes(generation: number, bytes: Uint8Array): void {
     let frame: GatewayFrame | UnknownFrame;
     try {
-      frame = decodeGatewayFrame(bytes, { lend: true });
+      frame = decodeGatewayFrame(bytes, { lend: "all" });
     } catch (error) {
       return this.#driver.send({ type: "BAD_FRAME", generation, message: messageOf(error) });
     }
@@ -251,7 +252,7 @@ export class LinkDriver {
   }
 
   #sendFrame(generation: number, frame: WorkerFrame): void {
-    this.#sockets.get(generation)?.send(encodeWorkerFrame(frame));
+    this.#sockets.get(generation)?.send(encodeWorkerFrame(frame, allocatePooled));
     this.#deps.scheduleFlush();
   }
 

@@ -3,7 +3,7 @@
  * HTTP. It owns the bytes; when to send what is decided in `machines/outbox.ts`.
  */
 import { type Clock, type Log, Semaphore, type TimerHandle, type Timers, unreachable } from "@holdfast/core";
-import { encodeWorkerFrame, wrapReply } from "@holdfast/protocol";
+import { allocatePooled, encodeWorkerFrame, wrapReply } from "@holdfast/protocol";
 import { Outbox, type OutboxAction, type OutboxItem } from "../machines/outbox.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { GatewayHttp } from "./gateway-http.ts";
@@ -167,16 +167,17 @@ export class ReplyDelivery {
   }
 
   #encode({ requestId, sequence, bytes }: PendingMessage): Uint8Array {
-    if (sequence === null) return wrapReply(bytes);
+    if (sequence === null) return wrapReply(bytes, allocatePooled);
     const { inFlight } = this.#deps;
-    return encodeWorkerFrame({
-      kind: "WORKER_CHECKPOINT",
+    const frame = {
+      kind: "WORKER_CHECKPOINT" as const,
       requestId,
       runId: inFlight.get(requestId)?.identity.runId ?? "",
       leaseId: inFlight.leases.get(requestId)?.leaseId ?? "",
       sequence,
       ops: bytes,
-    });
+    };
+    return encodeWorkerFrame(frame, allocatePooled);
   }
 
   async #flush(item: OutboxItem, message: PendingMessage): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import { type Clock, type Log, type Timers, unreachable } from "@holdfast/core";
 import {
+  allocatePooled,
   type CheckpointOutcome,
   type ConnectionReady,
   type Extension,
@@ -245,7 +246,7 @@ export class RequestManager {
   }
 
   #send(frame: WorkerFrame): void {
-    this.#emit({ do: "SEND", bytes: encodeWorkerFrame(frame) });
+    this.#emit({ do: "SEND", bytes: encodeWorkerFrame(frame, allocatePooled) });
   }
 
   #onDelivered(requestId: string): void {
