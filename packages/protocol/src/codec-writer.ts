@@ -25,12 +25,6 @@ export type Allocate = (bytes: number) => Uint8Array;
 
 const allocateOwn: Allocate = (bytes) => new Uint8Array(bytes);
 
-/**
- * For what is sent and forgotten: small ones share memory, which costs a tenth of memory of their own, and must not be
- * posted to another thread.
- */
-export const allocatePooled: Allocate = (bytes) => Buffer.allocUnsafe(bytes);
-
 export class CodecWriter {
   #buffer = new Uint8Array(START_BYTES);
   #position = HEAD_BYTES;

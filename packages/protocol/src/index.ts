@@ -1,3 +1,4 @@
+export { allocatePooled, allocateSharable, pooledText, SHARED_FROM_BYTES, sharableText } from "./byte-memory.ts";
 export {
   decodeFlushResponse,
   decodeGatewayFrame,
@@ -14,7 +15,6 @@ export {
   frameKind,
   wrapReply,
 } from "./codec.ts";
-export { allocatePooled } from "./codec-writer.ts";
 export {
   type EventPayload,
   type ExecutionContext,

@@ -2,7 +2,7 @@
  * The JSON of a request, from a run's state: events, memo, context. `../../../protocol/src/execution.ts` has its
  * types; the gateway's `dispatch/workers/request-frame.ts` puts it into a frame.
  */
-import { WIRE_LIMITS } from "@holdfast/protocol";
+import { pooledText, WIRE_LIMITS } from "@holdfast/protocol";
 import { environmentOf } from "@holdfast/store";
 
 import { forcesPlan, type RunState } from "./run-state.ts";
@@ -26,19 +26,17 @@ export interface PayloadOptions {
   readonly nowMs: number;
 }
 
-const utf8 = new TextEncoder();
-
 /**
- * The JSON of a request. Where it would be too large, events and steps are left out, and the worker is told to fetch
+ * The JSON of a request, for a frame; small ones share memory. Where it would be too large, events and steps are left out, and the worker is told to fetch
  * them.
  */
 export function requestPayload(state: RunState, options: PayloadOptions): Uint8Array {
   const limit = WIRE_LIMITS.maxRequestPayloadBytes;
   if (state.stateLength <= limit) {
-    const whole = utf8.encode(payloadText(state, options, true));
+    const whole = pooledText(payloadText(state, options, true));
     if (whole.byteLength <= limit) return whole;
   }
-  return utf8.encode(payloadText(state, options, false));
+  return pooledText(payloadText(state, options, false));
 }
 
 /** The finished steps of a run, as requests have them: an object by hashed id. */

@@ -2,7 +2,7 @@
  * What a pass sends while it goes on: when the machine's checkpoints leave, and what they say. `Pass` owns one; the
  * connection numbers, keeps and repeats them.
  */
-import type { CheckpointOutcome } from "@holdfast/protocol";
+import { type CheckpointOutcome, sharableText } from "@holdfast/protocol";
 import type { Checkpoint, PassEvent } from "../steps/pass-types.ts";
 import { blockingHandlers, cpuTime } from "./blocking-handlers.ts";
 import type { CheckpointPort } from "./execution.ts";
@@ -17,8 +17,6 @@ export interface PassCheckpointsDeps {
   readonly find: (hash: string) => StepRecord | undefined;
   readonly send: (event: PassEvent) => void;
 }
-
-const utf8 = new TextEncoder();
 
 export class PassCheckpoints {
   readonly #port: CheckpointPort;
@@ -65,13 +63,13 @@ export class PassCheckpoints {
       send({ type: "answered", outcome });
     };
     // When the connection cannot say what became of it, the reply carries the ops; the gateway knows them by id.
-    this.#port.checkpoint(utf8.encode(`[${texts.join(",")}]`)).then(answered, () => answered("invalid"));
+    this.#port.checkpoint(sharableText(`[${texts.join(",")}]`)).then(answered, () => answered("invalid"));
   }
 
   /** A gateway that knows what is under way at the deadline, and can be undone, waits for its result. */
   announce(record: StepRecord, begin: () => void): void {
     const { send } = this.#deps;
-    this.#port.checkpoint(utf8.encode(`[${record.ops.begun().text}]`)).then((outcome) => {
+    this.#port.checkpoint(sharableText(`[${record.ops.begun().text}]`)).then((outcome) => {
       if (outcome === "stale") send({ type: "stop" });
       begin();
     }, begin);

@@ -3,7 +3,7 @@
  * protocol.
  */
 import { unreachable } from "@holdfast/core";
-import { encodeJsonBytes, HANDLER_END_ID, type OpName } from "@holdfast/protocol";
+import { encodeJsonBytes, HANDLER_END_ID, type OpName, sharableText } from "@holdfast/protocol";
 import type { FoundStep, PassMode, PassReply, StepReport } from "../steps/pass-types.ts";
 import { STEP_KINDS } from "../steps/step-kinds.ts";
 import type { ExecutionRequest, ExecutionResult } from "./execution.ts";
@@ -18,7 +18,6 @@ interface ReplyContext {
 
 type FindRecord = (hash: string) => StepRecord | undefined;
 
-const utf8 = new TextEncoder();
 const MAX_LISTED_STEPS = 25;
 
 /** A pass's reply as the protocol has it. */
@@ -38,7 +37,7 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
       const retryAfter = only?.type === "op" && only.retryAfter !== undefined ? { retryAfter: only.retryAfter } : {};
       return {
         status: "NOT_COMPLETED",
-        body: utf8.encode(`[${texts.join(",")}]`),
+        body: sharableText(`[${texts.join(",")}]`),
         noRetry: only?.type === "op" && only.final,
         ...retryAfter,
         requestVersion,
@@ -49,14 +48,14 @@ export function resultOf(reply: PassReply, { request, input, mode }: ReplyContex
       return { status: "ERROR", body, noRetry: false, requestVersion };
     }
     case "stale":
-      return { status: "NOT_COMPLETED", body: utf8.encode("[]"), noRetry: false, requestVersion, stale: true };
+      return { status: "NOT_COMPLETED", body: sharableText("[]"), noRetry: false, requestVersion, stale: true };
     default:
       return unreachable(reply);
   }
 }
 
 function endOf(end: Extract<PassReply, { type: "end" }>["end"]): Omit<ExecutionResult, "requestVersion"> {
-  const body = utf8.encode(end.body);
+  const body = sharableText(end.body);
   if (end.type === "returned") return { status: "DONE", body, noRetry: false };
   const retryAfter = end.retryAfter === undefined ? {} : { retryAfter: end.retryAfter };
   return { status: end.final ? "DONE" : "ERROR", body, noRetry: end.final, ...retryAfter };
@@ -68,7 +67,7 @@ function endWithResults({
   results,
 }: Extract<PassReply, { type: "end" }>): Omit<ExecutionResult, "requestVersion"> {
   const texts = [...results.map(({ text }) => text), endOpText(end)];
-  return { status: "NOT_COMPLETED", body: utf8.encode(`[${texts.join(",")}]`), noRetry: false };
+  return { status: "NOT_COMPLETED", body: sharableText(`[${texts.join(",")}]`), noRetry: false };
 }
 
 function endOpText(end: Extract<PassReply, { type: "end" }>["end"]): string {

@@ -1,11 +1,10 @@
 import { deferred } from "@holdfast/core";
-import { decodeSdkResponse, encodeGatewayFrame } from "@holdfast/protocol";
+import { decodeSdkResponse, encodeGatewayFrame, SHARED_FROM_BYTES } from "@holdfast/protocol";
 import { fakeClock } from "@holdfast/testing";
 import { expect, test } from "vitest";
 import { Ledger } from "../../src/connection/main/ledger.ts";
 import { createRequestRunner } from "../../src/connection/main/request-runner.ts";
 import type { MainMessage } from "../../src/connection/shared/messages.ts";
-import { SHARED_FROM_BYTES } from "../../src/connection/shared/shared-bytes.ts";
 
 const identity = {
   requestId: "r",

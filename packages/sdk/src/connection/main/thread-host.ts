@@ -24,6 +24,7 @@ import {
   type RespawnState,
 } from "../machines/respawn-machine.ts";
 import { type MainMessage, readThreadMessages, type ThreadMessage } from "../shared/messages.ts";
+import { packMessages } from "../shared/packed-bytes.ts";
 import type { ThreadHandle } from "./spawn-thread.ts";
 import { drainStream } from "./thread-output.ts";
 
@@ -168,7 +169,9 @@ export class ThreadHost {
   #flush(): void {
     const messages = this.#outgoing;
     this.#outgoing = [];
-    if (messages.length > 0) this.#current?.thread.postMessage(messages.length === 1 ? messages[0] : messages);
+    if (messages.length === 0) return;
+    const packed = packMessages(messages);
+    this.#current?.thread.postMessage(packed.length === 1 ? packed[0] : packed);
   }
 
   #run(effect: RespawnEffect): void {

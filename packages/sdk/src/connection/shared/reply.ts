@@ -1,6 +1,7 @@
 /** The protocol, as far as both threads need it for requests: reading a request's frame and writing its reply. */
 import { HoldfastError, type PlainError } from "@holdfast/core";
 import {
+  allocateSharable,
   decodeGatewayFrame,
   type ExecutorRequest,
   encodeJsonBytes,
@@ -9,8 +10,6 @@ import {
   type RequestIdentity,
   WIRE_LIMITS,
 } from "@holdfast/protocol";
-
-import { allocateSharable } from "./shared-bytes.ts";
 
 export type { ExecutorRequest, RequestIdentity } from "@holdfast/protocol";
 

@@ -3,6 +3,7 @@
  */
 import type { MessagePort } from "node:worker_threads";
 import { type MainMessage, readMainMessages, type ThreadMessage } from "../shared/messages.ts";
+import { packMessages } from "../shared/packed-bytes.ts";
 
 /** From this size on bytes are moved to main instead of copied; below it copying is cheaper. */
 export const TRANSFER_BYTES = 64 * 1024;
@@ -12,7 +13,7 @@ export type ParentPort = Pick<MessagePort, "on" | "postMessage" | "close">;
 
 /** The way to main: messages of one turn are posted together, in order. */
 export interface MainPort {
-  /** The bytes in `message` must be its own: large ones are gone after this. */
+  /** The bytes in `message` must be its own, or pooled: large ones are gone after this. */
   post(message: ThreadMessage): void;
   flush(): void;
   listen(onMessage: (message: MainMessage) => void): void;
@@ -35,7 +36,8 @@ export function createMainPort(port: ParentPort, scheduleFlush: () => void): Mai
       const [messages, transfer] = [waiting, moved];
       waiting = [];
       moved = [];
-      port.postMessage(messages.length === 1 ? messages[0] : messages, transfer);
+      const packed = packMessages(messages);
+      port.postMessage(packed.length === 1 ? packed[0] : packed, transfer);
     },
     listen: (onMessage) => {
       port.on("message", (posted: unknown) => {

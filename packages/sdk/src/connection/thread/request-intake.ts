@@ -3,9 +3,10 @@
  * `../machines/acceptance.ts` decides, `handover-guard.ts` holds; `RequestManager` has it from then on.
  */
 import { type Clock, type ClockReading, type Log, readClocks, unreachable } from "@holdfast/core";
-import type { ExecutorRequest, Extension, WorkerFrame } from "@holdfast/protocol";
+import type { ExecutorRequest, Extension, RequestIdentity, WorkerFrame } from "@holdfast/protocol";
 import { decideAcceptance } from "../machines/acceptance.ts";
 import { RecentIds } from "../machines/recent-ids.ts";
+import { pooledCopy } from "../shared/packed-bytes.ts";
 import { identityOf } from "../shared/reply.ts";
 import type { SerializableConfig } from "../shared/serializable-config.ts";
 import type { HandoverGuard } from "./handover-guard.ts";
@@ -67,16 +68,16 @@ export class RequestIntake {
     });
     switch (acceptance.verdict) {
       case "accept": {
-        const copy = new Uint8Array(bytes);
+        const copy = pooledCopy(bytes);
         const asOf = handover.knownAsOf(leaseId, readClocks(clock));
-        inFlight.add(identityOf(request), leaseId, asOf !== null);
-        if (asOf !== null) return this.#handToMain(request, copy, asOf);
+        const { identity } = inFlight.add(identityOf(request), leaseId, asOf !== null);
+        if (asOf !== null) return this.#handToMain(identity, copy, asOf);
         handover.hold(request, copy);
         return leases.askForExtension(requestId);
       }
       case "duplicate":
         if (handover.holds(requestId)) return;
-        return send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
+        return send(requestAck(request));
       case "finished":
         return log("debug", "Ignored a request that was already answered.", { requestId });
       case "malformed":
@@ -94,7 +95,7 @@ export class RequestIntake {
     const request = handover.release(requestId);
     if (request === undefined) return;
     handover.ages.onConfirmed(request.leaseId, inFlight.get(requestId)?.startedAtMs ?? 0);
-    this.#handToMain(request, request.bytes, asOf);
+    this.#handToMain(identityOf(request), request.bytes, asOf);
   }
 
   /** Its reply is acknowledged; should it be delivered once more, it is ignored. */
@@ -103,12 +104,12 @@ export class RequestIntake {
   }
 
   /** To main, and acknowledged: that leaves at the end of the turn, after the post. */
-  #handToMain(request: ExecutorRequest, bytes: Uint8Array, asOf: ClockReading | null): void {
+  #handToMain(identity: RequestIdentity, bytes: Uint8Array, asOf: ClockReading | null): void {
     const { handover, port, send, state } = this.#deps;
-    const { requestId } = request;
+    const { requestId } = identity;
     const [{ extensions }, { doubtNumber }] = [state(), handover];
     port.post({ type: "EXECUTION_REQUEST", requestId, request: bytes, extensions, doubtNumber, asOf });
-    send({ ...identityOf(request), kind: "WORKER_REQUEST_ACK" });
+    send(requestAck(identity));
   }
 
   #replyMalformed(request: ExecutorRequest, message: string): void {
@@ -116,4 +117,21 @@ export class RequestIntake {
     const response = refusals.answerMalformed(request, message);
     reply(inFlight.add(identityOf(request), request.leaseId, true), response);
   }
+}
+
+/** Field by field: spread, so many take as long as the rest of the frame. */
+function requestAck(request: RequestIdentity): WorkerFrame {
+  const { requestId, accountId, envId, appId, functionSlug, stepId, systemTraceCtx, userTraceCtx, runId } = request;
+  return {
+    kind: "WORKER_REQUEST_ACK",
+    requestId,
+    accountId,
+    envId,
+    appId,
+    functionSlug,
+    stepId,
+    systemTraceCtx,
+    userTraceCtx,
+    runId,
+  };
 }

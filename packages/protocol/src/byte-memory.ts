@@ -1,0 +1,35 @@
+/**
+ * Where bytes are kept on their way out. Each small buffer of its own costs a microsecond, and work for the collector;
+ * each copy of a large one costs a millisecond.
+ */
+import type { Allocate } from "./codec-writer.ts";
+
+/**
+ * For what is sent and forgotten: small ones share memory, which costs a tenth of memory of their own. Posted to another
+ * thread as they are they would take all of it along.
+ */
+export const allocatePooled: Allocate = (bytes) => Buffer.allocUnsafe(bytes);
+
+/** Below this a copy costs less than memory that threads share. */
+export const SHARED_FROM_BYTES = 64 * 1024;
+
+/**
+ * For what another thread is to have, too: large ones are shared by posting them, small ones are pooled. What is in them
+ * is not changed once they are posted.
+ */
+export const allocateSharable: Allocate = (bytes) =>
+  bytes >= SHARED_FROM_BYTES ? new Uint8Array(new SharedArrayBuffer(bytes)) : allocatePooled(bytes);
+
+/** Pooled, if the text is short. */
+export const pooledText = (text: string): Uint8Array => Buffer.from(text);
+
+const utf8 = new TextEncoder();
+
+/** In memory as `allocateSharable` gives it. */
+export function sharableText(text: string): Uint8Array {
+  // A UTF-16 unit becomes at most three bytes, so most texts need no counting.
+  if (text.length * 3 < SHARED_FROM_BYTES) return pooledText(text);
+  const bytes = allocateSharable(Buffer.byteLength(text));
+  utf8.encodeInto(text, bytes);
+  return bytes;
+}

@@ -1,0 +1,80 @@
+/**
+ * Byte fields of messages that are posted together. Each buffer of its own costs both threads a microsecond and their
+ * collectors more; a view on memory that is shared with others would be posted with all of it. So the small ones of one
+ * post go in buffers that hold nothing else.
+ */
+import { allocatePooled } from "@holdfast/protocol";
+import type { AnyMessage } from "./messages.ts";
+
+/** A message that is kept for long keeps at most this much of others. */
+export const PACK_BYTES = 8 * 1024;
+
+/** Copies bytes for a post that is to come. */
+export function pooledCopy(bytes: Uint8Array): Uint8Array {
+  const copy = allocatePooled(bytes.byteLength);
+  copy.set(bytes);
+  return copy;
+}
+
+/** The messages as they are posted: no byte field has more memory behind it than what is posted with it. */
+export function packMessages(messages: readonly AnyMessage[]): AnyMessage[] {
+  const out: AnyMessage[] = [];
+  let from = 0;
+  let packed = 0;
+  for (const [index, message] of messages.entries()) {
+    const bytes = partOf(message);
+    if (packed > 0 && packed + bytes > PACK_BYTES) {
+      pack(messages, from, index, packed, out);
+      [from, packed] = [index, 0];
+    }
+    packed += bytes;
+  }
+  pack(messages, from, messages.length, packed, out);
+  return out;
+}
+
+function pack(messages: readonly AnyMessage[], from: number, to: number, bytes: number, out: AnyMessage[]): void {
+  const shared = new Uint8Array(bytes);
+  let at = 0;
+  for (const message of messages.slice(from, to)) {
+    const part = partOf(message);
+    out.push(part === 0 ? message : withBytes(message, shared.subarray(at, at + part)));
+    at += part;
+  }
+}
+
+/** How many bytes of a message are to be packed: none where they have memory of their own. */
+function partOf(message: AnyMessage): number {
+  const bytes = bytesOf(message);
+  return bytes === undefined || bytes.byteLength === bytes.buffer.byteLength ? 0 : bytes.byteLength;
+}
+
+/** The same message with its bytes elsewhere. */
+function withBytes(message: AnyMessage, to: Uint8Array): AnyMessage {
+  to.set(bytesOf(message) ?? []);
+  switch (message.type) {
+    case "EXECUTION_REQUEST": {
+      const { type, requestId, extensions, doubtNumber, asOf } = message;
+      return { type, requestId, request: to, extensions, doubtNumber, asOf };
+    }
+    case "EXECUTION_RESPONSE":
+      return { type: message.type, requestId: message.requestId, response: to };
+    case "CHECKPOINT":
+      return { type: message.type, requestId: message.requestId, sequence: message.sequence, ops: to };
+    default:
+      return message;
+  }
+}
+
+function bytesOf(message: AnyMessage): Uint8Array | undefined {
+  switch (message.type) {
+    case "EXECUTION_REQUEST":
+      return message.request;
+    case "EXECUTION_RESPONSE":
+      return message.response;
+    case "CHECKPOINT":
+      return message.ops;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { runs } from "../../../tooling/src/runs.ts";
+import type { MainMessage } from "../../src/connection/shared/messages.ts";
+import { PACK_BYTES, packMessages, pooledCopy } from "../../src/connection/shared/packed-bytes.ts";
+
+const bytesOf = (message: object): Uint8Array | undefined =>
+  (message as { ops?: Uint8Array }).ops ?? (message as { response?: Uint8Array }).response;
+
+test("PACK-1: the other thread gets what was posted, with no memory behind it that was not", () => {
+  const part = fc.record({ size: fc.nat({ max: 20_000 }), isReply: fc.boolean(), isPooled: fc.boolean() });
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
+      const messages = parts.map(({ size, isReply, isPooled }, index): MainMessage => {
+        const own = new Uint8Array(size).fill(index + 1);
+        const bytes = isPooled ? pooledCopy(own) : own;
+        const requestId = `request-${index}`;
+        if (size % 7 === 0) return { type: "EXECUTION_DROPPED", requestId };
+        return isReply
+          ? { type: "EXECUTION_RESPONSE", requestId, response: bytes }
+          : { type: "CHECKPOINT", requestId, sequence: index, ops: bytes };
+      });
+      const posted = structuredClone(packMessages(messages));
+      // Buffers arrive as what they are below.
+      const plain = (all: readonly object[]): unknown =>
+        all.map((one) => {
+          const bytes = bytesOf(one);
+          return { ...one, ops: undefined, response: undefined, hex: bytes && Buffer.from(bytes).toString("hex") };
+        });
+      expect(plain(posted)).toEqual(plain(messages));
+      const behind = new Map<ArrayBufferLike, number>();
+      for (const bytes of posted.map(bytesOf)) {
+        if (bytes !== undefined) behind.set(bytes.buffer, (behind.get(bytes.buffer) ?? 0) + bytes.byteLength);
+      }
+      for (const [buffer, used] of behind) expect(buffer.byteLength).toBe(used);
+    }),
+    { numRuns: runs(200) },
+  );
+});
+
+test("small ones share a buffer up to its limit, and what is large has its own", () => {
+  const checkpoint = (bytes: number): MainMessage => ({
+    type: "CHECKPOINT",
+    requestId: "r",
+    sequence: 1,
+    ops: pooledCopy(new Uint8Array(bytes)),
+  });
+  const packed = packMessages([...Array.from({ length: 10 }, () => checkpoint(2_000)), checkpoint(10_000)]);
+  const buffers = packed.map((message) => bytesOf(message)?.buffer);
+  expect(new Set(buffers.slice(0, 4)).size).toBe(1);
+  expect(new Set(buffers).size).toBe(4);
+  for (const buffer of buffers.slice(0, 10)) expect(buffer?.byteLength).toBeLessThanOrEqual(PACK_BYTES);
+});
