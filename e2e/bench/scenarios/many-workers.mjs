@@ -11,6 +11,8 @@ import { Child } from "../../support/child.mjs";
 const PROCESSES = 4;
 /** Two heartbeats of each. */
 const HOLD_MS = 11_000;
+/** Until all of them count as gone. */
+const LEAVE_MS = 3_000;
 
 /**
  * @param {World} world
@@ -38,6 +40,15 @@ async function crowd(world, workers) {
     const held = await world.usage();
     const states = await Promise.all(processes.map((one) => one.ask("state")));
     const sum = (/** @type {string} */ name) => states.reduce((total, state) => total + state[name], 0);
+    const gatewayMb = world.memory().gateway.now;
+    // What is read begins anew.
+    await world.api.eventLoopDelay();
+    const staying = await world.usage();
+    for (const one of processes) one.kill();
+    await Promise.all(processes.map((one) => one.exited));
+    await sleep(LEAVE_MS);
+    const left = await world.usage();
+    const leaveLoop = await world.api.eventLoopDelay();
     return {
       seconds,
       connectsPerSecond: workers / seconds,
@@ -46,7 +57,9 @@ async function crowd(world, workers) {
       loopP99Ms: loop.p99,
       loopMaxMs: loop.max,
       gatewayPercent: (held.gateway - connected.gateway) / (HOLD_MS * 10),
-      gatewayMb: world.memory().gateway.now,
+      gatewayMb,
+      gatewayLeaveUs: (left.gateway - staying.gateway) / workers,
+      leaveLoopMaxMs: leaveLoop.max,
       beats: sum("beats"),
       beatsMissed: sum("beats") - sum("beatsAnswered"),
       lost: sum("lost"),
@@ -81,6 +94,19 @@ export const manyWorkers = [
       { label: "the same, at most, ms", value: "loopMaxMs", digits: 1, better: "lower", aim: 50 },
       { label: "CPU of the gateway with all of them, %", value: "gatewayPercent", digits: 1, better: "lower" },
       { label: "gateway, MB", value: "gatewayMb", digits: 0, better: "lower" },
+      {
+        label: "all leave at once: CPU of the gateway for each, µs",
+        value: "gatewayLeaveUs",
+        digits: 0,
+        better: "lower",
+      },
+      {
+        label: "gateway's event loop late meanwhile, at most, ms",
+        value: "leaveLoopMaxMs",
+        digits: 1,
+        better: "lower",
+        aim: 50,
+      },
       { label: "heartbeats without an answer yet", value: "beatsMissed", digits: 0, better: "lower" },
       { label: "connections lost", value: "lost", digits: 0, better: "lower" },
     ],

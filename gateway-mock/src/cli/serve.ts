@@ -14,6 +14,7 @@ import type { CommandContext } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { greeting } from "./greeting.ts";
 import { invokedAs } from "./invoked-as.ts";
+import { linesInTurns } from "./lines-in-turns.ts";
 import { createLog } from "./logger.ts";
 import { type Output, outliveReaders, printJson } from "./output.ts";
 import { stopRequests } from "./stop-requests.ts";
@@ -44,7 +45,9 @@ export async function serve(face: Face, context: CommandContext): Promise<ExitCo
   }
   const options = gatewayOptions(face, settings);
   outliveReaders();
-  const log = createLog(process.stderr, command.logLevel, formatOf(face, command), process.stderr.isTTY === true);
+  const lines = linesInTurns(process.stderr, (end) => setImmediate(end));
+  process.on("exit", lines.flush);
+  const log = createLog(lines, command.logLevel, formatOf(face, command), process.stderr.isTTY === true);
   const stopping = stopRequests(log);
   const starting = startGateway({ ...options, log });
   // What has been started of a local Postgres ends with this process.
