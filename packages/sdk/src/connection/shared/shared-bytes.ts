@@ -1,4 +1,4 @@
-/** Bytes of whoever made them, on their way to the other thread. */
+/** Bytes that the pass made, on their way to the other thread. */
 import { allocateSharable, SHARED_FROM_BYTES } from "@holdfast/protocol";
 
 /** The same bytes, in memory that is shared if they are many. */
