@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -245,4 +246,72 @@ test("new keys start a gateway, and their hash is what the SDK sends", async () 
   expect(listed.stdout).toMatch(/^signingKey +signing +any +[0-9a-f]{12}$/m);
   expect(await run("keys hash", KEYS)).toEqual(await shell(`echo ${SIGNING_KEY} | ${program} keys hash -`));
   expect((await run("keys hash s3cr3t", {})).stderr).not.toContain("s3cr3t");
+});
+
+describe("doctor", () => {
+  interface Report {
+    readonly ok: boolean;
+    readonly checks: readonly { readonly name: string; readonly status: string; readonly message: string }[];
+  }
+  const examined = async (args: string, env: Variables): Promise<Report & { code: number | null }> => {
+    const { code, stdout } = await run(`doctor --json ${args}`, env);
+    return { ...(JSON.parse(stdout) as Report), code };
+  };
+  const statusOf = (report: Report, name: string): string | undefined =>
+    report.checks.find((check) => check.name === name)?.status;
+
+  test("a running gateway is tried with a run from end to end, with the key it wants and without", async () => {
+    const child = gateway(["dev", "--store", "memory", "--json"], KEYS);
+    onTestFinished(async () => void (await child.kill()));
+    const { url, port } = JSON.parse(await child.waitForLine((line) => line.includes('"ready"'))) as {
+      url: string;
+      port: number;
+    };
+    const good = await examined(`--url ${url}`, KEYS);
+    expect([good.code, statusOf(good, "connect"), statusOf(good, "round trip")]).toEqual([0, "ok", "ok"]);
+    const { stdout } = await run("runs --json", { ...KEYS, HOLDFAST_GATEWAY_URL: url });
+    expect(JSON.parse(stdout)).toMatchObject({ runs: [{ functionId: "holdfast-doctor-probe", status: "COMPLETED" }] });
+    const keyless = await examined(`--url ${url}`, {});
+    expect([keyless.code, statusOf(keyless, "connect")]).toEqual([1, "fail"]);
+    // Found by its port.
+    const local = await examined(`--port ${port}`, KEYS);
+    expect(local.checks.find(({ name }) => name === "port")?.message).toContain("a gateway (version");
+    expect(statusOf(local, "round trip")).toBe("ok");
+    expect((await examined("--url http://127.0.0.1:9", KEYS)).code).toBe(1);
+  });
+
+  test("a database is examined, its schema named, and without --no-round-trip tried through a gateway of its own", async () => {
+    const database = await createDatabase(inject("postgresUrl"));
+    onTestFinished(() => database.drop());
+    const env = { ...KEYS, HOLDFAST_DATABASE_URL: database.url };
+    const fresh = await examined("--port 0 --no-round-trip", env);
+    expect([statusOf(fresh, "schema"), statusOf(fresh, "wake-ups"), statusOf(fresh, "start")]).toEqual([
+      "warn",
+      "ok",
+      "ok",
+    ]);
+    // The suite's server is not durable.
+    expect([fresh.ok, fresh.code, statusOf(fresh, "durability")]).toEqual([false, 1, "fail"]);
+    await run("migrate", env);
+    expect(statusOf(await examined("--port 0", env), "schema")).toBe("ok");
+  });
+
+  test("a port that another program has, and a database that is not there, fail with a fix on a line of its own", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === "object" && address ? address.port : 0;
+    const { code, stdout } = await run(`doctor --port ${port} --database-url postgres://x:s3cr3t@127.0.0.1:9/x`, {});
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^FAIL {5}port .*\n +fix: /m);
+    expect(stdout).toMatch(/^FAIL {5}database .*\n +fix: /m);
+    expect(stdout).toMatch(/^skipped {2}round trip/m);
+    expect(stdout).not.toContain("s3cr3t");
+  });
+
+  test("without a database it starts a Postgres that is gone afterwards, and sends a run through it", async () => {
+    const report = await examined("--port 0", {});
+    expect([report.code, statusOf(report, "gateway"), statusOf(report, "round trip")]).toEqual([0, "ok", "ok"]);
+  });
 });

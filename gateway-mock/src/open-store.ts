@@ -28,6 +28,8 @@ export async function openStore(config: GatewayConfig, cleanUps: CleanUps): Prom
   }
 }
 
+export type { ServerFacts } from "./store-postgres/index.ts";
+
 /** What a database is asked for outside of a store; loaded with its driver when it is called. */
 export const loadPostgresTools = (): Promise<typeof import("./store-postgres/index.ts")> =>
   import("./store-postgres/index.ts");

@@ -5,7 +5,7 @@
 
 import { formatSingleUnit } from "@holdfast/core";
 import { Command, CommanderError, Help, Option } from "commander";
-import { DEVELOPMENT_ONLY, flagRows } from "../config/faces.ts";
+import { DEVELOPMENT_ONLY, flagRows } from "../config/modes.ts";
 import type { OptionRow } from "../config/option-kinds.ts";
 import { type Flags, type Rows, usage } from "../config/settings.ts";
 import { COMMANDS, type CommandName, type CommandSpec } from "./commands.ts";
@@ -25,7 +25,7 @@ const HELP_COLUMNS = 120;
 
 const INTRODUCTION = `The Holdfast gateway: durable functions on a connection your code can't block.
 
-One program with two faces: \`dev\` for your machine, \`start\` for production.`.replaceAll("`", '"');
+One program with two modes: \`dev\` for your machine, \`start\` for production.`.replaceAll("`", '"');
 
 const FOOTER = `
 Begin on your machine:

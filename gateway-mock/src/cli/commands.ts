@@ -1,15 +1,17 @@
 /** Every command: what it takes, what its help says, by which examples. What it does is in `run-command.ts`. */
 import { COMMAND_OPTIONS } from "../config/command-options.ts";
-import { flagRows } from "../config/faces.ts";
+import { flagRows } from "../config/modes.ts";
 import { SWITCH } from "../config/option-kinds.ts";
 import { GATEWAY_OPTIONS } from "../config/option-table.ts";
 import type { Rows } from "../config/settings.ts";
 import { CLIENT_OPTIONS, JSON_OPTION, RUN_OPTIONS, RUNS_OPTIONS, SEND_OPTIONS } from "./client-options.ts";
+import { DOCTOR_OPTIONS } from "./doctor-options.ts";
 
 export type CommandName =
   | "dev"
   | "start"
   | "migrate"
+  | "doctor"
   | "send"
   | "runs"
   | "run"
@@ -121,6 +123,26 @@ export const COMMANDS: readonly CommandSpec[] = [
         line: "holdfast-gateway migrate --dry-run --database-url postgres://localhost/shop",
       },
       { doc: "Do it", line: "holdfast-gateway migrate --database-url postgres://localhost/shop" },
+    ],
+  },
+  {
+    name: "doctor",
+    group: RUN_A_GATEWAY,
+    summary: "check machine, database, keys, and a run from end to end",
+    description:
+      "Checks what a gateway stands on: files, ports, keys, the database with its settings, clock and schema. Then it sends\none run through a gateway: the one that runs, or one that it starts for this. What is wrong comes with a fix. A run\nof the function holdfast-doctor-probe stays in the database.",
+    args: [],
+    rows: { ...flagRows("start"), ...DOCTOR_OPTIONS },
+    examples: [
+      { doc: "This machine, before the first start", line: "holdfast-gateway doctor" },
+      {
+        doc: "The database that production is to have; nothing is written",
+        line: "holdfast-gateway doctor --database-url postgres://… --no-round-trip",
+      },
+      {
+        doc: "A gateway that runs, through its proxies",
+        line: "holdfast-gateway doctor --url https://gateway.example.com",
+      },
     ],
   },
   {

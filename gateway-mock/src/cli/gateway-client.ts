@@ -18,6 +18,8 @@ export interface ClientSettings {
   readonly eventKey?: string | undefined;
   readonly keys?: readonly GatewayKey[] | undefined;
   readonly env?: string | undefined;
+  /** How long a call may take. Default 30 s. */
+  readonly timeoutMs?: number;
 }
 
 export interface GatewayClient {
@@ -26,24 +28,27 @@ export interface GatewayClient {
   get<T extends object>(path: string): Promise<T>;
   post<T extends object>(path: string, body?: unknown): Promise<T>;
   sendEvents(events: readonly object[]): Promise<readonly string[]>;
+  /** What a worker's calls have to carry. */
+  headers(): Promise<Readonly<Record<string, string>>>;
 }
 
 /** @throws HoldfastError `GATEWAY_USAGE` */
 export function gatewayClient(settings: ClientSettings): GatewayClient {
   const url = baseUrl(settings.url);
-  const { env } = settings;
+  const { env, timeoutMs = CALL_TIMEOUT_MS } = settings;
   const signingKey = settings.signingKey ?? keyFor("signing", settings);
   const eventKey = settings.eventKey ?? keyFor("event", settings) ?? NO_EVENT_KEY;
   const bearers = bearersOf(signingKey);
   let bearer = bearers[0];
 
+  const ownHeaders = (): Readonly<Record<string, string>> => ({
+    ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }),
+    ...(env === undefined ? {} : { [ENVIRONMENT_HEADER]: env }),
+  });
+
   const once = async (method: string, path: string, body: unknown): Promise<Answer> => {
-    const headers = {
-      ...(bearer === undefined ? {} : { Authorization: `Bearer ${bearer}` }),
-      ...(env === undefined ? {} : { [ENVIRONMENT_HEADER]: env }),
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-    };
-    return fetchAnswer(new URL(path, url), {
+    const headers = { ...ownHeaders(), ...(body === undefined ? {} : { "Content-Type": "application/json" }) };
+    return fetchAnswer(new URL(path, url), timeoutMs, {
       method,
       headers,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -67,6 +72,11 @@ export function gatewayClient(settings: ClientSettings): GatewayClient {
     async sendEvents(events) {
       const { ids } = await call<{ ids?: unknown }>("POST", `/e/${encodeURIComponent(eventKey)}`, events);
       return Array.isArray(ids) ? ids.map(String) : [];
+    },
+    async headers() {
+      // Which form of the key is accepted is known after a call.
+      await call("GET", "/dev");
+      return ownHeaders();
     },
   };
 }
@@ -93,17 +103,17 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-async function fetchAnswer(url: URL, init: RequestInit): Promise<Answer> {
+async function fetchAnswer(url: URL, timeoutMs: number, init: RequestInit): Promise<Answer> {
   let response: Response;
   let bytes: Uint8Array;
   try {
-    response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
+    response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(timeoutMs) });
     bytes = new Uint8Array(await response.arrayBuffer());
   } catch (error) {
     const start = 'Is it running? "holdfast-gateway dev" starts one; --url says where it is.';
     throw new HoldfastError(
       "GATEWAY_UNREACHABLE",
-      `No gateway answers at ${url.origin}: ${reasonOf(error)}. ${start}`,
+      `No gateway answers at ${url.origin}: ${reasonOf(error, timeoutMs)}. ${start}`,
       {
         cause: error,
       },
@@ -126,10 +136,10 @@ function bodyOf(bytes: Uint8Array, { status }: Response, url: URL): Readonly<Rec
 }
 
 /** `fetch` puts the reason into the cause, and of several addresses into its errors. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, timeoutMs: number): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof AggregateError) return messageOf(cause.errors[0]);
-  if (error instanceof Error && error.name === "TimeoutError") return `no answer within ${CALL_TIMEOUT_MS / 1000} s`;
+  if (error instanceof Error && error.name === "TimeoutError") return `no answer within ${timeoutMs / 1000} s`;
   return messageOf(cause ?? error);
 }
 

@@ -11,6 +11,8 @@ export async function runCommand(name: CommandName, context: CommandContext): Pr
       return (await import("./serve.ts")).serve(name, context);
     case "migrate":
       return (await import("./migrate.ts")).migrateDatabase(context);
+    case "doctor":
+      return (await import("./doctor/doctor.ts")).doctor(context);
     case "send":
       return (await import("./send.ts")).sendEvent(context);
     case "runs":

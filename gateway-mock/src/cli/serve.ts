@@ -4,8 +4,8 @@ import { HoldfastError, type Log, sleep, systemTimers } from "@holdfast/core";
 import { COMMAND_OPTIONS } from "../config/command-options.ts";
 import { resolveConfig } from "../config/config.ts";
 import { readGatewayFile } from "../config/config-file.ts";
-import { type Face, gatewayOptions, gatewayRows } from "../config/faces.ts";
 import type { GatewayOptions } from "../config/gateway-options.ts";
+import { gatewayOptions, gatewayRows, type Mode } from "../config/modes.ts";
 import { settingText, shownSettings } from "../config/print-config.ts";
 import { readSettings, type Setting, valuesOf } from "../config/settings.ts";
 import { type Gateway, startGateway } from "../server.ts";
@@ -25,7 +25,7 @@ const START_PATIENCE_MS = 3_000;
 type ServeOptions = ReturnType<typeof valuesOf<typeof COMMAND_OPTIONS>>;
 
 interface Configuration {
-  readonly face: Face;
+  readonly mode: Mode;
   readonly settings: readonly Setting[];
   readonly command: ServeOptions;
 }
@@ -34,20 +34,20 @@ interface Configuration {
  * @throws HoldfastError what is wrong with the configuration: `GATEWAY_USAGE`, `START_INCOMPLETE`, `OPTION_INVALID`,
  * `SIGNING_KEY_INVALID`; and what `startGateway` throws
  */
-export async function serve(face: Face, context: CommandContext): Promise<ExitCode> {
-  const configuration = readConfiguration(face, context);
+export async function serve(mode: Mode, context: CommandContext): Promise<ExitCode> {
+  const configuration = readConfiguration(mode, context);
   const { settings, command } = configuration;
   if (command.printConfig) {
     printConfig(configuration, context.output);
     // What would keep it from starting is said then, too.
-    resolveConfig(gatewayOptions(face, settings));
+    resolveConfig(gatewayOptions(mode, settings));
     return EXIT.done;
   }
-  const options = gatewayOptions(face, settings);
+  const options = gatewayOptions(mode, settings);
   outliveReaders();
   const lines = linesInTurns(process.stderr, (end) => setImmediate(end));
   process.on("exit", lines.flush);
-  const log = createLog(lines, command.logLevel, formatOf(face, command), process.stderr.isTTY === true);
+  const log = createLog(lines, command.logLevel, formatOf(mode, command), process.stderr.isTTY === true);
   const stopping = stopRequests(log);
   const starting = startGateway({ ...options, log });
   // What has been started of a local Postgres ends with this process.
@@ -68,7 +68,7 @@ export async function serve(face: Face, context: CommandContext): Promise<ExitCo
   return EXIT.done;
 }
 
-function readConfiguration(face: Face, { flags, env }: CommandContext): Configuration {
+function readConfiguration(mode: Mode, { flags, env }: CommandContext): Configuration {
   const { config } = valuesOf(
     { config: COMMAND_OPTIONS.config },
     readSettings({ config: COMMAND_OPTIONS.config }, { flags, env }),
@@ -77,14 +77,14 @@ function readConfiguration(face: Face, { flags, env }: CommandContext): Configur
   const settings = readSettings({ ...gatewayRows(), ...COMMAND_OPTIONS }, { flags, env, file });
   const isOfCommand = ({ name }: Setting): boolean => Object.hasOwn(COMMAND_OPTIONS, name);
   return {
-    face,
+    mode,
     settings: settings.filter((one) => !isOfCommand(one)),
     command: valuesOf(COMMAND_OPTIONS, settings.filter(isOfCommand)),
   };
 }
 
-function printConfig({ face, settings, command }: Configuration, output: Output): void {
-  const shown = shownSettings(settings.map((one) => withComputed(one, face)));
+function printConfig({ mode, settings, command }: Configuration, output: Output): void {
+  const shown = shownSettings(settings.map((one) => withComputed(one, mode)));
   if (command.json) printJson(output, shown);
   else {
     const rows = shown.map((one) => [one.option, settingText(one), one.source]);
@@ -92,15 +92,15 @@ function printConfig({ face, settings, command }: Configuration, output: Output)
   }
 }
 
-/** The default that depends on the face. */
-function withComputed(setting: Setting, face: Face): Setting {
-  return setting.name === "allowPrivateFetch" && setting.value === undefined && face === "start"
+/** The default that depends on the mode. */
+function withComputed(setting: Setting, mode: Mode): Setting {
+  return setting.name === "allowPrivateFetch" && setting.value === undefined && mode === "start"
     ? { ...setting, value: false }
     : setting;
 }
 
-function formatOf(face: Face, { logFormat }: ServeOptions): "pretty" | "json" {
-  return logFormat ?? (face === "dev" && process.stderr.isTTY ? "pretty" : "json");
+function formatOf(mode: Mode, { logFormat }: ServeOptions): "pretty" | "json" {
+  return logFormat ?? (mode === "dev" && process.stderr.isTTY ? "pretty" : "json");
 }
 
 /** A gateway that was asked to end as it started: it ends as others when it is there in a moment, else at once. */
@@ -117,13 +117,13 @@ interface Announcement {
 }
 
 function announce(gateway: Gateway, { configuration, options, context, log }: Announcement): void {
-  const { face, settings, command } = configuration;
+  const { mode, settings, command } = configuration;
   const { url, port, connectUrl, connectPort } = gateway;
   if (command.json) {
     context.output.print(`${JSON.stringify({ ready: true, url, port, connectUrl, connectPort, pid: process.pid })}\n`);
     return;
   }
-  if (face === "start") {
+  if (mode === "start") {
     log("info", "Ready.", { version: VERSION, url, connectUrl });
     return;
   }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { HoldfastError, messageOf } from "@holdfast/core";
 import { isRecord } from "@holdfast/protocol";
-import { gatewayRows } from "./faces.ts";
+import { gatewayRows } from "./modes.ts";
 import { nearestName } from "./nearest-name.ts";
 import type { ConfigFile } from "./settings.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { HoldfastError } from "@holdfast/core";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfigFile } from "../../src/config/config-file.ts";
-import { gatewayOptions, gatewayRows } from "../../src/config/faces.ts";
+import { gatewayOptions, gatewayRows } from "../../src/config/modes.ts";
 import { nearestName } from "../../src/config/nearest-name.ts";
 import { maskedUrl, shownSettings } from "../../src/config/print-config.ts";
 import { type Given, givenValues, readSettings } from "../../src/config/settings.ts";

@@ -1,5 +1,5 @@
 /**
- * The two faces of the program: `dev` for a developer's machine, `start` for production. What only one of them has, and
+ * The two modes of the program: `dev` for a developer's machine, `start` for production. What only one of them has, and
  * what `start` needs, is decided here.
  */
 import { HoldfastError, messageOf } from "@holdfast/core";
@@ -9,7 +9,7 @@ import type { OptionRow } from "./option-kinds.ts";
 import { GATEWAY_OPTIONS } from "./option-table.ts";
 import { givenValues, type Rows, type Setting, sourceText } from "./settings.ts";
 
-export type Face = "dev" | "start";
+export type Mode = "dev" | "start";
 
 /** Options that production does not have, with the value that is harmless there. */
 export const DEVELOPMENT_ONLY: Readonly<Partial<Record<keyof GatewayOptions, unknown>>> = {
@@ -20,26 +20,26 @@ export const DEVELOPMENT_ONLY: Readonly<Partial<Record<keyof GatewayOptions, unk
   virtualTime: false,
 };
 
-/** Options that are read for a face. Those of development are read for `start` too, to be refused by name. */
+/** Options that are read for a mode. Those of development are read for `start` too, to be refused by name. */
 export function gatewayRows(): Rows {
   const { log: _, ...rows } = GATEWAY_OPTIONS;
   return rows;
 }
 
-/** Options whose flags a face has. */
-export function flagRows(face: Face): Rows {
+/** Options whose flags a mode has. */
+export function flagRows(mode: Mode): Rows {
   const rows = Object.entries<OptionRow>(gatewayRows());
-  return Object.fromEntries(rows.filter(([name]) => face === "dev" || !Object.hasOwn(DEVELOPMENT_ONLY, name)));
+  return Object.fromEntries(rows.filter(([name]) => mode === "dev" || !Object.hasOwn(DEVELOPMENT_ONLY, name)));
 }
 
 /**
  * The options of the gateway that `startGateway` is called with.
  * @throws HoldfastError `GATEWAY_USAGE`, and with `start` `START_INCOMPLETE`, with all that is missing
  */
-export function gatewayOptions(face: Face, settings: readonly Setting[]): GatewayOptions {
+export function gatewayOptions(mode: Mode, settings: readonly Setting[]): GatewayOptions {
   const options: GatewayOptions = givenValues(settings);
   checkTogether(options);
-  if (face === "dev") return options;
+  if (mode === "dev") return options;
   const problems = productionProblems(options, settings);
   if (problems.length > 0) throw incomplete(problems);
   const { store: _, dataDir: _dir, keepData: _keep, plain: _plain, virtualTime: _time, ...production } = options;

@@ -1,0 +1,46 @@
+/** One run through a gateway, as an app would have it: connect, event, lease, request, reply, result in the store. */
+import { createUlidFactory, messageOf, systemClock, systemRandom } from "@holdfast/core";
+import { awaitRuns } from "../await-runs.ts";
+import type { GatewayClient } from "../gateway-client.ts";
+import type { Output } from "../output.ts";
+import { type Check, fail, ok } from "./check.ts";
+import { connectProbe, PROBE_EVENT } from "./probe-worker.ts";
+
+const RUN_MS = 15_000;
+
+export interface RoundTripOptions {
+  readonly client: GatewayClient;
+  readonly environment: string | undefined;
+  readonly output: Output;
+}
+
+export async function roundTripChecks({ client, environment, output }: RoundTripOptions): Promise<Check[]> {
+  const instanceId = `doctor-${createUlidFactory(systemClock, systemRandom)()}`;
+  const beganMs = systemClock.monotonicMs();
+  const since = (ms: number): string => `${Math.round(systemClock.monotonicMs() - ms)} ms`;
+  let connected: Check;
+  let worker: Awaited<ReturnType<typeof connectProbe>>;
+  try {
+    worker = await connectProbe({ url: client.url, headers: await client.headers(), environment, instanceId });
+    connected = ok("connect", `a worker connects to ${client.url} in ${since(beganMs)}`);
+  } catch (error) {
+    const fix = "check that proxies in between pass WebSockets on, and that the signing key is the gateway's";
+    return [fail("connect", `no worker can connect to ${client.url}: ${messageOf(error)}`, fix)];
+  }
+  try {
+    const sentMs = systemClock.monotonicMs();
+    const [eventId = ""] = await client.sendEvents([{ name: PROBE_EVENT, data: { instanceId } }]);
+    await worker.answered();
+    const { runIds } = await client.get<{ runIds: readonly string[] }>(`/v1/events/${eventId}`);
+    const [run] = await awaitRuns(client, runIds, { output, timeoutMs: RUN_MS });
+    if (run?.status === "COMPLETED") {
+      return [connected, ok("round trip", `event, run, lease, reply and stored result in ${since(sentMs)}`)];
+    }
+    const fix = `see "holdfast-gateway run ${runIds[0] ?? ""}", and the gateway's log`;
+    return [connected, fail("round trip", `the run of an event is ${run?.status.toLowerCase() ?? "missing"}`, fix)];
+  } catch (error) {
+    return [connected, fail("round trip", messageOf(error), "see the gateway's log")];
+  } finally {
+    worker.close();
+  }
+}
