@@ -42,6 +42,7 @@ export interface DispatcherParts {
   readonly runs: RunCache;
   readonly workers: Workers;
   readonly admission: Admission;
+  readonly backlog: Backlog;
   readonly functions: Functions;
   readonly intake: EventIntake;
   readonly updater: RunUpdater;

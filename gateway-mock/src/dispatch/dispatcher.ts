@@ -206,7 +206,9 @@ export class Dispatcher {
 
   /** What waits for its version is asked for; so is what no worker has had yet, for which it may be the newest. */
   #onWorkerReady({ functionIds }: WorkerSession): void {
-    this.#parts.unserved.served(functionIds);
+    const served = functionIds.filter((functionId) => this.#parts.workers.accepts(functionId));
+    this.#parts.backlog.onServed(served);
+    this.#parts.unserved.served(served);
     this.#parts.loop.addHeldFunctions(functionIds);
     this.#parts.loop.reviewFunctions(functionIds);
     this.#parts.loop.wake(NEWCOMER_REST_MS);
@@ -247,18 +249,14 @@ export class Dispatcher {
 
   /** The one place that says what follows here from a commit, or from what becomes of a request. */
   #apply(effect: DispatcherEffect): void {
-    const { dispatches, failed, waitNotifier, functions, loop, unserved } = this.#parts;
+    const { dispatches, failed, waitNotifier, loop } = this.#parts;
     const { store } = this.#options;
     switch (effect.do) {
       case "DISPATCH":
         for (const { job, worker } of effect.jobs) dispatches.start(job, 1, worker, effect.run);
         return;
       case "WAKE_QUEUE":
-        if (effect.dueInMs <= 0 && functions.get(effect.functionId)) {
-          loop.addToBacklog(effect.functionId);
-          unserved.note([effect.functionId]);
-        }
-        return loop.wake(effect.dueInMs);
+        return this.#wakeQueue(effect.functionId, effect.dueInMs);
       case "CAPACITY_FREED":
         loop.wake();
         return store.notify({ type: "JOBS_DUE", functionIds: [effect.functionId] });
@@ -284,6 +282,18 @@ export class Dispatcher {
       default:
         return unreachable(effect);
     }
+  }
+
+  #wakeQueue(functionId: string, dueInMs: number): void {
+    const { functions, workers, loop, backlog, unserved } = this.#parts;
+    const isNew = dueInMs <= 0 && functions.get(functionId) !== undefined;
+    // There is nothing to claim it for.
+    if (isNew && !workers.accepts(functionId)) {
+      backlog.addUnserved(functionId);
+      return unserved.note([functionId]);
+    }
+    if (isNew) backlog.add(functionId);
+    loop.wake(dueInMs);
   }
 
   #runEnded({ runId, status }: RunState, mayRunElsewhere: boolean): void {

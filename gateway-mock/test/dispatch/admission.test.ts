@@ -142,6 +142,19 @@ test("older work of a function blocks newer while some is left in the queue or w
   expect(backlog.isEmpty).toBe(true);
 });
 
+test("work that no worker here would take blocks newer work, but is nothing to look for until a worker takes it", () => {
+  const { backlog } = bench(0);
+  backlog.addUnserved(functionId);
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([true, true]);
+  backlog.onServed(["other"]);
+  expect(backlog.isEmpty).toBe(true);
+  backlog.onServed([functionId]);
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([true, false]);
+  backlog.addUnserved(functionId);
+  backlog.delete(functionId);
+  expect([backlog.has(functionId), backlog.isEmpty]).toEqual([false, true]);
+});
+
 test("postponed work of a paused function is recalled when the function is resumed, not before", async () => {
   const recalled: RecallWant[][] = [];
   const store = {

@@ -162,6 +162,20 @@ describe("Queues", () => {
     await waitFor(async () => (await reasonOf(gateway, begun)) === "VERSION", { what: "its version to be missed" });
   });
 
+  test("the workers of another environment are not listed, and what they serve counts for none of this one", async () => {
+    const gateway = await bench.gateway();
+    const headers = { "x-inngest-env": "preview" };
+    const ours = await bench.worker(gateway, { functions });
+    const theirs = await bench.worker(gateway, { functions, queues: ["gpu"], environment: "preview" });
+    const listed = async (init?: RequestInit): Promise<string[]> => {
+      const { workers } = (await call(gateway, "/v1/workers", init)) as { workers: WorkerView[] };
+      return workers.map(({ instanceId }) => instanceId);
+    };
+    expect([await listed(), await listed({ headers })]).toEqual([[ours.instanceId], [theirs.instanceId]]);
+    const [runId = ""] = await start(gateway, 1, "shop/train");
+    expect(await reasonOf(gateway, runId)).toBe("NO_WORKER_IN_QUEUE");
+  });
+
   test("a queue that another gateway serves is not reported", async () => {
     const lines: string[] = [];
     const log: Log = (_level, message) => lines.push(message);

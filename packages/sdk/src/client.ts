@@ -16,6 +16,6 @@ export {
   staticSchema,
   type UntypedData,
 } from "./events/event-types.ts";
-export type { Run, RunFilter, RunPage, RunStatus } from "./events/runs.ts";
+export type { Run, RunFilter, RunPage, RunStatus, RunWaiting } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";

@@ -22,7 +22,7 @@ export type {
   SchemaMap,
   UntypedData,
 } from "./events/event-types.ts";
-export type { Run, RunFilter, RunPage, RunStatus } from "./events/runs.ts";
+export type { Run, RunFilter, RunPage, RunStatus, RunWaiting } from "./events/runs.ts";
 export type { SentEvents } from "./events/send-events.ts";
 export type { OutgoingSignal, SentSignal } from "./events/send-signal.ts";
 export type { CronEvent, CronTrigger, EventTrigger, FailureEvent, TriggerInput } from "./events/triggers.ts";

@@ -11,17 +11,20 @@ export interface HeldFunctions {
 export class Backlog {
   readonly #heldFunctions: HeldFunctions;
   readonly #functionIds = new Set<string>();
+  /** Those that no worker here would take: there is nothing to look for when one has room. */
+  readonly #unserved = new Set<string>();
 
   constructor(held: HeldFunctions) {
     this.#heldFunctions = held;
   }
 
+  /** Nothing waits that a worker here may have once it has room. */
   get isEmpty(): boolean {
     return this.#functionIds.size === 0 && this.#heldFunctions.size === 0;
   }
 
   has(functionId: string): boolean {
-    return this.#functionIds.has(functionId) || this.#heldFunctions.has(functionId);
+    return this.#functionIds.has(functionId) || this.#unserved.has(functionId) || this.#heldFunctions.has(functionId);
   }
 
   /** Jobs of this function are in the queue because no worker had capacity. */
@@ -29,8 +32,20 @@ export class Backlog {
     this.#functionIds.add(functionId);
   }
 
+  /** The same, because no worker here serves the queue of the function. */
+  addUnserved(functionId: string): void {
+    if (!this.#functionIds.has(functionId)) this.#unserved.add(functionId);
+  }
+
+  /** A worker here takes work of these functions now. */
+  onServed(functionIds: Iterable<string>): void {
+    if (this.#unserved.size === 0) return;
+    for (const functionId of functionIds) if (this.#unserved.delete(functionId)) this.#functionIds.add(functionId);
+  }
+
   /** All that was due of this function has been taken. */
   delete(functionId: string): void {
     this.#functionIds.delete(functionId);
+    this.#unserved.delete(functionId);
   }
 }

@@ -98,11 +98,6 @@ export class QueueLoop {
     if (this.#versionHolds.addForReview(functionIds)) this.wake(RECALL_REST_MS);
   }
 
-  /** Jobs of this function are in the queue because no worker had capacity. */
-  addToBacklog(functionId: string): void {
-    this.#backlog.add(functionId);
-  }
-
   /** Looks into the queue now, or after `delayMs`. */
   wake(delayMs = 0): void {
     if (this.#stopped) return;

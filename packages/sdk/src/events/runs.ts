@@ -6,6 +6,20 @@ import { callSigned, type Judgement, jsonRecord, type SendPorts } from "./send-h
 
 export type RunStatus = "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
 
+/** Why a run has no worker now. */
+export interface RunWaiting {
+  readonly reason:
+    | "NO_WORKER_IN_QUEUE"
+    | "NO_ROOM"
+    | "LIMITS"
+    | "NOT_DUE"
+    | "VERSION"
+    | "FUNCTION_PAUSED"
+    | "GATEWAY_DRAINING";
+  /** A sentence, such as `No connected worker of the app "shop" serves the queue "gpu".` */
+  readonly message: string;
+}
+
 /** A run as it is now. Times are milliseconds since 1970. */
 export interface Run {
   readonly id: string;
@@ -24,6 +38,8 @@ export interface Run {
   readonly createdMs: number;
   readonly startedMs: number | null;
   readonly endedMs: number | null;
+  /** Null when it does not wait for a worker. Only `getRun` has it. */
+  readonly waiting?: RunWaiting | null;
 }
 
 export interface RunFilter {
